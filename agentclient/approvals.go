@@ -10,8 +10,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// RequireApproval asks about exactly the named tools. Each of them must be one of the
-// agent's: a name with a slip in it would let its tool run unasked.
+// RequireApproval returns a policy that asks about exactly the tools in require. Each
+// of them must also be in tools, the agent's tool names: a misspelled name would let
+// its tool run without approval.
 func RequireApproval(tools, require []string) (PolicyFunc, error) {
 	for _, name := range require {
 		if !slices.Contains(tools, name) {
@@ -23,8 +24,8 @@ func RequireApproval(tools, require []string) (PolicyFunc, error) {
 	return func(call ToolCall) bool { return slices.Contains(require, call.Name) }, nil
 }
 
-// ByRole asks each caller's own policy: of says who the call is made for. A role that
-// has none asks about everything.
+// ByRole returns a policy that applies the policy of the caller's role. roleOf returns
+// the role that a call is made for. Calls of roles without a policy ask.
 func ByRole(roleOf func(ToolCall) string, policies map[string]Policy) Policy {
 	return rolePolicy{roleOf, policies}
 }
@@ -42,13 +43,14 @@ func (b rolePolicy) Rule(call ToolCall) PolicyResult {
 	return PolicyResult{Effect: ThenAsk}
 }
 
-// Approvals are the settings of an approval gate as a configuration file has them: it is
-// off unless Enabled. As a Policy it asks about ToolNames, or what its own Policy says.
+// Approvals holds the settings of an approval gate in the format of a configuration
+// file. It is off unless Enabled is set. As a Policy it asks about ToolNames, or
+// applies its Policy field.
 type Approvals struct {
 	Enabled   bool     `json:"enabled"`
-	TimeoutMS int64    `json:"timeout-ms,omitempty"` // that people have; 300,000 unless told
-	ToolNames []string `json:"tool-names,omitempty"` // exactly
-	Policy    Policy   `json:"-"`                    // in the place of ToolNames
+	TimeoutMS int64    `json:"timeout-ms,omitempty"` // time to answer; 0: 300,000
+	ToolNames []string `json:"tool-names,omitempty"` // exact names
+	Policy    Policy   `json:"-"`                    // replaces ToolNames
 }
 
 // Rule implements Policy.
@@ -65,24 +67,23 @@ func (a Approvals) Rule(call ToolCall) PolicyResult {
 	}
 }
 
-// Details gives a request the timeout: for Guard.
+// Details sets the timeout of a request. Pass it to Guard.
 func (a Approvals) Details(_ ToolCall, r *Request) {
 	if a.TimeoutMS > 0 {
 		r.Timeout = time.Duration(a.TimeoutMS) * time.Millisecond
 	}
 }
 
-// QueueResult is a result in the words of an approval queue.
+// QueueResult is a Result in the format of agents with an approval queue.
 type QueueResult[T any] struct {
 	Success   bool   `json:"success"`
-	Cancelled bool   `json:"cancelled,omitempty"` // it was not run
-	Reason    string `json:"reason,omitempty"`    // why not
+	Cancelled bool   `json:"cancelled,omitempty"` // the call was not run
+	Reason    string `json:"reason,omitempty"`    // why it was not run
 	Output    T      `json:"output,omitzero"`
 }
 
-// Queue is the result as agents of an approval queue know it: {"success": true, …}, or
-// {"success": false, "cancelled": true, "reason": …} where nothing was run. A timeout is
-// told as one.
+// Queue returns the result as {"success": true, …}, or as {"success": false,
+// "cancelled": true, "reason": …} if nothing was run. The reason identifies timeouts.
 func (r Result[T]) Queue() QueueResult[T] {
 	if r.Status == Ran {
 		return QueueResult[T]{Success: true, Output: r.Output}
@@ -90,30 +91,30 @@ func (r Result[T]) Queue() QueueResult[T] {
 	return QueueResult[T]{Cancelled: true, Reason: r.notRunReason()}
 }
 
-// notRunReason says why a call was not run.
+// notRunReason returns why a call was not run.
 func (r Result[T]) notRunReason() string {
 	switch {
 	case r.Status == Unconfirmed:
 		return "A person has to confirm this first"
 	case r.Decision != nil && r.Decision.Outcome == schema.Timeout:
-		return "Approval request timed out: nobody answered"
+		return "Approval request timed out: no one answered"
 	case r.Status == Denied:
 		return cmp.Or(r.Reason, schema.DefaultDenial)
 	default:
-		return cmp.Or(r.Reason, r.Guidance, "Nobody said yes")
+		return cmp.Or(r.Reason, r.Guidance, "No one approved this call")
 	}
 }
 
-// ConfirmationResult is a result in the words of a tool that waits for confirmation.
+// ConfirmationResult is a Result in the format of agents with a confirmation step.
 type ConfirmationResult struct {
 	// Status is confirmation_requested, rejected, timeout, unanswered or completed.
 	Status  string `json:"status"`
 	Message string `json:"message,omitempty"`
 }
 
-// Confirmation is what became of the call, for agents that tell a person's no from a
-// tool's failure by {"status": "rejected"}. When nobody answered in time it is
-// {"status": "timeout"}, which is no refusal.
+// Confirmation returns the result for agents that distinguish a person's denial from a
+// failed tool by {"status": "rejected"}. A timeout is {"status": "timeout"}, because
+// it is not a denial.
 func (r Result[T]) Confirmation() ConfirmationResult {
 	switch {
 	case r.Status == Ran:
@@ -126,7 +127,7 @@ func (r Result[T]) Confirmation() ConfirmationResult {
 		return ConfirmationResult{Status: "rejected", Message: "Tool call was rejected by operator: " + r.Reason}
 	case r.Decision != nil && r.Decision.Outcome == schema.Timeout:
 		return ConfirmationResult{Status: "timeout", Message: "Tool call timed out waiting for approval"}
-	default: // cancelled, or no hub
+	default: // canceled, or no hub
 		return ConfirmationResult{Status: "unanswered", Message: r.notRunReason()}
 	}
 }

@@ -131,7 +131,7 @@ func TestResult_ConvertsToOtherFormats(t *testing.T) {
 		},
 		"nobody answered": {
 			agentclient.Result[string]{Status: agentclient.Unanswered, Decision: &timeout},
-			`{"success":false,"cancelled":true,"reason":"Approval request timed out: nobody answered"}`, `{"status":"timeout","message":"Tool call timed out waiting for approval"}`,
+			`{"success":false,"cancelled":true,"reason":"Approval request timed out: no one answered"}`, `{"status":"timeout","message":"Tool call timed out waiting for approval"}`,
 		},
 		"cancelled": {
 			agentclient.Result[string]{Status: agentclient.Unanswered, Reason: "superseded", Decision: &agentclient.Decision{Outcome: schema.Cancelled}},

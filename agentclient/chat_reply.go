@@ -8,29 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// Reply is what a person's words mean.
+// Reply is the meaning of a person's chat message.
 type Reply string
 
-// The meanings. Only ReplyYes is a yes.
+// Meanings of a message. Only ReplyYes approves anything.
 const (
 	ReplyUnclear Reply = ""
 	ReplyYes     Reply = "yes"
 	ReplyNo      Reply = "no"
 )
 
-// ParseReply reads what a person wrote when they were asked for a yes or a no, in a
-// dozen languages. Give it their own words, never a model's account of them.
+// ParseReply classifies a person's reply to a yes-or-no question, in about twenty
+// languages. Pass the person's own words, never a model's summary of them.
 //
-// A yes must be nothing but a yes: "yes, but not the images", "yes?" and "yes and no"
-// are unclear. So is whatever isn't known, silence first of all: ask again then. A no
-// may go on behind a comma or a full stop, with the reason.
+// ReplyYes requires a message that only agrees: "yes, but not the images", "yes?" and
+// "yes and no" are ReplyUnclear, as is every message that is not recognized, including
+// an empty one. Ask again in that case. A refusal may continue with a reason after
+// punctuation.
 func ParseReply(text string) Reply {
 	if utf8.RuneCountInString(text) > 10_000 {
 		return ReplyUnclear
 	}
 	words := splitWords(text)
 	var yes, no, negated, other int
-	firstNo := 0 // how many words the no in front has
+	firstNo := 0 // number of words in a leading refusal
 	for i := 0; i < len(words); {
 		reply, n := matchPhrase(words[i:])
 		switch {
@@ -62,10 +63,10 @@ func ParseReply(text string) Reply {
 	}
 }
 
-// word is a word or an emoji.
+// word is one word or one other symbol, such as an emoji.
 type word struct {
 	text       string
-	endsClause bool // a comma, a full stop or the like is behind it
+	endsClause bool // a comma, period or similar follows
 }
 
 func splitWords(text string) (words []word) {
@@ -84,22 +85,23 @@ func splitWords(text string) (words []word) {
 			words[len(words)-1].endsClause = true
 		case unicode.IsSpace(r) || strings.ContainsRune("-\"“”„«»()[]*_`…¡।'"+".,;:!—–。，！、；", r):
 		default:
-			words = append(words, word{text: string(r)}) // an emoji, or what nobody knows
+			words = append(words, word{text: string(r)}) // an emoji or an unknown symbol
 		}
 		inWord = false
 	}
 	return words
 }
 
-// spellingNormalizer makes one spelling of several: apostrophes, accents put on afterwards, and
-// emojis in every colour.
+// spellingNormalizer unifies spelling variants: apostrophes, decomposed accents and
+// emoji skin tones.
 var spellingNormalizer = strings.NewReplacer(
 	"’", "'", "ʼ", "'", "i\u0301", "í", "i\u0300", "ì", "a\u0303", "ã", "a\u0308", "ä", "o\u0301", "ó",
 	"\ufe0f", "", "🏻", "", "🏼", "", "🏽", "", "🏾", "", "🏿", "",
 )
 
-// matchPhrase is what the words begin with, the longest phrase first, and how many words
-// that is; 0: nothing known. Polite words mean nothing.
+// matchPhrase returns the meaning of the longest known phrase that words starts with,
+// and its number of words. n is 0 if no phrase matches. Courtesies such as "please"
+// match but mean nothing.
 func matchPhrase(words []word) (reply Reply, n int) {
 	for n = min(len(words), longestPhrase); n > 0; n-- {
 		var phrase strings.Builder
@@ -118,11 +120,12 @@ func matchPhrase(words []word) (reply Reply, n int) {
 
 const longestPhrase = 4
 
-// negations turn what follows into its opposite: "don't cancel" is not a no.
+// negations reverse the meaning of the words that follow: "don't cancel" is no refusal.
 var negations = []string{"don't", "dont", "not", "never"}
 
-// phrases are what is known. What means yes in one language and something else in
-// another (tak, ya, jo) is left out; a no is taken generously.
+// phrases maps each known phrase to its meaning. Words that agree in one language but
+// mean something else in another (tak, ya, jo) are left out of the approvals. Refusals
+// are recognized more broadly.
 var phrases = sync.OnceValue(func() map[string]Reply { return phraseTable(phraseLists) })
 
 var phraseLists = map[Reply]string{

@@ -12,34 +12,33 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Confirm makes a tool that is called twice: the first call says what would happen,
-// the second, with the receipt of a person's yes, makes it happen. It is for agents
-// that talk with a person anyway; where they don't, use Guard.
+// Confirm wraps a tool so that it takes two calls: the first describes the effect, the
+// second runs it with the receipt of a person's approval. Use it for agents that chat
+// with a person anyway, and Guard for all others.
 //
-// A receipt is proof. It is made when a person says yes, be it in the hub (Ask) or in
-// a chat (Reply), is good for one call with exactly the arguments that the person
-// saw, and ends by itself. A model can't make one: "confirmed": true is an argument
-// like any other.
+// A receipt proves the approval. It is issued when a person approves in the hub (Ask)
+// or in a chat (Reply), is valid for one call with exactly the arguments that the person
+// saw, and expires. A model can't create one; "confirmed": true is an ordinary argument.
 //
-// Tool is required, and Client for Ask. A Confirm must not be copied. Its methods may
-// be called from many goroutines. What waits is kept in memory, so a restart forgets
-// it and asks anew.
+// Tool is required; Client is required for Ask. A Confirm must not be copied and is safe
+// for concurrent use. Confirmations are kept in memory, so they must be repeated after
+// a restart.
 type Confirm[T any] struct {
 	Client *Client
 	Tool   Tool[T]
-	// Describe says in one sentence what a call would do, and what a person should know
-	// to decide: the title of the page, how many there are. An error of it ends the
-	// call. Default: the tool's name.
+	// Describe returns one sentence about the effect of a call, and facts that a
+	// person needs to decide, such as a page title or a number of rows. An error ends
+	// the call. Default: a sentence with the tool's name.
 	Describe func(ctx context.Context, call ToolCall) (what string, facts map[string]any, err error)
-	// Expires is how long a person has, and then how long the receipt is good.
+	// Expires limits the time to answer, and again the validity of the receipt.
 	// Default: schema.DefaultTimeout.
 	Expires time.Duration
 
 	mu      sync.Mutex
-	entries map[string]*pendingConfirmation // :: id of a confirmation, or receipt → what it is for
+	entries map[string]*pendingConfirmation // key: confirmation id, or receipt once approved
 }
 
-// Confirmation is what a person has to confirm.
+// Confirmation describes a call that a person must confirm.
 type Confirmation struct {
 	ID        string          `json:"id"`
 	Summary   string          `json:"what"`
@@ -49,23 +48,25 @@ type Confirmation struct {
 	Expires   time.Time       `json:"expires"`
 }
 
-// pendingConfirmation is a confirmation that waits for its yes, or for its second call.
+// pendingConfirmation is a call that waits for a person's approval, and then for the
+// second call.
 type pendingConfirmation struct {
 	Confirmation
 	call     ToolCall
 	args     *jsonNode
-	approved bool // a person said yes, and the key is the receipt
+	approved bool // a person approved, and the key is the receipt
 }
 
-// receiptArgument is where the second call has its receipt.
+// receiptArgument is the argument of the second call that holds the receipt.
 const receiptArgument = "receipt"
 
-// maxPendingConfirmations bounds what waits; the one that ends first makes room.
+// maxPendingConfirmations limits memory. If it is reached, the confirmation that expires
+// first is dropped.
 const maxPendingConfirmations = 1000
 
-// Call is one call of the tool, the first or the second: the second has the receipt
-// in its argument "receipt", which the tool itself doesn't see. A receipt that is
-// unknown, used, too old or for other arguments is a first call again.
+// Call handles both calls of the tool. The second call has the receipt in its "receipt"
+// argument, which is removed before the tool runs. A call with a receipt that is unknown,
+// used, expired or issued for other arguments is treated as a first call.
 func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error) {
 	arguments, receipt, err := extractReceipt(call.Arguments)
 	if err != nil {
@@ -80,9 +81,9 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 	if receipt != "" {
 		if confirmed, ok := c.redeem(receipt, call, args); ok {
 			confirmed.ID = call.ID
-			return runTool(ctx, c.Tool, confirmed, Result[T]{Guidance: "A person confirmed this."})
+			return runTool(ctx, c.Tool, confirmed, Result[T]{Guidance: "A person confirmed this call. It was run."})
 		}
-		reason = "This is not the receipt of a yes to exactly these arguments: it is unknown, too old, used, or for others."
+		reason = "The receipt is not valid for this call: it is unknown, expired, already used, or was issued for other arguments."
 	}
 	confirmation, err := c.createConfirmation(ctx, call, args)
 	if err != nil {
@@ -90,12 +91,12 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 	}
 	return Result[T]{
 		Status: Unconfirmed, Reason: reason, RequiresConfirmation: confirmation,
-		Guidance: "Nothing was run yet. Tell the person what would happen and wait for their answer; " +
-			"then call again with the same arguments and the receipt of their yes.",
+		Guidance: "Nothing was run yet. Tell the person what would happen and wait for their answer. " +
+			"Then call again with the same arguments and the receipt of their approval.",
 	}, nil
 }
 
-// createConfirmation keeps a call until a person has confirmed it.
+// createConfirmation stores a call until a person confirms it.
 func (c *Confirm[T]) createConfirmation(ctx context.Context, call ToolCall, args *jsonNode) (*Confirmation, error) {
 	summary, facts := fmt.Sprintf("Run %s?", call.Name), map[string]any(nil)
 	if c.Describe != nil {
@@ -140,7 +141,7 @@ func (c *Confirm[T]) evictLocked() {
 	}
 }
 
-// findPending is the confirmation that still waits for a yes.
+// findPending returns a confirmation that no person has answered yet.
 func (c *Confirm[T]) findPending(id string) (*pendingConfirmation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,27 +151,28 @@ func (c *Confirm[T]) findPending(id string) (*pendingConfirmation, error) {
 func (c *Confirm[T]) findPendingLocked(id string) (*pendingConfirmation, error) {
 	entry := c.entries[id]
 	if entry == nil || entry.approved || !time.Now().Before(entry.Expires) {
-		return nil, fmt.Errorf("%w: no confirmation waits under this id; it may be answered, or too old", schema.ErrNotFound)
+		return nil, fmt.Errorf("%w: no pending confirmation has this id; it may be answered or expired", schema.ErrNotFound)
 	}
 	return entry, nil
 }
 
-// Ask asks a person in the hub, and gives the receipt of their yes. Without a yes
-// there is none, and the Decision says why; after a no the confirmation is gone.
+// Ask asks a person through the hub and returns the receipt if they approve. Otherwise
+// receipt is empty and d holds the reason. A denial ends the confirmation; a timeout
+// does not.
 func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Decision, err error) {
 	entry, err := c.findPending(id)
 	if err != nil {
 		return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, err
 	}
 	r := questionFor(entry.call, PolicyResult{}, nil)
-	r.ToolCall.Editable = false // the second call has the arguments of the first
+	r.ToolCall.Editable = false // the second call must repeat the arguments of the first
 	r.Question, r.Timeout = entry.Summary, time.Until(entry.Expires)
-	// An answer that no person gave, without a hub, is no proof.
+	// Without a hub no person answered, so an Allow fallback must not issue a receipt.
 	r.OnUnreachable = Deny
 	if len(entry.Facts) > 0 {
 		facts, err := json.MarshalIndent(entry.Facts, "", "  ")
 		if err != nil {
-			return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, fmt.Errorf("%w: the facts: %w", schema.ErrInvalid, err)
+			return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, fmt.Errorf("%w: encode facts: %w", schema.ErrInvalid, err)
 		}
 		r.Context = &schema.Context{Why: string(facts)}
 	}
@@ -184,7 +186,7 @@ func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Deci
 	case d.Outcome == schema.Deny:
 		_, err = c.resolve(id, ReplyNo)
 		if errors.Is(err, schema.ErrNotFound) {
-			err = nil // answered in the chat meanwhile
+			err = nil // answered in the chat in the meantime
 		}
 		return "", d, err
 	default:
@@ -192,9 +194,9 @@ func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Deci
 	}
 }
 
-// Reply takes a person's answer in a chat: their own words, as they came, never a
-// model's. A yes gives the receipt, a no ends the confirmation, and after anything
-// else it still waits (see ParseReply).
+// Reply applies a person's answer from a chat. words must be their unmodified message,
+// never a model's summary. An approval returns the receipt, a refusal ends the
+// confirmation, and after any other text it stays pending (see ParseReply).
 func (c *Confirm[T]) Reply(id, words string) (receipt string, reply Reply, err error) {
 	reply = ParseReply(words)
 	if reply == ReplyUnclear {
@@ -205,7 +207,7 @@ func (c *Confirm[T]) Reply(id, words string) (receipt string, reply Reply, err e
 	return receipt, reply, err
 }
 
-// resolve ends the waiting; a yes begins the time of its receipt.
+// resolve ends a pending confirmation. After an approval it issues the receipt.
 func (c *Confirm[T]) resolve(id string, reply Reply) (receipt string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +225,8 @@ func (c *Confirm[T]) resolve(id string, reply Reply) (receipt string, err error)
 	return receipt, nil
 }
 
-// redeem uses up a receipt, if it is for this call.
+// redeem consumes a receipt and returns the confirmed call, if the receipt is valid for
+// this call.
 func (c *Confirm[T]) redeem(receipt string, call ToolCall, args *jsonNode) (ToolCall, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,21 +235,21 @@ func (c *Confirm[T]) redeem(receipt string, call ToolCall, args *jsonNode) (Tool
 	case entry == nil || !entry.approved || !time.Now().Before(entry.Expires):
 		return ToolCall{}, false
 	case entry.call.Name != call.Name || !entry.args.equals(args):
-		return ToolCall{}, false // kept: the right call may still come
+		return ToolCall{}, false // keep the receipt: the matching call may still come
 	}
 	delete(c.entries, receipt)
 	return entry.call, true
 }
 
-// extractReceipt takes the receipt out of a call's arguments, and makes a copy of them.
+// extractReceipt returns a copy of the arguments without the receipt, and the receipt.
 func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt string, err error) {
 	arguments = argumentsOrEmpty(arguments)
 	node, err := parseJSON(arguments)
 	switch {
 	case err != nil || node.kind != jsonObject:
-		return nil, "", fmt.Errorf("%w: the arguments are no JSON object", schema.ErrInvalid)
+		return nil, "", fmt.Errorf("%w: the arguments must be a JSON object", schema.ErrInvalid)
 	case node.hasAmbiguousNames():
-		return nil, "", fmt.Errorf("%w: the arguments have a name twice, or one in two cases", schema.ErrInvalid)
+		return nil, "", fmt.Errorf("%w: the arguments have a duplicate name, or names that differ only in case", schema.ErrInvalid)
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &members); err != nil {
@@ -257,15 +260,15 @@ func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt st
 		return slices.Clone(arguments), "", nil
 	}
 	if json.Unmarshal(value, &receipt) != nil || receipt == "" {
-		receipt = "none" // it is there, and no receipt
+		receipt = "none" // present but invalid; it matches no receipt
 	}
 	delete(members, receiptArgument)
 	rest, err = json.Marshal(members)
 	return rest, receipt, err
 }
 
-// equals reports whether two values are the same to everyone who reads JSON: the order
-// of an object's members doesn't count, the digits of a number do.
+// equals reports whether every JSON reader sees the same value in both nodes. The order
+// of members is ignored; the notation of numbers is not.
 func (n *jsonNode) equals(other *jsonNode) bool {
 	if n.kind != other.kind || n.value != other.value || len(n.members) != len(other.members) || len(n.items) != len(other.items) {
 		return false

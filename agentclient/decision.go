@@ -11,73 +11,74 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Outcomes and sources that only the client itself gives: no answer of a hub's
-// was behind them.
+// Outcomes and sources that the client itself sets when it has no valid answer from a
+// hub.
 const (
-	Unreachable schema.Outcome = "__unreachable__" // no hub took the question
-	Rejected    schema.Outcome = "__rejected__"    // the hub refused the question, or it was not valid
-	Malformed   schema.Outcome = "__malformed__"   // the answer made no sense
+	Unreachable schema.Outcome = "__unreachable__" // no hub accepted the question
+	Rejected    schema.Outcome = "__rejected__"    // the request was invalid, or the hub rejected it
+	Malformed   schema.Outcome = "__malformed__"   // the answer did not fit the question
 
 	NoHub     schema.EndedBy = "unreachable"
 	NotAsked  schema.EndedBy = "rejected"
 	BadAnswer schema.EndedBy = "malformed"
 )
 
-// Decision is how a question ended. The zero Decision approves nothing.
+// Decision is the outcome of a question. The zero Decision approves nothing.
 //
-// Read Approved for a permission, Text, Choice or Answers for the rest. They are
-// only set by an answer; Outcome says why when there is none.
+// Use Approved for a permission, and Text, Choice or Answers for the other kinds. Only
+// an answer sets these fields; without one, Outcome holds the reason.
 type Decision struct {
 	Kind schema.Kind `json:"kind"`
-	// Outcome is approve, deny, answered, the chosen label, or a word of the
-	// form __…__ when nobody answered: schema.Timeout, Unreachable and so on.
+	// Outcome is approve, deny, answered or the chosen label. Without an answer it is
+	// a reserved name such as schema.Timeout or Unreachable, in the form __name__.
 	Outcome schema.Outcome `json:"outcome"`
-	// Source is what ended the question: a human, a rule, the timeout, or
+	// Source is what ended the question: a person, a rule or a timeout, or one of
 	// NoHub, NotAsked and BadAnswer.
 	Source schema.EndedBy `json:"source"`
 
-	Text    string              `json:"text,omitempty"`    // the answer to a question
+	Text    string              `json:"text,omitempty"`    // answer to a text question
 	Choice  string              `json:"choice,omitempty"`  // one of the offered labels
-	Answers map[string][]string `json:"answers,omitempty"` // question id → what was picked or written
+	Answers map[string][]string `json:"answers,omitempty"` // question id → selected labels or text
 
 	Reason  string `json:"reason,omitempty"`
 	Comment string `json:"comment,omitempty"`
-	// Guidance is one sentence for a model: who decided, and what that means.
+	// Guidance states for a model who decided and what to do next.
 	Guidance string `json:"guidance,omitempty"`
 
-	// Arguments are what the approved tool call shall run with: the person's
-	// edit, else the request's own. Unless approved it is nil.
+	// Arguments are the arguments to run the approved tool call with: the person's
+	// edit, else the arguments of the request. They are nil unless approved.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Edited    bool            `json:"edited,omitempty"` // Arguments are the person's
-	// Remember is the "always allow" offer the person took, one of the request's Suggestions.
+	Edited    bool            `json:"edited,omitempty"` // Arguments were changed by the person
+	// Remember is the suggestion that the person accepted, one of the request's
+	// Suggestions, such as "always allow".
 	Remember json.RawMessage `json:"remember,omitempty"`
 
-	// Votes are all that were cast, whatever came of them, where the question was put to
-	// certain people or needed several; Awaiting who had not voted.
+	// Votes are all votes on a question with recipients or a quorum. Awaiting are the
+	// recipients who had not voted.
 	Votes    []schema.Vote `json:"votes,omitempty"`
 	Awaiting []string      `json:"awaiting,omitempty"`
-	// RequiredApprovals is how many had to agree.
+	// RequiredApprovals is the quorum.
 	RequiredApprovals int `json:"requiredApprovals,omitempty"`
 
-	RespondedBy *schema.Responder `json:"respondedBy,omitempty"` // nil where the hub doesn't say
-	RespondedAt time.Time         `json:"respondedAt,omitzero"`  // the hub's clock
-	EventID     schema.EventID    `json:"eventId,omitempty"`     // 0: no hub has the question
+	RespondedBy *schema.Responder `json:"respondedBy,omitempty"` // nil if the hub does not report it
+	RespondedAt time.Time         `json:"respondedAt,omitzero"`  // by the hub's clock
+	EventID     schema.EventID    `json:"eventId,omitempty"`     // 0 if no hub has stored the question
 }
 
-// Approved reports whether the permission was given. It is false for every other
-// kind of question, and whenever anything went wrong.
+// Approved reports whether a person or a rule granted the permission, or the Allow
+// fallback applied. It is false for every other kind of question and after any error.
 func (d Decision) Approved() bool {
 	return d.Kind == schema.Permission && d.Outcome == schema.Approve
 }
 
-// Answered reports whether the question has a real answer; a denial is one.
+// Answered reports whether the question was answered. A denial is an answer.
 func (d Decision) Answered() bool {
 	return d.Outcome != "" && !schema.IsReservedName(string(d.Outcome)) && d.Source != NoHub
 }
 
-// message is one answer as it came from a hub, pushed or pulled.
+// message is an answer as received from a hub, by push or pull.
 type message struct {
-	answer schema.Response // what approves; its member names must match exactly
+	answer schema.Response // decoded separately: its member names must match exactly
 
 	AnswerID    string            `json:"answerId"`
 	RespondedAt schema.Millis     `json:"respondedAt"`
@@ -92,18 +93,18 @@ type message struct {
 	RequiredApprovals int           `json:"requiredApprovals"`
 }
 
-// readMessage decodes a message. A message with an error still has what could be
-// read of it, AnswerID first of all.
+// readMessage decodes a message. With an error it returns the fields that could be
+// decoded, AnswerID in particular.
 func readMessage(b []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("it is no JSON object of the right form: %w", err)
+		return m, fmt.Errorf("decode answer: %w", err)
 	}
 	return m, json.Unmarshal(b, &m.answer)
 }
 
-// eventRef says which event the message is about, as far as it does: a version 1
-// page echoes an event of its own making, or none.
+// eventRef returns the id and the idempotency key of the message's event. Version 1
+// pages echo an event that they made up, or none.
 func (m message) eventRef() (id schema.EventID, key string) {
 	var e struct {
 		ID  schema.EventID `json:"id"`
@@ -115,7 +116,7 @@ func (m message) eventRef() (id schema.EventID, key string) {
 	return e.ID, e.Key
 }
 
-// decide makes a decision of a message, or says why it is no answer to q. Only a
+// decide converts a message to a decision, or returns why it does not answer q. Only a
 // message that fits the question in every part can approve it.
 func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 	d := Decision{
@@ -136,11 +137,11 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 	}
 	d.Outcome = q.Outcome(&r)
 	if m.Outcome != "" && m.Outcome != d.Outcome {
-		return d, fmt.Errorf("the answer says %q, its outcome %q", d.Outcome, m.Outcome)
+		return d, fmt.Errorf("the answer is %q, but its outcome is %q", d.Outcome, m.Outcome)
 	}
 	if votes := countVotes(m.Votes, d.Outcome); q.RequiredApprovals > 1 && votes < q.RequiredApprovals {
-		// As from a server that takes one person's word for it.
-		return d, fmt.Errorf("%d people had to agree, and the answer has the votes of %d", q.RequiredApprovals, votes)
+		// The server does not support quorums and accepted a single answer.
+		return d, fmt.Errorf("the question requires %d votes, and the answer has %d", q.RequiredApprovals, votes)
 	}
 	if err := d.copyAnswer(q, m, r); err != nil {
 		return d, err
@@ -149,7 +150,7 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 	return d, nil
 }
 
-// countVotes is how many people voted for the outcome.
+// countVotes returns the number of distinct people who voted for the outcome.
 func countVotes(votes []schema.Vote, outcome schema.Outcome) int {
 	voters := map[string]bool{}
 	for _, v := range votes {
@@ -160,8 +161,8 @@ func countVotes(votes []schema.Vote, outcome schema.Outcome) int {
 	return len(voters)
 }
 
-// selectAnswer picks what answers q: version 1 servers may send members of the other
-// kinds along, or nothing that fits.
+// selectAnswer returns only the members of all that answer q's kind: version 1 servers
+// may send members of other kinds.
 func selectAnswer(q *schema.HumanInTheLoop, all schema.Response) schema.Response {
 	r := schema.Response{ModifiedArguments: all.ModifiedArguments}
 	switch {
@@ -177,15 +178,15 @@ func selectAnswer(q *schema.HumanInTheLoop, all schema.Response) schema.Response
 	return r
 }
 
-// withoutRequiredReason is q without the demand for a reason: a server that does not know
-// reasons can't be asked for one, and a missing one makes no answer wrong.
+// withoutRequiredReason returns a copy of q that requires no reason. A server without
+// support for reasons can't supply one, and a missing reason invalidates no answer.
 func withoutRequiredReason(q *schema.HumanInTheLoop) *schema.HumanInTheLoop {
 	c := *q
 	c.ReasonRequired = ""
 	return &c
 }
 
-// copyAnswer copies the answer itself.
+// copyAnswer sets the fields that hold the answer.
 func (d *Decision) copyAnswer(q *schema.HumanInTheLoop, m message, r schema.Response) error {
 	switch {
 	case r.Response != nil:
@@ -212,7 +213,7 @@ func (d *Decision) copyAnswer(q *schema.HumanInTheLoop, m message, r schema.Resp
 	return nil
 }
 
-// parseLabels reads one answer of several: a string, or an array of strings.
+// parseLabels decodes one answer of a form: a string or an array of strings.
 func parseLabels(raw json.RawMessage) ([]string, error) {
 	var label string
 	if json.Unmarshal(raw, &label) == nil {
@@ -223,9 +224,9 @@ func parseLabels(raw json.RawMessage) ([]string, error) {
 	return labels, err
 }
 
-// findSuggestion is the suggestion that was taken, as the agent offered it: a browser
-// rewrites the text of what it sends back, and a hub may have redacted it. nil
-// when it is none of them.
+// findSuggestion returns the accepted suggestion in the agent's original encoding: a
+// browser re-encodes what it sends, and a hub may have redacted it. It returns nil if
+// chosen equals none of them.
 func findSuggestion(suggestions []json.RawMessage, chosen json.RawMessage) json.RawMessage {
 	var want any
 	if json.Unmarshal(chosen, &want) != nil {
@@ -240,8 +241,7 @@ func findSuggestion(suggestions []json.RawMessage, chosen json.RawMessage) json.
 	return nil
 }
 
-// fillExplanation fills Source and Guidance where the server gave none, as version 1
-// servers do.
+// fillExplanation sets Source and Guidance if the server did not, as with version 1.
 func (d *Decision) fillExplanation(q *schema.HumanInTheLoop) {
 	if d.Source == "" {
 		d.Source = schema.ByHuman
@@ -254,11 +254,11 @@ func (d *Decision) fillExplanation(q *schema.HumanInTheLoop) {
 	}
 	switch d.Outcome {
 	case schema.Timeout:
-		d.Guidance = "Nobody answered in time. That is not a refusal, but nothing was approved either."
+		d.Guidance = "No one answered in time. This is not a refusal, but nothing was approved. Do not go ahead; report that you got no answer."
 	case schema.NoQuorum:
-		d.Guidance = "People voted and did not agree. Nothing was approved: say that there was no agreement."
+		d.Guidance = "The vote ended without agreement. Nothing was approved. Do not go ahead; report that there was no agreement."
 	case schema.Deny:
-		d.Guidance = "A person refused this; nothing was run. Don't try it again in another way."
+		d.Guidance = "A person denied this. Nothing was run. Do not try to achieve the same result another way."
 	case schema.Approve:
 		if q.Type == schema.Permission {
 			d.Guidance = "A person approved this."

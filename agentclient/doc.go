@@ -1,11 +1,11 @@
-// Package agentclient lets a program ask a person, and wait for the answer.
+// Package agentclient lets a Go program ask people questions and wait for their answers.
 //
-// It talks to a Hookback hub: the program posts its question, a person answers in
-// the hub's dashboard, and the hub dials back with the answer.
+// It talks to a Hookback hub. The program posts a question, a person answers it in the
+// hub's dashboard, and the hub delivers the answer to the program.
 //
-// # A first question
+// # First question
 //
-// Start a hub (go run ./server) and open its dashboard. Then:
+// Start a hub with "go run ./server" and open its dashboard. Then run:
 //
 //	client := agentclient.New(agentclient.Options{})
 //	defer client.Close()
@@ -18,15 +18,14 @@
 //		return fmt.Errorf("not allowed: %s", decision.Reason)
 //	}
 //
-// AskText asks for a text, AskChoice for one of some labels. All of them block
-// until a person has answered, five minutes have passed, or ctx ends.
+// AskText asks for free text, AskChoice for one of several labels. Each call blocks until
+// a person answers, five minutes pass, or ctx ends.
 //
-// # More to decide with
+// # Context for the approver
 //
-// Ask takes a Request. The more it says, the better a person can decide: what
-// will run, how bad it can get, why it is needed. A tool call marked Editable may
-// come back approved with other arguments, so run Decision.Arguments, never your
-// own copy:
+// Ask takes a Request with details: the tool call that will run, its risk, and the reason
+// for it. If ToolCall.Editable is set, the approver may change the arguments, so always
+// run Decision.Arguments instead of the original:
 //
 //	decision, err := client.Ask(ctx, agentclient.Request{
 //		Question: "Run this migration on production?",
@@ -35,41 +34,52 @@
 //		ToolCall: &schema.ToolCall{Name: "migrate", Arguments: args, Editable: true},
 //		Timeout:  10 * time.Minute,
 //	})
+//	if err == nil && decision.Approved() {
+//		err = migrate(ctx, decision.Arguments)
+//	}
 //
-// # What can go wrong
+// # Errors and timeouts
 //
-// Nothing that goes wrong is ever a yes. Nobody answering is a Decision, not an
-// error: its Outcome is schema.Timeout. Without a hub the Decision is a no after
-// two seconds; Options.OnUnreachable turns that into an error (Fail) or, for
-// permissions where a mistake costs nothing, into a yes (Allow). When ctx ends the
-// question is withdrawn, its card disappears, and the error is ctx.Err().
+// The client fails closed: no error or timeout is ever an approval.
 //
-// Errors of the hub are those of package schema, so errors.Is(err,
-// schema.ErrInvalid) works across the network.
+//   - If no one answers in time, Ask returns a Decision with Outcome schema.Timeout and a
+//     nil error. With Request.FailRun it also returns ErrTimedOut.
+//   - If no hub is reachable for two seconds, Ask returns a Decision that approves nothing,
+//     with Outcome Unreachable and a nil error. Set OnUnreachable to Fail to also get
+//     ErrUnreachable. Allow approves permissions in that case; use it only if a wrong
+//     approval does no harm.
+//   - If ctx ends, Ask withdraws the question, which disappears from the dashboard, and
+//     returns ctx.Err().
+//   - If the hub rejects the question, the error is one of package schema. For example,
+//     errors.Is(err, schema.ErrInvalid) works across the network.
 //
-// # How the answer gets back
+// # Delivery of the answer
 //
-// While a question waits, the client listens on a loopback port of the system's
-// choosing, at a path that only the hub is told: 128 random bits, another path for
-// every question, so two questions never get each other's answer. A web page is
-// refused (Origin), and so is whoever calls the port by another name (Host). The
-// path is open before the question is posted. Before the hub sends anything, it
-// has the listener prove that it is the one that asked.
+// While a question is pending, the client listens for the hub on a loopback port and
+// accepts its answer over a WebSocket (push):
 //
-// The answer is acknowledged when Ask hands it over, repeats are recognised for
-// three seconds more, and one question gets one answer. Where the hub can't dial
-// the program, the client fetches the answer over HTTP instead; it starts to try
-// two seconds after the question was posted, or at once when the hub says that it
-// won't dial. Both ways survive a restart of the hub.
+//   - Each question has its own path of 128 random bits, which is sent only to the hub.
+//     Two questions therefore never get each other's answer.
+//   - Requests from web pages (with an Origin header) and DNS rebinding (with a foreign
+//     Host header) are rejected.
+//   - Before the hub sends the answer, the listener must prove that it posted the
+//     question: it answers an HMAC challenge with the key in the question.
+//   - The client acknowledges the answer when Ask returns it, and deduplicates repeats for
+//     three more seconds. One question gets one answer.
 //
-// A server that only speaks version 1 of the protocol works too. It acknowledges
-// nothing, knows no withdrawal and can't be asked for the answer.
+// If the hub can't connect to the program, for example because one of them runs in a
+// container, the client fetches the answer with HTTP long polls (pull). It starts two
+// seconds after it posted the question, or immediately if the hub reports that it won't
+// connect. Push and pull both survive a restart of the hub.
 //
-// # A person before a tool
+// Servers that only support version 1 of the protocol work too, without
+// acknowledgments, withdrawal and pull.
 //
-// Guard wraps a tool of an agent's. Where the policy asks, the call waits for a yes
-// and then runs as it was shown, or as the person changed it; a no comes back as a
-// result for the model, with the reason:
+// # Guarded tools
+//
+// Guard wraps a tool of your agent with an approval step. If the policy requires it, each
+// call waits for a person and then runs with the arguments that they approved. A denial is
+// returned as a result for the model, with the reason:
 //
 //	refund := agentclient.Guard(client,
 //		agentclient.All(agentclient.Tools("refund"), agentclient.Above("amount", 10000)),
@@ -77,31 +87,36 @@
 //
 //	result, err := refund(ctx, agentclient.ToolCall{ID: "call_7", Name: "refund", Arguments: args})
 //
-// A policy is Tools, Above, Always, Never, any func(ToolCall) bool as a PolicyFunc,
-// Any and All of them, or the rules of hookback.json (LoadPolicy), the same that
-// coding agents' hooks go by:
+// result.Status is Ran, Denied or Unanswered; result.Guidance tells the model what to do
+// next.
+//
+// # Policies
+//
+// A Policy decides which calls need approval. Use Tools, Above, Always and Never, combine
+// them with Any and All, or write your own func(ToolCall) bool as a PolicyFunc. LoadPolicy
+// reads the rules of hookback.json, which the hooks of coding agents use as well:
 //
 //	{"rules": [
 //		{"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "ask", "risk": "high"},
-//		{"tool": "mcp__*__delete*", "then": "deny", "reason": "Nothing is deleted from here."}
+//		{"tool": "mcp__*__delete*", "then": "deny", "reason": "Deletion is disabled here."}
 //	]}
 //
-// The first rule that matches decides. Rules that ask or deny read a call generously:
-// case doesn't matter, and what can't be judged (a text where a number is expected, a
-// name twice) asks. Rules that allow read it strictly, and never allow a command with
-// a shell's signs in it.
+// The first matching rule decides. Rules that ask or deny match broadly: they ignore case,
+// and a call that they can't evaluate (text instead of a number, a duplicate argument)
+// asks. Rules that allow match strictly, and never allow a command with shell operators.
 //
-// # Two calls instead of a wait
+// # Confirmation in a chat
 //
-// In a chat a tool may be called twice: the first call of a Confirm says what would
-// happen, the second makes it happen. It takes the receipt of a person's yes, which
-// comes from the hub (Confirm.Ask) or from their own words (Confirm.Reply). A bare
-// "confirmed": true does nothing. ParseReply reads such words: nothing but a yes is a
-// yes.
+// If your agent chats with a person anyway, use Confirm. Its tool takes two calls: the
+// first describes the effect, the second runs it. The second call needs a receipt of the
+// person's approval, issued by Confirm.Ask (in the hub) or Confirm.Reply (from the
+// person's chat message). A model can't confirm for the person: "confirmed": true has no
+// effect. ParseReply classifies chat messages, and only treats clear agreement as yes.
 //
-// # Telling, not asking
+// # Events
 //
-// Send stores one event, such as a tool call, in the hub's stream:
+// Send stores an event, such as a tool call, without asking anyone. It appears in the
+// hub's event stream:
 //
 //	_, err := client.Send(ctx, schema.Event{
 //		HookEventType: "PostToolUse",
@@ -109,17 +124,19 @@
 //		Payload:       json.RawMessage(`{"command":"go test ./..."}`),
 //	})
 //
-// # Where the hub is
+// Events and Ledger read stored events and the audit log page by page.
 //
-// Options.Hubs, else HOOKBACK_URL, else http://127.0.0.1:4000. Several addresses
-// are ways to the same hub, tried in order. HOOKBACK_SESSION names the session
-// that questions and events belong to.
+// # Configuration
 //
-// A hub on another machine wants to know who asks: Options.Token, else HOOKBACK_TOKEN,
-// is a token that its admin made for this agent. Its address is https:// then; a
-// certificate of one's own authority is trusted through SSL_CERT_FILE.
+// The hub's address is Options.Hubs, else HOOKBACK_URL, else http://127.0.0.1:4000.
+// Several addresses must belong to the same hub; they are tried in order. HOOKBACK_SESSION
+// sets the session of questions and events.
 //
-// Whoever sets these variables steers where questions go and under which policy: an
-// agent that may change the environment of its own hooks can point them at another
-// hub. Only the harness's own settings can keep it from that.
+// A hub on another machine requires a token: set Options.Token, else HOOKBACK_TOKEN, to a
+// token that an admin created for this agent, and use an https:// address. To trust the
+// certificate of a private CA, set SSL_CERT_FILE.
+//
+// These variables decide which hub gets the questions, and which policy applies. An agent
+// that can change the environment of its own hooks can redirect them to another hub. Only
+// the settings of the agent's harness can prevent that.
 package agentclient

@@ -11,20 +11,20 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// EventQuery says which stored events are wanted: those that match all of it.
+// EventQuery selects stored events. Its conditions are combined with AND.
 type EventQuery struct {
-	Type  string         // hook_event_type; empty: any
-	From  time.Time      // not before, by the hub's clock; zero: from the beginning
-	After schema.EventID // only newer ones
-	Limit int            // at most, up to 1000; default 100
+	Type  string         // hook_event_type; empty: all
+	From  time.Time      // earliest time, by the hub's clock; zero: no limit
+	After schema.EventID // events with a greater id
+	Limit int            // page size, at most 1000; 0: 100
 }
 
-// maxPageBytes is how much of a page of events is read: a hub ends one at 16 MiB and the
-// event that goes beyond, which is written twice as long at worst.
+// maxPageBytes limits one page of events. A hub ends a page after the event that exceeds
+// 16 MiB, and encoding can double the size.
 const maxPageBytes = 64 << 20
 
-// Events is one page of the hub's events, oldest first. The next page begins After
-// the last of them; an empty page is the end.
+// Events returns one page of the hub's events, oldest first. For the next page, set
+// After to the id of the last event. An empty page is the end.
 func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, error) {
 	endCall, err := c.beginCall()
 	if err != nil {
@@ -44,9 +44,9 @@ func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, erro
 	return fetchPage[schema.Event](ctx, c, schema.PathEvents, values)
 }
 
-// Ledger is one page of the hub's ledger, oldest first: the entries behind the given
-// number, each byte for byte what its hash is of (see schema.LedgerCheck). An empty
-// page is the end.
+// Ledger returns one page of the hub's audit log, oldest first, starting after the entry
+// with the given number. Each entry is returned byte for byte, because its hash covers
+// these bytes (see schema.LedgerCheck). An empty page is the end.
 func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, error) {
 	endCall, err := c.beginCall()
 	if err != nil {
@@ -57,14 +57,14 @@ func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, er
 	return fetchPage[json.RawMessage](ctx, c, schema.PathLedger, values)
 }
 
-// fetchPage reads a list from the first hub that gives it.
+// fetchPage decodes a list from the first hub that returns it.
 func fetchPage[T any](ctx context.Context, c *Client, path string, values url.Values) (page []T, firstErr error) {
 	for _, hub := range c.hubsInOrder() {
 		res, err := c.sendRequest(ctx, request{hub: hub, path: path + "?" + values.Encode(), maxBytes: maxPageBytes})
 		switch {
 		case err == nil:
 			if err := json.Unmarshal(res.body, &page); err != nil {
-				return nil, fmt.Errorf("%s answers GET %s, but not as a hub does: %w", hub, path, err)
+				return nil, fmt.Errorf("the reply of %s to GET %s is not that of a hub: %w", hub, path, err)
 			}
 			return page, nil
 		case ctx.Err() != nil:

@@ -56,7 +56,7 @@ func TestEvents_ReportsUnusableHub(t *testing.T) {
 	_, err := newClient(t, down, agentclient.Pacing{}).Events(testContext(t), agentclient.EventQuery{})
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
 	_, err = newClient(t, agentclient.Options{Hubs: []string{foreign.URL}}, agentclient.Pacing{}).Events(testContext(t), agentclient.EventQuery{})
-	require.ErrorContains(t, err, "not as a hub does")
+	require.ErrorContains(t, err, "not that of a hub")
 
 	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()

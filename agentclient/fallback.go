@@ -6,22 +6,22 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Fallback is what Ask decides when no hub takes the question. It never applies
-// once a hub has it: nobody answering in time is a timeout, and a malformed
-// answer is a denial, whatever the Fallback.
+// Fallback selects the decision when no hub accepts a question. It does not apply once
+// a hub has stored the question: then a missing answer is a timeout and a malformed
+// answer a denial.
 type Fallback string
 
-// The fallbacks. Deny is the default, of Options; a Request without one has its
-// client's.
+// Fallbacks. An empty Request.OnUnreachable means that of Options, whose default is
+// Deny.
 const (
-	// Deny decides no, without an error.
+	// Deny approves nothing and returns no error.
 	Deny Fallback = "deny"
-	// Allow decides yes for a permission, with Source NoHub. The version 1 text
-	// asks for this; only choose it where a mistake costs nothing. Where several people
-	// have to agree, or the risk is high or critical, it is Deny.
+	// Allow approves permissions, with Source NoHub. Version 1 of the protocol
+	// specifies this. Use it only if a wrong approval does no harm. For questions with
+	// a quorum, and with high or critical risk, Allow means Deny.
 	Allow Fallback = "allow"
-	// Fail decides no and returns an error, ErrUnreachable. It also makes a
-	// malformed answer an error, ErrMalformed.
+	// Fail approves nothing and returns ErrUnreachable. It also turns a malformed answer into an
+	// error, ErrMalformed.
 	Fail Fallback = "fail"
 )
 
@@ -34,8 +34,8 @@ func (f Fallback) validate() error {
 	}
 }
 
-// effectiveFor is the fallback of a question: what several people have to agree to, or what is
-// risky, no option allows in a person's place.
+// effectiveFor returns the fallback of a question. A quorum or a high risk requires
+// people, so Allow becomes Deny.
 func (f Fallback) effectiveFor(q *schema.HumanInTheLoop) Fallback {
 	if f == Allow && (q.RequiredApprovals > 1 || q.Risk == schema.HighRisk || q.Risk == schema.CriticalRisk) {
 		return Deny
@@ -43,7 +43,7 @@ func (f Fallback) effectiveFor(q *schema.HumanInTheLoop) Fallback {
 	return f
 }
 
-// unreachableDecision is the decision without a hub.
+// unreachableDecision returns the decision without a hub.
 func (f Fallback) unreachableDecision(kind schema.Kind, cause error) (Decision, error) {
 	d := Decision{
 		Kind: kind, Outcome: Unreachable, Source: NoHub,
@@ -54,15 +54,15 @@ func (f Fallback) unreachableDecision(kind schema.Kind, cause error) (Decision, 
 		return d, fmt.Errorf("the question was not asked: %w", cause)
 	case f == Allow && kind == schema.Permission:
 		d.Outcome = schema.Approve
-		d.Guidance = "No hub could be reached, so no person has seen this question. It was allowed by the OnUnreachable option."
+		d.Guidance = "Allowed by the OnUnreachable setting. No hub could be reached, so no person has seen this question."
 	}
 	return d, nil
 }
 
-// malformedDecision is the decision when an answer came that can't be read.
+// malformedDecision returns the decision after an answer that does not fit.
 func (f Fallback) malformedDecision(d Decision, cause error) (Decision, error) {
 	d.Outcome, d.Source = Malformed, BadAnswer
-	d.Guidance = "An answer arrived that does not answer the question, so it counts as a no. Nothing was approved."
+	d.Guidance = "The answer does not fit the question, so it counts as a denial. Nothing was approved."
 	if f == Fail {
 		return d, fmt.Errorf("%w: %w", ErrMalformed, cause)
 	}

@@ -11,59 +11,60 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Tool runs one call.
+// Tool runs one tool call.
 type Tool[T any] func(ctx context.Context, call ToolCall) (T, error)
 
-// RunStatus says what became of a call.
+// RunStatus is the outcome of a guarded or confirmed call.
 type RunStatus string
 
-// What can become of a call.
+// Outcomes of a call.
 const (
-	// Ran: the tool was run, once. Its own error, if any, came back beside the Result.
+	// Ran: the tool was run once. Its error, if any, is returned with the Result.
 	Ran RunStatus = "ran"
-	// Denied: a person or the policy said no. It was not run.
+	// Denied: a person or the policy denied the call. It was not run.
 	Denied RunStatus = "denied"
-	// Unanswered: nobody said yes or no. It was not run.
+	// Unanswered: the question ended without an answer. The call was not run.
 	Unanswered RunStatus = "unanswered"
-	// Unconfirmed: a person's yes is needed first; see Confirm. It was not run yet.
+	// Unconfirmed: a person must confirm the call first, see Confirm. It was not run.
 	Unconfirmed RunStatus = "unconfirmed"
 )
 
-// Result is what became of a call. As JSON it is made for a model.
+// Result is the outcome of a call. Its JSON form is meant for a model.
 type Result[T any] struct {
 	Status RunStatus `json:"status"`
 	Output T         `json:"output,omitzero"`
-	// Reason is the person's, or the policy's.
+	// Reason is the reason of the person or the policy.
 	Reason  string `json:"reason,omitempty"`
 	Comment string `json:"comment,omitempty"`
-	// Guidance is one sentence for the model: what this means.
+	// Guidance states for the model what happened and what to do next.
 	Guidance string `json:"guidance,omitempty"`
-	// Arguments are what the tool ran with, where a person changed them.
+	// Arguments are the arguments that the tool ran with, if a person changed them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// RequiresConfirmation is what a person has to confirm; nil unless Unconfirmed.
+	// RequiresConfirmation describes the call to confirm. It is nil unless Unconfirmed.
 	RequiresConfirmation *Confirmation `json:"requiresConfirmation,omitempty"`
 
-	// Decision is the person's; nil where nobody was asked.
+	// Decision is the person's decision, or nil if no one was asked.
 	Decision *Decision `json:"-"`
 }
 
-// Guard puts a person before a tool. Where the policy asks, the call waits for a
-// person's yes and then runs exactly as it was: with its id and its arguments, or
-// with the arguments as the person changed them. Where the policy allows or has no
-// opinion, it runs at once; where it denies, it doesn't.
+// Guard wraps a tool with an approval step. If the policy asks, the call waits for a
+// person's approval and then runs with its id and arguments, or with the arguments as
+// the person edited them. If the policy allows or has no opinion, the call runs
+// immediately. If the policy denies, the call does not run.
 //
-// A no is a Result, not an error, for the model to read; so is nobody answering, and
-// no hub. An error is the tool's own, with Status Ran, or says why nobody could be
-// asked (see Client.Ask); the tool was not run then. Each call of the function that
-// Guard returns runs the tool at most once. It may be called from many goroutines. What
-// became of a call that a person approved is told to the hub, for its card.
+// A denial, a missing answer and a missing hub are Results for the model, not errors. An
+// error with Status Ran is that of the tool. With any other Status the question failed
+// (see Client.Ask) and the tool was not run.
 //
-// details, where given, fill in what else a person should see on the card: they get
-// the call and the request as it would be asked, and may change everything in the
-// request but its tool call.
+// The returned Tool is safe for concurrent use and runs the wrapped tool at most once
+// per call. It reports the outcome of an approved call to the hub, which shows it with
+// the request.
+//
+// Each function in details may add information for the approver. It gets the call and
+// the request, and may change everything in the request except the tool call.
 func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
-		call.Arguments = slices.Clone(call.Arguments) // what is shown is what runs
+		call.Arguments = slices.Clone(call.Arguments) // run exactly what the person is shown, even if the caller changes its slice
 		policyResult := policy.Rule(call)
 		switch policyResult.Effect {
 		case "", ThenAllow:
@@ -71,7 +72,7 @@ func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(T
 		case ThenDeny:
 			return Result[T]{
 				Status: Denied, Reason: policyResult.Reason,
-				Guidance: "A policy forbids this call; nothing was run. Don't try it again in another way.",
+				Guidance: "A policy denies this call. Nothing was run. Do not try to achieve the same result another way.",
 			}, nil
 		}
 		d, receipt, err := client.askWithReceipt(ctx, questionFor(call, policyResult, details))
@@ -82,7 +83,7 @@ func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(T
 		}
 		if d.Edited {
 			call.Arguments, result.Arguments = d.Arguments, d.Arguments
-			result.Guidance = "A person approved this with other arguments than yours; it ran with theirs."
+			result.Guidance = "A person approved this with changed arguments. It ran with the changed arguments, not with yours."
 		}
 		started := time.Now()
 		result, err = runTool(ctx, tool, call, result)
@@ -93,7 +94,7 @@ func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(T
 	}
 }
 
-// callReport is what became of a call that a person approved.
+// callReport returns the execution report of an approved call.
 func callReport(ctx context.Context, err error, took time.Duration) schema.CallReport {
 	report := schema.CallReport{State: schema.Succeeded, DurationMS: took.Milliseconds()}
 	if err != nil {
@@ -105,10 +106,10 @@ func callReport(ctx context.Context, err error, took time.Duration) schema.CallR
 	return report
 }
 
-// reportExecution tells the hub what became of an approved call, in the background: the agent
-// has its result. Close waits for it.
+// reportExecution sends the outcome of an approved call to the hub in the background,
+// so that the agent gets its result without delay. Close waits for it.
 func (c *Client) reportExecution(receipt eventReceipt, report schema.CallReport) {
-	if receipt.RequestSecret == "" { // nobody was asked, or a version 1 hub
+	if receipt.RequestSecret == "" { // no one was asked, or by a version 1 hub
 		return
 	}
 	endCall, err := c.beginCall()
@@ -126,10 +127,10 @@ func (c *Client) reportExecution(receipt eventReceipt, report schema.CallReport)
 	}()
 }
 
-// reportTimeout bounds a report: it is for people to see, and nothing hangs on it.
+// reportTimeout limits a report. Nothing depends on its delivery.
 const reportTimeout = 2 * time.Second
 
-// statusOf is what a decision without a yes means for its call.
+// statusOf returns the status of a call that was not approved.
 func statusOf(d Decision) RunStatus {
 	if d.Outcome == schema.Deny {
 		return Denied
@@ -137,7 +138,7 @@ func statusOf(d Decision) RunStatus {
 	return Unanswered
 }
 
-// runTool runs a tool, unless nobody waits for it any more.
+// runTool runs a tool unless ctx has ended.
 func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Result[T]) (Result[T], error) {
 	if err := ctx.Err(); err != nil {
 		result.Status = Unanswered
@@ -149,7 +150,7 @@ func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Res
 	return result, err
 }
 
-// questionFor is the request for a call.
+// questionFor returns the request that asks about a call.
 func questionFor(call ToolCall, policyResult PolicyResult, details []func(ToolCall, *Request)) Request {
 	shown := &schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
 	shown.Editable = bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
@@ -167,7 +168,7 @@ func questionFor(call ToolCall, policyResult PolicyResult, details []func(ToolCa
 	return r
 }
 
-// argumentsOrEmpty is the arguments as a card shows them: no arguments are an empty object.
+// argumentsOrEmpty returns the arguments, or an empty object if there are none.
 func argumentsOrEmpty(arguments json.RawMessage) json.RawMessage {
 	if text := bytes.TrimSpace(arguments); len(text) == 0 || string(text) == "null" {
 		return json.RawMessage("{}")

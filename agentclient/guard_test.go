@@ -95,7 +95,7 @@ func TestGuard_ReturnsDenialAsResult(t *testing.T) {
 	text, err := json.Marshal(r.Result)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"status": "denied", "reason": "already refunded", "comment": "see order 12",
-		"guidance": "A person refused this; nothing was run. Don't try it again in another way."}`, string(text))
+		"guidance": "A person denied this. Nothing was run. Do not try to achieve the same result another way."}`, string(text))
 	require.Equal(t, schema.Deny, r.Decision.Outcome)
 }
 
@@ -186,7 +186,7 @@ func TestGuard_AppliesPolicyEffect(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Denied, r.Status)
 	require.Equal(t, "Never here.", r.Reason)
-	require.Contains(t, r.Guidance, "A policy forbids")
+	require.Contains(t, r.Guidance, "A policy denies")
 
 	got := callGuarded(b.ctx, guard, agentclient.ToolCall{Name: "pay"})
 	asked := b.waitForQuestion(t, 1).Event.HumanInTheLoop
@@ -318,7 +318,7 @@ func TestGuard_AppliesAnswersOfRealHub(t *testing.T) {
 		{schema.Response{Permission: ptr(true), ModifiedArguments: raw(`{"order":12,"amount":5}`)}, func(g guardResult) {
 			require.Equal(t, agentclient.Ran, g.Status)
 			require.JSONEq(t, `{"order":12,"amount":5}`, string(g.Arguments))
-			require.Contains(t, g.Guidance, "other arguments than yours")
+			require.Contains(t, g.Guidance, "changed arguments")
 			require.Len(t, do.calls(), 1)
 			require.JSONEq(t, `{"order":12,"amount":5}`, string(do.calls()[0].Arguments))
 			require.Equal(t, "call-7", do.calls()[0].ID)

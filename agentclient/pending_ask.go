@@ -95,7 +95,7 @@ func (w *pendingAsk) handleMessage(m message, readErr error) (result string) {
 
 // isOtherEventLocked reports whether a message belongs to another event. The
 // idempotency key is the same at every hub, the id is not: if two hubs stored the
-// question because the first one's reply was lost, either may answer. Messages without
+// question because the first reply was lost, either may answer. Messages without
 // an answerId come from version 1 servers, which echo the event that the browser sent,
 // so only the secret path identifies their question.
 func (w *pendingAsk) isOtherEventLocked(m message) bool {

@@ -309,7 +309,7 @@ func TestHook_PrintsAnswer(t *testing.T) {
 		want   string
 	}{
 		"approved": {schema.Answer{Permission: ptr(true)}, allowed},
-		"denied":   {schema.Answer{Permission: ptr(false), Reason: "not today", Guidance: ""}, strings.Replace(denied, `today"`, `today\nA person refused this; nothing was run. Don't try it again in another way."`, 1)},
+		"denied":   {schema.Answer{Permission: ptr(false), Reason: "not today", Guidance: ""}, strings.Replace(denied, `today"`, `today\nA person denied this. Nothing was run. Do not try to achieve the same result another way."`, 1)},
 		"edited": {
 			schema.Answer{Permission: ptr(true), ModifiedArguments: json.RawMessage(`{"command":"ls"}`)},
 			strings.Replace(allowed, `"allow"`, `"allow","updatedInput":{"command":"ls"}`, 1),
