@@ -43,7 +43,7 @@ func (a *askRun) run(ctx context.Context) {
 		receipt, err := a.client.postEvent(retryCtx, workCtx, &a.event)
 		a.posted <- postResult{receipt, err}
 	})
-	deadline := newDeadline(a.timeout, a.client.pacing.grace)
+	deadline := newDeadline(a.timeout, a.client.timings.grace)
 	defer deadline.stop()
 	for {
 		select {
@@ -150,7 +150,7 @@ func cancelReason(ctx context.Context) string {
 // withdrawFromHub withdraws the question if a hub has stored it. It reports whether the
 // question is certainly no longer pending.
 func (a *askRun) withdrawFromHub(reason string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), a.client.pacing.withdrawTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), a.client.timings.withdrawTimeout)
 	defer cancel()
 	if a.receipt.ID == 0 {
 		select {

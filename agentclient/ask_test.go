@@ -229,7 +229,7 @@ func TestHubAddresses(t *testing.T) {
 		_, err := agentclient.HubAddresses(nil, bad)
 		require.ErrorIs(t, err, schema.ErrInvalid, bad)
 	}
-	client := newClient(t, agentclient.Options{Hubs: []string{"ftp://x"}}, agentclient.Pacing{})
+	client := newClient(t, agentclient.Options{Hubs: []string{"ftp://x"}}, agentclient.Timings{})
 	d, err := client.AskPermission(testContext(t), "Go?")
 	require.ErrorIs(t, err, schema.ErrInvalid)
 	require.ErrorContains(t, err, "ftp://x")
@@ -334,7 +334,7 @@ func TestWaitStatus_ReportsPageAndDeadline(t *testing.T) {
 
 func TestListener_StopsWhenNothingIsPending(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Linger: time.Millisecond}})
+	b := setup(t, &fixtureConfig{timings: agentclient.Timings{Linger: time.Millisecond}})
 	for n := range 2 { // it comes back for the next question
 		got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
 		q := b.waitForQuestion(t, n+1)

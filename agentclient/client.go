@@ -68,7 +68,7 @@ type Client struct {
 	opts Options
 
 	setupOnce sync.Once // guards the fields that setup fills, from pacing to cancel
-	pacing    pacing
+	timings   timings
 	hubs      []string
 	setupErr  error
 	http      *http.Client
@@ -83,8 +83,8 @@ type Client struct {
 	calls  sync.WaitGroup // calls in progress; Add is not called once closed is set
 }
 
-// pacing holds the client's timeouts and delays. Tests shorten them.
-type pacing struct {
+// timings holds the client's timeouts and delays. Tests shorten them.
+type timings struct {
 	postTimeout     time.Duration // limit of one POST
 	grace           time.Duration // how much later than the question's own timeout an answer may arrive
 	pullDelay       time.Duration // time that a healthy hub has to push the answer before the client pulls
@@ -93,7 +93,7 @@ type pacing struct {
 	linger          time.Duration // how long repeats of an answer are still acknowledged
 }
 
-var defaultPacing = pacing{
+var defaultTimings = timings{
 	postTimeout:     5 * time.Second,
 	grace:           5 * time.Second,
 	pullDelay:       2 * time.Second,
@@ -142,11 +142,11 @@ func (c *Client) beginCall() (endCall func(), err error) {
 // setup resolves the options on the first call.
 func (c *Client) setup() {
 	c.setupOnce.Do(func() {
-		if c.pacing == (pacing{}) {
-			c.pacing = defaultPacing
+		if c.timings == (timings{}) {
+			c.timings = defaultTimings
 		}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
-		c.listener.linger = c.pacing.linger
+		c.listener.linger = c.timings.linger
 		c.http = newHTTPClient()
 		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, os.Getenv("HOOKBACK_URL"))
 		c.opts.Token = strings.TrimSpace(cmp.Or(c.opts.Token, os.Getenv("HOOKBACK_TOKEN")))

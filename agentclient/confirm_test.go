@@ -286,7 +286,7 @@ func TestConfirm_IgnoresAllowFallback(t *testing.T) {
 	t.Parallel()
 	var do toolRecorder
 	c := newConfirm(&do)
-	c.Client = newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, OnUnreachable: agentclient.Allow, UnreachableAfter: time.Millisecond}, agentclient.Pacing{})
+	c.Client = newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, OnUnreachable: agentclient.Allow, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 	receipt, d, err := c.Ask(testContext(t), firstCall(t, c, `{}`).ID)
 	require.NoError(t, err)
 	require.Empty(t, receipt)

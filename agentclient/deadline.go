@@ -66,7 +66,7 @@ func (d *deadline) stop() {
 
 // handleControl processes a control frame and reports whether frame was one. Unknown
 // kinds are ignored.
-func (w *pendingAsk) handleControl(frame []byte) bool {
+func (p *pendingAsk) handleControl(frame []byte) bool {
 	var control schema.Control
 	if json.Unmarshal(frame, &control) != nil || control.Type != schema.ControlType {
 		return false
@@ -78,18 +78,18 @@ func (w *pendingAsk) handleControl(frame []byte) bool {
 	if update.remaining == 0 { // a hub that only sends the absolute time
 		update.remaining = time.Until(time.UnixMilli(int64(control.ExpiresAt)))
 	}
-	w.queueDeadline(update)
+	p.queueDeadline(update)
 	return true
 }
 
 // handleDeadlineHeader processes schema.ExpiresHeader of a pull without an answer.
-func (w *pendingAsk) handleDeadlineHeader(header string) {
+func (p *pendingAsk) handleDeadlineHeader(header string) {
 	if header == schema.Never {
-		w.queueDeadline(deadlineUpdate{never: true})
+		p.queueDeadline(deadlineUpdate{never: true})
 		return
 	}
 	if n, err := strconv.ParseFloat(header, 64); err == nil && n > 0 {
-		w.queueDeadline(deadlineUpdate{receivedAt: time.Now(), remaining: waitDuration(n)})
+		p.queueDeadline(deadlineUpdate{receivedAt: time.Now(), remaining: waitDuration(n)})
 	}
 }
 
@@ -100,12 +100,12 @@ func waitDuration(n float64) time.Duration {
 
 // queueDeadline passes an update to the Ask goroutine. It replaces an update that is
 // still unread.
-func (w *pendingAsk) queueDeadline(update deadlineUpdate) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (p *pendingAsk) queueDeadline(update deadlineUpdate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	select {
-	case <-w.deadlineUpdates:
+	case <-p.deadlineUpdates:
 	default:
 	}
-	w.deadlineUpdates <- update
+	p.deadlineUpdates <- update
 }

@@ -21,7 +21,7 @@ func TestAsk_WaitsLongerAfterExtension(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := setupRealHub(t)
-			r.client = agentclient.NewWithPacing(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pacing{Grace: 10 * time.Millisecond, PullDelay: time.Hour})
+			r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{Grace: 10 * time.Millisecond, PullDelay: time.Hour})
 			t.Cleanup(func() { _ = r.client.Close() })
 			const timeout = 2 * time.Second
 			asked := time.Now()
@@ -81,12 +81,12 @@ func TestFailRun_ReturnsErrTimedOut(t *testing.T) {
 	})
 	t.Run("by itself", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Grace: 10 * time.Millisecond}})
+		b := setup(t, &fixtureConfig{timings: agentclient.Timings{Grace: 10 * time.Millisecond}})
 		failed(t, <-b.ask(b.ctx, ask))
 	})
 	t.Run("the guarded call is not run", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Grace: 10 * time.Millisecond}})
+		b := setup(t, &fixtureConfig{timings: agentclient.Timings{Grace: 10 * time.Millisecond}})
 		ran := false
 		guarded := agentclient.Guard(b.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) {
 			ran = true

@@ -53,18 +53,18 @@ func TestEvents_ReportsUnusableHub(t *testing.T) {
 	}))
 	defer foreign.Close()
 	down := agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}}
-	_, err := newClient(t, down, agentclient.Pacing{}).Events(testContext(t), agentclient.EventQuery{})
+	_, err := newClient(t, down, agentclient.Timings{}).Events(testContext(t), agentclient.EventQuery{})
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
-	_, err = newClient(t, agentclient.Options{Hubs: []string{foreign.URL}}, agentclient.Pacing{}).Events(testContext(t), agentclient.EventQuery{})
+	_, err = newClient(t, agentclient.Options{Hubs: []string{foreign.URL}}, agentclient.Timings{}).Events(testContext(t), agentclient.EventQuery{})
 	require.ErrorContains(t, err, "not that of a hub")
 
 	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()
-	_, err = newClient(t, down, agentclient.Pacing{}).Events(ctx, agentclient.EventQuery{})
+	_, err = newClient(t, down, agentclient.Timings{}).Events(ctx, agentclient.EventQuery{})
 	require.ErrorIs(t, err, context.Canceled)
 
 	r := setupRealHub(t)
-	second := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1", r.server.URL()}}, agentclient.Pacing{})
+	second := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1", r.server.URL()}}, agentclient.Timings{})
 	_, err = second.Events(r.ctx, agentclient.EventQuery{})
 	require.NoError(t, err, "the second address would have answered")
 	require.NoError(t, second.Close())

@@ -7,16 +7,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Pacing lets tests shorten the client's durations; zero keeps the default.
-type Pacing struct{ PostTimeout, Grace, PullDelay, PollTimeout, WithdrawTimeout, Linger time.Duration }
+// Timings lets tests shorten the client's durations; zero keeps the default.
+type Timings struct{ PostTimeout, Grace, PullDelay, PollTimeout, WithdrawTimeout, Linger time.Duration }
 
-// NewWithPacing is New at another pace.
-func NewWithPacing(o Options, p Pacing) *Client {
+// NewWithTimings is New at another pace.
+func NewWithTimings(o Options, p Timings) *Client {
 	c := New(o)
-	c.pacing = defaultPacing
+	c.timings = defaultTimings
 	for _, d := range []struct{ to, from *time.Duration }{
-		{&c.pacing.postTimeout, &p.PostTimeout}, {&c.pacing.grace, &p.Grace}, {&c.pacing.pullDelay, &p.PullDelay},
-		{&c.pacing.pollTimeout, &p.PollTimeout}, {&c.pacing.withdrawTimeout, &p.WithdrawTimeout}, {&c.pacing.linger, &p.Linger},
+		{&c.timings.postTimeout, &p.PostTimeout}, {&c.timings.grace, &p.Grace}, {&c.timings.pullDelay, &p.PullDelay},
+		{&c.timings.pollTimeout, &p.PollTimeout}, {&c.timings.withdrawTimeout, &p.WithdrawTimeout}, {&c.timings.linger, &p.Linger},
 	} {
 		if *d.from != 0 {
 			*d.to = *d.from
@@ -40,10 +40,10 @@ func (c *Client) SetTransport(t http.RoundTripper) {
 
 // DecideFrame is what becomes of one frame for a question.
 func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, error) {
-	w := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Fail)
+	p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Fail)
 	m, err := readMessage(frame)
-	result := w.handleMessage(m, err)
-	return w.decision, result, w.err
+	result := p.applyMessage(m, err)
+	return p.decision, result, p.err
 }
 
 // HubAddresses is how the address list is made.

@@ -55,7 +55,7 @@ func TestFallback(t *testing.T) {
 			if r.OnUnreachable == "client" {
 				o.OnUnreachable, r.OnUnreachable = agentclient.Allow, ""
 			}
-			d, err := newClient(t, o, agentclient.Pacing{}).Ask(testContext(t), r)
+			d, err := newClient(t, o, agentclient.Timings{}).Ask(testContext(t), r)
 			require.ErrorIs(t, err, test.err)
 			require.Equal(t, test.approved, d.Approved())
 			require.Equal(t, test.outcome, d.Outcome)
@@ -76,14 +76,14 @@ func TestFallback_NeverAllowsQuorumQuestion(t *testing.T) {
 	o := agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
 	r := agentclient.Request{Question: "Go?", Kind: schema.Permission}
 	r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: 2}
-	d, err := newClient(t, o, agentclient.Pacing{}).Ask(testContext(t), r)
+	d, err := newClient(t, o, agentclient.Timings{}).Ask(testContext(t), r)
 	require.NoError(t, err)
 	require.False(t, d.Approved())
 }
 
 func TestSend_WithoutHubIsUnreachable(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond}, agentclient.Pacing{})
+	client := newClient(t, agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 	_, err := client.Send(testContext(t), schema.Event{HookEventType: "Stop"})
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
 	err = client.Withdraw(testContext(t), &schema.Event{ID: 1, RequestSecret: "s"}, "")
@@ -126,7 +126,7 @@ func TestAsk_RetriesUntilHubStarts(t *testing.T) {
 	var hub fakehub.Hub
 	require.NoError(t, hub.Start())
 	hub.Stop()
-	client := newClient(t, agentclient.Options{Hubs: []string{hub.URL()}, UnreachableAfter: time.Minute}, agentclient.Pacing{})
+	client := newClient(t, agentclient.Options{Hubs: []string{hub.URL()}, UnreachableAfter: time.Minute}, agentclient.Timings{})
 	b := &fixture{ctx: testContext(t), hub: &hub, client: client}
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
 	require.NoError(t, hub.Start())
@@ -169,7 +169,7 @@ func TestAsk_RetriedPostStoresOneEvent(t *testing.T) {
 func TestSend_RetriesHangingPost(t *testing.T) {
 	t.Parallel()
 	var posts atomic.Int64
-	c := fixtureConfig{pacing: agentclient.Pacing{PostTimeout: 200 * time.Millisecond}}
+	c := fixtureConfig{timings: agentclient.Timings{PostTimeout: 200 * time.Millisecond}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 		if posts.Add(1) > 1 {
 			return false
@@ -187,7 +187,7 @@ func TestSend_RetriesHangingPost(t *testing.T) {
 func TestAsk_UnacceptedQuestionIsUnreachableAtDeadline(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{
-		pacing: agentclient.Pacing{Grace: time.Millisecond, WithdrawTimeout: time.Millisecond},
+		timings: agentclient.Timings{Grace: time.Millisecond, WithdrawTimeout: time.Millisecond},
 		hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, _ *http.Request) bool {
 			fakehub.Refuse(w, schema.ErrFull)
 			return true
@@ -200,7 +200,7 @@ func TestAsk_UnacceptedQuestionIsUnreachableAtDeadline(t *testing.T) {
 
 func TestAsk_OwnDeadlineWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Grace: time.Millisecond}})
+	b := setup(t, &fixtureConfig{timings: agentclient.Timings{Grace: time.Millisecond}})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: time.Second})
 	end := b.waitForResult(t, got)
 	require.NoError(t, end.err, "a timeout is a decision")
@@ -213,7 +213,7 @@ func TestAsk_OwnDeadlineWithdrawsQuestion(t *testing.T) {
 
 func TestAsk_CanceledContextWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}})
+	b := setup(t, &fixtureConfig{timings: agentclient.Timings{WithdrawTimeout: 10 * time.Second}})
 	ctx, cancel := context.WithCancel(b.ctx)
 	got := b.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }})
 	end := b.waitForResult(t, got)
@@ -234,7 +234,7 @@ func TestAsk_SendsCancelCauseToHub(t *testing.T) {
 		"the agent was interrupted": func(end context.CancelCauseFunc) { end(nil) },
 		"nobody is watching":        func(end context.CancelCauseFunc) { end(errors.New("nobody is\nwatching")) },
 	} {
-		b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}})
+		b := setup(t, &fixtureConfig{timings: agentclient.Timings{WithdrawTimeout: 10 * time.Second}})
 		ctx, cancel := context.WithCancelCause(b.ctx)
 		got := b.ask(ctx, agentclient.Request{Question: "Go?"})
 		q := b.waitForQuestion(t, 1)
@@ -260,7 +260,7 @@ func TestAsk_ReturnsInternalPanicAsError(t *testing.T) {
 func TestAsk_CancelDuringPostWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
-	c := fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}}
+	c := fixtureConfig{timings: agentclient.Timings{WithdrawTimeout: 10 * time.Second}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == schema.PathEvents {
 			cancel()
@@ -278,7 +278,7 @@ func TestAsk_CancelAfterLostReplyWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	var posts atomic.Int64
-	c := fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}}
+	c := fixtureConfig{timings: agentclient.Timings{WithdrawTimeout: 10 * time.Second}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != schema.PathEvents || posts.Add(1) > 1 {
 			return false

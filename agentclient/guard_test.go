@@ -134,7 +134,7 @@ func TestGuard_AppliesFallbackWithoutHub(t *testing.T) {
 	for fallback, want := range map[agentclient.Fallback]agentclient.RunStatus{
 		"": agentclient.Unanswered, agentclient.Deny: agentclient.Unanswered, agentclient.Fail: agentclient.Unanswered, agentclient.Allow: agentclient.Ran,
 	} {
-		c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, OnUnreachable: fallback, UnreachableAfter: time.Millisecond}, agentclient.Pacing{})
+		c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, OnUnreachable: fallback, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 		var do toolRecorder
 		r, err := agentclient.Guard(c, agentclient.Always(), do.run)(testContext(t), refundCall)
 		require.Equal(t, fallback == agentclient.Fail, errors.Is(err, agentclient.ErrUnreachable), "%q: %v", fallback, err)
@@ -237,7 +237,7 @@ func TestGuard_CopiesArguments(t *testing.T) {
 
 func TestGuard_PassesToolErrorsAndPanics(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, agentclient.Options{}, agentclient.Pacing{})
+	c := newClient(t, agentclient.Options{}, agentclient.Timings{})
 	do := toolRecorder{err: errors.New("the bank is closed")}
 	r, err := agentclient.Guard(c, agentclient.Never(), do.run)(testContext(t), refundCall)
 	require.ErrorIs(t, err, do.err)
@@ -394,7 +394,7 @@ func TestPolicyFunc(t *testing.T) {
 		require.Equal(t, test.want, test.policy.Rule(test.call).Effect, name)
 	}
 	var do toolRecorder
-	c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, UnreachableAfter: time.Millisecond}, agentclient.Pacing{})
+	c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 	r, err := agentclient.Guard(c, fixedPolicy("perhaps"), do.run)(testContext(t), refundCall)
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Unanswered, r.Status, "an unknown word asks")

@@ -48,7 +48,7 @@ type listenerRun struct {
 }
 
 // register assigns w a secret path and returns its URL.
-func (l *listener) register(w *pendingAsk) (string, error) {
+func (l *listener) register(p *pendingAsk) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
@@ -59,9 +59,9 @@ func (l *listener) register(w *pendingAsk) (string, error) {
 			return "", err
 		}
 	}
-	w.path = "/" + randomToken(16)
-	l.pending[w.path] = w
-	return "ws://" + l.run.host + w.path, nil
+	p.path = "/" + randomToken(16)
+	l.pending[p.path] = p
+	return "ws://" + l.run.host + p.path, nil
 }
 
 func (l *listener) serveLocked() error {
@@ -90,13 +90,13 @@ func (l *listener) serveLocked() error {
 
 // release removes w's path after linger, when repeats of its answer can't come any
 // more. The last path closes the port.
-func (l *listener) release(w *pendingAsk) {
-	if w.path == "" {
+func (l *listener) release(p *pendingAsk) {
+	if p.path == "" {
 		return
 	}
 	time.AfterFunc(l.linger, func() {
 		l.mu.Lock()
-		delete(l.pending, w.path)
+		delete(l.pending, p.path)
 		run := l.run
 		if len(l.pending) > 0 || run == nil {
 			l.mu.Unlock()
@@ -173,23 +173,23 @@ func (l *listener) serveHTTP(run *listenerRun, rw http.ResponseWriter, r *http.R
 		http.Error(rw, "wrong host", http.StatusMisdirectedRequest)
 		return
 	}
-	w := l.pendingAt(r.URL.Path)
-	if w == nil {
+	p := l.pendingAt(r.URL.Path)
+	if p == nil {
 		http.NotFound(rw, r)
 		return
 	}
 	if challenge := r.Header.Get(schema.ChallengeHeader); challenge != "" {
-		rw.Header().Set(schema.ProofHeader, schema.ListenerProof(w.question.ListenerKey, challenge))
+		rw.Header().Set(schema.ProofHeader, schema.ListenerProof(p.question.ListenerKey, challenge))
 	}
 	conn, err := websocket.Accept(rw, r, nil)
 	if err != nil {
 		return
 	}
-	w.readAnswer(run.ctx, conn)
+	p.readAnswer(run.ctx, conn)
 }
 
 // readAnswer reads one message. Later messages on the connection are ignored.
-func (w *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn) {
+func (p *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn) {
 	defer conn.CloseNow()
 	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() }) // conn.Close below takes no context
 	defer stop()
@@ -204,15 +204,15 @@ func (w *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn) {
 		_ = conn.Close(websocket.StatusUnsupportedData, "answers must be text messages")
 		return
 	}
-	if w.handleControl(frame) {
+	if p.handleControl(frame) {
 		_ = conn.Close(websocket.StatusNormalClosure, "")
 		return
 	}
 	m, err := readMessage(frame)
-	result := w.handleMessage(m, err)
+	result := p.applyMessage(m, err)
 	if result == schema.AckAccepted {
 		select {
-		case <-w.delivered:
+		case <-p.delivered:
 		case <-ctx.Done():
 			return
 		}

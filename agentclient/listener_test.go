@@ -186,7 +186,7 @@ func TestListener_AcceptsAnswerFromOtherHub(t *testing.T) {
 
 func TestListener_ClassifiesRepeatedAndLateAnswers(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Linger: time.Minute}})
+	b := setup(t, &fixtureConfig{timings: agentclient.Timings{Linger: time.Minute}})
 	q, got := b.startQuestion(t)
 	frame := q.Frame(approval())
 	for _, want := range []string{schema.AckAccepted, schema.AckDuplicate, schema.AckDuplicate} {

@@ -32,9 +32,9 @@ type fixture struct {
 
 // fixtureConfig is what a test wants otherwise; its zero value is a healthy hub.
 type fixtureConfig struct {
-	hub    fakehub.Hub
-	opts   agentclient.Options
-	pacing agentclient.Pacing
+	hub     fakehub.Hub
+	opts    agentclient.Options
+	timings agentclient.Timings
 }
 
 func setup(t *testing.T, c *fixtureConfig) *fixture {
@@ -45,7 +45,7 @@ func setup(t *testing.T, c *fixtureConfig) *fixture {
 	if c.opts.Hubs == nil {
 		c.opts.Hubs = []string{b.hub.URL()}
 	}
-	b.client = newClient(t, c.opts, c.pacing)
+	b.client = newClient(t, c.opts, c.timings)
 	return b
 }
 
@@ -56,9 +56,9 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-func newClient(t *testing.T, o agentclient.Options, p agentclient.Pacing) *agentclient.Client {
+func newClient(t *testing.T, o agentclient.Options, p agentclient.Timings) *agentclient.Client {
 	t.Helper()
-	client := agentclient.NewWithPacing(o, p)
+	client := agentclient.NewWithTimings(o, p)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

@@ -26,70 +26,70 @@ type pendingAsk struct {
 	err      error
 }
 
-func newPendingAsk(e *schema.Event, f Fallback) *pendingAsk {
+func newPendingAsk(event *schema.Event, f Fallback) *pendingAsk {
 	return &pendingAsk{
-		question: e.HumanInTheLoop, key: e.IdempotencyKey, fallback: f,
+		question: event.HumanInTheLoop, key: event.IdempotencyKey, fallback: f,
 		done: make(chan struct{}), delivered: make(chan struct{}), deadlineUpdates: make(chan deadlineUpdate, 1),
 	}
 }
 
 // setEventID records the id that the hub assigned to the event.
-func (w *pendingAsk) setEventID(id schema.EventID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.id = id
+func (p *pendingAsk) setEventID(id schema.EventID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.id = id
 }
 
 // resolve ends the question and reports whether it did: the first resolution wins.
-func (w *pendingAsk) resolve(d Decision, err error) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.resolveLocked(d, err)
+func (p *pendingAsk) resolve(d Decision, err error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.resolveLocked(d, err)
 }
 
-func (w *pendingAsk) resolveLocked(d Decision, err error) bool {
-	if w.settled {
+func (p *pendingAsk) resolveLocked(d Decision, err error) bool {
+	if p.settled {
 		return false
 	}
-	d.EventID = w.id
-	if err == nil && d.Outcome == schema.Timeout && w.question.OnTimeout == schema.FailRun {
+	d.EventID = p.id
+	if err == nil && d.Outcome == schema.Timeout && p.question.OnTimeout == schema.FailRun {
 		err = ErrTimedOut
 	}
-	w.settled, w.decision, w.err = true, d, err
-	close(w.done)
+	p.settled, p.decision, p.err = true, d, err
+	close(p.done)
 	return true
 }
 
-// handleMessage applies an answer and returns the result for its acknowledgment.
+// applyMessage applies an answer and returns the result for its acknowledgment.
 // readErr is the error of decoding the message, if any. A message that could not be
 // decoded or does not fit the question denies it, and is acknowledged as a mismatch
 // because no person's decision was carried out.
-func (w *pendingAsk) handleMessage(m message, readErr error) (result string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.settled {
-		if m.AnswerID != "" && m.AnswerID == w.answerID {
+func (p *pendingAsk) applyMessage(m message, readErr error) (result string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.settled {
+		if m.AnswerID != "" && m.AnswerID == p.answerID {
 			return schema.AckDuplicate
 		}
 		return schema.AckTooLate
 	}
-	if readErr == nil && w.isOtherEventLocked(m) {
+	if readErr == nil && p.isOtherEventLocked(m) {
 		return schema.AckMismatch
 	}
-	if id, _ := m.eventRef(); w.id == 0 && m.AnswerID != "" {
-		w.id = id // the answer arrived before the reply to the POST
+	if id, _ := m.eventRef(); p.id == 0 && m.AnswerID != "" {
+		p.id = id // the answer arrived before the reply to the POST
 	}
 	var d Decision
 	if readErr == nil {
-		d, readErr = decide(w.question, m)
+		d, readErr = decide(p.question, m)
 	}
 	if readErr != nil {
-		d.Kind = w.question.Type
-		w.resolveLocked(w.fallback.malformedDecision(d, readErr))
+		d.Kind = p.question.Type
+		p.resolveLocked(p.fallback.malformedDecision(d, readErr))
 		return schema.AckMismatch
 	}
-	w.answerID = m.AnswerID
-	w.resolveLocked(d, nil)
+	p.answerID = m.AnswerID
+	p.resolveLocked(d, nil)
 	return schema.AckAccepted
 }
 
@@ -98,14 +98,14 @@ func (w *pendingAsk) handleMessage(m message, readErr error) (result string) {
 // question because the first reply was lost, either may answer. Messages without
 // an answerId come from version 1 servers, which echo the event that the browser sent,
 // so only the secret path identifies their question.
-func (w *pendingAsk) isOtherEventLocked(m message) bool {
+func (p *pendingAsk) isOtherEventLocked(m message) bool {
 	id, key := m.eventRef()
 	switch {
 	case m.AnswerID == "":
 		return false
 	case key != "":
-		return key != w.key
+		return key != p.key
 	default:
-		return id != 0 && w.id != 0 && id != w.id
+		return id != 0 && p.id != 0 && id != p.id
 	}
 }

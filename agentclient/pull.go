@@ -17,7 +17,7 @@ import (
 // faster. It ends with ctx, with the answer, or when none of the addresses has the
 // question; then only a push can deliver.
 func (a *askRun) pull(ctx context.Context) {
-	if !a.pullsImmediately() && !sleep(ctx, a.client.pacing.pullDelay) {
+	if !a.pullsImmediately() && !sleep(ctx, a.client.timings.pullDelay) {
 		return
 	}
 	hubs := slices.DeleteFunc(a.client.hubsInOrder(), func(hub string) bool { return hub == a.receipt.hub })
@@ -29,7 +29,7 @@ func (a *askRun) pull(ctx context.Context) {
 		switch {
 		case ended || ctx.Err() != nil:
 			return
-		case err == nil && time.Since(started) > a.client.pacing.pollTimeout/2:
+		case err == nil && time.Since(started) > a.client.timings.pollTimeout/2:
 			pauses = newBackoff() // a full long poll: continue without a pause
 			continue
 		case errors.Is(err, errNotListening) || errors.Is(err, errRetry):
@@ -57,8 +57,8 @@ func (a *askRun) pullsImmediately() bool {
 // pullOnce makes one long poll and reports whether the question is resolved. false
 // without an error means that there is no answer yet.
 func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err error) {
-	poll := a.client.pacing.pollTimeout
-	ctx, cancel := context.WithTimeout(ctx, poll+a.client.pacing.postTimeout)
+	poll := a.client.timings.pollTimeout
+	ctx, cancel := context.WithTimeout(ctx, poll+a.client.timings.postTimeout)
 	defer cancel()
 	wait := strconv.FormatFloat(poll.Seconds(), 'f', -1, 64)
 	res, err := a.client.sendRequest(ctx, request{
@@ -75,7 +75,7 @@ func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err erro
 		return false, nil
 	}
 	m, err := readMessage(res.body)
-	a.pending.handleMessage(m, err)
+	a.pending.applyMessage(m, err)
 	select {
 	case <-a.pending.done:
 		return true, nil

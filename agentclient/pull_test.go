@@ -20,7 +20,7 @@ func blockedHub() fakehub.Hub {
 
 func TestPull_StartsImmediatelyIfDeliveryIsBlocked(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fixtureConfig{hub: blockedHub(), pacing: agentclient.Pacing{PullDelay: time.Hour}})
+	b := setup(t, &fixtureConfig{hub: blockedHub(), timings: agentclient.Timings{PullDelay: time.Hour}})
 	q, got := b.startQuestion(t)
 	q.Decide(q.Frame(approval()))
 	end := b.waitForResult(t, got)
@@ -31,7 +31,7 @@ func TestPull_StartsImmediatelyIfDeliveryIsBlocked(t *testing.T) {
 
 func TestPull_FetchesUnpushedAnswer(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{PullDelay: time.Millisecond, PollTimeout: 10 * time.Millisecond}})
+	b := setup(t, &fixtureConfig{timings: agentclient.Timings{PullDelay: time.Millisecond, PollTimeout: 10 * time.Millisecond}})
 	q, got := b.startQuestion(t)
 	q.Decide(q.Frame(schema.Answer{Permission: ptr(false), Reason: "no time"}))
 	end := b.waitForResult(t, got)
@@ -44,7 +44,7 @@ func TestPull_RepeatsUntilAnswered(t *testing.T) {
 	t.Parallel()
 	var pulls atomic.Int64
 	third := make(chan struct{})
-	c := fixtureConfig{hub: blockedHub(), pacing: agentclient.Pacing{PollTimeout: time.Millisecond}}
+	c := fixtureConfig{hub: blockedHub(), timings: agentclient.Timings{PollTimeout: time.Millisecond}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 		if fakehub.IsPull(r) && pulls.Add(1) == 3 {
 			close(third)
@@ -94,7 +94,7 @@ func TestPull_StopsIfServerLacksRoute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pulled := make(chan struct{}, 100)
-			c := fixtureConfig{hub: blockedHub(), pacing: agentclient.Pacing{PollTimeout: time.Millisecond}}
+			c := fixtureConfig{hub: blockedHub(), timings: agentclient.Timings{PollTimeout: time.Millisecond}}
 			c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 				if !fakehub.IsPull(r) {
 					return false
@@ -196,8 +196,8 @@ func TestPull_IgnoresAnswerForOtherEvent(t *testing.T) {
 
 func TestAsk_IdempotencyKeyResumesQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{PullDelay: time.Hour}})
-	first := newClient(t, agentclient.Options{Hubs: []string{b.hub.URL()}}, agentclient.Pacing{})
+	b := setup(t, &fixtureConfig{timings: agentclient.Timings{PullDelay: time.Hour}})
+	first := newClient(t, agentclient.Options{Hubs: []string{b.hub.URL()}}, agentclient.Timings{})
 	r := agentclient.Request{Question: "Go?", Event: schema.Event{IdempotencyKey: "deploy-7"}}
 	old := (&fixture{ctx: b.ctx, client: first}).ask(b.ctx, r)
 	q := b.waitForQuestion(t, 1)
@@ -224,7 +224,7 @@ func TestClient_UsesAnyWorkingHub(t *testing.T) {
 	dead.Stop()
 	defer foreign.Stop()
 	defer live.Stop()
-	client := newClient(t, agentclient.Options{Hubs: []string{dead.URL(), foreign.URL(), live.URL()}}, agentclient.Pacing{})
+	client := newClient(t, agentclient.Options{Hubs: []string{dead.URL(), foreign.URL(), live.URL()}}, agentclient.Timings{})
 	b := &fixture{ctx: testContext(t), hub: &live, client: client}
 	sent, err := client.Send(b.ctx, schema.Event{HookEventType: "Stop"})
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func setupRealHub(t testing.TB) *realHub {
 	t.Cleanup(cancel)
 	r.ctx = ctx
 	// The hub's disk may be slower than an agent that is interrupted has patience.
-	r.client = agentclient.NewWithPacing(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pacing{WithdrawTimeout: 20 * time.Second})
+	r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{WithdrawTimeout: 20 * time.Second})
 	t.Cleanup(func() { _ = r.client.Close() })
 	return r
 }

@@ -21,7 +21,7 @@ type referenceFixture struct {
 	server *fakehub.ReferenceServer
 }
 
-func setupReference(t *testing.T, p agentclient.Pacing) *referenceFixture {
+func setupReference(t *testing.T, p agentclient.Timings) *referenceFixture {
 	t.Helper()
 	server, err := fakehub.StartReferenceServer()
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func (r *referenceFixture) click(t *testing.T, n int, answer map[string]any) {
 
 func TestReferenceServer_AnswersEveryKind(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pacing{PullDelay: time.Millisecond}) // its answer to a pull is 200 text/plain
+	r := setupReference(t, agentclient.Timings{PullDelay: time.Millisecond}) // its answer to a pull is 200 text/plain
 	for n, test := range []struct {
 		ask    agentclient.Request
 		answer map[string]any
@@ -116,7 +116,7 @@ func TestReferenceServer_AnswersEveryKind(t *testing.T) {
 // Version 1 agents match by permission_type, and mix up two that wait at once.
 func TestReferenceServer_KeepsEqualQuestionsApart(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pacing{})
+	r := setupReference(t, agentclient.Timings{})
 	event := schema.Event{Payload: raw(`{"agent_name":"alice","permission_type":"delete_files"}`)}
 	first := r.ask(r.ctx, agentclient.Request{Question: "Delete a?", Event: event})
 	_, err := r.server.Event(r.ctx, 1)
@@ -130,7 +130,7 @@ func TestReferenceServer_KeepsEqualQuestionsApart(t *testing.T) {
 
 func TestReferenceServer_CannotWithdraw(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pacing{})
+	r := setupReference(t, agentclient.Timings{})
 	sent, err := r.client.Send(r.ctx, schema.Event{HookEventType: "Stop"})
 	require.NoError(t, err)
 	require.Equal(t, schema.EventID(1), sent.ID)
@@ -139,7 +139,7 @@ func TestReferenceServer_CannotWithdraw(t *testing.T) {
 
 func TestReferenceServer_CancelReturnsImmediately(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pacing{WithdrawTimeout: time.Hour})
+	r := setupReference(t, agentclient.Timings{WithdrawTimeout: time.Hour})
 	ctx, cancel := context.WithCancel(r.ctx)
 	end := r.waitForResult(t, r.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }}))
 	require.ErrorIs(t, end.err, context.Canceled)

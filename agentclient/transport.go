@@ -100,7 +100,7 @@ func (c *Client) postToHubs(ctx context.Context, body []byte) (eventReceipt, err
 }
 
 func (c *Client) postToHub(ctx context.Context, hub string, body []byte) (eventReceipt, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.pacing.postTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timings.postTimeout)
 	defer cancel()
 	reply, err := c.sendRequest(ctx, request{hub: hub, path: schema.PathEvents, body: body})
 	if err != nil {
