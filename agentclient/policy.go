@@ -8,46 +8,46 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Effect is what a policy says of a call. The zero value is no opinion.
+// Effect is the opinion of a policy about a call. The zero value is no opinion.
 type Effect string
 
-// What a policy can say.
+// Effects of a policy.
 const (
-	ThenAllow Effect = "allow" // it runs, nobody is asked
-	ThenAsk   Effect = "ask"   // a person decides
-	ThenDeny  Effect = "deny"  // it doesn't run, nobody is asked
+	ThenAllow Effect = "allow" // run the call, ask no one
+	ThenAsk   Effect = "ask"   // let a person decide
+	ThenDeny  Effect = "deny"  // do not run the call, ask no one
 )
 
-// PolicyResult is what a policy says of one call, and why. The zero value is no opinion.
+// PolicyResult is a policy's decision about one call. The zero value is no opinion.
 type PolicyResult struct {
 	Effect Effect      `json:"then,omitempty"`
 	Risk   schema.Risk `json:"risk,omitempty"`
 	Reason string      `json:"reason,omitempty"`
-	// Where is the rule, as file:line; empty for rules that are Go.
+	// Where is the rule's position as file:line. It is empty for policies in Go.
 	Where string `json:"where,omitempty"`
 }
 
-// ToolCall is a call that is about to run, as policies and tools see it.
+// ToolCall is a call that is about to run, the input of policies and tools.
 type ToolCall struct {
-	ID   string // the agent's; may be empty
+	ID   string // assigned by the agent; may be empty
 	Name string
-	// Alias is the tool's common name, such as Bash or Edit, where the agent has its
-	// own for it.
+	// Alias is the common name of the tool, such as Bash or Edit, if the agent uses
+	// a name of its own.
 	Alias string
-	// Command is the command line of a shell call, whatever its argument is called.
+	// Command is the command line of a shell call, whatever its argument is named.
 	Command   string
 	Arguments json.RawMessage
 }
 
-// Policy says which calls need a person. It is called from many goroutines.
+// Policy decides which calls need approval. It must be safe for concurrent use.
 type Policy interface {
 	Rule(call ToolCall) PolicyResult
 }
 
-// PolicyProblem is one thing that is wrong with a policy's file, and what to do.
+// PolicyProblem is one error or warning in a policy file.
 type PolicyProblem struct {
 	File         string
-	Line, Column int // from 1, columns in characters; 0: the file as a whole
+	Line, Column int // counted from 1, columns in characters; 0: the whole file
 	Text         string
 }
 
@@ -58,13 +58,13 @@ func (p PolicyProblem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
 }
 
-// PolicyError says why a policy can't be used: all that is wrong, in the order of
+// PolicyError reports why a policy can't be used. It lists all problems in the order of
 // the files. A hook that gets one asks a person about every call.
 type PolicyError struct {
 	Problems []PolicyProblem // at least one
 }
 
-// Error is one line for each problem.
+// Error returns one line per problem.
 func (e *PolicyError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {

@@ -98,7 +98,7 @@ func TestCondition_Verdicts(t *testing.T) {
 		require.Equal(t, test.then, got.Effect, "%s of %.80s", test.when, test.arguments)
 		require.Equal(t, test.then != "", got.Where == "p.json:1", "%v", got)
 		if test.then == agentclient.ThenAsk {
-			require.Contains(t, got.Reason, "could not be tried on this call: it")
+			require.Contains(t, got.Reason, "could not be evaluated for this call: ")
 			allow := mustParsePolicy(t, `{"rules": [{"tool": "T", "then": "allow", "when": {`+test.when+`}}]}`)
 			require.Empty(t, allow.Rule(aliasedCall("T", test.arguments)), "an allow takes %s of %.80s", test.when, test.arguments)
 		}
@@ -127,7 +127,7 @@ func TestPolicyFile_FirstMatchDecides(t *testing.T) {
 			aliasedCall("refund", `{"amount": "2"}`),
 			agentclient.PolicyResult{
 				Effect: "ask", Risk: schema.CriticalRisk, Where: "p.json:2",
-				Reason: "A rule (p.json:2) could not be tried on this call: its argument amount is not what the rule can compare with.",
+				Reason: "The rule at p.json:2 could not be evaluated for this call: its argument amount has a type or size that the rule can't compare.",
 			},
 		},
 	} {

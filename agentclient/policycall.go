@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// callArguments is one call while rules are tried on it. Its arguments are read when a
-// rule first needs them.
+// callArguments gives rules access to the arguments of one call. The arguments are parsed
+// when a rule first needs them.
 type callArguments struct {
 	ToolCall
 	parsed bool
-	root   *jsonNode // nil: they can't be read
+	root   *jsonNode // nil: not a JSON object
 }
 
 func (c *callArguments) object() *jsonNode {
@@ -29,7 +29,7 @@ func (c *callArguments) object() *jsonNode {
 	return c.root
 }
 
-// lookup are what a path leads to, or the reason why that isn't clear.
+// lookup returns the values at a path, or the reason why they are ambiguous.
 func (c *callArguments) lookup(path []string) (values []*jsonNode, problem string) {
 	args := c.object()
 	if args == nil {
@@ -37,7 +37,7 @@ func (c *callArguments) lookup(path []string) (values []*jsonNode, problem strin
 	}
 	switch {
 	case len(path) == 1 && path[0] == "command" && c.Command != "":
-		// The adapter read it, from wherever this agent has it.
+		// The adapter extracted the command from the agent's own argument.
 		if _, problem := followPath(args, path); problem != "" {
 			return nil, problem
 		}
@@ -50,7 +50,7 @@ func (c *callArguments) lookup(path []string) (values []*jsonNode, problem strin
 			}
 			found, problem := followPath(m.value, nil)
 			if seen[m.name] {
-				problem = fmt.Sprintf("it has the argument %q twice", m.name)
+				problem = fmt.Sprintf("the argument %q is duplicated", m.name)
 			}
 			if problem != "" {
 				return nil, problem
@@ -64,8 +64,8 @@ func (c *callArguments) lookup(path []string) (values []*jsonNode, problem strin
 	}
 }
 
-// followPath walks a path. Where it leads through a list without a number, it goes on
-// with every item.
+// followPath returns the values at a path. If a path component is not an index, it
+// applies to every item of an array.
 func followPath(n *jsonNode, path []string) (values []*jsonNode, problem string) {
 	if n.kind == jsonArray {
 		for i, item := range n.items {
@@ -90,16 +90,16 @@ func followPath(n *jsonNode, path []string) (values []*jsonNode, problem string)
 		return []*jsonNode{n}, ""
 	}
 	if n.kind != jsonObject && n.kind != jsonNull {
-		return nil, fmt.Sprintf("it has %s where the rule looks for the argument %s", n.kind, strings.Join(path, "."))
+		return nil, fmt.Sprintf("the arguments have %s in place of the argument %s", n.kind, strings.Join(path, "."))
 	}
 	var next *jsonNode
 	for _, m := range n.members {
 		switch {
 		case !strings.EqualFold(m.name, path[0]):
 		case m.name != path[0]:
-			return nil, fmt.Sprintf("it has the argument %q, which some programs read as %q", m.name, path[0])
+			return nil, fmt.Sprintf("some programs read the argument %q as %q", m.name, path[0])
 		case next != nil:
-			return nil, fmt.Sprintf("it has the argument %q twice", m.name)
+			return nil, fmt.Sprintf("the argument %q is duplicated", m.name)
 		default:
 			next = m.value
 		}
@@ -110,14 +110,14 @@ func followPath(n *jsonNode, path []string) (values []*jsonNode, problem string)
 	return followPath(next, path[1:])
 }
 
-// shellArguments are what tools call a command line.
+// shellArguments are the argument names that tools use for a command line.
 var shellArguments = []string{
 	"command", "commands", "cmd", "command_line", "commandline", "shell_command", "script", "args", "argv", "arguments",
 }
 
-// isAllowable reports whether a rule may allow the call at all: its arguments mean one
-// thing to everyone, a command is one command, and it doesn't touch the rules
-// themselves.
+// isAllowable reports whether a rule may allow the call at all: its arguments are
+// unambiguous, every command is a single simple command, and none of its text mentions
+// the policy file.
 func (c *callArguments) isAllowable() bool {
 	args := c.object()
 	if args == nil || args.hasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
@@ -134,7 +134,7 @@ func (c *callArguments) isAllowable() bool {
 		}
 	}
 	if c.Alias == "Bash" && !seen {
-		return false // a command that can't be seen
+		return false // a shell call whose command is unknown
 	}
 	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyName) }
 	return allowed(c.Command) && args.everyText(allowed)

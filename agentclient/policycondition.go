@@ -16,18 +16,17 @@ import (
 type condition struct {
 	path        []string
 	op          string
-	description string // the test in words: is "x", is greater than 5
+	description string // such as `is "x"` or "is greater than 5"
 	test        func(*jsonNode) verdict
-	// forAllow: it stands in a rule that allows.
-	forAllow bool
+	forAllow    bool // part of a rule that allows
 }
 
-// verdict is what is known of a condition or a rule.
+// verdict is the result of a condition or a rule for one call.
 type verdict int
 
-// indeterminate is an argument that can't be judged: of another type than the rule
-// expects, there twice, too big. A rule that asks or denies then asks; one that
-// allows doesn't hold.
+// indeterminate means that an argument can't be evaluated: it has another type than the
+// rule expects, is duplicated, or is too large. Rules that ask or deny then ask; rules
+// that allow do not match.
 const (
 	noMatch verdict = iota
 	indeterminate
@@ -41,18 +40,17 @@ func verdictOf(b bool) verdict {
 	return noMatch
 }
 
-// maxMatchBytes is the longest text that a glob or a regular expression looks through.
+// maxMatchBytes limits the text that globs and regular expressions search.
 const maxMatchBytes = 256 << 10
 
-// fileArguments are what agents call the file that a tool works on; a policy says
-// file for all of them.
+// fileArguments are the argument names that agents use for the file of a tool call. In a
+// policy, file stands for all of them.
 var fileArguments = []string{
 	"file", "file_path", "path", "filepath", "absolute_path", "notebook_path", "target_file", "filename",
 }
 
-// check reports whether the condition holds for a call. Where several values are
-// meant (through a list, or by file), one is enough for asking and denying, and all
-// must hold for allowing.
+// check evaluates the condition for a call. If the path has several values (in an array,
+// or for file), one match is enough to ask or deny, and all must match to allow.
 func (c *condition) check(call *callArguments) (verdict, string) {
 	values, problem := call.lookup(c.path)
 	if problem != "" {
@@ -70,12 +68,12 @@ func (c *condition) check(call *callArguments) (verdict, string) {
 		best = worst
 	}
 	if best == indeterminate {
-		return indeterminate, fmt.Sprintf("its argument %s is not what the rule can compare with", strings.Join(c.path, "."))
+		return indeterminate, fmt.Sprintf("its argument %s has a type or size that the rule can't compare", strings.Join(c.path, "."))
 	}
 	return best, ""
 }
 
-// textTest is a test of a text; anything else but null is unclear.
+// textTest returns a test of strings. Null is no match, other types are indeterminate.
 func textTest(test func(string) verdict) func(*jsonNode) verdict {
 	return func(n *jsonNode) verdict {
 		switch text, ok := n.value.(string); {
@@ -89,8 +87,8 @@ func textTest(test func(string) verdict) func(*jsonNode) verdict {
 	}
 }
 
-// numberTest is a test of a number; anything else but null is unclear, a text that
-// looks like one too.
+// numberTest returns a test of numbers. Null is no match; other types, numeric strings
+// included, are indeterminate.
 func numberTest(test func(*big.Rat) bool) func(*jsonNode) verdict {
 	return func(n *jsonNode) verdict {
 		if n.kind == jsonNull {
@@ -103,8 +101,8 @@ func numberTest(test func(*big.Rat) bool) func(*jsonNode) verdict {
 	}
 }
 
-// number is the exact value, of numbers that anyone could mean: 1e999999999 has more
-// digits than there is memory.
+// number returns the exact value. It rejects numbers of unreasonable size, because the
+// digits of 1e999999999 would not fit in memory.
 func (n *jsonNode) number() (*big.Rat, bool) {
 	literal, ok := n.value.(json.Number)
 	if !ok || len(literal) > 400 {
@@ -118,7 +116,7 @@ func (n *jsonNode) number() (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(literal))
 }
 
-// equalTest compares with a text, a number, true or false.
+// equalTest returns a test for equality with a string, a number or a boolean.
 func equalTest(want *jsonNode, fold bool) func(*jsonNode) verdict {
 	if number, ok := want.number(); ok {
 		return numberTest(func(n *big.Rat) bool { return n.Cmp(number) == 0 })
@@ -145,7 +143,7 @@ func containsTest(part string, fold bool) func(*jsonNode) verdict {
 	return textTest(func(text string) verdict { return verdictOf(strings.Contains(strings.ToLower(text), part)) })
 }
 
-// globTest tests with a pattern.
+// globTest returns a test with a glob pattern.
 func globTest(pattern string, fold bool) func(*jsonNode) verdict {
 	g := newGlob(pattern, fold)
 	if fold {
@@ -154,8 +152,8 @@ func globTest(pattern string, fold bool) func(*jsonNode) verdict {
 	return textTest(matchStrict(g.match))
 }
 
-// regexpTest compiles the pattern when it is first needed: most rules are about
-// other tools.
+// regexpTest returns a test that compiles its pattern on first use, because most rules
+// are about other tools.
 func regexpTest(pattern string, fold bool) func(*jsonNode) verdict {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	match := func(text string) bool { return compiled().MatchString(text) }
@@ -165,8 +163,8 @@ func regexpTest(pattern string, fold bool) func(*jsonNode) verdict {
 	return textTest(matchStrict(match))
 }
 
-// matchBroad is a test for rules that ask or deny. A path is also tried as it is
-// without detours: /tmp/../etc/passwd is /etc/passwd.
+// matchBroad adapts a test for rules that ask or deny. It also tests the cleaned path,
+// because /tmp/../etc/passwd is /etc/passwd.
 func matchBroad(test func(string) bool) func(string) verdict {
 	return func(text string) verdict {
 		if len(text) > maxMatchBytes {
@@ -176,8 +174,8 @@ func matchBroad(test func(string) bool) func(string) verdict {
 	}
 }
 
-// matchStrict is a test for rules that allow: never of a text that hides something, is
-// very long, or leads elsewhere by "..".
+// matchStrict adapts a test for rules that allow. It never matches text that has hidden
+// characters, is very long, or contains parent segments ("..").
 func matchStrict(test func(string) bool) func(string) verdict {
 	return func(text string) verdict {
 		if len(text) > maxMatchBytes || hasHiddenText(text) || hasParentSegment(text) {
@@ -187,7 +185,7 @@ func matchStrict(test func(string) bool) func(string) verdict {
 	}
 }
 
-// hasParentSegment reports whether a text has .. as a step of a path.
+// hasParentSegment reports whether a path in text has a ".." segment.
 func hasParentSegment(text string) bool {
 	steps := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) })
 	return slices.Contains(steps, "..")

@@ -14,22 +14,22 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Limits of a policy's file.
+// Limits of a policy file.
 const (
 	maxPolicyBytes = 1 << 20
 	maxRules       = 1000
 	maxPattern     = 1000 // characters of a glob or a regular expression
 )
 
-// PolicyFile is one file's rules.
+// PolicyFile is the policy in one file.
 type PolicyFile struct {
 	rules    rules
 	warnings []PolicyProblem
 }
 
-// PolicyRule is a rule as people read it.
+// PolicyRule describes a rule for people.
 type PolicyRule struct {
-	Where    string // file:line, as in Ruling
+	Where    string // file:line, as in PolicyResult
 	Effect   Effect
 	Sentence string
 }
@@ -37,10 +37,10 @@ type PolicyRule struct {
 // Rule implements Policy.
 func (f *PolicyFile) Rule(call ToolCall) PolicyResult { return f.rules.Rule(call) }
 
-// ForProject is the file with the say of a project: it can ask for a person and deny,
-// but not allow. The agents that it rules can write it themselves, and a repository
-// that was just cloned brings its own. An allow in it leaves the call to the agent's
-// own permission flow: an exception from the rules behind it, no more.
+// ForProject returns a copy with the authority of a project: its rules can ask and deny
+// but not allow. Agents can write a project's file themselves, and a cloned repository
+// brings its own. An allow rule of a project only exempts calls from the rules after it,
+// so that they go to the agent's own permission prompt.
 func (f *PolicyFile) ForProject() *PolicyFile {
 	restricted := &PolicyFile{rules: slices.Clone(f.rules), warnings: f.warnings}
 	for i := range restricted.rules {
@@ -49,7 +49,7 @@ func (f *PolicyFile) ForProject() *PolicyFile {
 	return restricted
 }
 
-// Rules lists the rules, the first that is tried first.
+// Rules returns the rules in the order in which they are evaluated.
 func (f *PolicyFile) Rules() []PolicyRule {
 	list := make([]PolicyRule, len(f.rules))
 	for i := range f.rules {
@@ -59,11 +59,11 @@ func (f *PolicyFile) Rules() []PolicyRule {
 	return list
 }
 
-// Warnings are what is probably a mistake, though the file can be used.
+// Warnings returns probable mistakes that do not prevent the use of the file.
 func (f *PolicyFile) Warnings() []PolicyProblem { return f.warnings }
 
-// ReadPolicy reads one file. Its error is a *PolicyError, or the system's where the
-// file isn't there.
+// ReadPolicy reads one file. The error is a *PolicyError, or one that matches
+// os.ErrNotExist if the file does not exist.
 func ReadPolicy(file string) (*PolicyFile, error) { return readPolicy(file, nil) }
 
 func readPolicy(file string, call *ToolCall) (*PolicyFile, error) {
@@ -77,14 +77,14 @@ func readPolicy(file string, call *ToolCall) (*PolicyFile, error) {
 	return parsePolicy(file, text, call)
 }
 
-// readPolicyText reads a regular file of bounded size. A pipe would make a hook wait.
+// readPolicyText reads a regular file of limited size. A pipe could block a hook.
 func readPolicyText(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
+		return nil, errors.New("the policy is not a regular file")
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -93,31 +93,31 @@ func readPolicyText(file string) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxPolicyBytes+1))
 	if len(text) > maxPolicyBytes {
-		return nil, errors.New("it is larger than 1 MiB; a policy has at most 1,000 rules")
+		return nil, errors.New("the policy is larger than 1 MiB; it can have at most 1,000 rules")
 	}
 	return text, err
 }
 
-// ParsePolicy reads the text of a policy; file is how problems and rulings call it.
-// Its error is a *PolicyError with everything that is wrong.
+// ParsePolicy parses the text of a policy. file is the name to use in problems and
+// results. The error is a *PolicyError with all problems.
 func ParsePolicy(file string, text []byte) (*PolicyFile, error) { return parsePolicy(file, text, nil) }
 
 func parsePolicy(file string, text []byte, call *ToolCall) (*PolicyFile, error) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // what some editors put in front
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark of some editors
 	r := policyParser{file: file, text: text, call: call}
 	root, err := parseJSON(text)
 	if jsonErr := (*jsonError)(nil); errors.As(err, &jsonErr) {
-		return nil, &PolicyError{[]PolicyProblem{r.newProblem(jsonErr.offset, "it is not valid JSON: %v", jsonErr)}}
+		return nil, &PolicyError{[]PolicyProblem{r.newProblem(jsonErr.offset, "the policy is not valid JSON: %v", jsonErr)}}
 	}
 	if !utf8.Valid(text) {
-		return nil, &PolicyError{[]PolicyProblem{{File: file, Text: "it is not UTF-8; save it as that"}}}
+		return nil, &PolicyError{[]PolicyProblem{{File: file, Text: "the policy is not UTF-8; save it with that encoding"}}}
 	}
 	f := &PolicyFile{rules: r.parseRules(root)}
 	if len(r.problems) > 0 {
 		slices.SortStableFunc(r.problems, comparePositions)
 		return nil, &PolicyError{r.problems}
 	}
-	if call == nil { // nobody reads them there
+	if call == nil { // no one reads warnings during a single call
 		f.warnings = r.findWarnings(f.rules)
 	}
 	return f, nil
@@ -127,13 +127,13 @@ func comparePositions(a, b PolicyProblem) int {
 	return cmp.Or(a.Line-b.Line, a.Column-b.Column)
 }
 
-// policyParser makes rules of a file's JSON, and collects what is wrong with it.
+// policyParser converts a file's JSON to rules and collects problems.
 type policyParser struct {
 	file      string
 	text      []byte
 	problems  []PolicyProblem
-	call      *ToolCall // whose rules are kept; nil: all
-	otherTool bool      // the rule that is being read is not about it
+	call      *ToolCall // keep only rules about this call; nil: all
+	otherTool bool      // the current rule is not about call
 }
 
 func (r *policyParser) newProblem(at int64, format string, args ...any) PolicyProblem {
@@ -151,7 +151,8 @@ func (r *policyParser) addProblem(at int64, format string, args ...any) {
 
 func (r *policyParser) lineAt(at int64) int { return bytes.Count(r.text[:at], []byte("\n")) + 1 }
 
-// objectMembers gives an object's members by name, each once, all of them known.
+// objectMembers returns an object's members by name. It reports unknown and duplicate
+// members.
 func (r *policyParser) objectMembers(n *jsonNode, what string, known ...string) map[string]*jsonNode {
 	if n.kind != jsonObject {
 		r.addProblem(n.offset, "%s must be an object, not %s", what, n.kind)
@@ -179,13 +180,13 @@ func (r *policyParser) parseRules(root *jsonNode) rules {
 	list := top["rules"]
 	switch {
 	case list == nil:
-		r.addProblem(root.offset, `a policy needs its rules: {"rules": [{"tool": "Bash", "then": "ask"}]}`)
+		r.addProblem(root.offset, `a policy requires rules, such as {"rules": [{"tool": "Bash", "then": "ask"}]}`)
 		return nil
 	case list.kind != jsonArray:
-		r.addProblem(list.offset, "rules must be a list, not %s", list.kind)
+		r.addProblem(list.offset, "rules must be an array, not %s", list.kind)
 		return nil
 	case len(list.items) > maxRules:
-		r.addProblem(list.items[maxRules].offset, "there are more than %d rules; use globs, or conditions, to say it with fewer", maxRules)
+		r.addProblem(list.items[maxRules].offset, "a policy can have at most %d rules; combine rules with globs or conditions", maxRules)
 		return nil
 	}
 	all := make(rules, 0, len(list.items))
@@ -207,20 +208,20 @@ func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 	parsed.location = fmt.Sprintf("%s:%d", r.file, parsed.line)
 	parsed.effect = Effect(r.wordMember(m["then"], "then", string(ThenAllow), string(ThenAsk), string(ThenDeny)))
 	if m["then"] == nil {
-		r.addProblem(n.offset, "a rule needs then: allow, ask or deny")
+		r.addProblem(n.offset, "a rule requires then: allow, ask or deny")
 	}
 	risks := []string{string(schema.LowRisk), string(schema.MediumRisk), string(schema.HighRisk), string(schema.CriticalRisk)}
 	parsed.risk = schema.Risk(r.wordMember(m["risk"], "risk", risks...))
 	parsed.tool = r.textMember(m["tool"], "tool")
 	switch tool := m["tool"]; {
 	case tool == nil:
-		r.addProblem(n.offset, `a rule needs its tool: a name such as "Bash", or a glob such as "mcp__*"`)
+		r.addProblem(n.offset, `a rule requires tool: a name such as "Bash", or a glob such as "mcp__*"`)
 	case parsed.tool == "" && tool.kind == jsonText:
-		r.addProblem(tool.offset, `an empty tool matches nothing; "*" is any tool`)
+		r.addProblem(tool.offset, `tool must not be empty; use "*" for any tool`)
 	case utf8.RuneCountInString(parsed.tool) > maxPattern:
-		r.addProblem(tool.offset, "the name is longer than %d characters", maxPattern)
+		r.addProblem(tool.offset, "tool must have at most %d characters", maxPattern)
 	}
-	// Who allows must mean exactly this tool; who asks or denies may mean more.
+	// A rule that allows applies to exactly this tool; others ignore case.
 	parsed.glob = newGlob(parsed.tool, parsed.effect != ThenAllow)
 	r.otherTool = r.call != nil && !parsed.appliesTo(r.call)
 	if when := m["when"]; when != nil {
@@ -229,19 +230,19 @@ func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 	return parsed, len(r.problems) == before && !r.otherTool
 }
 
-// textMember is a member that must be a text; absent is empty.
+// textMember returns a member that must be a string, or "" if it is absent.
 func (r *policyParser) textMember(n *jsonNode, name string) string {
 	if n == nil {
 		return ""
 	}
 	text, ok := n.value.(string)
 	if !ok {
-		r.addProblem(n.offset, "%s must be a text, not %s", name, n.kind)
+		r.addProblem(n.offset, "%s must be a string, not %s", name, n.kind)
 	}
 	return text
 }
 
-// wordMember is a member that must be one of some words; absent is empty.
+// wordMember returns a member that must be one of words, or "" if it is absent.
 func (r *policyParser) wordMember(n *jsonNode, name string, words ...string) string {
 	text := r.textMember(n, name)
 	if n != nil && n.kind == jsonText && !slices.Contains(words, text) {
@@ -250,10 +251,10 @@ func (r *policyParser) wordMember(n *jsonNode, name string, words ...string) str
 	return text
 }
 
-// suggestion says which words there are, and which one was probably meant.
+// suggestion returns a correction of got, or the known words if none is close.
 func suggestion(got string, known []string) string {
 	if near := closestMatch(got, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return "it is one of " + strings.Join(known, ", ")
+	return "use one of " + strings.Join(known, ", ")
 }

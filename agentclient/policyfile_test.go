@@ -30,40 +30,40 @@ func mustParsePolicy(t testing.TB, text string) *agentclient.PolicyFile {
 func TestParsePolicy_ReportsPositionAndFix(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		``:                              `p.json:1:1: it is not valid JSON: unexpected end`,
-		`{"rules": [`:                   `p.json:1:12: it is not valid JSON: unexpected end`,
-		"{\n  'rules': []}":             `p.json:2:3: it is not valid JSON`,
-		`{"rules": []} {}`:              `p.json:1:15: it is not valid JSON: invalid character '{' after top-level value`,
-		`[]`:                            `p.json:1:1: a policy must be an object, not a list`,
-		`{}`:                            `p.json:1:1: a policy needs its rules`,
-		`{"rules": {}}`:                 `p.json:1:11: rules must be a list, not an object`,
+		``:                              `p.json:1:1: the policy is not valid JSON: unexpected end`,
+		`{"rules": [`:                   `p.json:1:12: the policy is not valid JSON: unexpected end`,
+		"{\n  'rules': []}":             `p.json:2:3: the policy is not valid JSON`,
+		`{"rules": []} {}`:              `p.json:1:15: the policy is not valid JSON: invalid character '{' after top-level value`,
+		`[]`:                            `p.json:1:1: a policy must be an object, not an array`,
+		`{}`:                            `p.json:1:1: a policy requires rules`,
+		`{"rules": {}}`:                 `p.json:1:11: rules must be an array, not an object`,
 		`{"rulez": []}`:                 `p.json:1:2: a policy has no member "rulez"; did you mean "rules"?`,
 		`{"rules": [], "rules": []}`:    `p.json:1:15: a policy has the member "rules" twice`,
 		`{"rules": [5]}`:                `p.json:1:12: a rule must be an object, not a number`,
-		`{"rules": [{"tool": "Bash"}]}`: `p.json:1:12: a rule needs then: allow, ask or deny`,
-		`{"rules": [{"then": "ask"}]}`:  `p.json:1:12: a rule needs its tool`,
-		`{"rules": [{"tool": "", "then": "ask"}]}`:                                                     `p.json:1:21: an empty tool matches nothing; "*" is any tool`,
-		`{"rules": [{"tool": 5, "then": "ask"}]}`:                                                      `p.json:1:21: tool must be a text, not a number`,
+		`{"rules": [{"tool": "Bash"}]}`: `p.json:1:12: a rule requires then: allow, ask or deny`,
+		`{"rules": [{"then": "ask"}]}`:  `p.json:1:12: a rule requires tool`,
+		`{"rules": [{"tool": "", "then": "ask"}]}`:                                                     `p.json:1:21: tool must not be empty; use "*" for any tool`,
+		`{"rules": [{"tool": 5, "then": "ask"}]}`:                                                      `p.json:1:21: tool must be a string, not a number`,
 		`{"rules": [{"tool": "Bash", "then": "alow"}]}`:                                                `p.json:1:37: then can't be "alow"; did you mean "allow"?`,
-		`{"rules": [{"tool": "Bash", "then": "block"}]}`:                                               `p.json:1:37: then can't be "block"; it is one of allow, ask, deny`,
+		`{"rules": [{"tool": "Bash", "then": "block"}]}`:                                               `p.json:1:37: then can't be "block"; use one of allow, ask, deny`,
 		`{"rules": [{"tool": "Bash", "then": "ask", "risk": "hihg"}]}`:                                 `p.json:1:52: risk can't be "hihg"; did you mean "high"?`,
 		`{"rules": [{"tool": "Bash", "then": "ask", "reasn": "x"}]}`:                                   `p.json:1:44: a rule has no member "reasn"; did you mean "reason"?`,
 		`{"rules": [{"tool": "Bash", "then": "ask", "when": []}]}`:                                     `p.json:1:52: when must be an object`,
-		`{"rules": [{"tool": "Bash", "then": "ask", "when": {}}]}`:                                     `p.json:1:52: when has no conditions`,
-		`{"rules": [{"tool": "Bash", "then": "ask", "when": {"command": "rm"}}]}`:                      `p.json:1:64: command needs an object with a test`,
-		`{"rules": [{"tool": "Bash", "then": "ask", "when": {"a..b": {"equals": 1}}}]}`:                `p.json:1:53: "a..b" is no path`,
-		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"matches": "x"}}}]}`:                   `p.json:1:56: a condition has no member "matches"; it is one of equals, contains, glob, regex, greater, less`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "when": {}}]}`:                                     `p.json:1:52: when must not be empty`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "when": {"command": "rm"}}]}`:                      `p.json:1:64: command requires an object with a test`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "when": {"a..b": {"equals": 1}}}]}`:                `p.json:1:53: "a..b" is not a path`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"matches": "x"}}}]}`:                   `p.json:1:56: a condition has no member "matches"; use one of equals, contains, glob, regex, greater, less`,
 		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regexp": "x"}}}]}`:                    `did you mean "regex"?`,
 		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regex": "("}}}]}`:                     `p.json:1:65: the regular expression can't be used: missing closing )`,
 		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regex": "(?=x)"}}}]}`:                 `the regular expression can't be used: invalid or unsupported Perl syntax`,
 		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regex": "(abcdefgh){900}"}}}]}`:       `it is too big`,
-		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"greater": "5"}}}]}`:                   `p.json:1:67: greater takes a number`,
-		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"less": 1e999}}}]}`:                    `less takes a number of at most 400 digits`,
-		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"equals": null}}}]}`:                   `equals takes a text, a number, true or false`,
-		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"contains": ""}}}]}`:                   `contains takes a text that is not empty`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"greater": "5"}}}]}`:                   `p.json:1:67: greater requires a number`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"less": 1e999}}}]}`:                    `less requires a number of at most 400 digits`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"equals": null}}}]}`:                   `equals requires a string, a number or a boolean`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"contains": ""}}}]}`:                   `contains requires a string that is not empty`,
 		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"greater": 5, "less": 5}}}]}`:          `this rule can never match`,
-		`{"rules": [{"tool": "Bash", "then": "allow", "when": {"command": {"glob": "git * | cat"}}}]}`: `is never allowed by a rule, so this one can never match`,
-		`{"rules": [{"tool": "Read", "then": "allow", "when": {"file": {"glob": "../*"}}}]}`:           `so this one can never match; write the path it leads to`,
+		`{"rules": [{"tool": "Bash", "then": "allow", "when": {"command": {"glob": "git * | cat"}}}]}`: `this rule can never match: no rule allows a command with a separator`,
+		`{"rules": [{"tool": "Read", "then": "allow", "when": {"file": {"glob": "../*"}}}]}`:           `this rule can never match: no rule allows a path with ".."; use the resulting path`,
 	} {
 		require.Contains(t, policyProblems(t, text), want, "%s", text)
 	}
@@ -72,8 +72,8 @@ func TestParsePolicy_ReportsPositionAndFix(t *testing.T) {
 func TestParsePolicy_ReportsAllProblemsInOrder(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
-		`p.json:2:3: a rule needs its tool: a name such as "Bash", or a glob such as "mcp__*"`,
-		`p.json:2:12: then can't be "never"; it is one of allow, ask, deny`,
+		`p.json:2:3: a rule requires tool: a name such as "Bash", or a glob such as "mcp__*"`,
+		`p.json:2:12: then can't be "never"; use one of allow, ask, deny`,
 		`p.json:2:21: a rule has no member "toool"; did you mean "tool"?`,
 		`p.json:3:25: when must be an object such as {"command": {"glob": "rm *"}}, not null`,
 	}, strings.Split(policyProblems(t, `{"rules": [
@@ -117,9 +117,9 @@ func TestPolicyFile_WarnsOfProbableMistakes(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		`p.json:2:1: no agent we know has a tool "Bahs"; did you mean "Bash"?`,
-		`p.json:6:1: this rule is never reached: the one at line 5 decides all calls of Edit`,
+		`p.json:6:1: this rule has no effect: the rule at line 5 decides all calls of Edit`,
 		`p.json:7:1: no agent we know has a tool "Qwertyuiop"`,
-		`p.json:7:1: this rule is never reached: the one at line 5 decides all calls of Qwertyuiop`,
+		`p.json:7:1: this rule has no effect: the rule at line 5 decides all calls of Qwertyuiop`,
 	}, got)
 	require.Empty(t, mustParsePolicy(t, `{"rules": [{"tool": "Bash", "then": "allow"}, {"tool": "bash", "then": "ask"}]}`).Warnings(),
 		"an allow lets some calls past")
@@ -128,8 +128,8 @@ func TestPolicyFile_WarnsOfProbableMistakes(t *testing.T) {
 func TestParsePolicy_EnforcesLimits(t *testing.T) {
 	t.Parallel()
 	rule := `{"tool": "Bash", "then": "ask"}`
-	require.Contains(t, policyProblems(t, `{"rules": [`+strings.Repeat(rule+",", 1000)+rule+`]}`), "more than 1000 rules")
-	require.Contains(t, policyProblems(t, `{"rules": [{"tool": "`+strings.Repeat("x", 1001)+`", "then": "ask"}]}`), "longer than 1000")
+	require.Contains(t, policyProblems(t, `{"rules": [`+strings.Repeat(rule+",", 1000)+rule+`]}`), "at most 1000 rules")
+	require.Contains(t, policyProblems(t, `{"rules": [{"tool": "`+strings.Repeat("x", 1001)+`", "then": "ask"}]}`), "tool must have at most 1000 characters")
 	require.Contains(t, policyProblems(t, strings.Repeat("[", 200)+strings.Repeat("]", 200)), "nested too deeply")
 	require.Less(t, len(policyProblems(t, `{"`+strings.Repeat("x", 100_000)+`": 1}`)), 500)
 
@@ -207,7 +207,7 @@ func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 		{`{"tool": "*", ` + broken + `, "then": "ask"}`, "anything", "", "can't be used", "", ""},
 		{`{"tool": "Bash", ` + broken + `, "then": "allow"}`, "run_shell_command", "Bash", "can't be used", "", ""},
 		{`{"tool": "Bash", ` + broken + `, "then": "allow"}`, "bash", "shell", "", "", ""}, // who allows means exactly this tool
-		{`{"tool": "Edit", "when": {"x": {"regex": ""}}, "then": "deny"}`, "Bash", "", "regex takes a text that is not empty", "", ""},
+		{`{"tool": "Edit", "when": {"x": {"regex": ""}}, "then": "deny"}`, "Bash", "", "regex requires a string that is not empty", "", ""},
 		{`{"tool": "Edit", "then": "dny"}`, "Bash", "", `did you mean "deny"?`, "", ""},
 	} {
 		dir := writeTree(t, map[string]string{"hookback.json": `{"rules": [` + test.rules + `]}`})

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PolicyFunc is a policy in Go: true asks a person, false has no opinion.
+// PolicyFunc is a policy in Go: true asks a person, false is no opinion.
 type PolicyFunc func(ToolCall) bool
 
 // Rule implements Policy.
@@ -17,14 +17,14 @@ func (f PolicyFunc) Rule(call ToolCall) PolicyResult {
 	return PolicyResult{}
 }
 
-// Always asks about every call.
+// Always returns a policy that asks about every call.
 func Always() PolicyFunc { return func(ToolCall) bool { return true } }
 
-// Never asks about no call.
+// Never returns a policy without an opinion about any call.
 func Never() PolicyFunc { return func(ToolCall) bool { return false } }
 
-// Tools asks about the calls of these tools: names or aliases, which may be globs,
-// without regard to case.
+// Tools returns a policy that asks about the calls of some tools. names are names,
+// aliases or globs, and match regardless of case.
 func Tools(names ...string) PolicyFunc {
 	globs := make([]glob, len(names))
 	for i, name := range names {
@@ -35,10 +35,11 @@ func Tools(names ...string) PolicyFunc {
 	}
 }
 
-// Above asks when the argument, a dotted path, is more than limit. It asks too when
-// the argument is there and no number: nobody knows what the tool makes of "20,000".
+// Above returns a policy that asks if the argument, a dotted path, exceeds limit. It also
+// asks if the argument is present but not a number, because a tool might interpret a
+// string such as "20,000".
 func Above(argument string, limit float64) PolicyFunc {
-	path, bound := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: no finite number
+	path, bound := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: not a finite number
 	return func(call ToolCall) bool {
 		c := callArguments{ToolCall: call}
 		values, problem := c.lookup(path)
@@ -52,13 +53,13 @@ func Above(argument string, limit float64) PolicyFunc {
 	}
 }
 
-// Any has the strictest opinion of the policies: deny, then ask, then allow. Without
-// policies it has none.
+// Any combines policies and returns the strictest opinion: deny, then ask, then allow.
+// Without policies it has no opinion.
 func Any(policies ...Policy) Policy { return anyOf(policies) }
 
-// All has an opinion only where each of the policies has one, and then the strictest:
-// All(Tools("refund"), Above("amount", 10000)) asks about big refunds. Without
-// policies it asks.
+// All combines policies. It has an opinion only if each of them has one, and then
+// returns the strictest: All(Tools("refund"), Above("amount", 10000)) asks about large
+// refunds. Without policies it asks.
 func All(policies ...Policy) Policy { return allOf(policies) }
 
 type (
@@ -90,7 +91,7 @@ func (a allOf) Rule(call ToolCall) PolicyResult {
 	return strictest
 }
 
-// strictness of what a policy says. An unknown word asks.
+// strictness orders effects. Unknown effects count as ask.
 func (t Effect) strictness() int {
 	switch t {
 	case "":

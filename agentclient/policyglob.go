@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// glob is a pattern for a whole text: * is any number of characters, / among them,
-// ? is one, and \ takes the next one as it is.
+// glob is a pattern for a whole text. * matches any number of characters including /,
+// ? matches one, and \ escapes the next character.
 type glob struct {
-	segments []globSegment // between the stars; none of them is a match for anything
-	fold     bool          // without regard to case
+	segments []globSegment // the parts between the stars
+	fold     bool          // ignore case
 }
 
-// globSegment is what stands between two stars.
+// globSegment is the part of a pattern between two stars.
 type globSegment []rune
 
-// anyRune stands for ? in a piece: no text has this rune.
+// anyRune represents ? in a segment. No text contains this rune.
 const anyRune rune = -1
 
 func newGlob(pattern string, fold bool) glob {
@@ -47,7 +47,7 @@ func newGlob(pattern string, fold bool) glob {
 	return g
 }
 
-// isLiteral reports whether the pattern has no * and no ?.
+// isLiteral reports whether the pattern has neither * nor ?.
 func (g glob) isLiteral() bool {
 	return len(g.segments) == 1 && !slices.Contains(g.segments[0], anyRune)
 }
@@ -69,7 +69,7 @@ func (g glob) match(text string) bool {
 	return last.isSuffixOf(rest)
 }
 
-// trimPrefix takes the piece off the text's beginning.
+// trimPrefix removes a match of the segment from the start of text.
 func (p globSegment) trimPrefix(text string) (rest string, ok bool) {
 	for _, want := range p {
 		r, size := utf8.DecodeRuneInString(text)
@@ -81,7 +81,7 @@ func (p globSegment) trimPrefix(text string) (rest string, ok bool) {
 	return text, true
 }
 
-// cutThrough takes everything up to the first place of the piece, and it, off the text.
+// cutThrough removes everything up to and including the first match of the segment.
 func (p globSegment) cutThrough(text string) (rest string, ok bool) {
 	if len(p) == 0 {
 		return text, true

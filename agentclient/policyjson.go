@@ -6,40 +6,39 @@ import (
 	"strings"
 )
 
-// jsonNode is a JSON value that knows where it stands, and forgets no member.
+// jsonNode is a JSON value with its position. Objects keep duplicate members.
 type jsonNode struct {
-	offset  int64 // its first byte in the text
-	value   any   // nil, bool, string or json.Number; nil for the other two
+	offset  int64 // of the first byte in the text
+	value   any   // nil, bool, string or json.Number; nil for objects and arrays
 	kind    jsonKind
-	members []jsonMember // of an object: in order, with repeats
+	members []jsonMember // of an object: in order, with duplicates
 	items   []*jsonNode  // of an array
 }
 
 type jsonMember struct {
 	name   string
-	offset int64 // of its name
+	offset int64 // of the name
 	value  *jsonNode
 }
 
-// jsonKind is a kind of value, as a message calls it.
+// jsonKind is the type of a value, as named in messages.
 type jsonKind string
 
 const (
 	jsonObject jsonKind = "an object"
-	jsonArray  jsonKind = "a list"
-	jsonText   jsonKind = "a text"
+	jsonArray  jsonKind = "an array"
+	jsonText   jsonKind = "a string"
 	jsonNumber jsonKind = "a number"
-	jsonBool   jsonKind = "true or false"
+	jsonBool   jsonKind = "a boolean"
 	jsonNull   jsonKind = "null"
 )
 
-// maxDepth is how deep a value may be nested: what is deeper is made to overflow
-// somebody's stack.
+// maxDepth limits nesting. Deeper values are made to overflow the stack of a parser.
 const maxDepth = 100
 
-var errTooDeep = errors.New("it is nested too deeply")
+var errTooDeep = errors.New("the value is nested too deeply")
 
-// jsonError is a mistake in a text, at a byte.
+// jsonError is an error at a byte offset.
 type jsonError struct {
 	offset int64
 	err    error
@@ -47,13 +46,13 @@ type jsonError struct {
 
 func (e *jsonError) Error() string { return e.err.Error() }
 
-// parseJSON reads one JSON value. Its error is a *jsonError.
+// parseJSON parses one JSON value. The error is a *jsonError.
 func parseJSON(text []byte) (*jsonNode, error) {
 	if json.Valid(text) {
 		p := jsonParser{text: text}
 		return p.parseValue(0)
 	}
-	err := json.Unmarshal(text, new(json.RawMessage)) // says where
+	err := json.Unmarshal(text, new(json.RawMessage)) // returns the offset of the error
 	if syntaxErr := (*json.SyntaxError)(nil); errors.As(err, &syntaxErr) {
 		if at := syntaxErr.Offset - 1; at >= 0 && syntaxErr.Offset < int64(len(text)) {
 			return nil, &jsonError{at, err}
@@ -63,14 +62,14 @@ func parseJSON(text []byte) (*jsonNode, error) {
 	return nil, &jsonError{0, err}
 }
 
-// jsonParser walks through a text that is valid JSON. The standard library's decoder
-// keeps neither places nor members that are there twice.
+// jsonParser parses text that is known to be valid JSON. The decoder of the standard
+// library keeps neither positions nor duplicate members.
 type jsonParser struct {
 	text []byte
 	pos  int
 }
 
-// skipToToken is the byte that the next token begins with.
+// skipToToken skips separators and returns the first byte of the next token.
 func (p *jsonParser) skipToToken() byte {
 	for strings.IndexByte(" \t\r\n,:", p.text[p.pos]) >= 0 {
 		p.pos++
@@ -113,7 +112,7 @@ func (p *jsonParser) parseValue(depth int) (*jsonNode, error) {
 	return node, nil
 }
 
-// parseMembers reads an object's or an array's rest.
+// parseMembers parses the rest of an object or an array.
 func (p *jsonParser) parseMembers(node *jsonNode, depth int) error {
 	for {
 		if c := p.skipToToken(); c == '}' || c == ']' {
@@ -136,7 +135,6 @@ func (p *jsonParser) parseMembers(node *jsonNode, depth int) error {
 	}
 }
 
-// parseString reads a text.
 func (p *jsonParser) parseString() string {
 	begin := p.pos
 	plain := true
@@ -155,13 +153,13 @@ func (p *jsonParser) parseString() string {
 	}
 	var text string
 	if json.Unmarshal(p.text[begin:p.pos], &text) != nil {
-		return "" // not in valid JSON
+		return "" // impossible in valid JSON
 	}
 	return text
 }
 
-// everyText calls yield with every text in the value, member names too, until it
-// returns false.
+// everyText calls yield for every string in the value, member names included. It stops
+// and returns false if yield returns false.
 func (n *jsonNode) everyText(yield func(string) bool) bool {
 	if text, ok := n.value.(string); ok && !yield(text) {
 		return false
@@ -179,8 +177,8 @@ func (n *jsonNode) everyText(yield func(string) bool) bool {
 	return true
 }
 
-// hasAmbiguousNames reports whether an object in the value has a name twice, or two that
-// differ in case only: programs disagree on which of them counts.
+// hasAmbiguousNames reports whether an object in the value has duplicate names, or names
+// that differ only in case. Programs disagree on which member counts.
 func (n *jsonNode) hasAmbiguousNames() bool {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {

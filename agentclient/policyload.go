@@ -9,22 +9,22 @@ import (
 	"slices"
 )
 
-// PolicyName is the name of a policy's file.
+// PolicyName is the name of policy files.
 const PolicyName = "hookback.json"
 
-// LoadPolicy reads the user's policy and the project's, which rule in this order, and
-// of which only the user's can allow (see PolicyFile.ForProject): a repository can't
-// loosen what its user decided, nor what its agent would ask. Where neither exists,
-// there is a Policy without an opinion. An error is a *PolicyError.
+// LoadPolicy reads the policies of the user and the project. The user's rules come first,
+// and only they can allow (see PolicyFile.ForProject): a repository can't loosen what the
+// user decided or what the agent would ask. If no file exists, the returned Policy has no
+// opinion. The error is a *PolicyError.
 //
-// dir is where the agent works; env is os.Getenv, or a test's.
+// dir is the agent's working directory. env is os.Getenv, or a fake in tests.
 func LoadPolicy(dir string, env func(string) string) (Policy, error) {
 	return loadPolicy(dir, env, nil)
 }
 
-// LoadPolicyFor is LoadPolicy for a single call, for programs that end after it: it
-// keeps the rules about the call's tool. Of the others it does not try the regular
-// expressions, which is most of the work; every other mistake in them it finds.
+// LoadPolicyFor is LoadPolicy for programs that evaluate a single call. It keeps only the
+// rules about the call's tool. In other rules it does not check regular expressions, which
+// is most of the work, but reports every other problem.
 func LoadPolicyFor(call ToolCall, dir string, env func(string) string) (Policy, error) {
 	return loadPolicy(dir, env, &call)
 }
@@ -37,7 +37,7 @@ func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, er
 		switch fileErr := (*PolicyError)(nil); {
 		case errors.As(err, &fileErr):
 			policyErr.Problems = append(policyErr.Problems, fileErr.Problems...)
-		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)): // a link that leads nowhere is there
+		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)): // a dangling link exists
 			policyErr.Problems = append(policyErr.Problems, PolicyProblem{File: file, Text: err.Error()})
 		case err != nil:
 		case file == UserPolicyFile(env):
@@ -52,7 +52,7 @@ func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, er
 	return JoinPolicies(files...), nil
 }
 
-// JoinPolicies is one policy with the files' rules, in the order of the files.
+// JoinPolicies returns a policy with the rules of all files, in order.
 func JoinPolicies(files ...*PolicyFile) Policy {
 	var all rules
 	for _, f := range files {
@@ -61,7 +61,7 @@ func JoinPolicies(files ...*PolicyFile) Policy {
 	return all
 }
 
-// PolicyFiles are the files that LoadPolicy reads where they exist, in their order.
+// PolicyFiles returns the paths that LoadPolicy reads, in order. Files need not exist.
 func PolicyFiles(dir string, env func(string) string) (files []string) {
 	if file := UserPolicyFile(env); file != "" {
 		files = append(files, file)
@@ -74,13 +74,13 @@ func PolicyFiles(dir string, env func(string) string) (files []string) {
 	return files
 }
 
-// UserPolicyFile is where the user's own policy is, if there is one: in
-// $XDG_CONFIG_HOME/hookback, ~/.config/hookback, or %AppData%\hookback on Windows.
-// Empty: this user has no such directory.
+// UserPolicyFile returns the path of the user's policy: hookback/hookback.json in
+// $XDG_CONFIG_HOME, else in ~/.config, or %AppData% on Windows. It is empty if the user
+// has no such directory.
 func UserPolicyFile(env func(string) string) string {
 	dir := env("XDG_CONFIG_HOME")
 	switch {
-	case filepath.IsAbs(dir): // as its specification wants it
+	case filepath.IsAbs(dir): // the XDG specification ignores relative paths
 	case runtime.GOOS == "windows":
 		dir = env("AppData")
 	case env("HOME") != "":
@@ -94,10 +94,10 @@ func UserPolicyFile(env func(string) string) string {
 	return filepath.Join(dir, "hookback", PolicyName)
 }
 
-// ProjectPolicyFiles are the policies of the project that dir belongs to: those of
-// the repository's root, of dir and of what is between, the root's first. So a folder
-// inside can't loosen what its project decided. Outside a repository only dir itself
-// counts: a parent such as /tmp may be anybody's.
+// ProjectPolicyFiles returns the existing policies of the project that dir belongs to:
+// from the root of the repository down to dir, so that a subfolder can't loosen the
+// project's rules. Outside of a repository only dir counts, because a parent such as /tmp
+// may belong to other users.
 func ProjectPolicyFiles(dir string) (files []string) {
 	root := ProjectDir(dir)
 	for at := absolutePath(dir); ; at = filepath.Dir(at) {
@@ -111,7 +111,7 @@ func ProjectPolicyFiles(dir string) (files []string) {
 	}
 }
 
-// ProjectDir is the root of the repository that dir is in, else dir itself.
+// ProjectDir returns the root of the repository that contains dir, else dir itself.
 func ProjectDir(dir string) string {
 	dir = absolutePath(dir)
 	for at := dir; ; at = filepath.Dir(at) {
@@ -124,7 +124,7 @@ func ProjectDir(dir string) string {
 	}
 }
 
-// absolutePath is a directory's whole path; without a working directory it stays.
+// absolutePath returns the absolute path, or the cleaned dir without a working directory.
 func absolutePath(dir string) string {
 	if path, err := filepath.Abs(dir); err == nil {
 		return path

@@ -9,19 +9,18 @@ import (
 
 // rule is one rule of a file.
 type rule struct {
-	tool     string
-	glob     glob
-	when     []condition
-	effect   Effect
-	risk     schema.Risk
-	reason   string
-	location string
-	line     int
-	// restricted: of a project's file, which can't allow; see PolicyFile.ForProject.
-	restricted bool
+	tool       string
+	glob       glob
+	when       []condition
+	effect     Effect
+	risk       schema.Risk
+	reason     string
+	location   string
+	line       int
+	restricted bool // from a project's file, which can't allow; see PolicyFile.ForProject
 }
 
-// appliedEffect is the opinion of a rule that holds.
+// appliedEffect returns the effect of a rule that matches.
 func (r *rule) appliedEffect() Effect {
 	if r.restricted && r.effect == ThenAllow {
 		return ""
@@ -29,12 +28,13 @@ func (r *rule) appliedEffect() Effect {
 	return r.effect
 }
 
-// appliesTo reports whether the call is of the rule's tool.
+// appliesTo reports whether the rule is about the call's tool.
 func (r *rule) appliesTo(c *ToolCall) bool {
 	return r.glob.match(c.Name) || c.Alias != "" && r.glob.match(c.Alias)
 }
 
-// evaluate reports whether the rule says something of the call, and what is not clear.
+// evaluate returns whether the rule matches a call, and the reason if that is
+// indeterminate.
 func (r *rule) evaluate(c *callArguments) (verdict, string) {
 	if !r.appliesTo(&c.ToolCall) {
 		return noMatch, ""
@@ -54,11 +54,11 @@ func (r *rule) evaluate(c *callArguments) (verdict, string) {
 	return result, problem
 }
 
-// rules are a policy: the first that matches decides.
+// rules is a policy in which the first matching rule decides.
 type rules []rule
 
-// Rule implements Policy. A rule that would ask or deny, and can't be tried on this
-// call, asks, unless a later one denies.
+// Rule implements Policy. If a rule that asks or denies is indeterminate for this call,
+// the result is to ask, unless a later rule denies.
 func (all rules) Rule(call ToolCall) PolicyResult {
 	c := callArguments{ToolCall: call}
 	var fallback PolicyResult
@@ -68,7 +68,7 @@ func (all rules) Rule(call ToolCall) PolicyResult {
 		case got == indeterminate && fallback.Effect == "":
 			fallback = PolicyResult{
 				Effect: ThenAsk, Risk: r.risk, Where: r.location,
-				Reason: fmt.Sprintf("A rule (%s) could not be tried on this call: %s.", r.location, problem),
+				Reason: fmt.Sprintf("The rule at %s could not be evaluated for this call: %s.", r.location, problem),
 			}
 		case got == matched && (fallback.Effect == "" || r.effect == ThenDeny):
 			return PolicyResult{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Where: r.location}
@@ -79,7 +79,7 @@ func (all rules) Rule(call ToolCall) PolicyResult {
 	return fallback
 }
 
-// describe say what a rule does.
+// describe returns a sentence about the rule.
 func (r *rule) describe() string {
 	var b strings.Builder
 	switch r.tool {

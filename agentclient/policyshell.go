@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// isSimpleCommand reports whether a command line is one command and nothing else. It
-// must be: a rule that allows "git status*" means no "git status; curl … | sh".
+// isSimpleCommand reports whether a command line is a single command. Rules that allow
+// require it: a rule for "git status*" must not allow "git status; curl … | sh".
 //
-// It does not read quotes, on purpose: the text may be meant for a shell inside the
-// shell (bash -c "…"), and cmd.exe knows no single ones. So some harmless commands
-// aren't simple, which costs a question; the other mistake would cost more.
+// Quotes are ignored on purpose. The text may be meant for a nested shell (bash -c "…"),
+// and cmd.exe does not support single quotes. As a result some harmless commands are not
+// simple, which costs a question; the opposite error would cost more.
 func isSimpleCommand(text string) bool {
 	return isSimpleCommandFor(text, runtime.GOOS == "windows")
 }
 
-// Everything that separates, pipes, redirects, groups or substitutes in sh, bash,
-// zsh, fish or PowerShell; and what cmd.exe has besides.
+// Characters that separate, pipe, redirect, group or substitute in sh, bash, zsh, fish or
+// PowerShell, and those that only cmd.exe adds.
 const (
 	shellOperators   = ";&|<>`$(){}"
 	windowsOperators = "%^!"
@@ -31,9 +31,9 @@ func isSimpleCommandFor(text string, windows bool) bool {
 	return !hasHiddenText(text) && (windows || hasBalancedQuotes(text))
 }
 
-// hasHiddenText reports whether a text has characters that aren't seen, or are seen as
-// others: control characters and line ends, formatting, and the wide forms that
-// Windows takes for ; or |.
+// hasHiddenText reports whether text has characters that are invisible or look like
+// others: control characters and line ends, formatting, and the fullwidth forms that
+// Windows maps to ; or |.
 func hasHiddenText(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) ||
@@ -41,8 +41,8 @@ func hasHiddenText(text string) bool {
 	})
 }
 
-// hasBalancedQuotes reports whether every quote of a POSIX command line is closed: a line
-// that isn't finished goes on where nobody looked.
+// hasBalancedQuotes reports whether every quote of a POSIX command line is closed. An
+// incomplete line would continue in text that was not checked.
 func hasBalancedQuotes(text string) bool {
 	var open byte
 	for i := 0; i < len(text); i++ {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// toolNames are tools that coding agents have: the common names first, then the
-// agents' own. A rule for another name is probably a mistake.
+// toolNames are known tools of coding agents, first the common names, then those of
+// specific agents. A rule for any other name is probably a mistake.
 var toolNames = []string{
-	// Claude Code's, which are the common ones.
+	// Claude Code, whose names are the common ones
 	"Bash", "Read", "Write", "Edit", "WebFetch", "WebSearch", "Task", "Agent", "MultiEdit", "NotebookEdit", "NotebookRead",
 	"Glob", "Grep", "LS", "TodoRead", "TodoWrite", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "Skill", "SlashCommand",
 	"BashOutput", "KillBash", "KillShell", "PowerShell", "LSP", "ListMcpResourcesTool", "ReadMcpResourceTool", "ToolSearch",
@@ -25,7 +25,7 @@ var toolNames = []string{
 	"run_command", "execute_bash", "fs_read", "fs_write", "use_aws", "powershell", "agent", "download", "sourcegraph",
 }
 
-// findWarnings are about what is probably a mistake.
+// findWarnings returns probable mistakes.
 func (r *policyParser) findWarnings(all rules) (list []PolicyProblem) {
 	for i := range all {
 		current := &all[i]
@@ -39,7 +39,7 @@ func (r *policyParser) findWarnings(all rules) (list []PolicyProblem) {
 		}
 		for j := range i {
 			if before := &all[j]; before.shadows(current) {
-				problem.Text = fmt.Sprintf("this rule is never reached: the one at line %d decides all calls of %s", before.line, current.tool)
+				problem.Text = fmt.Sprintf("this rule has no effect: the rule at line %d decides all calls of %s", before.line, current.tool)
 				list = append(list, problem)
 				break
 			}
@@ -52,13 +52,13 @@ func isKnownTool(r *rule) bool {
 	return !r.glob.isLiteral() || strings.HasPrefix(r.tool, "mcp__") || slices.ContainsFunc(toolNames, r.glob.match)
 }
 
-// shadows reports whether no call can get past r to other. A rule that allows lets
-// calls past: it never allows some commands.
+// shadows reports whether r decides every call that other applies to. A rule that allows
+// never does, because it does not match every command.
 func (r *rule) shadows(other *rule) bool {
 	return len(r.when) == 0 && r.effect != ThenAllow && (r.tool == "*" || strings.EqualFold(r.tool, other.tool))
 }
 
-// closestMatch is the known word that was probably meant, or nothing.
+// closestMatch returns the known word that got probably means, or "".
 func closestMatch(got string, known []string) string {
 	if len(got) > 60 {
 		return ""
@@ -72,7 +72,7 @@ func closestMatch(got string, known []string) string {
 	return best
 }
 
-// editDistance is how many letters must be put in, taken out or changed to make b of a.
+// editDistance returns the Levenshtein distance of a and b, in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

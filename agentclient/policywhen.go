@@ -1,6 +1,7 @@
 package agentclient
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"regexp/syntax"
@@ -9,30 +10,30 @@ import (
 	"unicode/utf8"
 )
 
-// operators are the tests that a policy knows.
+// operators are the tests that a condition can have.
 var operators = []string{"equals", "contains", "glob", "regex", "greater", "less"}
 
-// parseConditions reads when: an object of paths, each with one or more tests.
+// parseConditions parses the when object: paths, each with one or more tests.
 func (r *policyParser) parseConditions(n *jsonNode, forAllow bool) (all []condition) {
 	if n.kind != jsonObject {
 		r.addProblem(n.offset, `when must be an object such as {"command": {"glob": "rm *"}}, not %s`, n.kind)
 		return nil
 	}
 	if len(n.members) == 0 {
-		r.addProblem(n.offset, "when has no conditions; leave it out to mean every call of the tool")
+		r.addProblem(n.offset, "when must not be empty; omit it to match every call of the tool")
 	}
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
 		path := strings.Split(m.name, ".")
 		switch {
 		case seen[m.name]:
-			r.addProblem(m.offset, "when has %q twice; put both tests in one object", m.name)
+			r.addProblem(m.offset, "when has %q twice; combine both tests in one object", m.name)
 			continue
 		case slices.Contains(path, ""):
-			r.addProblem(m.offset, "%q is no path; it is an argument's name, or names with dots between them", m.name)
+			r.addProblem(m.offset, "%q is not a path; use an argument name, or names separated by dots", m.name)
 			continue
 		case m.value.kind != jsonObject || len(m.value.members) == 0:
-			r.addProblem(m.value.offset, `%s needs an object with a test, such as {"equals": …}; the tests are %s`, m.name, strings.Join(operators, ", "))
+			r.addProblem(m.value.offset, `%s requires an object with a test, such as {"equals": …}; the tests are %s`, m.name, strings.Join(operators, ", "))
 			continue
 		}
 		seen[m.name] = true
@@ -41,10 +42,10 @@ func (r *policyParser) parseConditions(n *jsonNode, forAllow bool) (all []condit
 	return all
 }
 
-// parseTests reads the tests of one argument; all must hold.
+// parseTests parses the tests of one argument. All of them must match.
 func (r *policyParser) parseTests(path []string, n *jsonNode, forAllow bool) (all []condition) {
 	found := r.objectMembers(n, "a condition", operators...)
-	for _, op := range operators { // the cheap ones first
+	for _, op := range operators { // cheap tests first
 		operand := found[op]
 		if operand == nil {
 			continue
@@ -62,13 +63,13 @@ func (r *policyParser) parseTests(path []string, n *jsonNode, forAllow bool) (al
 		low, ok1 := greater.number()
 		high, ok2 := less.number()
 		if ok1 && ok2 && low.Cmp(high) >= 0 {
-			r.addProblem(less.offset, "no number is greater than %v and less than %v, so this rule can never match", greater.value, less.value)
+			r.addProblem(less.offset, "this rule can never match: no number is greater than %v and less than %v", greater.value, less.value)
 		}
 	}
 	return all
 }
 
-// newTest makes the test of an operator and its operand.
+// newTest returns the test of an operator with its operand, and a description of it.
 func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (words string, test func(*jsonNode) verdict) {
 	if op == "equals" {
 		if n.kind == jsonText || n.kind == jsonBool {
@@ -77,13 +78,13 @@ func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (words string,
 		if _, ok := n.number(); ok {
 			return fmt.Sprintf("is %v", n.value), equalTest(n, fold)
 		}
-		r.addProblem(n.offset, "equals takes a text, a number, true or false")
+		r.addProblem(n.offset, "equals requires a string, a number or a boolean")
 		return "", nil
 	}
 	if op == "greater" || op == "less" {
 		limit, ok := n.number()
 		if !ok {
-			r.addProblem(n.offset, "%s takes a number of at most 400 digits", op)
+			r.addProblem(n.offset, "%s requires a number of at most 400 digits", op)
 			return "", nil
 		}
 		sign := map[string]int{"greater": 1, "less": -1}[op]
@@ -92,18 +93,18 @@ func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (words string,
 	text, ok := n.value.(string)
 	switch {
 	case !ok || text == "":
-		r.addProblem(n.offset, "%s takes a text that is not empty", op)
+		r.addProblem(n.offset, "%s requires a string that is not empty", op)
 	case utf8.RuneCountInString(text) > maxPattern:
-		r.addProblem(n.offset, "the text for %s is longer than %d characters", op, maxPattern)
+		r.addProblem(n.offset, "%s must have at most %d characters", op, maxPattern)
 	case op == "contains":
 		return fmt.Sprintf("contains %q", text), containsTest(text, fold)
 	case op == "glob":
 		return fmt.Sprintf("matches %q", text), globTest(text, fold)
 	case r.otherTool:
-		return "", nil // the rule isn't kept
+		return "", nil // the rule is not kept
 	default:
-		if why := checkPattern(text); why != "" {
-			r.addProblem(n.offset, "the regular expression can't be used: %s", why)
+		if err := checkPattern(text); err != nil {
+			r.addProblem(n.offset, "the regular expression can't be used: %v", err)
 			return "", nil
 		}
 		return fmt.Sprintf("matches /%s/", text), regexpTest(text, fold)
@@ -111,32 +112,32 @@ func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (words string,
 	return "", nil
 }
 
-// checkAllowPattern refuses what an allow never matches. A regular expression may: there
-// | and $ are no signs of a shell.
+// checkAllowPattern reports patterns that a rule which allows can never match. Regular
+// expressions are exempt, because | and $ are not shell operators there.
 func (r *policyParser) checkAllowPattern(path []string, op string, at int64, text string) {
 	switch command := len(path) == 1 && path[0] == "command"; {
 	case op == "regex":
 	case command && strings.ContainsAny(text, shellOperators+"\n"):
-		r.addProblem(at, "a command with a separator, a pipe, a redirect or a substitution (%s) is never allowed by a rule, so this one can never match; use ask, or leave it to the agent", text)
+		r.addProblem(at, "this rule can never match: no rule allows a command with a separator, pipe, redirect or substitution (%s); use ask, or leave it to the agent", text)
 	case op != "equals" && hasParentSegment(text):
-		r.addProblem(at, "what leads elsewhere by .. is never allowed by a rule, so this one can never match; write the path it leads to")
+		r.addProblem(at, "this rule can never match: no rule allows a path with \"..\"; use the resulting path")
 	}
 }
 
-// maxProgram is how big a regular expression may get, in steps for each character.
+// maxProgram limits the compiled size of a regular expression, in instructions.
 const maxProgram = 5000
 
-// checkPattern says why a regular expression can't be used; empty: it can. It doesn't
-// compile it: a hook is in a hurry.
-func checkPattern(pattern string) string {
+// checkPattern returns why a regular expression can't be used, or nil. It does not
+// compile the pattern, because hooks must be fast.
+func checkPattern(pattern string) error {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		return errors.New(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	if programSize(tree) > maxProgram {
-		return "it is too big; repeat less"
+		return errors.New("it is too big; use fewer repetitions")
 	}
-	return ""
+	return nil
 }
 
 // programSize estimates the size of the compiled program.

@@ -1,6 +1,5 @@
-// Package fakehub is a hub for the tests of agentclient: it keeps to the protocol
-// exactly, or breaks it exactly where a test tells it to. What a hub promises
-// beyond the protocol, storage first of all, it does not do.
+// Package fakehub provides a fake hub for the tests of agentclient. It follows the
+// protocol exactly, unless a test makes it break the protocol. It stores nothing on disk.
 package fakehub
 
 import (
@@ -21,14 +20,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Hub is a fake hub on a loopback port. Its zero value is ready to Start.
+// Hub is a fake hub on a loopback port. The zero value is ready to Start.
 type Hub struct {
-	// Intercept, when set before Start, sees every request first and reports
-	// whether it has dealt with it.
+	// Intercept, if set before Start, sees every request first. It returns true if it
+	// has answered the request.
 	Intercept func(http.ResponseWriter, *http.Request) bool
-	// Status, when set before Start, is the status a new question gets.
+	// Status, if set before Start, is the initial status of questions.
 	Status schema.Status
-	// Watching, when set before Start, is how many are watching.
+	// Watching, if set before Start, is the number of dashboards to report.
 	Watching *int
 
 	address string
@@ -37,24 +36,24 @@ type Hub struct {
 
 	mu     sync.Mutex
 	events []*Question
-	keys   map[string]*Question // :: idempotency key → its event
-	added  chan struct{}        // replaced and closed when events grows
+	keys   map[string]*Question // by idempotency key
+	added  chan struct{}        // closed and replaced when events grows
 }
 
-// Question is one stored event, and its way to the answer.
+// Question is one stored event with its answer.
 type Question struct {
-	schema.Event // as posted first
+	schema.Event // as first posted
 	hub          *Hub
 
-	target   *schema.HumanInTheLoop // as posted last: where to dial; guarded by hub.mu
-	resolved chan struct{}          // closed when answer or withdrawn is set
+	target   *schema.HumanInTheLoop // as last posted, so where to dial; guarded by hub.mu
+	resolved chan struct{}          // closed when answer or Withdrawal is set
 	answer   []byte
 	// Withdrawal is the body of the cancel that ended the question.
 	Withdrawal schema.Cancel
-	Pulls      int // pulls that got the answer
+	Pulls      int // number of pulls that returned the answer
 }
 
-// Start listens, on the same port as before after a Stop.
+// Start listens on a loopback port. After Stop it uses the same port again.
 func (h *Hub) Start() error {
 	if h.address == "" {
 		h.address, h.added, h.keys = "127.0.0.1:0", make(chan struct{}), map[string]*Question{}
@@ -81,16 +80,16 @@ func (h *Hub) Start() error {
 	return nil
 }
 
-// Stop cuts every connection, as a crash does. What was asked stays.
+// Stop cuts off every connection, as a crash does. Stored events remain.
 func (h *Hub) Stop() {
 	_ = h.server.Close()
 	<-h.done
 }
 
-// URL is the hub's address.
+// URL returns the hub's address.
 func (h *Hub) URL() string { return "http://" + h.address }
 
-// Events lists what was stored.
+// Events returns the stored events.
 func (h *Hub) Events() []*Question {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,8 +162,8 @@ func (h *Hub) ingestBatch(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, results)
 }
 
-// store adds an event, or finds the one with its key, whose address it renews. It
-// returns the event as stored.
+// store adds an event and returns it as stored. For a known idempotency key it returns
+// the earlier event and updates where its answer is dialed.
 func (h *Hub) store(e schema.Event) schema.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -266,8 +265,8 @@ func (q *Question) resolve(with func()) bool {
 	}
 }
 
-// Frame is the message that gives a to the agent, as a hub makes it: with an
-// answerId, the hub's own event, and the number of the attempt.
+// Frame returns the message that delivers a, as a hub encodes it: with an answerId, the
+// hub's own event and the number of the attempt.
 func (q *Question) Frame(a schema.Answer) []byte {
 	event := q.Event
 	event.HumanInTheLoop = nil
@@ -282,30 +281,30 @@ func (q *Question) Frame(a schema.Answer) []byte {
 	a.Attempt = 1
 	frame, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // a test gave it something that is no JSON
+		panic(err) // the test passed invalid JSON
 	}
 	return frame
 }
 
-// Target is where the agent that posted last listens.
+// Target returns the callback URL of the agent that posted last.
 func (q *Question) Target() string {
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
 	return q.target.ResponseWebSocketURL
 }
 
-// Decide settles the question without dialling: the agent has to pull.
+// Decide answers the question without dialing, so that the agent has to pull.
 func (q *Question) Decide(frame []byte) { q.resolve(func() { q.answer = frame }) }
 
-// Push decides the question and dials the agent with the answer.
+// Push answers the question and dials the agent with the answer.
 func (q *Question) Push(ctx context.Context, a schema.Answer) (schema.Ack, error) {
 	frame := q.Frame(a)
 	q.Decide(frame)
 	return q.Dial(ctx, frame)
 }
 
-// Dial takes a frame to the agent as a version 2 hub does: it checks the proof,
-// sends, waits for the acknowledgement, closes.
+// Dial sends a frame to the agent as a version 2 hub does: it checks the listener's
+// proof, sends, waits for the acknowledgment and closes.
 func (q *Question) Dial(ctx context.Context, frame []byte) (ack schema.Ack, err error) {
 	q.hub.mu.Lock()
 	target := q.target
@@ -319,7 +318,7 @@ func (q *Question) Dial(ctx context.Context, frame []byte) (ack schema.Ack, err 
 	}
 	defer conn.CloseNow()
 	if res.Header.Get(schema.ProofHeader) != schema.ListenerProof(target.ListenerKey, challenge) {
-		return ack, errors.New("the listener gave a wrong proof")
+		return ack, errors.New("the listener's proof is wrong")
 	}
 	if err := conn.Write(ctx, websocket.MessageText, frame); err != nil {
 		return ack, err
@@ -347,10 +346,10 @@ func writeProblem(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(p)
 }
 
-// Ingest stores the event that r posts, for Intercept.
+// Ingest stores the event in r. It is meant for Intercept.
 func (h *Hub) Ingest(w http.ResponseWriter, r *http.Request) { h.ingest(w, r) }
 
-// Refuse answers a request with a problem, for Intercept.
+// Refuse answers a request with a problem. It is meant for Intercept.
 func Refuse(w http.ResponseWriter, err error) { writeProblem(w, err) }
 
 // IsPull reports whether a request pulls an answer.

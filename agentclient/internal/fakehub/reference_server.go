@@ -14,10 +14,10 @@ import (
 	"github.com/coder/websocket"
 )
 
-// ReferenceServer behaves as the public server of protocol version 1 was seen to
-// behave, with its faults: it checks next to nothing, answers unknown paths with
-// 200 and plain text, overwrites answers, sends back whatever hookEvent the
-// browser sent, and never learns whether an answer arrived.
+// ReferenceServer imitates the public server of protocol version 1, including its
+// faults: it validates almost nothing, answers unknown paths with 200 and plain text,
+// overwrites answers, sends back any hookEvent that the browser sent, and never learns
+// whether an answer arrived.
 type ReferenceServer struct {
 	server  *http.Server
 	done    chan struct{}
@@ -25,10 +25,10 @@ type ReferenceServer struct {
 
 	mu     sync.Mutex
 	events []map[string]any
-	added  chan struct{} // replaced and closed when events grows
+	added  chan struct{} // closed and replaced when events grows
 }
 
-// StartReferenceServer starts one on a loopback port.
+// StartReferenceServer starts a server on a loopback port.
 func StartReferenceServer() (*ReferenceServer, error) {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,16 +43,16 @@ func StartReferenceServer() (*ReferenceServer, error) {
 	return r, nil
 }
 
-// Stop ends the server.
+// Stop stops the server.
 func (s *ReferenceServer) Stop() {
 	_ = s.server.Close()
 	<-s.done
 }
 
-// URL is the server's address.
+// URL returns the server's address.
 func (s *ReferenceServer) URL() string { return "http://" + s.address }
 
-// Event waits for the n-th event, counted from 1, as a dashboard would hold it.
+// Event waits for the n-th event, counted from 1, and returns it as a dashboard has it.
 func (s *ReferenceServer) Event(ctx context.Context, n int) (map[string]any, error) {
 	for {
 		s.mu.Lock()
@@ -69,7 +69,7 @@ func (s *ReferenceServer) Event(ctx context.Context, n int) (map[string]any, err
 	}
 }
 
-// ServeHTTP answers every path there is.
+// ServeHTTP answers every path, as the reference server does.
 func (s *ReferenceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -133,13 +133,13 @@ func (s *ReferenceServer) respond(w http.ResponseWriter, r *http.Request, id str
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	if q, ok := e["humanInTheLoop"].(map[string]any); ok {
-		_ = deliver(ctx, q["responseWebSocketUrl"].(string), answer) // a failure is only logged there
+		_ = deliver(ctx, q["responseWebSocketUrl"].(string), answer) // the reference server only logs a failure
 	}
 	writeJSON(w, map[string]any{"id": n, "humanInTheLoopStatus": map[string]any{"status": "responded", "response": answer}})
 }
 
-// deliver dials, writes, waits half a second whatever the other side does, and
-// closes without a status.
+// deliver dials, sends, waits half a second regardless of the other side, and closes
+// without a status.
 func deliver(ctx context.Context, address string, answer map[string]any) error {
 	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{CompressionMode: websocket.CompressionContextTakeover})
 	if err != nil {
