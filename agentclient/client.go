@@ -90,6 +90,7 @@ type timings struct {
 	pullDelay       time.Duration // time that a healthy hub has to push the answer before the client pulls
 	pollTimeout     time.Duration // how long the hub holds a long poll open
 	withdrawTimeout time.Duration // limit of withdrawing a question
+	readTimeout     time.Duration // limit of one connection to the listener
 	linger          time.Duration // how long repeats of an answer are still acknowledged
 }
 
@@ -99,6 +100,7 @@ var defaultTimings = timings{
 	pullDelay:       2 * time.Second,
 	pollTimeout:     25 * time.Second,
 	withdrawTimeout: 300 * time.Millisecond,
+	readTimeout:     10 * time.Second,
 	linger:          3 * time.Second,
 }
 
@@ -146,7 +148,7 @@ func (c *Client) setup() {
 			c.timings = defaultTimings
 		}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
-		c.listener.linger = c.timings.linger
+		c.listener.readTimeout, c.listener.linger = c.timings.readTimeout, c.timings.linger
 		c.http = newHTTPClient()
 		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, os.Getenv("HOOKBACK_URL"))
 		c.opts.Token = strings.TrimSpace(cmp.Or(c.opts.Token, os.Getenv("HOOKBACK_TOKEN")))

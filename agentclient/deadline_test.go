@@ -14,23 +14,23 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestAsk_WaitsLongerAfterExtension: the hub tells the client, whose own timer moves along.
+// The hub reports an extension to the client, which moves its own deadline. A second
+// question with the same timeout shows when the original deadline has passed.
 func TestAsk_WaitsLongerAfterExtension(t *testing.T) {
 	t.Parallel()
-	for name, seconds := range map[string]float64{"an hour": 3600, "all there is": 0} {
+	for name, seconds := range map[string]float64{"an hour": 3600, "no deadline": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := setupRealHub(t)
 			r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{Grace: 10 * time.Millisecond, PullDelay: time.Hour})
 			t.Cleanup(func() { _ = r.client.Close() })
-			const timeout = 2 * time.Second
-			asked := time.Now()
-			id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?", Timeout: timeout})
+			ask := agentclient.Request{Question: "Go?", Timeout: 10 * time.Second}
+			id, got := r.postQuestion(r.ctx, ask)
 			_, err := r.request(http.MethodPost, schema.At(schema.PathExtend, id), schema.Extend{Seconds: seconds})
 			require.NoError(t, err)
 			r.waitForStatus(t, id, func(s *schema.Status) bool { return s.Extended.Agent == schema.Delivered })
-			require.Eventually(t, func() bool { return time.Since(asked) > timeout+100*time.Millisecond }, 20*time.Second, 10*time.Millisecond)
-			require.Empty(t, got, "it waits on")
+			require.Equal(t, schema.Timeout, r.waitForResult(t, r.ask(r.ctx, ask)).Outcome)
+			require.Empty(t, got, "the extended question is still pending")
 			yes := true
 			require.NoError(t, r.respond(id, schema.Response{Permission: &yes}))
 			end := <-got
@@ -40,8 +40,7 @@ func TestAsk_WaitsLongerAfterExtension(t *testing.T) {
 	}
 }
 
-// TestAsk_ControlFrameIsNoAnswer: what is no answer never ends a question, not even one
-// that says more than a control does.
+// A control frame never ends a question, even if it contains the members of an answer.
 func TestAsk_ControlFrameIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
@@ -51,7 +50,7 @@ func TestAsk_ControlFrameIsNoAnswer(t *testing.T) {
 		`{"type":"control","kind":"deadline","expiresAt":1,"inSeconds":1}`, `{"type":"control","kind":"news of the future"}`,
 		`{"type":"control","kind":"deadline","permission":true,"outcome":"approve"}`, `{"type":"control"}`,
 	} {
-		_, _ = q.Dial(b.ctx, []byte(frame)) // it acknowledges nothing
+		_, _ = q.Dial(b.ctx, []byte(frame)) // control frames get no acknowledgment
 	}
 	require.Empty(t, got)
 	yes := true
@@ -60,8 +59,7 @@ func TestAsk_ControlFrameIsNoAnswer(t *testing.T) {
 	require.True(t, (<-got).Approved())
 }
 
-// TestFailRun_ReturnsErrTimedOut: nobody answers in time, and the run is to stop. So it is when the hub
-// says it, and when the client finds out by itself.
+// The error is the same for a timeout of the hub and for the client's own deadline.
 func TestFailRun_ReturnsErrTimedOut(t *testing.T) {
 	t.Parallel()
 	failed := func(t *testing.T, end askResult) {
@@ -70,8 +68,8 @@ func TestFailRun_ReturnsErrTimedOut(t *testing.T) {
 		require.Equal(t, schema.Timeout, end.Outcome)
 		require.False(t, end.Approved())
 	}
-	ask := agentclient.Request{Question: "Go?", Timeout: 100 * time.Millisecond, FailRun: true}
-	t.Run("by the hub", func(t *testing.T) {
+	ask := agentclient.Request{Question: "Go?", Timeout: 5 * time.Second, FailRun: true} // long enough to be posted on a slow machine
+	t.Run("timeout of the hub", func(t *testing.T) {
 		t.Parallel()
 		r := setupRealHub(t)
 		id, got := r.postQuestion(r.ctx, ask)
@@ -79,12 +77,12 @@ func TestFailRun_ReturnsErrTimedOut(t *testing.T) {
 		failed(t, end)
 		require.Equal(t, id, end.EventID)
 	})
-	t.Run("by itself", func(t *testing.T) {
+	t.Run("own deadline", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, &fixtureConfig{timings: agentclient.Timings{Grace: 10 * time.Millisecond}})
 		failed(t, <-b.ask(b.ctx, ask))
 	})
-	t.Run("the guarded call is not run", func(t *testing.T) {
+	t.Run("guarded call", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, &fixtureConfig{timings: agentclient.Timings{Grace: 10 * time.Millisecond}})
 		ran := false
@@ -99,7 +97,7 @@ func TestFailRun_ReturnsErrTimedOut(t *testing.T) {
 	})
 }
 
-// TestGuard_ReportsExecutionToHub, for the card of an agent without hooks.
+// Agents without hooks have no other way to report whether an approved call ran.
 func TestGuard_ReportsExecutionToHub(t *testing.T) {
 	t.Parallel()
 	for state, failure := range map[string]error{schema.Succeeded: nil, schema.ToolFailed: errors.New("exit status 1")} {

@@ -1,22 +1,26 @@
 package agentclient
 
 import (
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 )
 
-// Timings lets tests shorten the client's durations; zero keeps the default.
-type Timings struct{ PostTimeout, Grace, PullDelay, PollTimeout, WithdrawTimeout, Linger time.Duration }
+// Timings replaces the client's timeouts and delays. Zero fields keep the default.
+type Timings struct {
+	PostTimeout, Grace, PullDelay, PollTimeout, WithdrawTimeout, ReadTimeout, Linger time.Duration
+}
 
-// NewWithTimings is New at another pace.
+// NewWithTimings is New with other timeouts and delays.
 func NewWithTimings(o Options, p Timings) *Client {
 	c := New(o)
 	c.timings = defaultTimings
 	for _, d := range []struct{ to, from *time.Duration }{
 		{&c.timings.postTimeout, &p.PostTimeout}, {&c.timings.grace, &p.Grace}, {&c.timings.pullDelay, &p.PullDelay},
-		{&c.timings.pollTimeout, &p.PollTimeout}, {&c.timings.withdrawTimeout, &p.WithdrawTimeout}, {&c.timings.linger, &p.Linger},
+		{&c.timings.pollTimeout, &p.PollTimeout}, {&c.timings.withdrawTimeout, &p.WithdrawTimeout},
+		{&c.timings.readTimeout, &p.ReadTimeout}, {&c.timings.linger, &p.Linger},
 	} {
 		if *d.from != 0 {
 			*d.to = *d.from
@@ -38,7 +42,17 @@ func (c *Client) SetTransport(t http.RoundTripper) {
 	c.http.Transport = t
 }
 
-// DecideFrame is what becomes of one frame for a question.
+// RunPull pulls the answer to a question that Send posted. It returns when no hub can be
+// asked any more, the question is resolved, or ctx ends.
+func (c *Client) RunPull(ctx context.Context, asked *schema.Event) {
+	c.setup()
+	a := &askRun{client: c, event: *asked, pending: newPendingAsk(asked, Deny)}
+	a.receipt = eventReceipt{hub: c.hubs[0], ID: asked.ID, RequestSecret: asked.RequestSecret}
+	a.pull(ctx)
+}
+
+// DecideFrame returns the decision about one frame, the result for its acknowledgment and
+// the error of Ask.
 func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, error) {
 	p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Fail)
 	m, err := readMessage(frame)
@@ -46,17 +60,17 @@ func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, erro
 	return p.decision, result, p.err
 }
 
-// HubAddresses is how the address list is made.
+// HubAddresses parses the address list.
 var HubAddresses = hubAddresses
 
-// NewKey makes an idempotency key.
+// NewKey returns an idempotency key.
 var NewKey = newKey
 
-// OneLine is how a summary is made.
+// OneLine formats a summary.
 var OneLine = oneLine
 
-// IsSimpleCommandFor is how a command is judged on Windows and elsewhere.
+// IsSimpleCommandFor checks a command for Windows or for other systems.
 var IsSimpleCommandFor = isSimpleCommandFor
 
-// MatchGlob matches the whole text.
+// MatchGlob reports whether pattern matches the whole text.
 func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }

@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	maxMessageBytes = 1 << 20          // per message
-	readTimeout     = 10 * time.Second // from the handshake to the end of the message
-	shutdownGrace   = time.Second      // time that shutdown gives acknowledgments in progress
+	maxMessageBytes = 1 << 20     // per message
+	shutdownGrace   = time.Second // time that shutdown gives acknowledgments in progress
 )
 
 // listener accepts the hub's WebSocket connections: one loopback port per client, one
@@ -28,7 +27,8 @@ const (
 // are not subject to the same-origin policy. The listener therefore rejects unknown
 // paths, browsers (requests with an Origin) and DNS rebinding (a foreign Host).
 type listener struct {
-	linger time.Duration
+	readTimeout time.Duration // from the handshake to the end of the message
+	linger      time.Duration // how long a path stays after its question
 
 	mu        sync.Mutex
 	pending   map[string]*pendingAsk // path → its question
@@ -185,15 +185,15 @@ func (l *listener) serveHTTP(run *listenerRun, rw http.ResponseWriter, r *http.R
 	if err != nil {
 		return
 	}
-	p.readAnswer(run.ctx, conn)
+	p.readAnswer(run.ctx, conn, l.readTimeout)
 }
 
 // readAnswer reads one message. Later messages on the connection are ignored.
-func (p *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn) {
+func (p *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn, timeout time.Duration) {
 	defer conn.CloseNow()
 	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() }) // conn.Close below takes no context
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn.SetReadLimit(maxMessageBytes)
 	kind, frame, err := conn.Read(ctx)

@@ -93,12 +93,14 @@ func TestPull_StopsIfServerLacksRoute(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			var pulls atomic.Int64
 			pulled := make(chan struct{}, 100)
 			c := fixtureConfig{hub: blockedHub(), timings: agentclient.Timings{PollTimeout: time.Millisecond}}
 			c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 				if !fakehub.IsPull(r) {
 					return false
 				}
+				pulls.Add(1)
 				answer(w, r)
 				pulled <- struct{}{}
 				return true
@@ -106,12 +108,17 @@ func TestPull_StopsIfServerLacksRoute(t *testing.T) {
 			b := setup(t, &c)
 			q, got := b.startQuestion(t)
 			<-pulled
-			select {
-			case <-pulled:
-				require.FailNow(t, "asked again")
-			case <-time.After(100 * time.Millisecond): // the first pause would be half of that
-			}
 			b.requirePending(t, q, got)
+			require.Equal(t, int64(1), pulls.Load(), "pulled again")
+
+			// The pull ends by itself, although the question is still pending.
+			sent, err := b.client.Send(b.ctx, schema.Event{
+				HookEventType: "DecisionPoint", HumanInTheLoop: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission},
+			})
+			require.NoError(t, err)
+			b.client.RunPull(b.ctx, sent)
+			require.NoError(t, b.ctx.Err())
+			require.Equal(t, int64(2), pulls.Load(), "pulled again")
 		})
 	}
 }

@@ -43,7 +43,7 @@ func (r *referenceFixture) click(t *testing.T, n int, answer map[string]any) {
 	}
 	body, err := json.Marshal(answer)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(r.ctx, 30*time.Second)
 	defer cancel()
 	path := schema.At(schema.PathRespond, schema.EventID(n))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL()+path, bytes.NewReader(body))
