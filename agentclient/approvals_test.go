@@ -51,7 +51,7 @@ func TestByRole_AppliesPolicyOfRole(t *testing.T) {
 		{"manager", "process_refund", `{"amount":10001}`, ""},
 		{"manager", "process_refund", `{"amount":50001}`, agentclient.ThenAsk},
 		{"system", "delete_order", `{}`, ""},
-		{"nobody knows", "read", `{}`, agentclient.ThenAsk},
+		{"unknown", "read", `{}`, agentclient.ThenAsk},
 	} {
 		role = c.role
 		require.Equal(t, c.want, policy.Rule(toolCall(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
@@ -68,18 +68,18 @@ func TestApprovals_AreOffByDefault(t *testing.T) {
 	require.Empty(t, on.Rule(toolCall("read_order", `{}`)).Effect)
 	var r agentclient.Request
 	off.Details(agentclient.ToolCall{}, &r)
-	require.Zero(t, r.Timeout, "five minutes, as everywhere")
+	require.Zero(t, r.Timeout, "0 means the default of five minutes")
 	on.Details(agentclient.ToolCall{}, &r)
 	require.Equal(t, time.Minute, r.Timeout)
 
-	on.Policy = agentclient.Always() // one's own policy replaces the list
+	on.Policy = agentclient.Always() // Policy replaces ToolNames
 	require.Equal(t, agentclient.ThenAsk, on.Rule(toolCall("read_order", `{}`)).Effect)
 	on.Policy = agentclient.Never()
 	require.Empty(t, on.Rule(toolCall("delete_order", `{}`)).Effect)
 }
 
-// TestApprovals_GuardSubagentTools: a worker's tools are guarded where they are run, so
-// nothing slips through below a supervisor, and nobody is asked about delegating.
+// The tools of a subagent are guarded at the point where they run, so that delegation
+// can't bypass the gate. Delegation itself needs no approval.
 func TestApprovals_GuardSubagentTools(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
@@ -125,19 +125,19 @@ func TestResult_ConvertsToOtherFormats(t *testing.T) {
 			agentclient.Result[string]{Status: agentclient.Denied, Decision: &no},
 			`{"success":false,"cancelled":true,"reason":"User denied approval"}`, `{"status":"rejected","message":"Tool call was rejected by user."}`,
 		},
-		"denied, with a reason": {
+		"denied with a reason": {
 			agentclient.Result[string]{Status: agentclient.Denied, Reason: "Duplicate refund", Decision: &no},
 			`{"success":false,"cancelled":true,"reason":"Duplicate refund"}`, `{"status":"rejected","message":"Tool call was rejected by operator: Duplicate refund"}`,
 		},
-		"nobody answered": {
+		"timeout": {
 			agentclient.Result[string]{Status: agentclient.Unanswered, Decision: &timeout},
 			`{"success":false,"cancelled":true,"reason":"Approval request timed out: no one answered"}`, `{"status":"timeout","message":"Tool call timed out waiting for approval"}`,
 		},
-		"cancelled": {
+		"canceled": {
 			agentclient.Result[string]{Status: agentclient.Unanswered, Reason: "superseded", Decision: &agentclient.Decision{Outcome: schema.Cancelled}},
 			`{"success":false,"cancelled":true,"reason":"superseded"}`, `{"status":"unanswered","message":"superseded"}`,
 		},
-		"to be confirmed": {
+		"unconfirmed": {
 			agentclient.Result[string]{Status: agentclient.Unconfirmed, Guidance: "Ask first."},
 			`{"success":false,"cancelled":true,"reason":"A person has to confirm this first"}`, `{"status":"confirmation_requested","message":"Ask first."}`,
 		},

@@ -44,7 +44,7 @@ func TestAsk_ReturnsAnswerOfEveryKind(t *testing.T) {
 				Arguments: raw(`{"steps":1}`), Edited: true,
 			},
 		},
-		"denied, so there are no arguments to run": {
+		"denied without arguments to run": {
 			agentclient.Request{Question: "Go?", ToolCall: migrate},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Deny, Source: schema.ByRule, Reason: "too late", Guidance: "g"},
 			agentclient.Decision{Kind: schema.Permission, Outcome: schema.Deny, Source: schema.ByRule, Reason: "too late", Guidance: "g"},
@@ -80,12 +80,12 @@ func TestAsk_ReturnsAnswerOfEveryKind(t *testing.T) {
 				Remember: raw(`{"rule": "Bash(ls)"}`),
 			},
 		},
-		"nobody answered": {
+		"timeout": {
 			agentclient.Request{Question: "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout, Source: schema.ByTimeout, Guidance: "g"},
 			agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout, Source: schema.ByTimeout, Guidance: "g"},
 		},
-		"cancelled text": {
+		"canceled text": {
 			agentclient.Request{Question: "Name?", Kind: schema.FreeText},
 			schema.Answer{Outcome: schema.Cancelled, Source: schema.ByCancel, Guidance: "g"},
 			agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Cancelled, Source: schema.ByCancel, Guidance: "g"},
@@ -126,7 +126,7 @@ func TestAsk_ShortForms(t *testing.T) {
 	require.True(t, d.Approved())
 	require.True(t, d.Answered())
 	require.NoError(t, <-answers)
-	d, err = b.client.AskText(b.ctx, "Colour?")
+	d, err = b.client.AskText(b.ctx, "Color?")
 	require.NoError(t, err)
 	require.False(t, d.Approved(), "a text approves nothing")
 	require.Equal(t, "blue", d.Text)
@@ -150,11 +150,11 @@ func TestAsk_TakesDefaultsFromEvent(t *testing.T) {
 	require.Equal(t, "template", h.Question)
 	require.Equal(t, "template", q.Summary)
 	require.Equal(t, schema.Choice, h.Type)
-	require.Equal(t, schema.HighRisk, h.Risk, "the request's own field wins")
+	require.Equal(t, schema.HighRisk, h.Risk, "the Request's field takes precedence")
 	require.InDelta(t, 60, *h.Timeout, 0)
 	require.Equal(t, []string{"root", "leaf"}, h.AgentPath)
 	require.Equal(t, 2, h.ProtocolVersion)
-	require.Equal(t, 1, template.ProtocolVersion, "the caller's own stays as it is")
+	require.Equal(t, 1, template.ProtocolVersion, "the caller's value is unchanged")
 	_, err := q.Push(b.ctx, schema.Answer{Choice: ptr("b")})
 	require.NoError(t, err)
 	require.Equal(t, "b", b.waitForResult(t, got).Choice)
@@ -258,7 +258,7 @@ func TestAsk_DoesNotPostInvalidRequest(t *testing.T) {
 		require.Equal(t, agentclient.Rejected, d.Outcome, name)
 	}
 	require.Empty(t, b.hub.Events())
-	require.False(t, b.client.Listening(), "nothing is opened for a request that can't be asked")
+	require.False(t, b.client.Listening(), "an invalid request opens no port")
 }
 
 func TestAsk_ReturnsErrorWhenHubRejectsQuestion(t *testing.T) {
@@ -289,7 +289,7 @@ func TestAsk_ParallelQuestionsGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	const n = 100
 	b := setup(t, &fixtureConfig{})
-	event := schema.Event{Payload: raw(`{"permission_type":"env_file_access"}`)} // the same for all
+	event := schema.Event{Payload: raw(`{"permission_type":"env_file_access"}`)} // equal for all questions
 	var asks sync.WaitGroup
 	for i := range n {
 		asks.Go(func() {
@@ -301,7 +301,7 @@ func TestAsk_ParallelQuestionsGetTheirOwnAnswers(t *testing.T) {
 		})
 	}
 	var answers sync.WaitGroup
-	for i := n; i > 0; i-- { // the last first
+	for i := n; i > 0; i-- { // in reverse order
 		answers.Go(func() {
 			q, err := b.hub.Question(b.ctx, i)
 			if err == nil {
@@ -336,7 +336,7 @@ func TestWaitStatus_ReportsPageAndDeadline(t *testing.T) {
 func TestListener_StopsWhenNothingIsPending(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{timings: agentclient.Timings{Linger: time.Millisecond}})
-	for n := range 2 { // it comes back for the next question
+	for n := range 2 { // the listener starts again for the next question
 		got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
 		q := b.waitForQuestion(t, n+1)
 		require.True(t, b.client.Listening())
@@ -357,7 +357,7 @@ func TestClose_WithdrawsPendingQuestions(t *testing.T) {
 	require.ErrorIs(t, end.err, agentclient.ErrClosed)
 	require.False(t, end.Approved())
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
-	require.NoError(t, b.client.Close(), "again")
+	require.NoError(t, b.client.Close(), "second Close")
 	_, err := b.client.AskPermission(b.ctx, "Go?")
 	require.ErrorIs(t, err, agentclient.ErrClosed)
 	_, err = b.client.Send(b.ctx, schema.Event{})
@@ -382,9 +382,9 @@ func TestWithdraw_CancelsSentQuestion(t *testing.T) {
 
 	_, err = b.client.Send(b.ctx, schema.Event{Payload: raw(`[]`), HookEventType: "x"})
 	require.ErrorIs(t, err, schema.ErrInvalid)
-	cancelled, cancel := context.WithCancel(b.ctx)
+	canceled, cancel := context.WithCancel(b.ctx)
 	cancel()
-	_, err = b.client.Send(cancelled, schema.Event{HookEventType: "x"})
+	_, err = b.client.Send(canceled, schema.Event{HookEventType: "x"})
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, b.client.Withdraw(b.ctx, &schema.Event{ID: 1}, ""), schema.ErrNoRoute, "without a secret it would be a person's cancel")
+	require.ErrorIs(t, b.client.Withdraw(b.ctx, &schema.Event{ID: 1}, ""), schema.ErrNoRoute, "without a secret the hub would record a person's cancel")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// benchAsk measures a whole question with a hub that costs nothing and a person
-// who answers at once: POST, dial, proof, answer, acknowledgement.
+// benchAsk measures a question from POST to acknowledgment. The hub does no work and the
+// person answers immediately.
 func benchAsk(b *testing.B, parallel bool) {
 	hub := &fakehub.Hub{}
 	require.NoError(b, hub.Start())

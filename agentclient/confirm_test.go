@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// newConfirm is a tool that needs two calls.
+// newConfirm returns do as a tool that needs confirmation.
 func newConfirm(do *toolRecorder) *agentclient.Confirm[string] {
 	return &agentclient.Confirm[string]{
 		Tool: do.run,
@@ -31,7 +31,7 @@ func pageCall(arguments string) agentclient.ToolCall {
 	return agentclient.ToolCall{ID: "c1", Name: "deletePage", Arguments: raw(arguments)}
 }
 
-// firstCall makes the first call.
+// firstCall makes the first call and returns what to confirm.
 func firstCall(t *testing.T, c *agentclient.Confirm[string], arguments string) *agentclient.Confirmation {
 	t.Helper()
 	r, err := c.Call(t.Context(), pageCall(arguments))
@@ -41,7 +41,7 @@ func firstCall(t *testing.T, c *agentclient.Confirm[string], arguments string) *
 	return r.RequiresConfirmation
 }
 
-// confirmByReply is the receipt of a yes in a chat.
+// confirmByReply approves in the chat and returns the receipt.
 func confirmByReply(t *testing.T, c *agentclient.Confirm[string], id string) string {
 	t.Helper()
 	receipt, meant, err := c.Reply(id, "Yes, please.")
@@ -130,7 +130,7 @@ func TestConfirm_RequiresMatchingReceipt(t *testing.T) {
 
 	r, err = c.Call(t.Context(), pageCall(with(`{"page": 12, "receipt": %q}`)))
 	require.NoError(t, err)
-	require.Equal(t, agentclient.Ran, r.Status, "a wrong call used the receipt up")
+	require.Equal(t, agentclient.Ran, r.Status, "a wrong call consumed the receipt")
 }
 
 func TestConfirm_InterpretsChatReplies(t *testing.T) {
@@ -150,12 +150,12 @@ func TestConfirm_InterpretsChatReplies(t *testing.T) {
 	require.Empty(t, receipt)
 	for _, words := range []string{"yes", "no", "hm"} {
 		receipt, _, err = c.Reply(asked.ID, words)
-		require.ErrorIs(t, err, schema.ErrNotFound, "a no can be taken back")
+		require.ErrorIs(t, err, schema.ErrNotFound, "a refusal is final")
 		require.Empty(t, receipt)
 	}
 	receipt = confirmByReply(t, c, firstCall(t, c, `{}`).ID)
 	_, _, err = c.Reply(receipt, "yes")
-	require.ErrorIs(t, err, schema.ErrNotFound, "a receipt makes more of them")
+	require.ErrorIs(t, err, schema.ErrNotFound, "a receipt can't be confirmed again")
 }
 
 func TestConfirm_ConfirmationAndReceiptExpire(t *testing.T) {
@@ -260,7 +260,7 @@ func TestConfirm_AsksThroughHub(t *testing.T) {
 		q := b.waitForQuestion(t, n+1)
 		card := q.Event.HumanInTheLoop
 		require.Equal(t, asked.Summary, card.Question)
-		require.False(t, card.ToolCall.Editable, "the yes would be for other arguments")
+		require.False(t, card.ToolCall.Editable, "the approval would be for other arguments")
 		require.JSONEq(t, `{"page": 12}`, string(card.ToolCall.Arguments))
 		require.Contains(t, card.Context.Why, `"title": "About us"`)
 		require.LessOrEqual(t, *card.Timeout, schema.DefaultTimeout.Seconds())
@@ -277,7 +277,7 @@ func TestConfirm_AsksThroughHub(t *testing.T) {
 			require.Equal(t, agentclient.Ran, r.Status)
 		}
 		_, _, err = c.Reply(asked.ID, "yes")
-		require.Equal(t, n < 2, errors.Is(err, schema.ErrNotFound), "nobody answering is no answer: it may still come in the chat")
+		require.Equal(t, n < 2, errors.Is(err, schema.ErrNotFound), "after a timeout the answer may still come in the chat")
 	}
 	require.Len(t, do.calls(), 1)
 	_, d, err := c.Ask(b.ctx, "unknown")

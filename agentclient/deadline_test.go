@@ -14,29 +14,35 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// The hub reports an extension to the client, which moves its own deadline. A second
+// The hub reports an extension to the client, which moves its own deadline. A third
 // question with the same timeout shows when the original deadline has passed.
 func TestAsk_WaitsLongerAfterExtension(t *testing.T) {
 	t.Parallel()
-	for name, seconds := range map[string]float64{"an hour": 3600, "no deadline": 0} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := setupRealHub(t)
-			r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{Grace: 10 * time.Millisecond, PullDelay: time.Hour})
-			t.Cleanup(func() { _ = r.client.Close() })
-			ask := agentclient.Request{Question: "Go?", Timeout: 10 * time.Second}
-			id, got := r.postQuestion(r.ctx, ask)
-			_, err := r.request(http.MethodPost, schema.At(schema.PathExtend, id), schema.Extend{Seconds: seconds})
-			require.NoError(t, err)
-			r.waitForStatus(t, id, func(s *schema.Status) bool { return s.Extended.Agent == schema.Delivered })
-			require.Equal(t, schema.Timeout, r.waitForResult(t, r.ask(r.ctx, ask)).Outcome)
-			require.Empty(t, got, "the extended question is still pending")
-			yes := true
-			require.NoError(t, r.respond(id, schema.Response{Permission: &yes}))
-			end := <-got
-			require.NoError(t, end.err)
-			require.True(t, end.Approved())
-		})
+	r := setupRealHub(t)
+	r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{Grace: 10 * time.Millisecond, PullDelay: time.Hour})
+	t.Cleanup(func() { _ = r.client.Close() })
+	const timeout = 10 * time.Second
+	type extended struct {
+		question string
+		id       schema.EventID
+		got      <-chan askResult
+	}
+	var pending []extended
+	for question, seconds := range map[string]float64{"An hour more?": 3600, "No deadline?": 0} {
+		id, got := r.postQuestion(r.ctx, agentclient.Request{Question: question, Timeout: timeout})
+		_, err := r.request(http.MethodPost, schema.At(schema.PathExtend, id), schema.Extend{Seconds: seconds})
+		require.NoError(t, err, question)
+		r.waitForStatus(t, id, func(s *schema.Status) bool { return s.Extended.Agent == schema.Delivered })
+		pending = append(pending, extended{question, id, got})
+	}
+	last := r.waitForResult(t, r.ask(r.ctx, agentclient.Request{Question: "Not extended?", Timeout: timeout}))
+	require.Equal(t, schema.Timeout, last.Outcome)
+	for _, q := range pending {
+		require.Empty(t, q.got, "%s ended at its original deadline", q.question)
+		require.NoError(t, r.respond(q.id, schema.Response{Permission: ptr(true)}), q.question)
+		end := r.waitForResult(t, q.got)
+		require.NoError(t, end.err, q.question)
+		require.True(t, end.Approved(), q.question)
 	}
 }
 

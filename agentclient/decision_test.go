@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// sampleQuestions are one of each kind, for frames to be decided against.
+// sampleQuestions returns one question of each kind.
 func sampleQuestions() []*schema.HumanInTheLoop {
 	call := &schema.ToolCall{Name: "t", Arguments: raw(`{"a":1}`), Editable: true}
 	return []*schema.HumanInTheLoop{
@@ -83,10 +83,10 @@ func TestDecideFrame_ReturnsSuggestionAsOffered(t *testing.T) {
 	d, _, err := agentclient.DecideFrame(q, []byte(`{"permission":true,"remember":{"r":1}}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"r":1}`, string(d.Remember))
-	require.Equal(t, string(q.Suggestions[0]), string(d.Remember), "the agent's own text")
+	require.Equal(t, string(q.Suggestions[0]), string(d.Remember), "the agent's own encoding")
 	d, _, err = agentclient.DecideFrame(q, []byte(`{"permission":true,"remember":{"r":2}}`))
 	require.NoError(t, err)
-	require.Nil(t, d.Remember, "nobody offered that")
+	require.Nil(t, d.Remember, "not a suggestion of the request")
 }
 
 func TestDecideFrame_ListsVotes(t *testing.T) {
@@ -120,8 +120,8 @@ func TestNewKey_SortsByTime(t *testing.T) {
 	require.Equal(t, "0193c5c5-03", agentclient.NewKey(time.UnixMilli(0x0193c5c503ff))[:11])
 }
 
-// Whatever a frame says: it approves only where it says so itself, exactly once,
-// and everything taken from it was offered.
+// No frame approves unless its own permission member is true, and a choice is always one
+// of the offered labels.
 func FuzzDecideFrame(f *testing.F) {
 	for _, seed := range []string{
 		`{"permission":true,"respondedAt":1,"hookEvent":{"id":1}}`, `{"permission":false,"reason":"no"}`,

@@ -12,8 +12,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// startHub stands for a running hub and for the person at its dashboard, who
-// gives the answers in turn.
+// startHub starts a fake hub. The answers are those of the person at its dashboard, in
+// the order of the questions.
 func startHub(answers ...schema.Answer) (hub *fakehub.Hub, stop func()) {
 	hub = &fakehub.Hub{}
 	if err := hub.Start(); err != nil {
@@ -58,7 +58,7 @@ func ExampleClient_AskChoice() {
 
 	decision, err := client.AskChoice(context.Background(), "Which testing framework?", "Jest", "Vitest", "Mocha")
 	if err != nil || !decision.Answered() {
-		fmt.Println("nobody chose:", decision.Outcome, err)
+		fmt.Println("no choice:", decision.Outcome, err)
 		return
 	}
 	fmt.Println(decision.Choice)
@@ -75,19 +75,19 @@ func ExampleClient_AskText() {
 
 	decision, err := client.AskText(context.Background(), "What naming convention should I use?")
 	if err != nil || !decision.Answered() {
-		fmt.Println("nobody answered:", decision.Outcome, err)
+		fmt.Println("no answer:", decision.Outcome, err)
 		return
 	}
 	fmt.Println(decision.Text)
 	// Output: Use snake_case for functions
 }
 
-// A tool call that may be edited: run the arguments of the decision.
+// The approver may edit this tool call, so run the arguments of the decision.
 func ExampleClient_Ask() {
 	approved := true
 	hub, stop := startHub(schema.Answer{
 		Permission: &approved, ModifiedArguments: json.RawMessage(`{"table":"sessions","rows":100}`),
-		Comment: "not all of them at once",
+		Comment: "in small batches",
 	})
 	defer stop()
 
@@ -110,13 +110,13 @@ func ExampleClient_Ask() {
 		return
 	}
 	fmt.Printf("delete_rows %s (%s)\n", decision.Arguments, decision.Comment)
-	// Output: delete_rows {"table":"sessions","rows":100} (not all of them at once)
+	// Output: delete_rows {"table":"sessions","rows":100} (in small batches)
 }
 
-// Without a hub the answer is no. Fail makes an error of it.
+// Without a hub nothing is approved. Fail also returns an error.
 func ExampleOptions_onUnreachable() {
 	hub, stop := startHub()
-	stop() // nobody listens there now
+	stop() // the address now refuses connections
 
 	client := agentclient.New(agentclient.Options{
 		Hubs:             []string{hub.URL()},
@@ -192,7 +192,7 @@ func ExampleConfirm() {
 	}
 	ctx := context.Background()
 
-	// The model calls the tool, and says that it is confirmed.
+	// The model calls the tool and claims that the call is confirmed.
 	first, err := remove.Call(ctx, agentclient.ToolCall{Name: "deletePage", Arguments: json.RawMessage(`{"page":12,"confirmed":true}`)})
 	if err != nil {
 		fmt.Println(err)
@@ -200,11 +200,11 @@ func ExampleConfirm() {
 	}
 	fmt.Println(first.Status, first.RequiresConfirmation.Summary)
 
-	// The person answers in the chat: the program, not the model, passes their words on.
+	// The person replies in the chat. The program passes on their words, not the model.
 	receipt, meant, err := remove.Reply(first.RequiresConfirmation.ID, "Yes, please!")
 	fmt.Println(meant, err)
 
-	// The model calls again, with the receipt.
+	// The model repeats the call with the receipt.
 	second, err := remove.Call(ctx, agentclient.ToolCall{
 		Name: "deletePage", Arguments: json.RawMessage(`{"page":12,"confirmed":true,"receipt":"` + receipt + `"}`),
 	})

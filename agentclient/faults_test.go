@@ -19,7 +19,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// unusedAddress is an address that nobody listens at.
+// unusedAddress returns a hub address that refuses connections.
 func unusedAddress(t *testing.T) string {
 	t.Helper()
 	var h fakehub.Hub
@@ -38,15 +38,15 @@ func TestFallback(t *testing.T) {
 		err      error
 		risk     schema.Risk
 	}{
-		"deny is the default":            {"", schema.Permission, false, agentclient.Unreachable, nil, ""},
-		"deny":                           {agentclient.Deny, schema.Permission, false, agentclient.Unreachable, nil, ""},
-		"allow a permission":             {agentclient.Allow, schema.Permission, true, schema.Approve, nil, ""},
-		"allow can't make up a text":     {agentclient.Allow, schema.FreeText, false, agentclient.Unreachable, nil, ""},
-		"fail":                           {agentclient.Fail, schema.Permission, false, agentclient.Unreachable, agentclient.ErrUnreachable, ""},
-		"the client's option is Allow's": {"client", schema.Permission, true, schema.Approve, nil, ""},
-		"nothing risky is allowed":       {agentclient.Allow, schema.Permission, false, agentclient.Unreachable, nil, schema.HighRisk},
-		"nor what is worse":              {agentclient.Allow, schema.Permission, false, agentclient.Unreachable, nil, schema.CriticalRisk},
-		"a medium risk is":               {agentclient.Allow, schema.Permission, true, schema.Approve, nil, schema.MediumRisk},
+		"deny by default":        {"", schema.Permission, false, agentclient.Unreachable, nil, ""},
+		"deny":                   {agentclient.Deny, schema.Permission, false, agentclient.Unreachable, nil, ""},
+		"allow a permission":     {agentclient.Allow, schema.Permission, true, schema.Approve, nil, ""},
+		"allow gives no text":    {agentclient.Allow, schema.FreeText, false, agentclient.Unreachable, nil, ""},
+		"fail":                   {agentclient.Fail, schema.Permission, false, agentclient.Unreachable, agentclient.ErrUnreachable, ""},
+		"allow as client option": {"client", schema.Permission, true, schema.Approve, nil, ""},
+		"deny high risk":         {agentclient.Allow, schema.Permission, false, agentclient.Unreachable, nil, schema.HighRisk},
+		"deny critical risk":     {agentclient.Allow, schema.Permission, false, agentclient.Unreachable, nil, schema.CriticalRisk},
+		"allow medium risk":      {agentclient.Allow, schema.Permission, true, schema.Approve, nil, schema.MediumRisk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// What several people have to agree to, no option allows in their place.
+// A question with a quorum requires people, so no option can approve it.
 func TestFallback_NeverAllowsQuorumQuestion(t *testing.T) {
 	t.Parallel()
 	o := agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
@@ -136,7 +136,7 @@ func TestAsk_RetriesUntilHubStarts(t *testing.T) {
 	require.True(t, b.waitForResult(t, got).Approved())
 }
 
-// The reply to the first POST gets lost: the second one must find the same event.
+// The reply to the first POST is lost; the retry must find the same event.
 func TestAsk_RetriedPostStoresOneEvent(t *testing.T) {
 	t.Parallel()
 	var c fixtureConfig
@@ -148,7 +148,7 @@ func TestAsk_RetriedPostStoresOneEvent(t *testing.T) {
 		switch posts.Add(1) {
 		case 1:
 			c.hub.Ingest(&discardWriter{header: http.Header{}}, r)
-			panic(http.ErrAbortHandler) // cut off
+			panic(http.ErrAbortHandler) // cut the connection
 		case 2:
 			fakehub.Refuse(w, schema.ErrBusy)
 			return true
@@ -177,7 +177,7 @@ func TestSend_RetriesHangingPost(t *testing.T) {
 		if posts.Add(1) > 1 {
 			return false
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client went
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a disconnect only after the body
 		<-r.Context().Done()
 		return true
 	}
@@ -198,7 +198,7 @@ func TestAsk_UnacceptedQuestionIsUnreachableAtDeadline(t *testing.T) {
 	})
 	d, err := b.client.Ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: 20 * time.Millisecond, OnUnreachable: agentclient.Fail})
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
-	require.Equal(t, agentclient.Unreachable, d.Outcome, "nobody could answer, so nobody failed to")
+	require.Equal(t, agentclient.Unreachable, d.Outcome, "no one could answer, so it is not a timeout")
 }
 
 func TestAsk_OwnDeadlineWithdrawsQuestion(t *testing.T) {
@@ -230,12 +230,11 @@ func TestAsk_CanceledContextWithdrawsQuestion(t *testing.T) {
 	require.Equal(t, schema.AckTooLate, ack.Result)
 }
 
-// The POST is under way when ctx ends: its reply is needed for the withdrawal.
 func TestAsk_SendsCancelCauseToHub(t *testing.T) {
 	t.Parallel()
 	for want, end := range map[string]func(context.CancelCauseFunc){
 		"the agent was interrupted": func(end context.CancelCauseFunc) { end(nil) },
-		"nobody is watching":        func(end context.CancelCauseFunc) { end(errors.New("nobody is\nwatching")) },
+		"no one is watching":        func(end context.CancelCauseFunc) { end(errors.New("no one is\nwatching")) },
 	} {
 		b := setup(t, &fixtureConfig{timings: agentclient.Timings{WithdrawTimeout: 30 * time.Second}})
 		ctx, cancel := context.WithCancelCause(b.ctx)
@@ -260,6 +259,7 @@ func TestAsk_ReturnsInternalPanicAsError(t *testing.T) {
 	require.False(t, d.Approved())
 }
 
+// The withdrawal needs the reply to the POST that is in progress when ctx ends.
 func TestAsk_CancelDuringPostWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -276,7 +276,7 @@ func TestAsk_CancelDuringPostWithdrawsQuestion(t *testing.T) {
 	require.Equal(t, "secret-1", b.waitForQuestion(t, 1).Withdrawal.RequestSecret)
 }
 
-// The first POST was stored but its reply is lost, and ctx ends before the second.
+// The hub stores the first POST, its reply is lost, and ctx ends before the retry.
 func TestAsk_CancelAfterLostReplyWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -298,7 +298,7 @@ func TestAsk_CancelAfterLostReplyWithdrawsQuestion(t *testing.T) {
 	require.Len(t, b.hub.Events(), 1)
 }
 
-// Once the answer was taken it counts, and nothing is withdrawn any more.
+// An accepted answer counts even if ctx ends before Ask returns; nothing is withdrawn.
 func TestAsk_AcceptedAnswerBeatsCancel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
@@ -311,7 +311,7 @@ func TestAsk_AcceptedAnswerBeatsCancel(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			for range cap(acks) { // Ask is held here: only the repeat is acknowledged yet
+			for range cap(acks) { // while OnWaiting blocks Ask, only the repeat is acknowledged
 				go func() {
 					ack, err := q.Dial(b.ctx, q.Frame(approval()))
 					if err != nil {
@@ -321,7 +321,7 @@ func TestAsk_AcceptedAnswerBeatsCancel(t *testing.T) {
 				}()
 			}
 			if first := <-acks; first != schema.AckDuplicate {
-				t.Errorf("acknowledged as %s before the hand-over", first)
+				t.Errorf("acknowledged as %s before the handover", first)
 			}
 			cancel()
 		}})
@@ -368,7 +368,7 @@ func TestAsk_CancelReturnsWhileHubHangs(t *testing.T) {
 	require.Equal(t, agentclient.Unreachable, end.Outcome, "the hub did not get the withdrawal")
 }
 
-// transportFunc is an HTTP transport without sockets, for the fake clock.
+// transportFunc is an HTTP transport without sockets, as synctest's fake clock requires.
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -385,16 +385,16 @@ func TestSend_IsUnreachableAfterTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := agentclient.New(agentclient.Options{})
 		defer client.Close()
-		var tries int
+		var attempts int
 		client.SetTransport(transportFunc(func(*http.Request) (*http.Response, error) {
-			tries++
+			attempts++
 			return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 		}))
-		begun := time.Now()
+		started := time.Now() // on the fake clock
 		_, err := client.Send(t.Context(), schema.Event{HookEventType: "Stop"})
 		require.ErrorIs(t, err, agentclient.ErrUnreachable)
-		require.InDelta(t, 1.5, time.Since(begun).Seconds(), 0.5)
-		require.InDelta(t, 6, tries, 1)
+		require.InDelta(t, 1.5, time.Since(started).Seconds(), 0.5)
+		require.InDelta(t, 6, attempts, 1)
 	})
 }
 
@@ -408,11 +408,11 @@ func TestSend_RetriesBusyHubForTwoSeconds(t *testing.T) {
 			res.Request = r
 			return res, nil
 		}))
-		begun := time.Now()
+		started := time.Now() // on the fake clock
 		_, err := client.Send(t.Context(), schema.Event{HookEventType: "Stop"})
 		require.ErrorIs(t, err, agentclient.ErrUnreachable)
-		require.ErrorIs(t, err, schema.ErrBusy, "the cause stays visible")
-		require.InDelta(t, 2, time.Since(begun).Seconds(), 0.01)
+		require.ErrorIs(t, err, schema.ErrBusy, "the error wraps the cause")
+		require.InDelta(t, 2, time.Since(started).Seconds(), 0.01)
 	})
 }
 

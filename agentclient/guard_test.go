@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// toolRecorder notes what it was run with.
+// toolRecorder is a tool that records its calls.
 type toolRecorder struct {
 	mu   sync.Mutex
 	runs []agentclient.ToolCall
@@ -37,13 +37,13 @@ func (t *toolRecorder) calls() []agentclient.ToolCall {
 	return t.runs
 }
 
-// guardResult is the end of a guarded call.
+// guardResult is the outcome of a guarded call.
 type guardResult struct {
 	agentclient.Result[string]
 	err error
 }
 
-// callGuarded calls a guarded tool in the background.
+// callGuarded starts a guarded call in the background.
 func callGuarded(ctx context.Context, f agentclient.Tool[agentclient.Result[string]], c agentclient.ToolCall) <-chan guardResult {
 	got := make(chan guardResult, 1)
 	go func() {
@@ -69,7 +69,7 @@ func TestGuard_RunsCallAfterApproval(t *testing.T) {
 	require.True(t, asked.ToolCall.Editable)
 	require.Equal(t, "refund", q.Event.ToolName)
 	require.Equal(t, "call-7", q.Event.ToolUseID)
-	require.Empty(t, do.calls(), "it ran before anybody said yes")
+	require.Empty(t, do.calls(), "it ran before the approval")
 	_, err := q.Push(b.ctx, approval())
 	require.NoError(t, err)
 	r := <-got
@@ -106,10 +106,10 @@ func TestGuard_DoesNotRunWithoutApproval(t *testing.T) {
 		status agentclient.RunStatus
 		want   schema.Outcome
 	}{
-		"timeout":   {schema.Answer{Outcome: schema.Timeout, Source: schema.ByTimeout}, agentclient.Unanswered, schema.Timeout},
-		"cancelled": {schema.Answer{Outcome: schema.Cancelled, Source: schema.ByHuman}, agentclient.Unanswered, schema.Cancelled},
-		"nonsense":  {schema.Answer{Response: ptr("sure")}, agentclient.Unanswered, agentclient.Malformed},
-		"both":      {schema.Answer{Permission: ptr(true), Outcome: schema.Deny}, agentclient.Unanswered, agentclient.Malformed},
+		"timeout":       {schema.Answer{Outcome: schema.Timeout, Source: schema.ByTimeout}, agentclient.Unanswered, schema.Timeout},
+		"canceled":      {schema.Answer{Outcome: schema.Cancelled, Source: schema.ByHuman}, agentclient.Unanswered, schema.Cancelled},
+		"malformed":     {schema.Answer{Response: ptr("sure")}, agentclient.Unanswered, agentclient.Malformed},
+		"contradiction": {schema.Answer{Permission: ptr(true), Outcome: schema.Deny}, agentclient.Unanswered, agentclient.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,7 +196,7 @@ func TestGuard_AppliesPolicyEffect(t *testing.T) {
 	_, err = b.waitForQuestion(t, 1).Push(b.ctx, approval())
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Ran, (<-got).Status)
-	require.Equal(t, agentclient.ToolCall{Name: "pay"}, do.calls()[2], "its arguments were made up")
+	require.Equal(t, agentclient.ToolCall{Name: "pay"}, do.calls()[2], "the arguments were changed")
 }
 
 func TestGuard_DetailsDoNotChangeCall(t *testing.T) {
@@ -389,7 +389,7 @@ func TestPolicyFunc(t *testing.T) {
 		"not all":             {agentclient.All(agentclient.Tools("x"), agentclient.Above("a", 1)), aliasedCall("x", `{"a": 1}`), ""},
 		"all are strict":      {agentclient.All(agentclient.Always(), allow), aliasedCall("x", ``), "ask"},
 		"all deny":            {agentclient.All(agentclient.Always(), deny), aliasedCall("x", ``), "deny"},
-		"an unknown word":     {agentclient.Any(fixedPolicy("perhaps"), allow), aliasedCall("x", ``), "perhaps"},
+		"unknown effect":      {agentclient.Any(fixedPolicy("perhaps"), allow), aliasedCall("x", ``), "perhaps"},
 	} {
 		require.Equal(t, test.want, test.policy.Rule(test.call).Effect, name)
 	}
@@ -397,10 +397,10 @@ func TestPolicyFunc(t *testing.T) {
 	c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 	r, err := agentclient.Guard(c, fixedPolicy("perhaps"), do.run)(testContext(t), refundCall)
 	require.NoError(t, err)
-	require.Equal(t, agentclient.Unanswered, r.Status, "an unknown word asks")
+	require.Equal(t, agentclient.Unanswered, r.Status, "an unknown effect asks")
 }
 
-// fixedPolicy is a policy that always says the same.
+// fixedPolicy is a policy that always returns the same effect.
 type fixedPolicy string
 
 func (f fixedPolicy) Rule(agentclient.ToolCall) agentclient.PolicyResult {

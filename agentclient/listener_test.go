@@ -16,15 +16,15 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// startQuestion asks and returns the stored question and the way to its end.
+// startQuestion asks in the background. It returns the stored question and the result.
 func (b *fixture) startQuestion(t *testing.T) (*fakehub.Question, <-chan askResult) {
 	t.Helper()
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
 	return b.waitForQuestion(t, 1), got
 }
 
-// requirePending shows that nothing so far has ended the question: the no it gets
-// now is taken.
+// requirePending shows that the question is still pending: it denies it and requires that
+// the denial is accepted.
 func (b *fixture) requirePending(t *testing.T, q *fakehub.Question, got <-chan askResult) {
 	t.Helper()
 	ack, err := q.Dial(b.ctx, q.Frame(denial())) // Push would race with a pull
@@ -46,14 +46,14 @@ func TestListener_RejectsUnknownCallers(t *testing.T) {
 		opts    websocket.DialOptions
 		status  int
 	}{
-		"a web page":                           {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://evil.example"}}}, http.StatusForbidden},
-		"a page that claims the same host":     {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://" + host}}}, http.StatusForbidden},
-		"a page without an origin to speak of": {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"null"}}}, http.StatusForbidden},
-		"another name for the port":            {address, websocket.DialOptions{Host: "rebound.example" + host[strings.Index(host, ":"):]}, http.StatusMisdirectedRequest},
-		"localhost, which was not announced":   {address, websocket.DialOptions{Host: "localhost" + host[strings.Index(host, ":"):]}, http.StatusMisdirectedRequest},
-		"the root path":                        {"ws://" + host + "/", websocket.DialOptions{}, http.StatusNotFound},
-		"a guessed path":                       {"ws://" + host + "/AAAAAAAAAAAAAAAAAAAAAA", websocket.DialOptions{}, http.StatusNotFound},
-		"a path below the secret one":          {address + "/x", websocket.DialOptions{}, http.StatusNotFound},
+		"a web page":                       {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://evil.example"}}}, http.StatusForbidden},
+		"a web page with the same host":    {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://" + host}}}, http.StatusForbidden},
+		"a web page with an opaque origin": {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"null"}}}, http.StatusForbidden},
+		"DNS rebinding":                    {address, websocket.DialOptions{Host: "rebound.example" + host[strings.Index(host, ":"):]}, http.StatusMisdirectedRequest},
+		"localhost instead of the address": {address, websocket.DialOptions{Host: "localhost" + host[strings.Index(host, ":"):]}, http.StatusMisdirectedRequest},
+		"the root path":                    {"ws://" + host + "/", websocket.DialOptions{}, http.StatusNotFound},
+		"a guessed path":                   {"ws://" + host + "/AAAAAAAAAAAAAAAAAAAAAA", websocket.DialOptions{}, http.StatusNotFound},
+		"a path below the secret one":      {address + "/x", websocket.DialOptions{}, http.StatusNotFound},
 	}
 	for name, test := range tests {
 		conn, res, err := websocket.Dial(b.ctx, test.address, &test.opts)
@@ -87,7 +87,7 @@ func TestListener_AnswersChallenge(t *testing.T) {
 	b.requirePending(t, q, got)
 }
 
-// dialListener opens the question's own path, as a hub of version 1 does.
+// dialListener connects to the question's path as a version 1 hub does, without a challenge.
 func (b *fixture) dialListener(t *testing.T, q *fakehub.Question) *websocket.Conn {
 	t.Helper()
 	conn, _, err := websocket.Dial(b.ctx, q.HumanInTheLoop.ResponseWebSocketURL, nil)
@@ -102,7 +102,7 @@ func TestListener_RejectsOversizedFrame(t *testing.T) {
 	q, got := b.startQuestion(t)
 	conn := b.dialListener(t, q)
 	frame := q.Frame(schema.Answer{Permission: ptr(true), Comment: strings.Repeat("x", 1<<20)})
-	_ = conn.Write(b.ctx, websocket.MessageText, frame) // the other side may close while this writes
+	_ = conn.Write(b.ctx, websocket.MessageText, frame) // the listener may close during the write
 	_, _, err := conn.Read(b.ctx)
 	require.Error(t, err)
 	b.requirePending(t, q, got)
@@ -204,7 +204,7 @@ func TestListener_ClassifiesRepeatedAndLateAnswers(t *testing.T) {
 	conn := b.dialListener(t, q)
 	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, []byte(`{"permission":false}`)))
 	_, _, err = conn.Read(b.ctx)
-	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err), "version 1 has no other word for too late")
+	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err), "version 1 has no acknowledgments")
 }
 
 func TestListener_DeduplicatesConcurrentAnswers(t *testing.T) {
@@ -300,7 +300,7 @@ func TestAsk_MalformedAnswerDenies(t *testing.T) {
 	for name, frame := range map[string]string{
 		"no JSON":          `permission: true`,
 		"not an object":    `[true]`,
-		"nothing in it":    `{}`,
+		"empty":            `{}`,
 		"null":             `{"permission":null}`,
 		"a string":         `{"permission":"true"}`,
 		"a number":         `{"permission":1}`,
@@ -335,7 +335,7 @@ func TestAsk_MalformedAnswerIsErrorWithFail(t *testing.T) {
 	q := b.waitForQuestion(t, 1)
 	ack, err := q.Dial(b.ctx, q.Frame(schema.Answer{Response: ptr("yes")})) // Push would race with a pull
 	require.NoError(t, err)
-	require.Equal(t, schema.AckMismatch, ack.Result, "the hub must not show this as taken")
+	require.Equal(t, schema.AckMismatch, ack.Result, "the hub must not show the answer as delivered")
 	end := b.waitForResult(t, got)
 	require.ErrorIs(t, end.err, agentclient.ErrMalformed)
 	require.ErrorIs(t, end.err, schema.ErrWrongAnswer)
@@ -352,7 +352,7 @@ func TestAsk_AcceptsAnswerBeforePostReply(t *testing.T) {
 		}
 		rec := &discardWriter{header: http.Header{}}
 		c.hub.Ingest(rec, r)
-		<-release // stored, but the reply does not leave
+		<-release // stored, but without a reply
 		return true
 	}
 	b := setup(t, &c)
@@ -365,7 +365,7 @@ func TestAsk_AcceptsAnswerBeforePostReply(t *testing.T) {
 	close(release)
 }
 
-// discardWriter is a response that goes nowhere.
+// discardWriter discards a response.
 type discardWriter struct{ header http.Header }
 
 func (d *discardWriter) Header() http.Header         { return d.header }

@@ -23,14 +23,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, known...)
 }
 
-// fixture is a hub, a client of it, and the time a test may take.
+// fixture is a hub, its client and the context of a test.
 type fixture struct {
 	ctx    context.Context
 	hub    *fakehub.Hub
 	client *agentclient.Client
 }
 
-// fixtureConfig is what a test wants otherwise; its zero value is a healthy hub.
+// fixtureConfig changes the fixture. Its zero value is a healthy hub.
 type fixtureConfig struct {
 	hub     fakehub.Hub
 	opts    agentclient.Options
@@ -68,7 +68,7 @@ type askResult struct {
 	err error
 }
 
-// ask asks in the background.
+// ask starts Ask in the background.
 func (b *fixture) ask(ctx context.Context, r agentclient.Request) <-chan askResult {
 	got := make(chan askResult, 1)
 	go func() {
@@ -78,7 +78,7 @@ func (b *fixture) ask(ctx context.Context, r agentclient.Request) <-chan askResu
 	return got
 }
 
-// waitForQuestion waits for the n-th event of the hub.
+// waitForQuestion waits for the hub's n-th event.
 func (b *fixture) waitForQuestion(t *testing.T, n int) *fakehub.Question {
 	t.Helper()
 	q, err := b.hub.Question(b.ctx, n)
@@ -86,7 +86,7 @@ func (b *fixture) waitForQuestion(t *testing.T, n int) *fakehub.Question {
 	return q
 }
 
-// waitForResult waits for a result.
+// waitForResult waits until Ask returns.
 func (b *fixture) waitForResult(t *testing.T, got <-chan askResult) askResult {
 	t.Helper()
 	select {

@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// bashCall is a shell call of Claude Code's.
+// bashCall returns a shell call of Claude Code.
 func bashCall(command string) agentclient.ToolCall {
 	arguments, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
@@ -32,7 +32,7 @@ func TestCondition_Verdicts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		when, arguments string
-		then            agentclient.Effect // of a rule that denies: deny, none, or ask where it isn't clear
+		then            agentclient.Effect // result of a deny rule: deny, none, or ask if indeterminate
 	}{
 		{`"a": {"equals": "x"}`, `{"a": "x"}`, "deny"},
 		{`"a": {"equals": "x"}`, `{"a": "X"}`, "deny"},
@@ -123,7 +123,7 @@ func TestPolicyFile_FirstMatchDecides(t *testing.T) {
 		{aliasedCall("mcp__db__delete_row", `{}`), agentclient.PolicyResult{Effect: "ask", Risk: schema.HighRisk, Where: "p.json:5"}},
 		{aliasedCall("mcp__db__read_row", `{}`), agentclient.PolicyResult{}},
 		{
-			// What the first rules would say isn't known, so nothing later allows it.
+			// The first rules are indeterminate, so no later rule may allow the call.
 			aliasedCall("refund", `{"amount": "2"}`),
 			agentclient.PolicyResult{
 				Effect: "ask", Risk: schema.CriticalRisk, Where: "p.json:2",
@@ -144,8 +144,8 @@ func TestPolicyFile_MatchesNameAndAlias(t *testing.T) {
 	codex := agentclient.ToolCall{Name: "shell", Alias: "Bash", Command: "ls", Arguments: raw(`{"command": ["bash", "-lc", "ls"]}`)}
 	for tool, want := range map[string]string{
 		"Bash": "deny allow", "shell": "deny allow", "sh*": "deny allow", "*": "deny allow", "B?sh": "deny allow",
-		"bash": "deny ", "SHELL": "deny ", // who denies means more, who allows means just that
-		"Вash": " ", "Bas": " ", "Bashh": " ", // the first with a Cyrillic В
+		"bash": "deny ", "SHELL": "deny ", // deny ignores case, allow does not
+		"Вash": " ", "Bas": " ", "Bashh": " ", // the first one starts with a Cyrillic В
 	} {
 		require.Equal(t, want, fmt.Sprintf("%s %s", mustParsePolicy(t, singleRulePolicy(tool, "deny")).Rule(codex).Effect, mustParsePolicy(t, singleRulePolicy(tool, "allow")).Rule(codex).Effect), "%s", tool)
 	}
@@ -182,8 +182,8 @@ func TestPolicyFile_AllowsOnlySimpleCommands(t *testing.T) {
 		require.Empty(t, p.Rule(bashCall(trick)).Effect, "%q", trick)
 	}
 	for _, hidden := range []agentclient.ToolCall{
-		{Name: "Bash", Alias: "Bash", Arguments: raw(`{"x": 1}`)},                                  // no command to be seen
-		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "a;b"}`)}, // another one
+		{Name: "Bash", Alias: "Bash", Arguments: raw(`{"x": 1}`)},                                  // no known command
+		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "a;b"}`)}, // contradicts Command
 		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "git status", "Command": "rm"}`)},
 		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "git status", "command": "rm"}`)},
 		aliasedCall("run", `{"cmd": "a | b"}`), aliasedCall("run", `{"Script": "a\nb"}`), aliasedCall("run", `{"commands": ["a", "b > c"]}`),
@@ -192,12 +192,12 @@ func TestPolicyFile_AllowsOnlySimpleCommands(t *testing.T) {
 	} {
 		require.Empty(t, p.Rule(hidden).Effect, "%s", hidden.Arguments)
 	}
-	require.Equal(t, agentclient.ThenAllow, p.Rule(aliasedCall("run", `{"cmd": "ls", "text": "a; b | c"}`)).Effect, "a text is no command")
+	require.Equal(t, agentclient.ThenAllow, p.Rule(aliasedCall("run", `{"cmd": "ls", "text": "a; b | c"}`)).Effect, "text is not a command")
 }
 
 func TestIsSimpleCommandFor(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string][2]bool{ // elsewhere, on Windows
+	for text, want := range map[string][2]bool{ // on other systems, on Windows
 		`dir C:\x`: {true, true}, `dir "C:\x\"`: {false, true}, "echo it's": {false, true},
 		"echo %PATH%": {true, false}, "echo a^b": {true, false}, "echo !x!": {true, false},
 		"dir & del x": {false, false}, "dir 'a & b'": {false, false}, "$env:x": {false, false}, "@(1)": {false, false}, "a`nb": {false, false},
@@ -278,8 +278,8 @@ func FuzzMatchGlob(f *testing.F) {
 	})
 }
 
-// BenchmarkLoadPolicyFor is what a hook spends on policies: two files with twenty
-// rules each, read and tried on a call that none of them is about.
+// BenchmarkLoadPolicyFor measures the policy work of one hook: it reads two files with
+// twenty rules each and evaluates a call that none of the rules matches.
 func BenchmarkLoadPolicyFor(b *testing.B) {
 	var list []string
 	for i := range 20 {
@@ -306,7 +306,7 @@ func BenchmarkLoadPolicyFor(b *testing.B) {
 	}
 }
 
-// A link that leads nowhere is a policy that can't be read, not one that isn't there.
+// A dangling link is an unreadable policy, not a missing one.
 func TestLoadPolicy_RejectsDanglingLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

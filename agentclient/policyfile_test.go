@@ -11,12 +11,12 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// policyProblems are what is wrong with a policy's text.
+// policyProblems returns the problems of an invalid policy.
 func policyProblems(t *testing.T, text string) string {
 	t.Helper()
 	_, err := agentclient.ParsePolicy("p.json", []byte(text))
 	var wrong *agentclient.PolicyError
-	require.ErrorAs(t, err, &wrong, "it is taken: %s", text)
+	require.ErrorAs(t, err, &wrong, "no error for %s", text)
 	return err.Error()
 }
 
@@ -122,7 +122,7 @@ func TestPolicyFile_WarnsOfProbableMistakes(t *testing.T) {
 		`p.json:7:1: this rule has no effect: the rule at line 5 decides all calls of Qwertyuiop`,
 	}, got)
 	require.Empty(t, mustParsePolicy(t, `{"rules": [{"tool": "Bash", "then": "allow"}, {"tool": "bash", "then": "ask"}]}`).Warnings(),
-		"an allow lets some calls past")
+		"an allow rule does not match every call")
 }
 
 func TestParsePolicy_EnforcesLimits(t *testing.T) {
@@ -142,7 +142,7 @@ func TestParsePolicy_EnforcesLimits(t *testing.T) {
 	require.ErrorContains(t, err, "not a regular file")
 }
 
-// writeTree makes files below a new directory.
+// writeTree writes files to a new directory and returns its path.
 func writeTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -162,7 +162,7 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, map[string]string{
 		"home/.config/hookback/hookback.json": singleRulePolicy("Write", "deny"),
-		"hookback.json":                       singleRulePolicy("*", "allow"), // above the repository: anybody's
+		"hookback.json":                       singleRulePolicy("*", "allow"), // above the repository, possibly of another user
 		"repo/.git/HEAD":                      "",
 		"repo/hookback.json":                  singleRulePolicy("Edit", "ask"),
 		"repo/vendor/x/hookback.json":         singleRulePolicy("*", "allow"),
@@ -173,7 +173,7 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 	for _, test := range []struct{ dir, tool, then string }{
 		{"repo/vendor/x", "Write", "deny"},
 		{"repo/vendor/x", "Edit", "ask"},
-		{"repo/vendor/x", "Read", ""}, // an allow, but a project's
+		{"repo/vendor/x", "Read", ""}, // projects can't allow
 		{"repo/vendor", "Read", ""},
 		{"repo", "Write", "deny"},
 		{"other", "Read", "ask"},
@@ -187,15 +187,15 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
 		p, err = agentclient.LoadPolicyFor(agentclient.ToolCall{Name: test.tool}, filepath.Join(dir, test.dir), env)
 		require.NoError(t, err)
-		require.Equal(t, got, p.Rule(agentclient.ToolCall{Name: test.tool}), "the rules about one call say the same of it")
+		require.Equal(t, got, p.Rule(agentclient.ToolCall{Name: test.tool}), "LoadPolicyFor gives the same result")
 	}
 	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), env)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Rule(agentclient.ToolCall{Name: "Edit"}).Where)
 }
 
-// TestLoadPolicyFor_KeepsRulesForCall: what is wrong with the expression of another tool's
-// rule doesn't matter to it; whatever might be about its call, and every other mistake, does.
+// An invalid regular expression in a rule about another tool is ignored. In rules that may
+// be about the call it is reported, and so is every other problem.
 func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 	t.Parallel()
 	const broken = `"when": {"x": {"regex": "("}}`
@@ -206,7 +206,7 @@ func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 		{`{"tool": "bash", ` + broken + `, "then": "deny"}`, "Bash", "", "can't be used", "", ""},
 		{`{"tool": "*", ` + broken + `, "then": "ask"}`, "anything", "", "can't be used", "", ""},
 		{`{"tool": "Bash", ` + broken + `, "then": "allow"}`, "run_shell_command", "Bash", "can't be used", "", ""},
-		{`{"tool": "Bash", ` + broken + `, "then": "allow"}`, "bash", "shell", "", "", ""}, // who allows means exactly this tool
+		{`{"tool": "Bash", ` + broken + `, "then": "allow"}`, "bash", "shell", "", "", ""}, // allow applies to exactly this tool
 		{`{"tool": "Edit", "when": {"x": {"regex": ""}}, "then": "deny"}`, "Bash", "", "regex requires a string that is not empty", "", ""},
 		{`{"tool": "Edit", "then": "dny"}`, "Bash", "", `did you mean "deny"?`, "", ""},
 	} {
@@ -224,7 +224,7 @@ func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 		require.True(t, strings.HasSuffix(got.Where, test.where), got.Where)
 		if strings.Contains(test.rules, broken) {
 			_, err = agentclient.LoadPolicy(dir, func(string) string { return "" })
-			require.ErrorContains(t, err, "can't be used", "hookback policy check says it")
+			require.ErrorContains(t, err, "can't be used", "LoadPolicy, as in hookback policy check, reports it")
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// blockedHub is a hub that says that it won't dial.
+// blockedHub returns a hub that reports that it won't dial.
 func blockedHub() fakehub.Hub {
 	return fakehub.Hub{Status: schema.Status{Delivery: &schema.Delivery{State: schema.Blocked}}}
 }
@@ -64,15 +64,15 @@ func TestPull_RaceWithPushGivesOneAnswer(t *testing.T) {
 	for n := range 50 {
 		got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
 		q := b.waitForQuestion(t, n+1)
-		ack, err := q.Push(b.ctx, approval()) // decides, which ends the pull, and dials
+		ack, err := q.Push(b.ctx, approval()) // answers, which ends the pull, and dials
 		require.NoError(t, err)
 		require.Contains(t, []string{schema.AckAccepted, schema.AckDuplicate}, ack.Result)
 		require.True(t, b.waitForResult(t, got).Approved())
 	}
 }
 
-// A server without the route answers in one of these ways; then only a push can
-// help, and the client must not keep asking.
+// These are the replies of servers without the route. Only a push can deliver the answer
+// then, and the client must not keep pulling.
 func TestPull_StopsIfServerLacksRoute(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
@@ -155,7 +155,7 @@ func TestPull_SurvivesHubRestart(t *testing.T) {
 	q, got := b.startQuestion(t)
 	<-pulled
 	b.hub.Stop()
-	q.Decide(q.Frame(approval())) // as if stored, then killed before anything left
+	q.Decide(q.Frame(approval())) // as if the hub stored the answer and was killed
 	require.NoError(t, b.hub.Start())
 	require.True(t, b.waitForResult(t, got).Approved())
 }
@@ -175,7 +175,7 @@ func TestPull_EndsWhenQuestionIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{hub: blockedHub()})
 	q, got := b.startQuestion(t)
-	require.NoError(t, b.client.Withdraw(b.ctx, &q.Event, "another goroutine said so"))
+	require.NoError(t, b.client.Withdraw(b.ctx, &q.Event, "withdrawn by another goroutine"))
 	end := b.waitForResult(t, got)
 	require.NoError(t, end.err)
 	require.Equal(t, schema.Withdrawn, end.Outcome)

@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// realHub is a client of a real hub, and a person with curl.
+// realHub is a real hub with a client. Its methods act as the person.
 type realHub struct {
 	fixture
 	server *hubtest.Hub
@@ -35,7 +35,7 @@ func setupRealHub(t testing.TB) *realHub {
 	return r
 }
 
-// postQuestion asks and returns once the hub has the question.
+// postQuestion asks in the background and returns once the hub has stored the question.
 func (r *realHub) postQuestion(ctx context.Context, q agentclient.Request) (schema.EventID, <-chan askResult) {
 	known := make(chan schema.EventID, 1)
 	q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
@@ -43,7 +43,7 @@ func (r *realHub) postQuestion(ctx context.Context, q agentclient.Request) (sche
 	return <-known, got
 }
 
-// request makes one request and reads the event it returns.
+// request makes one request and decodes the event in the response.
 func (r *realHub) request(method, path string, body any) (schema.Event, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *realHub) respond(id schema.EventID, a schema.Response) error {
 	return err
 }
 
-// waitForStatus waits until the question's status is as wanted.
+// waitForStatus waits until the question's status meets the condition.
 func (r *realHub) waitForStatus(t *testing.T, id schema.EventID, wanted func(*schema.Status) bool) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -183,8 +183,8 @@ func TestRealHub_MayRestartWhilePending(t *testing.T) {
 	r.waitForStatus(t, id, isAcked)
 }
 
-// What is undone never reaches the agent; what is held does when it counts, also
-// after a restart.
+// An answer that is undone never reaches the agent. An answer whose undo window ends does,
+// even after a restart of the hub.
 func TestRealHub_HoldsAnswerDuringUndoWindow(t *testing.T) {
 	t.Parallel()
 	r := setupRealHub(t)
@@ -200,18 +200,18 @@ func TestRealHub_HoldsAnswerDuringUndoWindow(t *testing.T) {
 	r.waitForStatus(t, id, isAcked)
 }
 
-// The agent died before its answer came, and asks again under the same key: the
-// answer is there already, and is pulled.
+// The agent crashed before the answer, and asks again with the same idempotency key. The
+// answer already exists and is pulled.
 func TestRealHub_KeepsAnswerForRestartedAgent(t *testing.T) {
 	t.Parallel()
 	r := setupRealHub(t)
-	died := agentclient.New(agentclient.Options{Hubs: []string{r.server.URL()}})
-	sent, err := died.Send(r.ctx, schema.Event{
+	crashed := agentclient.New(agentclient.Options{Hubs: []string{r.server.URL()}})
+	sent, err := crashed.Send(r.ctx, schema.Event{
 		HookEventType: "DecisionPoint", IdempotencyKey: "deploy-7",
 		HumanInTheLoop: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission},
 	})
 	require.NoError(t, err)
-	require.NoError(t, died.Close())
+	require.NoError(t, crashed.Close())
 	require.NoError(t, r.respond(sent.ID, schema.Response{Permission: ptr(true)}))
 	d, err := r.client.Ask(r.ctx, agentclient.Request{Question: "Go?", Event: schema.Event{IdempotencyKey: "deploy-7"}})
 	require.NoError(t, err)
@@ -255,8 +255,8 @@ func TestRealHub_ReturnsProtocolErrors(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrNotFound)
 }
 
-// BenchmarkRealHub is the whole way with fsync: POST, answer over HTTP, dial,
-// acknowledgement.
+// BenchmarkRealHub measures a question with fsync: POST, answer over HTTP, dial and
+// acknowledgment.
 func BenchmarkRealHub(b *testing.B) {
 	r := setupRealHub(b)
 	b.ReportAllocs()

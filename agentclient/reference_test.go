@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// referenceFixture is a client of the public server of version 1, and a browser.
+// referenceFixture is a client of the version 1 reference server, and its browser.
 type referenceFixture struct {
 	fixture
 	server *fakehub.ReferenceServer
@@ -32,8 +32,8 @@ func setupReference(t *testing.T, p agentclient.Timings) *referenceFixture {
 	return r
 }
 
-// click answers the n-th event as the reference's page does: with an echo of the
-// event as the page holds it.
+// click answers the n-th event as the reference server's page does, with an echo of the
+// event.
 func (r *referenceFixture) click(t *testing.T, n int, answer map[string]any) {
 	t.Helper()
 	event, err := r.server.Event(r.ctx, n)
@@ -57,7 +57,7 @@ func (r *referenceFixture) click(t *testing.T, n int, answer map[string]any) {
 
 func TestReferenceServer_AnswersEveryKind(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Timings{PullDelay: time.Millisecond}) // its answer to a pull is 200 text/plain
+	r := setupReference(t, agentclient.Timings{PullDelay: time.Millisecond}) // it answers a pull with 200 and plain text
 	for n, test := range []struct {
 		ask    agentclient.Request
 		answer map[string]any
@@ -83,12 +83,12 @@ func TestReferenceServer_AnswersEveryKind(t *testing.T) {
 			map[string]any{"choice": "Mocha", "permission": true, "response": "all three, as in the seed's example"},
 			agentclient.Decision{Outcome: "Mocha", Choice: "Mocha"},
 		},
-		{ // it does not check choices, so the client does
+		{ // the server does not check choices, so the client must
 			agentclient.Request{Question: "Which?", Choices: []string{"Jest", "Mocha"}},
 			map[string]any{"choice": "Karma"},
 			agentclient.Decision{Outcome: agentclient.Malformed, Source: agentclient.BadAnswer},
 		},
-		{ // curl sends no hookEvent, and a page may send any: the path says whose answer it is
+		{ // the echoed hookEvent can be missing or wrong, so the path identifies the question
 			agentclient.Request{Question: "Go?"},
 			map[string]any{"permission": true, "hookEvent": map[string]any{"id": 999, "source_app": 7}},
 			agentclient.Decision{Outcome: schema.Approve},
@@ -113,7 +113,7 @@ func TestReferenceServer_AnswersEveryKind(t *testing.T) {
 	}
 }
 
-// Version 1 agents match by permission_type, and mix up two that wait at once.
+// Version 1 agents match answers by permission_type and confuse two pending questions.
 func TestReferenceServer_KeepsEqualQuestionsApart(t *testing.T) {
 	t.Parallel()
 	r := setupReference(t, agentclient.Timings{})
@@ -143,5 +143,5 @@ func TestReferenceServer_CancelReturnsImmediately(t *testing.T) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	end := r.waitForResult(t, r.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }}))
 	require.ErrorIs(t, end.err, context.Canceled)
-	require.Equal(t, agentclient.Unreachable, end.Outcome, "its card stays: it can't be told")
+	require.Equal(t, agentclient.Unreachable, end.Outcome, "this server does not support withdrawal")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestToken_IsSentOnlyToHub: with every request, never where a redirect
-// leads, and into no error.
+// The token is sent with every request, but not to redirect targets, and appears in no
+// error.
 func TestToken_IsSentOnlyToHub(t *testing.T) {
 	t.Parallel()
 	const token = "hubin_notARealOne"
@@ -24,7 +24,7 @@ func TestToken_IsSentOnlyToHub(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		seen["elsewhere"] += "asked " + r.Header.Get("Authorization")
+		seen["elsewhere"] += "request with " + r.Header.Get("Authorization")
 	}))
 	defer elsewhere.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func TestToken_IsSentOnlyToHub(t *testing.T) {
 	_, err = c.Events(t.Context(), agentclient.EventQuery{})
 	require.NoError(t, err)
 	err = c.Withdraw(t.Context(), e, "")
-	require.Error(t, err, "a hub redirects nobody")
+	require.Error(t, err, "redirects are not followed")
 	require.NotContains(t, err.Error(), token)
 	mu.Lock()
 	defer mu.Unlock()
