@@ -133,7 +133,8 @@ func (a *askRun) abort(cause error, reason string) {
 		return // an answer won the race
 	}
 	if !a.withdrawFromHub(reason) {
-		a.pending.decision.Outcome = Unreachable // safe without the lock: the ask is settled, so no other goroutine writes it
+		// Safe without the lock: the ask is settled, so no other goroutine writes it.
+		a.pending.decision.Outcome = Unreachable
 	}
 }
 

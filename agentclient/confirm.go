@@ -81,7 +81,7 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 	if receipt != "" {
 		if confirmed, ok := c.redeem(receipt, call, args); ok {
 			confirmed.ID = call.ID
-			return runTool(ctx, c.Tool, confirmed, Result[T]{Guidance: "A person confirmed this call. It was run."})
+			return runTool(ctx, c.Tool, confirmed, Result[T]{Guidance: "A person confirmed this call."})
 		}
 		reason = "The receipt is not valid for this call: it is unknown, expired, already used, or was issued for other arguments."
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// startHub starts a fake hub. The answers are those of the person at its dashboard, in
-// the order of the questions.
+// startHub starts a fake hub whose person at the dashboard gives the answers in turn.
 func startHub(answers ...schema.Answer) (hub *fakehub.Hub, stop func()) {
 	hub = &fakehub.Hub{}
 	if err := hub.Start(); err != nil {

@@ -33,7 +33,7 @@ const (
 	jsonNull   jsonKind = "null"
 )
 
-// maxDepth limits nesting. Deeper values are made to overflow the stack of a parser.
+// maxDepth limits nesting. Deeper nesting is an attempt to overflow a parser's stack.
 const maxDepth = 100
 
 var errTooDeep = errors.New("the value is nested too deeply")

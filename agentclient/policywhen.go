@@ -70,7 +70,7 @@ func (r *policyParser) parseTests(path []string, n *jsonNode, forAllow bool) (al
 }
 
 // newTest returns the test of an operator with its operand, and a description of it.
-func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (words string, test func(*jsonNode) verdict) {
+func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (description string, test func(*jsonNode) verdict) {
 	if op == "equals" {
 		if n.kind == jsonText || n.kind == jsonBool {
 			return fmt.Sprintf("is %#v", n.value), equalTest(n, fold)
@@ -120,7 +120,7 @@ func (r *policyParser) checkAllowPattern(path []string, op string, at int64, tex
 	case command && strings.ContainsAny(text, shellOperators+"\n"):
 		r.addProblem(at, "this rule can never match: no rule allows a command with a separator, pipe, redirect or substitution (%s); use ask, or leave it to the agent", text)
 	case op != "equals" && hasParentSegment(text):
-		r.addProblem(at, "this rule can never match: no rule allows a path with \"..\"; use the resulting path")
+		r.addProblem(at, `this rule can never match: no rule allows a path with ".."; use the resulting path`)
 	}
 }
 
