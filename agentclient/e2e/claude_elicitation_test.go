@@ -54,23 +54,23 @@ func serveMCP(in io.Reader, out io.Writer) {
 }
 
 // An MCP server asks the user; a person answers on the page, in the types it wants.
-func TestClaudesServerAsks(t *testing.T) {
+func TestClaude_MCPElicitation(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"shop": map[string]any{"command": self, "env": map[string]string{"HOOKBACK_E2E_MCP": "1"}}}})
 	require.NoError(t, err)
 	m := newModel(t, turn{tool: "mcp__shop__order", input: `{}`})
-	term := p.claudeTerminal(t, m, "--strict-mcp-config", "--mcp-config", string(servers), "--allowedTools", "mcp__shop__order")
-	asked := p.question(t, "Elicitation")
+	term := p.startClaudeTerminal(t, m, "--strict-mcp-config", "--mcp-config", string(servers), "--allowedTools", "mcp__shop__order")
+	asked := p.waitForQuestion(t, "Elicitation")
 	require.NotContains(t, term.screen(), "An order, please", "its own dialog opens when the hook has ended")
 	p.answer(t, asked, schema.Response{Answers: map[string]json.RawMessage{"1": []byte(`"3"`), "2": []byte(`"No"`), "3": []byte(`"m"`), "4": []byte(`"(leave it out)"`)}})
-	term.shows(t, "Done.", true)
-	t.Log(m.told())
-	require.Contains(t, m.told(), `accept`)
-	require.Contains(t, m.told(), `\"count\":3`)
-	require.Contains(t, m.told(), `\"gift\":false`)
-	require.Contains(t, m.told(), `\"size\":\"m\"`)
+	term.waitForText(t, "Done.", true)
+	t.Log(m.toolResults())
+	require.Contains(t, m.toolResults(), `accept`)
+	require.Contains(t, m.toolResults(), `\"count\":3`)
+	require.Contains(t, m.toolResults(), `\"gift\":false`)
+	require.Contains(t, m.toolResults(), `\"size\":\"m\"`)
 }

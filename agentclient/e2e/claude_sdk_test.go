@@ -13,9 +13,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// sdk is Claude Code as its SDKs run it: the host is asked for permission over stdio,
+// sdkSession is Claude Code as its SDKs run it: the host is asked for permission over stdio,
 // beside the hook.
-type sdk struct {
+type sdkSession struct {
 	in   io.WriteCloser
 	done chan struct{} // closed when it has written its last line
 
@@ -23,7 +23,7 @@ type sdk struct {
 	lines []string
 }
 
-func (p *place) sdk(t *testing.T, m *model) *sdk {
+func (p *testEnv) startSDK(t *testing.T, m *model) *sdkSession {
 	t.Helper()
 	cmd := exec.CommandContext(p.ctx, claudeProgram(t), "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio")
 	cmd.Dir, cmd.Env = p.project, append(p.claudeEnv(m), "CLAUDE_CODE_ENTRYPOINT=sdk-ts")
@@ -32,19 +32,19 @@ func (p *place) sdk(t *testing.T, m *model) *sdk {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	s := &sdk{in: in, done: make(chan struct{})}
-	go s.read(out)
+	s := &sdkSession{in: in, done: make(chan struct{})}
+	go s.readLines(out)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-s.done
 		_ = cmd.Wait()
 	})
-	s.say(t, `{"type":"control_request","request_id":"first","request":{"subtype":"initialize"}}`)
-	s.say(t, `{"type":"user","message":{"role":"user","content":"Go"}}`)
+	s.send(t, `{"type":"control_request","request_id":"first","request":{"subtype":"initialize"}}`)
+	s.send(t, `{"type":"user","message":{"role":"user","content":"Go"}}`)
 	return s
 }
 
-func (s *sdk) read(out io.Reader) {
+func (s *sdkSession) readLines(out io.Reader) {
 	defer close(s.done)
 	lines := bufio.NewReader(out)
 	for {
@@ -58,14 +58,14 @@ func (s *sdk) read(out io.Reader) {
 	}
 }
 
-func (s *sdk) say(t *testing.T, line string) {
+func (s *sdkSession) send(t *testing.T, line string) {
 	t.Helper()
 	_, err := io.WriteString(s.in, line+"\n")
 	require.NoError(t, err)
 }
 
-// wrote counts the lines of a type, and of a subtype of requests.
-func (s *sdk) wrote(kind, subtype string) (n int) {
+// countLines counts the lines of a type, and of a subtype of requests.
+func (s *sdkSession) countLines(kind, subtype string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, line := range s.lines {
@@ -80,10 +80,10 @@ func (s *sdk) wrote(kind, subtype string) (n int) {
 	return n
 }
 
-// ends closes stdin and waits for the end.
-func (s *sdk) ends(t *testing.T) {
+// finish closes stdin and waits for the end.
+func (s *sdkSession) finish(t *testing.T) {
 	t.Helper()
-	require.Eventually(t, func() bool { return s.wrote("result", "") == 1 }, patience, tick)
+	require.Eventually(t, func() bool { return s.countLines("result", "") == 1 }, waitLimit, pollInterval)
 	require.NoError(t, s.in.Close())
 	<-s.done
 }
@@ -94,42 +94,42 @@ const twoQuestions = `{"questions":[
 
 // The model asks its user; a person answers on the page. The host was asked too, and
 // is told that it need not answer any more.
-func TestClaudeAsksQuestions(t *testing.T) {
+func TestClaudeSDK_AnswersQuestions(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
 	m := newModel(t, turn{tool: "AskUserQuestion", input: twoQuestions})
-	s := p.sdk(t, m)
-	asked := p.question(t, "PermissionRequest")
+	s := p.startSDK(t, m)
+	asked := p.waitForQuestion(t, "PermissionRequest")
 	require.Len(t, asked.HumanInTheLoop.Questions, 2)
-	require.Eventually(t, func() bool { return s.wrote("control_request", "can_use_tool") == 1 }, patience, tick)
+	require.Eventually(t, func() bool { return s.countLines("control_request", "can_use_tool") == 1 }, waitLimit, pollInterval)
 	p.answer(t, asked, schema.Response{Answers: map[string]json.RawMessage{"1": []byte(`"DuckDB, please"`), "2": []byte(`["Migrations","Seeds"]`)}})
-	s.ends(t)
-	require.Contains(t, m.told(), `DuckDB, please`)
-	require.Contains(t, m.told(), `Migrations, Seeds`)
-	require.Equal(t, 1, s.wrote("control_cancel_request", ""))
+	s.finish(t)
+	require.Contains(t, m.toolResults(), `DuckDB, please`)
+	require.Contains(t, m.toolResults(), `Migrations, Seeds`)
+	require.Equal(t, 1, s.countLines("control_cancel_request", ""))
 }
 
 // The host answers first. Its yes is told to nobody, like one at the dialog; the call
 // that ran closes the card.
-func TestClaudesHostAnswersFirst(t *testing.T) {
+func TestClaudeSDK_HostAnswersFirst(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	m := newModel(t, bash("yes.txt"))
-	s := p.sdk(t, m)
-	asked := p.question(t, "PermissionRequest")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	m := newModel(t, bashCall("yes.txt"))
+	s := p.startSDK(t, m)
+	asked := p.waitForQuestion(t, "PermissionRequest")
 	request := s.request(t, "can_use_tool")
-	s.say(t, `{"type":"control_response","response":{"subtype":"success","request_id":"`+request+`","response":{"behavior":"allow","updatedInput":`+bash("yes.txt").input+`}}}`)
-	end := p.settled(t, asked.ID)
-	s.ends(t)
-	require.True(t, p.has("yes.txt"))
+	s.send(t, `{"type":"control_response","response":{"subtype":"success","request_id":"`+request+`","response":{"behavior":"allow","updatedInput":`+bashCall("yes.txt").input+`}}}`)
+	end := p.waitForSettled(t, asked.ID)
+	s.finish(t)
+	require.True(t, p.hasFile("yes.txt"))
 	require.Equal(t, schema.Cancelled, end.Outcome)
 	require.Equal(t, schema.ByAgent, end.Source)
 }
 
 // request waits for a request of a subtype and returns its id.
-func (s *sdk) request(t *testing.T, subtype string) (id string) {
+func (s *sdkSession) request(t *testing.T, subtype string) (id string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		s.mu.Lock()
@@ -144,6 +144,6 @@ func (s *sdk) request(t *testing.T, subtype string) (id string) {
 			}
 		}
 		return id != ""
-	}, patience, tick)
+	}, waitLimit, pollInterval)
 	return id
 }

@@ -16,12 +16,12 @@ import (
 
 // terminal is an agent in a terminal of its own, and the keys of its user.
 type terminal struct {
-	p    *place
-	tmux string // the socket
+	p      *testEnv
+	socket string // the socket
 }
 
-// terminal starts a program in tmux. The test is skipped where there is none.
-func (p *place) terminal(t *testing.T, env []string, program string, args ...string) *terminal {
+// startTerminal starts a program in tmux. The test is skipped where there is none.
+func (p *testEnv) startTerminal(t *testing.T, env []string, program string, args ...string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("an agent's own dialog needs tmux")
@@ -41,7 +41,7 @@ func (p *place) terminal(t *testing.T, env []string, program string, args ...str
 }
 
 func (term *terminal) command(args ...string) *exec.Cmd {
-	return exec.Command("tmux", append([]string{"-S", term.tmux}, args...)...)
+	return exec.Command("tmux", append([]string{"-S", term.socket}, args...)...)
 }
 
 // screen is what the user sees.
@@ -50,8 +50,8 @@ func (term *terminal) screen() string {
 	return string(out)
 }
 
-// shows waits until the screen has the text, or until it has it no more.
-func (term *terminal) shows(t *testing.T, text string, is bool) {
+// waitForText waits until the screen has the text, or until it has it no more.
+func (term *terminal) waitForText(t *testing.T, text string, is bool) {
 	t.Helper()
 	var screen string
 	if !eventually(func() bool {
@@ -67,8 +67,8 @@ func (term *terminal) press(t *testing.T, keys ...string) {
 	require.NoError(t, term.command(append([]string{"send-keys"}, keys...)...).Run())
 }
 
-// claudeTerminal starts Claude Code with a prompt, past the questions of its first start.
-func (p *place) claudeTerminal(t *testing.T, m *model, args ...string) *terminal {
+// startClaudeTerminal starts Claude Code with a prompt, past the questions of its first start.
+func (p *testEnv) startClaudeTerminal(t *testing.T, m *model, args ...string) *terminal {
 	t.Helper()
 	state, err := json.Marshal(map[string]any{
 		"hasCompletedOnboarding": true, "theme": "dark", "bypassPermissionsModeAccepted": true,
@@ -76,105 +76,105 @@ func (p *place) claudeTerminal(t *testing.T, m *model, args ...string) *terminal
 		"projects":              map[string]any{p.project: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
 	})
 	require.NoError(t, err)
-	write(t, p.home, ".claude.json", string(state))
+	writeFile(t, p.home, ".claude.json", string(state))
 	env := p.claudeEnv(m)
 	if slices.Contains(args, "bypassPermissions") {
 		env = append(env, "IS_SANDBOX=1") // or root is refused this mode
 	}
-	return p.terminal(t, env, claudeProgram(t), append([]string{"Go"}, args...)...)
+	return p.startTerminal(t, env, claudeProgram(t), append([]string{"Go"}, args...)...)
 }
 
-// gated is a policy that wants a person for every shell command.
-const gated = `{"rules":[{"tool":"Bash","then":"ask"}]}`
+// askForBash is a policy that wants a person for every shell command.
+const askForBash = `{"rules":[{"tool":"Bash","then":"ask"}]}`
 
 // The two hooks together: Claude Code's own rules would run the call without a word,
 // the policy makes its dialog open, and the answer on the page closes it.
-func TestClaudesDialogAndThePageRace(t *testing.T) {
+func TestClaudeTerminal_FirstAnswerWins(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	write(t, p.project, "hookback.json", gated)
-	m := newModel(t, bash("yes.txt"), bash("no.txt"), bash("local.txt"), bash("escaped.txt"))
-	term := p.claudeTerminal(t, m, "--allowedTools", "Bash")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	writeFile(t, p.project, "hookback.json", askForBash)
+	m := newModel(t, bashCall("yes.txt"), bashCall("no.txt"), bashCall("local.txt"), bashCall("escaped.txt"))
+	term := p.startClaudeTerminal(t, m, "--allowedTools", "Bash")
 
-	asked := p.question(t, "PermissionRequest")
-	term.shows(t, "hookback.json", true) // our reason stands in the dialog
-	require.False(t, p.has("yes.txt"))
+	asked := p.waitForQuestion(t, "PermissionRequest")
+	term.waitForText(t, "hookback.json", true) // our reason stands in the dialog
+	require.False(t, p.hasFile("yes.txt"))
 	p.answer(t, asked, permission(true, ""))
-	require.True(t, eventually(func() bool { return p.has("yes.txt") }))
+	require.True(t, eventually(func() bool { return p.hasFile("yes.txt") }))
 
-	p.answer(t, p.next(t, asked), permission(false, "Not that one."))
-	require.True(t, eventually(func() bool { return strings.Contains(m.told(), "Not that one.") }), "%s", m.told())
-	require.False(t, p.has("no.txt"))
+	p.answer(t, p.waitForNextQuestion(t, asked), permission(false, "Not that one."))
+	require.True(t, eventually(func() bool { return strings.Contains(m.toolResults(), "Not that one.") }), "%s", m.toolResults())
+	require.False(t, p.hasFile("no.txt"))
 
 	// A Yes at the dialog is told to nobody: the hub closes the card when the call ran.
-	local := p.next(t, asked)
-	term.shows(t, "local.txt", true)
+	local := p.waitForNextQuestion(t, asked)
+	term.waitForText(t, "local.txt", true)
 	term.press(t, "Enter")
-	require.True(t, eventually(func() bool { return p.has("local.txt") }))
-	end := p.settled(t, local.ID)
+	require.True(t, eventually(func() bool { return p.hasFile("local.txt") }))
+	end := p.waitForSettled(t, local.ID)
 	require.Equal(t, schema.Cancelled, end.Outcome)
 	require.Equal(t, schema.ByAgent, end.Source)
 
 	// Esc stops the hook, which takes its question back.
-	escaped := p.next(t, local)
-	term.shows(t, "escaped.txt", true)
+	escaped := p.waitForNextQuestion(t, local)
+	term.waitForText(t, "escaped.txt", true)
 	term.press(t, "Escape")
-	end = p.settled(t, escaped.ID)
+	end = p.waitForSettled(t, escaped.ID)
 	require.Equal(t, "the agent stopped waiting for this answer", end.Reason)
-	require.False(t, p.has("escaped.txt"))
+	require.False(t, p.hasFile("escaped.txt"))
 }
 
-// next waits for a question after e.
-func (p *place) next(t *testing.T, e *schema.Event) *schema.Event {
+// waitForNextQuestion waits for a question after e.
+func (p *testEnv) waitForNextQuestion(t *testing.T, e *schema.Event) *schema.Event {
 	t.Helper()
-	return p.until(t, "that asks after "+e.ID.String(), func(n *schema.Event) bool {
+	return p.waitForEvent(t, "that asks after "+e.ID.String(), func(n *schema.Event) bool {
 		return n.ID > e.ID && n.HumanInTheLoop != nil && n.HumanInTheLoopStatus.Status == schema.Pending
 	})
 }
 
 // Plans and questions have dialogs of their own, which the page closes as well.
-func TestClaudesPlanIsSentBackAndApproved(t *testing.T) {
+func TestClaudeTerminal_PlanDeniedThenApproved(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
 	plan := turn{tool: "ExitPlanMode", input: `{}`}
 	written := turn{tool: "Write", input: `{"file_path":"PLANFILE","content":"# Tidy up\n\n1. Remove the old table"}`}
 	m := newModel(t, turn{tool: "AskUserQuestion", input: twoQuestions}, written, plan, plan)
-	term := p.claudeTerminal(t, m, "--permission-mode", "plan")
+	term := p.startClaudeTerminal(t, m, "--permission-mode", "plan")
 
-	asked := p.question(t, "PermissionRequest")
-	term.shows(t, "Which database?", true)
+	asked := p.waitForQuestion(t, "PermissionRequest")
+	term.waitForText(t, "Which database?", true)
 	p.answer(t, asked, schema.Response{Answers: map[string]json.RawMessage{"1": []byte(`"SQLite"`), "2": []byte(`["Migrations","Seeds"]`)}})
 
-	first := p.next(t, asked)
+	first := p.waitForNextQuestion(t, asked)
 	require.Contains(t, first.HumanInTheLoop.Question, "1. Remove the old table")
 	p.answer(t, first, permission(false, "Back it up first."))
-	second := p.next(t, first)
-	require.Contains(t, m.told(), "Back it up first.")
+	second := p.waitForNextQuestion(t, first)
+	require.Contains(t, m.toolResults(), "Back it up first.")
 	p.answer(t, second, permission(true, ""))
-	term.shows(t, "Approved Claude's plan", true)
-	term.shows(t, "plan mode on", false)
+	term.waitForText(t, "Approved Claude's plan", true)
+	term.waitForText(t, "plan mode on", false)
 }
 
 // No mode of Claude Code's runs what the policy wants a person for.
-func TestNoModeGoesRoundThePolicy(t *testing.T) {
+func TestClaudeTerminal_EveryModeObeysPolicy(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"default", "acceptEdits", "auto", "dontAsk", "bypassPermissions"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			p := setup(t)
-			p.install(t, "claude-code")
-			write(t, p.project, "hookback.json", gated)
-			m := newModel(t, bash("no.txt"), bash("yes.txt"))
-			term := p.claudeTerminal(t, m, "--permission-mode", mode, "--allowedTools", "Bash")
-			asked := p.question(t, "PermissionRequest")
-			term.shows(t, "Do you want to proceed?", true)
+			p := newTestEnv(t)
+			p.installHooks(t, "claude-code")
+			writeFile(t, p.project, "hookback.json", askForBash)
+			m := newModel(t, bashCall("no.txt"), bashCall("yes.txt"))
+			term := p.startClaudeTerminal(t, m, "--permission-mode", mode, "--allowedTools", "Bash")
+			asked := p.waitForQuestion(t, "PermissionRequest")
+			term.waitForText(t, "Do you want to proceed?", true)
 			require.Contains(t, term.screen(), "hookback.json")
 			p.answer(t, asked, permission(false, "no"))
-			p.answer(t, p.next(t, asked), permission(true, ""))
-			require.True(t, eventually(func() bool { return p.has("yes.txt") }))
-			require.False(t, p.has("no.txt"))
+			p.answer(t, p.waitForNextQuestion(t, asked), permission(true, ""))
+			require.True(t, eventually(func() bool { return p.hasFile("yes.txt") }))
+			require.False(t, p.hasFile("no.txt"))
 		})
 	}
 }

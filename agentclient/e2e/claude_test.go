@@ -16,18 +16,18 @@ import (
 const claudeVersion = "2.1.330"
 
 // claudeEnv is the environment of Claude Code that talks to m only.
-func (p *place) claudeEnv(m *model) []string {
+func (p *testEnv) claudeEnv(m *model) []string {
 	return p.env("ANTHROPIC_BASE_URL="+m.url, "ANTHROPIC_API_KEY=sk-ant-none", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_BUG_COMMAND=1", "DISABLE_COST_WARNINGS=1")
 }
 
 func claudeProgram(t *testing.T) string {
 	t.Helper()
-	return npm(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude")
+	return npmProgram(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude")
 }
 
-// install puts our hooks into the agent's settings, as a user does.
-func (p *place) install(t *testing.T, agent string) {
+// installHooks puts our hooks into the agent's settings, as a user does.
+func (p *testEnv) installHooks(t *testing.T, agent string) {
 	t.Helper()
 	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent)
 	install.Dir, install.Env = p.project, p.env()
@@ -35,17 +35,17 @@ func (p *place) install(t *testing.T, agent string) {
 	require.NoError(t, err, "%s", out)
 }
 
-// running is a process of an agent's.
-type running struct {
+// agentProcess is a process of an agent's.
+type agentProcess struct {
 	cmd  *exec.Cmd
 	out  bytes.Buffer
 	done chan struct{} // closed when it has ended
 }
 
-// start runs Claude Code in a process group of its own.
-func (p *place) start(t *testing.T, m *model, args ...string) *running {
+// startClaudeProcess runs Claude Code in a process group of its own.
+func (p *testEnv) startClaudeProcess(t *testing.T, m *model, args ...string) *agentProcess {
 	t.Helper()
-	r := &running{done: make(chan struct{})}
+	r := &agentProcess{done: make(chan struct{})}
 	r.cmd = exec.CommandContext(p.ctx, claudeProgram(t), args...)
 	r.cmd.Dir, r.cmd.Env = p.project, p.claudeEnv(m)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
@@ -60,126 +60,126 @@ func (p *place) start(t *testing.T, m *model, args ...string) *running {
 }
 
 // kill is SIGKILL for Claude Code, and for nothing else.
-func (r *running) kill(t *testing.T) {
+func (r *agentProcess) kill(t *testing.T) {
 	t.Helper()
 	_ = r.cmd.Process.Kill()
 	<-r.done
 }
 
-// begin starts Claude Code; wait returns what it wrote when it has ended.
-func (p *place) begin(t *testing.T, m *model, args ...string) (wait func() string) {
+// startClaude starts Claude Code; wait returns what it wrote when it has ended.
+func (p *testEnv) startClaude(t *testing.T, m *model, args ...string) (wait func() string) {
 	t.Helper()
-	r := p.start(t, m, args...)
+	r := p.startClaudeProcess(t, m, args...)
 	return func() string {
 		<-r.done
 		return r.out.String()
 	}
 }
 
-func (p *place) has(name string) bool {
+func (p *testEnv) hasFile(name string) bool {
 	_, err := os.Stat(filepath.Join(p.project, name))
 	return err == nil
 }
 
-// bash is a call that leaves a trace.
-func bash(file string) turn {
+// bashCall is a call that leaves a trace.
+func bashCall(file string) turn {
 	return turn{tool: "Bash", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
 }
 
 // No rule of anybody's allows the call, so Claude Code wants its user's permission.
-func TestClaudeAsksForPermission(t *testing.T) {
+func TestClaude_AsksForPermission(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	m := newModel(t, bash("yes.txt"), bash("no.txt"))
-	out := p.begin(t, m, "-p", "Go", "--permission-mode", "default")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	m := newModel(t, bashCall("yes.txt"), bashCall("no.txt"))
+	out := p.startClaude(t, m, "-p", "Go", "--permission-mode", "default")
 
-	p.answer(t, p.question(t, "PermissionRequest"), permission(true, ""))
-	p.answer(t, p.question(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
+	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(true, ""))
+	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
 	t.Log(out())
-	require.True(t, p.has("yes.txt"), "what was approved ran")
-	require.False(t, p.has("no.txt"), "what was denied did not")
-	require.Contains(t, m.told(), "Leave no.txt alone.", "the model is told why")
-	p.until(t, "that the session stopped", func(e *schema.Event) bool { return e.HookEventType == "Stop" && e.Agent == "claude-code" })
+	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
+	require.False(t, p.hasFile("no.txt"), "what was denied did not")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	p.waitForEvent(t, "that the session stopped", func(e *schema.Event) bool { return e.HookEventType == "Stop" && e.Agent == "claude-code" })
 }
 
 // Claude Code's own rules allow the call, a policy of ours wants a person.
-func TestClaudeHeadlessIsGated(t *testing.T) {
+func TestClaude_HeadlessObeysPolicy(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
-	m := newModel(t, bash("yes.txt"), bash("no.txt"))
-	out := p.begin(t, m, "-p", "Go", "--allowedTools", "Bash")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+	m := newModel(t, bashCall("yes.txt"), bashCall("no.txt"))
+	out := p.startClaude(t, m, "-p", "Go", "--allowedTools", "Bash")
 
-	asked := p.question(t, "PreToolUse")
+	asked := p.waitForQuestion(t, "PreToolUse")
 	require.NotEmpty(t, asked.ToolUseID)
-	require.False(t, p.has("yes.txt"), "it waits")
+	require.False(t, p.hasFile("yes.txt"), "it waits")
 	p.answer(t, asked, permission(true, ""))
-	p.answer(t, p.question(t, "PreToolUse"), permission(false, "Not that one."))
+	p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Not that one."))
 	t.Log(out())
-	require.True(t, p.has("yes.txt"))
-	require.False(t, p.has("no.txt"))
-	require.Contains(t, m.told(), "Not that one.")
+	require.True(t, p.hasFile("yes.txt"))
+	require.False(t, p.hasFile("no.txt"))
+	require.Contains(t, m.toolResults(), "Not that one.")
 }
 
 // What a person changed runs, and nothing else.
-func TestClaudeRunsTheEditedCall(t *testing.T) {
+func TestClaude_RunsEditedCall(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	m := newModel(t, bash("asked.txt"))
-	out := p.begin(t, m, "-p", "Go")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	m := newModel(t, bashCall("asked.txt"))
+	out := p.startClaude(t, m, "-p", "Go")
 	yes := permission(true, "")
 	yes.ModifiedArguments = []byte(`{"command":"echo ran > changed.txt"}`)
-	p.answer(t, p.question(t, "PermissionRequest"), yes)
+	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), yes)
 	t.Log(out())
-	require.True(t, p.has("changed.txt"))
-	require.False(t, p.has("asked.txt"))
+	require.True(t, p.hasFile("changed.txt"))
+	require.False(t, p.hasFile("asked.txt"))
 }
 
 // Nobody can answer: with no hub the call does not run, and the model is told why.
-func TestClaudeWithoutAHub(t *testing.T) {
+func TestClaude_WithoutHubDenies(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 	p.hub.Stop()
-	m := newModel(t, bash("no.txt"))
-	out := p.begin(t, m, "-p", "Go", "--allowedTools", "Bash")
+	m := newModel(t, bashCall("no.txt"))
+	out := p.startClaude(t, m, "-p", "Go", "--allowedTools", "Bash")
 	t.Log(out())
-	require.False(t, p.has("no.txt"), "never silently approved")
-	require.Contains(t, m.told(), "No Hookback hub answers", "the model is told the cause")
+	require.False(t, p.hasFile("no.txt"), "never silently approved")
+	require.Contains(t, m.toolResults(), "No Hookback hub answers", "the model is told the cause")
 }
 
 // The session dies with its question open: nobody waits for the answer any more.
-func TestClaudeIsKilled(t *testing.T) {
+func TestClaude_KillWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	run := p.start(t, newModel(t, bash("no.txt")), "-p", "Go")
-	asked := p.question(t, "PermissionRequest")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	run := p.startClaudeProcess(t, newModel(t, bashCall("no.txt")), "-p", "Go")
+	asked := p.waitForQuestion(t, "PermissionRequest")
 	run.kill(t)
-	end := p.settled(t, asked.ID)
+	end := p.waitForSettled(t, asked.ID)
 	require.Equal(t, schema.Withdrawn, end.Outcome)
 	require.Equal(t, "the agent is gone", end.Reason)
 }
 
 // "Always allow" is Claude Code's own offer, and comes back to it as it was made.
-func TestClaudeRemembers(t *testing.T) {
+func TestClaude_RemembersAlwaysAllow(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
 	m := newModel(t, turn{tool: "Bash", input: `{"command":"git init -q made"}`}, turn{tool: "Bash", input: `{"command":"git init -q again"}`})
-	out := p.begin(t, m, "-p", "Go", "--permission-mode", "default")
-	asked := p.question(t, "PermissionRequest")
+	out := p.startClaude(t, m, "-p", "Go", "--permission-mode", "default")
+	asked := p.waitForQuestion(t, "PermissionRequest")
 	require.NotEmpty(t, asked.HumanInTheLoop.Suggestions)
 	yes := permission(true, "")
 	yes.Remember = asked.HumanInTheLoop.Suggestions[0]
 	p.answer(t, asked, yes)
 	t.Log(out())
-	require.True(t, p.has("made"))
-	require.True(t, p.has("again"), "it was not asked for again")
+	require.True(t, p.hasFile("made"))
+	require.True(t, p.hasFile("again"), "it was not asked for again")
 	settings, err := os.ReadFile(filepath.Join(p.project, ".claude", "settings.local.json"))
 	require.NoError(t, err)
 	require.Contains(t, string(settings), `"Bash(git init *)"`)
@@ -187,18 +187,18 @@ func TestClaudeRemembers(t *testing.T) {
 
 // The same call twice in one message: the hooks' inputs are equal and have no id. They
 // are two cards, and the first one's end is not the second one's.
-func TestClaudeMakesTheSameCallTwice(t *testing.T) {
+func TestClaude_IdenticalCallsAreSeparate(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
 	call := turn{tool: "Bash", input: `{"command":"echo ran >> lines.txt"}`}
 	both := call
-	both.and = &call
-	out := p.begin(t, newModel(t, both), "-p", "Go", "--permission-mode", "default")
-	first := p.question(t, "PermissionRequest")
+	both.second = &call
+	out := p.startClaude(t, newModel(t, both), "-p", "Go", "--permission-mode", "default")
+	first := p.waitForQuestion(t, "PermissionRequest")
 	p.answer(t, first, permission(true, ""))
-	second := p.next(t, first)
-	p.until(t, "that the first ran", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" })
+	second := p.waitForNextQuestion(t, first)
+	p.waitForEvent(t, "that the first ran", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" })
 	p.answer(t, second, permission(false, "Once is enough."))
 	t.Log(out())
 	lines, err := os.ReadFile(filepath.Join(p.project, "lines.txt"))
@@ -207,18 +207,18 @@ func TestClaudeMakesTheSameCallTwice(t *testing.T) {
 }
 
 // A subagent's call says whose it is.
-func TestClaudesSubagentAsks(t *testing.T) {
+func TestClaude_SubagentIsNamed(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	p.install(t, "claude-code")
-	m := newModel(t, turn{tool: "Agent", input: `{"description":"Look around","prompt":"Go","subagent_type":"general-purpose","run_in_background":false}`}, bash("yes.txt"))
-	out := p.begin(t, m, "-p", "Go", "--permission-mode", "default")
-	asked := p.question(t, "PermissionRequest")
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	m := newModel(t, turn{tool: "Agent", input: `{"description":"Look around","prompt":"Go","subagent_type":"general-purpose","run_in_background":false}`}, bashCall("yes.txt"))
+	out := p.startClaude(t, m, "-p", "Go", "--permission-mode", "default")
+	asked := p.waitForQuestion(t, "PermissionRequest")
 	require.NotEmpty(t, asked.AgentID)
 	require.Equal(t, "general-purpose", asked.AgentType)
 	require.Equal(t, []string{"main", "general-purpose"}, asked.HumanInTheLoop.AgentPath)
 	p.answer(t, asked, permission(true, ""))
 	t.Log(out())
-	require.True(t, p.has("yes.txt"))
-	p.until(t, "that the subagent stopped", func(e *schema.Event) bool { return e.HookEventType == "SubagentStop" && e.AgentID == asked.AgentID })
+	require.True(t, p.hasFile("yes.txt"))
+	p.waitForEvent(t, "that the subagent stopped", func(e *schema.Event) bool { return e.HookEventType == "SubagentStop" && e.AgentID == asked.AgentID })
 }

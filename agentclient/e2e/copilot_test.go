@@ -16,10 +16,10 @@ const copilotVersion = "1.0.102"
 
 // startCopilot runs Copilot CLI, which asks nobody, until it has ended. With a model
 // provider of its own it needs no account.
-func startCopilot(t *testing.T, p *place, m *model) (wait func() string) {
+func startCopilot(t *testing.T, p *testEnv, m *model) (wait func() string) {
 	t.Helper()
-	program := npm(t, "@github/copilot-linux-x64", copilotVersion, "@github/copilot-linux-x64/copilot")
-	r := &running{done: make(chan struct{})}
+	program := npmProgram(t, "@github/copilot-linux-x64", copilotVersion, "@github/copilot-linux-x64/copilot")
+	r := &agentProcess{done: make(chan struct{})}
 	r.cmd = exec.CommandContext(p.ctx, program, "-p", "Go", "--allow-all-tools", "--no-auto-update", "--log-level", "none")
 	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = p.project, &r.out, &r.out
 	r.cmd.Env = p.env("COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_PROVIDER_BASE_URL="+m.url, "COPILOT_PROVIDER_API_KEY=none",
@@ -43,33 +43,33 @@ func copilotShell(file string) turn {
 }
 
 // Copilot would run everything unasked, a policy of ours wants a person.
-func TestCopilotIsGated(t *testing.T) {
+func TestCopilot_ObeysPolicy(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
+	p := newTestEnv(t)
 	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", "copilot")
 	install.Dir, install.Env = p.project, p.env("COPILOT_HOME="+p.home+"/.copilot")
 	out, err := install.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+	writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 	m := newModel(t, copilotShell("yes.txt"), copilotShell("no.txt"), copilotShell("original.txt"), copilotShell("merged.txt"))
 	ended := startCopilot(t, p, m)
-	asked := p.question(t, "PreToolUse")
+	asked := p.waitForQuestion(t, "PreToolUse")
 	require.Equal(t, "copilot", asked.Agent)
-	require.False(t, p.has("yes.txt"), "it waits")
+	require.False(t, p.hasFile("yes.txt"), "it waits")
 	p.answer(t, asked, permission(true, ""))
-	p.answer(t, p.question(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
-	third := p.question(t, "PreToolUse")
-	require.Contains(t, m.told(), "Leave no.txt alone.", "the model is told why")
+	p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
+	third := p.waitForQuestion(t, "PreToolUse")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
 	edited := permission(true, "")
 	edited.ModifiedArguments = json.RawMessage(`{"command":"echo ran > edited.txt","description":"Leave a trace"}`)
 	p.answer(t, third, edited)
 	edited.ModifiedArguments = json.RawMessage(`{"description":"Without a command"}`)
-	p.answer(t, p.question(t, "PreToolUse"), edited)
+	p.answer(t, p.waitForQuestion(t, "PreToolUse"), edited)
 	t.Log(ended())
-	require.True(t, p.has("yes.txt"), "what was approved ran")
-	require.False(t, p.has("no.txt"), "what was denied did not")
-	require.True(t, p.has("edited.txt"), "what was approved with changes ran with them")
-	require.False(t, p.has("original.txt"))
-	require.False(t, p.has("merged.txt"), "an edit takes the place of the arguments")
-	p.until(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == "copilot" })
+	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
+	require.False(t, p.hasFile("no.txt"), "what was denied did not")
+	require.True(t, p.hasFile("edited.txt"), "what was approved with changes ran with them")
+	require.False(t, p.hasFile("original.txt"))
+	require.False(t, p.hasFile("merged.txt"), "an edit takes the place of the arguments")
+	p.waitForEvent(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == "copilot" })
 }

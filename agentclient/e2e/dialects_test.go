@@ -13,13 +13,13 @@ import (
 // dialect is a model's API other than Anthropic's: where turns are asked for, and how
 // one is written.
 type dialect struct {
-	turn  func(r *http.Request, body []byte) bool
-	write func(w http.ResponseWriter, id string, says turn)
+	isTurn     func(r *http.Request, body []byte) bool
+	writeReply func(w http.ResponseWriter, id string, says turn)
 }
 
-// speak is a model that speaks a dialect. Of what it was told it keeps the whole
+// newDialectModel is a model that speaks a dialect. Of what it was told it keeps the whole
 // requests: see last.
-func speak(t *testing.T, d dialect, turns ...turn) *model {
+func newDialectModel(t *testing.T, d dialect, turns ...turn) *model {
 	t.Helper()
 	m := &model{turns: turns}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,32 +29,32 @@ func speak(t *testing.T, d dialect, turns ...turn) *model {
 			return
 		}
 		says, id := turn{text: "ok"}, "aside"
-		if d.turn(r, body) {
-			says, id = m.next(string(body))
+		if d.isTurn(r, body) {
+			says, id = m.nextTurn(string(body))
 		}
-		d.write(w, id, says)
+		d.writeReply(w, id, says)
 	}))
 	t.Cleanup(server.Close)
 	m.url = server.URL
 	return m
 }
 
-// last is the newest request of the agent's loop.
-func (m *model) last() string {
+// lastRequest is the newest request of the agent's loop.
+func (m *model) lastRequest() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.heard) == 0 {
+	if len(m.requests) == 0 {
 		return ""
 	}
-	return m.heard[len(m.heard)-1]
+	return m.requests[len(m.requests)-1]
 }
 
-// responses is OpenAI's Responses API, as Codex streams it.
-var responses = dialect{
-	turn: func(r *http.Request, body []byte) bool {
+// responsesAPI is OpenAI's Responses API, as Codex streams it.
+var responsesAPI = dialect{
+	isTurn: func(r *http.Request, body []byte) bool {
 		return strings.HasSuffix(r.URL.Path, "/responses") && strings.Contains(string(body), `"tools":[{`)
 	},
-	write: func(w http.ResponseWriter, id string, says turn) {
+	writeReply: func(w http.ResponseWriter, id string, says turn) {
 		type object = map[string]any
 		item := object{"type": "message", "role": "assistant", "id": "item_" + id, "content": []object{{"type": "output_text", "text": says.text}}}
 		if says.tool != "" {
@@ -74,12 +74,12 @@ var responses = dialect{
 	},
 }
 
-// generate is Gemini's API.
-var generate = dialect{
-	turn: func(r *http.Request, body []byte) bool {
+// geminiAPI is Gemini's API.
+var geminiAPI = dialect{
+	isTurn: func(r *http.Request, body []byte) bool {
 		return strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && strings.Contains(string(body), "functionDeclarations")
 	},
-	write: func(w http.ResponseWriter, _ string, says turn) {
+	writeReply: func(w http.ResponseWriter, _ string, says turn) {
 		type object = map[string]any
 		part := object{"text": says.text}
 		if says.tool != "" {

@@ -9,11 +9,11 @@ import (
 
 // Copilot and Qwen Code take "ask" for a no where nobody sits at them: what a policy
 // wants a person to decide doesn't run, and doesn't wait for ever either.
-func TestHeadlessAgentsWithoutAHub(t *testing.T) {
+func TestHeadlessAgents_WithoutHubDeny(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []struct {
 		name  string
-		start func(t *testing.T, p *place, m *model) (wait func() string)
+		start func(t *testing.T, p *testEnv, m *model) (wait func() string)
 		call  func(file string) turn
 	}{
 		{"copilot", startCopilot, copilotShell},
@@ -21,20 +21,20 @@ func TestHeadlessAgentsWithoutAHub(t *testing.T) {
 	} {
 		t.Run(agent.name, func(t *testing.T) {
 			t.Parallel()
-			p := setup(t)
+			p := newTestEnv(t)
 			if agent.name == "qwen" {
-				write(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`}`)
+				writeFile(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`}`)
 			}
 			install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent.name)
 			install.Dir, install.Env = p.project, p.env("COPILOT_HOME="+p.home+"/.copilot")
 			out, err := install.CombinedOutput()
 			require.NoError(t, err, "%s", out)
-			write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+			writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 			p.hub.Stop()
 			m := newModel(t, agent.call("no.txt"))
 			t.Log(agent.start(t, p, m)())
-			require.False(t, p.has("no.txt"), "never silently approved")
-			require.NotEmpty(t, m.told(), "the model was told, and the agent ended by itself")
+			require.False(t, p.hasFile("no.txt"), "never silently approved")
+			require.NotEmpty(t, m.toolResults(), "the model was told, and the agent ended by itself")
 		})
 	}
 }

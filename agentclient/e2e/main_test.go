@@ -28,14 +28,14 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// patience is how long anything may take on a loaded machine.
-const patience = 90 * time.Second
+// waitLimit is how long anything may take on a loaded machine.
+const waitLimit = 90 * time.Second
 
-// tick is how often a condition is looked at.
-const tick = 50 * time.Millisecond
+// pollInterval is how often a condition is looked at.
+const pollInterval = 50 * time.Millisecond
 
-// place is where one agent runs: its home, its project, the hub, a person at the page.
-type place struct {
+// testEnv is where one agent runs: its home, its project, the hub, a person at the page.
+type testEnv struct {
 	ctx     context.Context
 	home    string
 	project string
@@ -43,22 +43,22 @@ type place struct {
 	hook    string // the hookback command
 }
 
-func setup(t *testing.T) *place {
+func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	if os.Getenv("HOOKBACK_E2E_AGENTS") == "" {
 		t.Skip("real agents run under make e2e-agents")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*waitLimit)
 	t.Cleanup(cancel)
-	p := &place{ctx: ctx, home: folder(t), project: filepath.Join(folder(t), "shop-api"), hub: hubtest.Start(t), hook: command(t)}
+	p := &testEnv{ctx: ctx, home: tempDir(t), project: filepath.Join(tempDir(t), "shop-api"), hub: hubtest.Start(t), hook: hookbackProgram(t)}
 	require.NoError(t, os.Mkdir(p.project, 0o700))
-	p.watch(t)
+	p.openPage(t)
 	return p
 }
 
-// folder is a temporary directory. An agent that was just stopped may write into it for
+// tempDir is a temporary directory. An agent that was just stopped may write into it for
 // a moment longer, which t.TempDir takes for a failure.
-func folder(t *testing.T) string {
+func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hookback-e2e-") //nolint:usetesting // see above
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-var bin string // the directory of what was built for all tests
+var buildDir string // the directory of what was built for all tests
 
 func TestMain(m *testing.M) {
 	if os.Getenv("HOOKBACK_E2E_MCP") != "" {
@@ -74,18 +74,18 @@ func TestMain(m *testing.M) {
 		return
 	}
 	status := m.Run()
-	if bin != "" {
-		_ = os.RemoveAll(bin)
+	if buildDir != "" {
+		_ = os.RemoveAll(buildDir)
 	}
 	os.Exit(status)
 }
 
-var built = sync.OnceValues(func() (string, error) {
+var buildHookback = sync.OnceValues(func() (string, error) {
 	var err error
-	if bin, err = os.MkdirTemp("", "hookback-e2e-"); err != nil {
+	if buildDir, err = os.MkdirTemp("", "hookback-e2e-"); err != nil {
 		return "", err
 	}
-	program := filepath.Join(bin, "hookback")
+	program := filepath.Join(buildDir, "hookback")
 	out, err := exec.Command("go", "build", "-o", program, "github.com/hookback/hookback/agentclient/cmd/hookback").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
@@ -93,28 +93,28 @@ var built = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// command builds hookback, once.
-func command(t *testing.T) string {
+// hookbackProgram builds hookback, once.
+func hookbackProgram(t *testing.T) string {
 	t.Helper()
-	program, err := built()
+	program, err := buildHookback()
 	require.NoError(t, err)
 	return program
 }
 
-// npm installs an agent from the registry, once for all runs, and returns the path of
+// npmProgram installs an agent from the registry, once for all runs, and returns the path of
 // its program: the first that matches the pattern below node_modules. The test is
 // skipped where it can't be had. No script of the package's runs.
-func npm(t *testing.T, name, version, pattern string) string {
+func npmProgram(t *testing.T, name, version, pattern string) string {
 	t.Helper()
 	dir := filepath.Join(os.TempDir(), "hookback-e2e-agents", filepath.Base(name)+"-"+version)
 	pattern = filepath.Join(dir, "node_modules", filepath.FromSlash(pattern))
 	if found, _ := filepath.Glob(pattern); len(found) > 0 {
 		return found[0]
 	}
-	installing.Lock()
-	defer installing.Unlock()
+	npmMutex.Lock()
+	defer npmMutex.Unlock()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*waitLimit)
 	defer cancel()
 	install := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", name+"@"+version)
 	install.Dir = dir
@@ -127,10 +127,10 @@ func npm(t *testing.T, name, version, pattern string) string {
 	return found[0]
 }
 
-var installing sync.Mutex
+var npmMutex sync.Mutex
 
 // env is the environment of an agent: its own home, no way out.
-func (p *place) env(more ...string) []string {
+func (p *testEnv) env(more ...string) []string {
 	return append([]string{
 		"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.home, "TERM=xterm-256color", "LANG=C.UTF-8",
 		"XDG_CONFIG_HOME=" + p.home + "/.config", "XDG_STATE_HOME=" + p.home + "/.state", "XDG_CACHE_HOME=" + p.home + "/.cache", "XDG_DATA_HOME=" + p.home + "/.data",
@@ -139,16 +139,16 @@ func (p *place) env(more ...string) []string {
 	}, more...)
 }
 
-// write puts a file below dir.
-func write(t *testing.T, dir, name, text string) {
+// writeFile puts a file below dir.
+func writeFile(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// watch follows the hub as an open page does: a hook waits only where somebody looks.
-func (p *place) watch(t *testing.T) {
+// openPage follows the hub as an open page does: a hook waits only where somebody looks.
+func (p *testEnv) openPage(t *testing.T) {
 	t.Helper()
 	ws, _, err := websocket.Dial(p.ctx, p.hub.StreamURL()+"?v=2", nil)
 	require.NoError(t, err)
@@ -170,9 +170,9 @@ func (p *place) watch(t *testing.T) {
 
 // eventually waits until it is so.
 func eventually(is func() bool) bool {
-	looks := time.NewTicker(tick)
+	looks := time.NewTicker(pollInterval)
 	defer looks.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); <-looks.C {
+	for end := time.Now().Add(waitLimit); time.Now().Before(end); <-looks.C {
 		if is() {
 			return true
 		}
@@ -180,8 +180,8 @@ func eventually(is func() bool) bool {
 	return false
 }
 
-// get reads from the hub.
-func (p *place) get(t *testing.T, path string, into any) {
+// getJSON reads from the hub.
+func (p *testEnv) getJSON(t *testing.T, path string, into any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, p.hub.URL()+path, nil)
 	require.NoError(t, err)
@@ -194,15 +194,15 @@ func (p *place) get(t *testing.T, path string, into any) {
 }
 
 // events are all that the hub has.
-func (p *place) events(t *testing.T) []schema.Event {
+func (p *testEnv) events(t *testing.T) []schema.Event {
 	t.Helper()
 	var all []schema.Event
-	p.get(t, schema.PathRecent+"?limit=1000", &all)
+	p.getJSON(t, schema.PathRecent+"?limit=1000", &all)
 	return all
 }
 
-// until waits for the first event that is as wanted.
-func (p *place) until(t *testing.T, what string, wanted func(*schema.Event) bool) *schema.Event {
+// waitForEvent waits for the first event that is as wanted.
+func (p *testEnv) waitForEvent(t *testing.T, what string, wanted func(*schema.Event) bool) *schema.Event {
 	t.Helper()
 	var found *schema.Event
 	require.Eventually(t, func() bool {
@@ -214,20 +214,20 @@ func (p *place) until(t *testing.T, what string, wanted func(*schema.Event) bool
 			}
 		}
 		return false
-	}, patience, tick, "no event %s", what)
+	}, waitLimit, pollInterval, "no event %s", what)
 	return found
 }
 
-// question waits for the next question of a hook of that name.
-func (p *place) question(t *testing.T, event string) *schema.Event {
+// waitForQuestion waits for the next question of a hook of that name.
+func (p *testEnv) waitForQuestion(t *testing.T, event string) *schema.Event {
 	t.Helper()
-	return p.until(t, event+" that asks", func(e *schema.Event) bool {
+	return p.waitForEvent(t, event+" that asks", func(e *schema.Event) bool {
 		return e.HookEventType == event && e.HumanInTheLoop != nil && e.HumanInTheLoopStatus.Status == schema.Pending
 	})
 }
 
 // answer says what a person says on the page.
-func (p *place) answer(t *testing.T, e *schema.Event, r schema.Response) {
+func (p *testEnv) answer(t *testing.T, e *schema.Event, r schema.Response) {
 	t.Helper()
 	body, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -240,10 +240,10 @@ func (p *place) answer(t *testing.T, e *schema.Event, r schema.Response) {
 	require.Equal(t, http.StatusOK, res.StatusCode)
 }
 
-// settled waits until a question has its end.
-func (p *place) settled(t *testing.T, id schema.EventID) *schema.Status {
+// waitForSettled waits until a question has its end.
+func (p *testEnv) waitForSettled(t *testing.T, id schema.EventID) *schema.Status {
 	t.Helper()
-	return p.until(t, "with an end", func(e *schema.Event) bool { return e.ID == id && e.HumanInTheLoopStatus.Settled() }).HumanInTheLoopStatus
+	return p.waitForEvent(t, "with an end", func(e *schema.Event) bool { return e.ID == id && e.HumanInTheLoopStatus.Settled() }).HumanInTheLoopStatus
 }
 
 func permission(yes bool, reason string) schema.Response {

@@ -15,49 +15,49 @@ import (
 
 const inspectorVersion = "2.12.0"
 
-// TestClaudeAsksThroughItsPermissionPromptTool: without a hook of ours, by MCP alone,
+// TestClaudeMCP_PermissionPromptTool: without a hook of ours, by MCP alone,
 // through the bridge or straight to the hub.
-func TestClaudeAsksThroughItsPermissionPromptTool(t *testing.T) {
+func TestClaudeMCP_PermissionPromptTool(t *testing.T) {
 	t.Parallel()
-	for name, server := range map[string]func(p *place) map[string]any{
-		"stdio": func(p *place) map[string]any {
+	for name, server := range map[string]func(p *testEnv) map[string]any{
+		"stdio": func(p *testEnv) map[string]any {
 			return map[string]any{"command": p.hook, "args": []string{"mcp", "--hub", p.hub.URL()}}
 		},
-		"http": func(p *place) map[string]any { return map[string]any{"type": "http", "url": p.hub.URL() + "/mcp"} },
+		"http": func(p *testEnv) map[string]any { return map[string]any{"type": "http", "url": p.hub.URL() + "/mcp"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := setup(t)
+			p := newTestEnv(t)
 			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"hookback": server(p)}})
 			require.NoError(t, err)
-			write(t, p.home, "mcp.json", string(config))
-			m := newModel(t, bash("yes.txt"), bash("other.txt"), bash("no.txt"))
-			out := p.begin(t, m, "-p", "Go", "--mcp-config", p.home+"/mcp.json", "--permission-prompt-tool", "mcp__hookback__request_approval")
+			writeFile(t, p.home, "mcp.json", string(config))
+			m := newModel(t, bashCall("yes.txt"), bashCall("other.txt"), bashCall("no.txt"))
+			out := p.startClaude(t, m, "-p", "Go", "--mcp-config", p.home+"/mcp.json", "--permission-prompt-tool", "mcp__hookback__request_approval")
 
-			asked := p.question(t, "PermissionRequest")
+			asked := p.waitForQuestion(t, "PermissionRequest")
 			require.NotEmpty(t, asked.ToolUseID)
 			require.Contains(t, string(asked.HumanInTheLoop.ToolCall.Arguments), "yes.txt")
-			require.False(t, p.has("yes.txt"), "it waits")
+			require.False(t, p.hasFile("yes.txt"), "it waits")
 			p.answer(t, asked, permission(true, ""))
 			edited := permission(true, "")
 			edited.ModifiedArguments = json.RawMessage(`{"command":"echo ran > edited.txt","description":"Leave a trace"}`)
-			p.answer(t, p.question(t, "PermissionRequest"), edited)
-			p.answer(t, p.question(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
+			p.answer(t, p.waitForQuestion(t, "PermissionRequest"), edited)
+			p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
 			t.Log(out())
-			require.True(t, p.has("yes.txt"), "what was approved ran")
-			require.False(t, p.has("no.txt"), "what was denied did not")
-			require.False(t, p.has("other.txt"))
-			require.True(t, p.has("edited.txt"), "the person's edit ran")
-			require.Contains(t, m.told(), "Leave no.txt alone.")
+			require.True(t, p.hasFile("yes.txt"), "what was approved ran")
+			require.False(t, p.hasFile("no.txt"), "what was denied did not")
+			require.False(t, p.hasFile("other.txt"))
+			require.True(t, p.hasFile("edited.txt"), "the person's edit ran")
+			require.Contains(t, m.toolResults(), "Leave no.txt alone.")
 		})
 	}
 }
 
-// TestTheInspectorReadsTheTools: the protocol's own tool for looking at servers.
-func TestTheInspectorReadsTheTools(t *testing.T) {
+// TestMCPInspector_ListsTools: the protocol's own tool for looking at servers.
+func TestMCPInspector_ListsTools(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	program := npm(t, "@modelcontextprotocol/inspector", inspectorVersion, ".bin/mcp-inspector")
+	p := newTestEnv(t)
+	program := npmProgram(t, "@modelcontextprotocol/inspector", inspectorVersion, ".bin/mcp-inspector")
 	inspect := func(args ...string) []byte {
 		run := exec.CommandContext(p.ctx, program, append([]string{"--cli"}, args...)...)
 		run.Dir, run.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")} // it can't take a proxy
@@ -82,5 +82,5 @@ func TestTheInspectorReadsTheTools(t *testing.T) {
 		out = inspect(append(slices.Clone(target), "--method", "tools/call", "--tool-name", "ask_human", "--tool-arg", "question=Which one?")...)
 		require.Contains(t, string(out), "pending")
 	}
-	require.Equal(t, schema.FreeText, p.question(t, "AskHuman").HumanInTheLoop.Type)
+	require.Equal(t, schema.FreeText, p.waitForQuestion(t, "AskHuman").HumanInTheLoop.Type)
 }

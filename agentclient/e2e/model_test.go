@@ -17,17 +17,17 @@ import (
 type model struct {
 	url string
 
-	mu    sync.Mutex
-	turns []turn
-	heard []string // the bodies of the requests of the main loop
+	mu       sync.Mutex
+	turns    []turn
+	requests []string // the bodies of the requests of the main loop
 }
 
 // turn is one message of the model's.
 type turn struct {
-	text  string
-	tool  string // a call of this tool, or none
-	input string // its arguments, JSON
-	and   *turn  // another call in the same message
+	text   string
+	tool   string // a call of this tool, or none
+	input  string // its arguments, JSON
+	second *turn  // another call in the same message
 }
 
 func newModel(t *testing.T, turns ...turn) *model {
@@ -57,7 +57,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &request)
 	says, id := turn{text: "ok"}, "msg_aside"
 	if len(request.Tools) > 0 {
-		says, id = m.next(string(body))
+		says, id = m.nextTurn(string(body))
 	}
 	if request.Stream {
 		stream(w, request.Model, id, says)
@@ -75,11 +75,11 @@ var planFile = regexp.MustCompile(`/[^\s"'` + "`" + `]+/plans/[\w-]+\.md`)
 
 var usage = map[string]int{"input_tokens": 10, "output_tokens": 5}
 
-func (m *model) next(body string) (turn, string) {
+func (m *model) nextTurn(body string) (turn, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.heard = append(m.heard, body)
-	n := len(m.heard)
+	m.requests = append(m.requests, body)
+	n := len(m.requests)
 	if n > len(m.turns) {
 		return turn{text: "Done."}, fmt.Sprintf("msg_%d", n)
 	}
@@ -88,12 +88,12 @@ func (m *model) next(body string) (turn, string) {
 	return says, fmt.Sprintf("msg_%d", n)
 }
 
-// told is what the model was told last: everything behind its own latest message, such
+// toolResults is what the model was told last: everything behind its own latest message, such
 // as the result of its call.
-func (m *model) told() string {
+func (m *model) toolResults() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.heard) == 0 {
+	if len(m.requests) == 0 {
 		return ""
 	}
 	var request struct {
@@ -102,7 +102,7 @@ func (m *model) told() string {
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 	}
-	_ = json.Unmarshal([]byte(m.heard[len(m.heard)-1]), &request)
+	_ = json.Unmarshal([]byte(m.requests[len(m.requests)-1]), &request)
 	var told strings.Builder
 	for _, message := range request.Messages {
 		if message.Role == "assistant" {
@@ -135,7 +135,7 @@ func stream(w http.ResponseWriter, name, id string, says turn) {
 		block(blocks, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": says.text})
 		blocks++
 	}
-	for call := &says; call != nil && call.tool != ""; call = call.and {
+	for call := &says; call != nil && call.tool != ""; call = call.second {
 		stop = "tool_use"
 		use := object{"type": "tool_use", "id": fmt.Sprintf("toolu_%s%d", strings.ReplaceAll(id, "_", ""), blocks), "name": call.tool, "input": object{}}
 		block(blocks, use, object{"type": "input_json_delta", "partial_json": call.input})

@@ -19,7 +19,7 @@ const opencodeVersion = "1.18.33"
 
 // opencode is an OpenCode that serves, as the one behind its terminal does.
 type opencode struct {
-	*place
+	*testEnv
 	url     string
 	session string
 }
@@ -28,8 +28,8 @@ type opencode struct {
 // changes anything.
 func startOpenCode(t *testing.T, m *model) *opencode {
 	t.Helper()
-	p := setup(t)
-	write(t, p.home, ".config/opencode/opencode.json", `{
+	p := newTestEnv(t)
+	writeFile(t, p.home, ".config/opencode/opencode.json", `{
 	"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled",
 	"permission": {"bash": "ask", "edit": "ask", "question": "allow"},
 	"provider": {"mock": {"npm": "@ai-sdk/anthropic", "name": "Mock", "options": {"baseURL": "`+m.url+`/v1", "apiKey": "none"},
@@ -41,7 +41,7 @@ func startOpenCode(t *testing.T, m *model) *opencode {
 	require.NoError(t, err, "%s", out)
 
 	// --ignore-scripts leaves the program itself out of opencode-ai.
-	program := npm(t, "opencode-linux-x64", opencodeVersion, "opencode-linux-x64/bin/opencode")
+	program := npmProgram(t, "opencode-linux-x64", opencodeVersion, "opencode-linux-x64/bin/opencode")
 	cmd := exec.CommandContext(p.ctx, program, "serve", "--hostname", "127.0.0.1", "--port", "0")
 	cmd.Dir, cmd.Env = p.project, p.env("OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"npm_config_registry="+m.url) // a registry that has nothing: OpenCode would wait for one that isn't there
@@ -53,7 +53,7 @@ func startOpenCode(t *testing.T, m *model) *opencode {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	o := &opencode{place: p}
+	o := &opencode{testEnv: p}
 	lines := bufio.NewScanner(stdout)
 	for o.url == "" && lines.Scan() {
 		t.Log(lines.Text())
@@ -108,35 +108,35 @@ func opencodeBash(file string) turn {
 	return turn{tool: "bash", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
 }
 
-func TestOpenCodeTakesThePagesAnswers(t *testing.T) {
+func TestOpenCode_AnswersFromPage(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, opencodeBash("yes.txt"), opencodeBash("no.txt"), turn{tool: "question", input: `{"questions":[
 		{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"As today"},{"label":"SQLite","description":"One file"}]}]}`})
 	o := startOpenCode(t, m)
 	done := o.prompt(t)
 
-	yes := o.question(t, "PermissionRequest")
+	yes := o.waitForQuestion(t, "PermissionRequest")
 	require.JSONEq(t, `{"command":"echo ran > yes.txt","description":"Leave a trace"}`, string(yes.HumanInTheLoop.ToolCall.Arguments))
 	o.answer(t, yes, permission(true, ""))
-	o.answer(t, o.question(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
-	which := o.question(t, "PermissionRequest")
-	require.True(t, o.has("yes.txt"), "what was approved ran")
-	require.False(t, o.has("no.txt"), "what was denied did not")
-	require.Contains(t, m.told(), "Leave no.txt alone.", "the model is told why")
+	o.answer(t, o.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
+	which := o.waitForQuestion(t, "PermissionRequest")
+	require.True(t, o.hasFile("yes.txt"), "what was approved ran")
+	require.False(t, o.hasFile("no.txt"), "what was denied did not")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
 	o.answer(t, which, schema.Response{Answers: map[string]json.RawMessage{"1": json.RawMessage(`"SQLite"`)}})
 	<-done
-	require.Contains(t, m.told(), "SQLite")
-	o.until(t, "that the session stopped", func(e *schema.Event) bool { return e.HookEventType == "Stop" && e.Agent == "opencode" })
-	o.until(t, "of what ran", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.ToolName == "bash" })
+	require.Contains(t, m.toolResults(), "SQLite")
+	o.waitForEvent(t, "that the session stopped", func(e *schema.Event) bool { return e.HookEventType == "Stop" && e.Agent == "opencode" })
+	o.waitForEvent(t, "of what ran", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.ToolName == "bash" })
 }
 
 // Whoever sits at OpenCode's own prompt may be faster: then the card closes.
-func TestOpenCodesOwnPromptMayBeFaster(t *testing.T) {
+func TestOpenCode_LocalPromptWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, opencodeBash("yes.txt"))
 	o := startOpenCode(t, m)
 	done := o.prompt(t)
-	asked := o.question(t, "PermissionRequest")
+	asked := o.waitForQuestion(t, "PermissionRequest")
 	var payload struct {
 		Properties struct {
 			ID string `json:"id"`
@@ -145,6 +145,6 @@ func TestOpenCodesOwnPromptMayBeFaster(t *testing.T) {
 	require.NoError(t, json.Unmarshal(asked.Payload, &payload))
 	o.post(t, "/permission/"+payload.Properties.ID+"/reply", `{"reply":"once"}`)
 	<-done
-	require.True(t, o.has("yes.txt"))
-	require.Equal(t, schema.Withdrawn, o.settled(t, asked.ID).Outcome)
+	require.True(t, o.hasFile("yes.txt"))
+	require.Equal(t, schema.Withdrawn, o.waitForSettled(t, asked.ID).Outcome)
 }

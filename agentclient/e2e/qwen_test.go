@@ -16,10 +16,10 @@ import (
 const qwenVersion = "0.24.4"
 
 // startQwen runs Qwen Code, which asks nobody, until it has ended.
-func startQwen(t *testing.T, p *place, m *model) (wait func() string) {
+func startQwen(t *testing.T, p *testEnv, m *model) (wait func() string) {
 	t.Helper()
-	program := npm(t, "@qwen-code/qwen-code", qwenVersion, "@qwen-code/qwen-code/cli.js")
-	r := &running{done: make(chan struct{})}
+	program := npmProgram(t, "@qwen-code/qwen-code", qwenVersion, "@qwen-code/qwen-code/cli.js")
+	r := &agentProcess{done: make(chan struct{})}
 	r.cmd = exec.CommandContext(p.ctx, "node", program, "--auth-type", "anthropic", "-m", "none", "--approval-mode", "yolo", "Go")
 	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = p.project, &r.out, &r.out
 	r.cmd.Env = p.env("ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL="+m.url, "ANTHROPIC_MODEL=none", "QWEN_SANDBOX=false")
@@ -44,43 +44,43 @@ func qwenShell(file string) turn {
 const qwenQuiet = `"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"disableAutoUpdate":true}`
 
 // Qwen Code would run everything unasked, a policy of ours wants a person.
-func TestQwenIsGated(t *testing.T) {
+func TestQwen_ObeysPolicy(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
-	write(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`}`)
+	p := newTestEnv(t)
+	writeFile(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`}`)
 	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", "qwen")
 	install.Dir, install.Env = p.project, p.env()
 	out, err := install.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+	writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 	m := newModel(t, qwenShell("yes.txt"), qwenShell("no.txt"))
 	ended := startQwen(t, p, m)
-	asked := p.question(t, "PreToolUse")
+	asked := p.waitForQuestion(t, "PreToolUse")
 	require.Equal(t, "qwen", asked.Agent)
-	require.False(t, p.has("yes.txt"), "it waits")
+	require.False(t, p.hasFile("yes.txt"), "it waits")
 	p.answer(t, asked, permission(true, ""))
-	p.answer(t, p.question(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
+	p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
 	t.Log(ended())
-	require.True(t, p.has("yes.txt"), "what was approved ran")
-	require.False(t, p.has("no.txt"), "what was denied did not")
-	require.Contains(t, m.told(), "Leave no.txt alone.", "the model is told why")
-	p.until(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == "qwen" })
+	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
+	require.False(t, p.hasFile("no.txt"), "what was denied did not")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	p.waitForEvent(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == "qwen" })
 }
 
 // Its documents say that PreToolUse takes other arguments. It doesn't, which is why
 // our adapter has no edit there; the day this fails it can.
-func TestQwenIgnoresOtherArguments(t *testing.T) {
+func TestQwen_IgnoresUpdatedInput(t *testing.T) {
 	t.Parallel()
-	p := setup(t)
+	p := newTestEnv(t)
 	hook := filepath.Join(p.home, "hook")
-	write(t, p.home, "hook", `#!/bin/sh
+	writeFile(t, p.home, "hook", `#!/bin/sh
 cat > /dev/null
 echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"yes","updatedInput":{"command":"echo ran > edited.txt","is_background":false}}}'
 `)
 	require.NoError(t, os.Chmod(hook, 0o700)) //nolint:gosec // it is run
-	write(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`,"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"`+hook+`","timeout":60000}]}]}}`)
+	writeFile(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`,"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"`+hook+`","timeout":60000}]}]}}`)
 	m := newModel(t, qwenShell("original.txt"))
 	t.Log(startQwen(t, p, m)())
-	require.True(t, p.has("original.txt"))
-	require.False(t, p.has("edited.txt"))
+	require.True(t, p.hasFile("original.txt"))
+	require.False(t, p.hasFile("edited.txt"))
 }

@@ -13,44 +13,44 @@ import (
 type antigravity struct{}
 
 var antigravityTools = map[string]string{
-	"run_command": bash, "view_file": read, "write_to_file": write, "replace_file_content": edit, "multi_replace_file_content": edit,
-	"search_web": webSearch, "read_url_content": webFetch, "invoke_subagent": task,
+	"run_command": toolBash, "view_file": toolRead, "write_to_file": toolWrite, "replace_file_content": toolEdit, "multi_replace_file_content": toolEdit,
+	"search_web": toolWebSearch, "read_url_content": toolWebFetch, "invoke_subagent": toolTask,
 }
 
 // Parse implements Agent.
 func (antigravity) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	c := Call{Event: schema.Event{Agent: "antigravity", Payload: payload}, Limit: 30 * time.Second}
 	tool := o.object("toolCall")
 	arguments := tool.object("args")
-	native := cmp.Or(in.Event, o.name("hookEventName"), o.name("hook_event_name"), antigravityEvent(o))
+	native := cmp.Or(in.Event, o.nameText("hookEventName"), o.nameText("hook_event_name"), inferAntigravityEvent(o))
 	event := native
 	if native == "PreInvocation" && string(o["invocationNum"]) == "0" {
 		event = "SessionStart"
 	}
-	cwd := cmp.Or(arguments.text("Cwd"), o.first("workspacePaths"))
-	if err := c.begin(event, o.text("conversationId"), o.first("workspacePaths"), cwd, in.Dir); err != nil {
+	cwd := cmp.Or(arguments.text("Cwd"), o.firstString("workspacePaths"))
+	if err := c.setOrigin(event, o.text("conversationId"), o.firstString("workspacePaths"), cwd, in.Dir); err != nil {
 		return Call{}, err
 	}
-	c.Event.ModelName = o.name("modelName")
+	c.Event.ModelName = o.nameText("modelName")
 	c.Event.Error = clip(o.text("error"), schema.MaxReason)
-	c.Event.Reason = o.name("terminationReason")
+	c.Event.Reason = o.nameText("terminationReason")
 	c.Event.Summary = oneLine(cmp.Or(c.Event.Error, c.Event.Reason), maxSummary)
-	name := tool.name("name")
+	name := tool.nameText("name")
 	if name != "" || event == "PreToolUse" {
-		c.use(cmp.Or(name, unnamed), antigravityTools, tool["args"])
+		c.setTool(cmp.Or(name, unknownTool), antigravityTools, tool["args"])
 	}
 	if event == "PreToolUse" {
 		c.Point, c.Capabilities, c.Fallback = Gate, CanAllow|CanDeny|CanAsk, Ask
-		c.Ask = c.permission("", cwd)
+		c.Ask = c.permissionQuestion("", cwd)
 	}
 	return c, nil
 }
 
-func antigravityEvent(o object) string {
+func inferAntigravityEvent(o object) string {
 	switch {
 	case o.has("terminationReason") || o.has("executionNum"):
 		return "Stop"
@@ -67,7 +67,7 @@ func antigravityEvent(o object) string {
 
 // Render implements Agent.
 func (antigravity) Render(c *Call, v Verdict) Reply {
-	v = c.express(v)
+	v = c.adaptVerdict(v)
 	word := v.Effect
 	switch word {
 	case Pass:
@@ -75,7 +75,7 @@ func (antigravity) Render(c *Call, v Verdict) Reply {
 	case Ask:
 		word = "force_ask" // whatever its user has allowed before
 	}
-	return say(struct {
+	return encodeReply(struct {
 		Decision Effect `json:"decision"`
 		Reason   string `json:"reason,omitempty"`
 	}{word, v.Reason})

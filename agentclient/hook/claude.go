@@ -26,20 +26,20 @@ type claude struct{}
 
 // claudeTools are the tools that have another common name.
 var claudeTools = map[string]string{
-	"MultiEdit": edit, "NotebookEdit": edit, "NotebookRead": read, "Agent": task, "PowerShell": bash, "Monitor": bash,
+	"MultiEdit": toolEdit, "NotebookEdit": toolEdit, "NotebookRead": toolRead, "Agent": toolTask, "PowerShell": toolBash, "Monitor": toolBash,
 }
 
 // claudeCall is what an answer needs besides the Call.
 type claudeCall struct {
-	offers []json.RawMessage // to always allow it
-	asks   *form             // AskUserQuestion, Elicitation
-	keys   []string          // AskUserQuestion: the questions' own texts
-	fields []claudeProperty  // Elicitation
+	suggestions   []json.RawMessage  // to always allow it
+	form          *form              // AskUserQuestion, Elicitation
+	questionTexts []string           // AskUserQuestion: the questions' own texts
+	properties    []elicitedProperty // Elicitation
 }
 
 // Parse implements Agent.
 func (claude) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
@@ -49,15 +49,15 @@ func (claude) Parse(in Input) (Call, error) {
 		// The first would have to make the worktree, the second holds up the screen.
 		return Call{}, fmt.Errorf("%w: %s is not for watching", ErrInput, event)
 	}
-	own := &claudeCall{offers: offers(o.list("permission_suggestions"))}
-	c := Call{Headless: claudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeLimit(event), own: own}
+	own := &claudeCall{suggestions: validSuggestions(o.array("permission_suggestions"))}
+	c := Call{Headless: isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeTimeout(event), adapterState: own}
 	c.Event = schema.Event{Payload: payload, Agent: "claude-code"}
-	if err := c.begin(event, session, in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
+	if err := c.setOrigin(event, session, in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}
-	lift(&c.Event, o)
-	if tool := o.name("tool_name"); tool != "" {
-		c.use(tool, claudeTools, o["tool_input"])
+	copyCommonFields(&c.Event, o)
+	if tool := o.nameText("tool_name"); tool != "" {
+		c.setTool(tool, claudeTools, o["tool_input"])
 	}
 	c.Event.Summary = claudeSummary(&c, o)
 	switch {
@@ -66,28 +66,28 @@ func (claude) Parse(in Input) (Call, error) {
 		if c.Headless {
 			c.Point = Gate
 		}
-		own.ask(&c, o)
+		own.setQuestion(&c, o)
 	case event == "PermissionRequest" && c.Tool != nil:
 		c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless
-		own.ask(&c, o)
-		if len(own.offers) > 0 && own.asks == nil {
-			c.Ask.Suggestions, c.Capabilities = own.offers, c.Capabilities|CanRemember
+		own.setQuestion(&c, o)
+		if len(own.suggestions) > 0 && own.form == nil {
+			c.Ask.Suggestions, c.Capabilities = own.suggestions, c.Capabilities|CanRemember
 		}
 	case event == "Elicitation":
-		own.elicit(&c, o)
+		own.setElicitation(&c, o)
 	}
 	return c, nil
 }
 
-// claudeHeadless reports whether nobody sits at a dialog at this entry point of
+// isClaudeHeadless reports whether nobody sits at a dialog at this entry point of
 // Claude Code's: claude -p, the SDKs, a job of GitHub's, an MCP server. With no entry
 // point named, as over HTTP, somebody does.
-func claudeHeadless(entry string) bool {
+func isClaudeHeadless(entry string) bool {
 	return strings.HasPrefix(entry, "sdk-") || strings.HasSuffix(entry, "github-action") || entry == "mcp"
 }
 
-// claudeLimit is how long a hook may run that names no timeout.
-func claudeLimit(event string) time.Duration {
+// claudeTimeout is how long a hook may run that names no timeout.
+func claudeTimeout(event string) time.Duration {
 	switch event {
 	case "SessionEnd":
 		return 1500 * time.Millisecond
@@ -98,44 +98,44 @@ func claudeLimit(event string) time.Duration {
 	}
 }
 
-// ask makes the question of a call that would run.
-func (own *claudeCall) ask(c *Call, o object) {
+// setQuestion makes the question of a call that would run.
+func (own *claudeCall) setQuestion(c *Call, o object) {
 	where := schema.Context{Cwd: o.text("cwd")}
 	switch c.Tool.Name {
 	case "AskUserQuestion":
-		own.askQuestions(c, &where)
+		own.setUserQuestions(c, &where)
 	case "ExitPlanMode":
 		c.Capabilities &^= CanEdit
-		c.Ask = c.permission("", where.Cwd)
+		c.Ask = c.permissionQuestion("", where.Cwd)
 		if plan := c.args.text("plan"); strings.TrimSpace(plan) != "" {
 			c.Ask.Question = clip("Go ahead with this plan?\n\n"+strings.TrimSpace(plan), schema.MaxQuestionBytes)
 		} else {
 			c.Ask.Question = "Leave plan mode and begin?"
 		}
 	default:
-		c.Ask = c.permission(c.args.text("description"), where.Cwd)
+		c.Ask = c.permissionQuestion(c.args.text("description"), where.Cwd)
 	}
 	if c.Event.AgentID != "" {
 		c.Ask.AgentPath = []string{"main", cmp.Or(c.Event.AgentType, c.Event.AgentID)}
 	}
 }
 
-// maxOffers is how many "always allow" offers a card takes.
-const maxOffers = 10
+// maxSuggestions is how many "always allow" offers a card takes.
+const maxSuggestions = 10
 
-// offers are those of Claude Code's own "always allow" offers that can be one.
-func offers(suggested []json.RawMessage) []json.RawMessage {
+// validSuggestions are those of Claude Code's own "always allow" offers that can be one.
+func validSuggestions(suggested []json.RawMessage) []json.RawMessage {
 	suggested = slices.DeleteFunc(suggested, func(s json.RawMessage) bool { return !bytes.HasPrefix(s, []byte("{")) })
-	return suggested[:min(len(suggested), maxOffers)]
+	return suggested[:min(len(suggested), maxSuggestions)]
 }
 
-// taken is the offer that equals remember, byte for byte as it was made.
-func (own *claudeCall) taken(remember json.RawMessage) []json.RawMessage {
+// findSuggestion is the offer that equals remember, byte for byte as it was made.
+func (own *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage {
 	var want any
 	if json.Unmarshal(remember, &want) != nil {
 		return nil
 	}
-	for _, s := range own.offers {
+	for _, s := range own.suggestions {
 		var have any
 		if json.Unmarshal(s, &have) == nil && reflect.DeepEqual(have, want) {
 			return []json.RawMessage{s}
@@ -146,7 +146,7 @@ func (own *claudeCall) taken(remember json.RawMessage) []json.RawMessage {
 
 // Render implements Agent.
 func (claude) Render(c *Call, v Verdict) Reply {
-	own, _ := c.own.(*claudeCall)
+	own, _ := c.adapterState.(*claudeCall)
 	if own == nil || c.Point == Observe || v.Effect == Pass {
 		return Reply{}
 	}
@@ -156,18 +156,18 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Deny {
 		v.Reason = cmp.Or(v.Reason, "A person refused this.")
 	}
-	if v = c.edited(v); v.Effect == Allow && !c.Capabilities.Has(CanAllow) {
+	if v = c.checkEdit(v); v.Effect == Allow && !c.Capabilities.Has(CanAllow) {
 		v = Verdict{Effect: Ask}
 	}
 	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) {
 		return Reply{} // its own dialog opens, or is open
 	}
-	v.Reason = claudeText(v.Reason)
+	v.Reason = truncateClaudeText(v.Reason)
 	if c.Event.HookEventType == "Elicitation" {
-		return own.answerElicitation(v)
+		return own.elicitationReply(v)
 	}
-	if own.asks != nil && v.Effect == Allow {
-		if v.Arguments = own.answered(c, v); v.Arguments == nil {
+	if own.form != nil && v.Effect == Allow {
+		if v.Arguments = own.inputWithAnswers(c, v); v.Arguments == nil {
 			return Reply{} // questions can't be approved, only answered: the dialog asks
 		}
 	}
@@ -175,13 +175,13 @@ func (claude) Render(c *Call, v Verdict) Reply {
 		v.Arguments = c.Tool.Arguments // a yes alone is none to it: its dialog would stay open
 	}
 	if c.Event.HookEventType == "PreToolUse" {
-		return claudeGate(v)
+		return preToolUseReply(v)
 	}
-	return claudeDecide(v, own.taken(v.Remember))
+	return permissionRequestReply(v, own.findSuggestion(v.Remember))
 }
 
-// claudeGate answers a PreToolUse.
-func claudeGate(v Verdict) Reply {
+// preToolUseReply answers a PreToolUse.
+func preToolUseReply(v Verdict) Reply {
 	type output struct {
 		HookEventName            string          `json:"hookEventName"`
 		PermissionDecision       Effect          `json:"permissionDecision"`
@@ -189,11 +189,11 @@ func claudeGate(v Verdict) Reply {
 		UpdatedInput             json.RawMessage `json:"updatedInput,omitempty"`
 	}
 	out := output{"PreToolUse", v.Effect, v.Reason, v.Arguments}
-	return Reply{Stdout: encode(map[string]output{"hookSpecificOutput": out})}
+	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": out})}
 }
 
-// claudeDecide answers a PermissionRequest.
-func claudeDecide(v Verdict, remember []json.RawMessage) Reply {
+// permissionRequestReply answers a PermissionRequest.
+func permissionRequestReply(v Verdict, remember []json.RawMessage) Reply {
 	type decision struct {
 		Behavior           Effect            `json:"behavior"`
 		UpdatedInput       json.RawMessage   `json:"updatedInput,omitempty"`
@@ -208,21 +208,21 @@ func claudeDecide(v Verdict, remember []json.RawMessage) Reply {
 	if v.Effect == Deny {
 		d.Message = v.Reason
 	}
-	return Reply{Stdout: encode(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})}
+	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})}
 }
 
-// claudeMax is the length that Claude Code takes a hook's text in, in the units of
+// maxClaudeText is the length that Claude Code takes a hook's text in, in the units of
 // JavaScript's strings. Longer ones it puts in a file and shows their beginning.
-const claudeMax = 10_000
+const maxClaudeText = 10_000
 
-// claudeText cuts a text to what Claude Code takes.
-func claudeText(s string) string {
-	if len(s) <= claudeMax {
+// truncateClaudeText cuts a text to what Claude Code takes.
+func truncateClaudeText(s string) string {
+	if len(s) <= maxClaudeText {
 		return s
 	}
 	units := 0
 	for i, r := range s {
-		if units += max(1, utf16.RuneLen(r)); units >= claudeMax {
+		if units += max(1, utf16.RuneLen(r)); units >= maxClaudeText {
 			return s[:i] + "…"
 		}
 	}

@@ -11,21 +11,21 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// leaveOut is the label that leaves an optional property out. A hub wants an answer
+// omitLabel is the label that leaves an optional property out. A hub wants an answer
 // to every question.
-const leaveOut = "(leave it out)"
+const omitLabel = "(leave it out)"
 
-// claudeProperty is a property that an MCP server asks for.
-type claudeProperty struct {
+// elicitedProperty is a property that an MCP server asks for.
+type elicitedProperty struct {
 	name     string
 	kind     string // string, number, integer, boolean or array
 	required bool
 	values   map[string]json.RawMessage // label → the value it stands for; nil: a text is wanted
 }
 
-// elicit reads an MCP server's question to the user. Claude Code opens its own dialog
+// setElicitation reads an MCP server's question to the user. Claude Code opens its own dialog
 // when the hook has ended, so nothing is open meanwhile.
-func (own *claudeCall) elicit(c *Call, o object) {
+func (own *claudeCall) setElicitation(c *Call, o object) {
 	server := cmp.Or(oneLine(o.text("mcp_server_name"), 100), "An MCP server")
 	message := strings.TrimSpace(o.text("message"))
 	where := &schema.Context{Cwd: o.text("cwd")}
@@ -43,15 +43,15 @@ func (own *claudeCall) elicit(c *Call, o object) {
 		c.Capabilities = CanAllow | CanDeny
 	default:
 		requested := o.object("requested_schema")
-		if !own.readSchema(requested) {
+		if !own.parseSchema(requested) {
 			return // its own dialog may know better
 		}
 		title := clip(cmp.Or(message, server+" asks"), schema.MaxQuestionBytes)
-		if len(own.fields) == 0 {
+		if len(own.properties) == 0 {
 			c.Ask, c.Capabilities = &schema.HumanInTheLoop{Question: title, Type: schema.Permission, Context: where}, CanAllow|CanDeny
 			break
 		}
-		c.Ask, c.Capabilities = own.asks.request(title, where), CanAllow|CanDeny|CanAnswer
+		c.Ask, c.Capabilities = own.form.buildQuestion(title, where), CanAllow|CanDeny|CanAnswer
 		c.Ask.Question = title
 		if name := o.text("mcp_server_name"); name != "" {
 			where.Why = "Asked by the MCP server " + oneLine(name, 100)
@@ -60,33 +60,33 @@ func (own *claudeCall) elicit(c *Call, o object) {
 	c.Point = Prompt
 }
 
-// readSchema makes questions of a flat object of strings, numbers, booleans and
+// parseSchema makes questions of a flat object of strings, numbers, booleans and
 // choices, which is all that the MCP specification lets a server ask for.
-func (own *claudeCall) readSchema(requested object) bool {
+func (own *claudeCall) parseSchema(requested object) bool {
 	var required []string
 	_ = json.Unmarshal(requested["required"], &required)
-	own.asks = &form{}
-	for _, m := range ordered(requested["properties"]) {
+	own.form = &form{}
+	for _, m := range orderedMembers(requested["properties"]) {
 		var o object
 		if json.Unmarshal(m.value, &o) != nil || o == nil {
 			return false
 		}
-		p := claudeProperty{name: m.name, kind: o.text("type"), required: slices.Contains(required, m.name)}
+		p := elicitedProperty{name: m.name, kind: o.text("type"), required: slices.Contains(required, m.name)}
 		q := schema.FormQuestion{Header: cmp.Or(o.text("title"), m.name), Question: cmp.Or(o.text("description"), o.text("title"), m.name)}
-		if !p.options(o, &q) {
+		if !p.parseOptions(o, &q) {
 			return false
 		}
 		if !p.required {
-			q.Options = append(q.Options, schema.Option{Label: leaveOut})
+			q.Options = append(q.Options, schema.Option{Label: omitLabel})
 		}
-		own.fields = append(own.fields, p)
-		own.asks.add(q)
+		own.properties = append(own.properties, p)
+		own.form.add(q)
 	}
-	return len(own.fields) == 0 || own.asks.whole()
+	return len(own.properties) == 0 || own.form.fitsOneQuestion()
 }
 
-// options reads what can be picked. false: this property can't be asked for.
-func (p *claudeProperty) options(o object, q *schema.FormQuestion) bool {
+// parseOptions reads what can be picked. false: this property can't be asked for.
+func (p *elicitedProperty) parseOptions(o object, q *schema.FormQuestion) bool {
 	choices := o
 	switch p.kind {
 	case "boolean":
@@ -100,16 +100,16 @@ func (p *claudeProperty) options(o object, q *schema.FormQuestion) bool {
 	default:
 		return false
 	}
-	labels := choices.list("enumNames")
-	for i, value := range choices.list("enum") {
+	labels := choices.array("enumNames")
+	for i, value := range choices.array("enum") {
 		label := value
 		if i < len(labels) {
 			label = labels[i]
 		}
-		p.offer(label, value, q)
+		p.addOption(label, value, q)
 	}
 	for _, member := range []string{"oneOf", "anyOf"} {
-		for _, raw := range choices.list(member) {
+		for _, raw := range choices.array(member) {
 			var choice object
 			if json.Unmarshal(raw, &choice) != nil || !choice.has("const") {
 				continue
@@ -118,7 +118,7 @@ func (p *claudeProperty) options(o object, q *schema.FormQuestion) bool {
 			if choice.text("title") != "" {
 				label = choice["title"]
 			}
-			p.offer(label, choice["const"], q)
+			p.addOption(label, choice["const"], q)
 		}
 	}
 	if p.values == nil {
@@ -130,11 +130,11 @@ func (p *claudeProperty) options(o object, q *schema.FormQuestion) bool {
 	return p.values != nil || p.kind != "array"
 }
 
-// offer adds one value that can be picked.
-func (p *claudeProperty) offer(label, value json.RawMessage, q *schema.FormQuestion) {
+// addOption adds one value that can be picked.
+func (p *elicitedProperty) addOption(label, value json.RawMessage, q *schema.FormQuestion) {
 	var s string
 	if json.Unmarshal(label, &s) != nil {
-		s = compact(label)
+		s = compactJSON(label)
 	}
 	if p.values == nil {
 		p.values = map[string]json.RawMessage{}
@@ -145,9 +145,9 @@ func (p *claudeProperty) offer(label, value json.RawMessage, q *schema.FormQuest
 	}
 }
 
-// value is a property's value, of the type the server wants. ok is false where the
+// decodeAnswer is a property's value, of the type the server wants. ok is false where the
 // answer is none.
-func (p *claudeProperty) value(picked []string) (value json.RawMessage, ok bool) {
+func (p *elicitedProperty) decodeAnswer(picked []string) (value json.RawMessage, ok bool) {
 	switch {
 	case p.kind == "array":
 		all := make([]json.RawMessage, len(picked))
@@ -156,14 +156,14 @@ func (p *claudeProperty) value(picked []string) (value json.RawMessage, ok bool)
 				return nil, false
 			}
 		}
-		return encode(all), len(all) > 0
+		return encodeJSON(all), len(all) > 0
 	case len(picked) != 1:
 		return nil, false
 	case p.values != nil:
 		value, ok = p.values[picked[0]]
 		return value, ok
 	case p.kind == "string":
-		return encode(picked[0]), true
+		return encodeJSON(picked[0]), true
 	default:
 		n := []byte(strings.TrimSpace(picked[0]))
 		var f float64
@@ -172,9 +172,9 @@ func (p *claudeProperty) value(picked []string) (value json.RawMessage, ok bool)
 	}
 }
 
-// answerElicitation accepts with everything the server wants, or declines. An answer
+// elicitationReply accepts with everything the server wants, or declines. An answer
 // that is not of the wanted type leaves the question to Claude Code's own dialog.
-func (own *claudeCall) answerElicitation(v Verdict) Reply {
+func (own *claudeCall) elicitationReply(v Verdict) Reply {
 	type output struct {
 		HookEventName string                      `json:"hookEventName"`
 		Action        string                      `json:"action"`
@@ -186,27 +186,27 @@ func (own *claudeCall) answerElicitation(v Verdict) Reply {
 		out.Action = "decline"
 	case Allow:
 		out.Action = "accept"
-		content, ok := own.content(v)
+		content, ok := own.elicitedContent(v)
 		if !ok {
 			return Reply{}
 		}
-		if own.asks != nil {
+		if own.form != nil {
 			out.Content = &content
 		}
 	default:
 		return Reply{}
 	}
-	return Reply{Stdout: encode(map[string]output{"hookSpecificOutput": out})}
+	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": out})}
 }
 
-func (own *claudeCall) content(v Verdict) (map[string]json.RawMessage, bool) {
+func (own *claudeCall) elicitedContent(v Verdict) (map[string]json.RawMessage, bool) {
 	content := map[string]json.RawMessage{}
-	for i, p := range own.fields {
-		picked := own.asks.answers(i, v)
-		if !p.required && (len(picked) == 0 || slices.Contains(picked, leaveOut)) {
+	for i, p := range own.properties {
+		picked := own.form.answers(i, v)
+		if !p.required && (len(picked) == 0 || slices.Contains(picked, omitLabel)) {
 			continue
 		}
-		value, ok := p.value(picked)
+		value, ok := p.decodeAnswer(picked)
 		if !ok {
 			return nil, false
 		}

@@ -8,22 +8,22 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// askQuestions reads the questions of AskUserQuestion: one to four, each with labels
+// setUserQuestions reads the questions of AskUserQuestion: one to four, each with labels
 // of which one or, with multiSelect, several are picked; Claude Code's dialog always
 // takes a text of the user's own as well. Questions that can't be read can only be
 // refused, or left to that dialog.
-func (own *claudeCall) askQuestions(c *Call, where *schema.Context) {
+func (own *claudeCall) setUserQuestions(c *Call, where *schema.Context) {
 	f := &form{}
-	for _, raw := range c.args.list("questions") {
+	for _, raw := range c.args.array("questions") {
 		var o object
 		if json.Unmarshal(raw, &o) != nil || o == nil {
 			continue
 		}
 		q := schema.FormQuestion{Question: o.text("question"), Header: o.text("header"), AllowOther: true}
-		if multi := o.flag("multiSelect"); multi != nil {
+		if multi := o.boolean("multiSelect"); multi != nil {
 			q.Multiple = *multi
 		}
-		for _, raw := range o.list("options") {
+		for _, raw := range o.array("options") {
 			var option object
 			if json.Unmarshal(raw, &option) != nil {
 				continue
@@ -35,23 +35,23 @@ func (own *claudeCall) askQuestions(c *Call, where *schema.Context) {
 			q.Options = append(q.Options, shown)
 		}
 		f.add(q)
-		own.keys = append(own.keys, o.text("question"))
+		own.questionTexts = append(own.questionTexts, o.text("question"))
 	}
-	if !f.whole() {
+	if !f.fitsOneQuestion() {
 		c.Capabilities &^= CanAllow | CanEdit
-		c.Ask = c.permission("", where.Cwd)
+		c.Ask = c.permissionQuestion("", where.Cwd)
 		return
 	}
 	c.Capabilities = c.Capabilities&^CanEdit | CanAnswer
-	own.asks, c.Ask = f, f.request("", where)
+	own.form, c.Ask = f, f.buildQuestion("", where)
 }
 
-// answered is the tool's input with the answers in it: by the questions' texts, as
+// inputWithAnswers is the tool's input with the answers in it: by the questions' texts, as
 // the dialog would have put them there. nil: there is none.
-func (own *claudeCall) answered(c *Call, v Verdict) json.RawMessage {
+func (own *claudeCall) inputWithAnswers(c *Call, v Verdict) json.RawMessage {
 	answers := map[string]string{}
-	for i, key := range own.keys {
-		answer := strings.Join(own.asks.answers(i, v), ", ")
+	for i, key := range own.questionTexts {
+		answer := strings.Join(own.form.answers(i, v), ", ")
 		if answer == "" {
 			continue
 		}
@@ -65,6 +65,6 @@ func (own *claudeCall) answered(c *Call, v Verdict) json.RawMessage {
 	}
 	input := maps.Clone(c.args)
 	delete(input, "annotations") // the model's input must not pass for a person's notes
-	input["answers"] = encode(answers)
-	return encode(input)
+	input["answers"] = encodeJSON(answers)
+	return encodeJSON(input)
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// claudeSays names the members that say best what happened, by event; the first that
+// claudeSummaryMembers names the members that say best what happened, by event; the first that
 // is there. Events of later versions are told by whatever they have.
-var claudeSays = map[string][]string{
+var claudeSummaryMembers = map[string][]string{
 	"":                   {"message", "prompt", "reason", "error", "file_path", "description", "source", "trigger"},
 	"SessionStart":       {"source"},
 	"SessionEnd":         {"reason"},
@@ -34,9 +34,9 @@ var claudeSays = map[string][]string{
 	"PreModelSwitch":     {"to_model"},
 }
 
-// claudeWho names the member that says who or what an event is about, before what it
+// claudeSubjectMembers names the member that says who or what an event is about, before what it
 // says.
-var claudeWho = map[string]string{
+var claudeSubjectMembers = map[string]string{
 	"SubagentStop": "agent_type", "Elicitation": "mcp_server_name", "ElicitationResult": "mcp_server_name",
 	"UserPromptExpansion": "command_name", "ConfigChange": "source", "FileChanged": "event",
 }
@@ -45,7 +45,7 @@ var claudeWho = map[string]string{
 func claudeSummary(c *Call, o object) string {
 	event := c.Event.HookEventType
 	if c.Tool != nil {
-		return cmp.Or(claudeAsks(c), c.summary())
+		return cmp.Or(userQuestionSummary(c), c.summaryLine())
 	}
 	if event == "UserPromptSubmit" {
 		if told, ok := taskNotification(o.text("prompt")); ok {
@@ -53,20 +53,20 @@ func claudeSummary(c *Call, o object) string {
 		}
 	}
 	if event == "PostToolBatch" {
-		return oneLine(strings.Join(claudeBatch(o), ", "), maxSummary)
+		return oneLine(strings.Join(batchToolNames(o), ", "), maxSummary)
 	}
-	names, known := claudeSays[event]
+	names, known := claudeSummaryMembers[event]
 	if !known {
-		names = claudeSays[""]
+		names = claudeSummaryMembers[""]
 		if event == "SubagentStop" {
-			names = claudeSays["Stop"]
+			names = claudeSummaryMembers["Stop"]
 		}
 	}
 	var says string
 	for _, name := range names {
 		says = cmp.Or(says, o.text(name))
 	}
-	who := o.text(claudeWho[event])
+	who := o.text(claudeSubjectMembers[event])
 	if who != "" && says != "" {
 		who += ": "
 	}
@@ -85,10 +85,10 @@ func taskNotification(prompt string) (told string, ok bool) {
 	return cmp.Or(strings.TrimSpace(summary), "A background task has ended"), true
 }
 
-// claudeBatch names the tools of calls that ran together.
-func claudeBatch(o object) []string {
+// batchToolNames names the tools of calls that ran together.
+func batchToolNames(o object) []string {
 	var names []string
-	for _, raw := range o.list("tool_calls") {
+	for _, raw := range o.array("tool_calls") {
 		var call object
 		if json.Unmarshal(raw, &call) == nil && call.text("tool_name") != "" {
 			names = append(names, call.text("tool_name"))
@@ -97,11 +97,11 @@ func claudeBatch(o object) []string {
 	return names
 }
 
-// claudeAsks is the line of the two calls that put something to the user.
-func claudeAsks(c *Call) string {
+// userQuestionSummary is the line of the two calls that put something to the user.
+func userQuestionSummary(c *Call) string {
 	asks := c.args.text("plan")
 	if c.Tool.Name == "AskUserQuestion" {
-		for _, raw := range c.args.list("questions") {
+		for _, raw := range c.args.array("questions") {
 			var q object
 			_ = json.Unmarshal(raw, &q)
 			asks = cmp.Or(asks, q.text("question"))

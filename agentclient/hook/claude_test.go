@@ -47,8 +47,8 @@ var claudeEvents = map[string]struct{ input, summary string }{
 	"WorktreeRemove":      {`"worktree_path":"/b/w"`, "/b/w"},
 }
 
-// TestTheEndOfABackgroundTaskIsToldAsOne: nobody typed that prompt.
-func TestTheEndOfABackgroundTaskIsToldAsOne(t *testing.T) {
+// TestTaskNotification_SummaryReplacesPrompt: nobody typed that prompt.
+func TestTaskNotification_SummaryReplacesPrompt(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
 		`\n<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Look around\"\n completed</summary>\n</task-notification>`: `Agent "Look around" completed`,
@@ -56,17 +56,17 @@ func TestTheEndOfABackgroundTaskIsToldAsOne(t *testing.T) {
 		`<task-notification><summary>Half`: "Half",
 		`What is a <task-notification>?`:   "What is a <task-notification>?",
 	} {
-		c := readClaude(t, `{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"`+prompt+`"}`)
+		c := parseClaude(t, `{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"`+prompt+`"}`)
 		require.Equal(t, want, c.Event.Summary)
 	}
 }
 
-func TestEveryEventOfClaudeCodeIsTold(t *testing.T) {
+func TestClaude_SummarizesEveryEvent(t *testing.T) {
 	t.Parallel()
 	require.Len(t, claudeEvents, 31)
 	points := map[string]hook.Point{"PreToolUse": hook.DeferToPrompt, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt}
 	for event, told := range claudeEvents {
-		c := readClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+told.input+`}`)
+		c := parseClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+told.input+`}`)
 		require.Equal(t, event, c.Event.HookEventType)
 		require.Equal(t, "shop", c.Event.SourceApp)
 		require.Equal(t, told.summary, c.Event.Summary, event)
@@ -74,19 +74,19 @@ func TestEveryEventOfClaudeCodeIsTold(t *testing.T) {
 	}
 }
 
-// readClaude reads what Claude Code wrote in a terminal.
-func readClaude(t *testing.T, stdin string) hook.Call {
+// parseClaude reads what Claude Code wrote in a terminal.
+func parseClaude(t *testing.T, stdin string) hook.Call {
 	t.Helper()
 	claude, known := hook.Find("claude-code")
 	require.True(t, known)
 	in := hook.Input{Stdin: []byte(stdin), Env: func(string) string { return "" }}
 	c, err := claude.Agent.Parse(in)
 	require.NoError(t, err)
-	requireWhole(t, in, &c)
+	requireValidCall(t, in, &c)
 	return c
 }
 
-func TestWhoSitsAtClaudeCodesDialog(t *testing.T) {
+func TestClaude_HeadlessEntryPoints(t *testing.T) {
 	t.Parallel()
 	claude, _ := hook.Find("claude-code")
 	for entry, headless := range map[string]bool{
@@ -105,11 +105,11 @@ func TestWhoSitsAtClaudeCodesDialog(t *testing.T) {
 
 // Claude Code puts what is longer than 10,000 units of its language in a file, which
 // the model would have to open to learn why.
-func TestALongReasonIsCut(t *testing.T) {
+func TestClaude_TruncatesLongReason(t *testing.T) {
 	t.Parallel()
 	claude, _ := hook.Find("claude-code")
 	for _, event := range []string{"PreToolUse", "PermissionRequest"} {
-		c := readClaude(t, `{"session_id":"s1","hook_event_name":"`+event+`","tool_name":"Bash","tool_input":{"command":"ls"}}`)
+		c := parseClaude(t, `{"session_id":"s1","hook_event_name":"`+event+`","tool_name":"Bash","tool_input":{"command":"ls"}}`)
 		for unit, fits := range map[string]int{"x": 9_999, "é": 9_999, "😀": 4_999} {
 			for text, same := range map[string]bool{strings.Repeat(unit, fits): true, strings.Repeat(unit, fits+2): false} {
 				reply := claude.Agent.Render(&c, hook.Verdict{Effect: hook.Deny, Reason: text})

@@ -15,48 +15,48 @@ import (
 type codex struct{}
 
 var codexTools = map[string]string{
-	"shell": bash, "shell_command": bash, "exec_command": bash, "local_shell": bash,
-	"apply_patch": edit, "web_search": webSearch, "view_image": read, "spawn_agent": task,
+	"shell": toolBash, "shell_command": toolBash, "exec_command": toolBash, "local_shell": toolBash,
+	"apply_patch": toolEdit, "web_search": toolWebSearch, "view_image": toolRead, "spawn_agent": toolTask,
 }
 
 // Parse implements Agent.
 func (codex) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	c := Call{Event: schema.Event{Agent: "codex", Payload: payload}, Limit: 600 * time.Second}
-	if err := c.begin(cmp.Or(o.name("hook_event_name"), in.Event), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
+	if err := c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
-	name, arguments := cmp.Or(o.name("tool_name"), unnamed), o["tool_input"]
+	c.setDetails(o)
+	name, arguments := cmp.Or(o.nameText("tool_name"), unknownTool), o["tool_input"]
 	switch c.Event.HookEventType {
 	case "PreToolUse":
-		c.use(name, codexTools, arguments)
+		c.setTool(name, codexTools, arguments)
 		c.Point, c.Capabilities = Gate, CanDeny|CanEdit
-		c.Ask = c.permission("", o.text("cwd"))
+		c.Ask = c.permissionQuestion("", o.text("cwd"))
 	case "PermissionRequest":
-		c.use(name, codexTools, arguments)
+		c.setTool(name, codexTools, arguments)
 		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny
-		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
+		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	case "PostToolUse", "PostToolUseFailure":
-		c.use(name, codexTools, arguments)
+		c.setTool(name, codexTools, arguments)
 	}
-	c.patched()
+	c.setPatchSummary()
 	if c.Event.HookEventType == "SessionEnd" || c.Event.HookEventType == "Interrupt" {
 		c.Limit = time.Second
 	}
 	return c, nil
 }
 
-// patched names the files of a patch, which has them in its text only.
-func (c *Call) patched() {
-	if c.Tool == nil || c.Alias != edit {
+// setPatchSummary names the files of a patch, which has them in its text only.
+func (c *Call) setPatchSummary() {
+	if c.Tool == nil || c.Alias != toolEdit {
 		return
 	}
 	var files []string
-	for line := range strings.Lines(clip(c.args.text("command"), maxQuoted)) {
+	for line := range strings.Lines(clip(c.args.text("command"), maxQuotedBytes)) {
 		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "} {
 			if file, ok := strings.CutPrefix(line, head); ok {
 				files = append(files, oneLine(file, maxSummary))
@@ -74,9 +74,9 @@ func (c *Call) patched() {
 
 // Render implements Agent.
 func (codex) Render(c *Call, v Verdict) Reply {
-	v = c.express(v)
-	if v.Effect == Allow && v.Arguments != nil && !c.codexTakes(v.Arguments) {
-		v = c.unedited(v.Arguments)
+	v = c.adaptVerdict(v)
+	if v.Effect == Allow && v.Arguments != nil && !c.codexAcceptsEdit(v.Arguments) {
+		v = c.denyEdit(v.Arguments)
 	}
 	var out any
 	switch {
@@ -108,16 +108,16 @@ func (codex) Render(c *Call, v Verdict) Reply {
 			Input    json.RawMessage `json:"updatedInput"`
 		}{"PreToolUse", "allow", v.Arguments}
 	}
-	return say(struct {
+	return encodeReply(struct {
 		Output any `json:"hookSpecificOutput"`
 	}{out})
 }
 
-// codexTakes reports whether Codex runs exactly that. Of a shell call and a
+// codexAcceptsEdit reports whether Codex runs exactly that. Of a shell call and a
 // patch it takes the member command only; other tools take the whole object.
-func (c *Call) codexTakes(arguments json.RawMessage) bool {
-	if c.Alias != bash && c.Alias != edit {
+func (c *Call) codexAcceptsEdit(arguments json.RawMessage) bool {
+	if c.Alias != toolBash && c.Alias != toolEdit {
 		return true
 	}
-	return membersOf(arguments).text("command") != "" && c.changesOnly("command", arguments)
+	return decodeMembers(arguments).text("command") != "" && c.changesOnlyMember("command", arguments)
 }

@@ -19,49 +19,49 @@ var copilotEvents = map[string]string{
 }
 
 var copilotTools = map[string]string{
-	"bash": bash, "powershell": bash, "view": read, "create": write, "edit": edit, "str_replace_editor": edit, "apply_patch": edit,
-	"web_fetch": webFetch, "web_search": webSearch, "task": task, "Agent": task,
+	"bash": toolBash, "powershell": toolBash, "view": toolRead, "create": toolWrite, "edit": toolEdit, "str_replace_editor": toolEdit, "apply_patch": toolEdit,
+	"web_fetch": toolWebFetch, "web_search": toolWebSearch, "task": toolTask, "Agent": toolTask,
 	// VS Code's
-	"runInTerminal": bash, "run_in_terminal": bash, "readFile": read, "read_file": read, "createFile": write, "create_file": write,
-	"editFiles": edit, "replace_string_in_file": edit, "insert_edit_into_file": edit, "fetch_webpage": webFetch, "runSubagent": task,
+	"runInTerminal": toolBash, "run_in_terminal": toolBash, "readFile": toolRead, "read_file": toolRead, "createFile": toolWrite, "create_file": toolWrite,
+	"editFiles": toolEdit, "replace_string_in_file": toolEdit, "insert_edit_into_file": toolEdit, "fetch_webpage": toolWebFetch, "runSubagent": toolTask,
 }
 
 // Parse implements Agent.
 func (copilot) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	// The cloud agent has its prompt in the environment, and nobody to ask.
 	cloud := in.env("COPILOT_AGENT_PROMPT") != ""
-	c := Call{Event: schema.Event{Agent: "copilot", Payload: payload}, Limit: 30 * time.Second, Headless: cloud || in.unattended()}
-	native := cmp.Or(o.name("hook_event_name"), o.name("hookEventName"), o.name("hookName"), in.Event, copilotEvent(o))
-	err = c.begin(cmp.Or(copilotEvents[native], pascal(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
+	c := Call{Event: schema.Event{Agent: "copilot", Payload: payload}, Limit: 30 * time.Second, Headless: cloud || in.isHeadless()}
+	native := cmp.Or(o.nameText("hook_event_name"), o.nameText("hookEventName"), o.nameText("hookName"), in.Event, inferCopilotEvent(o))
+	err = c.setOrigin(cmp.Or(copilotEvents[native], upperFirst(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
-	c.copilotTell(o)
+	c.setDetails(o)
+	c.setCopilotDetails(o)
 	arguments := o["tool_input"]
 	for _, name := range []string{"toolArgs", "toolInput"} {
 		if o.has(name) {
 			arguments = o[name]
 		}
 	}
-	name := cmp.Or(o.name("toolName"), o.name("tool_name"))
+	name := cmp.Or(o.nameText("toolName"), o.nameText("tool_name"))
 	deciding := c.Event.HookEventType == "PreToolUse" || c.Event.HookEventType == "PermissionRequest"
 	if name != "" || deciding {
-		c.use(cmp.Or(name, unnamed), copilotTools, written(arguments))
+		c.setTool(cmp.Or(name, unknownTool), copilotTools, unwrapJSONString(arguments))
 	}
 	if deciding {
-		c.copilotDecides(o)
+		c.setCopilotGate(o)
 	}
 	return c, nil
 }
 
-// copilotDecides notes what can be said before a call. PermissionRequest runs before
+// setCopilotGate notes what can be said before a call. PermissionRequest runs before
 // Copilot's own rules, for calls that it would never ask for too: it is a gate.
-func (c *Call) copilotDecides(o object) {
+func (c *Call) setCopilotGate(o object) {
 	c.Point, c.Capabilities = Gate, CanAllow|CanDeny
 	if c.Event.HookEventType == "PreToolUse" {
 		c.Capabilities |= CanEdit
@@ -69,22 +69,22 @@ func (c *Call) copilotDecides(o object) {
 			c.Capabilities, c.Fallback = c.Capabilities|CanAsk, Ask
 		}
 	}
-	c.own = o.has("hookEventName") || o.has("tool_use_id") // VS Code
-	c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
+	c.adapterState = o.has("hookEventName") || o.has("tool_use_id") // VS Code
+	c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 }
 
-// copilotTell is tell for the members that are written like toolArgs.
-func (c *Call) copilotTell(o object) {
+// setCopilotDetails is tell for the members that are written like toolArgs.
+func (c *Call) setCopilotDetails(o object) {
 	e := &c.Event
-	e.AgentID = cmp.Or(e.AgentID, o.name("agentId"))
-	e.AgentType = cmp.Or(e.AgentType, o.name("agentType"), o.name("agentName"), o.name("agent_name"))
+	e.AgentID = cmp.Or(e.AgentID, o.nameText("agentId"))
+	e.AgentType = cmp.Or(e.AgentType, o.nameText("agentType"), o.nameText("agentName"), o.nameText("agent_name"))
 	e.CustomInstructions = cmp.Or(e.CustomInstructions, clip(o.text("customInstructions"), schema.MaxReason))
 	e.Error = cmp.Or(e.Error, clip(o.object("error").text("message"), schema.MaxReason))
 	e.Summary = cmp.Or(e.Summary, oneLine(cmp.Or(o.text("response"), e.Error, e.AgentType), maxSummary))
 }
 
-// copilotEvent tells an event that comes without its name by its members.
-func copilotEvent(o object) string {
+// inferCopilotEvent tells an event that comes without its name by its members.
+func inferCopilotEvent(o object) string {
 	for _, e := range []struct{ member, event string }{
 		{"notification_type", "notification"}, {"toolResult", "postToolUse"}, {"errorContext", "errorOccurred"},
 		{"transformedPrompt", "userPromptTransformed"}, {"response", "subagentStop"}, {"agentName", "subagentStart"},
@@ -112,19 +112,19 @@ func (copilot) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Ask && c.Event.HookEventType == "PermissionRequest" {
 		return Reply{} // its own rules and its prompt come next
 	}
-	v = c.express(v)
-	vscode, _ := c.own.(bool)
+	v = c.adaptVerdict(v)
+	vscode, _ := c.adapterState.(bool)
 	if vscode {
-		v = c.mergeable(v) // only the CLI is known to put an edit in the place of the arguments
+		v = c.checkMergeSafe(v) // only the CLI is known to put an edit in the place of the arguments
 	}
 	switch {
 	case v.Effect == Pass:
 		return Reply{}
 	case c.Event.HookEventType == "PermissionRequest":
-		return say(struct {
+		return encodeReply(struct {
 			Behavior Effect `json:"behavior"`
 			Message  string `json:"message,omitempty"`
-		}{v.Effect, v.denial()})
+		}{v.Effect, v.denialReason()})
 	case vscode:
 		type output struct {
 			Event    string          `json:"hookEventName"`
@@ -132,9 +132,9 @@ func (copilot) Render(c *Call, v Verdict) Reply {
 			Reason   string          `json:"permissionDecisionReason,omitempty"`
 			Input    json.RawMessage `json:"updatedInput,omitempty"`
 		}
-		return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
+		return encodeReply(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
 	default:
-		return say(struct {
+		return encodeReply(struct {
 			Decision Effect          `json:"permissionDecision"`
 			Reason   string          `json:"permissionDecisionReason,omitempty"`
 			Args     json.RawMessage `json:"modifiedArgs,omitempty"`

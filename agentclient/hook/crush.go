@@ -16,63 +16,63 @@ import (
 type crush struct{}
 
 var crushTools = map[string]string{
-	"bash": bash, "view": read, "write": write, "edit": edit, "multiedit": edit,
-	"fetch": webFetch, "agentic_fetch": webFetch, "web_fetch": webFetch, "web_search": webSearch, "agent": task,
+	"bash": toolBash, "view": toolRead, "write": toolWrite, "edit": toolEdit, "multiedit": toolEdit,
+	"fetch": toolWebFetch, "agentic_fetch": toolWebFetch, "web_fetch": toolWebFetch, "web_search": toolWebSearch, "agent": toolTask,
 }
 
 // Parse implements Agent.
 func (crush) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "crush", Payload: payload}, Limit: 30 * time.Second, Headless: in.unattended()}
-	event := cmp.Or(o.name("event"), o.name("hook_event_name"), in.Event)
-	if err := c.begin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
+	c := Call{Event: schema.Event{Agent: "crush", Payload: payload}, Limit: 30 * time.Second, Headless: in.isHeadless()}
+	event := cmp.Or(o.nameText("event"), o.nameText("hook_event_name"), in.Event)
+	if err := c.setOrigin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
-	name := o.name("tool_name")
+	c.setDetails(o)
+	name := o.nameText("tool_name")
 	if name != "" || event == "PreToolUse" {
-		c.use(cmp.Or(name, unnamed), crushTools, written(o["tool_input"]))
+		c.setTool(cmp.Or(name, unknownTool), crushTools, unwrapJSONString(o["tool_input"]))
 	}
 	if event == "PreToolUse" {
 		c.Point, c.Capabilities = Gate, CanAllow|CanDeny|CanEdit
-		c.own = in.attended("run", "r", "-y", "--yolo")
-		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
+		c.adapterState = in.isInteractive("run", "r", "-y", "--yolo")
+		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }
 
 // Render implements Agent.
 func (crush) Render(c *Call, v Verdict) Reply {
-	if attended, _ := c.own.(bool); v.Effect == Ask && attended {
+	if attended, _ := c.adapterState.(bool); v.Effect == Ask && attended {
 		return Reply{} // its own prompt comes next
 	}
 	if v.Effect == Ask && !c.Headless {
-		v.Reason += sits
+		v.Reason += interactiveHint
 	}
-	v = c.mergeable(c.express(v))
-	if v.Effect == Allow && v.Arguments != nil && !plainNames(v.Arguments) {
-		v = c.unedited(v.Arguments)
+	v = c.checkMergeSafe(c.adaptVerdict(v))
+	if v.Effect == Allow && v.Arguments != nil && !hasPlainNames(v.Arguments) {
+		v = c.denyEdit(v.Arguments)
 	}
 	if v.Effect == Pass {
 		return Reply{}
 	}
-	return say(struct {
+	return encodeReply(struct {
 		Decision Effect          `json:"decision"`
 		Reason   string          `json:"reason,omitempty"`
 		Input    json.RawMessage `json:"updated_input,omitempty"`
-	}{v.Effect, v.denial(), v.Arguments})
+	}{v.Effect, v.denialReason(), v.Arguments})
 }
 
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+var identifierPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// plainNames reports whether no member's name means anything as a path: a.b would
+// hasPlainNames reports whether no member's name means anything as a path: a.b would
 // set b within a.
-func plainNames(arguments json.RawMessage) bool {
-	for name := range membersOf(arguments) {
-		if !plainName().MatchString(name) {
+func hasPlainNames(arguments json.RawMessage) bool {
+	for name := range decodeMembers(arguments) {
+		if !identifierPattern().MatchString(name) {
 			return false
 		}
 	}

@@ -20,64 +20,64 @@ var cursorEvents = map[string]string{
 }
 
 var cursorTools = map[string]string{
-	"Shell": bash, "Read": read, "Write": write, "Edit": edit, "StrReplace": edit, "ApplyPatch": edit, "EditNotebook": edit,
-	"WebFetch": webFetch, "WebSearch": webSearch, "Task": task, "Subagent": task,
+	"Shell": toolBash, "Read": toolRead, "Write": toolWrite, "Edit": toolEdit, "StrReplace": toolEdit, "ApplyPatch": toolEdit, "EditNotebook": toolEdit,
+	"WebFetch": toolWebFetch, "WebSearch": toolWebSearch, "Task": toolTask, "Subagent": toolTask,
 }
 
 // Parse implements Agent.
 func (cursor) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	c := Call{Event: schema.Event{Agent: "cursor", Payload: payload}, Limit: time.Minute}
-	native := cmp.Or(o.name("hook_event_name"), in.Event)
-	err = c.begin(cmp.Or(cursorEvents[native], pascal(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
-		o.first("workspace_roots"), in.env("CURSOR_PROJECT_DIR"), o.text("cwd"), in.Dir)
+	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
+	err = c.setOrigin(cmp.Or(cursorEvents[native], upperFirst(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
+		o.firstString("workspace_roots"), in.env("CURSOR_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
-	c.Event.ModelName = cmp.Or(o.name("model_id"), o.name("model"))
-	can := c.cursorTool(native, o)
+	c.setDetails(o)
+	c.Event.ModelName = cmp.Or(o.nameText("model_id"), o.nameText("model"))
+	can := c.setCursorTool(native, o)
 	if can != 0 {
 		c.Point, c.Capabilities = Gate, can
 		if can.Has(CanAsk) {
 			c.Fallback = Ask
 		}
-		c.Ask = c.permission(cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), o.first("workspace_roots")))
+		c.Ask = c.permissionQuestion(cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), o.firstString("workspace_roots")))
 	}
 	return c, nil
 }
 
-// cursorTool notes the tool of an event that has one, and which answers it takes.
-func (c *Call) cursorTool(native string, o object) Capability {
+// setCursorTool notes the tool of an event that has one, and which answers it takes.
+func (c *Call) setCursorTool(native string, o object) Capability {
 	switch native {
 	case "preToolUse":
-		c.use(cmp.Or(o.name("tool_name"), unnamed), cursorTools, written(o["tool_input"]))
+		c.setTool(cmp.Or(o.nameText("tool_name"), unknownTool), cursorTools, unwrapJSONString(o["tool_input"]))
 		return CanAllow | CanDeny | CanEdit
 	case "postToolUse", "postToolUseFailure":
-		c.use(cmp.Or(o.name("tool_name"), unnamed), cursorTools, written(o["tool_input"]))
+		c.setTool(cmp.Or(o.nameText("tool_name"), unknownTool), cursorTools, unwrapJSONString(o["tool_input"]))
 		c.Event.Error = clip(cmp.Or(o.text("error_message"), o.text("error")), schema.MaxReason)
 	case "beforeShellExecution", "afterShellExecution":
-		c.use("Shell", cursorTools, only(o, "command", "cwd"))
+		c.setTool("Shell", cursorTools, pickMembers(o, "command", "cwd"))
 		if native == "beforeShellExecution" {
 			return CanAllow | CanDeny | CanAsk
 		}
 	case "beforeMCPExecution", "afterMCPExecution":
-		name := cmp.Or(o.name("tool_name"), unnamed)
-		c.use("MCP:"+name, nil, written(o["tool_input"]))
-		c.mcp(o.text("mcp_server_name"), name)
+		name := cmp.Or(o.nameText("tool_name"), unknownTool)
+		c.setTool("MCP:"+name, nil, unwrapJSONString(o["tool_input"]))
+		c.setMCPTool(o.text("mcp_server_name"), name)
 		if native == "beforeMCPExecution" {
 			return CanAllow | CanDeny | CanAsk
 		}
 	case "beforeReadFile", "beforeTabFileRead":
-		c.use("Read", nil, only(o, "file_path"))
+		c.setTool("Read", nil, pickMembers(o, "file_path"))
 		return CanAllow | CanDeny
 	case "afterFileEdit", "afterTabFileEdit":
-		c.use("Edit", nil, only(o, "file_path", "edits"))
+		c.setTool("Edit", nil, pickMembers(o, "file_path", "edits"))
 	case "subagentStart": // it was gated as the tool Task, before
-		c.use("Task", nil, only(o, "subagent_type", "task", "description", "prompt"))
+		c.setTool("Task", nil, pickMembers(o, "subagent_type", "task", "description", "prompt"))
 	}
 	return 0
 }
@@ -85,7 +85,7 @@ func (c *Call) cursorTool(native string, o object) Capability {
 // Render implements Agent.
 func (cursor) Render(c *Call, v Verdict) Reply {
 	// Its documents don't say whether an edit is merged into the arguments.
-	v = c.mergeable(c.express(v))
+	v = c.checkMergeSafe(c.adaptVerdict(v))
 	if v.Effect == Pass {
 		return Reply{}
 	}
@@ -99,5 +99,5 @@ func (cursor) Render(c *Call, v Verdict) Reply {
 	if v.Effect != Allow {
 		a = answer{Permission: v.Effect, UserMessage: v.Reason, AgentMessage: v.Reason}
 	}
-	return say(a)
+	return encodeReply(a)
 }

@@ -12,28 +12,28 @@ import (
 type droid struct{}
 
 var droidTools = map[string]string{
-	"Execute": bash, "Create": write, "Edit": edit, "MultiEdit": edit, "ApplyPatch": edit, "FetchUrl": webFetch, "WebSearch": webSearch, "Task": task,
+	"Execute": toolBash, "Create": toolWrite, "Edit": toolEdit, "MultiEdit": toolEdit, "ApplyPatch": toolEdit, "FetchUrl": toolWebFetch, "WebSearch": toolWebSearch, "Task": toolTask,
 }
 
 // Parse implements Agent.
 func (droid) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	c := Call{Event: schema.Event{Agent: "droid", Payload: payload}, Limit: time.Minute}
-	err = c.begin(cmp.Or(o.name("hook_event_name"), in.Event), o.text("session_id"), in.env("FACTORY_PROJECT_DIR"), o.text("cwd"), in.Dir)
+	err = c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), in.env("FACTORY_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
-	name, gate := o.name("tool_name"), c.Event.HookEventType == "PreToolUse"
+	c.setDetails(o)
+	name, gate := o.nameText("tool_name"), c.Event.HookEventType == "PreToolUse"
 	if name != "" || gate {
-		c.use(cmp.Or(name, unnamed), droidTools, o["tool_input"])
+		c.setTool(cmp.Or(name, unknownTool), droidTools, o["tool_input"])
 	}
 	if gate {
 		c.Point, c.Capabilities, c.Fallback = Gate, CanAllow|CanDeny|CanAsk|CanEdit, Ask
-		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
+		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }
@@ -41,7 +41,7 @@ func (droid) Parse(in Input) (Call, error) {
 // Render implements Agent.
 func (droid) Render(c *Call, v Verdict) Reply {
 	// Its documents don't say whether an edit is merged into the arguments.
-	v = c.mergeable(c.express(v))
+	v = c.checkMergeSafe(c.adaptVerdict(v))
 	if v.Effect == Pass {
 		return Reply{}
 	}
@@ -51,5 +51,5 @@ func (droid) Render(c *Call, v Verdict) Reply {
 		Reason   string          `json:"permissionDecisionReason,omitempty"`
 		Input    json.RawMessage `json:"updatedInput,omitempty"`
 	}
-	return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
+	return encodeReply(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
 }

@@ -45,8 +45,8 @@ func (f *form) add(q schema.FormQuestion) {
 	f.questions, f.labels = append(f.questions, q), append(f.labels, labels)
 }
 
-// whole reports whether the form can be asked in one request.
-func (f *form) whole() bool {
+// fitsOneQuestion reports whether the form can be asked in one request.
+func (f *form) fitsOneQuestion() bool {
 	return len(f.questions) > 0 && len(f.questions) <= schema.MaxQuestions
 }
 
@@ -62,8 +62,8 @@ func (f *form) answers(i int, v Verdict) []string {
 	return all
 }
 
-// request puts all questions on one card. title stands above more than one.
-func (f *form) request(title string, c *schema.Context) *schema.HumanInTheLoop {
+// buildQuestion puts all questions on one card. title stands above more than one.
+func (f *form) buildQuestion(title string, c *schema.Context) *schema.HumanInTheLoop {
 	q := &schema.HumanInTheLoop{Question: f.questions[0].Question, Type: schema.FreeText, Questions: f.questions, Context: c}
 	if n := len(f.questions); n > 1 {
 		q.Question = cmp.Or(title, fmt.Sprintf("%d questions: %s", n, oneLine(f.questions[0].Question, 200)))
@@ -77,8 +77,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// ordered reads an object's members in the order they stand there.
-func ordered(raw json.RawMessage) []member {
+// orderedMembers reads an object's members in the order they stand there.
+func orderedMembers(raw json.RawMessage) []member {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// FuzzRead gives any text to every agent, and every verdict to what it read.
-func FuzzRead(f *testing.F) {
+// FuzzParse_AllAgents gives any text to every agent, and every verdict to what it read.
+func FuzzParse_AllAgents(f *testing.F) {
 	samples, err := filepath.Glob("testdata/*.json")
 	require.NoError(f, err)
 	for _, path := range samples {
@@ -47,17 +47,17 @@ func FuzzRead(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			requireWhole(t, in, &c)
-			for _, v := range verdicts(&c) {
-				requireSound(t, &c, v, a.Agent.Render(&c, v))
+			requireValidCall(t, in, &c)
+			for _, v := range sampleVerdicts(&c) {
+				requireValidReply(t, &c, v, a.Agent.Render(&c, v))
 			}
-			requireNoEditIsLost(t, a.Agent, &c)
+			requireEditNotLost(t, a.Agent, &c)
 		}
 	})
 }
 
-// verdicts are all that may be said of a call, and some that may not.
-func verdicts(c *hook.Call) []hook.Verdict {
+// sampleVerdicts are all that may be said of a call, and some that may not.
+func sampleVerdicts(c *hook.Call) []hook.Verdict {
 	all := []hook.Verdict{
 		{},
 		{Effect: hook.Allow, Reason: "yes"},
@@ -86,9 +86,9 @@ func verdicts(c *hook.Call) []hook.Verdict {
 	return append(all, hook.Verdict{Effect: hook.Allow, Answers: first}, hook.Verdict{Effect: hook.Allow, Answers: text})
 }
 
-// requireNoEditIsLost: where a changed call can't be passed on, approving the change
+// requireEditNotLost: where a changed call can't be passed on, approving the change
 // must not run the call as it was.
-func requireNoEditIsLost(t *testing.T, a hook.Agent, c *hook.Call) {
+func requireEditNotLost(t *testing.T, a hook.Agent, c *hook.Call) {
 	t.Helper()
 	if c.Tool == nil || c.Point == hook.Observe || !c.Capabilities.Has(hook.CanAllow) || c.Capabilities.Has(hook.CanEdit) {
 		return
@@ -101,7 +101,7 @@ func requireNoEditIsLost(t *testing.T, a hook.Agent, c *hook.Call) {
 }
 
 // A question of one request holds whatever an agent may ask.
-func TestWhatIsReadFitsTheHub(t *testing.T) {
+func TestClaude_LargeQuestionsFitHubLimits(t *testing.T) {
 	t.Parallel()
 	claude, _ := hook.Find("claude-code")
 	var options []string
@@ -123,10 +123,10 @@ func TestWhatIsReadFitsTheHub(t *testing.T) {
 			}
 			c, err := claude.Agent.Parse(in)
 			require.NoError(t, err, name)
-			requireWhole(t, in, &c)
+			requireValidCall(t, in, &c)
 			require.NotNil(t, c.Ask, name)
-			for _, v := range verdicts(&c) {
-				requireSound(t, &c, v, claude.Agent.Render(&c, v))
+			for _, v := range sampleVerdicts(&c) {
+				requireValidReply(t, &c, v, claude.Agent.Render(&c, v))
 			}
 		}
 	}

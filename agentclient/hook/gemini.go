@@ -20,62 +20,62 @@ var geminiEvents = map[string]string{
 
 // geminiTools are those of Gemini CLI and of Qwen Code, which began as a copy of it.
 var geminiTools = map[string]string{
-	"run_shell_command": bash, "read_file": read, "read_many_files": read, "write_file": write, "replace": edit,
-	"web_fetch": webFetch, "google_web_search": webSearch, "invoke_agent": task,
-	"edit": edit, "web_search": webSearch, "task": task, "agent": task,
+	"run_shell_command": toolBash, "read_file": toolRead, "read_many_files": toolRead, "write_file": toolWrite, "replace": toolEdit,
+	"web_fetch": toolWebFetch, "google_web_search": toolWebSearch, "invoke_agent": toolTask,
+	"edit": toolEdit, "web_search": toolWebSearch, "task": toolTask, "agent": toolTask,
 }
 
 // Parse implements Agent.
 func (gemini) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "gemini", Payload: payload}, Limit: time.Minute, Headless: in.unattended()}
-	native := cmp.Or(o.name("hook_event_name"), in.Event)
-	if err := c.begin(cmp.Or(geminiEvents[native], native), o.text("session_id"), in.env("GEMINI_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
+	c := Call{Event: schema.Event{Agent: "gemini", Payload: payload}, Limit: time.Minute, Headless: in.isHeadless()}
+	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
+	if err := c.setOrigin(cmp.Or(geminiEvents[native], native), o.text("session_id"), in.env("GEMINI_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
+	c.setDetails(o)
 	switch native {
 	case "BeforeTool":
-		c.geminiTool(o)
+		c.setGeminiTool(o)
 		c.Point, c.Capabilities = Gate, CanDeny|CanEdit
-		if in.attended("-p", "--prompt") {
+		if in.isInteractive("-p", "--prompt") {
 			c.Capabilities, c.Fallback = c.Capabilities|CanAsk, Ask
 		}
-		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
+		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	case "AfterTool":
-		c.geminiTool(o)
+		c.setGeminiTool(o)
 		response := o.object("tool_response")
 		c.Event.Error = clip(cmp.Or(response.object("error").text("message"), response.text("error")), schema.MaxReason)
 	}
 	return c, nil
 }
 
-func (c *Call) geminiTool(o object) {
-	c.use(cmp.Or(o.name("tool_name"), unnamed), geminiTools, o["tool_input"])
+func (c *Call) setGeminiTool(o object) {
+	c.setTool(cmp.Or(o.nameText("tool_name"), unknownTool), geminiTools, o["tool_input"])
 	if mcp := o.object("mcp_context"); mcp != nil {
-		c.mcp(mcp.text("server_name"), mcp.text("tool_name"))
+		c.setMCPTool(mcp.text("server_name"), mcp.text("tool_name"))
 	}
 }
 
 // Render implements Agent.
 func (gemini) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) && !c.Headless {
-		v.Reason += sits
+		v.Reason += interactiveHint
 	}
 	// Two versions are about: one puts the edit in the place of the arguments, the
 	// other merges it into them.
-	v = c.mergeable(c.express(v))
+	v = c.checkMergeSafe(c.adaptVerdict(v))
 	switch v.Effect {
 	case Deny:
-		return say(struct {
+		return encodeReply(struct {
 			Decision string `json:"decision"`
 			Reason   string `json:"reason"`
 		}{"deny", v.Reason})
 	case Ask: // its dialog shows the system message
-		return say(struct {
+		return encodeReply(struct {
 			Decision string `json:"decision"`
 			Message  string `json:"systemMessage"`
 		}{"ask", v.Reason})
@@ -83,7 +83,7 @@ func (gemini) Render(c *Call, v Verdict) Reply {
 		type output struct {
 			Input json.RawMessage `json:"tool_input"`
 		}
-		return say(struct {
+		return encodeReply(struct {
 			Output output `json:"hookSpecificOutput"`
 		}{output{v.Arguments}})
 	default:

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
 
-// TestGoldens runs testdata/<agent>.txtar of every agent. A case is three kinds of
+// TestAgents_Goldens runs testdata/<agent>.txtar of every agent. A case is three kinds of
 // sections, told apart by their headings:
 //
 // NAME is what the hook is started with: lines "sample: FILE" (of testdata), "event:
@@ -37,7 +37,7 @@ var update = flag.Bool("update", false, "write the goldens anew; read the differ
 // lines "stdout: …", "stderr: …" and "exit: N", or none for silence.
 //
 // Text with control characters stands there as a Go string, in quotes.
-func TestGoldens(t *testing.T) {
+func TestAgents_Goldens(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -50,9 +50,9 @@ func TestGoldens(t *testing.T) {
 			require.NoError(t, err)
 			archive := txtar.Parse(text)
 			require.NotEmpty(t, archive.Files)
-			g := golden{agent: a}
+			g := goldenCase{agent: a}
 			for i := range archive.Files {
-				g.section(t, &archive.Files[i])
+				g.runSection(t, &archive.Files[i])
 			}
 			if *update {
 				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o600))
@@ -61,8 +61,8 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// golden is the case that is being run.
-type golden struct {
+// goldenCase is the case that is being run.
+type goldenCase struct {
 	agent hook.AgentInfo
 	name  string
 	in    hook.Input
@@ -70,30 +70,30 @@ type golden struct {
 	err   error
 }
 
-func (g *golden) section(t *testing.T, f *txtar.File) {
+func (g *goldenCase) runSection(t *testing.T, f *txtar.File) {
 	t.Helper()
 	part, ok := strings.CutPrefix(f.Name, g.name+": ")
 	var got string
 	switch {
 	case g.name == "" || !ok:
-		g.name, g.in = f.Name, readInput(t, string(f.Data))
+		g.name, g.in = f.Name, parseInput(t, string(f.Data))
 		g.call, g.err = g.agent.Agent.Parse(g.in)
 		if g.err == nil {
-			requireWhole(t, g.in, &g.call)
+			requireValidCall(t, g.in, &g.call)
 		}
 		return
 	case part == "call":
 		got = "error: " + fmt.Sprint(g.err) + "\n"
 		if g.err == nil {
-			got = facts(t, &g.call)
+			got = formatCall(t, &g.call)
 		}
 	default:
 		line, _, _ := strings.Cut(string(f.Data), "\n")
-		v := verdict(t, line)
+		v := parseVerdict(t, line)
 		require.NoError(t, g.err, "%s: nothing was read that could be answered", f.Name)
 		r := g.agent.Agent.Render(&g.call, v)
-		requireSound(t, &g.call, v, r)
-		got = line + "\n" + reply(r)
+		requireValidReply(t, &g.call, v, r)
+		got = line + "\n" + formatReply(r)
 	}
 	if *update {
 		f.Data = []byte(got)
@@ -102,7 +102,7 @@ func (g *golden) section(t *testing.T, f *txtar.File) {
 	require.Equal(t, strings.TrimSpace(string(f.Data)), strings.TrimSpace(got), "%s", f.Name)
 }
 
-func readInput(t *testing.T, text string) hook.Input {
+func parseInput(t *testing.T, text string) hook.Input {
 	t.Helper()
 	env := map[string]string{}
 	in := hook.Input{Env: func(name string) string { return env[name] }, Dir: "/home/dev/here"}
@@ -131,8 +131,8 @@ func readInput(t *testing.T, text string) hook.Input {
 	return in
 }
 
-// verdict reads a Verdict; its members are called as the fields are.
-func verdict(t *testing.T, line string) hook.Verdict {
+// parseVerdict reads a Verdict; its members are called as the fields are.
+func parseVerdict(t *testing.T, line string) hook.Verdict {
 	t.Helper()
 	var v hook.Verdict
 	d := json.NewDecoder(strings.NewReader(line))
@@ -141,22 +141,22 @@ func verdict(t *testing.T, line string) hook.Verdict {
 	return v
 }
 
-// facts writes a call down, one fact a line.
-func facts(t *testing.T, c *hook.Call) string {
+// formatCall writes a call down, one fact a line.
+func formatCall(t *testing.T, c *hook.Call) string {
 	t.Helper()
 	var b strings.Builder
 	event := c.Event
-	event.Payload = nil // it is stdin, see requireWhole
-	members(t, &b, "", event)
+	event.Payload = nil // it is stdin, see requireValidCall
+	writeMembers(t, &b, "", event)
 	line := func(name string, value any) {
 		if s := fmt.Sprint(value); s != "" && s != "0s" && s != "false" {
-			fmt.Fprintf(&b, "%s: %s\n", name, plain(s))
+			fmt.Fprintf(&b, "%s: %s\n", name, quoteControl(s))
 		}
 	}
 	line("point", pointNames[c.Point])
-	line("can", canNames(c.Capabilities))
+	line("can", capabilityNames(c.Capabilities))
 	if c.Tool != nil {
-		members(t, &b, "tool.", c.Tool)
+		writeMembers(t, &b, "tool.", c.Tool)
 	}
 	line("alias", c.Alias)
 	line("command", c.Command)
@@ -166,7 +166,7 @@ func facts(t *testing.T, c *hook.Call) string {
 			line("ask.editable", call.Editable)
 			ask.ToolCall = nil // but for that it is the tool above
 		}
-		members(t, &b, "ask.", &ask)
+		writeMembers(t, &b, "ask.", &ask)
 	}
 	line("prompts", c.HasPrompt)
 	line("headless", c.Headless)
@@ -180,8 +180,8 @@ func withEditable(c schema.ToolCall, editable bool) schema.ToolCall {
 	return c
 }
 
-// members writes the members of v's JSON, but for empty ones.
-func members(t *testing.T, b *strings.Builder, prefix string, v any) {
+// writeMembers writes the members of v's JSON, but for empty ones.
+func writeMembers(t *testing.T, b *strings.Builder, prefix string, v any) {
 	t.Helper()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -191,7 +191,7 @@ func members(t *testing.T, b *strings.Builder, prefix string, v any) {
 		value := string(all[name])
 		var s string
 		if json.Unmarshal(all[name], &s) == nil {
-			value = plain(s)
+			value = quoteControl(s)
 		}
 		if value != "" && value != "null" {
 			fmt.Fprintf(b, "%s%s: %s\n", prefix, name, value)
@@ -199,13 +199,13 @@ func members(t *testing.T, b *strings.Builder, prefix string, v any) {
 	}
 }
 
-func reply(r hook.Reply) string {
+func formatReply(r hook.Reply) string {
 	var b strings.Builder
 	if len(r.Stdout) > 0 {
-		fmt.Fprintf(&b, "stdout: %s\n", plain(string(r.Stdout)))
+		fmt.Fprintf(&b, "stdout: %s\n", quoteControl(string(r.Stdout)))
 	}
 	if len(r.Stderr) > 0 {
-		fmt.Fprintf(&b, "stderr: %s\n", plain(string(r.Stderr)))
+		fmt.Fprintf(&b, "stderr: %s\n", quoteControl(string(r.Stderr)))
 	}
 	if r.Exit != 0 {
 		fmt.Fprintf(&b, "exit: %d\n", r.Exit)
@@ -213,8 +213,8 @@ func reply(r hook.Reply) string {
 	return b.String()
 }
 
-// plain is s as it stands in a line.
-func plain(s string) string {
+// quoteControl is s as it stands in a line.
+func quoteControl(s string) string {
 	if quoted := fmt.Sprintf("%q", s); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) || s != strings.TrimSpace(s) {
 		return quoted
 	}
@@ -223,7 +223,7 @@ func plain(s string) string {
 
 var pointNames = map[hook.Point]string{hook.Observe: "tells", hook.Gate: "gate", hook.DeferToPrompt: "hands", hook.Prompt: "prompt"}
 
-func canNames(c hook.Capability) string {
+func capabilityNames(c hook.Capability) string {
 	var names []string
 	for _, n := range []struct {
 		can  hook.Capability
@@ -239,8 +239,8 @@ func canNames(c hook.Capability) string {
 	return strings.Join(names, " ")
 }
 
-// requireWhole asserts what holds for the call of any agent: a hub would take it.
-func requireWhole(t *testing.T, in hook.Input, c *hook.Call) {
+// requireValidCall asserts what holds for the call of any agent: a hub would take it.
+func requireValidCall(t *testing.T, in hook.Input, c *hook.Call) {
 	t.Helper()
 	require.Equal(t, string(bytes.TrimSpace(bytes.TrimPrefix(in.Stdin, []byte("\ufeff")))), string(c.Event.Payload), "the payload is the input, untouched")
 	require.NoError(t, c.Event.Validate())
@@ -270,8 +270,8 @@ func requireWhole(t *testing.T, in hook.Input, c *hook.Call) {
 	require.LessOrEqual(t, len(c.Ask.Question), schema.MaxQuestionBytes)
 }
 
-// requireSound asserts what holds for the answer of any agent.
-func requireSound(t *testing.T, c *hook.Call, v hook.Verdict, r hook.Reply) {
+// requireValidReply asserts what holds for the answer of any agent.
+func requireValidReply(t *testing.T, c *hook.Call, v hook.Verdict, r hook.Reply) {
 	t.Helper()
 	if v.Effect == hook.Pass || c.Point == hook.Observe {
 		require.Zero(t, r, "no opinion is silence")

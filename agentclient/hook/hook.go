@@ -41,7 +41,7 @@ type Input struct {
 	// not certain.
 	Attended func(without ...string) bool
 
-	read    object // Stdin's, once it is Parsed
+	members object // Stdin's, once it is Parsed
 	payload json.RawMessage
 }
 
@@ -78,8 +78,8 @@ type Call struct {
 	// Limit is how long the agent lets this hook run unless its settings say otherwise.
 	Limit time.Duration
 
-	args object // Tool's arguments, where they are an object
-	own  any    // what the agent's Answer needs besides
+	args         object // Tool's arguments, where they are an object
+	adapterState any    // what the agent's Answer needs besides
 }
 
 // Point is a place in an agent's work where hooks run.

@@ -15,36 +15,36 @@ type kiro struct{}
 var kiroEvents = map[string]string{"agentSpawn": "SessionStart", "userPromptSubmit": "UserPromptSubmit"}
 
 var kiroTools = map[string]string{
-	"execute_bash": bash, "execute_cmd": bash, "shell": bash, "fs_read": read, "read": read, "fs_write": write, "write": write,
-	"web_fetch": webFetch, "web_search": webSearch, "use_subagent": task, "subagent": task,
+	"execute_bash": toolBash, "execute_cmd": toolBash, "shell": toolBash, "fs_read": toolRead, "read": toolRead, "fs_write": toolWrite, "write": toolWrite,
+	"web_fetch": toolWebFetch, "web_search": toolWebSearch, "use_subagent": toolTask, "subagent": toolTask,
 }
 
 // Parse implements Agent.
 func (kiro) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	c := Call{Event: schema.Event{Agent: "kiro", Payload: payload}, Limit: 30 * time.Second}
-	native := cmp.Or(o.name("hook_event_name"), in.Event)
-	if err := c.begin(cmp.Or(kiroEvents[native], pascal(native)), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
+	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
+	if err := c.setOrigin(cmp.Or(kiroEvents[native], upperFirst(native)), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
-	name, gate := o.name("tool_name"), c.Event.HookEventType == "PreToolUse"
+	c.setDetails(o)
+	name, gate := o.nameText("tool_name"), c.Event.HookEventType == "PreToolUse"
 	if name == "" && !gate {
 		return c, nil
 	}
-	c.use(cmp.Or(name, unnamed), kiroTools, o["tool_input"])
+	c.setTool(cmp.Or(name, unknownTool), kiroTools, o["tool_input"])
 	if server, tool, ok := strings.Cut(strings.TrimPrefix(name, "@"), "/"); ok && strings.HasPrefix(name, "@") {
-		c.mcp(server, tool)
+		c.setMCPTool(server, tool)
 	}
 	if gate {
 		c.Point, c.Capabilities = Gate, CanDeny
-		c.Ask = c.permission(c.args.text("summary"), o.text("cwd"))
+		c.Ask = c.permissionQuestion(c.args.text("summary"), o.text("cwd"))
 	}
 	return c, nil
 }
 
 // Render implements Agent.
-func (kiro) Render(c *Call, v Verdict) Reply { return c.blocked(v) }
+func (kiro) Render(c *Call, v Verdict) Reply { return c.renderExitStatus(v) }

@@ -26,93 +26,93 @@ var opencodeEvents = map[string]string{
 
 // opencodeTools are tools and permissions; a permission may cover several tools.
 var opencodeTools = map[string]string{
-	"bash": bash, "shell": bash, "read": read, "write": write, "edit": edit, "multiedit": edit, "patch": edit, "apply_patch": edit,
-	"webfetch": webFetch, "websearch": webSearch, "task": task, "subagent": task,
+	"bash": toolBash, "shell": toolBash, "read": toolRead, "write": toolWrite, "edit": toolEdit, "multiedit": toolEdit, "patch": toolEdit, "apply_patch": toolEdit,
+	"webfetch": toolWebFetch, "websearch": toolWebSearch, "task": toolTask, "subagent": toolTask,
 }
 
 // Parse implements Agent.
 func (opencode) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	c := Call{Event: schema.Event{Agent: "opencode", Payload: payload}, Limit: time.Hour}
-	native, p := cmp.Or(o.name("type"), in.Event), o.object("properties")
+	native, p := cmp.Or(o.nameText("type"), in.Event), o.object("properties")
 	session := cmp.Or(p.text("sessionID"), p.object("info").text("id"))
-	if err := c.begin(cmp.Or(opencodeEvents[native], native), session, o.text("worktree"), o.text("directory"), in.Dir); err != nil {
+	if err := c.setOrigin(cmp.Or(opencodeEvents[native], native), session, o.text("worktree"), o.text("directory"), in.Dir); err != nil {
 		return Call{}, err
 	}
-	c.Event.ParentSessionID = p.object("info").name("parentID")
+	c.Event.ParentSessionID = p.object("info").nameText("parentID")
 	failure := p.object("error")
 	c.Event.Error = clip(cmp.Or(failure.object("data").text("message"), failure.text("name")), schema.MaxReason)
 	c.Event.Summary = oneLine(cmp.Or(c.Event.Error, p.object("info").text("title")), maxSummary)
-	c.Event.ToolUseID = cmp.Or(p.object("tool").name("callID"), p.object("source").name("callID"), p.name("callID"))
+	c.Event.ToolUseID = cmp.Or(p.object("tool").nameText("callID"), p.object("source").nameText("callID"), p.nameText("callID"))
 	cwd := cmp.Or(o.text("directory"), in.Dir)
 	switch native {
 	case "permission.asked", "permission.v2.asked":
-		c.opencodePermission(p, o.object("call"), cwd)
+		c.setOpenCodePermission(p, o.object("call"), cwd)
 	case "question.asked", "question.v2.asked":
-		c.opencodeQuestions(p, cwd)
+		c.setOpenCodeQuestions(p, cwd)
 	case "tool.execute.before", "tool.execute.after":
-		c.use(cmp.Or(p.name("tool"), unnamed), opencodeTools, p["args"])
+		c.setTool(cmp.Or(p.nameText("tool"), unknownTool), opencodeTools, p["args"])
 	}
 	return c, nil
 }
 
-func (c *Call) opencodePermission(p, call object, cwd string) {
-	patterns, always := texts(cmp.Or(key(p, "patterns"), key(p, "resources"))), texts(cmp.Or(key(p, "always"), key(p, "save")))
-	permission, metadata := cmp.Or(p.name("permission"), p.name("action"), unnamed), p.object("metadata")
-	c.opencodeTool(permission, patterns, p["metadata"], call)
+func (c *Call) setOpenCodePermission(p, call object, cwd string) {
+	patterns, always := decodeStrings(cmp.Or(memberText(p, "patterns"), memberText(p, "resources"))), decodeStrings(cmp.Or(memberText(p, "always"), memberText(p, "save")))
+	permission, metadata := cmp.Or(p.nameText("permission"), p.nameText("action"), unknownTool), p.object("metadata")
+	c.setOpenCodeTool(permission, patterns, p["metadata"], call)
 	c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny, true
 	if len(always) > 0 {
 		c.Capabilities |= CanRemember
 	}
-	c.Ask = c.permission(cmp.Or(c.args.text("description"), metadata.text("description")), cwd)
+	c.Ask = c.permissionQuestion(cmp.Or(c.args.text("description"), metadata.text("description")), cwd)
 	c.Ask.Context.Diff = clip(metadata.text("diff"), schema.MaxQuestionBytes)
 	if c.args.has("patterns") && c.Command == "" {
 		c.Event.Summary = oneLine(permission+": "+strings.Join(patterns, ", "), maxSummary)
 		c.Ask.Question = "Use " + oneLine(permission, 100) + ": " + oneLine(strings.Join(patterns, ", "), 200) + "?"
 	}
 	if len(always) > 0 {
-		c.Ask.Suggestions = []json.RawMessage{opencodeAlways(permission, always)}
+		c.Ask.Suggestions = []json.RawMessage{openCodeAlwaysRule(permission, always)}
 	}
 }
 
-// opencodeTool notes what a permission is for. With the call's arguments at hand and
+// setOpenCodeTool notes what a permission is for. With the call's arguments at hand and
 // a permission of the tool's own it is the call. Another permission, such as for a
 // folder outside the project, is a thing of its own, or who allows a command by
 // policy would allow that folder, too.
-func (c *Call) opencodeTool(permission string, patterns []string, metadata json.RawMessage, call object) {
-	tool := call.name("tool")
-	if isObject(call["args"]) && opencodeOwn(permission, tool) {
-		c.use(tool, opencodeTools, call["args"])
+func (c *Call) setOpenCodeTool(permission string, patterns []string, metadata json.RawMessage, call object) {
+	tool := call.nameText("tool")
+	if isObject(call["args"]) && isOpenCodeOwnPermission(permission, tool) {
+		c.setTool(tool, opencodeTools, call["args"])
 		return
 	}
 	switch {
 	case tool != "" && tool != permission:
-		c.use(permission, opencodeTools, encode(map[string]any{"patterns": patterns, "tool": tool, "args": call["args"]}))
-	case len(membersOf(metadata)) > 0:
-		c.use(permission, opencodeTools, metadata)
+		c.setTool(permission, opencodeTools, encodeJSON(map[string]any{"patterns": patterns, "tool": tool, "args": call["args"]}))
+	case len(decodeMembers(metadata)) > 0:
+		c.setTool(permission, opencodeTools, metadata)
 	case len(patterns) > 0:
-		c.use(permission, opencodeTools, encode(map[string][]string{"patterns": patterns}))
+		c.setTool(permission, opencodeTools, encodeJSON(map[string][]string{"patterns": patterns}))
 	default:
-		c.use(permission, opencodeTools, nil)
+		c.setTool(permission, opencodeTools, nil)
 	}
-	if c.Alias == bash && c.Command == "" {
+	if c.Alias == toolBash && c.Command == "" {
 		c.Command = strings.Join(patterns, " && ") // one pattern for each command of the line
-		c.Event.Summary = c.summary()
+		c.Event.Summary = c.summaryLine()
 	}
 }
 
-// opencodeOwn reports whether the permission is the tool's own: "edit" is that of
+// isOpenCodeOwnPermission reports whether the permission is the tool's own: "edit" is that of
 // every tool that changes files.
-func opencodeOwn(permission, tool string) bool {
+func isOpenCodeOwnPermission(permission, tool string) bool {
 	is := opencodeTools[permission]
-	return tool == permission || is != "" && (is == opencodeTools[tool] || is == edit && opencodeTools[tool] == write)
+	return tool == permission || is != "" && (is == opencodeTools[tool] || is == toolEdit && opencodeTools[tool] == toolWrite)
 }
 
-// opencodeAlways is the offer to always allow, as the page shows those of Claude Code.
-func opencodeAlways(permission string, patterns []string) json.RawMessage {
+// openCodeAlwaysRule is the offer to always allow, as the page shows those of Claude Code.
+func openCodeAlwaysRule(permission string, patterns []string) json.RawMessage {
 	type rule struct {
 		Tool    string `json:"toolName"`
 		Content string `json:"ruleContent"`
@@ -121,36 +121,36 @@ func opencodeAlways(permission string, patterns []string) json.RawMessage {
 	for _, p := range patterns {
 		rules = append(rules, rule{permission, p})
 	}
-	return encode(struct {
+	return encodeJSON(struct {
 		Type     string `json:"type"`
 		Rules    []rule `json:"rules"`
 		Behavior string `json:"behavior"`
 	}{"addRules", rules, "allow"})
 }
 
-func (c *Call) opencodeQuestions(p object, cwd string) {
+func (c *Call) setOpenCodeQuestions(p object, cwd string) {
 	asks := &form{}
-	for _, raw := range p.list("questions") {
-		q := membersOf(raw)
+	for _, raw := range p.array("questions") {
+		q := decodeMembers(raw)
 		question := schema.FormQuestion{Question: q.text("question"), Header: q.text("header"), AllowOther: true}
-		if multiple := q.flag("multiple"); multiple != nil {
+		if multiple := q.boolean("multiple"); multiple != nil {
 			question.Multiple = *multiple
 		}
-		if custom := q.flag("custom"); custom != nil {
+		if custom := q.boolean("custom"); custom != nil {
 			question.AllowOther = *custom
 		}
-		for _, raw := range q.list("options") {
-			option := membersOf(raw)
+		for _, raw := range q.array("options") {
+			option := decodeMembers(raw)
 			question.Options = append(question.Options, schema.Option{Label: option.text("label"), Description: option.text("description")})
 		}
 		asks.add(question)
 	}
 	c.Event.ToolName = "question"
-	if !asks.whole() {
+	if !asks.fitsOneQuestion() {
 		return // stays with its prompt
 	}
 	c.Point, c.Capabilities, c.HasPrompt = Prompt, CanDeny|CanAnswer, true
-	c.Ask, c.own = asks.request("", &schema.Context{Cwd: cwd}), asks
+	c.Ask, c.adapterState = asks.buildQuestion("", &schema.Context{Cwd: cwd}), asks
 	c.Event.Summary = oneLine("question: "+c.Ask.Question, maxSummary)
 }
 
@@ -160,14 +160,14 @@ func (opencode) Render(c *Call, v Verdict) Reply {
 		Reply   string `json:"reply"`
 		Message string `json:"message,omitempty"`
 	}
-	v = c.express(v)
+	v = c.adaptVerdict(v)
 	switch {
 	case v.Effect == Deny:
-		return say(reply{"reject", v.Reason})
+		return encodeReply(reply{"reject", v.Reason})
 	case v.Effect != Allow:
 		return Reply{}
 	case c.Capabilities.Has(CanAnswer):
-		asks := c.own.(*form)
+		asks := c.adapterState.(*form)
 		var answers [][]string
 		for i := range asks.questions {
 			answer := asks.answers(i, v)
@@ -176,19 +176,19 @@ func (opencode) Render(c *Call, v Verdict) Reply {
 			}
 			answers = append(answers, answer)
 		}
-		return say(map[string][][]string{"answers": answers})
+		return encodeReply(map[string][][]string{"answers": answers})
 	case v.Remember != nil:
-		return say(reply{Reply: "always"})
+		return encodeReply(reply{Reply: "always"})
 	default:
-		return say(reply{Reply: "once"})
+		return encodeReply(reply{Reply: "once"})
 	}
 }
 
-// key is the text of a member, for cmp.Or.
-func key(o object, name string) string { return string(o[name]) }
+// memberText is the text of a member, for cmp.Or.
+func memberText(o object, name string) string { return string(o[name]) }
 
-// texts is a JSON array of strings.
-func texts(raw string) []string {
+// decodeStrings is a JSON array of strings.
+func decodeStrings(raw string) []string {
 	var all []string
 	_ = json.Unmarshal([]byte(raw), &all)
 	return all

@@ -16,40 +16,40 @@ type qwen struct{}
 
 // Parse implements Agent.
 func (qwen) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "qwen", Payload: payload}, Limit: time.Minute, Headless: in.unattended()}
-	err = c.begin(cmp.Or(o.name("hook_event_name"), in.Event), o.text("session_id"), in.env("QWEN_PROJECT_DIR"), o.text("cwd"), in.Dir)
+	c := Call{Event: schema.Event{Agent: "qwen", Payload: payload}, Limit: time.Minute, Headless: in.isHeadless()}
+	err = c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), in.env("QWEN_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err
 	}
-	c.tell(o)
+	c.setDetails(o)
 	if prompt := o.text("submitted_prompt"); prompt != "" {
 		c.Event.Summary = oneLine(prompt, maxSummary)
 	}
-	name := o.name("tool_name")
+	name := o.nameText("tool_name")
 	switch c.Event.HookEventType {
 	case "PreToolUse":
-		c.use(cmp.Or(name, unnamed), geminiTools, o["tool_input"])
+		c.setTool(cmp.Or(name, unknownTool), geminiTools, o["tool_input"])
 		c.Point, c.Capabilities, c.Fallback = Gate, CanDeny|CanAsk, Ask
 	case "PermissionRequest":
-		c.use(cmp.Or(name, unnamed), geminiTools, o["tool_input"])
+		c.setTool(cmp.Or(name, unknownTool), geminiTools, o["tool_input"])
 		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny|CanEdit
 	default:
 		if name != "" {
-			c.use(name, geminiTools, o["tool_input"])
+			c.setTool(name, geminiTools, o["tool_input"])
 		}
 		return c, nil
 	}
-	c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
+	c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	return c, nil
 }
 
 // Render implements Agent.
 func (qwen) Render(c *Call, v Verdict) Reply {
-	v = c.express(v)
+	v = c.adaptVerdict(v)
 	var out any
 	switch {
 	case v.Effect == Pass:
@@ -63,7 +63,7 @@ func (qwen) Render(c *Call, v Verdict) Reply {
 		out = struct {
 			Event    string   `json:"hookEventName"`
 			Decision decision `json:"decision"`
-		}{"PermissionRequest", decision{v.Effect, v.Arguments, v.denial()}}
+		}{"PermissionRequest", decision{v.Effect, v.Arguments, v.denialReason()}}
 	default:
 		out = struct {
 			Event    string `json:"hookEventName"`
@@ -71,7 +71,7 @@ func (qwen) Render(c *Call, v Verdict) Reply {
 			Reason   string `json:"permissionDecisionReason"`
 		}{"PreToolUse", v.Effect, v.Reason}
 	}
-	return say(struct {
+	return encodeReply(struct {
 		Output any `json:"hookSpecificOutput"`
 	}{out})
 }

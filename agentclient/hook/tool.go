@@ -11,37 +11,37 @@ import (
 
 // The common names of tools, which a policy may use for any agent.
 const (
-	bash      = "Bash"
-	read      = "Read"
-	write     = "Write"
-	edit      = "Edit"
-	webFetch  = "WebFetch"
-	webSearch = "WebSearch"
-	task      = "Task"
+	toolBash      = "Bash"
+	toolRead      = "Read"
+	toolWrite     = "Write"
+	toolEdit      = "Edit"
+	toolWebFetch  = "WebFetch"
+	toolWebSearch = "WebSearch"
+	toolTask      = "Task"
 )
 
-// objects names the arguments that say best what a call is about, by the common
+// summaryArguments names the arguments that say best what a call is about, by the common
 // name of the tool: the first that is there.
-var objects = map[string][]string{
-	bash:      {"command", "script"},
-	read:      {"file_path", "path", "absolute_path", "filePath", "AbsolutePath"},
-	write:     {"file_path", "path", "filePath", "TargetFile"},
-	edit:      {"file_path", "path", "filePath", "filepath", "notebook_path", "TargetFile"},
-	webFetch:  {"url", "Url", "prompt"},
-	webSearch: {"query", "Query"},
-	task:      {"description", "task", "prompt"},
-	"":        {"description", "title", "name", "pattern", "query", "path", "subject"},
+var summaryArguments = map[string][]string{
+	toolBash:      {"command", "script"},
+	toolRead:      {"file_path", "path", "absolute_path", "filePath", "AbsolutePath"},
+	toolWrite:     {"file_path", "path", "filePath", "TargetFile"},
+	toolEdit:      {"file_path", "path", "filePath", "filepath", "notebook_path", "TargetFile"},
+	toolWebFetch:  {"url", "Url", "prompt"},
+	toolWebSearch: {"query", "Query"},
+	toolTask:      {"description", "task", "prompt"},
+	"":            {"description", "title", "name", "pattern", "query", "path", "subject"},
 }
 
-// about is what the call is about, in a few words: its command line, its file, its
+// summarizeCall is what the call is about, in a few words: its command line, its file, its
 // address. Without any, its arguments.
-func (c *Call) about() string {
+func (c *Call) summarizeCall() string {
 	if c.Command != "" {
 		return c.Command
 	}
-	names, known := objects[c.Alias]
+	names, known := summaryArguments[c.Alias]
 	if !known {
-		names = objects[""]
+		names = summaryArguments[""]
 	}
 	for _, name := range names {
 		if s := c.args.text(name); s != "" {
@@ -51,34 +51,34 @@ func (c *Call) about() string {
 	if len(c.args) == 0 {
 		return ""
 	}
-	return compact(clipRaw(c.Tool.Arguments))
+	return compactJSON(clipJSON(c.Tool.Arguments))
 }
 
-// clipRaw keeps a summary of 5 MB of arguments cheap.
-func clipRaw(raw json.RawMessage) json.RawMessage { return json.RawMessage(clip(string(raw), 4096)) }
+// clipJSON keeps a summary of 5 MB of arguments cheap.
+func clipJSON(raw json.RawMessage) json.RawMessage { return json.RawMessage(clip(string(raw), 4096)) }
 
-// summary is the line that lists show for the call, such as "Bash: go test ./...".
-func (c *Call) summary() string {
+// summaryLine is the line that lists show for the call, such as "Bash: go test ./...".
+func (c *Call) summaryLine() string {
 	name := c.Tool.Name
-	if server, tool, ok := mcpTool(c.Alias); ok {
+	if server, tool, ok := splitMCPName(c.Alias); ok {
 		name = server + " " + tool
 	}
-	if about := c.about(); about != "" {
+	if about := c.summarizeCall(); about != "" {
 		name += ": " + about
 	}
 	return oneLine(name, maxSummary)
 }
 
-// question asks for the call, in one line. What it will do exactly stands in the
+// questionText asks for the call, in one line. What it will do exactly stands in the
 // request's tool call, which the page shows in full.
-func (c *Call) question() string {
-	about := oneLine(c.about(), 200)
+func (c *Call) questionText() string {
+	about := oneLine(c.summarizeCall(), 200)
 	name := oneLine(c.Tool.Name, 100)
-	if server, tool, ok := mcpTool(c.Alias); ok {
+	if server, tool, ok := splitMCPName(c.Alias); ok {
 		return "Use " + oneLine(tool, 100) + " of " + oneLine(server, 100) + "?"
 	}
 	verb := map[string]string{
-		bash: "Run ", read: "Read ", write: "Write ", edit: "Change ", webFetch: "Fetch ", webSearch: "Search the web for ", task: "Start a subagent: ",
+		toolBash: "Run ", toolRead: "Read ", toolWrite: "Write ", toolEdit: "Change ", toolWebFetch: "Fetch ", toolWebSearch: "Search the web for ", toolTask: "Start a subagent: ",
 	}[c.Alias]
 	switch {
 	case about == "" || verb == "" && strings.HasPrefix(about, "{"):
@@ -90,32 +90,32 @@ func (c *Call) question() string {
 	}
 }
 
-// permission is the question whether the call may run.
-func (c *Call) permission(why, cwd string) *schema.HumanInTheLoop {
+// permissionQuestion is the question whether the call may run.
+func (c *Call) permissionQuestion(why, cwd string) *schema.HumanInTheLoop {
 	tool := *c.Tool
 	tool.Editable = c.Capabilities.Has(CanEdit) && strings.HasPrefix(string(tool.Arguments), "{")
 	return &schema.HumanInTheLoop{
-		Question: c.question(), Type: schema.Permission, ToolCall: &tool,
+		Question: c.questionText(), Type: schema.Permission, ToolCall: &tool,
 		Context: &schema.Context{Why: clip(why, schema.MaxReason), Cwd: cwd},
 	}
 }
 
-// use notes the call that would run: its name in the agent, its common one, its
+// setTool notes the call that would run: its name in the agent, its common one, its
 // arguments as they are.
-func (c *Call) use(name string, alias map[string]string, arguments json.RawMessage) {
+func (c *Call) setTool(name string, alias map[string]string, arguments json.RawMessage) {
 	c.Event.ToolName = clip(name, schema.MaxName)
 	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
 	c.Alias = cmp.Or(alias[name], c.Event.ToolName)
 	_ = c.args.decode(arguments)
-	if c.Alias == bash {
+	if c.Alias == toolBash {
 		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"), c.args.text("command_line"))
 	}
-	c.Event.Summary = c.summary()
+	c.Event.Summary = c.summaryLine()
 }
 
-// edited checks the person's edit of an approved call. One that says nothing new is
+// checkEdit checks the person's edit of an approved call. One that says nothing new is
 // none; one that can't be passed on approves nothing, or the call would run as it was.
-func (c *Call) edited(v Verdict) Verdict {
+func (c *Call) checkEdit(v Verdict) Verdict {
 	if v.Arguments == nil {
 		return v
 	}
@@ -132,8 +132,8 @@ func (c *Call) edited(v Verdict) Verdict {
 	}
 }
 
-// mcpTool takes the name of an MCP server's tool apart: mcp__server__tool.
-func mcpTool(name string) (server, tool string, ok bool) {
+// splitMCPName takes the name of an MCP server's tool apart: mcp__server__tool.
+func splitMCPName(name string) (server, tool string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {
 		return "", "", false

@@ -16,7 +16,7 @@ func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	case a.Outcome == schema.NoQuorum:
 		return Verdict{}
 	case kind != schema.Permission:
-		return Verdict{Effect: Allow, Reason: cmp.Or(a.Reason, a.Comment), Answers: answersOf(a)}
+		return Verdict{Effect: Allow, Reason: cmp.Or(a.Reason, a.Comment), Answers: decodeAnswers(a)}
 	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
 		return Verdict{Effect: Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
 	case a.Outcome == schema.Deny:
@@ -26,8 +26,8 @@ func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	}
 }
 
-// answersOf are the answers by question; each is a label, several, or a text.
-func answersOf(a *schema.Answer) map[string][]string {
+// decodeAnswers are the answers by question; each is a label, several, or a text.
+func decodeAnswers(a *schema.Answer) map[string][]string {
 	all := map[string][]string{}
 	for id, raw := range a.Answers {
 		var one string

@@ -14,17 +14,17 @@ type windsurf struct{}
 
 // windsurfActions are the tools behind its actions' names, without pre_ and post_.
 var windsurfActions = map[string]struct{ name, alias string }{
-	"run_command": {"run_command", bash}, "read_code": {"read_code", read}, "write_code": {"write_code", edit}, "mcp_tool_use": {"mcp_tool_use", ""},
+	"run_command": {"run_command", toolBash}, "read_code": {"read_code", toolRead}, "write_code": {"write_code", toolEdit}, "mcp_tool_use": {"mcp_tool_use", ""},
 }
 
 // Parse implements Agent.
 func (windsurf) Parse(in Input) (Call, error) {
-	o, payload, err := in.object()
+	o, payload, err := in.parseObject()
 	if err != nil {
 		return Call{}, err
 	}
 	c := Call{Event: schema.Event{Agent: "windsurf", Payload: payload}, Limit: 30 * time.Second}
-	native, info := cmp.Or(o.name("agent_action_name"), in.Event), o.object("tool_info")
+	native, info := cmp.Or(o.nameText("agent_action_name"), in.Event), o.object("tool_info")
 	pre := strings.HasPrefix(native, "pre_")
 	action, known := windsurfActions[strings.TrimPrefix(strings.TrimPrefix(native, "pre_"), "post_")]
 	event := native
@@ -39,29 +39,29 @@ func (windsurf) Parse(in Input) (Call, error) {
 		event = "PostToolUse"
 	}
 	cwd := cmp.Or(info.text("cwd"), in.Dir)
-	if err := c.begin(event, o.text("trajectory_id"), in.env("ROOT_WORKSPACE_PATH"), cwd); err != nil {
+	if err := c.setOrigin(event, o.text("trajectory_id"), in.env("ROOT_WORKSPACE_PATH"), cwd); err != nil {
 		return Call{}, err
 	}
-	c.Event.ModelName, c.Event.Timestamp = o.name("model_name"), o.millis("timestamp")
+	c.Event.ModelName, c.Event.Timestamp = o.nameText("model_name"), o.timestamp("timestamp")
 	c.Event.Summary = oneLine(cmp.Or(info.text("user_prompt"), info.text("response")), maxSummary)
 	if !known {
 		return c, nil
 	}
-	c.use(action.name, map[string]string{action.name: action.alias}, o["tool_info"])
-	c.mcp(info.text("mcp_server_name"), info.text("mcp_tool_name"))
+	c.setTool(action.name, map[string]string{action.name: action.alias}, o["tool_info"])
+	c.setMCPTool(info.text("mcp_server_name"), info.text("mcp_tool_name"))
 	if pre {
 		c.Point, c.Capabilities = Gate, CanDeny
-		c.Ask = c.permission("", cwd)
+		c.Ask = c.permissionQuestion("", cwd)
 	}
 	return c, nil
 }
 
 // Render implements Agent.
-func (windsurf) Render(c *Call, v Verdict) Reply { return c.blocked(v) }
+func (windsurf) Render(c *Call, v Verdict) Reply { return c.renderExitStatus(v) }
 
-// blocked says no in the only way that some agents have.
-func (c *Call) blocked(v Verdict) Reply {
-	if v = c.express(v); v.Effect != Deny {
+// renderExitStatus says no in the only way that some agents have.
+func (c *Call) renderExitStatus(v Verdict) Reply {
+	if v = c.adaptVerdict(v); v.Effect != Deny {
 		return Reply{}
 	}
 	return Reply{Stderr: []byte(v.Reason + "\n"), Exit: 2}

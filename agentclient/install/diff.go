@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// context is how many unchanged lines a diff shows around changed ones.
-const context = 3
+// contextLines is how many unchanged lines a diff shows around changed ones.
+const contextLines = 3
 
 // Diff is the change as patch would take it, empty when there is none.
 func (c *Change) Diff() string {
@@ -20,11 +20,11 @@ func (c *Change) Diff() string {
 	if c.Delete {
 		to = "/dev/null"
 	}
-	return "--- " + from + "\n+++ " + to + "\n" + hunks(lines(c.Before), lines(c.After))
+	return "--- " + from + "\n+++ " + to + "\n" + formatHunks(splitLines(c.Before), splitLines(c.After))
 }
 
-// lines keeps the lines' ends, so that a change of them shows.
-func lines(s string) []string {
+// splitLines keeps the lines' ends, so that a change of them shows.
+func splitLines(s string) []string {
 	all := strings.SplitAfter(s, "\n")
 	if all[len(all)-1] == "" {
 		all = all[:len(all)-1]
@@ -32,21 +32,21 @@ func lines(s string) []string {
 	return all
 }
 
-// step is a line of a diff: ' ', '-' or '+'.
-type step struct {
+// diffLine is a line of a diff: ' ', '-' or '+'.
+type diffLine struct {
 	sign byte
 	line string
 }
 
-// steps leads from a to b by the longest common lines. Beyond a size nobody reads
+// diffLines leads from a to b by the longest common lines. Beyond a size nobody reads
 // it is all of one and all of the other.
-func steps(a, b []string) (all []step) {
-	var tail []step
+func diffLines(a, b []string) (all []diffLine) {
+	var tail []diffLine
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		all, a, b = append(all, step{' ', a[0]}), a[1:], b[1:]
+		all, a, b = append(all, diffLine{' ', a[0]}), a[1:], b[1:]
 	}
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		tail, a, b = append([]step{{' ', a[len(a)-1]}}, tail...), a[:len(a)-1], b[:len(b)-1]
+		tail, a, b = append([]diffLine{{' ', a[len(a)-1]}}, tail...), a[:len(a)-1], b[:len(b)-1]
 	}
 	common := make([][]int, len(a)+1) // of a[i:] and b[j:]
 	for i := range common {
@@ -65,37 +65,37 @@ func steps(a, b []string) (all []step) {
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		switch {
 		case i < len(a) && j < len(b) && a[i] == b[j] && common[i][j] > 0:
-			all = append(all, step{' ', a[i]})
+			all = append(all, diffLine{' ', a[i]})
 			i, j = i+1, j+1
 		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			all = append(all, step{'-', a[i]})
+			all = append(all, diffLine{'-', a[i]})
 			i++
 		default:
-			all = append(all, step{'+', b[j]})
+			all = append(all, diffLine{'+', b[j]})
 			j++
 		}
 	}
 	return append(all, tail...)
 }
 
-// hunks writes the changed parts with what stands around them.
-func hunks(a, b []string) string {
-	all := steps(a, b)
+// formatHunks writes the changed parts with what stands around them.
+func formatHunks(a, b []string) string {
+	all := diffLines(a, b)
 	var out strings.Builder
 	for at, lineA, lineB := 0, 1, 1; at < len(all); {
 		if all[at].sign == ' ' {
 			at, lineA, lineB = at+1, lineA+1, lineB+1
 			continue
 		}
-		begin := max(at-context, 0)
+		begin := max(at-contextLines, 0)
 		end := at
-		for i, still := at, 0; i < len(all) && still <= 2*context; i++ {
+		for i, still := at, 0; i < len(all) && still <= 2*contextLines; i++ {
 			still++
 			if all[i].sign != ' ' {
 				end, still = i+1, 0
 			}
 		}
-		end = min(end+context, len(all))
+		end = min(end+contextLines, len(all))
 		lead := at - begin
 		lineA, lineB = writeHunk(&out, all[begin:end], lineA-lead, lineB-lead)
 		at = end
@@ -104,7 +104,7 @@ func hunks(a, b []string) string {
 }
 
 // writeHunk returns the lines' numbers behind it.
-func writeHunk(out *strings.Builder, part []step, lineA, lineB int) (nextA, nextB int) {
+func writeHunk(out *strings.Builder, part []diffLine, lineA, lineB int) (nextA, nextB int) {
 	nextA, nextB = lineA, lineB
 	for _, s := range part {
 		if s.sign != '+' {
@@ -114,7 +114,7 @@ func writeHunk(out *strings.Builder, part []step, lineA, lineB int) (nextA, next
 			nextB++
 		}
 	}
-	fmt.Fprintf(out, "@@ -%s +%s @@\n", extent(lineA, nextA-lineA), extent(lineB, nextB-lineB))
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", lineRange(lineA, nextA-lineA), lineRange(lineB, nextB-lineB))
 	for _, s := range part {
 		out.WriteByte(s.sign)
 		out.WriteString(s.line)
@@ -125,7 +125,7 @@ func writeHunk(out *strings.Builder, part []step, lineA, lineB int) (nextA, next
 	return nextA, nextB
 }
 
-func extent(line, n int) string {
+func lineRange(line, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", line-1)
 	}

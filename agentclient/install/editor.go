@@ -8,7 +8,7 @@ import (
 
 // editor changes the text of one settings file.
 type editor struct {
-	wiring  *wiring
+	agent   *agentConfig
 	content string
 	record  *record // of the file; nil: the manifest doesn't know it
 	change  *Change
@@ -20,94 +20,94 @@ func (e *editor) handlers() ([]handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.wiring.handlersOf(document{e.content, root}, e.record.binaries()), nil
+	return e.agent.findHandlers(document{e.content, root}, e.record.binaries()), nil
 }
 
-func (e *editor) say(format string, args ...any) {
+func (e *editor) addNote(format string, args ...any) {
 	e.change.Notes = append(e.change.Notes, fmt.Sprintf(format, args...))
 }
 
-// fit makes the file hold exactly the entries of t.
-func (e *editor) fit(t target) error {
-	if err := e.root(); err != nil {
+// applyEntries makes the file hold exactly the entries of t.
+func (e *editor) applyEntries(t installTarget) error {
+	if err := e.setFormatVersion(); err != nil {
 		return err
 	}
-	wanted := e.wanted(t)
+	wanted := e.wantedEntries(t)
 	there, err := e.handlers()
 	if err != nil {
 		return err
 	}
-	stays := e.keepers(there, wanted)
+	stays := e.entriesToKeep(there, wanted)
 	var byHand []string
 	for i, h := range slices.Backward(there) {
 		want, wants := wanted[h.event]
 		keeps := stays[h.event] == i
 		switch {
-		case wants && keeps && h.plain == meaningOf(want):
-		case e.record.changed(h) && !t.Force:
+		case wants && keeps && h.normalized == normalizeValue(want):
+		case e.record.isModified(h) && !t.Force:
 			byHand = append(byHand, h.event)
 			stays[h.event] = i
 			continue
-		case wants && keeps && h.alone:
-			e.content, err = replace(e.content, h.place, h.index, want)
+		case wants && keeps && h.onlyInGroup:
+			e.content, err = replaceMember(e.content, h.listPath, h.index, want)
 		default:
 			if keeps {
 				delete(stays, h.event)
 			}
-			e.content, err = cut(e.content, h.place, h.index, &e.record.trace)
+			e.content, err = cutMember(e.content, h.listPath, h.index, &e.record.insertion)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	e.sayByHand(byHand, "stays as it is; --force writes it anew", "stay as they are; --force writes them anew")
-	for _, on := range e.events(t) {
+	e.noteModified(byHand, "stays as it is; --force writes it anew", "stay as they are; --force writes them anew")
+	for _, on := range e.supportedEvents(t) {
 		if _, there := stays[on.name]; !there {
-			path := append(slices.Clone(e.wiring.root), on.name)
-			if e.content, err = add(e.content, path, wanted[on.name], &e.record.trace); err != nil {
+			path := append(slices.Clone(e.agent.eventsPath), on.name)
+			if e.content, err = addEntry(e.content, path, wanted[on.name], &e.record.insertion); err != nil {
 				return err
 			}
 		}
 	}
-	if e.content, err = unmake(e.content, &e.record.trace); err != nil {
+	if e.content, err = removeCreatedParents(e.content, &e.record.insertion); err != nil {
 		return err
 	}
-	return e.remember(wanted)
+	return e.updateRecord(wanted)
 }
 
-// root adds what the file must say beside the events.
-func (e *editor) root() (err error) {
+// setFormatVersion adds what the file must say beside the events.
+func (e *editor) setFormatVersion() (err error) {
 	if _, err := parse(e.content); err != nil {
 		return err
 	}
-	if e.wiring.version > 0 {
-		e.content, err = set(e.content, "version", e.wiring.version, &e.record.trace)
+	if e.agent.formatVersion > 0 {
+		e.content, err = setMember(e.content, "version", e.agent.formatVersion, &e.record.insertion)
 	}
 	return err
 }
 
-// events are those that the agent's version knows.
-func (e *editor) events(t target) (all []event) {
-	for _, on := range e.wiring.on {
-		if knows(t.version, on.since) {
+// supportedEvents are those that the agent's version knows.
+func (e *editor) supportedEvents(t installTarget) (all []event) {
+	for _, on := range e.agent.events {
+		if isAtLeast(t.version, on.since) {
 			all = append(all, on)
 		}
 	}
 	return all
 }
 
-// wanted is the entry of each event.
-func (e *editor) wanted(t target) map[string]fields {
+// wantedEntries is the entry of each event.
+func (e *editor) wantedEntries(t installTarget) map[string]fields {
 	wanted := map[string]fields{}
-	for _, on := range e.events(t) {
-		wanted[on.name] = e.wiring.entry(on, t.Options, e.windows)
+	for _, on := range e.supportedEvents(t) {
+		wanted[on.name] = e.agent.buildEntry(on, t.Options, e.windows)
 	}
 	return wanted
 }
 
-// keepers picks for each event which of our entries stays: the one that is right
+// entriesToKeep picks for each event which of our entries stays: the one that is right
 // already, else the first.
-func (e *editor) keepers(there []handler, wanted map[string]fields) map[string]int {
+func (e *editor) entriesToKeep(there []handler, wanted map[string]fields) map[string]int {
 	stays := map[string]int{}
 	for i, h := range there {
 		want, wants := wanted[h.event]
@@ -117,16 +117,16 @@ func (e *editor) keepers(there []handler, wanted map[string]fields) map[string]i
 		if _, has := stays[h.event]; !has {
 			stays[h.event] = i
 		}
-		if kept := there[stays[h.event]]; kept.plain != meaningOf(want) && h.plain == meaningOf(want) {
+		if kept := there[stays[h.event]]; kept.normalized != normalizeValue(want) && h.normalized == normalizeValue(want) {
 			stays[h.event] = i
 		}
 	}
 	return stays
 }
 
-// remember notes what was written. An entry that was changed by hand keeps the hash
+// updateRecord notes what was written. An entry that was changed by hand keeps the hash
 // of what it was.
-func (e *editor) remember(wanted map[string]fields) error {
+func (e *editor) updateRecord(wanted map[string]fields) error {
 	there, err := e.handlers()
 	if err != nil {
 		return err
@@ -134,8 +134,8 @@ func (e *editor) remember(wanted map[string]fields) error {
 	was := e.record.Entries
 	e.record.Entries = map[string]string{}
 	for _, h := range there {
-		if want, wants := wanted[h.event]; wants && h.plain == meaningOf(want) {
-			e.record.Entries[h.event] = hash(h.plain)
+		if want, wants := wanted[h.event]; wants && h.normalized == normalizeValue(want) {
+			e.record.Entries[h.event] = hash(h.normalized)
 		} else if old, had := was[h.event]; had {
 			e.record.Entries[h.event] = old
 		}
@@ -143,69 +143,69 @@ func (e *editor) remember(wanted map[string]fields) error {
 	return nil
 }
 
-// clear takes our entries out and says how many were left: those that were changed
+// removeEntries takes our entries out and says how many were left: those that were changed
 // by hand.
-func (e *editor) clear(force bool) (left int, err error) {
+func (e *editor) removeEntries(force bool) (left int, err error) {
 	there, err := e.handlers()
 	if err != nil {
 		return 0, err
 	}
 	var byHand []string
-	t := &trace{}
+	t := &insertion{}
 	if e.record != nil {
-		t = &e.record.trace
+		t = &e.record.insertion
 	}
 	for _, h := range slices.Backward(there) {
-		if e.record.changed(h) && !force {
+		if e.record.isModified(h) && !force {
 			byHand = append(byHand, h.event)
 			continue
 		}
 		if e.record == nil {
-			err = e.cutUnknown(h)
+			err = e.cutUntracked(h)
 		} else {
-			e.content, err = cut(e.content, h.place, h.index, t)
+			e.content, err = cutMember(e.content, h.listPath, h.index, t)
 			delete(e.record.Entries, h.event)
 		}
 		if err != nil {
 			return len(byHand), err
 		}
 	}
-	e.sayByHand(byHand, "is left; --force takes it out", "are left; --force takes them out")
+	e.noteModified(byHand, "is left; --force takes it out", "are left; --force takes them out")
 	if e.record != nil {
-		e.content, err = unmake(e.content, t)
+		e.content, err = removeCreatedParents(e.content, t)
 	}
 	return len(byHand), err
 }
 
-// sayByHand tells of the entries that were changed by hand, which were met from the
+// noteModified tells of the entries that were changed by hand, which were met from the
 // last to the first.
-func (e *editor) sayByHand(events []string, one, several string) {
+func (e *editor) noteModified(events []string, one, several string) {
 	slices.Reverse(events)
 	switch len(events) {
 	case 0:
 	case 1:
-		e.say("%s: the entry was changed by hand and %s", events[0], one)
+		e.addNote("%s: the entry was changed by hand and %s", events[0], one)
 	default:
-		e.say("%s: the entries were changed by hand and %s", strings.Join(events, ", "), several)
+		e.addNote("%s: the entries were changed by hand and %s", strings.Join(events, ", "), several)
 	}
 }
 
-// cutUnknown takes an entry out of a file that the manifest doesn't know, and the
+// cutUntracked takes an entry out of a file that the manifest doesn't know, and the
 // lists that this leaves empty.
-func (e *editor) cutUnknown(h handler) (err error) {
-	if e.content, err = cut(e.content, h.place, h.index, nil); err != nil {
+func (e *editor) cutUntracked(h handler) (err error) {
+	if e.content, err = cutMember(e.content, h.listPath, h.index, nil); err != nil {
 		return err
 	}
-	for path := h.place; len(path) > 0; path = path[:len(path)-1] {
+	for path := h.listPath; len(path) > 0; path = path[:len(path)-1] {
 		root, err := parse(e.content)
 		if err != nil {
 			return err
 		}
-		if n := root.at(path...); n == nil || !hollow(e.content, n) {
+		if n := root.lookup(path...); n == nil || !isEmpty(e.content, n) {
 			return nil
 		}
 		parent := path[:len(path)-1]
-		if e.content, err = cut(e.content, parent, root.at(parent...).find(path[len(path)-1]), nil); err != nil {
+		if e.content, err = cutMember(e.content, parent, root.lookup(parent...).index(path[len(path)-1]), nil); err != nil {
 			return err
 		}
 	}

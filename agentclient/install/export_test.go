@@ -1,10 +1,10 @@
 package install
 
 // What the tests of this package's insides use.
-type Trace = trace
+type Insertion = insertion
 
-// Object makes an object of names and values in turn.
-func Object(pairs ...any) any {
+// NewObject makes an object of names and values in turn.
+func NewObject(pairs ...any) any {
 	var all fields
 	for i := 0; i < len(pairs); i += 2 {
 		all = append(all, field{pairs[i].(string), pairs[i+1]})
@@ -12,34 +12,34 @@ func Object(pairs ...any) any {
 	return all
 }
 
-// Parsed is what content means, without comments and white space.
-func Parsed(content string) (string, error) {
+// Minify is what content means, without comments and white space.
+func Minify(content string) (string, error) {
 	n, err := parse(content)
 	if err != nil {
 		return "", err
 	}
-	return plain(content, n), nil
+	return minify(content, n), nil
 }
 
-// PlainOf is what v would be read as.
-func PlainOf(v any) string { return plainOf(v) }
+// MinifyValue is what v would be read as.
+func MinifyValue(v any) string { return minifyValue(v) }
 
-// Add, Set, Replace, Cut and Unmake are the edits.
+// AddEntry, Set, Replace, Cut and Unmake are the edits.
 var (
-	Add     = add
-	Set     = set
-	Replace = replace
-	Cut     = cut
-	Unmake  = unmake
+	AddEntry             = addEntry
+	SetMember            = setMember
+	ReplaceMember        = replaceMember
+	CutMember            = cutMember
+	RemoveCreatedParents = removeCreatedParents
 )
 
-// Members counts the entries of the container at path.
-func Members(content string, path []string) (int, error) {
+// CountMembers counts the entries of the container at path.
+func CountMembers(content string, path []string) (int, error) {
 	n, err := parse(content)
 	if err != nil {
 		return 0, err
 	}
-	return len(n.at(path...).members), nil
+	return len(n.lookup(path...).members), nil
 }
 
 // DiffOf is the diff of two texts.
@@ -48,8 +48,8 @@ func DiffOf(before, after string) string {
 	return c.Diff()
 }
 
-// Ours reports whether a shell's command line is known as our hook for agent.
-func Ours(line, agent string) bool {
-	c, ok := readCall(line)
-	return ok && c.ours(agent, nil)
+// IsOurs reports whether a shell's command line is known as our hook for agent.
+func IsOurs(line, agent string) bool {
+	c, ok := parseCommand(line)
+	return ok && c.isOurs(agent, nil)
 }

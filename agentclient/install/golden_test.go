@@ -15,9 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
 
-// places are where each agent reads its settings, user's and project's: the
+// settingsPaths are where each agent reads its settings, user's and project's: the
 // second source beside the table that is tested.
-var places = map[string]struct{ user, project string }{
+var settingsPaths = map[string]struct{ user, project string }{
 	"claude-code": {".claude/settings.json", ".claude/settings.json"},
 	"codex":       {".codex/hooks.json", ".codex/hooks.json"},
 	"gemini":      {".gemini/settings.json", ".gemini/settings.json"},
@@ -31,13 +31,13 @@ var places = map[string]struct{ user, project string }{
 	"kiro":        {".kiro/agents/mine.json", ".kiro/agents/mine.json"},
 }
 
-// TestGoldens installs over what testdata/<agent>.txtar holds: "before" is
+// TestInstall_Goldens installs over what testdata/<agent>.txtar holds: "before" is
 // somebody's settings, every other section what becomes of them, its name the scope
 // and the mode. Each is read by a loader as strict as the agent's own, is as it was
 // when installed again, and is "before" to the byte when uninstalled.
-func TestGoldens(t *testing.T) {
+func TestInstall_Goldens(t *testing.T) {
 	t.Parallel()
-	for agent, place := range places {
+	for agent, place := range settingsPaths {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join("testdata", agent+".txtar")
@@ -48,8 +48,8 @@ func TestGoldens(t *testing.T) {
 			before := string(archive.Files[0].Data)
 			for i := range archive.Files[1:] {
 				section := &archive.Files[i+1]
-				b := setup(t)
-				o := options(agent)
+				b := newTestMachine(t)
+				o := installOptions(agent)
 				scope, mode, _ := strings.Cut(section.Name, " ")
 				o.Scope, o.Mode = install.Scope(scope), install.Mode(mode)
 				file := b.home(place.user)
@@ -63,8 +63,8 @@ func TestGoldens(t *testing.T) {
 					section.Data = []byte(got)
 				}
 				require.Equal(t, string(section.Data), got, section.Name)
-				load(t, agent, got)
-				require.False(t, changes(b.plan(o)), "%s: again", section.Name)
+				requireLoads(t, agent, got)
+				require.False(t, planHasChanges(b.plan(o)), "%s: again", section.Name)
 				b.uninstall(install.Options{Scope: o.Scope})
 				require.Equal(t, before, b.read(file), section.Name)
 			}
@@ -75,19 +75,19 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestAFreshMachine: without any settings there is what was there before: nothing.
-func TestAFreshMachine(t *testing.T) {
+// TestInstall_FreshMachineRoundTrip: without any settings there is what was there before: nothing.
+func TestInstall_FreshMachineRoundTrip(t *testing.T) {
 	t.Parallel()
-	for agent, place := range places {
+	for agent, place := range settingsPaths {
 		if agent == "kiro" {
 			continue // it has no settings but those of its agents
 		}
 		for _, scope := range []install.Scope{install.User, install.Project} {
 			t.Run(agent+" "+string(scope), func(t *testing.T) {
 				t.Parallel()
-				b := setup(t)
-				before := tree(t, filepath.Dir(b.machine.Home))
-				o := options(agent)
+				b := newTestMachine(t)
+				before := readTree(t, filepath.Dir(b.machine.Home))
+				o := installOptions(agent)
 				o.Scope = scope
 				b.install(o)
 				file := b.home(place.user)
@@ -96,10 +96,10 @@ func TestAFreshMachine(t *testing.T) {
 					require.NotContains(t, b.read(file), b.machine.Home, "nothing of this machine in a project")
 					require.NotContains(t, b.read(file), binary)
 				}
-				load(t, agent, b.read(file))
+				requireLoads(t, agent, b.read(file))
 				require.True(t, strings.HasSuffix(b.read(file), "}\n"))
 				b.uninstall(install.Options{Scope: scope})
-				after := tree(t, filepath.Dir(b.machine.Home))
+				after := readTree(t, filepath.Dir(b.machine.Home))
 				for name := range after {
 					if strings.HasPrefix(name, "/state/") {
 						delete(after, name) // the empty manifest, backups

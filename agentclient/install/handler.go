@@ -9,39 +9,39 @@ import (
 // statusMessage is what an agent shows while its hook waits for a person.
 const statusMessage = "Waiting for an answer in Hookback"
 
-// entry is what stands in the list of an event: a handler, in its group where the
+// buildEntry is what stands in the list of an event: a handler, in its group where the
 // agent nests them.
-func (w *wiring) entry(e event, o Options, windows bool) fields {
-	f := w.form
+func (w *agentConfig) buildEntry(e event, o Options, windows bool) fields {
+	f := w.format
 	var h, group fields
 	matcher := e.matcher
 	if matcher == "" && strings.Contains(e.name, "Tool") {
-		matcher = f.all
+		matcher = f.matchAll
 	}
-	if f.named {
-		h = append(h, field{"name", program})
+	if f.hasName {
+		h = append(h, field{"name", programName})
 	}
-	if f.typed {
+	if f.hasType {
 		h = append(h, field{"type", "command"})
 	}
-	c := call{o.Binary, w.arguments(e, o)}
-	guard := c.binary == program || o.Shell || f.closed && e.does != tells && !windows
-	if f.exec != "" && !guard {
-		h = append(h, field{f.exec, c.binary}, field{"args", c.args})
+	c := hookCommand{o.Binary, w.hookArguments(e, o)}
+	guard := c.binary == programName || o.Shell || f.failsClosed && e.mode != observe && !windows
+	if f.execMember != "" && !guard {
+		h = append(h, field{f.execMember, c.binary}, field{"args", c.args})
 	} else {
-		h = append(h, field{f.shell, c.shellLine(windows)})
+		h = append(h, field{f.shellMember, c.shellLine(windows)})
 	}
-	async := f.async && !e.inOrder && (e.does == tells || o.Mode == Observe)
-	if f.timeout != "" {
-		h = append(h, field{f.timeout, e.limit(o.Mode) * f.unit})
+	async := f.hasAsync && !e.sync && (e.mode == observe || o.Mode == Observe)
+	if f.timeoutMember != "" {
+		h = append(h, field{f.timeoutMember, e.timeout(o.Mode) * f.timeoutUnit})
 	}
 	if async {
 		h = append(h, field{"async", true})
 	}
-	if f.status && o.Mode == Gate && e.does != tells && e.name != "PreToolUse" {
+	if f.hasStatusMessage && o.Mode == Gate && e.mode != observe && e.name != "PreToolUse" {
 		h = append(h, field{"statusMessage", statusMessage})
 	}
-	if f.quiet {
+	if f.hidesOutput {
 		h = append(h, field{"show_output", false})
 	}
 	if matcher != "" {
@@ -55,102 +55,102 @@ func (w *wiring) entry(e event, o Options, windows bool) fields {
 
 // handler is a handler in a settings file, as far as we read it.
 type handler struct {
-	place []string // path of the list it is in
-	index int
-	event string
-	call  call
-	line  string // as a shell runs it; "": no shell
-	plain string // what the entry says, without others' handlers in its group
-	alone bool   // no other handler is in its group
+	listPath    []string // path of the list it is in
+	index       int
+	event       string
+	command     hookCommand
+	shellLine   string // as a shell runs it; "": no shell
+	normalized  string // what the entry says, without others' handlers in its group
+	onlyInGroup bool   // no other handler is in its group
 }
 
-// handlersOf finds the handlers in a file that are Hookback's for this agent.
-func (w *wiring) handlersOf(d document, known []string) (found []handler) {
-	events := d.root.at(w.root...)
-	if events == nil || events.kind != object {
+// findHandlers finds the handlers in a file that are Hookback's for this agent.
+func (w *agentConfig) findHandlers(d document, known []string) (found []handler) {
+	events := d.root.lookup(w.eventsPath...)
+	if events == nil || events.kind != kindObject {
 		return nil
 	}
 	for _, e := range events.members {
-		if e.value.kind != array {
+		if e.value.kind != kindArray {
 			continue
 		}
-		path := append(slices.Clone(w.root), e.key)
+		path := append(slices.Clone(w.eventsPath), e.key)
 		for i, entry := range e.value.members {
-			group := entry.value.at("hooks")
-			if !w.form.nested || group == nil || group.kind != array {
-				if c, line, ok := w.callOf(d, entry.value); ok && c.ours(w.agent, known) {
-					found = append(found, handler{path, i, e.key, c, line, meaning(d.content, entry.value), true})
+			group := entry.value.lookup("hooks")
+			if !w.format.nested || group == nil || group.kind != kindArray {
+				if c, line, ok := w.handlerCommand(d, entry.value); ok && c.isOurs(w.name, known) {
+					found = append(found, handler{path, i, e.key, c, line, normalize(d.content, entry.value), true})
 				}
 				continue
 			}
-			found = append(found, w.grouped(d, group, handler{place: path, index: i, event: e.key}, known)...)
+			found = append(found, w.findInGroup(d, group, handler{listPath: path, index: i, event: e.key}, known)...)
 		}
 	}
 	return found
 }
 
-// grouped finds ours in one group: the group itself where it holds nothing else.
-func (w *wiring) grouped(d document, group *node, at handler, known []string) (found []handler) {
+// findInGroup finds ours in one group: the group itself where it holds nothing else.
+func (w *agentConfig) findInGroup(d document, group *node, at handler, known []string) (found []handler) {
 	for j, h := range group.members {
-		c, line, ok := w.callOf(d, h.value)
-		if !ok || !c.ours(w.agent, known) {
+		c, line, ok := w.handlerCommand(d, h.value)
+		if !ok || !c.isOurs(w.name, known) {
 			continue
 		}
 		one := at
-		one.call, one.line, one.alone = c, line, len(group.members) == 1
-		whole := d.root.at(append(slices.Clone(at.place), itoa(at.index))...)
-		one.plain = meaningBut(d.content, whole, h.value)
-		if !one.alone {
-			one.place, one.index = append(slices.Clone(at.place), itoa(at.index), "hooks"), j
+		one.command, one.shellLine, one.onlyInGroup = c, line, len(group.members) == 1
+		whole := d.root.lookup(append(slices.Clone(at.listPath), itoa(at.index))...)
+		one.normalized = normalizeGroup(d.content, whole, h.value)
+		if !one.onlyInGroup {
+			one.listPath, one.index = append(slices.Clone(at.listPath), itoa(at.index), "hooks"), j
 		}
 		found = append(found, one)
 	}
 	return found
 }
 
-// meaningBut is the meaning of a group if it held one handler alone.
-func meaningBut(content string, group, only *node) string {
-	list := group.members[group.find("hooks")].value
+// normalizeGroup is the meaning of a group if it held one handler alone.
+func normalizeGroup(content string, group, only *node) string {
+	list := group.members[group.index("hooks")].value
 	all := list.members
 	defer func() { list.members = all }()
 	list.members = []member{{value: only, comma: -1}}
-	return meaning(content, group)
+	return normalize(content, group)
 }
 
-// callOf reads what a handler runs, and its line where that is a shell's.
-func (w *wiring) callOf(d document, h *node) (c call, line string, ok bool) {
+// handlerCommand reads what a handler runs, and its line where that is a shell's.
+func (w *agentConfig) handlerCommand(d document, h *node) (c hookCommand, line string, ok bool) {
 	var read struct {
 		Command, Bash, Exec string
 		Args                []string
 	}
-	if h.kind != object || decode(d.content, h, &read) != nil {
+	if h.kind != kindObject || decode(d.content, h, &read) != nil {
 		return c, "", false
 	}
 	binary := read.Exec
-	if w.form.exec == "command" {
+	if w.format.execMember == "command" {
 		binary = read.Command
 	}
-	if w.form.exec != "" && read.Args != nil && binary != "" {
-		return call{binary, read.Args}, "", true
+	if w.format.execMember != "" && read.Args != nil && binary != "" {
+		return hookCommand{binary, read.Args}, "", true
 	}
 	line = read.Command
-	if w.form.shell == "bash" && read.Bash != "" {
+	if w.format.shellMember == "bash" && read.Bash != "" {
 		line = read.Bash
 	}
-	c, ok = readCall(line)
+	c, ok = parseCommand(line)
 	return c, line, ok
 }
 
-// meaning is plain without members that are empty: an agent may add them when it
+// normalize is plain without members that are empty: an agent may add them when it
 // writes its file anew.
-func meaning(content string, n *node) string {
+func normalize(content string, n *node) string {
 	var v any
 	if decode(content, n, &v) != nil {
-		return plain(content, n)
+		return minify(content, n)
 	}
 	b, err := json.Marshal(dropEmpty(v))
 	if err != nil {
-		return plain(content, n)
+		return minify(content, n)
 	}
 	return string(b)
 }
@@ -173,27 +173,27 @@ func dropEmpty(v any) any {
 	return v
 }
 
-// meaningOf is the meaning of what we would write.
-func meaningOf(v any) string {
+// normalizeValue is the meaning of what we would write.
+func normalizeValue(v any) string {
 	content := layout{}.render(v, "")
 	p := &parser{text: content}
-	n, err := p.value(0)
+	n, err := p.parseValue(0)
 	if err != nil {
 		return ""
 	}
-	return meaning(content, n)
+	return normalize(content, n)
 }
 
-// knows reports whether version v of the agent has what came with since. A version
+// isAtLeast reports whether version v of the agent has what came with since. A version
 // that isn't known is a new one.
-func knows(v, since string) bool {
+func isAtLeast(v, since string) bool {
 	if v == "" || since == "" {
 		return true
 	}
-	return slices.Compare(numbers(v), numbers(since)) >= 0
+	return slices.Compare(versionNumbers(v), versionNumbers(since)) >= 0
 }
 
-func numbers(v string) (all []int) {
+func versionNumbers(v string) (all []int) {
 	for part := range strings.SplitSeq(v, ".") {
 		all = append(all, atoi(part))
 	}

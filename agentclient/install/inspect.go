@@ -38,14 +38,14 @@ func Inspect(m Machine) ([]InstalledHooks, error) {
 		return nil, err
 	}
 	var all []InstalledHooks
-	for i := range wirings {
-		w := &wirings[i]
+	for i := range agentConfigs {
+		w := &agentConfigs[i]
 		seen := map[string]bool{}
 		for _, scope := range []Scope{User, Project, Local} {
 			if _, has := w.files[scope]; !has {
 				continue
 			}
-			files, err := w.settings(m, scope)
+			files, err := w.settingsFiles(m, scope)
 			if err != nil {
 				continue
 			}
@@ -54,33 +54,33 @@ func Inspect(m Machine) ([]InstalledHooks, error) {
 					continue
 				}
 				seen[file] = true
-				all = w.inspect(all, file, scope, known.of(file))
+				all = w.inspect(all, file, scope, known.recordOf(file))
 			}
 		}
 		for file, r := range known.Files {
-			if r.Agent == w.agent && !seen[file] {
-				all = w.inspect(all, file, r.Scope, known.of(file))
+			if r.Agent == w.name && !seen[file] {
+				all = w.inspect(all, file, r.Scope, known.recordOf(file))
 			}
 		}
 	}
-	return merged(all), nil
+	return mergeByFile(all), nil
 }
 
-func (w *wiring) inspect(all []InstalledHooks, file string, scope Scope, r *record) []InstalledHooks {
-	at := InstalledHooks{Agent: w.agent, Title: w.title, File: file, Scope: scope}
-	c, err := w.open(file)
+func (w *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r *record) []InstalledHooks {
+	at := InstalledHooks{Agent: w.name, Title: w.title, File: file, Scope: scope}
+	c, err := w.openFile(file)
 	switch {
 	case err != nil:
 		at.Err = err
-	case !c.Exists && (r == nil || len(r.Entries)+len(r.Whole) == 0):
+	case !c.Exists && (r == nil || len(r.Entries)+len(r.OwnedHash) == 0):
 		return all
 	case !c.Exists:
 		at.Err = fmt.Errorf("it was installed there, and the file is gone")
-	case w.whole != nil && w.isWhole(c.Before):
+	case w.ownedFile != nil && w.isOwned(c.Before):
 		at.File = filepath.Dir(file)
-		at.Entries = []Entry{wholeEntry(file, c.Before, r)}
-	case w.whole == nil:
-		at.Entries, at.Err = w.entries(c.Before, r)
+		at.Entries = []Entry{ownedFileEntry(file, c.Before, r)}
+	case w.ownedFile == nil:
+		at.Entries, at.Err = w.parseEntries(c.Before, r)
 	}
 	if at.Err == nil && len(at.Entries) == 0 {
 		return all
@@ -88,31 +88,31 @@ func (w *wiring) inspect(all []InstalledHooks, file string, scope Scope, r *reco
 	return append(all, at)
 }
 
-func (w *wiring) entries(content string, r *record) (all []Entry, err error) {
+func (w *agentConfig) parseEntries(content string, r *record) (all []Entry, err error) {
 	root, err := parse(content)
 	if err != nil {
 		return nil, err
 	}
 	d := document{content, root}
-	for _, h := range w.handlersOf(d, r.binaries()) {
-		argv := append([]string{h.call.binary}, h.call.args...)
-		if h.line != "" {
-			argv = []string{"/bin/sh", "-c", h.line}
+	for _, h := range w.findHandlers(d, r.binaries()) {
+		argv := append([]string{h.command.binary}, h.command.args...)
+		if h.shellLine != "" {
+			argv = []string{"/bin/sh", "-c", h.shellLine}
 		}
-		all = append(all, Entry{Event: h.event, Argv: argv, Binary: h.call.binary, Args: h.call.args, Changed: r.changed(h)})
+		all = append(all, Entry{Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Changed: r.isModified(h)})
 	}
 	return all, nil
 }
 
-// wholeEntry is what a file of ours calls. A file that was changed beyond
+// ownedFileEntry is what a file of ours calls. A file that was changed beyond
 // recognition calls whichever hookback is on the PATH, for all we know.
-func wholeEntry(file, content string, r *record) Entry {
-	e := Entry{Event: filepath.Base(file), Argv: []string{file}, Binary: program, Changed: r != nil && r.Whole != hash(content)}
+func ownedFileEntry(file, content string, r *record) Entry {
+	e := Entry{Event: filepath.Base(file), Argv: []string{file}, Binary: programName, Changed: r != nil && r.OwnedHash != hash(content)}
 	var all []string
-	if _, rest, script := strings.Cut(content, clineRuns); script {
+	if _, rest, script := strings.Cut(content, clineCommandPrefix); script {
 		line, _, _ := strings.Cut(rest, ") || said=")
-		all, _ = words(line)
-	} else if _, rest, plugin := strings.Cut(content, pluginRuns); plugin {
+		all, _ = splitWords(line)
+	} else if _, rest, plugin := strings.Cut(content, pluginCommandPrefix); plugin {
 		line, _, _ := strings.Cut(rest, "\n")
 		if json.Unmarshal([]byte(line), &all) == nil {
 			e.Argv = all // the agent loads the file, and that runs this
@@ -124,8 +124,8 @@ func wholeEntry(file, content string, r *record) Entry {
 	return e
 }
 
-// merged puts the files of a directory of hooks together, and says what is missing.
-func merged(all []InstalledHooks) (some []InstalledHooks) {
+// mergeByFile puts the files of a directory of hooks together, and says what is missing.
+func mergeByFile(all []InstalledHooks) (some []InstalledHooks) {
 	for _, one := range all {
 		if last := len(some) - 1; last >= 0 && some[last].File == one.File && some[last].Agent == one.Agent && one.Err == nil {
 			some[last].Entries = append(some[last].Entries, one.Entries...)
@@ -134,17 +134,17 @@ func merged(all []InstalledHooks) (some []InstalledHooks) {
 		some = append(some, one)
 	}
 	for i := range some {
-		if w := find(some[i].Agent); some[i].Err == nil {
-			some[i].Missing = w.missing(some[i].Entries)
+		if w := findAgent(some[i].Agent); some[i].Err == nil {
+			some[i].Missing = w.missingEvents(some[i].Entries)
 		}
 	}
 	return some
 }
 
-// missing are the events that every version of the agent knows and that have no
+// missingEvents are the events that every version of the agent knows and that have no
 // entry.
-func (w *wiring) missing(there []Entry) (names []string) {
-	for _, on := range w.on {
+func (w *agentConfig) missingEvents(there []Entry) (names []string) {
+	for _, on := range w.events {
 		if on.since == "" && !slices.ContainsFunc(there, func(e Entry) bool { return e.Event == on.name }) {
 			names = append(names, on.name)
 		}
@@ -152,51 +152,51 @@ func (w *wiring) missing(there []Entry) (names []string) {
 	return names
 }
 
-// off is a setting that keeps an agent from running hooks.
-type off struct {
-	in    place
-	path  []string
-	value string // as JSON; a list counts when it holds it
-	says  string
+// disableSetting is a setting that keeps an agent from running hooks.
+type disableSetting struct {
+	file   pathSpec
+	path   []string
+	value  string // as JSON; a list counts when it holds it
+	reason string
 }
 
-// switches are what is known to keep hooks from running, by agent.
-var switches = map[string][]off{
+// disableSettings are what is known to keep hooks from running, by agent.
+var disableSettings = map[string][]disableSetting{
 	"claude-code": {
-		{claudeDir("settings.json"), []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{place{path: ".claude/settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{place{path: ".claude/settings.local.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{place{path: "/etc/claude-code/managed-settings.json"}, []string{"allowManagedHooksOnly"}, "true", "allowManagedHooksOnly: only the administrator's hooks run"},
-		{place{path: "/etc/claude-code/managed-settings.json"}, []string{"disableAllHooks"}, "true", "the administrator turned hooks off"},
+		{claudePath("settings.json"), []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{path: ".claude/settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{path: ".claude/settings.local.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"allowManagedHooksOnly"}, "true", "allowManagedHooksOnly: only the administrator's hooks run"},
+		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"disableAllHooks"}, "true", "the administrator turned hooks off"},
 	},
 	"gemini": {
-		{place{home: ".gemini", path: "settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
-		{place{home: ".gemini", path: "settings.json"}, []string{"hooksConfig", "disabled"}, `"hookback"`, "hooksConfig.disabled names hookback"},
-		{place{path: ".gemini/settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
+		{pathSpec{home: ".gemini", path: "settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
+		{pathSpec{home: ".gemini", path: "settings.json"}, []string{"hooksConfig", "disabled"}, `"hookback"`, "hooksConfig.disabled names hookback"},
+		{pathSpec{path: ".gemini/settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
 	},
 	"qwen": {
-		{place{home: ".qwen", path: "settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{place{path: ".qwen/settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{home: ".qwen", path: "settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{path: ".qwen/settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
 	},
 	"copilot": {
-		{place{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{place{variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
 	},
 	"droid": {
-		{place{home: ".factory", path: "settings.json"}, []string{"hooksDisabled"}, "true", "hooksDisabled is set"},
+		{pathSpec{home: ".factory", path: "settings.json"}, []string{"hooksDisabled"}, "true", "hooksDisabled is set"},
 	},
 	"antigravity": {
-		{place{home: ".gemini/config", path: "hooks.json"}, []string{"hookback", "enabled"}, "false", "hookback.enabled is false"},
-		{place{path: ".agents/hooks.json"}, []string{"hookback", "enabled"}, "false", "hookback.enabled is false"},
+		{pathSpec{home: ".gemini/config", path: "hooks.json"}, []string{"hookback", "enabled"}, "false", "hookback.enabled is false"},
+		{pathSpec{path: ".agents/hooks.json"}, []string{"hookback", "enabled"}, "false", "hookback.enabled is false"},
 	},
 }
 
 // DisabledBy says what keeps an agent from running its hooks, with the file it stands in.
 func DisabledBy(m Machine, agent string) (reasons []string) {
-	for _, s := range switches[agent] {
-		path := s.in.in(m)
-		if filepath.IsAbs(s.in.path) {
-			path = s.in.path
+	for _, s := range disableSettings[agent] {
+		path := s.file.resolve(m)
+		if filepath.IsAbs(s.file.path) {
+			path = s.file.path
 		}
 		b, _, err := readSettings(path)
 		if err != nil {
@@ -206,34 +206,34 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 		if err != nil {
 			continue
 		}
-		if n := root.at(s.path...); n != nil && n.says(string(b), s.value) {
-			reasons = append(reasons, s.says+" in "+path)
+		if n := root.lookup(s.path...); n != nil && n.hasValue(string(b), s.value) {
+			reasons = append(reasons, s.reason+" in "+path)
 		}
 	}
 	return reasons
 }
 
-// says reports whether n is the value, or a list that holds it.
-func (n *node) says(content, value string) bool {
-	if n.kind != array {
-		return plain(content, n) == value
+// hasValue reports whether n is the value, or a list that holds it.
+func (n *node) hasValue(content, value string) bool {
+	if n.kind != kindArray {
+		return minify(content, n) == value
 	}
-	return slices.ContainsFunc(n.members, func(m member) bool { return plain(content, m.value) == value })
+	return slices.ContainsFunc(n.members, func(m member) bool { return minify(content, m.value) == value })
 }
 
 // Version asks the agent's program which version it is, and names the oldest that
 // knows all that is written for it. Both are empty where that is not known.
 func Version(m Machine, agent string) (version, oldest string, enough bool) {
-	w := find(agent)
-	if w == nil || w.oldest == "" {
+	w := findAgent(agent)
+	if w == nil || w.minVersion == "" {
 		return "", "", true
 	}
-	path, err := m.look(w)
+	path, err := m.findProgram(w)
 	if err != nil {
-		return "", w.oldest, true
+		return "", w.minVersion, true
 	}
 	version = m.Version(path)
-	return version, w.oldest, knows(version, w.oldest)
+	return version, w.minVersion, isAtLeast(version, w.minVersion)
 }
 
 // Hint says what a person must do before the agent runs new hooks, "" when nothing.

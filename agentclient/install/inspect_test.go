@@ -12,20 +12,20 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-func (b *bench) inspect() []install.InstalledHooks {
+func (b *testMachine) inspect() []install.InstalledHooks {
 	b.t.Helper()
 	all, err := install.Inspect(b.machine)
 	require.NoError(b.t, err)
 	return all
 }
 
-func TestInspectFindsEveryEntryAsItRuns(t *testing.T) {
+func TestInspect_ListsEntriesAndCommands(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	require.Empty(t, b.inspect())
-	b.install(options("codex"))
-	b.install(options("claude-code"))
-	o := options("claude-code")
+	b.install(installOptions("codex"))
+	b.install(installOptions("claude-code"))
+	o := installOptions("claude-code")
 	o.Scope, o.Mode = install.Project, install.Observe
 	b.install(o)
 
@@ -50,10 +50,10 @@ func TestInspectFindsEveryEntryAsItRuns(t *testing.T) {
 	}
 }
 
-func TestInspectTellsWhatIsNotAsItWas(t *testing.T) {
+func TestInspect_ReportsModifiedEntries(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.install(options("gemini"))
+	b := newTestMachine(t)
+	b.install(installOptions("gemini"))
 	file := b.home(".gemini/settings.json")
 	text := b.read(file)
 	b.write(file, strings.Replace(text, "3600000", "60000", 1))
@@ -68,21 +68,21 @@ func TestInspectTellsWhatIsNotAsItWas(t *testing.T) {
 	require.ErrorContains(t, b.inspect()[0].Err, "the file is gone")
 }
 
-// TestInspectWhereTheProjectIsTheHome: one file is not two.
-func TestInspectWhereTheProjectIsTheHome(t *testing.T) {
+// TestInspect_ProjectEqualsHomeIsListedOnce: one file is not two.
+func TestInspect_ProjectEqualsHomeIsListedOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.install(options("codex"))
+	b := newTestMachine(t)
+	b.install(installOptions("codex"))
 	want := b.inspect()
 	b.machine.Dir = b.machine.Home
 	require.Len(t, want, 1)
 	require.Equal(t, want, b.inspect())
 }
 
-func TestInspectTakesClinesFilesTogether(t *testing.T) {
+func TestInspect_MergesClineFiles(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	o := options("cline")
+	b := newTestMachine(t)
+	o := installOptions("cline")
 	o.Binary = "/a place/it's/hookback"
 	b.install(o)
 	all := b.inspect()
@@ -103,10 +103,10 @@ func TestInspectTakesClinesFilesTogether(t *testing.T) {
 	}
 }
 
-func TestInspectReadsOpenCodesPlugin(t *testing.T) {
+func TestInspect_ReadsOpenCodePlugin(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	o := options("opencode")
+	b := newTestMachine(t)
+	o := installOptions("opencode")
 	o.Mode, o.Hub = install.Observe, "http://10.0.0.7:4000"
 	b.install(o)
 	args := []string{"hook", "opencode", "--observe", "--hub", "http://10.0.0.7:4000"}
@@ -116,10 +116,10 @@ func TestInspectReadsOpenCodesPlugin(t *testing.T) {
 	require.True(t, b.inspect()[0].Entries[0].Observes())
 }
 
-func TestInspectLooksWhereTheManifestSays(t *testing.T) {
+func TestInspect_IncludesManifestFiles(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	o := options("cursor")
+	b := newTestMachine(t)
+	o := installOptions("cursor")
 	o.Scope = install.Project
 	b.install(o)
 	there := b.project(".cursor/hooks.json")
@@ -129,7 +129,7 @@ func TestInspectLooksWhereTheManifestSays(t *testing.T) {
 	require.Empty(t, b.inspect())
 }
 
-func TestWhatKeepsHooksFromRunning(t *testing.T) {
+func TestDisabledBy(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ agent, file, content, want string }{
 		{"claude-code", ".claude/settings.json", `{"disableAllHooks": true /* for now */}`, "disableAllHooks is set in "},
@@ -144,7 +144,7 @@ func TestWhatKeepsHooksFromRunning(t *testing.T) {
 		{"codex", ".codex/hooks.json", `{`, ""},
 		{"qwen", ".qwen/settings.json", `{`, ""},
 	} {
-		b := setup(t)
+		b := newTestMachine(t)
 		b.write(b.home(test.file), test.content)
 		reasons := install.DisabledBy(b.machine, test.agent)
 		if test.want == "" {
@@ -159,9 +159,9 @@ func TestWhatKeepsHooksFromRunning(t *testing.T) {
 	}
 }
 
-func TestAgentsAreAskedForTheirVersion(t *testing.T) {
+func TestVersion_ComparesWithMinimum(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	for _, test := range []struct {
 		agent, says string
 		here        bool
@@ -186,9 +186,9 @@ func TestAgentsAreAskedForTheirVersion(t *testing.T) {
 	require.Empty(t, install.Hint("crush"))
 }
 
-func TestHTTPHooksAreFoundWhereTheyStand(t *testing.T) {
+func TestHTTPHooks_ListsHooksAndAllowlist(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	require.Empty(t, install.HTTPHooks(b.machine))
 	hooks := `"hooks": {
 		"Stop": [{"hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code"}, {"type": "http", "url": "http://h:4000/other"}]}],
@@ -211,8 +211,8 @@ func TestHTTPHooksAreFoundWhereTheyStand(t *testing.T) {
 	require.Len(t, install.HTTPHooks(b.machine), 2)
 }
 
-// TestEveryAgentWithAnAdapterCanBeInstalled, and no other.
-func TestEveryAgentWithAnAdapterCanBeInstalled(t *testing.T) {
+// TestNames_MatchHookAdapters, and no other.
+func TestNames_MatchHookAdapters(t *testing.T) {
 	t.Parallel()
 	var adapters []string
 	for _, a := range hook.Agents {

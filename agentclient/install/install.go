@@ -70,30 +70,30 @@ var ErrScope = errors.New("there are no settings of that scope")
 
 // Names lists the agents that can be installed for.
 func Names() []string {
-	names := make([]string, 0, len(wirings))
-	for i := range wirings {
-		names = append(names, wirings[i].agent)
+	names := make([]string, 0, len(agentConfigs))
+	for i := range agentConfigs {
+		names = append(names, agentConfigs[i].name)
 	}
 	return names
 }
 
 // Has reports whether the agent has settings of that scope.
 func Has(agent string, s Scope) bool {
-	w := find(agent)
-	return w != nil && w.files[s] != place{}
+	w := findAgent(agent)
+	return w != nil && w.files[s] != pathSpec{}
 }
 
 // Title is an agent's name as its maker writes it.
 func Title(agent string) string {
-	if w := find(agent); w != nil {
+	if w := findAgent(agent); w != nil {
 		return w.title
 	}
 	return agent
 }
 
-func find(agent string) *wiring {
-	if i := slices.IndexFunc(wirings, func(w wiring) bool { return w.agent == agent }); i >= 0 {
-		return &wirings[i]
+func findAgent(agent string) *agentConfig {
+	if i := slices.IndexFunc(agentConfigs, func(w agentConfig) bool { return w.name == agent }); i >= 0 {
+		return &agentConfigs[i]
 	}
 	return nil
 }
@@ -107,18 +107,18 @@ type DetectedAgent struct {
 
 // Detect lists the agents that are here.
 func Detect(m Machine) (all []DetectedAgent) {
-	for i := range wirings {
-		if f, here := wirings[i].detect(m); here {
+	for i := range agentConfigs {
+		if f, here := agentConfigs[i].detect(m); here {
 			all = append(all, f)
 		}
 	}
 	return all
 }
 
-func (w *wiring) detect(m Machine) (f DetectedAgent, here bool) {
-	f = DetectedAgent{Agent: w.agent, Title: w.title}
-	for _, p := range w.found {
-		if path := p.in(m); f.Dir == "" && exists(path) {
+func (w *agentConfig) detect(m Machine) (f DetectedAgent, here bool) {
+	f = DetectedAgent{Agent: w.name, Title: w.title}
+	for _, p := range w.dirs {
+		if path := p.resolve(m); f.Dir == "" && exists(path) {
 			f.Dir = path
 		}
 	}
@@ -130,8 +130,8 @@ func (w *wiring) detect(m Machine) (f DetectedAgent, here bool) {
 	return f, f.Dir != "" || f.Program != ""
 }
 
-// in is the path on this machine.
-func (p place) in(m Machine) string {
+// resolve is the path on this machine.
+func (p pathSpec) resolve(m Machine) string {
 	base := m.Dir
 	switch {
 	case p.variable != "" && filepath.IsAbs(m.Env(p.variable)):
@@ -142,17 +142,17 @@ func (p place) in(m Machine) string {
 	return filepath.Join(base, filepath.FromSlash(p.path))
 }
 
-// settings are the files of a scope: one, but for agents that want a file for each
+// settingsFiles are the files of a scope: one, but for agents that want a file for each
 // event, and Kiro, that has one for each of its custom agents.
-func (w *wiring) settings(m Machine, s Scope) ([]string, error) {
+func (w *agentConfig) settingsFiles(m Machine, s Scope) ([]string, error) {
 	p, ok := w.files[s]
 	if !ok {
 		return nil, fmt.Errorf("%s: %w %q", w.title, ErrScope, s)
 	}
-	path := p.in(m)
-	if w.whole != nil {
-		files := make([]string, len(w.on))
-		for i, e := range w.on {
+	path := p.resolve(m)
+	if w.ownedFile != nil {
+		files := make([]string, len(w.events))
+		for i, e := range w.events {
 			files[i] = filepath.Join(path, e.name)
 		}
 		return files, nil

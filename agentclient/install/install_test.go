@@ -15,46 +15,46 @@ import (
 
 const claudeFile = ".claude/settings.json"
 
-func TestDryRunsWriteNothing(t *testing.T) {
+func TestPlan_WritesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	b.write(b.home(claudeFile), "{}\n")
-	before := tree(t, filepath.Dir(b.machine.Home))
-	p := b.plan(options("claude-code"))
-	require.True(t, changes(p))
-	require.Equal(t, before, tree(t, filepath.Dir(b.machine.Home)))
+	before := readTree(t, filepath.Dir(b.machine.Home))
+	p := b.plan(installOptions("claude-code"))
+	require.True(t, planHasChanges(p))
+	require.Equal(t, before, readTree(t, filepath.Dir(b.machine.Home)))
 	diff := p.Changes[0].Diff()
 	require.True(t, strings.HasPrefix(diff, "--- "+b.home(claudeFile)+"\n+++ "+b.home(claudeFile)+"\n@@ -1,1 +1,"), diff)
 	require.Contains(t, diff, "\n+  \"hooks\": {\n")
 }
 
-func TestAnUpgradeReplacesOursAlone(t *testing.T) {
+func TestInstall_UpgradeReplacesOwnEntries(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"claude-code", "codex", "cursor", "copilot", "antigravity", "cline"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			old := options(agent)
+			b := newTestMachine(t)
+			old := installOptions(agent)
 			old.Binary, old.Mode = "/old place/hookback", install.Observe
 			b.install(old)
-			b.install(options(agent))
-			fresh := setup(t)
-			fresh.install(options(agent))
-			want := tree(t, fresh.machine.Home)
-			require.Equal(t, want, tree(t, b.machine.Home), "as if it had never been otherwise")
+			b.install(installOptions(agent))
+			fresh := newTestMachine(t)
+			fresh.install(installOptions(agent))
+			want := readTree(t, fresh.machine.Home)
+			require.Equal(t, want, readTree(t, b.machine.Home), "as if it had never been otherwise")
 			b.uninstall(install.Options{})
-			for name := range tree(t, b.machine.Home) {
+			for name := range readTree(t, b.machine.Home) {
 				require.Equal(t, "/", name)
 			}
 		})
 	}
 }
 
-func TestABinaryThatMovedIsStillOurs(t *testing.T) {
+func TestUninstall_MovedBinaryIsRecognized(t *testing.T) {
 	t.Parallel()
 	for _, manifest := range []bool{true, false} {
-		b := setup(t)
-		o := options("codex")
+		b := newTestMachine(t)
+		o := installOptions("codex")
 		o.Binary = "/some/where/hookback-1.2"
 		if !manifest {
 			o.Binary = "/some/where/it's here/hookback"
@@ -70,94 +70,94 @@ func TestABinaryThatMovedIsStillOurs(t *testing.T) {
 	}
 }
 
-func TestWithoutAManifestEmptiedListsGoToo(t *testing.T) {
+func TestUninstall_WithoutManifestRemovesEmptyLists(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	b.write(b.home(claudeFile), "{\n  \"model\": \"opus\"\n}\n")
-	b.install(options("claude-code"))
+	b.install(installOptions("claude-code"))
 	require.NoError(t, os.RemoveAll(b.machine.State))
 	b.uninstall(install.Options{})
 	require.Equal(t, "{\n  \"model\": \"opus\"\n}\n", b.read(b.home(claudeFile)))
 }
 
-func TestWhatWasChangedByHandIsLeft(t *testing.T) {
+func TestInstall_ModifiedEntryIsKept(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.install(options("claude-code"))
+	b := newTestMachine(t)
+	b.install(installOptions("claude-code"))
 	file := b.home(claudeFile)
 	edited := strings.Replace(b.read(file), `"timeout": 3600,`, `"timeout": 60,`, 1)
 	require.NotEqual(t, edited, b.read(file))
 	b.write(file, edited)
 
-	p := b.install(options("claude-code"))
+	p := b.install(installOptions("claude-code"))
 	require.Equal(t, edited, b.read(file))
-	require.Equal(t, "PermissionRequest: the entry was changed by hand and stays as it is; --force writes it anew", said(p))
+	require.Equal(t, "PermissionRequest: the entry was changed by hand and stays as it is; --force writes it anew", planNotes(p))
 
 	p = b.uninstall(install.Options{})
-	require.Equal(t, "PermissionRequest: the entry was changed by hand and is left; --force takes it out", said(p))
+	require.Equal(t, "PermissionRequest: the entry was changed by hand and is left; --force takes it out", planNotes(p))
 	require.Equal(t, 1, strings.Count(b.read(file), binary))
 	p = b.uninstall(install.Options{Force: true})
-	require.Empty(t, said(p))
+	require.Empty(t, planNotes(p))
 
-	b.install(options("claude-code"))
+	b.install(installOptions("claude-code"))
 	b.write(file, strings.ReplaceAll(b.read(file), `"timeout": 3600`, `"timeout": 60`))
-	p = b.install(options("claude-code"))
-	require.Equal(t, "PreToolUse, PermissionRequest: the entries were changed by hand and stay as they are; --force writes them anew", said(p))
+	p = b.install(installOptions("claude-code"))
+	require.Equal(t, "PreToolUse, PermissionRequest: the entries were changed by hand and stay as they are; --force writes them anew", planNotes(p))
 	b.uninstall(install.Options{Force: true})
 	require.NoFileExists(t, file, "it was not there before")
 }
 
-func TestForceWritesWhatWasChangedByHandAnew(t *testing.T) {
+func TestInstall_ForceOverwritesModifiedEntry(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.install(options("gemini"))
+	b := newTestMachine(t)
+	b.install(installOptions("gemini"))
 	file := b.home(".gemini/settings.json")
 	want := b.read(file)
 	b.write(file, strings.Replace(want, "3600000", "5", 1))
-	o := options("gemini")
+	o := installOptions("gemini")
 	o.Force = true
 	b.install(o)
 	require.Equal(t, want, b.read(file))
 }
 
-func TestAnotherLayoutIsNoChange(t *testing.T) {
+func TestInstall_ReformattedFileIsUnchanged(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.install(options("antigravity"))
+	b := newTestMachine(t)
+	b.install(installOptions("antigravity"))
 	file := b.home(".gemini/config/hooks.json")
-	compact, err := install.Parsed(b.read(file))
+	compact, err := install.Minify(b.read(file))
 	require.NoError(t, err)
 	// As its own command line writes it: everything on one line, with an empty member.
 	compact = strings.Replace(compact, `"type":"command"`, `"prompt":"","type":"command"`, 1)
 	b.write(file, compact)
-	require.False(t, changes(b.plan(options("antigravity"))))
+	require.False(t, planHasChanges(b.plan(installOptions("antigravity"))))
 	p := b.uninstall(install.Options{})
-	require.Empty(t, said(p))
+	require.Empty(t, planNotes(p))
 	require.NoFileExists(t, file)
 }
 
-func TestOthersHandlersInOurGroupStay(t *testing.T) {
+func TestUninstall_KeepsForeignHandlersInGroup(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.install(options("droid"))
+	b := newTestMachine(t)
+	b.install(installOptions("droid"))
 	file := b.home(".factory/hooks.json")
 	theirs := `{"type": "command", "command": "theirs"}`
 	b.write(file, strings.Replace(b.read(file), "\"hooks\": [\n          {", "\"hooks\": [\n          "+theirs+",\n          {", 1))
-	require.False(t, changes(b.plan(options("droid"))), "ours is as it should be")
+	require.False(t, planHasChanges(b.plan(installOptions("droid"))), "ours is as it should be")
 	b.uninstall(install.Options{})
 	require.Equal(t, "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          "+theirs+"\n        ]\n      }\n    ]\n  }\n}\n", b.read(file))
 }
 
-func TestDuplicatesBecomeOne(t *testing.T) {
+func TestInstall_MergesDuplicateEntries(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	b.write(b.home(".config/crush/crush.json"), `{"hooks": {"PreToolUse": [
   {"command": "/a/hookback hook crush"},
   {"command": "/b/hookback hook crush --observe"},
   {"command": "/b/hookback hook crush; rm x"},
   {"command": "hookbackup hook crush"}
 ]}}`)
-	b.install(options("crush"))
+	b.install(installOptions("crush"))
 	require.Equal(t, `{"hooks": {"PreToolUse": [
   {
     "name": "hookback",
@@ -169,12 +169,12 @@ func TestDuplicatesBecomeOne(t *testing.T) {
 ]}}`, b.read(b.home(".config/crush/crush.json")))
 }
 
-func TestBrokenFilesStayAndOthersAreWritten(t *testing.T) {
+func TestInstall_SkipsUnparsableFile(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	broken := "{\n  \"hooks\": {\n    \"Stop\": [}\n}\n"
 	b.write(b.home(claudeFile), broken)
-	o := options("claude-code")
+	o := installOptions("claude-code")
 	o.Agents = []string{"claude-code", "codex"}
 	p := b.plan(o)
 	require.Len(t, p.Problems, 1)
@@ -184,15 +184,15 @@ func TestBrokenFilesStayAndOthersAreWritten(t *testing.T) {
 	require.FileExists(t, b.home(".codex/hooks.json"))
 }
 
-func TestAFileThatChangedMeanwhileIsNotWritten(t *testing.T) {
+func TestApply_ConcurrentChangeIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"{}", ""} {
-		b := setup(t)
+		b := newTestMachine(t)
 		file := b.home(claudeFile)
 		if before != "" {
 			b.write(file, before)
 		}
-		p := b.plan(options("claude-code"))
+		p := b.plan(installOptions("claude-code"))
 		b.write(file, `{"theirs": 1}`)
 		failed := p.Apply()
 		require.Len(t, failed, 1)
@@ -204,40 +204,40 @@ func TestAFileThatChangedMeanwhileIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestReadOnlyFilesAreRespected(t *testing.T) {
+func TestApply_ReadOnlyFileIsRejected(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	file := b.home(claudeFile)
 	b.write(file, "{}")
 	require.NoError(t, os.Chmod(file, 0o400))
-	failed := b.plan(options("claude-code")).Apply()
+	failed := b.plan(installOptions("claude-code")).Apply()
 	require.Len(t, failed, 1)
 	require.ErrorContains(t, failed[0].Err, "read-only")
 	require.Equal(t, "{}", b.read(file))
 }
 
-func TestADirectoryThatCantBeMadeIsAProblem(t *testing.T) {
+func TestInstall_DirectoryErrorIsReported(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	b.write(b.home(".codex"), "a file")
-	p, err := install.Install(b.machine, options("codex"))
+	p, err := install.Install(b.machine, installOptions("codex"))
 	require.NoError(t, err)
 	require.NotEmpty(t, append(p.Problems, p.Apply()...))
 	require.Equal(t, "a file", b.read(b.home(".codex")))
 }
 
-func TestLinksAreFollowedAndModesKept(t *testing.T) {
+func TestInstall_FollowsLinksAndKeepsMode(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("links need a privilege there")
 	}
-	b := setup(t)
+	b := newTestMachine(t)
 	dotfiles, file := b.home("dotfiles/claude.json"), b.home(claudeFile)
 	b.write(dotfiles, "{}\n")
 	require.NoError(t, os.Chmod(dotfiles, 0o640))
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	require.NoError(t, os.Symlink(dotfiles, file))
-	b.install(options("claude-code"))
+	b.install(installOptions("claude-code"))
 	info, err := os.Lstat(file)
 	require.NoError(t, err)
 	require.NotZero(t, info.Mode()&os.ModeSymlink)
@@ -249,17 +249,17 @@ func TestLinksAreFollowedAndModesKept(t *testing.T) {
 	require.Equal(t, "{}\n", b.read(dotfiles))
 
 	require.NoError(t, os.Remove(dotfiles))
-	p := b.plan(options("claude-code"))
+	p := b.plan(installOptions("claude-code"))
 	require.ErrorContains(t, p.Problems[0], "a link that leads nowhere")
 }
 
-func TestBackupsAreKeptFive(t *testing.T) {
+func TestApply_KeepsFiveBackups(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	file := b.home(claudeFile)
 	for i := range 8 {
 		b.write(file, fmt.Sprintf(`{"n": %d}`, i))
-		b.install(options("claude-code"))
+		b.install(installOptions("claude-code"))
 	}
 	kept, err := filepath.Glob(filepath.Join(b.machine.State, "backups", "*"))
 	require.NoError(t, err)
@@ -271,34 +271,34 @@ func TestBackupsAreKeptFive(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-func TestOneInstallationAtATime(t *testing.T) {
+func TestApply_LockAllowsOneInstall(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	lock := filepath.Join(b.machine.State, "install.lock")
 	b.write(lock, "")
 	require.NoError(t, os.Chtimes(lock, b.now, b.now))
-	failed := b.plan(options("codex")).Apply()
+	failed := b.plan(installOptions("codex")).Apply()
 	require.Len(t, failed, 1)
 	require.ErrorIs(t, failed[0].Err, install.ErrBusy)
 	require.NoFileExists(t, b.home(".codex/hooks.json"))
 	require.NoError(t, os.Chtimes(lock, b.now.Add(-2e12), b.now.Add(-2e12)))
-	require.Empty(t, b.plan(options("codex")).Apply(), "one that died is forgotten")
+	require.Empty(t, b.plan(installOptions("codex")).Apply(), "one that died is forgotten")
 	require.NoFileExists(t, lock)
 }
 
-func TestAManifestThatCantBeReadStopsEverything(t *testing.T) {
+func TestManifest_UnreadableFileStopsInstall(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	b.write(filepath.Join(b.machine.State, "installed.json"), "{")
-	_, err := install.Install(b.machine, options("codex"))
+	_, err := install.Install(b.machine, installOptions("codex"))
 	require.ErrorContains(t, err, "installed.json")
 	_, err = install.Remove(b.machine, install.Options{})
 	require.ErrorContains(t, err, "known by their command alone")
 }
 
-func TestUninstallingAUserLeavesProjectsOfOthers(t *testing.T) {
+func TestUninstall_UserScopeKeepsForeignProjects(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	theirs := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookback hook claude-code"}]}]}}`
 	b.write(b.project(claudeFile), theirs)
 	b.uninstall(install.Options{})
@@ -306,7 +306,7 @@ func TestUninstallingAUserLeavesProjectsOfOthers(t *testing.T) {
 	b.uninstall(install.Options{Scope: install.Project})
 	require.JSONEq(t, `{}`, b.read(b.project(claudeFile)))
 
-	o := options("claude-code")
+	o := installOptions("claude-code")
 	o.Scope = install.Project
 	b.install(o)
 	b.machine.Dir = t.TempDir()
@@ -314,9 +314,9 @@ func TestUninstallingAUserLeavesProjectsOfOthers(t *testing.T) {
 	require.JSONEq(t, `{}`, b.read(filepath.Join(b.machine.Home, "..", "project", claudeFile)), "this one is in the manifest")
 }
 
-func TestWhatCantBeInstalledSaysWhy(t *testing.T) {
+func TestInstall_RejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	for want, change := range map[string]func(*install.Options){
 		`there is no agent "cursed"; it is claude-code, codex,`:  func(o *install.Options) { o.Agents = []string{"cursed"} },
 		`there is no scope "world"`:                              func(o *install.Options) { o.Scope = "world" },
@@ -327,7 +327,7 @@ func TestWhatCantBeInstalledSaysWhy(t *testing.T) {
 		`there is none: make one with /agent create in Kiro`:     func(o *install.Options) { o.Agents = []string{"kiro"} },
 		`Cursor can't have an https address`:                     func(o *install.Options) { o.Agents, o.Hub = []string{"cursor"}, "https://hub" },
 	} {
-		o := options("claude-code")
+		o := installOptions("claude-code")
 		change(&o)
 		p, err := install.Install(b.machine, o)
 		if err == nil {
@@ -339,56 +339,56 @@ func TestWhatCantBeInstalledSaysWhy(t *testing.T) {
 	}
 }
 
-func TestTheHubsAddressGoesWithTheCommand(t *testing.T) {
+func TestInstall_WritesHubFlag(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	for agent, want := range map[string]string{
 		"codex":       `hook codex --limit 120s --hub http://10.0.0.7:4000"`,
 		"cursor":      `hook cursor --limit 3600s --hub 10.0.0.7:4000"`,
 		"claude-code": `"--limit", "3600s", "--hub", "http://10.0.0.7:4000"]`,
 	} {
-		o := options(agent)
+		o := installOptions(agent)
 		o.Hub = "http://10.0.0.7:4000"
 		b.install(o)
-		file := b.read(b.home(places[agent].user))
+		file := b.read(b.home(settingsPaths[agent].user))
 		require.Contains(t, file, want)
-		load(t, agent, file)
+		requireLoads(t, agent, file)
 	}
 }
 
-func TestAnOldClaudeCodeGetsWhatItKnows(t *testing.T) {
+func TestInstall_OldClaudeCodeGetsSupportedEvents(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]struct {
 		exec   bool
 		events int
 	}{"2.1.138": {false, 12}, "2.1.139": {true, 26}, "2.1.329": {true, 29}, "": {true, 29}} {
-		b := setup(t)
+		b := newTestMachine(t)
 		b.onPath["claude"], b.version = true, version
-		b.install(options("claude-code"))
+		b.install(installOptions("claude-code"))
 		file := b.read(b.home(claudeFile))
 		require.Equal(t, want.events, strings.Count(file, `"timeout"`), version)
 		require.Equal(t, want.exec, strings.Contains(file, `"args"`), version)
-		load(t, "claude-code", file)
+		requireLoads(t, "claude-code", file)
 		require.NotContains(t, file, "WorktreeCreate")
 		require.NotContains(t, file, "MessageDisplay")
 	}
 }
 
-func TestVariablesMoveSettings(t *testing.T) {
+func TestInstall_EnvironmentMovesSettings(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	for variable, agent := range map[string]string{"CLAUDE_CONFIG_DIR": "claude-code", "CODEX_HOME": "codex", "COPILOT_HOME": "copilot", "XDG_CONFIG_HOME": "crush"} {
 		b.env[variable] = b.home("elsewhere/" + agent)
-		p := b.plan(options(agent))
+		p := b.plan(installOptions(agent))
 		require.True(t, strings.HasPrefix(p.Changes[0].File, b.env[variable]), p.Changes[0].File)
 		b.env[variable] = "relative"
-		require.False(t, strings.Contains(b.plan(options(agent)).Changes[0].File, "relative"))
+		require.False(t, strings.Contains(b.plan(installOptions(agent)).Changes[0].File, "relative"))
 	}
 }
 
-func TestDetectSaysWhatIsHere(t *testing.T) {
+func TestDetect(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	require.Empty(t, install.Detect(b.machine))
 	require.NoError(t, os.MkdirAll(b.home(".cursor"), 0o700))
 	b.onPath["codex"] = true
@@ -400,28 +400,28 @@ func TestDetectSaysWhatIsHere(t *testing.T) {
 	require.Len(t, install.Detect(b.machine), 3, "Antigravity's directory is in Gemini's, and no Gemini")
 }
 
-func TestEveryKiroAgentGetsItsHooks(t *testing.T) {
+func TestInstall_EveryKiroAgent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	b.write(b.home(".kiro/agents/a.json"), "{}")
 	b.write(b.home(".kiro/agents/b.json"), `{"hooks": {}}`)
-	p := b.install(options("kiro"))
+	p := b.install(installOptions("kiro"))
 	require.Len(t, p.Changes, 2)
-	load(t, "kiro", b.read(b.home(".kiro/agents/a.json")))
-	load(t, "kiro", b.read(b.home(".kiro/agents/b.json")))
+	requireLoads(t, "kiro", b.read(b.home(".kiro/agents/a.json")))
+	requireLoads(t, "kiro", b.read(b.home(".kiro/agents/b.json")))
 	b.uninstall(install.Options{})
 	require.Equal(t, "{}", b.read(b.home(".kiro/agents/a.json")))
 	require.Equal(t, `{"hooks": {}}`, b.read(b.home(".kiro/agents/b.json")))
 }
 
 // Whatever the path of the program is, what was written is found again and taken out.
-func TestOddPathsAreTakenOutAgain(t *testing.T) {
+func TestUninstall_UnusualBinaryPaths(t *testing.T) {
 	t.Parallel()
 	for _, binary := range []string{"/opt/a b/hookback", "/opt/it's/hookback", "/opt/$(id)/hookback", "/opt/two\nlines/hookback", "/opt/`;|&*?[x]#~/hookback"} {
-		b := setup(t)
+		b := newTestMachine(t)
 		before := `{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "echo hookback hook gemini"}]}]}}`
 		b.write(b.home(".gemini/settings.json"), before)
-		o := options("gemini")
+		o := installOptions("gemini")
 		o.Binary = binary
 		b.install(o)
 		require.NotEqual(t, before, b.read(b.home(".gemini/settings.json")))

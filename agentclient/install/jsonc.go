@@ -25,10 +25,10 @@ const maxDepth = 200
 
 // The kinds of a node.
 const (
-	object = '{'
-	array  = '['
-	text   = '"'
-	other  = '0' // a number, true, false or null
+	kindObject  = '{'
+	kindArray   = '['
+	kindString  = '"'
+	kindLiteral = '0' // a number, true, false or null
 )
 
 // node is a value in a text, with its place there.
@@ -46,10 +46,10 @@ type member struct {
 	comma int // place of the comma behind it, -1: none
 }
 
-// find is the index of the member of that name, or of that number in an array;
+// index is the index of the member of that name, or of that number in an array;
 // -1 when there is none.
-func (n *node) find(key string) int {
-	if n.kind == array {
+func (n *node) index(key string) int {
+	if n.kind == kindArray {
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.members) {
 			return i
 		}
@@ -63,13 +63,13 @@ func (n *node) find(key string) int {
 	return -1
 }
 
-// at is the value that a path of keys leads to, or nil.
-func (n *node) at(path ...string) *node {
+// lookup is the value that a path of keys leads to, or nil.
+func (n *node) lookup(path ...string) *node {
 	for _, key := range path {
 		if n == nil {
 			return nil
 		}
-		i := n.find(key)
+		i := n.index(key)
 		if i < 0 {
 			return nil
 		}
@@ -88,33 +88,33 @@ type parser struct {
 // parse reads the whole text, which must be an object.
 func parse(content string) (*node, error) {
 	p := &parser{text: content}
-	if at := firstInvalid(content); at >= 0 {
-		return nil, p.fail(at, "this is not UTF-8")
+	if at := invalidUTF8Index(content); at >= 0 {
+		return nil, p.errorAt(at, "this is not UTF-8")
 	}
 	p.pos = len(content) - len(strings.TrimPrefix(content, "\ufeff"))
-	if err := p.skip(); err != nil {
+	if err := p.skipSpace(); err != nil {
 		return nil, err
 	}
 	if p.pos == len(content) {
-		return nil, p.fail(p.pos, "there is nothing in the file; delete it, or write {} into it")
+		return nil, p.errorAt(p.pos, "there is nothing in the file; delete it, or write {} into it")
 	}
-	n, err := p.value(0)
+	n, err := p.parseValue(0)
 	if err != nil {
 		return nil, err
 	}
-	if n.kind != object {
-		return nil, p.fail(n.start, "the settings must be an object")
+	if n.kind != kindObject {
+		return nil, p.errorAt(n.start, "the settings must be an object")
 	}
-	if err := p.skip(); err != nil {
+	if err := p.skipSpace(); err != nil {
 		return nil, err
 	}
 	if p.pos < len(content) {
-		return nil, p.fail(p.pos, "nothing may follow the settings")
+		return nil, p.errorAt(p.pos, "nothing may follow the settings")
 	}
 	return n, nil
 }
 
-func firstInvalid(s string) int {
+func invalidUTF8Index(s string) int {
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
@@ -125,8 +125,8 @@ func firstInvalid(s string) int {
 	return -1
 }
 
-// fail is an error at a place in the text.
-func (p *parser) fail(at int, problem string) error {
+// errorAt is an error at a place in the text.
+func (p *parser) errorAt(at int, problem string) error {
 	before := strings.ToValidUTF8(p.text[:at], "\ufffd")
 	line := strings.Count(before, "\n") + 1
 	column := utf8.RuneCountInString(strings.TrimPrefix(before[strings.LastIndexByte(before, '\n')+1:], "\ufeff")) + 1
@@ -141,14 +141,14 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// skip goes past white space and comments.
-func (p *parser) skip() error {
+// skipSpace goes past white space and comments.
+func (p *parser) skipSpace() error {
 	for p.pos < len(p.text) {
 		switch rest := p.text[p.pos:]; {
 		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
 			p.pos++
 		case strings.HasPrefix(rest, "//"):
-			end, err := p.lineComment()
+			end, err := p.lineCommentEnd()
 			if err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (p *parser) skip() error {
 		case strings.HasPrefix(rest, "/*"):
 			end := strings.Index(rest[2:], "*/")
 			if end < 0 {
-				return p.fail(p.pos, "this comment has no end")
+				return p.errorAt(p.pos, "this comment has no end")
 			}
 			p.pos += 2 + end + 2
 		default:
@@ -166,8 +166,8 @@ func (p *parser) skip() error {
 	return nil
 }
 
-// lineComment is where the comment at pos ends, in front of the line's end.
-func (p *parser) lineComment() (end int, err error) {
+// lineCommentEnd is where the comment at pos ends, in front of the line's end.
+func (p *parser) lineCommentEnd() (end int, err error) {
 	end = len(p.text)
 	if n := strings.IndexByte(p.text[p.pos:], '\n'); n >= 0 {
 		end = p.pos + n
@@ -176,54 +176,54 @@ func (p *parser) lineComment() (end int, err error) {
 		}
 	}
 	if at := strings.IndexAny(p.text[p.pos:end], "\r\u2028\u2029"); at >= 0 {
-		return 0, p.fail(p.pos+at, "readers differ in whether this character ends the comment")
+		return 0, p.errorAt(p.pos+at, "readers differ in whether this character ends the comment")
 	}
 	return end, nil
 }
 
-func (p *parser) value(depth int) (*node, error) {
+func (p *parser) parseValue(depth int) (*node, error) {
 	if depth > maxDepth {
-		return nil, p.fail(p.pos, "nested too deep")
+		return nil, p.errorAt(p.pos, "nested too deep")
 	}
 	n := &node{start: p.pos}
 	var err error
 	switch c := p.peek(); {
 	case c == '{' || c == '[':
 		n.kind = c
-		err = p.members(n, depth)
+		err = p.parseMembers(n, depth)
 	case c == '"':
-		n.kind = text
-		_, err = p.string()
+		n.kind = kindString
+		_, err = p.parseString()
 	default:
-		n.kind = other
-		err = p.literal()
+		n.kind = kindLiteral
+		err = p.parseLiteral()
 	}
 	n.end = p.pos
 	return n, err
 }
 
-// literal reads a number, true, false or null.
-func (p *parser) literal() error {
+// parseLiteral reads a number, true, false or null.
+func (p *parser) parseLiteral() error {
 	end := p.pos
 	for end < len(p.text) && strings.IndexByte(" \t\r\n,:{}[]\"/", p.text[end]) < 0 {
 		end++
 	}
 	word := p.text[p.pos:end]
 	if word == "" && end < len(p.text) {
-		return p.fail(p.pos, fmt.Sprintf("a value is wanted here, not %q", p.text[end:end+1]))
+		return p.errorAt(p.pos, fmt.Sprintf("a value is wanted here, not %q", p.text[end:end+1]))
 	}
 	if word == "" {
-		return p.fail(p.pos, "the text ends where a value is wanted")
+		return p.errorAt(p.pos, "the text ends where a value is wanted")
 	}
 	if !json.Valid([]byte(word)) {
-		return p.fail(p.pos, fmt.Sprintf("%.40q is no JSON value", word))
+		return p.errorAt(p.pos, fmt.Sprintf("%.40q is no JSON value", word))
 	}
 	p.pos = end
 	return nil
 }
 
-// string reads a string and returns what it means.
-func (p *parser) string() (string, error) {
+// parseString reads a string and returns what it means.
+func (p *parser) parseString() (string, error) {
 	start := p.pos
 	for p.pos++; p.pos < len(p.text); p.pos++ {
 		switch c := p.text[p.pos]; {
@@ -231,44 +231,44 @@ func (p *parser) string() (string, error) {
 			p.pos++
 			var meant string
 			if err := json.Unmarshal([]byte(p.text[start:p.pos]), &meant); err != nil {
-				return "", p.fail(start, "this string has an escape that JSON doesn't know")
+				return "", p.errorAt(start, "this string has an escape that JSON doesn't know")
 			}
 			return meant, nil
 		case c == '\\':
 			p.pos++
 		case c < ' ':
-			return "", p.fail(p.pos, "a string must not contain a control character or go over the line's end")
+			return "", p.errorAt(p.pos, "a string must not contain a control character or go over the line's end")
 		}
 	}
-	return "", p.fail(start, "this string has no end")
+	return "", p.errorAt(start, "this string has no end")
 }
 
-// members reads an object or an array, from its opening to its closing bracket.
-func (p *parser) members(n *node, depth int) error {
+// parseMembers reads an object or an array, from its opening to its closing bracket.
+func (p *parser) parseMembers(n *node, depth int) error {
 	closing := n.kind + 2 // '{' '}' and '[' ']' are two apart
 	known := map[string]bool{}
 	for p.pos++; ; {
-		if err := p.skip(); err != nil {
+		if err := p.skipSpace(); err != nil {
 			return err
 		}
 		if p.peek() == closing {
 			p.pos++
 			return nil
 		}
-		if err := p.wantsMember(n, closing); err != nil {
+		if err := p.checkMember(n, closing); err != nil {
 			return err
 		}
 		m := member{start: p.pos, comma: -1}
-		if n.kind == object {
-			if err := p.key(&m, known); err != nil {
+		if n.kind == kindObject {
+			if err := p.parseKey(&m, known); err != nil {
 				return err
 			}
 		}
 		var err error
-		if m.value, err = p.value(depth + 1); err != nil {
+		if m.value, err = p.parseValue(depth + 1); err != nil {
 			return err
 		}
-		if err := p.skip(); err != nil {
+		if err := p.skipSpace(); err != nil {
 			return err
 		}
 		if p.peek() == ',' {
@@ -279,48 +279,48 @@ func (p *parser) members(n *node, depth int) error {
 	}
 }
 
-// wantsMember complains when no member may begin here.
-func (p *parser) wantsMember(n *node, closing byte) error {
+// checkMember complains when no member may begin here.
+func (p *parser) checkMember(n *node, closing byte) error {
 	switch last := len(n.members) - 1; {
 	case p.pos == len(p.text):
-		return p.fail(n.start, fmt.Sprintf("this %c has no %c", n.kind, closing))
+		return p.errorAt(n.start, fmt.Sprintf("this %c has no %c", n.kind, closing))
 	case last >= 0 && n.members[last].comma < 0:
-		return p.fail(p.pos, fmt.Sprintf("a comma or %c is missing here", closing))
-	case n.kind == object && p.peek() != '"':
-		return p.fail(p.pos, "a name in double quotes is wanted here")
+		return p.errorAt(p.pos, fmt.Sprintf("a comma or %c is missing here", closing))
+	case n.kind == kindObject && p.peek() != '"':
+		return p.errorAt(p.pos, "a name in double quotes is wanted here")
 	}
 	return nil
 }
 
-// key reads a member's name and the colon.
-func (p *parser) key(m *member, known map[string]bool) (err error) {
-	if m.key, err = p.string(); err != nil {
+// parseKey reads a member's name and the colon.
+func (p *parser) parseKey(m *member, known map[string]bool) (err error) {
+	if m.key, err = p.parseString(); err != nil {
 		return err
 	}
 	if known[m.key] {
-		return p.fail(m.start, fmt.Sprintf("%.40q is there twice, and readers differ in which one counts", m.key))
+		return p.errorAt(m.start, fmt.Sprintf("%.40q is there twice, and readers differ in which one counts", m.key))
 	}
 	known[m.key] = true
-	if err := p.skip(); err != nil {
+	if err := p.skipSpace(); err != nil {
 		return err
 	}
 	if p.peek() != ':' {
-		return p.fail(p.pos, "a colon is missing here")
+		return p.errorAt(p.pos, "a colon is missing here")
 	}
 	p.pos++
-	return p.skip()
+	return p.skipSpace()
 }
 
-// plain is what n means, without comments and white space: two texts with the same
+// minify is what n means, without comments and white space: two texts with the same
 // plain say the same.
-func plain(content string, n *node) string {
+func minify(content string, n *node) string {
 	var b strings.Builder
-	writePlain(&b, content, n)
+	writeMinified(&b, content, n)
 	return b.String()
 }
 
-func writePlain(b *strings.Builder, content string, n *node) {
-	if n.kind != object && n.kind != array {
+func writeMinified(b *strings.Builder, content string, n *node) {
+	if n.kind != kindObject && n.kind != kindArray {
 		b.WriteString(content[n.start:n.end])
 		return
 	}
@@ -329,10 +329,10 @@ func writePlain(b *strings.Builder, content string, n *node) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		if n.kind == object {
+		if n.kind == kindObject {
 			b.WriteString(quote(m.key) + ":")
 		}
-		writePlain(b, content, m.value)
+		writeMinified(b, content, m.value)
 	}
 	b.WriteByte(n.kind + 2)
 }
@@ -342,5 +342,5 @@ func decode(content string, n *node, v any) error {
 	if n == nil {
 		return errors.New("it is not there")
 	}
-	return json.Unmarshal([]byte(plain(content, n)), v)
+	return json.Unmarshal([]byte(minify(content, n)), v)
 }

@@ -9,16 +9,16 @@ import (
 // span is a part of a text.
 type span struct{ start, end int }
 
-// cut takes member i out of the container at path. It is the reverse of insert:
+// cutMember takes member i out of the container at path. It is the reverse of insert:
 // what insert added goes, to the byte, and nothing else. t is what is known of the
 // insertion; without it an emptied container is closed up.
-func cut(content string, path []string, i int, t *trace) (string, error) {
+func cutMember(content string, path []string, i int, t *insertion) (string, error) {
 	root, err := parse(content)
 	if err != nil {
 		return "", err
 	}
-	c := root.at(path...)
-	gone := []span{entry(content, c, i)}
+	c := root.lookup(path...)
+	gone := []span{memberSpan(content, c, i)}
 	switch m := c.members[i]; {
 	case m.comma >= 0:
 		gone = append(gone, span{m.comma, m.comma + 1})
@@ -27,23 +27,23 @@ func cut(content string, path []string, i int, t *trace) (string, error) {
 		gone = append(gone, span{before, before + 1})
 	}
 	if len(c.members) == 1 {
-		gone = append(gone, closeUp(content, c, path, t))
+		gone = append(gone, trailingSpan(content, c, path, t))
 	}
 	d := document{content, root}
-	after := drop(content, gone)
-	if !d.sameBut(c, i, after) {
+	after := removeSpans(content, gone)
+	if !d.equalsWithout(c, i, after) {
 		// What is left would mean something else, such as an entry behind a comment
 		// that goes to the line's end: then the white space stays.
 		gone[0].start = c.members[i].start
-		if after = drop(content, gone); !d.sameBut(c, i, after) {
+		if after = removeSpans(content, gone); !d.equalsWithout(c, i, after) {
 			return "", errors.New("the entry can't be taken out without changing others; nothing was written")
 		}
 	}
 	return after, nil
 }
 
-// entry is a member's text with the line it begins on.
-func entry(content string, c *node, i int) span {
+// memberSpan is a member's text with the line it begins on.
+func memberSpan(content string, c *node, i int) span {
 	m := c.members[i]
 	lead := content[:m.start]
 	bare := strings.TrimRight(lead, " \t")
@@ -53,8 +53,8 @@ func entry(content string, c *node, i int) span {
 	return span{len(bare), m.value.end}
 }
 
-// closeUp is the white space that goes with the last member of a container.
-func closeUp(content string, c *node, path []string, t *trace) span {
+// trailingSpan is the white space that goes with the last member of a container.
+func trailingSpan(content string, c *node, path []string, t *insertion) span {
 	from := c.members[0].value.end
 	if comma := c.members[0].comma; comma >= 0 {
 		from = comma + 1
@@ -64,7 +64,7 @@ func closeUp(content string, c *node, path []string, t *trace) span {
 	switch {
 	case t == nil && blank:
 		return span{from, c.end - 1}
-	case t == nil || !holds(t.Opened, path):
+	case t == nil || !containsPath(t.Expanded, path):
 		return span{from, from}
 	}
 	// insert opened it with a line's end and the closing bracket's indentation.
@@ -80,8 +80,8 @@ func closeUp(content string, c *node, path []string, t *trace) span {
 	return span{from, end}
 }
 
-// drop leaves the spans out.
-func drop(content string, gone []span) string {
+// removeSpans leaves the spans out.
+func removeSpans(content string, gone []span) string {
 	var b strings.Builder
 	for i := range len(content) {
 		if !slices.ContainsFunc(gone, func(s span) bool { return s.start <= i && i < s.end }) {
@@ -91,8 +91,8 @@ func drop(content string, gone []span) string {
 	return b.String()
 }
 
-// sameBut reports whether after says the same as d without member i of c.
-func (d document) sameBut(c *node, i int, after string) bool {
+// equalsWithout reports whether after says the same as d without member i of c.
+func (d document) equalsWithout(c *node, i int, after string) bool {
 	again, err := parse(after)
 	if err != nil {
 		return false
@@ -100,16 +100,16 @@ func (d document) sameBut(c *node, i int, after string) bool {
 	all := c.members
 	defer func() { c.members = all }()
 	c.members = slices.Delete(slices.Clone(all), i, i+1)
-	return plain(d.content, d.root) == plain(after, again)
+	return minify(d.content, d.root) == minify(after, again)
 }
 
-// replace writes v in the place of member i of the container at path.
-func replace(content string, path []string, i int, v any) (string, error) {
+// replaceMember writes v in the place of member i of the container at path.
+func replaceMember(content string, path []string, i int, v any) (string, error) {
 	root, err := parse(content)
 	if err != nil {
 		return "", err
 	}
-	c := root.at(path...)
+	c := root.lookup(path...)
 	m := c.members[i]
 	l := layoutOf(content, root)
 	if !strings.Contains(content[c.start:c.end], "\n") {
@@ -120,34 +120,34 @@ func replace(content string, path []string, i int, v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now := again.at(path...)
-	if len(now.members) != len(c.members) || plain(after, now.members[i].value) != plainOf(v) {
+	now := again.lookup(path...)
+	if len(now.members) != len(c.members) || minify(after, now.members[i].value) != minifyValue(v) {
 		return "", errors.New("the entry can't be replaced without changing others; nothing was written")
 	}
 	now.members = slices.Delete(now.members, i, i+1)
 	c.members = slices.Delete(slices.Clone(c.members), i, i+1)
-	if plain(content, root) != plain(after, again) {
+	if minify(content, root) != minify(after, again) {
 		return "", errors.New("the entry can't be replaced without changing others; nothing was written")
 	}
 	return after, nil
 }
 
-// unmake takes out what insert made on the way to an entry, as far as it is empty
+// removeCreatedParents takes out what insert made on the way to an entry, as far as it is empty
 // again: the innermost first, and plain values only with the last of the rest.
 // Paths that lead nowhere any more are forgotten.
-func unmake(content string, t *trace) (string, error) {
+func removeCreatedParents(content string, t *insertion) (string, error) {
 	deepest := 0
-	for _, path := range t.Made {
+	for _, path := range t.Created {
 		deepest = max(deepest, len(path))
 	}
 	var err error
 	for _, scalars := range []bool{false, true} {
 		for depth := deepest; depth > 0; depth-- {
-			for _, path := range slices.Backward(slices.Clone(t.Made)) {
+			for _, path := range slices.Backward(slices.Clone(t.Created)) {
 				if len(path) != depth {
 					continue
 				}
-				if content, err = unmakeOne(content, path, scalars, t); err != nil {
+				if content, err = removeCreatedParent(content, path, scalars, t); err != nil {
 					return "", err
 				}
 			}
@@ -156,35 +156,35 @@ func unmake(content string, t *trace) (string, error) {
 	return content, nil
 }
 
-// unmakeOne takes out one container, or one plain value.
-func unmakeOne(content string, path []string, scalars bool, t *trace) (string, error) {
+// removeCreatedParent takes out one container, or one plain value.
+func removeCreatedParent(content string, path []string, scalars bool, t *insertion) (string, error) {
 	root, err := parse(content)
 	if err != nil {
 		return "", err
 	}
-	n := root.at(path...)
-	scalar := n != nil && !container(n)
+	n := root.lookup(path...)
+	scalar := n != nil && !isContainer(n)
 	switch {
 	case n == nil:
 	case scalar != scalars:
 		return content, nil
-	case scalar && slices.ContainsFunc(t.Made, func(p []string) bool { return container(root.at(p...)) }):
+	case scalar && slices.ContainsFunc(t.Created, func(p []string) bool { return isContainer(root.lookup(p...)) }):
 		return content, nil // others use what we made: they may need it
-	case !scalar && !hollow(content, n):
+	case !scalar && !isEmpty(content, n):
 		return content, nil
 	default:
 		parent := path[:len(path)-1]
-		if content, err = cut(content, parent, root.at(parent...).find(path[len(path)-1]), t); err != nil {
+		if content, err = cutMember(content, parent, root.lookup(parent...).index(path[len(path)-1]), t); err != nil {
 			return "", err
 		}
 	}
-	t.Made = without(t.Made, path)
+	t.Created = withoutPath(t.Created, path)
 	return content, nil
 }
 
-// hollow reports whether there is nothing in n, not even a comment.
-func hollow(content string, n *node) bool {
+// isEmpty reports whether there is nothing in n, not even a comment.
+func isEmpty(content string, n *node) bool {
 	return len(n.members) == 0 && strings.TrimSpace(content[n.start+1:n.end-1]) == ""
 }
 
-func container(n *node) bool { return n != nil && (n.kind == object || n.kind == array) }
+func isContainer(n *node) bool { return n != nil && (n.kind == kindObject || n.kind == kindArray) }

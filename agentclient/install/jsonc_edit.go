@@ -81,15 +81,15 @@ func (l layout) render(v any, indent string) string {
 	}
 }
 
-// plainOf is what v would be read as: see plain.
-func plainOf(v any) string {
+// minifyValue is what v would be read as: see plain.
+func minifyValue(v any) string {
 	content := layout{}.render(v, "")
 	p := &parser{text: content}
-	n, err := p.value(0)
+	n, err := p.parseValue(0)
 	if err != nil {
 		return ""
 	}
-	return plain(content, n)
+	return minify(content, n)
 }
 
 // indentAt is the white space that the line of a place begins with.
@@ -98,42 +98,42 @@ func indentAt(content string, at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// trace is what has to be known of an insertion to take it out again, byte by byte,
+// insertion is what has to be known of an insertion to take it out again, byte by byte,
 // beside the entry itself.
-type trace struct {
-	// Made are the paths of containers and values that were not there before.
-	Made [][]string `json:"made,omitempty"`
-	// Opened are the paths of containers that were empty and on one line.
-	Opened [][]string `json:"opened,omitempty"`
+type insertion struct {
+	// Created are the paths of containers and values that were not there before.
+	Created [][]string `json:"made,omitempty"`
+	// Expanded are the paths of containers that were empty and on one line.
+	Expanded [][]string `json:"opened,omitempty"`
 }
 
-func holds(paths [][]string, path []string) bool {
+func containsPath(paths [][]string, path []string) bool {
 	return slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, path) })
 }
 
-func without(paths [][]string, path []string) [][]string {
+func withoutPath(paths [][]string, path []string) [][]string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p []string) bool { return slices.Equal(p, path) })
 }
 
-// errShape is wrapped by errors about a value that is not of the kind we add to.
-var errShape = errors.New("it is left alone")
+// errWrongShape is wrapped by errors about a value that is not of the kind we add to.
+var errWrongShape = errors.New("it is left alone")
 
-// add puts v at the end of the array at path, or makes it the value at path when
+// addEntry puts v at the end of the array at path, or makes it the value at path when
 // member is set. What leads there is made where it is missing, and noted in t.
-func add(content string, path []string, v any, t *trace) (string, error) {
+func addEntry(content string, path []string, v any, t *insertion) (string, error) {
 	root, err := parse(content)
 	if err != nil {
 		return "", err
 	}
 	in, depth := root, 0
 	for ; depth < len(path); depth++ {
-		next := in.at(path[depth])
+		next := in.lookup(path[depth])
 		if next == nil {
 			break
 		}
-		if want := kindOn(path, depth+1); next.kind != want {
+		if want := expectedKind(path, depth+1); next.kind != want {
 			p := parser{text: content}
-			return "", fmt.Errorf("%w: %w", p.fail(next.start, fmt.Sprintf("%s should be an %s", strings.Join(path[:depth+1], "."), kindName(want))), errShape)
+			return "", fmt.Errorf("%w: %w", p.errorAt(next.start, fmt.Sprintf("%s should be an %s", strings.Join(path[:depth+1], "."), kindName(want))), errWrongShape)
 		}
 		in = next
 	}
@@ -143,34 +143,34 @@ func add(content string, path []string, v any, t *trace) (string, error) {
 		} else {
 			v = fields{{path[i], v}}
 		}
-		t.Made = append(t.Made, slices.Clone(path[:i]))
+		t.Created = append(t.Created, slices.Clone(path[:i]))
 	}
 	name := ""
 	if depth < len(path) {
 		name = path[depth]
 	}
-	return insert(document{content, root}, spot{in, path[:depth], name}, v, t)
+	return insertMember(document{content, root}, insertPoint{in, path[:depth], name}, v, t)
 }
 
-// set gives the object at the root a member, unless it has one of that name.
-func set(content, name string, v any, t *trace) (string, error) {
+// setMember gives the object at the root a member, unless it has one of that name.
+func setMember(content, name string, v any, t *insertion) (string, error) {
 	root, err := parse(content)
-	if err != nil || root.at(name) != nil {
+	if err != nil || root.lookup(name) != nil {
 		return content, err
 	}
-	t.Made = append(t.Made, []string{name})
-	return insert(document{content, root}, spot{root, nil, name}, v, t)
+	t.Created = append(t.Created, []string{name})
+	return insertMember(document{content, root}, insertPoint{root, nil, name}, v, t)
 }
 
-func kindOn(path []string, depth int) byte {
+func expectedKind(path []string, depth int) byte {
 	if depth == len(path) {
-		return array
+		return kindArray
 	}
-	return object
+	return kindObject
 }
 
 func kindName(kind byte) string {
-	if kind == array {
+	if kind == kindArray {
 		return "array"
 	}
 	return "object"
@@ -182,20 +182,20 @@ type document struct {
 	root    *node
 }
 
-// spot is where an entry goes: the end of a container.
-type spot struct {
-	in   *node
-	path []string // of the container
-	name string   // of the entry, in an object
+// insertPoint is where an entry goes: the end of a container.
+type insertPoint struct {
+	container *node
+	path      []string // of the container
+	name      string   // of the entry, in an object
 }
 
-// insert writes v there, and checks that nothing else changed.
-func insert(d document, at spot, v any, t *trace) (string, error) {
+// insertMember writes v there, and checks that nothing else changed.
+func insertMember(d document, at insertPoint, v any, t *insertion) (string, error) {
 	content, l := d.content, layoutOf(d.content, d.root)
-	c := at.in
+	c := at.container
 	outer := indentAt(content, c.start)
 	label := ""
-	if c.kind == object {
+	if c.kind == kindObject {
 		label = quote(at.name) + ": "
 	}
 	var after string
@@ -204,27 +204,27 @@ func insert(d document, at spot, v any, t *trace) (string, error) {
 		trail := ""
 		if !strings.Contains(content[c.start:c.end], "\n") {
 			trail = l.newline + outer
-			t.Opened = append(t.Opened, slices.Clone(at.path))
+			t.Expanded = append(t.Expanded, slices.Clone(at.path))
 		}
 		after = content[:c.start+1] + lead + label + l.render(v, outer+l.unit) + trail + content[c.start+1:]
 	} else {
-		after = l.behind(content, c, label, v)
+		after = l.appendMember(content, c, label, v)
 	}
 	again, err := parse(after)
 	if err != nil {
 		return "", err
 	}
-	grown := again.at(at.path...)
+	grown := again.lookup(at.path...)
 	last := grown.members[len(grown.members)-1]
 	grown.members = grown.members[:len(grown.members)-1]
-	if last.key != at.name || plain(after, last.value) != plainOf(v) || plain(after, again) != plain(content, d.root) {
+	if last.key != at.name || minify(after, last.value) != minifyValue(v) || minify(after, again) != minify(content, d.root) {
 		return "", errors.New("the entry can't be added without changing others; nothing was written")
 	}
 	return after, nil
 }
 
-// behind writes v behind the last member of c.
-func (l layout) behind(content string, c *node, label string, v any) string {
+// appendMember writes v behind the last member of c.
+func (l layout) appendMember(content string, c *node, label string, v any) string {
 	first, last := c.members[0], c.members[len(c.members)-1]
 	place, ownComma := last.value.end, ""
 	head := content[:last.value.end] + ","
@@ -232,7 +232,7 @@ func (l layout) behind(content string, c *node, label string, v any) string {
 		place, ownComma = last.comma+1, ","
 		head = content[:place]
 	}
-	comments, toLineEnd := sameLine(content[place:])
+	comments, toLineEnd := sameLineComments(content[place:])
 	head += content[place : place+comments]
 	indent := indentAt(content, first.start)
 	if lineStart := strings.LastIndexByte(content[:first.start], '\n') + 1; strings.TrimSpace(content[lineStart:first.start]) != "" {
@@ -244,16 +244,16 @@ func (l layout) behind(content string, c *node, label string, v any) string {
 	return head + l.newline + indent + label + l.render(v, indent) + ownComma + content[place+comments:]
 }
 
-// sameLine is the length of the comments that follow on the same line, with the
+// sameLineComments is the length of the comments that follow on the same line, with the
 // blanks before them, and whether the last of them goes to the line's end.
-func sameLine(rest string) (n int, toLineEnd bool) {
+func sameLineComments(rest string) (n int, toLineEnd bool) {
 	for {
 		blanks := len(rest[n:]) - len(strings.TrimLeft(rest[n:], " \t"))
 		next := rest[n+blanks:]
 		switch {
 		case strings.HasPrefix(next, "//"):
 			p := parser{text: rest, pos: n + blanks}
-			end, err := p.lineComment()
+			end, err := p.lineCommentEnd()
 			if err != nil {
 				return n, false
 			}

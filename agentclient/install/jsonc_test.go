@@ -9,13 +9,13 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-var obj = install.Object
+var newObject = install.NewObject
 
-var hooked = obj("matcher", "a|b", "hooks", []any{
-	obj("command", "[ -x '/x y' ] && { exec z; }", "args", []string{"hook", "x"}, "timeout", 10, "async", true),
+var hookEntry = newObject("matcher", "a|b", "hooks", []any{
+	newObject("command", "[ -x '/x y' ] && { exec z; }", "args", []string{"hook", "x"}, "timeout", 10, "async", true),
 })
 
-func TestAnEntryIsWrittenAsTheFileIs(t *testing.T) {
+func TestAddEntry_FollowsFileLayout(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ before, after string }{
 		"empty": {
@@ -53,54 +53,54 @@ func TestAnEntryIsWrittenAsTheFileIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var trace install.Trace
-			after, err := install.Add(test.before, []string{"hooks", "Stop"}, obj("n", 1), &trace)
+			var trace install.Insertion
+			after, err := install.AddEntry(test.before, []string{"hooks", "Stop"}, newObject("n", 1), &trace)
 			require.NoError(t, err)
 			require.Equal(t, test.after, after)
-			require.Equal(t, test.before, takeOut(t, after, [][]string{{"hooks", "Stop"}}, trace))
+			require.Equal(t, test.before, cutInserted(t, after, [][]string{{"hooks", "Stop"}}, trace))
 		})
 	}
 }
 
-// takeOut removes the last entry of each path's array, and what was made for it.
-func takeOut(t testing.TB, content string, paths [][]string, trace install.Trace) string {
+// cutInserted removes the last entry of each path's array, and what was made for it.
+func cutInserted(t testing.TB, content string, paths [][]string, trace install.Insertion) string {
 	t.Helper()
 	for i := len(paths) - 1; i >= 0; i-- {
-		n, err := install.Members(content, paths[i])
+		n, err := install.CountMembers(content, paths[i])
 		require.NoError(t, err)
-		content, err = install.Cut(content, paths[i], n-1, &trace)
+		content, err = install.CutMember(content, paths[i], n-1, &trace)
 		require.NoError(t, err)
 	}
-	content, err := install.Unmake(content, &trace)
+	content, err := install.RemoveCreatedParents(content, &trace)
 	require.NoError(t, err)
-	require.Empty(t, trace.Made)
+	require.Empty(t, trace.Created)
 	return content
 }
 
-func TestOthersMayEditInBetween(t *testing.T) {
+func TestCutMember_KeepsForeignEdits(t *testing.T) {
 	t.Parallel()
-	var trace install.Trace
-	content, err := install.Add("{}", []string{"hooks", "Stop"}, obj("n", 1), &trace)
+	var trace install.Insertion
+	content, err := install.AddEntry("{}", []string{"hooks", "Stop"}, newObject("n", 1), &trace)
 	require.NoError(t, err)
 	content = strings.Replace(content, "\n    ]", ",\n      {\"theirs\": 1} // mine\n    ]", 1)
-	content, err = install.Cut(content, []string{"hooks", "Stop"}, 0, &trace)
+	content, err = install.CutMember(content, []string{"hooks", "Stop"}, 0, &trace)
 	require.NoError(t, err)
-	content, err = install.Unmake(content, &trace)
+	content, err = install.RemoveCreatedParents(content, &trace)
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"theirs\": 1} // mine\n    ]\n  }\n}", content)
-	require.Len(t, trace.Made, 2, "both are still in use")
+	require.Len(t, trace.Created, 2, "both are still in use")
 }
 
-func TestAnEntryBehindACommentStaysOnItsLine(t *testing.T) {
+func TestCutMember_KeepsPrecedingComment(t *testing.T) {
 	t.Parallel()
 	content := "[\n  1, // one\n  2, 3\n]"
 	content = `{"a": ` + content + `}`
-	after, err := install.Cut(content, []string{"a"}, 1, nil)
+	after, err := install.CutMember(content, []string{"a"}, 1, nil)
 	require.NoError(t, err)
 	require.Equal(t, "{\"a\": [\n  1, // one\n   3\n]}", after)
 }
 
-func TestWithoutATraceAnEmptiedListIsClosed(t *testing.T) {
+func TestCutMember_WithoutRecordCollapsesList(t *testing.T) {
 	t.Parallel()
 	for before, want := range map[string]string{
 		"{\"a\": [\n  1\n]}":           `{"a": []}`,
@@ -110,40 +110,40 @@ func TestWithoutATraceAnEmptiedListIsClosed(t *testing.T) {
 		"{\"a\": [0, /* why */ 1]}":    "{\"a\": [0 /* why */]}",
 		"{\"a\": [0, /* why */ 1 , ]}": "{\"a\": [0, /* why */  ]}",
 	} {
-		last, err := install.Members(before, []string{"a"})
+		last, err := install.CountMembers(before, []string{"a"})
 		require.NoError(t, err)
-		after, err := install.Cut(before, []string{"a"}, last-1, nil)
+		after, err := install.CutMember(before, []string{"a"}, last-1, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, after)
 	}
 }
 
-func TestReplaceKeepsWhatStandsAround(t *testing.T) {
+func TestReplaceMember_KeepsSurroundings(t *testing.T) {
 	t.Parallel()
 	before := "{\n  \"a\": [ // list\n    {\"old\": [1, 2]}, // ours\n    3\n  ]\n}"
-	after, err := install.Replace(before, []string{"a"}, 0, obj("new", "a && b <c>"))
+	after, err := install.ReplaceMember(before, []string{"a"}, 0, newObject("new", "a && b <c>"))
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"a\": [ // list\n    {\n      \"new\": \"a && b <c>\"\n    }, // ours\n    3\n  ]\n}", after)
 }
 
-func TestSetAddsAPlainMemberOnce(t *testing.T) {
+func TestSetMember_AddsOnce(t *testing.T) {
 	t.Parallel()
-	var trace install.Trace
-	after, err := install.Set("{}\n", "version", 1, &trace)
+	var trace install.Insertion
+	after, err := install.SetMember("{}\n", "version", 1, &trace)
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"version\": 1\n}\n", after)
-	again, err := install.Set(after, "version", 2, &trace)
+	again, err := install.SetMember(after, "version", 2, &trace)
 	require.NoError(t, err)
 	require.Equal(t, after, again)
-	full, err := install.Add(after, []string{"hooks", "stop"}, 1, &trace)
+	full, err := install.AddEntry(after, []string{"hooks", "stop"}, 1, &trace)
 	require.NoError(t, err)
-	kept, err := install.Unmake(full, &trace)
+	kept, err := install.RemoveCreatedParents(full, &trace)
 	require.NoError(t, err)
 	require.Equal(t, full, kept, "a version that others need stays")
-	require.Equal(t, "{}\n", takeOut(t, full, [][]string{{"hooks", "stop"}}, trace))
+	require.Equal(t, "{}\n", cutInserted(t, full, [][]string{{"hooks", "stop"}}, trace))
 }
 
-func TestBrokenFilesAreRefusedWithTheirPlace(t *testing.T) {
+func TestParse_ReportsSyntaxErrorPosition(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"":                                    "line 1, column 1: there is nothing in the file",
@@ -172,7 +172,7 @@ func TestBrokenFilesAreRefusedWithTheirPlace(t *testing.T) {
 		"\ufeff{x}":                           "line 1, column 2: a name in double quotes",
 		strings.Repeat(`{"a":`, 300):          "line 1, column 1006: nested too deep",
 	} {
-		_, err := install.Parsed(content)
+		_, err := install.Minify(content)
 		var syntax *install.SyntaxError
 		require.ErrorAs(t, err, &syntax, "%q", content)
 		require.Contains(t, err.Error(), want, "%q", content)
@@ -180,23 +180,23 @@ func TestBrokenFilesAreRefusedWithTheirPlace(t *testing.T) {
 	}
 }
 
-func TestAWrongShapeIsLeftAlone(t *testing.T) {
+func TestAddEntry_RejectsWrongShape(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		`{"hooks": null}`:         "line 1, column 11: hooks should be an object",
 		`{"hooks": []}`:           "line 1, column 11: hooks should be an object",
 		`{"hooks": {"Stop": {}}}`: "line 1, column 20: hooks.Stop should be an array",
 	} {
-		_, err := install.Add(content, []string{"hooks", "Stop"}, 1, &install.Trace{})
+		_, err := install.AddEntry(content, []string{"hooks", "Stop"}, 1, &install.Insertion{})
 		var syntax *install.SyntaxError
 		require.ErrorAs(t, err, &syntax)
 		require.Contains(t, err.Error(), want)
 	}
 }
 
-// FuzzInstallAndUninstall: whatever a readable file holds, adding entries changes
+// FuzzInsertion_RoundTrip: whatever a readable file holds, adding entries changes
 // nothing else, and taking them out gives back every byte.
-func FuzzInstallAndUninstall(f *testing.F) {
+func FuzzInsertion_RoundTrip(f *testing.F) {
 	for _, seed := range []string{
 		"{}", "{ }", "{\n}", "{ // a\n}", "{/**/}", "\ufeff{\r\n\t\"hooks\": { } // x\r\n}\r\n", `{"a":1,}`, `{"a":1 /*b*/ , /*c*/ }`,
 		`{"hooks":{"PreToolUse":[{"hooks":[]},],"Stop":[]},"z":[1,2,{"x":"\u0000"}]}`, "{\"a\": 1 // one\r\n\r\n}", "{\"hooks\":\n{\n\"Stop\"\n:[\n]}}",
@@ -206,23 +206,23 @@ func FuzzInstallAndUninstall(f *testing.F) {
 	}
 	paths := [][]string{{"hooks", "PreToolUse"}, {"hooks", "Stop"}, {"hooks", "PreToolUse"}, {"hooks", "SessionEnd"}}
 	f.Fuzz(func(t *testing.T, before string) {
-		meant, err := install.Parsed(before)
+		meant, err := install.Minify(before)
 		if err != nil {
 			t.Skip()
 		}
-		var trace install.Trace
-		content, err := install.Set(before, "version", 1, &trace)
+		var trace install.Insertion
+		content, err := install.SetMember(before, "version", 1, &trace)
 		require.NoError(t, err)
 		for _, path := range paths {
-			if content, err = install.Add(content, path, hooked, &trace); err != nil {
+			if content, err = install.AddEntry(content, path, hookEntry, &trace); err != nil {
 				var syntax *install.SyntaxError
 				require.ErrorAs(t, err, &syntax, "only a wrong shape may stop it")
 				return
 			}
 		}
-		full, err := install.Parsed(content)
+		full, err := install.Minify(content)
 		require.NoError(t, err)
-		require.Equal(t, len(paths), strings.Count(full, install.PlainOf(hooked))-strings.Count(meant, install.PlainOf(hooked)))
-		require.Equal(t, before, takeOut(t, content, paths, trace))
+		require.Equal(t, len(paths), strings.Count(full, install.MinifyValue(hookEntry))-strings.Count(meant, install.MinifyValue(hookEntry)))
+		require.Equal(t, before, cutInserted(t, content, paths, trace))
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-// loaded is one handler as an agent's loader sees it.
-type loaded struct {
+// loadedHandler is one handler as an agent's loader sees it.
+type loadedHandler struct {
 	Type, Name, Command, Exec, Bash, StatusMessage, Matcher string
 	Args                                                    []string
 	Timeout, TimeoutSec, TimeoutMS                          *float64
@@ -22,86 +22,86 @@ type loaded struct {
 	ShowOutput                                              *bool
 }
 
-// loader is what an agent's own loader is known to insist on. Everything else of a
+// loaderRules is what an agent's own loader is known to insist on. Everything else of a
 // settings file is not its business here.
-type loader struct {
-	events  []string // the only ones it takes
-	members []string // of a handler; "": any
-	nested  bool
-	strict  bool   // plain JSON, no comments
-	root    string // the events are below it
-	version bool   // "version": 1
-	ms      bool   // timeouts are milliseconds
-	most    map[string]float64
+type loaderRules struct {
+	events       []string // the only ones it takes
+	members      []string // of a handler; "": any
+	nested       bool
+	strict       bool   // plain JSON, no comments
+	root         string // the events are below it
+	version      bool   // "version": 1
+	milliseconds bool   // timeouts are milliseconds
+	maxTimeouts  map[string]float64
 }
 
-var loaders = map[string]loader{
+var loaderRulesByAgent = map[string]loaderRules{
 	"claude-code": {
-		events: split(`SessionStart Setup SessionEnd UserPromptSubmit UserPromptExpansion PreToolUse PermissionRequest PermissionDenied PostToolUse
+		events: fieldNames(`SessionStart Setup SessionEnd UserPromptSubmit UserPromptExpansion PreToolUse PermissionRequest PermissionDenied PostToolUse
 			PostToolUseFailure PostToolBatch Notification MessageDisplay SubagentStart SubagentStop TaskCreated TaskCompleted TeammateIdle Stop StopFailure
 			PreCompact PostCompact Elicitation ElicitationResult ConfigChange CwdChanged DirectoryAdded FileChanged InstructionsLoaded WorktreeCreate WorktreeRemove`),
-		members: split("type command args timeout async asyncRewake shell statusMessage if once onFailure"), nested: true, root: "hooks",
-		most: map[string]float64{"SessionEnd": 60},
+		members: fieldNames("type command args timeout async asyncRewake shell statusMessage if once onFailure"), nested: true, root: "hooks",
+		maxTimeouts: map[string]float64{"SessionEnd": 60},
 	},
 	"codex": {
-		events: split(`SessionStart SessionEnd UserPromptSubmit PreToolUse PermissionRequest PostToolUse SubagentStart SubagentStop PreCompact PostCompact
+		events: fieldNames(`SessionStart SessionEnd UserPromptSubmit PreToolUse PermissionRequest PostToolUse SubagentStart SubagentStop PreCompact PostCompact
 			Stop Interrupt`),
-		members: split("type command commandWindows timeout async statusMessage"), nested: true, strict: true, root: "hooks",
-		most: map[string]float64{"SessionEnd": 3, "Interrupt": 3},
+		members: fieldNames("type command commandWindows timeout async statusMessage"), nested: true, strict: true, root: "hooks",
+		maxTimeouts: map[string]float64{"SessionEnd": 3, "Interrupt": 3},
 	},
 	"gemini": {
-		events: split(`BeforeTool AfterTool BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection SessionStart SessionEnd PreCompress
+		events: fieldNames(`BeforeTool AfterTool BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection SessionStart SessionEnd PreCompress
 			Notification`),
-		members: split("type name command timeout description"), nested: true, root: "hooks", ms: true,
+		members: fieldNames("type name command timeout description"), nested: true, root: "hooks", milliseconds: true,
 	},
 	"cursor": {
-		events: split(`sessionStart sessionEnd preToolUse postToolUse postToolUseFailure subagentStart subagentStop beforeShellExecution
+		events: fieldNames(`sessionStart sessionEnd preToolUse postToolUse postToolUseFailure subagentStart subagentStop beforeShellExecution
 			afterShellExecution beforeMCPExecution afterMCPExecution beforeReadFile afterFileEdit beforeSubmitPrompt preCompact stop
 			afterAgentResponse afterAgentThought beforeTabFileRead afterTabFileEdit workspaceOpen`),
-		members: split("command type timeout matcher failClosed loop_limit"), root: "hooks", version: true,
+		members: fieldNames("command type timeout matcher failClosed loop_limit"), root: "hooks", version: true,
 	},
 	"copilot": {
-		events: split(`SessionStart SessionEnd UserPromptSubmit UserPromptTransformed PreToolUse PermissionRequest PostToolUse PostToolUseFailure Stop
+		events: fieldNames(`SessionStart SessionEnd UserPromptSubmit UserPromptTransformed PreToolUse PermissionRequest PostToolUse PostToolUseFailure Stop
 			SubagentStart SubagentStop PreCompact Notification ErrorOccurred`),
-		members: split("type exec args bash powershell command cwd env timeoutSec timeout matcher"), strict: true, root: "hooks", version: true,
+		members: fieldNames("type exec args bash powershell command cwd env timeoutSec timeout matcher"), strict: true, root: "hooks", version: true,
 	},
 	"qwen": {
-		events: split(`SessionStart SessionEnd UserPromptSubmit PreToolUse PermissionRequest PermissionDenied PostToolUse PostToolUseFailure
+		events: fieldNames(`SessionStart SessionEnd UserPromptSubmit PreToolUse PermissionRequest PermissionDenied PostToolUse PostToolUseFailure
 			PostToolBatch Notification SubagentStart SubagentStop PreCompact PostCompact Stop StopFailure TodoCreated TodoCompleted MessageDisplay SessionDelete`),
-		members: split("type name command timeout async env shell statusMessage description"), nested: true, root: "hooks", ms: true,
+		members: fieldNames("type name command timeout async env shell statusMessage description"), nested: true, root: "hooks", milliseconds: true,
 	},
 	"droid": {
-		events:  split("PreToolUse PostToolUse Notification UserPromptSubmit Stop SubagentStop PreCompact SessionStart SessionEnd"),
-		members: split("type command timeout"), nested: true, root: "hooks",
+		events:  fieldNames("PreToolUse PostToolUse Notification UserPromptSubmit Stop SubagentStop PreCompact SessionStart SessionEnd"),
+		members: fieldNames("type command timeout"), nested: true, root: "hooks",
 	},
-	"crush": {events: split("PreToolUse PreCompact"), members: split("name matcher command timeout"), root: "hooks"},
+	"crush": {events: fieldNames("PreToolUse PreCompact"), members: fieldNames("name matcher command timeout"), root: "hooks"},
 	"windsurf": {
-		events: split(`pre_read_code post_read_code pre_write_code post_write_code pre_run_command post_run_command pre_mcp_tool_use post_mcp_tool_use
+		events: fieldNames(`pre_read_code post_read_code pre_write_code post_write_code pre_run_command post_run_command pre_mcp_tool_use post_mcp_tool_use
 			pre_user_prompt post_cascade_response post_setup_worktree`),
-		members: split("command powershell show_output working_directory"), strict: true, root: "hooks",
+		members: fieldNames("command powershell show_output working_directory"), strict: true, root: "hooks",
 	},
 	"antigravity": {
-		events:  split("PreToolUse PostToolUse PreInvocation PostInvocation Stop"),
-		members: split("type command timeout"), nested: true, strict: true, root: "hookback",
+		events:  fieldNames("PreToolUse PostToolUse PreInvocation PostInvocation Stop"),
+		members: fieldNames("type command timeout"), nested: true, strict: true, root: "hookback",
 	},
 	"kiro": {
-		events:  split("agentSpawn userPromptSubmit preToolUse postToolUse stop"),
-		members: split("command matcher timeout_ms cache_ttl_seconds"), strict: true, root: "hooks", ms: true,
+		events:  fieldNames("agentSpawn userPromptSubmit preToolUse postToolUse stop"),
+		members: fieldNames("command matcher timeout_ms cache_ttl_seconds"), strict: true, root: "hooks", milliseconds: true,
 	},
 }
 
-func split(s string) []string { return strings.Fields(s) }
+func fieldNames(s string) []string { return strings.Fields(s) }
 
-// load reads a settings file as agent does, and fails the test where it would not.
-func load(t *testing.T, agent, content string) {
+// requireLoads reads a settings file as agent does, and fails the test where it would not.
+func requireLoads(t *testing.T, agent, content string) {
 	t.Helper()
-	l := loaders[agent]
+	l := loaderRulesByAgent[agent]
 	text := content
 	if !l.strict {
 		if agent == "cursor" { // its comment stripper doesn't know strings
 			text = regexp.MustCompile(`//[^\n]*`).ReplaceAllString(content, "")
 		} else {
-			plain, err := install.Parsed(content)
+			plain, err := install.Minify(content)
 			require.NoError(t, err)
 			text = plain
 		}
@@ -129,7 +129,7 @@ func load(t *testing.T, agent, content string) {
 }
 
 // handlers are an entry's: itself, or those of its group.
-func (l loader) handlers(t *testing.T, entry json.RawMessage) []json.RawMessage {
+func (l loaderRules) handlers(t *testing.T, entry json.RawMessage) []json.RawMessage {
 	t.Helper()
 	var group struct {
 		Matcher string
@@ -143,7 +143,7 @@ func (l loader) handlers(t *testing.T, entry json.RawMessage) []json.RawMessage 
 }
 
 // check holds one of our handlers against the agent's rules.
-func (l loader) check(t *testing.T, agent, event string, raw json.RawMessage) {
+func (l loaderRules) check(t *testing.T, agent, event string, raw json.RawMessage) {
 	t.Helper()
 	var members map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &members))
@@ -151,7 +151,7 @@ func (l loader) check(t *testing.T, agent, event string, raw json.RawMessage) {
 		require.True(t, slices.Contains(l.members, name), "%s doesn't know %q in a handler", agent, name)
 	}
 	raw = bytes.ReplaceAll(bytes.ReplaceAll(raw, []byte("timeout_ms"), []byte("timeoutMS")), []byte("show_output"), []byte("showOutput"))
-	var h loaded
+	var h loadedHandler
 	require.NoError(t, json.Unmarshal(raw, &h))
 	line := h.Command + h.Bash + h.Exec + " " + strings.Join(h.Args, " ")
 	require.Contains(t, line, "hook "+agent)
@@ -163,12 +163,12 @@ func (l loader) check(t *testing.T, agent, event string, raw json.RawMessage) {
 			continue
 		}
 		seconds := *timeout
-		if l.ms {
+		if l.milliseconds {
 			require.GreaterOrEqual(t, seconds, 1000.0, "milliseconds")
 			seconds /= 1000
 		}
 		require.LessOrEqual(t, seconds, 3600.0)
-		if most := l.most[event]; most > 0 {
+		if most := l.maxTimeouts[event]; most > 0 {
 			require.LessOrEqual(t, seconds, most)
 		}
 		if limit := regexp.MustCompile(`--limit (\d+)s`).FindStringSubmatch(line); limit != nil {

@@ -19,14 +19,14 @@ type manifest struct {
 
 // record is what was done to one file.
 type record struct {
-	Agent    string            `json:"agent"`
-	Scope    Scope             `json:"scope"`
-	Binaries []string          `json:"binaries"`          // that entries called, the newest last
-	Entries  map[string]string `json:"entries,omitempty"` // :: event → hash of what its entry says
-	Whole    string            `json:"whole,omitempty"`   // hash of a file that is all ours
-	Created  bool              `json:"created,omitempty"` // the file was not there
-	Dirs     []string          `json:"dirs,omitempty"`    // directories that were not there, the outermost first
-	trace
+	Agent     string            `json:"agent"`
+	Scope     Scope             `json:"scope"`
+	Binaries  []string          `json:"binaries"`          // that entries called, the newest last
+	Entries   map[string]string `json:"entries,omitempty"` // :: event → hash of what its entry says
+	OwnedHash string            `json:"whole,omitempty"`   // hash of a file that is all ours
+	Created   bool              `json:"created,omitempty"` // the file was not there
+	Dirs      []string          `json:"dirs,omitempty"`    // directories that were not there, the outermost first
+	insertion
 }
 
 // hash names a text.
@@ -59,8 +59,8 @@ func (m Machine) readManifest() (*manifest, error) {
 	return all, nil
 }
 
-// of is a copy of what is known of a file, or nil.
-func (all *manifest) of(path string) *record {
+// recordOf is a copy of what is known of a file, or nil.
+func (all *manifest) recordOf(path string) *record {
 	r := all.Files[path]
 	if r == nil {
 		return nil
@@ -76,9 +76,9 @@ func (all *manifest) of(path string) *record {
 	return &c
 }
 
-// note stores what became of one file. Others may have been changed meanwhile by
+// saveRecord stores what became of one file. Others may have been changed meanwhile by
 // another installation; callers hold the lock.
-func (m Machine) note(path string, r *record) error {
+func (m Machine) saveRecord(path string, r *record) error {
 	all, err := m.readManifest()
 	if err != nil {
 		return err
@@ -101,9 +101,9 @@ func (m Machine) note(path string, r *record) error {
 	return replaceFile(m.manifestFile(), append(b, '\n'), 0o600)
 }
 
-// changed reports whether the entry of an event is not as we wrote it.
-func (r *record) changed(h handler) bool {
-	return r != nil && len(r.Entries) > 0 && r.Entries[h.event] != hash(h.plain)
+// isModified reports whether the entry of an event is not as we wrote it.
+func (r *record) isModified(h handler) bool {
+	return r != nil && len(r.Entries) > 0 && r.Entries[h.event] != hash(h.normalized)
 }
 
 func (r *record) binaries() []string {
@@ -113,7 +113,7 @@ func (r *record) binaries() []string {
 	return r.Binaries
 }
 
-// calls notes a binary that entries of the file call.
-func (r *record) calls(binary string) {
+// addBinary notes a binary that entries of the file call.
+func (r *record) addBinary(binary string) {
 	r.Binaries = append(slices.DeleteFunc(r.Binaries, func(b string) bool { return b == binary }), binary)
 }

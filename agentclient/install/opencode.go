@@ -13,12 +13,12 @@ var pluginJS string
 
 // pluginCommand is the line of it that says what runs.
 const (
-	pluginRuns    = "const COMMAND = "
-	pluginCommand = pluginRuns + "['hookback', 'hook', 'opencode']"
+	pluginCommandPrefix = "const COMMAND = "
+	pluginCommand       = pluginCommandPrefix + "['hookback', 'hook', 'opencode']"
 )
 
 // opencodePlugin is the plugin that runs c.
-func opencodePlugin(c call, _ event) string {
+func opencodePlugin(c hookCommand, _ event) string {
 	command, _ := json.Marshal(append([]string{c.binary}, c.args...))
-	return strings.Replace(pluginJS, pluginCommand, pluginRuns+string(command), 1)
+	return strings.Replace(pluginJS, pluginCommand, pluginCommandPrefix+string(command), 1)
 }

@@ -20,15 +20,15 @@ import (
 // opencode is an OpenCode of a test's own: node runs the installed plugin, the
 // server takes its replies, and a script stands for hookback.
 type opencode struct {
-	*bench
+	*testMachine
 	stdin   io.WriteCloser
 	stdout  *bufio.Scanner
 	replies chan string // "PATH BODY"
-	run     string      // where the script notes what it was given
+	runDir  string      // where the script notes what it was given
 }
 
-// missing stands for no script: hookback isn't there.
-const missing = "missing"
+// missingScript stands for no script: hookback isn't there.
+const missingScript = "missing"
 
 func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
 	t.Helper()
@@ -37,19 +37,19 @@ func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
 		t.Skip("there is no node here")
 	}
 	require.NoError(t, err)
-	o := &opencode{bench: setup(t), replies: make(chan string, 16)}
+	o := &opencode{testMachine: newTestMachine(t), replies: make(chan string, 16)}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		o.replies <- r.URL.Path + " " + string(body)
 	}))
 	t.Cleanup(server.Close)
 
-	where := options("opencode")
+	where := installOptions("opencode")
 	where.Binary = o.home("bin of mine/hookback")
-	o.run = o.home("run")
-	require.NoError(t, os.MkdirAll(o.run, 0o700))
-	if script != missing {
-		o.write(where.Binary, "#!/bin/sh\ncd '"+o.run+"'\nprintf '%s\\n' \"$*\" >> args\ninput=$(cat)\nprintf '%s\\n' \"$input\" >> told\n"+script)
+	o.runDir = o.home("run")
+	require.NoError(t, os.MkdirAll(o.runDir, 0o700))
+	if script != missingScript {
+		o.write(where.Binary, "#!/bin/sh\ncd '"+o.runDir+"'\nprintf '%s\\n' \"$*\" >> args\ninput=$(cat)\nprintf '%s\\n' \"$input\" >> told\n"+script)
 		require.NoError(t, os.Chmod(where.Binary, 0o700)) //nolint:gosec // it is run
 	}
 	o.install(where)
@@ -70,11 +70,11 @@ func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
 		require.NoError(t, o.stdin.Close())
 		require.NoError(t, cmd.Wait())
 	})
-	o.reads("ready")
+	o.expectLine("ready")
 	return o
 }
 
-func (o *opencode) reply() string {
+func (o *opencode) nextReply() string {
 	o.t.Helper()
 	select {
 	case reply := <-o.replies:
@@ -85,36 +85,36 @@ func (o *opencode) reply() string {
 	}
 }
 
-func (o *opencode) until(condition func() bool) {
+func (o *opencode) waitUntil(condition func() bool) {
 	o.t.Helper()
 	require.Eventually(o.t, condition, 30*time.Second, 5*time.Millisecond)
 }
 
-func (o *opencode) reads(line string) {
+func (o *opencode) expectLine(line string) {
 	o.t.Helper()
 	require.True(o.t, o.stdout.Scan(), "OpenCode has died: %v", o.stdout.Err())
 	require.Equal(o.t, line, o.stdout.Text())
 }
 
-// call calls one of the plugin's hooks and waits until it has returned.
-func (o *opencode) call(hook string, args ...string) {
+// callHook calls one of the plugin's hooks and waits until it has returned.
+func (o *opencode) callHook(hook string, args ...string) {
 	o.t.Helper()
 	_, err := io.WriteString(o.stdin, `{"hook":"`+hook+`","args":[`+strings.Join(args, ",")+"]}\n")
 	require.NoError(o.t, err)
-	o.reads("returned " + hook)
+	o.expectLine("returned " + hook)
 }
 
-func (o *opencode) event(kind, properties string) {
+func (o *opencode) sendEvent(kind, properties string) {
 	o.t.Helper()
-	o.call("event", `{"event":{"id":"evt_1","type":"`+kind+`","properties":`+properties+`}}`)
+	o.callHook("event", `{"event":{"id":"evt_1","type":"`+kind+`","properties":`+properties+`}}`)
 }
 
-// told waits until the script was given n inputs.
-func (o *opencode) told(n int) (inputs []map[string]json.RawMessage) {
+// waitForInputs waits until the script was given n inputs.
+func (o *opencode) waitForInputs(n int) (inputs []map[string]json.RawMessage) {
 	o.t.Helper()
 	var text string
-	o.until(func() bool {
-		raw, _ := os.ReadFile(filepath.Join(o.run, "told"))
+	o.waitUntil(func() bool {
+		raw, _ := os.ReadFile(filepath.Join(o.runDir, "told"))
 		text = string(raw)
 		return strings.Count(text, "\n") >= n
 	})
@@ -127,7 +127,7 @@ func (o *opencode) told(n int) (inputs []map[string]json.RawMessage) {
 	return inputs
 }
 
-func TestWhatTheHookPrintsIsOpenCodesReply(t *testing.T) {
+func TestOpenCodePlugin_PostsHookOutput(t *testing.T) {
 	t.Parallel()
 	o := startOpenCode(t, `
 case $input in
@@ -148,20 +148,20 @@ esac`)
 		{"question.asked", "que_no", `/question/que_no/reject `},
 		{"question.v2.asked", "que_no2", `/api/session/ses_1/question/que_no2/reject `},
 	} {
-		o.event(c.event, `{"id":"`+c.id+`","sessionID":"ses_1","permission":"bash","patterns":["ls"]}`)
-		require.Equal(t, c.reply, o.reply())
+		o.sendEvent(c.event, `{"id":"`+c.id+`","sessionID":"ses_1","permission":"bash","patterns":["ls"]}`)
+		require.Equal(t, c.reply, o.nextReply())
 	}
-	told := o.told(8)[0]
+	told := o.waitForInputs(8)[0]
 	require.JSONEq(t, `"permission.asked"`, string(told["type"]))
 	require.Contains(t, string(told["properties"]), `"per_once"`)
 	dir, err := json.Marshal(o.machine.Dir)
 	require.NoError(t, err)
 	require.JSONEq(t, string(dir), string(told["directory"]))
 	require.JSONEq(t, string(dir), string(told["worktree"]))
-	require.Contains(t, o.read(filepath.Join(o.run, "args")), "hook opencode --limit 3600s")
+	require.Contains(t, o.read(filepath.Join(o.runDir, "args")), "hook opencode --limit 3600s")
 }
 
-func TestARequestThatIsAnsweredInOpenCodeEndsTheHook(t *testing.T) {
+func TestOpenCodePlugin_LocalAnswerStopsHook(t *testing.T) {
 	t.Parallel()
 	o := startOpenCode(t, `
 case $input in
@@ -175,32 +175,32 @@ esac`)
 		{"question.asked", "question.rejected", "requestID"},
 		{"question.v2.asked", "question.v2.replied", "requestID"},
 	} {
-		o.event(c.asked, `{"id":"id_wait","sessionID":"ses_1"}`)
+		o.sendEvent(c.asked, `{"id":"id_wait","sessionID":"ses_1"}`)
 		ends++
-		o.until(func() bool { return o.lines("waits") == ends })
-		o.event(c.answered, `{"sessionID":"ses_1","`+c.name+`":"id_wait"}`)
-		o.until(func() bool { return o.lines("ended") == ends })
+		o.waitUntil(func() bool { return o.countLines("waits") == ends })
+		o.sendEvent(c.answered, `{"sessionID":"ses_1","`+c.name+`":"id_wait"}`)
+		o.waitUntil(func() bool { return o.countLines("ended") == ends })
 	}
-	o.event("permission.asked", `{"id":"per_last","sessionID":"ses_1"}`)
-	require.Contains(t, o.reply(), "/permission/per_last/reply", "what the ended ones printed is no reply")
+	o.sendEvent("permission.asked", `{"id":"per_last","sessionID":"ses_1"}`)
+	require.Contains(t, o.nextReply(), "/permission/per_last/reply", "what the ended ones printed is no reply")
 }
 
-func (o *opencode) lines(file string) int {
-	raw, _ := os.ReadFile(filepath.Join(o.run, file))
+func (o *opencode) countLines(file string) int {
+	raw, _ := os.ReadFile(filepath.Join(o.runDir, file))
 	return strings.Count(string(raw), "\n")
 }
 
-func TestAPermissionShowsWhatTheToolWasCalledWith(t *testing.T) {
+func TestOpenCodePlugin_AddsToolArguments(t *testing.T) {
 	t.Parallel()
 	o := startOpenCode(t, "")
-	o.call("tool.execute.before", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1"}`, `{"args":{"title":"Drop orders_old"}}`)
-	o.told(1) // one process after the other
-	o.event("permission.asked", `{"id":"per_1","sessionID":"ses_1","permission":"linear_create_issue","patterns":["*"],"tool":{"messageID":"m","callID":"call_1"}}`)
-	o.told(2)
-	o.call("tool.execute.after", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, `{"title":"Done","output":"`+strings.Repeat("x", 20<<10)+`"}`)
-	o.told(3)
-	o.event("permission.v2.asked", `{"id":"per_2","sessionID":"ses_1","action":"read","resources":["a"],"source":{"callID":"call_1"}}`)
-	told := o.told(4)
+	o.callHook("tool.execute.before", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1"}`, `{"args":{"title":"Drop orders_old"}}`)
+	o.waitForInputs(1) // one process after the other
+	o.sendEvent("permission.asked", `{"id":"per_1","sessionID":"ses_1","permission":"linear_create_issue","patterns":["*"],"tool":{"messageID":"m","callID":"call_1"}}`)
+	o.waitForInputs(2)
+	o.callHook("tool.execute.after", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, `{"title":"Done","output":"`+strings.Repeat("x", 20<<10)+`"}`)
+	o.waitForInputs(3)
+	o.sendEvent("permission.v2.asked", `{"id":"per_2","sessionID":"ses_1","action":"read","resources":["a"],"source":{"callID":"call_1"}}`)
+	told := o.waitForInputs(4)
 	require.JSONEq(t, `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, string(told[0]["properties"]))
 	require.JSONEq(t, `{"tool":"linear_create_issue","args":{"title":"Drop orders_old"}}`, string(told[1]["call"]))
 	require.Contains(t, string(told[2]["properties"]), `"title":"Done"`)
@@ -208,34 +208,34 @@ func TestAPermissionShowsWhatTheToolWasCalledWith(t *testing.T) {
 	require.NotContains(t, told[3], "call", "a call that is over is forgotten")
 }
 
-func TestOpenCodesEventsAreToldInOrder(t *testing.T) {
+func TestOpenCodePlugin_SendsEventsInOrder(t *testing.T) {
 	t.Parallel()
 	o := startOpenCode(t, "")
 	kinds := []string{"session.created", "session.compacted", "session.error", "session.idle", "session.deleted"}
 	for _, kind := range kinds {
-		o.event(kind, `{"sessionID":"ses_1"}`)
-		o.event("message.part.updated", `{"sessionID":"ses_1"}`)
+		o.sendEvent(kind, `{"sessionID":"ses_1"}`)
+		o.sendEvent("message.part.updated", `{"sessionID":"ses_1"}`)
 	}
-	for i, input := range o.told(len(kinds)) {
+	for i, input := range o.waitForInputs(len(kinds)) {
 		require.JSONEq(t, `"`+kinds[i]+`"`, string(input["type"]))
 	}
 }
 
-func TestNothingIsThrownIntoOpenCode(t *testing.T) {
+func TestOpenCodePlugin_NeverThrows(t *testing.T) {
 	t.Parallel()
 	broken := func(o *opencode) {
 		for _, args := range []string{``, `null`, `{}`, `{"event":null}`, `{"event":{"type":"permission.asked"}}`, `{"event":{"type":"question.replied","properties":null}}`,
 			`{"event":{"type":"permission.asked","properties":{"id":7}}}`, `{"event":{"type":"constructor"}}`} {
-			o.call("event", args)
-			o.call("tool.execute.before", args)
-			o.call("tool.execute.after", args)
+			o.callHook("event", args)
+			o.callHook("tool.execute.before", args)
+			o.callHook("tool.execute.after", args)
 		}
 	}
 	t.Run("without hookback", func(t *testing.T) {
 		t.Parallel()
-		o := startOpenCode(t, missing)
-		o.event("permission.asked", `{"id":"per_1","sessionID":"ses_1"}`)
-		o.event("session.idle", `{"sessionID":"ses_1"}`)
+		o := startOpenCode(t, missingScript)
+		o.sendEvent("permission.asked", `{"id":"per_1","sessionID":"ses_1"}`)
+		o.sendEvent("session.idle", `{"sessionID":"ses_1"}`)
 		broken(o)
 		require.Empty(t, o.replies)
 	})
@@ -251,27 +251,27 @@ case $input in
 esac`)
 		broken(o)
 		for n, id := range []string{"per_text", "per_word", "per_null", "per_status"} {
-			o.event("permission.asked", `{"id":"`+id+`","sessionID":"ses_1"}`)
-			o.until(func() bool { return o.lines("told") > n })
+			o.sendEvent("permission.asked", `{"id":"`+id+`","sessionID":"ses_1"}`)
+			o.waitUntil(func() bool { return o.countLines("told") > n })
 		}
-		o.event("permission.asked", `{"id":"per_good","sessionID":"ses_1"}`)
-		require.Contains(t, o.reply(), "per_good")
+		o.sendEvent("permission.asked", `{"id":"per_good","sessionID":"ses_1"}`)
+		require.Contains(t, o.nextReply(), "per_good")
 		require.Empty(t, o.replies)
 	})
 	t.Run("while hookback hangs", func(t *testing.T) {
 		t.Parallel()
 		o := startOpenCode(t, `trap 'kill $!; echo x >> ended; exit 0' TERM; sleep 300 & echo x >> waits; wait`)
-		o.event("permission.asked", `{"id":"per_1","sessionID":"ses_1"}`)
-		o.call("tool.execute.before", `{"tool":"bash","sessionID":"ses_1","callID":"call_1"}`, `{"args":{}}`)
-		o.until(func() bool { return o.lines("waits") == 2 })
-		o.call("dispose")
-		o.until(func() bool { return o.lines("ended") == 2 })
+		o.sendEvent("permission.asked", `{"id":"per_1","sessionID":"ses_1"}`)
+		o.callHook("tool.execute.before", `{"tool":"bash","sessionID":"ses_1","callID":"call_1"}`, `{"args":{}}`)
+		o.waitUntil(func() bool { return o.countLines("waits") == 2 })
+		o.callHook("dispose")
+		o.waitUntil(func() bool { return o.countLines("ended") == 2 })
 	})
 }
 
-func TestWithoutTheSDKTheServersAddressIsTaken(t *testing.T) {
+func TestOpenCodePlugin_FallsBackToServerURL(t *testing.T) {
 	t.Parallel()
 	o := startOpenCode(t, `echo '{"reply":"once"}'`, "bare")
-	o.event("permission.v2.asked", `{"id":"per/1","sessionID":"ses_1"}`)
-	require.Equal(t, `/api/session/ses_1/permission/per/1/reply {"reply":"once"}`, o.reply())
+	o.sendEvent("permission.v2.asked", `{"id":"per/1","sessionID":"ses_1"}`)
+	require.Equal(t, `/api/session/ses_1/permission/per/1/reply {"reply":"once"}`, o.nextReply())
 }

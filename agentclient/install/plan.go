@@ -20,9 +20,9 @@ type Change struct {
 	Delete       bool
 	Notes        []string // what a person should know of it
 
-	mode   os.FileMode
-	record *record // what the manifest will say; nil: nothing
-	aside  string  // where a file of somebody else's goes first, or comes back from
+	mode    os.FileMode
+	record  *record // what the manifest will say; nil: nothing
+	chained string  // where a file of somebody else's goes first, or comes back from
 }
 
 // HasChanges reports whether the file will be another than before.
@@ -54,7 +54,7 @@ type Plan struct {
 
 // Install plans an installation.
 func Install(m Machine, o Options) (*Plan, error) {
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	known, err := m.readManifest()
@@ -63,7 +63,7 @@ func Install(m Machine, o Options) (*Plan, error) {
 	}
 	p := &Plan{machine: m}
 	for _, name := range o.Agents {
-		w := find(name)
+		w := findAgent(name)
 		if w == nil {
 			return nil, fmt.Errorf("there is no agent %q; it is %s, or auto", name, strings.Join(Names(), ", "))
 		}
@@ -72,7 +72,7 @@ func Install(m Machine, o Options) (*Plan, error) {
 	return p, nil
 }
 
-func (o Options) check() error {
+func (o Options) validate() error {
 	switch {
 	case !slices.Contains([]Scope{User, Project, Local}, o.Scope):
 		return fmt.Errorf("there is no scope %q; it is user, project or local", o.Scope)
@@ -86,33 +86,33 @@ func (o Options) check() error {
 	return nil
 }
 
-func (p *Plan) install(w *wiring, o Options, known *manifest) {
+func (p *Plan) install(w *agentConfig, o Options, known *manifest) {
 	if o.Scope == Project {
-		o.Binary = program
+		o.Binary = programName
 	}
-	if w.form.slashes && strings.HasPrefix(o.Hub, "https:") {
-		p.Problems = append(p.Problems, FileError{w.agent, "", fmt.Errorf("%s can't have an https address in its settings (it takes what follows two slashes for a comment); set HOOKBACK_URL instead", w.title)})
+	if w.format.forbidsSlashes && strings.HasPrefix(o.Hub, "https:") {
+		p.Problems = append(p.Problems, FileError{w.name, "", fmt.Errorf("%s can't have an https address in its settings (it takes what follows two slashes for a comment); set HOOKBACK_URL instead", w.title)})
 		return
 	}
 	version := ""
-	if path, err := p.machine.look(w); err == nil && w.oldest != "" {
+	if path, err := p.machine.findProgram(w); err == nil && w.minVersion != "" {
 		version = p.machine.Version(path)
-		o.Shell = o.Shell || !knows(version, w.oldest)
+		o.Shell = o.Shell || !isAtLeast(version, w.minVersion)
 	}
-	files, err := w.settings(p.machine, o.Scope)
+	files, err := w.settingsFiles(p.machine, o.Scope)
 	if err != nil {
-		p.Problems = append(p.Problems, FileError{w.agent, "", err})
+		p.Problems = append(p.Problems, FileError{w.name, "", err})
 		return
 	}
-	change := w.change
-	if w.whole != nil {
-		change = w.changeWhole
+	change := w.planChange
+	if w.ownedFile != nil {
+		change = w.planOwnedFile
 	}
 	wrote := false
 	for _, file := range files {
-		c, err := change(p.machine, file, known.of(file), target{o, version})
+		c, err := change(p.machine, file, known.recordOf(file), installTarget{o, version})
 		if err != nil {
-			p.Problems = append(p.Problems, FileError{w.agent, file, err})
+			p.Problems = append(p.Problems, FileError{w.name, file, err})
 			continue
 		}
 		wrote = wrote || c.HasChanges()
@@ -125,8 +125,8 @@ func (p *Plan) install(w *wiring, o Options, known *manifest) {
 	}
 }
 
-// look is the agent's own program.
-func (m Machine) look(w *wiring) (path string, err error) {
+// findProgram is the agent's own program.
+func (m Machine) findProgram(w *agentConfig) (path string, err error) {
 	for _, name := range w.programs {
 		if path, err = m.LookPath(name); err == nil {
 			return path, nil
@@ -135,21 +135,21 @@ func (m Machine) look(w *wiring) (path string, err error) {
 	return "", err
 }
 
-// target is what a file shall hold.
-type target struct {
+// installTarget is what a file shall hold.
+type installTarget struct {
 	Options
 	version string // the agent's
 }
 
-// change plans one settings file.
-func (w *wiring) change(m Machine, file string, r *record, t target) (Change, error) {
-	c, err := w.open(file)
+// planChange plans one settings file.
+func (w *agentConfig) planChange(m Machine, file string, r *record, t installTarget) (Change, error) {
+	c, err := w.openFile(file)
 	if err != nil {
 		return c, err
 	}
 	content := c.Before
 	if r == nil || !c.Exists {
-		r = &record{Agent: w.agent, Scope: t.Scope}
+		r = &record{Agent: w.name, Scope: t.Scope}
 	}
 	if !c.Exists {
 		content, r.Created, c.mode = "{}\n", true, 0o600
@@ -157,18 +157,18 @@ func (w *wiring) change(m Machine, file string, r *record, t target) (Change, er
 			c.mode = 0o644
 		}
 	}
-	e := editor{wiring: w, content: content, record: r, change: &c, windows: m.Windows}
-	if err := e.fit(t); err != nil {
+	e := editor{agent: w, content: content, record: r, change: &c, windows: m.Windows}
+	if err := e.applyEntries(t); err != nil {
 		return c, err
 	}
-	r.calls(t.Binary)
+	r.addBinary(t.Binary)
 	c.After, c.record = e.content, r
 	return c, nil
 }
 
-// open reads a settings file.
-func (w *wiring) open(file string) (Change, error) {
-	c := Change{Agent: w.agent, Title: w.title, File: file}
+// openFile reads a settings file.
+func (w *agentConfig) openFile(file string) (Change, error) {
+	c := Change{Agent: w.name, Title: w.title, File: file}
 	b, info, err := readSettings(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -188,19 +188,19 @@ func Remove(m Machine, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{machine: m}
-	for i := range wirings {
-		w := &wirings[i]
-		if len(o.Agents) > 0 && !slices.Contains(o.Agents, w.agent) {
+	for i := range agentConfigs {
+		w := &agentConfigs[i]
+		if len(o.Agents) > 0 && !slices.Contains(o.Agents, w.name) {
 			continue
 		}
-		for _, file := range w.mayHold(m, o.Scope, known) {
-			removal := w.removal
-			if w.whole != nil {
-				removal = w.removalWhole
+		for _, file := range w.candidateFiles(m, o.Scope, known) {
+			removal := w.planRemoval
+			if w.ownedFile != nil {
+				removal = w.planOwnedRemoval
 			}
-			c, err := removal(file, known.of(file), o.Force)
+			c, err := removal(file, known.recordOf(file), o.Force)
 			if err != nil {
-				p.Problems = append(p.Problems, FileError{w.agent, file, err})
+				p.Problems = append(p.Problems, FileError{w.name, file, err})
 				continue
 			}
 			p.Changes = append(p.Changes, c)
@@ -209,18 +209,18 @@ func Remove(m Machine, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// mayHold are the files that may hold entries for the agent.
-func (w *wiring) mayHold(m Machine, s Scope, known *manifest) (files []string) {
+// candidateFiles are the files that may hold entries for the agent.
+func (w *agentConfig) candidateFiles(m Machine, s Scope, known *manifest) (files []string) {
 	for _, one := range []Scope{User, Project, Local} {
 		if _, has := w.files[one]; has && (s == one || s == "" && one == User) {
-			found, err := w.settings(m, one)
+			found, err := w.settingsFiles(m, one)
 			if err == nil {
 				files = append(files, found...)
 			}
 		}
 	}
 	for path, r := range known.Files {
-		if r.Agent == w.agent && s == "" && !slices.Contains(files, path) {
+		if r.Agent == w.name && s == "" && !slices.Contains(files, path) {
 			files = append(files, path)
 		}
 	}
@@ -228,14 +228,14 @@ func (w *wiring) mayHold(m Machine, s Scope, known *manifest) (files []string) {
 	return slices.Compact(files)
 }
 
-// removal plans to take our entries out of one file.
-func (w *wiring) removal(file string, r *record, force bool) (Change, error) {
-	c, err := w.open(file)
+// planRemoval plans to take our entries out of one file.
+func (w *agentConfig) planRemoval(file string, r *record, force bool) (Change, error) {
+	c, err := w.openFile(file)
 	if err != nil || !c.Exists {
 		return c, err
 	}
-	e := editor{wiring: w, content: c.Before, record: r, change: &c}
-	left, err := e.clear(force)
+	e := editor{agent: w, content: c.Before, record: r, change: &c}
+	left, err := e.removeEntries(force)
 	if err != nil {
 		return c, err
 	}
@@ -244,7 +244,7 @@ func (w *wiring) removal(file string, r *record, force bool) (Change, error) {
 		c.record = nil
 	}
 	if r != nil && r.Created && left == 0 {
-		if root, err := parse(e.content); err == nil && hollow(e.content, root) {
+		if root, err := parse(e.content); err == nil && isEmpty(e.content, root) {
 			c.Delete, c.After = true, ""
 			c.record = &record{Dirs: r.Dirs} // Apply removes them, and then this
 		}

@@ -16,8 +16,8 @@ import (
 
 const binary = "/opt/hookback/bin/hookback"
 
-// bench is a machine of a test's own.
-type bench struct {
+// testMachine is a machine of a test's own.
+type testMachine struct {
 	t       *testing.T
 	machine install.Machine
 	version string            // what every agent says it is
@@ -26,10 +26,10 @@ type bench struct {
 	now     time.Time
 }
 
-func setup(t *testing.T) *bench {
+func newTestMachine(t *testing.T) *testMachine {
 	t.Helper()
 	dir := t.TempDir()
-	b := &bench{t: t, env: map[string]string{}, onPath: map[string]bool{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+	b := &testMachine{t: t, env: map[string]string{}, onPath: map[string]bool{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	b.machine = install.Machine{
 		Home: filepath.Join(dir, "home"), Dir: filepath.Join(dir, "project"), State: filepath.Join(dir, "state"),
 		Env: func(name string) string { return b.env[name] },
@@ -49,33 +49,33 @@ func setup(t *testing.T) *bench {
 }
 
 // home is a path below the home, in the tests' notation: with slashes.
-func (b *bench) home(path string) string {
+func (b *testMachine) home(path string) string {
 	return filepath.Join(b.machine.Home, filepath.FromSlash(path))
 }
 
-func (b *bench) project(path string) string {
+func (b *testMachine) project(path string) string {
 	return filepath.Join(b.machine.Dir, filepath.FromSlash(path))
 }
 
-func (b *bench) write(path, content string) {
+func (b *testMachine) write(path, content string) {
 	b.t.Helper()
 	require.NoError(b.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(b.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-func (b *bench) read(path string) string {
+func (b *testMachine) read(path string) string {
 	b.t.Helper()
 	content, err := os.ReadFile(path)
 	require.NoError(b.t, err)
 	return string(content)
 }
 
-// options are those of an installation for one agent.
-func options(agent string) install.Options {
+// installOptions are those of an installation for one agent.
+func installOptions(agent string) install.Options {
 	return install.Options{Agents: []string{agent}, Scope: install.User, Mode: install.Gate, Binary: binary}
 }
 
-func (b *bench) plan(o install.Options) *install.Plan {
+func (b *testMachine) plan(o install.Options) *install.Plan {
 	b.t.Helper()
 	p, err := install.Install(b.machine, o)
 	require.NoError(b.t, err)
@@ -83,7 +83,7 @@ func (b *bench) plan(o install.Options) *install.Plan {
 }
 
 // install installs and expects no trouble.
-func (b *bench) install(o install.Options) *install.Plan {
+func (b *testMachine) install(o install.Options) *install.Plan {
 	b.t.Helper()
 	p := b.plan(o)
 	require.Empty(b.t, p.Problems)
@@ -92,7 +92,7 @@ func (b *bench) install(o install.Options) *install.Plan {
 }
 
 // uninstall takes everything away that o names, and expects no trouble.
-func (b *bench) uninstall(o install.Options) *install.Plan {
+func (b *testMachine) uninstall(o install.Options) *install.Plan {
 	b.t.Helper()
 	p, err := install.Remove(b.machine, o)
 	require.NoError(b.t, err)
@@ -101,8 +101,8 @@ func (b *bench) uninstall(o install.Options) *install.Plan {
 	return p
 }
 
-// tree is every file below a directory, by its path there.
-func tree(t *testing.T, dir string) map[string]string {
+// readTree is every file below a directory, by its path there.
+func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -121,8 +121,8 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// said is all that a plan says of its files.
-func said(p *install.Plan) string {
+// planNotes is all that a plan says of its files.
+func planNotes(p *install.Plan) string {
 	var all []string
 	for _, c := range p.Changes {
 		all = append(all, c.Notes...)
@@ -130,8 +130,8 @@ func said(p *install.Plan) string {
 	return strings.Join(all, "\n")
 }
 
-// changes reports whether anything would be written.
-func changes(p *install.Plan) bool {
+// planHasChanges reports whether anything would be written.
+func planHasChanges(p *install.Plan) bool {
 	for _, c := range p.Changes {
 		if c.HasChanges() {
 			return true

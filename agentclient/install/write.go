@@ -16,8 +16,8 @@ import (
 // maxSettings is the largest settings file that is read.
 const maxSettings = 16 << 20
 
-// keptBackups is how many backups of a file are kept.
-const keptBackups = 5
+// maxBackups is how many backups of a file are kept.
+const maxBackups = 5
 
 // ErrConcurrent says that the file changed between planning and writing.
 var ErrConcurrent = errors.New("it was changed meanwhile by something else; nothing was written, try again")
@@ -75,7 +75,7 @@ func (p *Plan) Apply() (failed []FileError) {
 
 func (m Machine) apply(c *Change) error {
 	if !c.HasChanges() {
-		return m.note(c.File, c.record)
+		return m.saveRecord(c.File, c.record)
 	}
 	target := c.File
 	if c.Exists {
@@ -83,7 +83,7 @@ func (m Machine) apply(c *Change) error {
 		if target, err = filepath.EvalSymlinks(c.File); err != nil {
 			return err
 		}
-		if err := c.stillSame(target); err != nil {
+		if err := c.checkUnchanged(target); err != nil {
 			return err
 		}
 		if c.mode&0o200 == 0 {
@@ -102,34 +102,34 @@ func (m Machine) apply(c *Change) error {
 		}
 	}
 	if c.Delete {
-		if err := m.takeAway(c); err != nil {
+		if err := m.removeOwned(c); err != nil {
 			return err
 		}
-		return m.note(c.File, nil)
+		return m.saveRecord(c.File, nil)
 	}
-	if c.aside != "" {
-		if err := os.Rename(c.File, c.aside); err != nil {
+	if c.chained != "" {
+		if err := os.Rename(c.File, c.chained); err != nil {
 			return err
 		}
 		c.Exists, c.Before, target = false, "", c.File
 	}
 	// The manifest first: what is ours and not known to be would be left for ever.
-	if err := m.note(c.File, c.record); err != nil {
+	if err := m.saveRecord(c.File, c.record); err != nil {
 		return err
 	}
-	return replaceFile(target, []byte(c.After), c.mode, c.stillSame)
+	return replaceFile(target, []byte(c.After), c.mode, c.checkUnchanged)
 }
 
-// takeAway deletes a file that is all ours, or puts the one back that was there.
-func (m Machine) takeAway(c *Change) error {
-	if c.aside != "" {
-		return os.Rename(c.aside, c.File)
+// removeOwned deletes a file that is all ours, or puts the one back that was there.
+func (m Machine) removeOwned(c *Change) error {
+	if c.chained != "" {
+		return os.Rename(c.chained, c.File)
 	}
 	return os.Remove(c.File)
 }
 
-// stillSame is an error when the file is not as it was when the change was planned.
-func (c *Change) stillSame(target string) error {
+// checkUnchanged is an error when the file is not as it was when the change was planned.
+func (c *Change) checkUnchanged(target string) error {
 	b, err := os.ReadFile(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !c.Exists:
@@ -238,7 +238,7 @@ func (m Machine) backup(c *Change) error {
 		return nil //nolint:nilerr // too many backups are no reason to stop
 	}
 	slices.Sort(old)
-	for len(old) > keptBackups {
+	for len(old) > maxBackups {
 		_ = os.Remove(old[0])
 		old = old[1:]
 	}

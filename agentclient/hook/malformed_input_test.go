@@ -14,10 +14,10 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// TestBrokenInputIsReadOrRefused gives every agent every sample, and its own with
+// TestParse_MalformedInputIsParsedOrRejected gives every agent every sample, and its own with
 // each of their members, inner ones too, taken away or made another type. Whatever
 // is read could be sent to a hub, and whatever is answered is sound.
-func TestBrokenInputIsReadOrRefused(t *testing.T) {
+func TestParse_MalformedInputIsParsedOrRejected(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
@@ -30,34 +30,34 @@ func TestBrokenInputIsReadOrRefused(t *testing.T) {
 			var sample map[string]any
 			require.NoError(t, json.Unmarshal(text, &sample))
 			for _, a := range hook.Agents {
-				requireSurvives(t, a, text)
+				requireNoInvalidOutput(t, a, text)
 			}
-			own, ok := agentOf(filepath.Base(path))
+			own, ok := agentOfSample(filepath.Base(path))
 			require.True(t, ok)
-			for _, broken := range brokenForms(sample) {
+			for _, broken := range mutations(sample) {
 				stdin, err := json.Marshal(broken)
 				require.NoError(t, err)
-				requireSurvives(t, own, stdin)
+				requireNoInvalidOutput(t, own, stdin)
 			}
 		})
 	}
 }
 
-func requireSurvives(t *testing.T, a hook.AgentInfo, stdin []byte) {
+func requireNoInvalidOutput(t *testing.T, a hook.AgentInfo, stdin []byte) {
 	t.Helper()
 	in := hook.Input{Stdin: stdin, Env: func(string) string { return "" }, Dir: "/home/dev/here"}
 	c, err := a.Agent.Parse(in)
 	if err != nil {
 		return
 	}
-	requireWhole(t, in, &c)
-	for _, v := range verdicts(&c) {
-		requireSound(t, &c, v, a.Agent.Render(&c, v))
+	requireValidCall(t, in, &c)
+	for _, v := range sampleVerdicts(&c) {
+		requireValidReply(t, &c, v, a.Agent.Render(&c, v))
 	}
 }
 
-// brokenForms are o with one member, at any depth, gone or of each other type.
-func brokenForms(o map[string]any) (all []map[string]any) {
+// mutations are o with one member, at any depth, gone or of each other type.
+func mutations(o map[string]any) (all []map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		without := maps.Clone(o)
 		delete(without, name)
@@ -70,7 +70,7 @@ func brokenForms(o map[string]any) (all []map[string]any) {
 			all = append(all, with)
 		}
 		if inner, ok := o[name].(map[string]any); ok {
-			for _, broken := range brokenForms(inner) {
+			for _, broken := range mutations(inner) {
 				with := maps.Clone(o)
 				with[name] = broken
 				all = append(all, with)
@@ -80,21 +80,21 @@ func brokenForms(o map[string]any) (all []map[string]any) {
 	return all
 }
 
-// TestOnlyAYesApproves reads the answers of every agent to every sample back: no
+// TestRender_OnlyAllowApproves reads the answers of every agent to every sample back: no
 // verdict but Allow ever lets a call through, and Allow with an edit never runs the
 // call as it was.
-func TestOnlyAYesApproves(t *testing.T) {
+func TestRender_OnlyAllowApproves(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
 	for _, path := range samples {
-		agent, ok := agentOf(filepath.Base(path))
+		agent, ok := agentOfSample(filepath.Base(path))
 		require.True(t, ok, path)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		c, err := agent.Agent.Parse(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/home/dev/here"})
 		require.NoError(t, err, path)
-		for _, v := range verdicts(&c) {
+		for _, v := range sampleVerdicts(&c) {
 			said := string(agent.Agent.Render(&c, v).Stdout)
 			approves := strings.Contains(said, `"allow"`) || strings.Contains(said, `"once"`) || strings.Contains(said, `"always"`) || strings.Contains(said, `"answers"`)
 			if v.Effect != hook.Allow {
@@ -108,7 +108,7 @@ func TestOnlyAYesApproves(t *testing.T) {
 	}
 }
 
-func agentOf(sample string) (hook.AgentInfo, bool) {
+func agentOfSample(sample string) (hook.AgentInfo, bool) {
 	for _, a := range hook.Agents {
 		if strings.HasPrefix(sample, a.Name+"-") {
 			return a, true

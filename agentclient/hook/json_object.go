@@ -23,15 +23,15 @@ type object map[string]json.RawMessage
 // Parsed is the same input with its text read, for those who need it more than once.
 // What is wrong with the text, Read says.
 func (in Input) Parsed() Input {
-	in.read, in.payload, _ = in.object()
+	in.members, in.payload, _ = in.parseObject()
 	return in
 }
 
-// object reads stdin. payload is the same text, untouched but for the space and the
+// parseObject reads stdin. payload is the same text, untouched but for the space and the
 // byte order mark around it, and valid.
-func (in Input) object() (o object, payload json.RawMessage, err error) {
-	if in.read != nil {
-		return in.read, in.payload, nil
+func (in Input) parseObject() (o object, payload json.RawMessage, err error) {
+	if in.members != nil {
+		return in.members, in.payload, nil
 	}
 	payload = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(in.Stdin), []byte("\ufeff")))
 	if err := o.decode(payload); err != nil {
@@ -46,8 +46,8 @@ func (in Input) object() (o object, payload json.RawMessage, err error) {
 // text is a member that is a string, or "".
 func (o object) text(name string) string { return text(o[name]) }
 
-// flag is a member that is true or false, or nil.
-func (o object) flag(name string) *bool {
+// boolean is a member that is true or false, or nil.
+func (o object) boolean(name string) *bool {
 	is := string(o[name]) == "true"
 	if !is && string(o[name]) != "false" {
 		return nil
@@ -57,12 +57,12 @@ func (o object) flag(name string) *bool {
 
 // object is a member that is an object, or nil.
 func (o object) object(name string) object {
-	inner, _ := split(o[name])
+	inner, _ := splitObject(o[name])
 	return inner
 }
 
-// list is a member that is an array, or nil.
-func (o object) list(name string) []json.RawMessage {
+// array is a member that is an array, or nil.
+func (o object) array(name string) []json.RawMessage {
 	var all []json.RawMessage
 	if bytes.HasPrefix(o[name], []byte("[")) {
 		_ = json.Unmarshal(o[name], &all)
@@ -73,8 +73,8 @@ func (o object) list(name string) []json.RawMessage {
 // has reports whether there is such a member, of whatever type.
 func (o object) has(name string) bool { return o[name] != nil }
 
-// name is a member for one of the hub's name columns: none that it would refuse.
-func (o object) name(member string) string { return clip(o.text(member), schema.MaxName) }
+// nameText is a member for one of the hub's name columns: none that it would refuse.
+func (o object) nameText(member string) string { return clip(o.text(member), schema.MaxName) }
 
 // clip cuts s to at most n bytes, between characters.
 func clip(s string, n int) string {
@@ -87,8 +87,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// project is the name of the folder that an agent works in, wherever it runs.
-func project(dirs ...string) string {
+// projectName is the name of the folder that an agent works in, wherever it runs.
+func projectName(dirs ...string) string {
 	for _, dir := range dirs {
 		dir = strings.TrimRight(dir, `/\`)
 		if i := strings.LastIndexAny(dir, `/\`); i >= 0 {
@@ -125,8 +125,8 @@ func oneLine(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// compact is JSON on one line, for a person; text that is none as it is.
-func compact(raw json.RawMessage) string {
+// compactJSON is JSON on one line, for a person; text that is none as it is.
+func compactJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
 		return string(raw)
@@ -134,9 +134,9 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// encode writes v on one line. It leaves <, > and & as they are: the agent shows
+// encodeJSON writes v on one line. It leaves <, > and & as they are: the agent shows
 // some of these texts to its user.
-func encode(v any) []byte {
+func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -146,22 +146,22 @@ func encode(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// lift copies what several agents tell under the same names, of an event's payload
+// copyCommonFields copies what several agents tell under the same names, of an event's payload
 // into its own members.
-func lift(e *schema.Event, o object) {
-	e.ToolUseID = o.name("tool_use_id")
-	e.ModelName = o.name("model")
-	e.AgentID = o.name("agent_id")
-	e.AgentType = o.name("agent_type")
+func copyCommonFields(e *schema.Event, o object) {
+	e.ToolUseID = o.nameText("tool_use_id")
+	e.ModelName = o.nameText("model")
+	e.AgentID = o.nameText("agent_id")
+	e.AgentType = o.nameText("agent_type")
 	e.Error = clip(o.text("error"), schema.MaxReason)
-	e.IsInterrupt = o.flag("is_interrupt")
-	if o.list("permission_suggestions") != nil {
+	e.IsInterrupt = o.boolean("is_interrupt")
+	if o.array("permission_suggestions") != nil {
 		e.PermissionSuggestions = o["permission_suggestions"]
 	}
 	e.AgentTranscriptPath = clip(o.text("agent_transcript_path"), schema.MaxReason)
-	e.StopHookActive = o.flag("stop_hook_active")
-	e.NotificationType = o.name("notification_type")
+	e.StopHookActive = o.boolean("stop_hook_active")
+	e.NotificationType = o.nameText("notification_type")
 	e.CustomInstructions = clip(o.text("custom_instructions"), schema.MaxReason)
-	e.Source = o.name("source")
+	e.Source = o.nameText("source")
 	e.Reason = clip(o.text("reason"), schema.MaxReason)
 }

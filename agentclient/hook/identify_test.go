@@ -22,7 +22,7 @@ func sampleAgent(path string) string {
 }
 
 // Some agents run the hooks in Claude Code's settings, others may come to.
-func TestEverySampleIsRecognised(t *testing.T) {
+func TestIdentify_EverySample(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestEverySampleIsRecognised(t *testing.T) {
 }
 
 // An agent's own settings say who it is, unless its input says that it is another.
-func TestWhoRunsTheHook(t *testing.T) {
+func TestIdentify(t *testing.T) {
 	t.Parallel()
 	const plain = `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash"}`
 	for name, test := range map[string]struct{ called, stdin, env, want string }{

@@ -14,14 +14,14 @@ import (
 
 const clineFile = "Documents/Cline/Hooks/PreToolUse"
 
-// script is an executable that notes what it was given and says something.
-func (b *bench) script(path, answer string) {
+// writeScript is an executable that notes what it was given and says something.
+func (b *testMachine) writeScript(path, answer string) {
 	b.write(path, "#!/bin/sh\ncat > \"$0.in\"\necho \"$@\" > \"$0.args\"\n"+answer+"\n")
 	require.NoError(b.t, os.Chmod(path, 0o700)) //nolint:gosec // it is run
 }
 
-// hook runs the installed hook of Cline.
-func (b *bench) hook(input string) (stdout string) {
+// runClineHook runs the installed hook of Cline.
+func (b *testMachine) runClineHook(input string) (stdout string) {
 	b.t.Helper()
 	cmd := exec.CommandContext(b.t.Context(), b.home(clineFile))
 	cmd.Stdin = strings.NewReader(input)
@@ -30,31 +30,31 @@ func (b *bench) hook(input string) (stdout string) {
 	return string(out)
 }
 
-func TestClinesHookRunsTheOneThatWasThere(t *testing.T) {
+func TestClineScript_ChainsPreviousHook(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	input := `{"hookName": "PreToolUse", "text": "a 'b' %s \\n $x"}`
-	b.script(b.home("bin of mine/hookback"), `echo '{"cancel":false}'`)
-	b.script(b.home(clineFile), `echo '{"contextModification":"theirs"}'`)
+	b.writeScript(b.home("bin of mine/hookback"), `echo '{"cancel":false}'`)
+	b.writeScript(b.home(clineFile), `echo '{"contextModification":"theirs"}'`)
 	before := b.read(b.home(clineFile))
 
-	o := options("cline")
+	o := installOptions("cline")
 	o.Binary = b.home("bin of mine/hookback")
 	p := b.install(o)
-	require.Contains(t, said(p), "the hook that is there becomes PreToolUse.chained, and runs behind ours")
-	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.hook(input))
+	require.Contains(t, planNotes(p), "the hook that is there becomes PreToolUse.chained, and runs behind ours")
+	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.runClineHook(input))
 	require.Equal(t, input+"\n", b.read(b.home("bin of mine/hookback.in")))
 	require.Equal(t, "hook cline --limit 30s\n", b.read(b.home("bin of mine/hookback.args")))
 	require.Equal(t, input+"\n", b.read(b.home(clineFile+".chained.in")))
-	require.False(t, changes(b.plan(o)), "again")
+	require.False(t, planHasChanges(b.plan(o)), "again")
 
-	b.script(o.Binary, `echo '{"cancel":true,"errorMessage":"no"}'`)
+	b.writeScript(o.Binary, `echo '{"cancel":true,"errorMessage":"no"}'`)
 	require.NoError(t, os.Remove(b.home(clineFile+".chained.in")))
-	require.Equal(t, "{\"cancel\":true,\"errorMessage\":\"no\"}\n", b.hook(input))
+	require.Equal(t, "{\"cancel\":true,\"errorMessage\":\"no\"}\n", b.runClineHook(input))
 	require.NoFileExists(t, b.home(clineFile+".chained.in"), "a no is final")
 
 	require.NoError(t, os.Remove(o.Binary))
-	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.hook(input), "without hookback")
+	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.runClineHook(input), "without hookback")
 
 	b.uninstall(install.Options{})
 	require.Equal(t, before, b.read(b.home(clineFile)))
@@ -66,48 +66,48 @@ func TestClinesHookRunsTheOneThatWasThere(t *testing.T) {
 	}
 }
 
-func TestClinesHookAlone(t *testing.T) {
+func TestClineScript_WithoutPreviousHook(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	o := options("cline")
+	b := newTestMachine(t)
+	o := installOptions("cline")
 	o.Binary = b.home("hookback")
 	b.install(o)
-	require.Empty(t, b.hook("{}"), "no hookback, no opinion")
-	b.script(o.Binary, "exit 3")
-	require.Empty(t, b.hook("{}"), "one that fails neither")
-	b.script(o.Binary, "echo '{}'")
-	require.Equal(t, "{}\n", b.hook("{}"))
+	require.Empty(t, b.runClineHook("{}"), "no hookback, no opinion")
+	b.writeScript(o.Binary, "exit 3")
+	require.Empty(t, b.runClineHook("{}"), "one that fails neither")
+	b.writeScript(o.Binary, "echo '{}'")
+	require.Equal(t, "{}\n", b.runClineHook("{}"))
 }
 
-func TestAWholeFileThatWasChangedByHandIsLeft(t *testing.T) {
+func TestOwnedFile_ModifiedFileIsKept(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.install(options("cline"))
+	b := newTestMachine(t)
+	b.install(installOptions("cline"))
 	edited := b.read(b.home(clineFile)) + "# mine\n"
 	b.write(b.home(clineFile), edited)
-	require.Contains(t, said(b.install(options("cline"))), "it was changed by hand and stays as it is")
+	require.Contains(t, planNotes(b.install(installOptions("cline"))), "it was changed by hand and stays as it is")
 	require.Equal(t, edited, b.read(b.home(clineFile)))
-	require.Contains(t, said(b.uninstall(install.Options{})), "it was changed by hand and is left")
+	require.Contains(t, planNotes(b.uninstall(install.Options{})), "it was changed by hand and is left")
 	require.Equal(t, edited, b.read(b.home(clineFile)))
 	require.NoError(t, os.RemoveAll(b.machine.State))
 	b.uninstall(install.Options{})
 	require.NoFileExists(t, b.home(clineFile), "without a manifest its second line says whose it is")
 }
 
-func TestTwoChainsAreRefused(t *testing.T) {
+func TestOwnedFile_SecondChainIsRejected(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestMachine(t)
 	b.write(b.home(clineFile), "theirs")
 	b.write(b.home(clineFile+".chained"), "theirs too")
-	p := b.plan(options("cline"))
+	p := b.plan(installOptions("cline"))
 	require.Len(t, p.Problems, 1)
 	require.ErrorIs(t, p.Problems[0].Err, os.ErrExist)
 	require.Empty(t, p.Apply())
 	require.Equal(t, "theirs", b.read(b.home(clineFile)))
 }
 
-// TestDiffsAreWhatPatchTakes: applied by their own numbers they give the file.
-func TestDiffsAreWhatPatchTakes(t *testing.T) {
+// TestDiff_AppliesAsPatch: applied by their own numbers they give the file.
+func TestDiff_AppliesAsPatch(t *testing.T) {
 	t.Parallel()
 	var long strings.Builder
 	for i := range 40 {
@@ -121,13 +121,13 @@ func TestDiffsAreWhatPatchTakes(t *testing.T) {
 		{"a\r\nb\r\n", "a\nb\n"},
 	} {
 		diff := install.DiffOf(test.before, test.after)
-		require.Equal(t, test.after, patched(t, test.before, diff), diff)
+		require.Equal(t, test.after, applyPatch(t, test.before, diff), diff)
 	}
 	require.Equal(t, 3, strings.Count(install.DiffOf(long.String(), "first\n"+strings.Replace(long.String(), strings.Repeat("x", 20)+"\n", "new\n", 1)+"last\n"), "@@ -"))
 	require.Empty(t, install.DiffOf("a", "a"))
 }
 
-func patched(t *testing.T, before, diff string) string {
+func applyPatch(t *testing.T, before, diff string) string {
 	t.Helper()
 	_, diff, found := strings.Cut(diff, "\n+++ ")
 	require.True(t, found)
@@ -169,7 +169,7 @@ func patched(t *testing.T, before, diff string) string {
 	return out
 }
 
-func TestCommandLinesAreReadExactly(t *testing.T) {
+func TestParseCommand_RecognizesOwnHooks(t *testing.T) {
 	t.Parallel()
 	for line, ours := range map[string]bool{
 		"/a/hookback hook codex":                                                      true,
@@ -195,6 +195,6 @@ func TestCommandLinesAreReadExactly(t *testing.T) {
 		"sh -c '/a/hookback hook codex'":                                              false,
 		"":                                                                            false,
 	} {
-		require.Equal(t, ours, install.Ours(line, "codex"), line)
+		require.Equal(t, ours, install.IsOurs(line, "codex"), line)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// directPath is where a hub takes Claude Code's http hooks.
-const directPath = "/hooks/claude-code"
+// httpHookPath is where a hub takes Claude Code's http hooks.
+const httpHookPath = "/hooks/claude-code"
 
 // HTTPHook is a settings file whose http hooks go to a hub, without this program.
 type HTTPHook struct {
@@ -19,10 +19,10 @@ type HTTPHook struct {
 
 // HTTPHooks looks for http hooks of Claude Code that go to a hub.
 func HTTPHooks(m Machine) (all []HTTPHook) {
-	w := find("claude-code")
+	w := findAgent("claude-code")
 	files := []string{"/etc/claude-code/managed-settings.json"}
 	for _, scope := range []Scope{User, Project, Local} {
-		files = append(files, w.files[scope].in(m))
+		files = append(files, w.files[scope].resolve(m))
 	}
 	allowed := map[string][]string{} // :: file → its allowedHttpHookUrls
 	for _, file := range files {
@@ -35,14 +35,14 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 			continue
 		}
 		var patterns []string
-		if decode(string(b), root.at("allowedHttpHookUrls"), &patterns) == nil {
+		if decode(string(b), root.lookup("allowedHttpHookUrls"), &patterns) == nil {
 			allowed[file] = patterns
 		}
-		all = append(all, direct(document{string(b), root}, file)...)
+		all = append(all, httpHooksIn(document{string(b), root}, file)...)
 	}
 	for i := range all {
 		for _, file := range files {
-			if patterns, limits := allowed[file]; limits && all[i].Blocked == "" && !anyMatches(patterns, all[i].URL) {
+			if patterns, limits := allowed[file]; limits && all[i].Blocked == "" && !matchesAny(patterns, all[i].URL) {
 				all[i].Blocked = "allowedHttpHookUrls in " + file
 			}
 		}
@@ -50,18 +50,18 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 	return all
 }
 
-// direct are the http hooks of one file, by address.
-func direct(d document, file string) (found []HTTPHook) {
+// httpHooksIn are the http hooks of one file, by address.
+func httpHooksIn(d document, file string) (found []HTTPHook) {
 	var events map[string][]struct {
 		Hooks []struct{ Type, URL string }
 	}
-	if decode(d.content, d.root.at("hooks"), &events) != nil {
+	if decode(d.content, d.root.lookup("hooks"), &events) != nil {
 		return nil
 	}
-	for _, event := range d.root.at("hooks").members {
+	for _, event := range d.root.lookup("hooks").members {
 		for _, group := range events[event.key] {
 			for _, h := range group.Hooks {
-				if u, err := url.Parse(h.URL); err != nil || h.Type != "http" || !strings.HasSuffix(u.Path, directPath) {
+				if u, err := url.Parse(h.URL); err != nil || h.Type != "http" || !strings.HasSuffix(u.Path, httpHookPath) {
 					continue
 				}
 				i := slices.IndexFunc(found, func(one HTTPHook) bool { return one.URL == h.URL })
@@ -75,8 +75,8 @@ func direct(d document, file string) (found []HTTPHook) {
 	return found
 }
 
-// anyMatches knows * as anything, as Claude Code does.
-func anyMatches(patterns []string, address string) bool {
+// matchesAny knows * as anything, as Claude Code does.
+func matchesAny(patterns []string, address string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		re, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, ".*") + "$")
 		return err == nil && re.MatchString(address)

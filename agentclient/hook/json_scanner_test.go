@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scanned are texts on both sides of what is JSON.
-func scanned(t testing.TB) []string {
+// jsonSamples are texts on both sides of what is JSON.
+func jsonSamples(t testing.TB) []string {
 	texts := []string{
 		``, ` `, `{`, `}`, `{}`, ` { } `, `[]`, `[ ]`, `[1,]`, `[,1]`, `[1 2]`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{"a" : 1 , "b":[{}]}`, `{a:1}`, `{"a":1}x`, `{"a":1} {}`,
 		`{"a":1,"a":2}`, `{"A":1,"a":2}`, `{"\u0061":1,"a":2}`, `{"ä":1}`, "{\"\xff\":1}", "{\"a\":\"\xff\"}", "{\"a\x00\":1}", "{\"a\":\"\n\"}", "{\"a\":\"\x7f\"}", "\ufeff{}",
@@ -28,17 +28,17 @@ func scanned(t testing.TB) []string {
 	return texts
 }
 
-// requireAsTheLibrary compares what scan says of a text with what encoding/json says.
+// requireSameAsEncodingJSON compares what scan says of a text with what encoding/json says.
 // What is JSON, it must take itself: the library would hide here that it doesn't.
-func requireAsTheLibrary(t *testing.T, in []byte) {
+func requireSameAsEncodingJSON(t *testing.T, in []byte) {
 	t.Helper()
-	s := scan{text: in}
-	require.Equal(t, json.Valid(in), s.value(0) && s.end())
+	s := jsonScanner{text: in}
+	require.Equal(t, json.Valid(in), s.scanValue(0) && s.atEnd())
 	require.Equal(t, json.Valid(in), Valid(in))
 
 	var want object
 	wrong := json.Unmarshal(in, &want)
-	got, ok := split(in)
+	got, ok := splitObject(in)
 	require.Equal(t, wrong == nil && want != nil, ok)
 	var o object
 	require.Equal(t, wrong, o.decode(in))
@@ -54,30 +54,30 @@ func requireAsTheLibrary(t *testing.T, in []byte) {
 	}
 }
 
-func TestScanIsAsTheLibrary(t *testing.T) {
+func TestScanner_MatchesEncodingJSON(t *testing.T) {
 	t.Parallel()
-	for _, text := range scanned(t) {
-		requireAsTheLibrary(t, []byte(text))
+	for _, text := range jsonSamples(t) {
+		requireSameAsEncodingJSON(t, []byte(text))
 		for end := range min(len(text), 40) {
-			requireAsTheLibrary(t, []byte(text[:end]))
+			requireSameAsEncodingJSON(t, []byte(text[:end]))
 		}
 	}
 	for _, depth := range []int{maxNesting, maxNesting + 1} {
-		requireAsTheLibrary(t, []byte(strings.Repeat(`[`, depth)+strings.Repeat(`]`, depth)))
-		requireAsTheLibrary(t, []byte(strings.Repeat(`{"a":`, depth)+`1`+strings.Repeat(`}`, depth)))
+		requireSameAsEncodingJSON(t, []byte(strings.Repeat(`[`, depth)+strings.Repeat(`]`, depth)))
+		requireSameAsEncodingJSON(t, []byte(strings.Repeat(`{"a":`, depth)+`1`+strings.Repeat(`}`, depth)))
 	}
 }
 
-func FuzzScan(f *testing.F) {
-	for _, text := range scanned(f) {
+func FuzzScanner_MatchesEncodingJSON(f *testing.F) {
+	for _, text := range jsonSamples(f) {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(requireAsTheLibrary)
+	f.Fuzz(requireSameAsEncodingJSON)
 }
 
-// BenchmarkRead is what a hook spends on an input with a megabyte in it, against what
+// BenchmarkParse_LargeInput is what a hook spends on an input with a megabyte in it, against what
 // encoding/json needs to find its members.
-func BenchmarkRead(b *testing.B) {
+func BenchmarkParse_LargeInput(b *testing.B) {
 	text, err := os.ReadFile("testdata/claude-code-PostToolUse-Bash.json")
 	require.NoError(b, err)
 	big := []byte(strings.Replace(string(text), `"tool_input": {`, `"tool_input": {"text": "`+strings.Repeat(`0123456789abc de\n`, 1<<16)+`", `, 1))

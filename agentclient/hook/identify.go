@@ -11,13 +11,13 @@ import (
 // agent writes decides; what several might write, and the environment, only counts
 // against Claude Code, whose settings the others load. The zero answer is called.
 func Identify(called string, in Input) string {
-	o, _, err := in.object()
+	o, _, err := in.parseObject()
 	if err != nil {
 		return called
 	}
-	name := cmp.Or(marked(o), called)
+	name := cmp.Or(agentByFields(o), called)
 	if name == "claude-code" || called == "" {
-		name = cmp.Or(hinted(o, in), name)
+		name = cmp.Or(agentByEnvironment(o, in), name)
 	}
 	return cmp.Or(name, "claude-code")
 }
@@ -28,8 +28,8 @@ var (
 	kiroNames   = []string{"agentSpawn", "userPromptSubmit", "preToolUse", "postToolUse", "stop"}
 )
 
-// marked is the agent that alone writes such an input, or "".
-func marked(o object) string {
+// agentByFields is the agent that alone writes such an input, or "".
+func agentByFields(o object) string {
 	event, hasEvent := o.text("hook_event_name"), o.has("hook_event_name")
 	switch {
 	case o.has("cursor_version"):
@@ -57,15 +57,15 @@ func marked(o object) string {
 	}
 }
 
-// homes are the folders in which agents keep their transcripts.
-var homes = []struct{ folder, agent string }{
+// transcriptDirs are the folders in which agents keep their transcripts.
+var transcriptDirs = []struct{ folder, agent string }{
 	{".cursor", "cursor"}, {".codex", "codex"}, {".gemini", "gemini"}, {".factory", "droid"}, {".qwen", "qwen"}, {".copilot", "copilot"}, {".claude", "claude-code"},
 }
 
-// hinted is the agent that most likely wrote an input of Claude Code's form, or "".
-func hinted(o object, in Input) string {
+// agentByEnvironment is the agent that most likely wrote an input of Claude Code's form, or "".
+func agentByEnvironment(o object, in Input) string {
 	transcript := strings.ReplaceAll(o.text("transcript_path"), `\`, "/")
-	for _, home := range homes {
+	for _, home := range transcriptDirs {
 		if strings.Contains(transcript, "/"+home.folder+"/") {
 			return home.agent
 		}

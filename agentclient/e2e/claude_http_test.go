@@ -1,0 +1,57 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// writeHTTPHooks writes settings with nothing of ours in them but the hub's address.
+func (p *testEnv) writeHTTPHooks(t *testing.T, events ...string) {
+	t.Helper()
+	hooks := map[string]any{}
+	for _, event := range events {
+		hooks[event] = []any{map[string]any{"hooks": []any{map[string]any{
+			"type": "http", "url": p.hub.URL() + schema.PathClaudeCode + "?limit=60", "timeout": 60,
+		}}}}
+	}
+	text, err := json.Marshal(map[string]any{"hooks": hooks})
+	require.NoError(t, err)
+	writeFile(t, p.home, ".claude/settings.json", string(text))
+}
+
+// Claude Code's own http hooks, straight to the hub: answered, refused, watched.
+func TestClaudeHTTPHooks_DirectToHub(t *testing.T) {
+	t.Parallel()
+	p := newTestEnv(t)
+	p.writeHTTPHooks(t, "PreToolUse", "PermissionRequest", "PostToolUse", "UserPromptSubmit", "Stop", "SessionEnd")
+	m := newModel(t, bashCall("yes.txt"), bashCall("no.txt"))
+	out := p.startClaude(t, m, "-p", "Go", "--permission-mode", "default")
+
+	asked := p.waitForQuestion(t, "PermissionRequest")
+	require.Equal(t, schema.Listening, asked.HumanInTheLoopStatus.Waiter)
+	p.answer(t, asked, permission(true, ""))
+	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
+	t.Log(out())
+	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
+	require.False(t, p.hasFile("no.txt"), "what was denied did not")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	for _, event := range []string{"UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"} {
+		p.waitForEvent(t, event, func(e *schema.Event) bool { return e.HookEventType == event && e.Agent == "claude-code" })
+	}
+	require.Equal(t, schema.Pulled, p.waitForSettled(t, asked.ID).Delivery.State)
+}
+
+// A Claude Code that is killed hangs up, and so its question ends.
+func TestClaudeHTTPHooks_DisconnectOrphansQuestion(t *testing.T) {
+	t.Parallel()
+	p := newTestEnv(t)
+	p.writeHTTPHooks(t, "PermissionRequest")
+	run := p.startClaudeProcess(t, newModel(t, bashCall("no.txt")), "-p", "Go")
+	asked := p.waitForQuestion(t, "PermissionRequest")
+	run.kill(t)
+	require.Equal(t, schema.ByOrphaned, p.waitForSettled(t, asked.ID).Source)
+}

@@ -1,0 +1,136 @@
+package e2e_test
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	codexVersion  = "0.169.0"
+	geminiVersion = "0.61.0"
+)
+
+// startProgram starts a program and returns what it wrote when it has ended.
+func (p *testEnv) startProgram(t *testing.T, env []string, program string, args ...string) (wait func() string) {
+	t.Helper()
+	r := &agentProcess{done: make(chan struct{})}
+	r.cmd = exec.CommandContext(p.ctx, program, args...)
+	r.cmd.Dir, r.cmd.Env = p.project, env
+	r.cmd.Stdout, r.cmd.Stderr, r.cmd.Stdin = &r.out, &r.out, bytes.NewReader(nil)
+	r.cmd.WaitDelay = time.Second
+	require.NoError(t, r.cmd.Start())
+	go func() {
+		defer close(r.done)
+		_ = r.cmd.Wait() // it may fail where a call was refused
+	}()
+	t.Cleanup(func() { r.kill(t) })
+	return func() string {
+		<-r.done
+		return r.out.String()
+	}
+}
+
+// startCodex starts Codex, which would run every command without asking.
+func (p *testEnv) startCodex(t *testing.T, m *model, env ...string) (wait func() string) {
+	t.Helper()
+	p.installHooks(t, "codex")
+	writeFile(t, p.home, ".codex/config.toml", `model = "none"
+model_provider = "loopback"
+[model_providers.loopback]
+name = "loopback"
+base_url = "`+m.url+`/v1"
+wire_api = "responses"
+env_key = "LOOPBACK_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+`)
+	program := npmProgram(t, "@openai/codex", codexVersion, "@openai/codex-*/vendor/*/bin/codex")
+	env = append(p.env("LOOPBACK_KEY=none", "CODEX_HOME="+filepath.Join(p.home, ".codex")), env...)
+	return p.startProgram(t, env, program,
+		"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "Go")
+}
+
+// codexShell is a call of Codex's that leaves a trace.
+func codexShell(file string) turn {
+	return turn{tool: "exec_command", input: `{"cmd":"echo ran > ` + file + `"}`}
+}
+
+// startGemini starts Gemini CLI, which would run every tool without asking.
+func (p *testEnv) startGemini(t *testing.T, m *model, env ...string) (wait func() string) {
+	t.Helper()
+	writeFile(t, p.home, ".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`)
+	p.installHooks(t, "gemini")
+	program := npmProgram(t, "@google/gemini-cli", geminiVersion, ".bin/gemini")
+	env = append(p.env("GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+m.url, "GEMINI_MODEL=gemini-2.5-pro", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_SANDBOX=false"), env...)
+	return p.startProgram(t, env, program, "--approval-mode", "yolo", "-p", "Go")
+}
+
+func geminiShell(file string) turn {
+	return turn{tool: "run_shell_command", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
+}
+
+// otherAgents are the agents that need a model of their own dialect: how each is started, what model it
+// speaks with, and its call that leaves a trace.
+var otherAgents = []struct {
+	name  string
+	api   dialect
+	start func(p *testEnv, t *testing.T, m *model, env ...string) (wait func() string)
+	call  func(file string) turn
+}{
+	{"codex", responsesAPI, (*testEnv).startCodex, codexShell},
+	{"gemini", geminiAPI, (*testEnv).startGemini, geminiShell},
+}
+
+// Each runs everything unasked, and a policy of ours wants a person.
+func TestOtherAgents_ObeyPolicy(t *testing.T) {
+	t.Parallel()
+	for _, agent := range otherAgents {
+		t.Run(agent.name, func(t *testing.T) {
+			t.Parallel()
+			p := newTestEnv(t)
+			writeFile(t, p.project, "hookback.json", `{"rules":[
+{"tool":"Bash","when":{"command":{"contains":"never"}},"then":"deny","reason":"Not on this machine."},
+{"tool":"Bash","then":"ask"}]}`)
+			m := newDialectModel(t, agent.api, agent.call("yes.txt"), agent.call("no.txt"), agent.call("never.txt"))
+			out := agent.start(p, t, m)
+			asked := p.waitForQuestion(t, "PreToolUse")
+			require.Equal(t, agent.name, asked.Agent)
+			require.False(t, p.hasFile("yes.txt"), "it waits")
+			p.answer(t, asked, permission(true, ""))
+			p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
+			t.Log(out())
+			require.True(t, p.hasFile("yes.txt"), "what was approved ran")
+			require.False(t, p.hasFile("no.txt"), "what was denied did not")
+			require.False(t, p.hasFile("never.txt"), "what the policy denies did not")
+			require.True(t, strings.Contains(m.lastRequest(), "Leave no.txt alone."), "the model is told why")
+			require.True(t, strings.Contains(m.lastRequest(), "Not on this machine."))
+			p.waitForEvent(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == agent.name })
+		})
+	}
+}
+
+// What a policy wants a person to decide does not run because nobody is there, be it
+// at the page or at the agent: in a pipeline a prompt would be open for ever.
+func TestOtherAgents_WithoutHubDeny(t *testing.T) {
+	t.Parallel()
+	for _, agent := range otherAgents {
+		t.Run(agent.name, func(t *testing.T) {
+			t.Parallel()
+			p := newTestEnv(t)
+			writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+			p.hub.Stop()
+			m := newDialectModel(t, agent.api, agent.call("no.txt"))
+			t.Log(agent.start(p, t, m)()) // with nothing that says so in its environment
+			require.False(t, p.hasFile("no.txt"), "never silently approved")
+			require.True(t, strings.Contains(m.lastRequest(), "No Hookback hub answers"), "the model is told the cause")
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package install
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// hookCommand is what a handler runs: a binary and its arguments.
+type hookCommand struct {
+	binary string // absolute, or "hookback" for whichever is on the PATH
+	args   []string
+}
+
+// name of the program, as a command line without a path has it.
+const programName = "hookback"
+
+// hookArguments are those of hookback hook for an event.
+func (w *agentConfig) hookArguments(e event, o Options) []string {
+	args := []string{"hook", w.name}
+	if w.format.needsEventFlag {
+		args = append(args, "--event", e.name)
+	}
+	switch {
+	case o.Mode == Observe:
+		args = append(args, "--observe")
+	case e.mode != observe:
+		args = append(args, "--limit", strconv.Itoa(e.timeout(o.Mode))+"s")
+	}
+	if o.Hub != "" {
+		args = append(args, "--hub", w.hubFlag(o.Hub))
+	}
+	return args
+}
+
+// hubFlag is the hub's address as this agent's file may hold it.
+func (w *agentConfig) hubFlag(hub string) string {
+	if w.format.forbidsSlashes {
+		return strings.TrimPrefix(hub, "http://")
+	}
+	return hub
+}
+
+// timeout is how long the agent lets the hook run, in seconds.
+func (e event) timeout(m Mode) int {
+	switch {
+	case e.timeoutSeconds > 0:
+		return e.timeoutSeconds
+	case e.mode == observe || m == Observe:
+		return observeSeconds
+	case e.mode == block:
+		return blockSeconds
+	}
+	return askSeconds
+}
+
+// shellLine is the call as a POSIX shell runs it. A binary that is gone is no
+// opinion: Gemini CLI would block every tool over the shell's complaint, others
+// would show it with each call.
+func (c hookCommand) shellLine(windows bool) string {
+	line := quoteWord(c.binary)
+	for _, a := range c.args {
+		line += " " + quoteWord(a)
+	}
+	switch {
+	case windows:
+		return line
+	case c.binary == programName:
+		return "command -v " + programName + " >/dev/null 2>&1 || exit 0; exec " + line
+	default:
+		return "[ -x " + quoteWord(c.binary) + " ] || exit 0; exec " + line
+	}
+}
+
+var unquotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./*-]+$`) })
+
+// quoteWord quotes s for a POSIX shell where that is needed.
+func quoteWord(s string) string {
+	if unquotedWord().MatchString(s) && !strings.Contains(s, "*") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// splitWords splits a simple command line; ok is false for anything that needs a shell
+// to be understood.
+func splitWords(line string) (all []string, ok bool) {
+	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
+		word := ""
+		for line != "" && line[0] != ' ' {
+			switch {
+			case line[0] == '\'':
+				end := strings.IndexByte(line[1:], '\'')
+				if end < 0 {
+					return nil, false
+				}
+				word, line = word+line[1:1+end], line[end+2:]
+			case strings.HasPrefix(line, `\'`):
+				word, line = word+"'", line[2:]
+			case strings.IndexByte("|&;<>()$`\\\"*?[]#~!{}\n\t", line[0]) >= 0:
+				return nil, false
+			default:
+				word, line = word+line[:1], line[1:]
+			}
+		}
+		all = append(all, word)
+	}
+	return all, true
+}
+
+var (
+	guardedLine     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\[ -x (.+) \] \|\| exit 0; exec (.+)$`) })
+	pathGuardedLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^command -v hookback >/dev/null 2>&1 \|\| exit 0; exec (.+)$`)
+	})
+)
+
+// parseCommand takes a shell's command line apart, when it is one that shellLine writes,
+// or the plain call of a program.
+func parseCommand(line string) (hookCommand, bool) {
+	guard := ""
+	if m := guardedLine().FindStringSubmatch(line); m != nil {
+		guard, line = m[1], m[2]
+	} else if m := pathGuardedLine().FindStringSubmatch(line); m != nil {
+		guard, line = programName, m[1]
+	}
+	all, ok := splitWords(line)
+	if !ok || len(all) == 0 {
+		return hookCommand{}, false
+	}
+	if guard != "" {
+		if w, ok := splitWords(guard); !ok || len(w) != 1 || w[0] != all[0] {
+			return hookCommand{}, false
+		}
+	}
+	return hookCommand{all[0], all[1:]}, true
+}
+
+// isOurs reports whether the call is Hookback's hook for this agent. The program must
+// be named hookback and stand at an absolute path or on the PATH, or be one that
+// the manifest knows.
+func (c hookCommand) isOurs(agent string, known []string) bool {
+	base := strings.TrimSuffix(filepath.Base(c.binary), ".exe")
+	named := base == programName && (c.binary == programName || c.binary == programName+".exe" || isAbs(c.binary))
+	if !named && !slices.Contains(known, c.binary) {
+		return false
+	}
+	return len(c.args) >= 2 && c.args[0] == "hook" && c.args[1] == agent
+}
+
+var driveLetter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:[\\/]`) })
+
+// isAbs knows the paths of Windows too: settings may be shared with it.
+func isAbs(path string) bool { return strings.HasPrefix(path, "/") || driveLetter().MatchString(path) }
