@@ -1,13 +1,13 @@
 package hook
 
-// AgentInfo is an agent in the list of those we know.
+// AgentInfo is an entry of Agents.
 type AgentInfo struct {
-	Name  string // on the command line, and in events
-	Title string // as its maker writes it
+	Name  string // the name on the command line and in events
+	Title string // the vendor's spelling
 	Agent Agent
 }
 
-// Agents lists every agent, the best known first.
+// Agents lists every supported agent, the most common first.
 var Agents = []AgentInfo{
 	{"claude-code", "Claude Code", claude{}},
 	{"codex", "Codex CLI", codex{}},
@@ -24,7 +24,7 @@ var Agents = []AgentInfo{
 	{"antigravity", "Antigravity", antigravity{}},
 }
 
-// Find is the agent of that name.
+// Find returns the agent with that name and whether it exists.
 func Find(name string) (AgentInfo, bool) {
 	for _, a := range Agents {
 		if a.Name == name {

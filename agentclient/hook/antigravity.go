@@ -7,9 +7,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// antigravity is Google's Antigravity: editor, CLI and app. It drops an answer that
-// has any member more than it knows. Its input doesn't name the event; where the
-// command line doesn't either, its members tell.
+// antigravity is Google's Antigravity: editor, CLI and app. It rejects an answer that
+// has any unknown member. Its input doesn't name the event, so the event comes from the
+// command line or is inferred from the members.
 type antigravity struct{}
 
 var antigravityTools = map[string]string{
@@ -73,7 +73,7 @@ func (antigravity) Render(c *Call, v Verdict) Reply {
 	case Pass:
 		return Reply{}
 	case Ask:
-		word = "force_ask" // whatever its user has allowed before
+		word = "force_ask" // "ask" would be skipped if the user has allowed the tool before
 	}
 	return encodeReply(struct {
 		Decision Effect `json:"decision"`

@@ -16,24 +16,23 @@ import (
 
 // claude is Claude Code.
 //
-// Two of its hooks decide. PermissionRequest runs when Claude Code asks its user,
-// beside the open dialog, and the first answer wins: here the hook may wait as long
-// as it likes. PreToolUse runs before every call, and the call waits for it: here an
-// "ask" leads to that dialog, and so to the other hook, whatever Claude Code's own
-// rules and modes would have allowed. Where nobody sits at a dialog PreToolUse waits
-// for the answer itself.
+// Two of its hooks decide. PermissionRequest runs while Claude Code's dialog is open,
+// and the first answer wins, so the hook can wait as long as it likes. PreToolUse runs
+// before every call and blocks it. There, "ask" opens that dialog, and so runs the
+// other hook, regardless of Claude Code's own rules and modes. Without a person at the
+// dialog, PreToolUse waits for the answer itself.
 type claude struct{}
 
-// claudeTools are the tools that have another common name.
+// claudeTools maps tools whose common name differs from their own.
 var claudeTools = map[string]string{
 	"MultiEdit": toolEdit, "NotebookEdit": toolEdit, "NotebookRead": toolRead, "Agent": toolTask, "PowerShell": toolBash, "Monitor": toolBash,
 }
 
-// claudeCall is what an answer needs besides the Call.
+// claudeCall is the adapter state of a Call that Render needs.
 type claudeCall struct {
-	suggestions   []json.RawMessage  // to always allow it
+	suggestions   []json.RawMessage  // "always allow" suggestions
 	form          *form              // AskUserQuestion, Elicitation
-	questionTexts []string           // AskUserQuestion: the questions' own texts
+	questionTexts []string           // AskUserQuestion: the original question texts
 	properties    []elicitedProperty // Elicitation
 }
 
@@ -46,8 +45,9 @@ func (claude) Parse(in Input) (Call, error) {
 	event, session := cmp.Or(o.text("hook_event_name"), in.Event), o.text("session_id")
 	switch event {
 	case "WorktreeCreate", "MessageDisplay":
-		// The first would have to make the worktree, the second holds up the screen.
-		return Call{}, fmt.Errorf("%w: %s is not for watching", ErrInput, event)
+		// A WorktreeCreate hook must create the worktree, and a MessageDisplay hook delays
+		// every line of output.
+		return Call{}, fmt.Errorf("%w: %s hooks can't only observe", ErrInput, event)
 	}
 	own := &claudeCall{suggestions: validSuggestions(o.array("permission_suggestions"))}
 	c := Call{Headless: isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeTimeout(event), adapterState: own}
@@ -79,14 +79,14 @@ func (claude) Parse(in Input) (Call, error) {
 	return c, nil
 }
 
-// isClaudeHeadless reports whether nobody sits at a dialog at this entry point of
-// Claude Code's: claude -p, the SDKs, a job of GitHub's, an MCP server. With no entry
-// point named, as over HTTP, somebody does.
+// isClaudeHeadless reports whether this entry point of Claude Code has no one at a
+// dialog: claude -p, the SDKs, a GitHub job, an MCP server. An empty entry point, as
+// over HTTP, counts as interactive.
 func isClaudeHeadless(entry string) bool {
 	return strings.HasPrefix(entry, "sdk-") || strings.HasSuffix(entry, "github-action") || entry == "mcp"
 }
 
-// claudeTimeout is how long a hook may run that names no timeout.
+// claudeTimeout returns Claude Code's default timeout for hooks of that event.
 func claudeTimeout(event string) time.Duration {
 	switch event {
 	case "SessionEnd":
@@ -98,7 +98,7 @@ func claudeTimeout(event string) time.Duration {
 	}
 }
 
-// setQuestion makes the question of a call that would run.
+// setQuestion sets the question for a call that would run.
 func (own *claudeCall) setQuestion(c *Call, o object) {
 	where := schema.Context{Cwd: o.text("cwd")}
 	switch c.Tool.Name {
@@ -110,7 +110,7 @@ func (own *claudeCall) setQuestion(c *Call, o object) {
 		if plan := c.args.text("plan"); strings.TrimSpace(plan) != "" {
 			c.Ask.Question = clip("Go ahead with this plan?\n\n"+strings.TrimSpace(plan), schema.MaxQuestionBytes)
 		} else {
-			c.Ask.Question = "Leave plan mode and begin?"
+			c.Ask.Question = "Leave plan mode and start?"
 		}
 	default:
 		c.Ask = c.permissionQuestion(c.args.text("description"), where.Cwd)
@@ -120,16 +120,17 @@ func (own *claudeCall) setQuestion(c *Call, o object) {
 	}
 }
 
-// maxSuggestions is how many "always allow" offers a card takes.
+// maxSuggestions limits the "always allow" suggestions of one question.
 const maxSuggestions = 10
 
-// validSuggestions are those of Claude Code's own "always allow" offers that can be one.
+// validSuggestions returns the first maxSuggestions suggestions that are objects.
 func validSuggestions(suggested []json.RawMessage) []json.RawMessage {
 	suggested = slices.DeleteFunc(suggested, func(s json.RawMessage) bool { return !bytes.HasPrefix(s, []byte("{")) })
 	return suggested[:min(len(suggested), maxSuggestions)]
 }
 
-// findSuggestion is the offer that equals remember, byte for byte as it was made.
+// findSuggestion returns the suggestion that equals remember, byte for byte as the
+// agent sent it, or nil.
 func (own *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage {
 	var want any
 	if json.Unmarshal(remember, &want) != nil {
@@ -154,13 +155,13 @@ func (claude) Render(c *Call, v Verdict) Reply {
 		v.Arguments, v.Answers, v.Remember = nil, nil, nil
 	}
 	if v.Effect == Deny {
-		v.Reason = cmp.Or(v.Reason, "A person refused this.")
+		v.Reason = cmp.Or(v.Reason, "A person denied this call. It was not run.")
 	}
 	if v = c.checkEdit(v); v.Effect == Allow && !c.Capabilities.Has(CanAllow) {
 		v = Verdict{Effect: Ask}
 	}
 	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) {
-		return Reply{} // its own dialog opens, or is open
+		return Reply{} // its own dialog opens or is already open
 	}
 	v.Reason = truncateClaudeText(v.Reason)
 	if c.Event.HookEventType == "Elicitation" {
@@ -168,11 +169,11 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	}
 	if own.form != nil && v.Effect == Allow {
 		if v.Arguments = own.inputWithAnswers(c, v); v.Arguments == nil {
-			return Reply{} // questions can't be approved, only answered: the dialog asks
+			return Reply{} // questions need answers, an approval isn't one: leave it to the dialog
 		}
 	}
 	if c.Tool.Name == "ExitPlanMode" && v.Effect == Allow && c.Point != DeferToPrompt && c.args != nil {
-		v.Arguments = c.Tool.Arguments // a yes alone is none to it: its dialog would stay open
+		v.Arguments = c.Tool.Arguments // without arguments an approval doesn't close its dialog
 	}
 	if c.Event.HookEventType == "PreToolUse" {
 		return preToolUseReply(v)
@@ -180,7 +181,7 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	return permissionRequestReply(v, own.findSuggestion(v.Remember))
 }
 
-// preToolUseReply answers a PreToolUse.
+// preToolUseReply encodes the answer to PreToolUse.
 func preToolUseReply(v Verdict) Reply {
 	type output struct {
 		HookEventName            string          `json:"hookEventName"`
@@ -192,7 +193,7 @@ func preToolUseReply(v Verdict) Reply {
 	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": out})}
 }
 
-// permissionRequestReply answers a PermissionRequest.
+// permissionRequestReply encodes the answer to PermissionRequest.
 func permissionRequestReply(v Verdict, remember []json.RawMessage) Reply {
 	type decision struct {
 		Behavior           Effect            `json:"behavior"`
@@ -211,11 +212,11 @@ func permissionRequestReply(v Verdict, remember []json.RawMessage) Reply {
 	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})}
 }
 
-// maxClaudeText is the length that Claude Code takes a hook's text in, in the units of
-// JavaScript's strings. Longer ones it puts in a file and shows their beginning.
+// maxClaudeText is Claude Code's limit for a hook's text in UTF-16 code units. It saves
+// longer texts to a file and shows only their beginning to the model.
 const maxClaudeText = 10_000
 
-// truncateClaudeText cuts a text to what Claude Code takes.
+// truncateClaudeText cuts a text to maxClaudeText.
 func truncateClaudeText(s string) string {
 	if len(s) <= maxClaudeText {
 		return s

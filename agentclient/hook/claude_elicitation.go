@@ -11,20 +11,20 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// omitLabel is the label that leaves an optional property out. A hub wants an answer
-// to every question.
+// omitLabel is the option that omits an optional property. It is needed because a hub
+// requires an answer to every question.
 const omitLabel = "(leave it out)"
 
-// elicitedProperty is a property that an MCP server asks for.
+// elicitedProperty is one property of the form that an MCP server requests.
 type elicitedProperty struct {
 	name     string
 	kind     string // string, number, integer, boolean or array
 	required bool
-	values   map[string]json.RawMessage // label → the value it stands for; nil: a text is wanted
+	values   map[string]json.RawMessage // label → its value; nil for free text
 }
 
-// setElicitation reads an MCP server's question to the user. Claude Code opens its own dialog
-// when the hook has ended, so nothing is open meanwhile.
+// setElicitation sets the question for an MCP server's elicitation. Claude Code opens
+// its own dialog only after the hook has ended, so HasPrompt stays false.
 func (own *claudeCall) setElicitation(c *Call, o object) {
 	server := cmp.Or(oneLine(o.text("mcp_server_name"), 100), "An MCP server")
 	message := strings.TrimSpace(o.text("message"))
@@ -37,14 +37,14 @@ func (own *claudeCall) setElicitation(c *Call, o object) {
 		}
 		where.Links = []string{address}
 		c.Ask = &schema.HumanInTheLoop{
-			Question: clip(fmt.Sprintf("%s wants to send you to %s\n\n%s", server, oneLine(address, 2000), message), schema.MaxQuestionBytes),
+			Question: clip(fmt.Sprintf("%s asks you to open %s\n\n%s", server, oneLine(address, 2000), message), schema.MaxQuestionBytes),
 			Type:     schema.Permission, Context: where,
 		}
 		c.Capabilities = CanAllow | CanDeny
 	default:
 		requested := o.object("requested_schema")
 		if !own.parseSchema(requested) {
-			return // its own dialog may know better
+			return // unsupported schema: leave it to the agent's dialog
 		}
 		title := clip(cmp.Or(message, server+" asks"), schema.MaxQuestionBytes)
 		if len(own.properties) == 0 {
@@ -60,8 +60,9 @@ func (own *claudeCall) setElicitation(c *Call, o object) {
 	c.Point = Prompt
 }
 
-// parseSchema makes questions of a flat object of strings, numbers, booleans and
-// choices, which is all that the MCP specification lets a server ask for.
+// parseSchema converts a flat object of strings, numbers, booleans and choices, the
+// only schema that the MCP specification allows here. It returns false if the schema
+// is not supported.
 func (own *claudeCall) parseSchema(requested object) bool {
 	var required []string
 	_ = json.Unmarshal(requested["required"], &required)
@@ -85,7 +86,8 @@ func (own *claudeCall) parseSchema(requested object) bool {
 	return len(own.properties) == 0 || own.form.fitsOneQuestion()
 }
 
-// parseOptions reads what can be picked. false: this property can't be asked for.
+// parseOptions sets the options of a property. It returns false if the property can't
+// be put to a person.
 func (p *elicitedProperty) parseOptions(o object, q *schema.FormQuestion) bool {
 	choices := o
 	switch p.kind {
@@ -130,7 +132,7 @@ func (p *elicitedProperty) parseOptions(o object, q *schema.FormQuestion) bool {
 	return p.values != nil || p.kind != "array"
 }
 
-// addOption adds one value that can be picked.
+// addOption adds an option; the first of several with the same label wins.
 func (p *elicitedProperty) addOption(label, value json.RawMessage, q *schema.FormQuestion) {
 	var s string
 	if json.Unmarshal(label, &s) != nil {
@@ -145,8 +147,8 @@ func (p *elicitedProperty) addOption(label, value json.RawMessage, q *schema.For
 	}
 }
 
-// decodeAnswer is a property's value, of the type the server wants. ok is false where the
-// answer is none.
+// decodeAnswer converts an answer to the type that the server requests. ok is false if
+// it can't be converted.
 func (p *elicitedProperty) decodeAnswer(picked []string) (value json.RawMessage, ok bool) {
 	switch {
 	case p.kind == "array":
@@ -172,8 +174,8 @@ func (p *elicitedProperty) decodeAnswer(picked []string) (value json.RawMessage,
 	}
 }
 
-// elicitationReply accepts with everything the server wants, or declines. An answer
-// that is not of the wanted type leaves the question to Claude Code's own dialog.
+// elicitationReply accepts with all requested values, or declines. If an answer has the
+// wrong type it returns no opinion, so that Claude Code's own dialog asks.
 func (own *claudeCall) elicitationReply(v Verdict) Reply {
 	type output struct {
 		HookEventName string                      `json:"hookEventName"`

@@ -8,10 +8,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// setUserQuestions reads the questions of AskUserQuestion: one to four, each with labels
-// of which one or, with multiSelect, several are picked; Claude Code's dialog always
-// takes a text of the user's own as well. Questions that can't be read can only be
-// refused, or left to that dialog.
+// setUserQuestions sets the question for AskUserQuestion: one to four questions with
+// labels, of which one or, with multiSelect, several are chosen. Claude Code's dialog
+// always accepts the user's own text as well. Questions that can't be parsed can only be
+// denied or left to that dialog.
 func (own *claudeCall) setUserQuestions(c *Call, where *schema.Context) {
 	f := &form{}
 	for _, raw := range c.args.array("questions") {
@@ -46,8 +46,8 @@ func (own *claudeCall) setUserQuestions(c *Call, where *schema.Context) {
 	own.form, c.Ask = f, f.buildQuestion("", where)
 }
 
-// inputWithAnswers is the tool's input with the answers in it: by the questions' texts, as
-// the dialog would have put them there. nil: there is none.
+// inputWithAnswers returns the tool's input with the answers keyed by question text, as
+// Claude Code's dialog would write them. It returns nil without an answer.
 func (own *claudeCall) inputWithAnswers(c *Call, v Verdict) json.RawMessage {
 	answers := map[string]string{}
 	for i, key := range own.questionTexts {
@@ -56,7 +56,7 @@ func (own *claudeCall) inputWithAnswers(c *Call, v Verdict) json.RawMessage {
 			continue
 		}
 		if other := answers[key]; other != "" {
-			answer = other + "; " + answer // the same question twice
+			answer = other + "; " + answer // two questions with the same text
 		}
 		answers[key] = answer
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// claudeSummaryMembers names the members that say best what happened, by event; the first that
-// is there. Events of later versions are told by whatever they have.
+// claudeSummaryMembers lists, by event, the members that describe it best; the first one
+// present is used. The entry "" applies to events of later versions.
 var claudeSummaryMembers = map[string][]string{
 	"":                   {"message", "prompt", "reason", "error", "file_path", "description", "source", "trigger"},
 	"SessionStart":       {"source"},
@@ -34,14 +34,14 @@ var claudeSummaryMembers = map[string][]string{
 	"PreModelSwitch":     {"to_model"},
 }
 
-// claudeSubjectMembers names the member that says who or what an event is about, before what it
-// says.
+// claudeSubjectMembers names the member with the event's subject, which comes before the
+// description.
 var claudeSubjectMembers = map[string]string{
 	"SubagentStop": "agent_type", "Elicitation": "mcp_server_name", "ElicitationResult": "mcp_server_name",
 	"UserPromptExpansion": "command_name", "ConfigChange": "source", "FileChanged": "event",
 }
 
-// claudeSummary is the line that lists show.
+// claudeSummary returns the event's line in lists.
 func claudeSummary(c *Call, o object) string {
 	event := c.Event.HookEventType
 	if c.Tool != nil {
@@ -73,8 +73,8 @@ func claudeSummary(c *Call, o object) string {
 	return oneLine(who+says, maxSummary)
 }
 
-// taskNotification is what a background task tells Claude Code at its end: a prompt
-// that begins with this element, and that nobody typed.
+// taskNotification returns the summary in the prompt that Claude Code creates when a
+// background task ends. ok is false for any other prompt.
 func taskNotification(prompt string) (told string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "<task-notification>")
 	if !ok {
@@ -85,7 +85,7 @@ func taskNotification(prompt string) (told string, ok bool) {
 	return cmp.Or(strings.TrimSpace(summary), "A background task has ended"), true
 }
 
-// batchToolNames names the tools of calls that ran together.
+// batchToolNames returns the tool names of calls that ran in parallel.
 func batchToolNames(o object) []string {
 	var names []string
 	for _, raw := range o.array("tool_calls") {
@@ -97,7 +97,7 @@ func batchToolNames(o object) []string {
 	return names
 }
 
-// userQuestionSummary is the line of the two calls that put something to the user.
+// userQuestionSummary returns the line of the two tools that ask the user, or "".
 func userQuestionSummary(c *Call) string {
 	asks := c.args.text("plan")
 	if c.Tool.Name == "AskUserQuestion" {

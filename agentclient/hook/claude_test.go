@@ -11,8 +11,8 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// claudeEvents are the events of Claude Code 2.1.330, with an input each and the
-// summary that lists show; 31 are told.
+// claudeEvents are the events of Claude Code 2.1.330 that the hook reports, with an
+// example input and the expected summary.
 var claudeEvents = map[string]struct{ input, summary string }{
 	"SessionStart":        {`"source":"resume","model":"claude-sonnet-5"`, "resume"},
 	"Setup":               {`"trigger":"init"`, "init"},
@@ -47,7 +47,7 @@ var claudeEvents = map[string]struct{ input, summary string }{
 	"WorktreeRemove":      {`"worktree_path":"/b/w"`, "/b/w"},
 }
 
-// TestTaskNotification_SummaryReplacesPrompt: nobody typed that prompt.
+// Claude Code creates the prompt, not the user.
 func TestTaskNotification_SummaryReplacesPrompt(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
@@ -65,16 +65,16 @@ func TestClaude_SummarizesEveryEvent(t *testing.T) {
 	t.Parallel()
 	require.Len(t, claudeEvents, 31)
 	points := map[string]hook.Point{"PreToolUse": hook.DeferToPrompt, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt}
-	for event, told := range claudeEvents {
-		c := parseClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+told.input+`}`)
+	for event, want := range claudeEvents {
+		c := parseClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+want.input+`}`)
 		require.Equal(t, event, c.Event.HookEventType)
 		require.Equal(t, "shop", c.Event.SourceApp)
-		require.Equal(t, told.summary, c.Event.Summary, event)
+		require.Equal(t, want.summary, c.Event.Summary, event)
 		require.Equal(t, points[event], c.Point, event)
 	}
 }
 
-// parseClaude reads what Claude Code wrote in a terminal.
+// parseClaude parses an input that Claude Code wrote on an interactive terminal.
 func parseClaude(t *testing.T, stdin string) hook.Call {
 	t.Helper()
 	claude, known := hook.Find("claude-code")
@@ -103,8 +103,8 @@ func TestClaude_HeadlessEntryPoints(t *testing.T) {
 	}
 }
 
-// Claude Code puts what is longer than 10,000 units of its language in a file, which
-// the model would have to open to learn why.
+// Claude Code saves texts of more than 10,000 UTF-16 code units to a file, and the model
+// would have to open it to learn the reason.
 func TestClaude_TruncatesLongReason(t *testing.T) {
 	t.Parallel()
 	claude, _ := hook.Find("claude-code")

@@ -7,7 +7,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// cline is Cline. Its hooks can only say no, which ends the whole task.
+// cline is Cline. Its hooks can only deny, and a denial ends the whole task.
 type cline struct{}
 
 var clineEvents = map[string]string{"TaskStart": "SessionStart", "TaskResume": "SessionStart", "TaskCancel": "SessionEnd", "TaskComplete": "Stop"}
@@ -32,7 +32,7 @@ func (cline) Parse(in Input) (Call, error) {
 	if native == "TaskResume" {
 		c.Event.Source = "resume"
 	}
-	// What an event is about stands in a member that is called like it.
+	// The event's details are in a member named after the event.
 	about := o.object(lowerFirst(native))
 	c.Event.Summary = oneLine(cmp.Or(about.text("prompt"), about.object("taskMetadata").text("initialTask"), eventText(about)), maxSummary)
 	if native != "PreToolUse" && native != "PostToolUse" {

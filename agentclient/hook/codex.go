@@ -9,9 +9,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// codex is OpenAI's Codex CLI. It runs the call when a denial carries a member it
-// doesn't know, has no reason or says "ask", so its encoder prints nothing more
-// than is listed here.
+// codex is OpenAI's Codex CLI. It runs the call if a denial has an unknown member, has
+// no reason or is an "ask", so its encoder writes only the members listed here.
 type codex struct{}
 
 var codexTools = map[string]string{
@@ -50,7 +49,7 @@ func (codex) Parse(in Input) (Call, error) {
 	return c, nil
 }
 
-// setPatchSummary names the files of a patch, which has them in its text only.
+// setPatchSummary sets the summary of a patch, whose files are only named in its text.
 func (c *Call) setPatchSummary() {
 	if c.Tool == nil || c.Alias != toolEdit {
 		return
@@ -113,8 +112,9 @@ func (codex) Render(c *Call, v Verdict) Reply {
 	}{out})
 }
 
-// codexAcceptsEdit reports whether Codex runs exactly that. Of a shell call and a
-// patch it takes the member command only; other tools take the whole object.
+// codexAcceptsEdit reports whether Codex would run exactly these arguments. For a shell
+// call or a patch it only applies the member command; for other tools it applies the
+// whole object.
 func (c *Call) codexAcceptsEdit(arguments json.RawMessage) bool {
 	if c.Alias != toolBash && c.Alias != toolEdit {
 		return true

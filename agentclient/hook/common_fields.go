@@ -11,28 +11,30 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// setOrigin notes what every hook tells: the event by Claude Code's name, the session,
-// and the folders the agent works in, the most telling first.
+// setOrigin sets the fields that every event has: the event type by Claude Code's
+// name, the session, and the source app. The app is named after the first usable
+// directory in dirs, so callers pass the most specific one first. An empty event
+// returns an error that wraps ErrInput.
 func (c *Call) setOrigin(event, session string, dirs ...string) error {
 	if event == "" {
-		return fmt.Errorf("%w: it names no event", ErrInput)
+		return fmt.Errorf("%w: no event name", ErrInput)
 	}
 	c.Event.HookEventType = clip(event, schema.MaxName)
 	c.Event.SourceApp = cmp.Or(projectName(dirs...), c.Event.Agent)
-	// Without a session the call would go through ungated.
+	// An event without a session is rejected by the hub, and its call would run unchecked.
 	c.Event.SessionID = cmp.Or(clip(session, schema.MaxName), clip(c.Event.Agent+" in "+c.Event.SourceApp, schema.MaxName))
 	return nil
 }
 
-// setDetails lifts what the input says under Claude Code's names, the time, which Claude
-// Code doesn't give, and a line to read.
+// setDetails sets the fields that o has under Claude Code's names, the summary, and
+// the timestamp, which Claude Code itself doesn't send.
 func (c *Call) setDetails(o object) {
 	copyCommonFields(&c.Event, o)
 	c.Event.Timestamp = o.timestamp("timestamp")
 	c.Event.Summary = eventText(o)
 }
 
-// eventText is the text of an event that is no tool's, on one line.
+// eventText returns a one-line summary of an event that has no tool call.
 func eventText(o object) string {
 	for _, name := range []string{"message", "last_assistant_message", "prompt_response", "assistant_response", "prompt", "error", "reason", "title", "source", "trigger", "agent_type"} {
 		if s := oneLine(o.text(name), maxSummary); s != "" {
@@ -42,8 +44,8 @@ func eventText(o object) string {
 	return ""
 }
 
-// timestamp is a point in time as agents write it: ISO 8601, or milliseconds as a
-// number or a string. 0 is none.
+// timestamp returns a time in Unix milliseconds, or 0 if there is none. Agents write
+// ISO 8601 or milliseconds, as a number or a string.
 func (o object) timestamp(name string) schema.Millis {
 	var m schema.Millis
 	text := o.text(name)
@@ -56,7 +58,7 @@ func (o object) timestamp(name string) schema.Millis {
 	return m
 }
 
-// firstString is the first of an array of strings, or "".
+// firstString returns the first element of an array of strings, or "".
 func (o object) firstString(name string) string {
 	var s string
 	if all := o.array(name); len(all) > 0 {
@@ -65,8 +67,8 @@ func (o object) firstString(name string) string {
 	return s
 }
 
-// unwrapJSONString is what a JSON text inside a string says: some agents send a tool's
-// arguments so. What is no object stays as it is.
+// unwrapJSONString returns the object that is encoded in a JSON string, because some
+// agents send tool arguments that way. Any other value is returned unchanged.
 func unwrapJSONString(raw json.RawMessage) json.RawMessage {
 	inner := text(raw)
 	if _, ok := splitObject([]byte(inner)); ok {
@@ -75,7 +77,7 @@ func unwrapJSONString(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// upperFirst is an event's name as Claude Code would write it.
+// upperFirst returns an event name in Claude Code's PascalCase.
 func upperFirst(name string) string {
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
 		return name
@@ -83,7 +85,7 @@ func upperFirst(name string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// lowerFirst is pascal undone.
+// lowerFirst is the inverse of upperFirst.
 func lowerFirst(name string) string {
 	if name == "" || name[0] < 'A' || name[0] > 'Z' {
 		return name
@@ -91,16 +93,16 @@ func lowerFirst(name string) string {
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// isHeadless reports whether the surroundings say that nobody sits at the agent:
-// most agents don't tell their hooks.
+// isHeadless reports whether the environment states that no one is at the agent's
+// terminal. Most agents don't pass this to their hooks.
 func (in Input) isHeadless() bool {
 	said := in.env("HOOKBACK_HEADLESS")
 	return said != "" && said != "0" || in.env("CI") == "true" || in.env("GITHUB_ACTIONS") == "true"
 }
 
-// isInteractive reports whether it is certain that somebody does. What is neither is not
-// known, which matters to agents that wait for ever when nobody is there to answer, or
-// go on.
+// isInteractive reports whether the agent certainly runs on an interactive terminal.
+// It is not the opposite of isHeadless: without evidence both are false. The
+// difference matters for agents whose unanswered prompt hangs or approves the call.
 func (in Input) isInteractive(without ...string) bool {
 	return !in.isHeadless() && (in.env("HOOKBACK_HEADLESS") == "0" || in.Attended != nil && in.Attended(without...))
 }
@@ -112,15 +114,13 @@ func (in Input) env(name string) string {
 	return in.Env(name)
 }
 
-// interactiveHint is what to do where it isn't known.
-const interactiveHint = " If somebody sits at this agent's prompt, start it with HOOKBACK_HEADLESS=0 in its environment and it asks there."
+// interactiveHint is the instruction for agents whose terminal can't be detected.
+const interactiveHint = " If a person is at this agent's prompt, start the agent with HOOKBACK_HEADLESS=0 in its environment; it then asks there."
 
-// unknownTool stands for the name of a tool that an agent left out: such a call is
-// gated like any other.
+// unknownTool replaces a missing tool name, so that such a call is still gated.
 const unknownTool = "unknown tool"
 
-// setMCPTool notes that the call is one of an MCP server's tool, whose name in the agent
-// says less.
+// setMCPTool sets the alias of an MCP tool, whose name in the agent is less specific.
 func (c *Call) setMCPTool(server, tool string) {
 	if server == "" || tool == "" {
 		return
@@ -129,7 +129,7 @@ func (c *Call) setMCPTool(server, tool string) {
 	c.Event.Summary = c.summaryLine()
 }
 
-// pickMembers makes the arguments of a call of members that stand beside others.
+// pickMembers returns a JSON object with the named members of o.
 func pickMembers(o object, names ...string) json.RawMessage {
 	arguments := object{}
 	for _, name := range names {
@@ -140,10 +140,10 @@ func pickMembers(o object, names ...string) json.RawMessage {
 	return encodeJSON(arguments)
 }
 
-// encodeReply prints an answer.
+// encodeReply returns a reply with answer as JSON on stdout.
 func encodeReply(answer any) Reply { return Reply{Stdout: encodeJSON(answer)} }
 
-// denialReason is the reason of a no; a yes has none to tell.
+// denialReason returns the reason of a denial, and "" for any other effect.
 func (v Verdict) denialReason() string {
 	if v.Effect != Deny {
 		return ""

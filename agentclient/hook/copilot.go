@@ -8,10 +8,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// copilot is GitHub's Copilot: the CLI, the agent in the cloud, and VS Code, which
-// runs the same hook files and takes the answers in a form of its own. An event
-// registered by a name like preToolUse comes with members like toolArgs and without
-// its name; one like PreToolUse as Claude Code would write it.
+// copilot is GitHub Copilot: the CLI, the cloud agent, and VS Code, which runs the same
+// hook files but expects a different answer. An event registered as preToolUse has
+// members like toolArgs and lacks its name; one registered as PreToolUse has Claude
+// Code's format.
 type copilot struct{}
 
 var copilotEvents = map[string]string{
@@ -21,7 +21,7 @@ var copilotEvents = map[string]string{
 var copilotTools = map[string]string{
 	"bash": toolBash, "powershell": toolBash, "view": toolRead, "create": toolWrite, "edit": toolEdit, "str_replace_editor": toolEdit, "apply_patch": toolEdit,
 	"web_fetch": toolWebFetch, "web_search": toolWebSearch, "task": toolTask, "Agent": toolTask,
-	// VS Code's
+	// VS Code
 	"runInTerminal": toolBash, "run_in_terminal": toolBash, "readFile": toolRead, "read_file": toolRead, "createFile": toolWrite, "create_file": toolWrite,
 	"editFiles": toolEdit, "replace_string_in_file": toolEdit, "insert_edit_into_file": toolEdit, "fetch_webpage": toolWebFetch, "runSubagent": toolTask,
 }
@@ -32,7 +32,7 @@ func (copilot) Parse(in Input) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	// The cloud agent has its prompt in the environment, and nobody to ask.
+	// The cloud agent has its prompt in the environment and no user to ask.
 	cloud := in.env("COPILOT_AGENT_PROMPT") != ""
 	c := Call{Event: schema.Event{Agent: "copilot", Payload: payload}, Limit: 30 * time.Second, Headless: cloud || in.isHeadless()}
 	native := cmp.Or(o.nameText("hook_event_name"), o.nameText("hookEventName"), o.nameText("hookName"), in.Event, inferCopilotEvent(o))
@@ -59,8 +59,8 @@ func (copilot) Parse(in Input) (Call, error) {
 	return c, nil
 }
 
-// setCopilotGate notes what can be said before a call. PermissionRequest runs before
-// Copilot's own rules, for calls that it would never ask for too: it is a gate.
+// setCopilotGate sets the capabilities before a call. PermissionRequest is a gate too:
+// it runs before Copilot's own rules, even for calls that need no permission.
 func (c *Call) setCopilotGate(o object) {
 	c.Point, c.Capabilities = Gate, CanAllow|CanDeny
 	if c.Event.HookEventType == "PreToolUse" {
@@ -73,7 +73,7 @@ func (c *Call) setCopilotGate(o object) {
 	c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 }
 
-// setCopilotDetails is tell for the members that are written like toolArgs.
+// setCopilotDetails is setDetails for members in camelCase.
 func (c *Call) setCopilotDetails(o object) {
 	e := &c.Event
 	e.AgentID = cmp.Or(e.AgentID, o.nameText("agentId"))
@@ -83,7 +83,7 @@ func (c *Call) setCopilotDetails(o object) {
 	e.Summary = cmp.Or(e.Summary, oneLine(cmp.Or(o.text("response"), e.Error, e.AgentType), maxSummary))
 }
 
-// inferCopilotEvent tells an event that comes without its name by its members.
+// inferCopilotEvent infers the name of an event that lacks it from its members.
 func inferCopilotEvent(o object) string {
 	for _, e := range []struct{ member, event string }{
 		{"notification_type", "notification"}, {"toolResult", "postToolUse"}, {"errorContext", "errorOccurred"},
@@ -110,12 +110,12 @@ func inferCopilotEvent(o object) string {
 // Render implements Agent.
 func (copilot) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Ask && c.Event.HookEventType == "PermissionRequest" {
-		return Reply{} // its own rules and its prompt come next
+		return Reply{} // its own rules and prompt come next
 	}
 	v = c.adaptVerdict(v)
 	vscode, _ := c.adapterState.(bool)
 	if vscode {
-		v = c.checkMergeSafe(v) // only the CLI is known to put an edit in the place of the arguments
+		v = c.checkMergeSafe(v) // only the CLI is known to replace the arguments
 	}
 	switch {
 	case v.Effect == Pass:

@@ -10,9 +10,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// crush is Charm's Crush. Silence leads to its own permissions; it can't be told to
-// ask. Those approve everything in crush run and with --yolo, of which it tells its
-// hooks nothing: only where somebody certainly sits at it is silence a question. An edit is merged into the arguments, each name taken for a path.
+// crush is Charm's Crush. No output leads to its own permissions, and it has no "ask".
+// Those permissions approve everything in crush run and with --yolo, which its hooks
+// can't see, so no output is a question only on a terminal that is certainly
+// interactive. It merges an edit into the arguments and treats member names as paths.
 type crush struct{}
 
 var crushTools = map[string]string{
@@ -47,7 +48,7 @@ func (crush) Parse(in Input) (Call, error) {
 // Render implements Agent.
 func (crush) Render(c *Call, v Verdict) Reply {
 	if attended, _ := c.adapterState.(bool); v.Effect == Ask && attended {
-		return Reply{} // its own prompt comes next
+		return Reply{} // its own prompt opens
 	}
 	if v.Effect == Ask && !c.Headless {
 		v.Reason += interactiveHint
@@ -68,8 +69,8 @@ func (crush) Render(c *Call, v Verdict) Reply {
 
 var identifierPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// hasPlainNames reports whether no member's name means anything as a path: a.b would
-// set b within a.
+// hasPlainNames reports whether no member name is a path expression. Crush would treat
+// a.b as member b of a.
 func hasPlainNames(arguments json.RawMessage) bool {
 	for name := range decodeMembers(arguments) {
 		if !identifierPattern().MatchString(name) {

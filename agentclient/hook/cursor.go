@@ -8,9 +8,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// cursor is Cursor, the editor and the CLI. It has a hook of its own for shell
-// commands, MCP tools and reading files, and one for any tool, where "ask" is not
-// enforced. A permission hook's answer that is no JSON blocks.
+// cursor is Cursor, editor and CLI. It has separate hooks for shell commands, MCP tools
+// and file reads, and a generic one for every tool, which doesn't enforce "ask". An
+// answer of a permission hook that isn't JSON blocks the call.
 type cursor struct{}
 
 var cursorEvents = map[string]string{
@@ -50,7 +50,7 @@ func (cursor) Parse(in Input) (Call, error) {
 	return c, nil
 }
 
-// setCursorTool notes the tool of an event that has one, and which answers it takes.
+// setCursorTool sets the tool of an event that has one, and returns the capabilities.
 func (c *Call) setCursorTool(native string, o object) Capability {
 	switch native {
 	case "preToolUse":
@@ -76,7 +76,7 @@ func (c *Call) setCursorTool(native string, o object) Capability {
 		return CanAllow | CanDeny
 	case "afterFileEdit", "afterTabFileEdit":
 		c.setTool("Edit", nil, pickMembers(o, "file_path", "edits"))
-	case "subagentStart": // it was gated as the tool Task, before
+	case "subagentStart": // already gated as a call of the tool Task
 		c.setTool("Task", nil, pickMembers(o, "subagent_type", "task", "description", "prompt"))
 	}
 	return 0
@@ -84,7 +84,7 @@ func (c *Call) setCursorTool(native string, o object) Capability {
 
 // Render implements Agent.
 func (cursor) Render(c *Call, v Verdict) Reply {
-	// Its documents don't say whether an edit is merged into the arguments.
+	// Its documentation doesn't state whether an edit is merged into the arguments.
 	v = c.checkMergeSafe(c.adaptVerdict(v))
 	if v.Effect == Pass {
 		return Reply{}

@@ -8,7 +8,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// droid is Factory's Droid: Claude Code's PreToolUse, no PermissionRequest.
+// droid is Factory's Droid: Claude Code's PreToolUse without PermissionRequest.
 type droid struct{}
 
 var droidTools = map[string]string{
@@ -40,7 +40,7 @@ func (droid) Parse(in Input) (Call, error) {
 
 // Render implements Agent.
 func (droid) Render(c *Call, v Verdict) Reply {
-	// Its documents don't say whether an edit is merged into the arguments.
+	// Its documentation doesn't state whether an edit is merged into the arguments.
 	v = c.checkMergeSafe(c.adaptVerdict(v))
 	if v.Effect == Pass {
 		return Reply{}

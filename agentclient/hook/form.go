@@ -10,15 +10,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// form is an agent's questions as one request holds them. A hub wants every label
-// once, none empty and none of the form __…__; agents promise nothing of the kind.
+// form is an agent's list of questions in the form that one hub question can hold.
+// A hub requires unique, non-empty labels that don't look like __…__; agents
+// guarantee none of this.
 type form struct {
 	questions []schema.FormQuestion
-	labels    []map[string]string // by question :: label as it is shown → as the agent has it
+	labels    []map[string]string // by question: displayed label → the agent's label
 }
 
-// add appends a question. Its labels are made such that a hub takes them, its id is
-// its place.
+// add appends a question with labels that a hub accepts. Its id is its position,
+// starting at 1.
 func (f *form) add(q schema.FormQuestion) {
 	q.ID = strconv.Itoa(len(f.questions) + 1)
 	q.Header = oneLine(q.Header, 100)
@@ -35,7 +36,7 @@ func (f *form) add(q schema.FormQuestion) {
 			continue
 		}
 		if len(q.Options) == schema.MaxChoices {
-			q.AllowOther = true // what isn't shown can still be written
+			q.AllowOther = true // an omitted option can still be typed
 			break
 		}
 		labels[shown] = o.Label
@@ -45,12 +46,12 @@ func (f *form) add(q schema.FormQuestion) {
 	f.questions, f.labels = append(f.questions, q), append(f.labels, labels)
 }
 
-// fitsOneQuestion reports whether the form can be asked in one request.
+// fitsOneQuestion reports whether one hub question can hold the form.
 func (f *form) fitsOneQuestion() bool {
 	return len(f.questions) > 0 && len(f.questions) <= schema.MaxQuestions
 }
 
-// answers are the answers to question i, labels as the agent has them.
+// answers returns the answers to question i, with the agent's own labels.
 func (f *form) answers(i int, v Verdict) []string {
 	var all []string
 	for _, s := range v.Answers[f.questions[i].ID] {
@@ -62,7 +63,8 @@ func (f *form) answers(i int, v Verdict) []string {
 	return all
 }
 
-// buildQuestion puts all questions on one card. title stands above more than one.
+// buildQuestion returns a hub question with the whole form. title is its heading if
+// there is more than one question.
 func (f *form) buildQuestion(title string, c *schema.Context) *schema.HumanInTheLoop {
 	q := &schema.HumanInTheLoop{Question: f.questions[0].Question, Type: schema.FreeText, Questions: f.questions, Context: c}
 	if n := len(f.questions); n > 1 {
@@ -71,13 +73,13 @@ func (f *form) buildQuestion(title string, c *schema.Context) *schema.HumanInThe
 	return q
 }
 
-// member is one of an object's members.
+// member is one member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// orderedMembers reads an object's members in the order they stand there.
+// orderedMembers returns an object's members in source order.
 func orderedMembers(raw json.RawMessage) []member {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

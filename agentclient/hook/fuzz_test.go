@@ -13,7 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// FuzzParse_AllAgents gives any text to every agent, and every verdict to what it read.
+// FuzzParse_AllAgents passes any text to every agent, and renders every verdict for the
+// parsed call.
 func FuzzParse_AllAgents(f *testing.F) {
 	samples, err := filepath.Glob("testdata/*.json")
 	require.NoError(f, err)
@@ -56,11 +57,11 @@ func FuzzParse_AllAgents(f *testing.F) {
 	})
 }
 
-// sampleVerdicts are all that may be said of a call, and some that may not.
+// sampleVerdicts returns valid and invalid verdicts for a call.
 func sampleVerdicts(c *hook.Call) []hook.Verdict {
 	all := []hook.Verdict{
 		{},
-		{Effect: hook.Allow, Reason: "yes"},
+		{Effect: hook.Allow, Reason: "approved"},
 		{Effect: hook.Deny},
 		{Effect: hook.Deny, Reason: strings.Repeat("“no” \x00\xff\n", 5000)},
 		{Effect: hook.Ask, Reason: "\u2028"},
@@ -86,21 +87,21 @@ func sampleVerdicts(c *hook.Call) []hook.Verdict {
 	return append(all, hook.Verdict{Effect: hook.Allow, Answers: first}, hook.Verdict{Effect: hook.Allow, Answers: text})
 }
 
-// requireEditNotLost: where a changed call can't be passed on, approving the change
-// must not run the call as it was.
+// requireEditNotLost asserts that approving an edit that can't be applied doesn't run the
+// original call.
 func requireEditNotLost(t *testing.T, a hook.Agent, c *hook.Call) {
 	t.Helper()
 	if c.Tool == nil || c.Point == hook.Observe || !c.Capabilities.Has(hook.CanAllow) || c.Capabilities.Has(hook.CanEdit) {
 		return
 	}
-	yes := a.Render(c, hook.Verdict{Effect: hook.Allow})
+	original := a.Render(c, hook.Verdict{Effect: hook.Allow})
 	edited := a.Render(c, hook.Verdict{Effect: hook.Allow, Arguments: json.RawMessage(`{"changed":"by a person"}`)})
-	if !c.Capabilities.Has(hook.CanAnswer) { // where no yes counts, both are silence
-		require.NotEqual(t, yes, edited, "%s %s", c.Event.Agent, c.Event.Payload)
+	if !c.Capabilities.Has(hook.CanAnswer) { // questions can't be approved, so both replies are empty
+		require.NotEqual(t, original, edited, "%s %s", c.Event.Agent, c.Event.Payload)
 	}
 }
 
-// A question of one request holds whatever an agent may ask.
+// Questions and plans of any size must fit the limits of one hub question.
 func TestClaude_LargeQuestionsFitHubLimits(t *testing.T) {
 	t.Parallel()
 	claude, _ := hook.Find("claude-code")

@@ -8,17 +8,17 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// gemini is Google's Gemini CLI. Its BeforeTool hook can refuse a call or make it
-// ask, but not skip its own confirmation. Where nobody sits at it (gemini -p, a pipe)
-// "ask" hangs it, and it doesn't tell its hooks: only where somebody certainly does
-// may they say so.
+// gemini is Google's Gemini CLI. Its BeforeTool hook can deny a call or force a prompt,
+// but can't skip its own confirmation. Without a terminal (gemini -p, a pipe) "ask"
+// hangs it, and its hooks can't detect that. So "ask" is used only on a terminal that
+// is certainly interactive.
 type gemini struct{}
 
 var geminiEvents = map[string]string{
 	"BeforeTool": "PreToolUse", "AfterTool": "PostToolUse", "BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "PreCompress": "PreCompact",
 }
 
-// geminiTools are those of Gemini CLI and of Qwen Code, which began as a copy of it.
+// geminiTools are the tools of Gemini CLI and of its fork Qwen Code.
 var geminiTools = map[string]string{
 	"run_shell_command": toolBash, "read_file": toolRead, "read_many_files": toolRead, "write_file": toolWrite, "replace": toolEdit,
 	"web_fetch": toolWebFetch, "google_web_search": toolWebSearch, "invoke_agent": toolTask,
@@ -65,8 +65,7 @@ func (gemini) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) && !c.Headless {
 		v.Reason += interactiveHint
 	}
-	// Two versions are about: one puts the edit in the place of the arguments, the
-	// other merges it into them.
+	// Some versions replace the arguments with the edit, others merge it.
 	v = c.checkMergeSafe(c.adaptVerdict(v))
 	switch v.Effect {
 	case Deny:
@@ -74,7 +73,7 @@ func (gemini) Render(c *Call, v Verdict) Reply {
 			Decision string `json:"decision"`
 			Reason   string `json:"reason"`
 		}{"deny", v.Reason})
-	case Ask: // its dialog shows the system message
+	case Ask: // its dialog shows systemMessage
 		return encodeReply(struct {
 			Decision string `json:"decision"`
 			Message  string `json:"systemMessage"`

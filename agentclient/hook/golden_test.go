@@ -21,22 +21,22 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
+var update = flag.Bool("update", false, "rewrite the goldens; review the diff before committing it")
 
-// TestAgents_Goldens runs testdata/<agent>.txtar of every agent. A case is three kinds of
-// sections, told apart by their headings:
+// TestAgents_Goldens runs testdata/<agent>.txtar of every agent. A case has three kinds of
+// sections, distinguished by their headings:
 //
-// NAME is what the hook is started with: lines "sample: FILE" (of testdata), "event:
-// NAME" (the command line's), "dir: DIR", "env: NAME=VALUE" and "attended: true".
-// Without a sample a blank line follows, and the input itself.
+// NAME is the environment of the hook: lines "sample: FILE" (of testdata), "event: NAME"
+// (from the command line), "dir: DIR", "env: NAME=VALUE" and "attended: true". Without a
+// sample, a blank line and the input itself follow.
 //
-// NAME: call is the Call, one fact a line; what has its zero value is left out. Where
-// Read refuses it is one line, "error: …".
+// NAME: call is the parsed Call, one field per line without zero values. If Parse returns
+// an error, it is the line "error: …".
 //
-// NAME: anything else is a Verdict as JSON in the first line, then the exact reply:
-// lines "stdout: …", "stderr: …" and "exit: N", or none for silence.
+// NAME: anything else is a Verdict as JSON in the first line, then the exact reply: lines
+// "stdout: …", "stderr: …" and "exit: N", or none for an empty reply.
 //
-// Text with control characters stands there as a Go string, in quotes.
+// Text with control characters is written as a quoted Go string.
 func TestAgents_Goldens(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -61,7 +61,7 @@ func TestAgents_Goldens(t *testing.T) {
 	}
 }
 
-// goldenCase is the case that is being run.
+// goldenCase is the current case.
 type goldenCase struct {
 	agent hook.AgentInfo
 	name  string
@@ -90,7 +90,7 @@ func (g *goldenCase) runSection(t *testing.T, f *txtar.File) {
 	default:
 		line, _, _ := strings.Cut(string(f.Data), "\n")
 		v := parseVerdict(t, line)
-		require.NoError(t, g.err, "%s: nothing was read that could be answered", f.Name)
+		require.NoError(t, g.err, "%s: the input was rejected, so no verdict can be rendered", f.Name)
 		r := g.agent.Agent.Render(&g.call, v)
 		requireValidReply(t, &g.call, v, r)
 		got = line + "\n" + formatReply(r)
@@ -131,7 +131,7 @@ func parseInput(t *testing.T, text string) hook.Input {
 	return in
 }
 
-// parseVerdict reads a Verdict; its members are called as the fields are.
+// parseVerdict decodes a Verdict, whose members are named after its fields.
 func parseVerdict(t *testing.T, line string) hook.Verdict {
 	t.Helper()
 	var v hook.Verdict
@@ -141,12 +141,12 @@ func parseVerdict(t *testing.T, line string) hook.Verdict {
 	return v
 }
 
-// formatCall writes a call down, one fact a line.
+// formatCall writes the fields of a call, one per line.
 func formatCall(t *testing.T, c *hook.Call) string {
 	t.Helper()
 	var b strings.Builder
 	event := c.Event
-	event.Payload = nil // it is stdin, see requireValidCall
+	event.Payload = nil // equals stdin, see requireValidCall
 	writeMembers(t, &b, "", event)
 	line := func(name string, value any) {
 		if s := fmt.Sprint(value); s != "" && s != "0s" && s != "false" {
@@ -164,7 +164,7 @@ func formatCall(t *testing.T, c *hook.Call) string {
 		ask := *c.Ask
 		if call := ask.ToolCall; call != nil && c.Tool != nil && reflect.DeepEqual(*call, withEditable(*c.Tool, call.Editable)) {
 			line("ask.editable", call.Editable)
-			ask.ToolCall = nil // but for that it is the tool above
+			ask.ToolCall = nil // otherwise equal to the tool above
 		}
 		writeMembers(t, &b, "ask.", &ask)
 	}
@@ -180,7 +180,7 @@ func withEditable(c schema.ToolCall, editable bool) schema.ToolCall {
 	return c
 }
 
-// writeMembers writes the members of v's JSON, but for empty ones.
+// writeMembers writes the non-empty members of v's JSON.
 func writeMembers(t *testing.T, b *strings.Builder, prefix string, v any) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -213,7 +213,7 @@ func formatReply(r hook.Reply) string {
 	return b.String()
 }
 
-// quoteControl is s as it stands in a line.
+// quoteControl quotes s if it has control characters or surrounding white space.
 func quoteControl(s string) string {
 	if quoted := fmt.Sprintf("%q", s); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) || s != strings.TrimSpace(s) {
 		return quoted
@@ -221,7 +221,7 @@ func quoteControl(s string) string {
 	return s
 }
 
-var pointNames = map[hook.Point]string{hook.Observe: "tells", hook.Gate: "gate", hook.DeferToPrompt: "hands", hook.Prompt: "prompt"}
+var pointNames = map[hook.Point]string{hook.Observe: "observe", hook.Gate: "gate", hook.DeferToPrompt: "defer", hook.Prompt: "prompt"}
 
 func capabilityNames(c hook.Capability) string {
 	var names []string
@@ -239,18 +239,18 @@ func capabilityNames(c hook.Capability) string {
 	return strings.Join(names, " ")
 }
 
-// requireValidCall asserts what holds for the call of any agent: a hub would take it.
+// requireValidCall asserts the invariants of every parsed call: a hub would accept it.
 func requireValidCall(t *testing.T, in hook.Input, c *hook.Call) {
 	t.Helper()
 	require.Equal(t, string(bytes.TrimSpace(bytes.TrimPrefix(in.Stdin, []byte("\ufeff")))), string(c.Event.Payload), "the payload is the input, untouched")
 	require.NoError(t, c.Event.Validate())
 	_, known := hook.Find(c.Event.Agent)
 	require.True(t, known, "agent %q", c.Event.Agent)
-	require.Nil(t, c.Event.HumanInTheLoop, "the question stands in Ask")
+	require.Nil(t, c.Event.HumanInTheLoop, "the question belongs in Ask")
 	require.LessOrEqual(t, utf8.RuneCountInString(c.Event.Summary), 120)
 	require.False(t, strings.ContainsFunc(c.Event.Summary, func(r rune) bool { return r < ' ' }), "a summary is one line: %q", c.Event.Summary)
 	require.Contains(t, pointNames, c.Point)
-	require.Equal(t, c.Point == hook.Observe, c.Capabilities == 0, "what only tells takes no answer, and a point where nothing can be said only tells")
+	require.Equal(t, c.Point == hook.Observe, c.Capabilities == 0, "exactly the events that are only observed have no capabilities")
 	require.Contains(t, []hook.Effect{hook.Pass, hook.Ask}, c.Fallback, "no fallback approves or blocks")
 	if c.Fallback == hook.Ask {
 		require.True(t, c.Capabilities.Has(hook.CanAsk))
@@ -264,28 +264,28 @@ func requireValidCall(t *testing.T, in hook.Input, c *hook.Call) {
 	}
 	require.NotEqual(t, hook.Observe, c.Point)
 	require.NoError(t, c.Ask.Validate())
-	require.Empty(t, c.Ask.ResponseWebSocketURL+c.Ask.ListenerKey, "the way back is the runner's")
-	require.Nil(t, c.Ask.Timeout, "the deadline is the runner's")
+	require.Empty(t, c.Ask.ResponseWebSocketURL+c.Ask.ListenerKey, "the caller sets the callback")
+	require.Nil(t, c.Ask.Timeout, "the caller sets the deadline")
 	require.False(t, c.Ask.RequiresResponse != nil && !*c.Ask.RequiresResponse)
 	require.LessOrEqual(t, len(c.Ask.Question), schema.MaxQuestionBytes)
 }
 
-// requireValidReply asserts what holds for the answer of any agent.
+// requireValidReply asserts the invariants of every reply.
 func requireValidReply(t *testing.T, c *hook.Call, v hook.Verdict, r hook.Reply) {
 	t.Helper()
 	if v.Effect == hook.Pass || c.Point == hook.Observe {
-		require.Zero(t, r, "no opinion is silence")
+		require.Zero(t, r, "no opinion is an empty reply")
 	}
 	if len(r.Stdout) > 0 {
 		var object map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal(r.Stdout, &object), "stdout is nothing or one object: %s", r.Stdout)
+		require.NoError(t, json.Unmarshal(r.Stdout, &object), "stdout is empty or one object: %s", r.Stdout)
 		require.NotContains(t, string(r.Stdout), "\n")
 	}
 	if r.Exit == 0 {
 		require.Empty(t, r.Stderr, "text on stderr blocks in some agents")
 	} else {
-		require.Contains(t, []string{"windsurf", "kiro"}, c.Event.Agent, "agents with another word for no exit with 0")
+		require.Contains(t, []string{"windsurf", "kiro"}, c.Event.Agent, "agents that can be denied through stdout exit with 0")
 		require.Empty(t, r.Stdout)
-		require.NotEmpty(t, r.Stderr, "a no has a reason")
+		require.NotEmpty(t, r.Stderr, "a denial has a reason")
 	}
 }

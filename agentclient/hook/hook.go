@@ -1,12 +1,13 @@
-// Package hook speaks each coding agent's own hook language: it reads what an
-// agent writes to its hook's stdin, and writes the answer that this agent takes.
+// Package hook implements the hook format of each coding agent: it parses the JSON
+// that an agent writes to its hook's stdin, and renders a decision in the form that
+// this agent accepts.
 //
-// It is pure. It opens no connection, reads no file and knows no clock: command
-// hookback and the hub's own /hooks routes do the rest.
+// The package is pure. It opens no connection, reads no file and uses no clock.
+// Command hookback and the hub's /hooks routes do the rest.
 //
-// Agents differ where it hurts. One runs the command when a deny carries a member
-// that it doesn't know, another blocks on text on stderr, a third never asks when it
-// is told to. So there is no answer for all of them: each agent has its file here,
+// The formats differ in dangerous ways. One agent runs the command if a denial has an
+// unknown member, another blocks on any text on stderr, a third ignores an
+// "ask". So there is no common encoder: each agent has its own file here,
 // with its own exact encoder and a golden for every case.
 package hook
 
@@ -19,107 +20,102 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Agent is a coding agent, as its hooks see it.
+// Agent is the adapter for one coding agent's hook format.
 type Agent interface {
-	// Parse makes a Call of one hook's input. It refuses nothing that it can tell the
-	// session and the event of; an error means that there is nothing to send.
+	// Parse reads the input of one hook run. It accepts every input that names an
+	// event; an error wraps ErrInput and means that there is nothing to send.
 	Parse(in Input) (Call, error)
-	// Render writes v as this agent takes it at this call. What the agent can't
-	// express (see Call.Can) becomes the nearest that approves nothing.
+	// Render encodes v for this agent and call. A verdict that the agent can't
+	// express (see Call.Capabilities) becomes the closest one that approves nothing.
 	Render(c *Call, v Verdict) Reply
 }
 
-// Input is how a hook was started.
+// Input is the environment in which an agent started a hook.
 type Input struct {
 	Stdin []byte
-	// Event is the event's name where the agent gives it on the command line only.
+	// Event is the event name from the command line, for agents whose stdin lacks it.
 	Event string
 	Env   func(name string) string
 	Dir   string // the hook's working directory
-	// Attended reports whether it is certain that a person sits at the terminal of the
-	// agent, which was started without any of these arguments. It may be nil, which is
-	// not certain.
+	// Attended reports whether the agent certainly runs on an interactive terminal
+	// and was started without any of the given arguments. A nil func means unknown.
 	Attended func(without ...string) bool
 
-	members object // Stdin's, once it is Parsed
+	members object // decoded Stdin, set by Parsed
 	payload json.RawMessage
 }
 
-// Call is one run of a hook, read.
+// Call is one parsed hook run.
 type Call struct {
-	// Event is ready to be sent: names, payload (stdin, untouched), summary and what
-	// else the input tells. Its Agent is who really called: some agents run the hooks
-	// in another one's settings.
+	// Event is ready to be sent, with names, summary and the unmodified stdin as its
+	// payload. Its Agent is the agent that really ran the hook, because some agents
+	// also run the hooks in another agent's settings.
 	Event schema.Event
-	// Point says what an answer does here.
+	// Point is the effect that a verdict has here.
 	Point Point
-	// Capabilities says which answers the agent takes here.
+	// Capabilities are the kinds of answer that the agent accepts here.
 	Capabilities Capability
-	// Tool is the call that would run, arguments as the agent has them; nil: none.
+	// Tool is the pending or finished tool call with the agent's own arguments, or nil.
 	Tool *schema.ToolCall
-	// Alias is the tool's common name, which policies may use for any agent: Bash,
-	// Read, Write, Edit, WebFetch, WebSearch, Task or mcp__server__tool. Like Tool.Name
-	// where the agent has no other.
+	// Alias is the tool's common name, which policies can use for every agent: Bash,
+	// Read, Write, Edit, WebFetch, WebSearch, Task or mcp__server__tool. It equals
+	// Tool.Name if the tool has no common name.
 	Alias string
-	// Command is the command line of a shell call, whatever the agent calls that
-	// argument.
+	// Command is the command line of a shell call, independent of the argument's name.
 	Command string
-	// Ask is the question as it would be put to a person, but for its deadline and
-	// its way back; nil: nobody can be asked here.
+	// Ask is the question for a person, without deadline and callback. It is nil if
+	// this call can't be put to a person.
 	Ask *schema.HumanInTheLoop
-	// HasPrompt says that the agent's own prompt is open while its hook runs: the first
-	// answer wins, and waiting costs its user nothing.
+	// HasPrompt means that the agent's own prompt is open while its hook runs. The
+	// first answer wins, so a waiting hook doesn't delay the agent's user.
 	HasPrompt bool
-	// Headless says that nobody sits at the agent's own prompt.
+	// Headless means that no one can answer at the agent's own prompt.
 	Headless bool
-	// Fallback is the verdict when nobody can decide: Pass or Ask, whichever leads to
-	// the agent's own prompt here.
+	// Fallback is the effect when no one can decide: Pass or Ask, whichever opens the
+	// agent's own prompt here.
 	Fallback Effect
-	// Limit is how long the agent lets this hook run unless its settings say otherwise.
+	// Limit is the agent's default timeout for this hook.
 	Limit time.Duration
 
-	args         object // Tool's arguments, where they are an object
-	adapterState any    // what the agent's Answer needs besides
+	args         object // decoded Tool.Arguments, nil if they are no object
+	adapterState any    // additional state for the adapter's Render
 }
 
-// Point is a place in an agent's work where hooks run.
+// Point is a kind of hook event, by the effect of the hook's answer.
 type Point int
 
-// The points.
 const (
-	// Observe: something happened. No answer is wanted, whatever the policy says.
+	// Observe: the event is only reported. The agent takes no answer.
 	Observe Point = iota
-	// Gate: a call is about to run, whether or not the agent would ask for it itself.
-	// The policy says whether a person is asked.
+	// Gate: a call is about to run, whether or not the agent itself would ask. The
+	// policy decides whether to ask a person.
 	Gate
-	// DeferToPrompt: like Gate, but an Ask leads to the agent's Prompt, where another hook of
-	// ours asks the person. So a call to gate is answered Ask, at once.
+	// DeferToPrompt: like Gate, but Ask opens the agent's Prompt, where another of our
+	// hooks asks the person. This hook returns Ask immediately instead of waiting.
 	DeferToPrompt
-	// Prompt: the agent itself asks its user. The person is asked, unless the policy
-	// decides.
+	// Prompt: the agent asks its user. A person is asked unless the policy decides.
 	Prompt
 )
 
-// Capability is a set of answers.
+// Capability is a set of the kinds of answer that an agent accepts at a call.
 type Capability uint
 
-// The answers an agent may take at a call.
 const (
-	CanAllow    Capability = 1 << iota // and skip its own prompt
-	CanDeny                            // with a reason
-	CanAsk                             // show its own prompt, now
-	CanEdit                            // run with other arguments
-	CanAnswer                          // take the answers to its questions
-	CanRemember                        // take one of its own "always allow" offers
+	CanAllow    Capability = 1 << iota // approve, and skip the agent's own prompt
+	CanDeny                            // deny with a reason
+	CanAsk                             // open the agent's own prompt now
+	CanEdit                            // run the call with edited arguments
+	CanAnswer                          // receive answers to the agent's questions
+	CanRemember                        // apply one of the agent's "always allow" suggestions
 )
 
-// Has reports whether all of x are in c.
+// Has reports whether c contains every capability in x.
 func (c Capability) Has(x Capability) bool { return c&x == x }
 
-// Effect is what a verdict says.
+// Effect is the decision of a verdict.
 type Effect string
 
-// The words. Pass is no opinion: the agent does what it would do without a hook.
+// The effects. Pass means no opinion: the agent behaves as if it had no hook.
 const (
 	Pass  Effect = ""
 	Allow Effect = "allow"
@@ -127,20 +123,20 @@ const (
 	Ask   Effect = "ask"
 )
 
-// Verdict is what a hook shall say of a call.
+// Verdict is the decision that a hook returns for a call.
 type Verdict struct {
 	Effect Effect
 	Reason string // for the model, or the person at the agent's prompt
-	// Arguments are the person's edit of the call's: the whole object.
+	// Arguments are the complete arguments as a person edited them; nil if unchanged.
 	Arguments json.RawMessage
-	// Answers are by question id, as in Call.Ask: labels that were picked, or a text.
+	// Answers maps question ids, as in Call.Ask, to the chosen labels or one text.
 	Answers map[string][]string
-	// Remember is one of Call.Ask's Suggestions.
+	// Remember is one of Call.Ask.Suggestions, or nil.
 	Remember json.RawMessage
 }
 
-// Refusal is a person's no, for the model that reads it: the reason, and the guidance
-// that a hub gives with it, which may say the reason already.
+// Refusal returns the text of a person's denial for the model: the reason followed
+// by the hub's guidance, or the guidance alone if it already contains the reason.
 func Refusal(reason, guidance string) string {
 	if guidance == "" || strings.Contains(guidance, reason) {
 		return cmp.Or(guidance, reason)
@@ -148,11 +144,11 @@ func Refusal(reason, guidance string) string {
 	return reason + "\n" + guidance
 }
 
-// Reply is what the hook does: it prints and exits. The zero value, silence and
-// status 0, is no opinion for every agent.
+// Reply is the output of a hook run. The zero value, no output and status 0, means
+// no opinion for every agent.
 type Reply struct {
 	Stdout []byte
-	// Stderr and Exit are only used by agents that have no other word for no.
+	// Stderr and Exit are only set for agents that can't be denied through stdout.
 	Stderr []byte
 	Exit   int
 }

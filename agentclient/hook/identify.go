@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Identify tells which agent runs a hook that was installed for the agent called:
-// Cursor and Copilot also run what stands in Claude Code's settings. What only one
-// agent writes decides; what several might write, and the environment, only counts
-// against Claude Code, whose settings the others load. The zero answer is called.
+// Identify returns the name of the agent that runs a hook installed for called. They
+// can differ: Cursor and Copilot also run the hooks in Claude Code's settings. Members
+// that only one agent writes always decide. Weaker evidence, such as the environment,
+// only overrides Claude Code, whose settings the others load. Without evidence the
+// result is called.
 func Identify(called string, in Input) string {
 	o, _, err := in.parseObject()
 	if err != nil {
@@ -22,13 +23,13 @@ func Identify(called string, in Input) string {
 	return cmp.Or(name, "claude-code")
 }
 
-// The hook names that no other agent has.
+// Hook names that only one agent uses.
 var (
 	geminiNames = []string{"BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress"}
 	kiroNames   = []string{"agentSpawn", "userPromptSubmit", "preToolUse", "postToolUse", "stop"}
 )
 
-// agentByFields is the agent that alone writes such an input, or "".
+// agentByFields returns the only agent that writes an input with these members, or "".
 func agentByFields(o object) string {
 	event, hasEvent := o.text("hook_event_name"), o.has("hook_event_name")
 	switch {
@@ -57,12 +58,13 @@ func agentByFields(o object) string {
 	}
 }
 
-// transcriptDirs are the folders in which agents keep their transcripts.
+// transcriptDirs are the directories in which agents keep their transcripts.
 var transcriptDirs = []struct{ folder, agent string }{
 	{".cursor", "cursor"}, {".codex", "codex"}, {".gemini", "gemini"}, {".factory", "droid"}, {".qwen", "qwen"}, {".copilot", "copilot"}, {".claude", "claude-code"},
 }
 
-// agentByEnvironment is the agent that most likely wrote an input of Claude Code's form, or "".
+// agentByEnvironment returns the most likely agent behind an input in Claude Code's
+// format, by its transcript path and the environment, or "".
 func agentByEnvironment(o object, in Input) string {
 	transcript := strings.ReplaceAll(o.text("transcript_path"), `\`, "/")
 	for _, home := range transcriptDirs {
@@ -76,7 +78,7 @@ func agentByEnvironment(o object, in Input) string {
 	case o.text("hook_event_name") == "SessionStart" && strings.Contains(transcript, "/rollout-"):
 		return "codex"
 	case transcript == "" && o.text("timestamp") != "" && o.text("hook_event_name") != "":
-		return "copilot" // with PascalCase names it writes as Claude Code does, and when
+		return "copilot" // with PascalCase names it writes Claude Code's format plus a timestamp
 	case in.env("FACTORY_PROJECT_DIR") != "":
 		return "droid"
 	case in.env("QWEN_PROJECT_DIR") != "":

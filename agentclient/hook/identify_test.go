@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// sampleAgent is the agent that wrote a sample: its file is called after it.
+// sampleAgent returns the agent that wrote a sample, from the file name.
 func sampleAgent(path string) string {
 	name := filepath.Base(path)
 	if strings.HasPrefix(name, "claude-code-") {
@@ -21,7 +21,7 @@ func sampleAgent(path string) string {
 	return agent
 }
 
-// Some agents run the hooks in Claude Code's settings, others may come to.
+// Some agents run the hooks in Claude Code's settings, and others may do so later.
 func TestIdentify_EverySample(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/*.json")
@@ -38,26 +38,26 @@ func TestIdentify_EverySample(t *testing.T) {
 	}
 }
 
-// An agent's own settings say who it is, unless its input says that it is another.
+// The agent whose settings hold the hook runs it, unless the input proves otherwise.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
 	const plain = `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash"}`
 	for name, test := range map[string]struct{ called, stdin, env, want string }{
-		"nothing speaks against it":           {"qwen", plain, "", "qwen"},
-		"Claude Code's form":                  {"claude-code", plain, "", "claude-code"},
-		"not even a name":                     {"", plain, "", "claude-code"},
+		"no evidence against it":              {"qwen", plain, "", "qwen"},
+		"Claude Code's format":                {"claude-code", plain, "", "claude-code"},
+		"no name":                             {"", plain, "", "claude-code"},
 		"Cursor's environment":                {"claude-code", plain, "CURSOR_VERSION", "cursor"},
 		"Droid's environment":                 {"claude-code", plain, "FACTORY_PROJECT_DIR", "droid"},
 		"Qwen's environment":                  {"claude-code", plain, "QWEN_PROJECT_DIR", "qwen"},
-		"another agent's terminal":            {"droid", plain, "CURSOR_VERSION", "droid"},
+		"inside another agent's terminal":     {"droid", plain, "CURSOR_VERSION", "droid"},
 		"Claude Code in Cursor's terminal":    {"claude-code", `{"session_id":"s1","hook_event_name":"Stop","transcript_path":"/home/dev/.claude/projects/p/s1.jsonl"}`, "CURSOR_VERSION", "claude-code"},
 		"Claude Code on Windows":              {"claude-code", `{"session_id":"s1","hook_event_name":"Stop","transcript_path":"C:\\Users\\dev\\.claude\\projects\\s1.jsonl"}`, "", "claude-code"},
 		"Qwen on Windows":                     {"claude-code", `{"session_id":"s1","hook_event_name":"Stop","transcript_path":"C:\\Users\\dev\\.qwen\\projects\\s1.jsonl"}`, "", "qwen"},
-		"Claude Code's folder elsewhere":      {"claude-code", `{"session_id":"s1","hook_event_name":"Stop","transcript_path":"/srv/claude/projects/p/s1.jsonl"}`, "", "claude-code"},
-		"Codex's home elsewhere":              {"claude-code", `{"session_id":"s1","hook_event_name":"SessionStart","model":"gpt","transcript_path":"/srv/codex/sessions/rollout-1.jsonl"}`, "", "codex"},
-		"a turn of text on the screen":        {"claude-code", `{"session_id":"s1","hook_event_name":"MessageDisplay","turn_id":"t"}`, "", "claude-code"},
+		"moved Claude Code directory":         {"claude-code", `{"session_id":"s1","hook_event_name":"Stop","transcript_path":"/srv/claude/projects/p/s1.jsonl"}`, "", "claude-code"},
+		"moved Codex home":                    {"claude-code", `{"session_id":"s1","hook_event_name":"SessionStart","model":"gpt","transcript_path":"/srv/codex/sessions/rollout-1.jsonl"}`, "", "codex"},
+		"displayed text has a turn_id":        {"claude-code", `{"session_id":"s1","hook_event_name":"MessageDisplay","turn_id":"t"}`, "", "claude-code"},
 		"Cursor in the settings of Codex":     {"codex", `{"hook_event_name":"preToolUse","cursor_version":"3.4","conversation_id":"c"}`, "", "cursor"},
-		"a project called like Qwen's folder": {"claude-code", `{"session_id":"s1","hook_event_name":"Stop","transcript_path":"/home/dev/.claude/projects/-home-dev-.qwen-x/s1.jsonl"}`, "", "claude-code"},
+		"project named like Qwen's directory": {"claude-code", `{"session_id":"s1","hook_event_name":"Stop","transcript_path":"/home/dev/.claude/projects/-home-dev-.qwen-x/s1.jsonl"}`, "", "claude-code"},
 		"no JSON":                             {"gemini", `rm -rf /`, "", "gemini"},
 	} {
 		in := hook.Input{Stdin: []byte(test.stdin), Env: func(name string) string {

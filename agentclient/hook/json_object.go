@@ -12,23 +12,23 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// ErrInput means that an input is no hook's: there is nothing to tell and nothing
-// to answer.
-var ErrInput = errors.New("this is no hook's input")
+// ErrInput is wrapped by errors about an input that is no hook input. There is nothing
+// to send and nothing to answer.
+var ErrInput = errors.New("not a hook input")
 
-// object is a JSON object that an agent wrote. Its members are read one by one, so
-// that one of an unexpected type costs no other.
+// object is a JSON object from an agent. Members are decoded one by one, so that an
+// unexpected type affects that member only.
 type object map[string]json.RawMessage
 
-// Parsed is the same input with its text read, for those who need it more than once.
-// What is wrong with the text, Read says.
+// Parsed returns in with its stdin decoded, for callers that use it more than once.
+// It ignores errors; Parse reports them.
 func (in Input) Parsed() Input {
 	in.members, in.payload, _ = in.parseObject()
 	return in
 }
 
-// parseObject reads stdin. payload is the same text, untouched but for the space and the
-// byte order mark around it, and valid.
+// parseObject decodes stdin. payload is the same valid JSON text without the
+// surrounding white space and byte order mark.
 func (in Input) parseObject() (o object, payload json.RawMessage, err error) {
 	if in.members != nil {
 		return in.members, in.payload, nil
@@ -38,15 +38,15 @@ func (in Input) parseObject() (o object, payload json.RawMessage, err error) {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	if o == nil {
-		return nil, nil, fmt.Errorf("%w: it is null", ErrInput)
+		return nil, nil, fmt.Errorf("%w: the input is null", ErrInput)
 	}
 	return o, payload, nil
 }
 
-// text is a member that is a string, or "".
+// text returns a string member, or "".
 func (o object) text(name string) string { return text(o[name]) }
 
-// boolean is a member that is true or false, or nil.
+// boolean returns a boolean member, or nil.
 func (o object) boolean(name string) *bool {
 	is := string(o[name]) == "true"
 	if !is && string(o[name]) != "false" {
@@ -55,13 +55,13 @@ func (o object) boolean(name string) *bool {
 	return &is
 }
 
-// object is a member that is an object, or nil.
+// object returns an object member, or nil.
 func (o object) object(name string) object {
 	inner, _ := splitObject(o[name])
 	return inner
 }
 
-// array is a member that is an array, or nil.
+// array returns an array member, or nil.
 func (o object) array(name string) []json.RawMessage {
 	var all []json.RawMessage
 	if bytes.HasPrefix(o[name], []byte("[")) {
@@ -70,13 +70,13 @@ func (o object) array(name string) []json.RawMessage {
 	return all
 }
 
-// has reports whether there is such a member, of whatever type.
+// has reports whether o has that member, of any type.
 func (o object) has(name string) bool { return o[name] != nil }
 
-// nameText is a member for one of the hub's name columns: none that it would refuse.
+// nameText returns a string member, cut to the length of the hub's name columns.
 func (o object) nameText(member string) string { return clip(o.text(member), schema.MaxName) }
 
-// clip cuts s to at most n bytes, between characters.
+// clip cuts s to at most n bytes at a character boundary.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -87,7 +87,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// projectName is the name of the folder that an agent works in, wherever it runs.
+// projectName returns the base name of the first usable directory, or "". It accepts
+// the path separators of every system, because a hook's input may come from another.
 func projectName(dirs ...string) string {
 	for _, dir := range dirs {
 		dir = strings.TrimRight(dir, `/\`)
@@ -101,11 +102,11 @@ func projectName(dirs ...string) string {
 	return ""
 }
 
-// maxSummary is the length of an event's summary, in characters.
+// maxSummary is the maximum length of an event's summary, in characters.
 const maxSummary = 120
 
-// oneLine is text on one line, of at most n characters, without any that can't be
-// seen or that change the order of others.
+// oneLine returns text on one line of at most n characters, without control, format
+// (bidirectional, zero-width) and invalid characters.
 func oneLine(text string, n int) string {
 	text = clip(text, 16*n)
 	text = strings.Map(func(r rune) rune {
@@ -125,7 +126,8 @@ func oneLine(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// compactJSON is JSON on one line, for a person; text that is none as it is.
+// compactJSON returns JSON on one line for people to read. Invalid JSON is returned
+// unchanged.
 func compactJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -134,20 +136,20 @@ func compactJSON(raw json.RawMessage) string {
 	return b.String()
 }
 
-// encodeJSON writes v on one line. It leaves <, > and & as they are: the agent shows
-// some of these texts to its user.
+// encodeJSON encodes v on one line. It doesn't escape <, > and &, because agents show
+// some of these texts to their users.
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(v) != nil {
-		return nil // never: silence is no opinion
+		return nil // unreachable; an empty reply means no opinion
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// copyCommonFields copies what several agents tell under the same names, of an event's payload
-// into its own members.
+// copyCommonFields copies the members that several agents send under the same names
+// from the payload into e.
 func copyCommonFields(e *schema.Event, o object) {
 	e.ToolUseID = o.nameText("tool_use_id")
 	e.ModelName = o.nameText("model")

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// jsonScanner goes over a JSON text once: it proves it valid, and takes an object apart
-// without a copy. encoding/json goes over each text twice, one state machine's step
-// for each byte: at the output of a tool, a megabyte, that is most of what a hook costs.
+// jsonScanner validates a JSON text and splits an object in one pass without copying.
+// encoding/json makes two passes with a state machine step per byte, which dominates
+// the cost of a hook on a tool output of a megabyte.
 //
-// What it takes, encoding/json takes too, with the same result (FuzzScanner_MatchesEncodingJSON). What it
-// doesn't take is for encoding/json to decide, and to name the mistake.
+// Everything that it accepts, encoding/json accepts with the same result; a fuzz test
+// compares them. Rejected texts go to encoding/json, which decides and reports the
+// error.
 type jsonScanner struct {
 	text []byte
 	pos  int
 }
 
-// maxNesting is as deep as encoding/json goes.
+// maxNesting is the nesting limit of encoding/json.
 const maxNesting = 10_000
 
 // Valid reports whether text is one JSON value.
@@ -25,8 +26,8 @@ func Valid(text []byte) bool {
 	return s.scanValue(0) && s.atEnd() || json.Valid(text)
 }
 
-// splitObject gives an object's members, which share the text's memory. false: it is no
-// object, or not certainly valid.
+// splitObject returns an object's members, which share memory with text. It returns
+// false if text is no object or not certainly valid.
 func splitObject(text []byte) (object, bool) {
 	s := jsonScanner{text: text}
 	if s.skipSpace(); !s.peekIs('{') {
@@ -39,7 +40,7 @@ func splitObject(text []byte) (object, bool) {
 	return o, true
 }
 
-// decode reads an object. Like json.Unmarshal it leaves nil for null.
+// decode decodes an object. Like json.Unmarshal, it sets nil for null.
 func (o *object) decode(text []byte) error {
 	var ok bool
 	if *o, ok = splitObject(text); ok {
@@ -67,7 +68,7 @@ func (s *jsonScanner) atEnd() bool {
 	return s.pos == len(s.text)
 }
 
-// consume steps over c, and the space before and behind it.
+// consume skips c and the white space around it. It returns false if c isn't next.
 func (s *jsonScanner) consume(c byte) bool {
 	if s.skipSpace(); !s.peekIs(c) {
 		return false
@@ -108,8 +109,8 @@ func (s *jsonScanner) scanLiteral(w string) bool {
 	return true
 }
 
-// scanObject reads an object, into o where that is not nil. Of members with the same
-// name the last one counts.
+// scanObject reads an object and adds its members to o unless o is nil. The last of
+// several members with the same name wins, as in encoding/json.
 func (s *jsonScanner) scanObject(depth int, o object) bool {
 	if depth++; depth > maxNesting || !s.consume('{') {
 		return false
@@ -225,7 +226,7 @@ func (s *jsonScanner) scanDigits() bool {
 	return s.pos > begin
 }
 
-// text is a JSON string's value; of anything else "".
+// text returns the value of a JSON string, or "" for anything else.
 func text(raw []byte) (value string) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jsonSamples are texts on both sides of what is JSON.
+// jsonSamples returns valid and invalid JSON texts.
 func jsonSamples(t testing.TB) []string {
 	texts := []string{
 		``, ` `, `{`, `}`, `{}`, ` { } `, `[]`, `[ ]`, `[1,]`, `[,1]`, `[1 2]`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{"a" : 1 , "b":[{}]}`, `{a:1}`, `{"a":1}x`, `{"a":1} {}`,
@@ -28,8 +28,8 @@ func jsonSamples(t testing.TB) []string {
 	return texts
 }
 
-// requireSameAsEncodingJSON compares what scan says of a text with what encoding/json says.
-// What is JSON, it must take itself: the library would hide here that it doesn't.
+// requireSameAsEncodingJSON compares jsonScanner with encoding/json. The scanner itself
+// must accept valid JSON: the fallback to the library would hide that it doesn't.
 func requireSameAsEncodingJSON(t *testing.T, in []byte) {
 	t.Helper()
 	s := jsonScanner{text: in}
@@ -50,7 +50,7 @@ func requireSameAsEncodingJSON(t *testing.T, in []byte) {
 		var s string
 		_ = json.Unmarshal(want[name], &s)
 		require.Equal(t, s, o.text(name))
-		require.Equal(t, len(o[name]), cap(o[name]), "to append to a member must not write over the next")
+		require.Equal(t, len(o[name]), cap(o[name]), "appending to a member must not overwrite the next one")
 	}
 }
 
@@ -75,8 +75,8 @@ func FuzzScanner_MatchesEncodingJSON(f *testing.F) {
 	f.Fuzz(requireSameAsEncodingJSON)
 }
 
-// BenchmarkParse_LargeInput is what a hook spends on an input with a megabyte in it, against what
-// encoding/json needs to find its members.
+// BenchmarkParse_LargeInput compares the cost of parsing a hook input of a megabyte with
+// the time that encoding/json needs to split it.
 func BenchmarkParse_LargeInput(b *testing.B) {
 	text, err := os.ReadFile("testdata/claude-code-PostToolUse-Bash.json")
 	require.NoError(b, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// kiro is the Kiro CLI. Its only word is exit status 2 before a tool, with the
+// kiro is the Kiro CLI. It can only be denied, by exit status 2 before a tool with the
 // reason on stderr.
 type kiro struct{}
 

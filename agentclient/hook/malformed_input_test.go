@@ -14,9 +14,9 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// TestParse_MalformedInputIsParsedOrRejected gives every agent every sample, and its own with
-// each of their members, inner ones too, taken away or made another type. Whatever
-// is read could be sent to a hub, and whatever is answered is sound.
+// TestParse_MalformedInputIsParsedOrRejected passes every sample to every agent, and to its
+// own agent variants in which one member, at any depth, is missing or has another type.
+// Every parsed call could be sent to a hub, and every reply is valid.
 func TestParse_MalformedInputIsParsedOrRejected(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/*.json")
@@ -34,8 +34,8 @@ func TestParse_MalformedInputIsParsedOrRejected(t *testing.T) {
 			}
 			own, ok := agentOfSample(filepath.Base(path))
 			require.True(t, ok)
-			for _, broken := range mutations(sample) {
-				stdin, err := json.Marshal(broken)
+			for _, mutated := range mutations(sample) {
+				stdin, err := json.Marshal(mutated)
 				require.NoError(t, err)
 				requireNoInvalidOutput(t, own, stdin)
 			}
@@ -56,7 +56,7 @@ func requireNoInvalidOutput(t *testing.T, a hook.AgentInfo, stdin []byte) {
 	}
 }
 
-// mutations are o with one member, at any depth, gone or of each other type.
+// mutations returns copies of o with one member, at any depth, missing or of another type.
 func mutations(o map[string]any) (all []map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		without := maps.Clone(o)
@@ -70,9 +70,9 @@ func mutations(o map[string]any) (all []map[string]any) {
 			all = append(all, with)
 		}
 		if inner, ok := o[name].(map[string]any); ok {
-			for _, broken := range mutations(inner) {
+			for _, mutated := range mutations(inner) {
 				with := maps.Clone(o)
-				with[name] = broken
+				with[name] = mutated
 				all = append(all, with)
 			}
 		}
@@ -80,9 +80,8 @@ func mutations(o map[string]any) (all []map[string]any) {
 	return all
 }
 
-// TestRender_OnlyAllowApproves reads the answers of every agent to every sample back: no
-// verdict but Allow ever lets a call through, and Allow with an edit never runs the
-// call as it was.
+// TestRender_OnlyAllowApproves checks every agent's reply to every sample: only Allow lets
+// a call run, and Allow with an edit never runs the original call.
 func TestRender_OnlyAllowApproves(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/*.json")
@@ -95,14 +94,14 @@ func TestRender_OnlyAllowApproves(t *testing.T) {
 		c, err := agent.Agent.Parse(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/home/dev/here"})
 		require.NoError(t, err, path)
 		for _, v := range sampleVerdicts(&c) {
-			said := string(agent.Agent.Render(&c, v).Stdout)
-			approves := strings.Contains(said, `"allow"`) || strings.Contains(said, `"once"`) || strings.Contains(said, `"always"`) || strings.Contains(said, `"answers"`)
+			stdout := string(agent.Agent.Render(&c, v).Stdout)
+			approves := strings.Contains(stdout, `"allow"`) || strings.Contains(stdout, `"once"`) || strings.Contains(stdout, `"always"`) || strings.Contains(stdout, `"answers"`)
 			if v.Effect != hook.Allow {
-				require.False(t, approves, "%s: %q approves: %s", path, v.Effect, said)
+				require.False(t, approves, "%s: %q approves: %s", path, v.Effect, stdout)
 			}
 			if len(v.Arguments) > 0 && approves {
-				require.True(t, c.Capabilities.Has(hook.CanEdit), "%s: %s", path, said)
-				require.Contains(t, said, string(v.Arguments), "%s approves something else", path)
+				require.True(t, c.Capabilities.Has(hook.CanEdit), "%s: %s", path, stdout)
+				require.Contains(t, stdout, string(v.Arguments), "%s approves something else", path)
 			}
 		}
 	}

@@ -9,11 +9,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// opencode is OpenCode. It has no hook that decides, but a bus: a plugin of ours
-// (agentclient/install/opencode.js) gives each event of it to the hook, with the
-// folder it runs in and the tool call that a request is about, and posts what the
-// hook prints as the reply. The prompt stays open meanwhile; when it is answered
-// there, the plugin ends the hook.
+// opencode is OpenCode. It has no deciding hook but an event bus. Our plugin
+// (agentclient/install/opencode.js) runs the hook for each event, adds the working
+// directory and the tool call behind a request, and posts the hook's output as the
+// reply. The prompt stays open; an answer there ends the hook.
 type opencode struct{}
 
 var opencodeEvents = map[string]string{
@@ -24,7 +23,7 @@ var opencodeEvents = map[string]string{
 	"session.compacted": "PostCompact",
 }
 
-// opencodeTools are tools and permissions; a permission may cover several tools.
+// opencodeTools are tools and permissions; one permission can cover several tools.
 var opencodeTools = map[string]string{
 	"bash": toolBash, "shell": toolBash, "read": toolRead, "write": toolWrite, "edit": toolEdit, "multiedit": toolEdit, "patch": toolEdit, "apply_patch": toolEdit,
 	"webfetch": toolWebFetch, "websearch": toolWebSearch, "task": toolTask, "subagent": toolTask,
@@ -78,10 +77,10 @@ func (c *Call) setOpenCodePermission(p, call object, cwd string) {
 	}
 }
 
-// setOpenCodeTool notes what a permission is for. With the call's arguments at hand and
-// a permission of the tool's own it is the call. Another permission, such as for a
-// folder outside the project, is a thing of its own, or who allows a command by
-// policy would allow that folder, too.
+// setOpenCodeTool sets the tool that a permission is for. If the call's arguments are
+// known and the permission belongs to the tool, that is the tool call itself. Any other
+// permission, such as for a directory outside the project, is a separate tool.
+// Otherwise a policy that allows a command would also allow that directory.
 func (c *Call) setOpenCodeTool(permission string, patterns []string, metadata json.RawMessage, call object) {
 	tool := call.nameText("tool")
 	if isObject(call["args"]) && isOpenCodeOwnPermission(permission, tool) {
@@ -99,19 +98,20 @@ func (c *Call) setOpenCodeTool(permission string, patterns []string, metadata js
 		c.setTool(permission, opencodeTools, nil)
 	}
 	if c.Alias == toolBash && c.Command == "" {
-		c.Command = strings.Join(patterns, " && ") // one pattern for each command of the line
+		c.Command = strings.Join(patterns, " && ") // one pattern per command of the line
 		c.Event.Summary = c.summaryLine()
 	}
 }
 
-// isOpenCodeOwnPermission reports whether the permission is the tool's own: "edit" is that of
-// every tool that changes files.
+// isOpenCodeOwnPermission reports whether the permission belongs to the tool. The
+// permission "edit" belongs to every tool that changes files.
 func isOpenCodeOwnPermission(permission, tool string) bool {
 	is := opencodeTools[permission]
 	return tool == permission || is != "" && (is == opencodeTools[tool] || is == toolEdit && opencodeTools[tool] == toolWrite)
 }
 
-// openCodeAlwaysRule is the offer to always allow, as the page shows those of Claude Code.
+// openCodeAlwaysRule returns the "always allow" suggestion in Claude Code's format, which
+// the page can display.
 func openCodeAlwaysRule(permission string, patterns []string) json.RawMessage {
 	type rule struct {
 		Tool    string `json:"toolName"`
@@ -147,7 +147,7 @@ func (c *Call) setOpenCodeQuestions(p object, cwd string) {
 	}
 	c.Event.ToolName = "question"
 	if !asks.fitsOneQuestion() {
-		return // stays with its prompt
+		return // leave it to the agent's prompt
 	}
 	c.Point, c.Capabilities, c.HasPrompt = Prompt, CanDeny|CanAnswer, true
 	c.Ask, c.adapterState = asks.buildQuestion("", &schema.Context{Cwd: cwd}), asks
@@ -172,7 +172,7 @@ func (opencode) Render(c *Call, v Verdict) Reply {
 		for i := range asks.questions {
 			answer := asks.answers(i, v)
 			if len(answer) == 0 {
-				return Reply{} // half an answer is none
+				return Reply{} // OpenCode needs an answer to every question
 			}
 			answers = append(answers, answer)
 		}
@@ -184,10 +184,10 @@ func (opencode) Render(c *Call, v Verdict) Reply {
 	}
 }
 
-// memberText is the text of a member, for cmp.Or.
+// memberText returns a member as raw JSON text, for cmp.Or.
 func memberText(o object, name string) string { return string(o[name]) }
 
-// decodeStrings is a JSON array of strings.
+// decodeStrings decodes a JSON array of strings.
 func decodeStrings(raw string) []string {
 	var all []string
 	_ = json.Unmarshal([]byte(raw), &all)

@@ -8,10 +8,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// qwen is Qwen Code. It looks like Claude Code and differs where its documents
-// don't say so (seen in 0.24.4): its PreToolUse runs after its user was asked, when
-// nothing is left to skip, and takes no other arguments; its PermissionRequest runs
-// before its dialog opens, not beside it, and remembers nothing.
+// qwen is Qwen Code. It resembles Claude Code, with undocumented differences (observed
+// in 0.24.4): PreToolUse runs after the user was asked, so it has nothing left to skip,
+// and ignores edited arguments. PermissionRequest runs before the dialog opens, not
+// while it is open, and remembers nothing.
 type qwen struct{}
 
 // Parse implements Agent.

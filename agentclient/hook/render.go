@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// maxQuotedBytes is how much of a person's edit is quoted in a reason.
+// maxQuotedBytes limits a person's edit or answers when a reason quotes them.
 const maxQuotedBytes = 4 << 10
 
-// adaptVerdict is v as the agent can take it at this call: what it can't say becomes
-// the nearest that approves nothing. A denial or a question comes with a reason,
-// an edit is an object.
+// adaptVerdict reduces v to the capabilities of the agent at this call. An effect that the
+// agent can't express becomes the closest one that approves nothing. In the result,
+// Deny and Ask have a reason and Arguments are nil or an object.
 func (c *Call) adaptVerdict(v Verdict) Verdict {
 	if c.Point == Observe {
 		return Verdict{}
@@ -24,17 +24,17 @@ func (c *Call) adaptVerdict(v Verdict) Verdict {
 	case Allow:
 		return c.adaptAllow(v)
 	case Deny:
-		v.Reason = cmp.Or(trimReason(v.Reason), "Denied in Hookback; no reason was given.")
+		v.Reason = cmp.Or(trimReason(v.Reason), "Denied in Hookback. No reason was given.")
 		if !c.Capabilities.Has(CanDeny) {
 			return Verdict{}
 		}
 	case Ask:
-		v.Reason = cmp.Or(trimReason(v.Reason), "Hookback asks for a decision.")
+		v.Reason = cmp.Or(trimReason(v.Reason), "Hookback requires a person's decision.")
 		switch {
 		case c.Capabilities.Has(CanAsk):
 		case c.Point == Gate && c.Capabilities.Has(CanDeny):
-			// Silence would run it unless the agent's own settings happen to ask.
-			return newDenial("This needs a person's decision, and there is no way to ask for it here. " + v.Reason)
+			// Without an answer the call runs, unless the agent's own settings ask.
+			return newDenial("This call needs a person's decision, and no one can be asked here. It was not run. " + v.Reason)
 		default:
 			return Verdict{}
 		}
@@ -46,13 +46,13 @@ func (c *Call) adaptVerdict(v Verdict) Verdict {
 
 func (c *Call) adaptAllow(v Verdict) Verdict {
 	if isObject(v.Arguments) && c.args != nil && bytes.Equal(canonicalJSON(decodeMembers(v.Arguments)), canonicalJSON(c.args)) {
-		v.Arguments = nil // nothing was changed
+		v.Arguments = nil // not an edit
 	}
 	switch {
 	case len(v.Answers) > 0 && !c.Capabilities.Has(CanAnswer):
-		return c.denyWith("A person answered: " + formatAnswers(v.Answers) + ". This could not be passed on as an answer, so nothing was run.")
+		return c.denyWith("A person answered: " + formatAnswers(v.Answers) + ". The answer could not be passed on, so nothing was run.")
 	case len(v.Arguments) > 0 && !isObject(v.Arguments):
-		return c.denyWith("A person approved this with changed arguments that could not be read. Nothing was run.")
+		return c.denyWith("A person approved this call with changed arguments that are not a JSON object. Nothing was run.")
 	case len(v.Arguments) > 0 && !(c.Capabilities.Has(CanEdit) && c.args != nil):
 		return c.denyEdit(v.Arguments)
 	case len(v.Arguments) == 0 && len(v.Answers) == 0 && !c.Capabilities.Has(CanAllow):
@@ -67,22 +67,22 @@ func (c *Call) adaptAllow(v Verdict) Verdict {
 	return v
 }
 
-// isSuggestion reports whether it is one of the agent's own offers to remember the
-// answer. Without one a yes holds once.
+// isSuggestion reports whether remember is one of the agent's own "always allow"
+// suggestions. Otherwise an approval applies to this call only.
 func (c *Call) isSuggestion(remember json.RawMessage) bool {
 	return c.Capabilities.Has(CanRemember) && isObject(remember) && slices.ContainsFunc(c.Ask.Suggestions, func(s json.RawMessage) bool {
 		return bytes.Equal(canonicalJSON(decodeMembers(s)), canonicalJSON(decodeMembers(remember)))
 	})
 }
 
-// denyEdit denies a call that was approved with changes which the agent can't run
-// exactly as they are.
+// denyEdit denies a call that was approved with an edit, because the agent can't run
+// exactly these arguments.
 func (c *Call) denyEdit(arguments json.RawMessage) Verdict {
-	return c.denyWith("A person approved this with changed arguments, which can't be passed on here, so nothing was run. Call it again with: " +
+	return c.denyWith("A person approved this call with changed arguments, which can't be applied here. Nothing was run. Call it again with: " +
 		clip(compactJSON(arguments), maxQuotedBytes))
 }
 
-// denyWith is a denial with that reason where one can be given.
+// denyWith returns a denial with that reason, or no opinion if the agent takes none.
 func (c *Call) denyWith(reason string) Verdict {
 	if !c.Capabilities.Has(CanDeny) {
 		return Verdict{}
@@ -92,7 +92,7 @@ func (c *Call) denyWith(reason string) Verdict {
 
 func newDenial(reason string) Verdict { return Verdict{Effect: Deny, Reason: trimReason(reason)} }
 
-// trimReason keeps a reason as long as every agent takes it.
+// trimReason cuts a reason to a length that every agent accepts.
 func trimReason(reason string) string { return strings.TrimSpace(clip(reason, 8<<10)) }
 
 func isObject(raw json.RawMessage) bool {
@@ -108,9 +108,9 @@ func formatAnswers(answers map[string][]string) string {
 	return clip(strings.Join(parts, "; "), maxQuotedBytes)
 }
 
-// checkMergeSafe is v for an agent that may merge an edit into the call's arguments: what
-// has all their members runs the same as if it stood in their place. Another edit is
-// not passed on.
+// checkMergeSafe returns v for an agent that may merge an edit into the original
+// arguments. An edit that lacks a member of the original would run with that member,
+// so it becomes a denial.
 func (c *Call) checkMergeSafe(v Verdict) Verdict {
 	if v.Effect == Allow && v.Arguments != nil && !c.keepsAllArguments(v.Arguments) {
 		return c.denyEdit(v.Arguments)
@@ -118,8 +118,8 @@ func (c *Call) checkMergeSafe(v Verdict) Verdict {
 	return v
 }
 
-// keepsAllArguments reports whether arguments has every member that the call's arguments
-// have. An agent that merges an edit into them would run one that was taken out.
+// keepsAllArguments reports whether arguments has every member of the original
+// arguments.
 func (c *Call) keepsAllArguments(arguments json.RawMessage) bool {
 	after := decodeMembers(arguments)
 	for name := range c.args {
@@ -130,15 +130,15 @@ func (c *Call) keepsAllArguments(arguments json.RawMessage) bool {
 	return true
 }
 
-// changesOnlyMember reports whether arguments differs from the call's arguments in that member
-// alone.
+// changesOnlyMember reports whether arguments differs from the original arguments in
+// that member only.
 func (c *Call) changesOnlyMember(member string, arguments json.RawMessage) bool {
 	before, after := maps.Clone(c.args), decodeMembers(arguments)
 	before[member] = after[member]
 	return bytes.Equal(canonicalJSON(before), canonicalJSON(after))
 }
 
-// canonicalJSON is an object in one order of its members; numbers keep their digits.
+// canonicalJSON encodes an object with sorted members. Numbers keep their digits.
 func canonicalJSON(o object) []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(encodeJSON(o)))

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// The common names of tools, which a policy may use for any agent.
+// Common tool names, which a policy can use for every agent.
 const (
 	toolBash      = "Bash"
 	toolRead      = "Read"
@@ -20,8 +20,8 @@ const (
 	toolTask      = "Task"
 )
 
-// summaryArguments names the arguments that say best what a call is about, by the common
-// name of the tool: the first that is there.
+// summaryArguments lists the arguments that describe a call best, by common tool name.
+// The first one present is used.
 var summaryArguments = map[string][]string{
 	toolBash:      {"command", "script"},
 	toolRead:      {"file_path", "path", "absolute_path", "filePath", "AbsolutePath"},
@@ -33,8 +33,8 @@ var summaryArguments = map[string][]string{
 	"":            {"description", "title", "name", "pattern", "query", "path", "subject"},
 }
 
-// summarizeCall is what the call is about, in a few words: its command line, its file, its
-// address. Without any, its arguments.
+// summarizeCall returns a short description of the call: its command line, file or
+// address, or else its arguments.
 func (c *Call) summarizeCall() string {
 	if c.Command != "" {
 		return c.Command
@@ -54,10 +54,10 @@ func (c *Call) summarizeCall() string {
 	return compactJSON(clipJSON(c.Tool.Arguments))
 }
 
-// clipJSON keeps a summary of 5 MB of arguments cheap.
+// clipJSON bounds the cost of summarizing megabytes of arguments.
 func clipJSON(raw json.RawMessage) json.RawMessage { return json.RawMessage(clip(string(raw), 4096)) }
 
-// summaryLine is the line that lists show for the call, such as "Bash: go test ./...".
+// summaryLine returns the call's line in lists, such as "Bash: go test ./...".
 func (c *Call) summaryLine() string {
 	name := c.Tool.Name
 	if server, tool, ok := splitMCPName(c.Alias); ok {
@@ -69,8 +69,8 @@ func (c *Call) summaryLine() string {
 	return oneLine(name, maxSummary)
 }
 
-// questionText asks for the call, in one line. What it will do exactly stands in the
-// request's tool call, which the page shows in full.
+// questionText returns the question in one line. The page shows the full tool call
+// next to it.
 func (c *Call) questionText() string {
 	about := oneLine(c.summarizeCall(), 200)
 	name := oneLine(c.Tool.Name, 100)
@@ -90,7 +90,7 @@ func (c *Call) questionText() string {
 	}
 }
 
-// permissionQuestion is the question whether the call may run.
+// permissionQuestion returns a question that asks for permission to run the call.
 func (c *Call) permissionQuestion(why, cwd string) *schema.HumanInTheLoop {
 	tool := *c.Tool
 	tool.Editable = c.Capabilities.Has(CanEdit) && strings.HasPrefix(string(tool.Arguments), "{")
@@ -100,8 +100,8 @@ func (c *Call) permissionQuestion(why, cwd string) *schema.HumanInTheLoop {
 	}
 }
 
-// setTool notes the call that would run: its name in the agent, its common one, its
-// arguments as they are.
+// setTool sets the tool call: the agent's tool name, its common name from alias, and
+// the unmodified arguments.
 func (c *Call) setTool(name string, alias map[string]string, arguments json.RawMessage) {
 	c.Event.ToolName = clip(name, schema.MaxName)
 	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
@@ -113,8 +113,9 @@ func (c *Call) setTool(name string, alias map[string]string, arguments json.RawM
 	c.Event.Summary = c.summaryLine()
 }
 
-// checkEdit checks the person's edit of an approved call. One that says nothing new is
-// none; one that can't be passed on approves nothing, or the call would run as it was.
+// checkEdit validates a person's edit of an approved call. An edit without changes is
+// dropped. An edit that can't be applied turns the approval into Ask, because the
+// original call must not run instead.
 func (c *Call) checkEdit(v Verdict) Verdict {
 	if v.Arguments == nil {
 		return v
@@ -126,13 +127,13 @@ func (c *Call) checkEdit(v Verdict) Verdict {
 		v.Arguments = nil
 		return v
 	case err != nil || now == nil || !c.Capabilities.Has(CanEdit):
-		return Verdict{Effect: Ask, Reason: "The call was approved with changes, which could not be passed on."}
+		return Verdict{Effect: Ask, Reason: "A person approved this call with changes that can't be applied here."}
 	default:
 		return v
 	}
 }
 
-// splitMCPName takes the name of an MCP server's tool apart: mcp__server__tool.
+// splitMCPName splits mcp__server__tool into the server and the tool.
 func splitMCPName(name string) (server, tool string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {

@@ -7,8 +7,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// VerdictOf is what an answer of a hub's means to the agent. Any other end than a
-// person's or a rule's decides nothing: it is Pass, and the agent has its own prompt.
+// VerdictOf returns the verdict for a hub's answer to a question of that kind. Only
+// people, quorums and rules decide; any other resolution is Pass, so that the agent
+// uses its own prompt.
 func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	switch {
 	case a.Source != schema.ByHuman && a.Source != schema.ByRule && a.Source != schema.ByQuorum:
@@ -26,7 +27,8 @@ func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	}
 }
 
-// decodeAnswers are the answers by question; each is a label, several, or a text.
+// decodeAnswers returns the answers by question id. Each one is a list of labels or a
+// single text.
 func decodeAnswers(a *schema.Answer) map[string][]string {
 	all := map[string][]string{}
 	for id, raw := range a.Answers {

@@ -8,11 +8,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// windsurf is Windsurf's Cascade. Its only word is exit status 2 before an action,
-// with the reason on stderr.
+// windsurf is Windsurf's Cascade. It can only be denied, by exit status 2 before an
+// action with the reason on stderr.
 type windsurf struct{}
 
-// windsurfActions are the tools behind its actions' names, without pre_ and post_.
+// windsurfActions maps action names, without pre_ and post_, to tools.
 var windsurfActions = map[string]struct{ name, alias string }{
 	"run_command": {"run_command", toolBash}, "read_code": {"read_code", toolRead}, "write_code": {"write_code", toolEdit}, "mcp_tool_use": {"mcp_tool_use", ""},
 }
@@ -59,7 +59,7 @@ func (windsurf) Parse(in Input) (Call, error) {
 // Render implements Agent.
 func (windsurf) Render(c *Call, v Verdict) Reply { return c.renderExitStatus(v) }
 
-// renderExitStatus says no in the only way that some agents have.
+// renderExitStatus renders a denial for agents that only check the exit status.
 func (c *Call) renderExitStatus(v Verdict) Reply {
 	if v = c.adaptVerdict(v); v.Effect != Deny {
 		return Reply{}
