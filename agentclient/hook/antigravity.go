@@ -68,15 +68,15 @@ func inferAntigravityEvent(o object) string {
 // Render implements Agent.
 func (antigravity) Render(c *Call, v Verdict) Reply {
 	v = c.adaptVerdict(v)
-	word := v.Effect
-	switch word {
+	decision := v.Effect
+	switch decision {
 	case Pass:
 		return Reply{}
 	case Ask:
-		word = "force_ask" // "ask" would be skipped if the user has allowed the tool before
+		decision = "force_ask" // "ask" would be skipped if the user has allowed the tool before
 	}
 	return encodeReply(struct {
 		Decision Effect `json:"decision"`
 		Reason   string `json:"reason,omitempty"`
-	}{word, v.Reason})
+	}{decision, v.Reason})
 }

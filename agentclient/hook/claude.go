@@ -49,8 +49,8 @@ func (claude) Parse(in Input) (Call, error) {
 		// every line of output.
 		return Call{}, fmt.Errorf("%w: %s hooks can't only observe", ErrInput, event)
 	}
-	own := &claudeCall{suggestions: validSuggestions(o.array("permission_suggestions"))}
-	c := Call{Headless: isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeTimeout(event), adapterState: own}
+	state := &claudeCall{suggestions: validSuggestions(o.array("permission_suggestions"))}
+	c := Call{Headless: isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeTimeout(event), adapterState: state}
 	c.Event = schema.Event{Payload: payload, Agent: "claude-code"}
 	if err := c.setOrigin(event, session, in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
@@ -66,15 +66,15 @@ func (claude) Parse(in Input) (Call, error) {
 		if c.Headless {
 			c.Point = Gate
 		}
-		own.setQuestion(&c, o)
+		state.setQuestion(&c, o)
 	case event == "PermissionRequest" && c.Tool != nil:
 		c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless
-		own.setQuestion(&c, o)
-		if len(own.suggestions) > 0 && own.form == nil {
-			c.Ask.Suggestions, c.Capabilities = own.suggestions, c.Capabilities|CanRemember
+		state.setQuestion(&c, o)
+		if len(state.suggestions) > 0 && state.form == nil {
+			c.Ask.Suggestions, c.Capabilities = state.suggestions, c.Capabilities|CanRemember
 		}
 	case event == "Elicitation":
-		own.setElicitation(&c, o)
+		state.setElicitation(&c, o)
 	}
 	return c, nil
 }
@@ -99,21 +99,21 @@ func claudeTimeout(event string) time.Duration {
 }
 
 // setQuestion sets the question for a call that would run.
-func (own *claudeCall) setQuestion(c *Call, o object) {
-	where := schema.Context{Cwd: o.text("cwd")}
+func (s *claudeCall) setQuestion(c *Call, o object) {
+	context := schema.Context{Cwd: o.text("cwd")}
 	switch c.Tool.Name {
 	case "AskUserQuestion":
-		own.setUserQuestions(c, &where)
+		s.setUserQuestions(c, &context)
 	case "ExitPlanMode":
 		c.Capabilities &^= CanEdit
-		c.Ask = c.permissionQuestion("", where.Cwd)
+		c.Ask = c.permissionQuestion("", context.Cwd)
 		if plan := c.args.text("plan"); strings.TrimSpace(plan) != "" {
 			c.Ask.Question = clip("Go ahead with this plan?\n\n"+strings.TrimSpace(plan), schema.MaxQuestionBytes)
 		} else {
 			c.Ask.Question = "Leave plan mode and start?"
 		}
 	default:
-		c.Ask = c.permissionQuestion(c.args.text("description"), where.Cwd)
+		c.Ask = c.permissionQuestion(c.args.text("description"), context.Cwd)
 	}
 	if c.Event.AgentID != "" {
 		c.Ask.AgentPath = []string{"main", cmp.Or(c.Event.AgentType, c.Event.AgentID)}
@@ -131,15 +131,15 @@ func validSuggestions(suggested []json.RawMessage) []json.RawMessage {
 
 // findSuggestion returns the suggestion that equals remember, byte for byte as the
 // agent sent it, or nil.
-func (own *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage {
+func (s *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage {
 	var want any
 	if json.Unmarshal(remember, &want) != nil {
 		return nil
 	}
-	for _, s := range own.suggestions {
-		var have any
-		if json.Unmarshal(s, &have) == nil && reflect.DeepEqual(have, want) {
-			return []json.RawMessage{s}
+	for _, raw := range s.suggestions {
+		var suggestion any
+		if json.Unmarshal(raw, &suggestion) == nil && reflect.DeepEqual(suggestion, want) {
+			return []json.RawMessage{raw}
 		}
 	}
 	return nil
@@ -147,8 +147,8 @@ func (own *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessag
 
 // Render implements Agent.
 func (claude) Render(c *Call, v Verdict) Reply {
-	own, _ := c.adapterState.(*claudeCall)
-	if own == nil || c.Point == Observe || v.Effect == Pass {
+	state, _ := c.adapterState.(*claudeCall)
+	if state == nil || c.Point == Observe || v.Effect == Pass {
 		return Reply{}
 	}
 	if v.Effect != Allow {
@@ -165,10 +165,10 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	}
 	v.Reason = truncateClaudeText(v.Reason)
 	if c.Event.HookEventType == "Elicitation" {
-		return own.elicitationReply(v)
+		return state.elicitationReply(v)
 	}
-	if own.form != nil && v.Effect == Allow {
-		if v.Arguments = own.inputWithAnswers(c, v); v.Arguments == nil {
+	if state.form != nil && v.Effect == Allow {
+		if v.Arguments = state.inputWithAnswers(c, v); v.Arguments == nil {
 			return Reply{} // questions need answers, an approval isn't one: leave it to the dialog
 		}
 	}
@@ -178,7 +178,7 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	if c.Event.HookEventType == "PreToolUse" {
 		return preToolUseReply(v)
 	}
-	return permissionRequestReply(v, own.findSuggestion(v.Remember))
+	return permissionRequestReply(v, state.findSuggestion(v.Remember))
 }
 
 // preToolUseReply encodes the answer to PreToolUse.

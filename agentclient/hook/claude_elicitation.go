@@ -25,36 +25,36 @@ type elicitedProperty struct {
 
 // setElicitation sets the question for an MCP server's elicitation. Claude Code opens
 // its own dialog only after the hook has ended, so HasPrompt stays false.
-func (own *claudeCall) setElicitation(c *Call, o object) {
+func (s *claudeCall) setElicitation(c *Call, o object) {
 	server := cmp.Or(oneLine(o.text("mcp_server_name"), 100), "An MCP server")
 	message := strings.TrimSpace(o.text("message"))
-	where := &schema.Context{Cwd: o.text("cwd")}
+	context := &schema.Context{Cwd: o.text("cwd")}
 	switch {
 	case o.text("mode") == "url":
-		address := o.text("url")
-		if address == "" {
+		target := o.text("url")
+		if target == "" {
 			return
 		}
-		where.Links = []string{address}
+		context.Links = []string{target}
 		c.Ask = &schema.HumanInTheLoop{
-			Question: clip(fmt.Sprintf("%s asks you to open %s\n\n%s", server, oneLine(address, 2000), message), schema.MaxQuestionBytes),
-			Type:     schema.Permission, Context: where,
+			Question: clip(fmt.Sprintf("%s asks you to open %s\n\n%s", server, oneLine(target, 2000), message), schema.MaxQuestionBytes),
+			Type:     schema.Permission, Context: context,
 		}
 		c.Capabilities = CanAllow | CanDeny
 	default:
 		requested := o.object("requested_schema")
-		if !own.parseSchema(requested) {
+		if !s.parseSchema(requested) {
 			return // unsupported schema: leave it to the agent's dialog
 		}
 		title := clip(cmp.Or(message, server+" asks"), schema.MaxQuestionBytes)
-		if len(own.properties) == 0 {
-			c.Ask, c.Capabilities = &schema.HumanInTheLoop{Question: title, Type: schema.Permission, Context: where}, CanAllow|CanDeny
+		if len(s.properties) == 0 {
+			c.Ask, c.Capabilities = &schema.HumanInTheLoop{Question: title, Type: schema.Permission, Context: context}, CanAllow|CanDeny
 			break
 		}
-		c.Ask, c.Capabilities = own.form.buildQuestion(title, where), CanAllow|CanDeny|CanAnswer
+		c.Ask, c.Capabilities = s.form.buildQuestion(title, context), CanAllow|CanDeny|CanAnswer
 		c.Ask.Question = title
 		if name := o.text("mcp_server_name"); name != "" {
-			where.Why = "Asked by the MCP server " + oneLine(name, 100)
+			context.Why = "Asked by the MCP server " + oneLine(name, 100)
 		}
 	}
 	c.Point = Prompt
@@ -63,10 +63,10 @@ func (own *claudeCall) setElicitation(c *Call, o object) {
 // parseSchema converts a flat object of strings, numbers, booleans and choices, the
 // only schema that the MCP specification allows here. It returns false if the schema
 // is not supported.
-func (own *claudeCall) parseSchema(requested object) bool {
+func (s *claudeCall) parseSchema(requested object) bool {
 	var required []string
 	_ = json.Unmarshal(requested["required"], &required)
-	own.form = &form{}
+	s.form = &form{}
 	for _, m := range orderedMembers(requested["properties"]) {
 		var o object
 		if json.Unmarshal(m.value, &o) != nil || o == nil {
@@ -80,10 +80,10 @@ func (own *claudeCall) parseSchema(requested object) bool {
 		if !p.required {
 			q.Options = append(q.Options, schema.Option{Label: omitLabel})
 		}
-		own.properties = append(own.properties, p)
-		own.form.add(q)
+		s.properties = append(s.properties, p)
+		s.form.add(q)
 	}
-	return len(own.properties) == 0 || own.form.fitsOneQuestion()
+	return len(s.properties) == 0 || s.form.fitsOneQuestion()
 }
 
 // parseOptions sets the options of a property. It returns false if the property can't
@@ -141,7 +141,7 @@ func (p *elicitedProperty) addOption(label, value json.RawMessage, q *schema.For
 	if p.values == nil {
 		p.values = map[string]json.RawMessage{}
 	}
-	if _, twice := p.values[s]; !twice {
+	if _, duplicate := p.values[s]; !duplicate {
 		p.values[s] = value
 		q.Options = append(q.Options, schema.Option{Label: s})
 	}
@@ -149,34 +149,34 @@ func (p *elicitedProperty) addOption(label, value json.RawMessage, q *schema.For
 
 // decodeAnswer converts an answer to the type that the server requests. ok is false if
 // it can't be converted.
-func (p *elicitedProperty) decodeAnswer(picked []string) (value json.RawMessage, ok bool) {
+func (p *elicitedProperty) decodeAnswer(labels []string) (value json.RawMessage, ok bool) {
 	switch {
 	case p.kind == "array":
-		all := make([]json.RawMessage, len(picked))
-		for i, label := range picked {
+		all := make([]json.RawMessage, len(labels))
+		for i, label := range labels {
 			if all[i], ok = p.values[label]; !ok {
 				return nil, false
 			}
 		}
 		return encodeJSON(all), len(all) > 0
-	case len(picked) != 1:
+	case len(labels) != 1:
 		return nil, false
 	case p.values != nil:
-		value, ok = p.values[picked[0]]
+		value, ok = p.values[labels[0]]
 		return value, ok
 	case p.kind == "string":
-		return encodeJSON(picked[0]), true
+		return encodeJSON(labels[0]), true
 	default:
-		n := []byte(strings.TrimSpace(picked[0]))
+		n := []byte(strings.TrimSpace(labels[0]))
 		var f float64
-		whole := !bytes.ContainsAny(n, ".eE")
-		return n, json.Unmarshal(n, &f) == nil && (whole || p.kind == "number")
+		isInteger := !bytes.ContainsAny(n, ".eE")
+		return n, json.Unmarshal(n, &f) == nil && (isInteger || p.kind == "number")
 	}
 }
 
 // elicitationReply accepts with all requested values, or declines. If an answer has the
 // wrong type it returns no opinion, so that Claude Code's own dialog asks.
-func (own *claudeCall) elicitationReply(v Verdict) Reply {
+func (s *claudeCall) elicitationReply(v Verdict) Reply {
 	type output struct {
 		HookEventName string                      `json:"hookEventName"`
 		Action        string                      `json:"action"`
@@ -188,11 +188,11 @@ func (own *claudeCall) elicitationReply(v Verdict) Reply {
 		out.Action = "decline"
 	case Allow:
 		out.Action = "accept"
-		content, ok := own.elicitedContent(v)
+		content, ok := s.elicitedContent(v)
 		if !ok {
 			return Reply{}
 		}
-		if own.form != nil {
+		if s.form != nil {
 			out.Content = &content
 		}
 	default:
@@ -201,14 +201,14 @@ func (own *claudeCall) elicitationReply(v Verdict) Reply {
 	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": out})}
 }
 
-func (own *claudeCall) elicitedContent(v Verdict) (map[string]json.RawMessage, bool) {
+func (s *claudeCall) elicitedContent(v Verdict) (map[string]json.RawMessage, bool) {
 	content := map[string]json.RawMessage{}
-	for i, p := range own.properties {
-		picked := own.form.answers(i, v)
-		if !p.required && (len(picked) == 0 || slices.Contains(picked, omitLabel)) {
+	for i, p := range s.properties {
+		answers := s.form.answers(i, v)
+		if !p.required && (len(answers) == 0 || slices.Contains(answers, omitLabel)) {
 			continue
 		}
-		value, ok := p.decodeAnswer(picked)
+		value, ok := p.decodeAnswer(answers)
 		if !ok {
 			return nil, false
 		}

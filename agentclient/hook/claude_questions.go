@@ -12,7 +12,7 @@ import (
 // labels, of which one or, with multiSelect, several are chosen. Claude Code's dialog
 // always accepts the user's own text as well. Questions that can't be parsed can only be
 // denied or left to that dialog.
-func (own *claudeCall) setUserQuestions(c *Call, where *schema.Context) {
+func (s *claudeCall) setUserQuestions(c *Call, context *schema.Context) {
 	f := &form{}
 	for _, raw := range c.args.array("questions") {
 		var o object
@@ -28,30 +28,30 @@ func (own *claudeCall) setUserQuestions(c *Call, where *schema.Context) {
 			if json.Unmarshal(raw, &option) != nil {
 				continue
 			}
-			shown := schema.Option{Label: option.text("label"), Description: option.text("description")}
+			displayed := schema.Option{Label: option.text("label"), Description: option.text("description")}
 			if option.has("preview") {
-				shown.Extra = map[string]json.RawMessage{"preview": option["preview"]}
+				displayed.Extra = map[string]json.RawMessage{"preview": option["preview"]}
 			}
-			q.Options = append(q.Options, shown)
+			q.Options = append(q.Options, displayed)
 		}
 		f.add(q)
-		own.questionTexts = append(own.questionTexts, o.text("question"))
+		s.questionTexts = append(s.questionTexts, o.text("question"))
 	}
 	if !f.fitsOneQuestion() {
 		c.Capabilities &^= CanAllow | CanEdit
-		c.Ask = c.permissionQuestion("", where.Cwd)
+		c.Ask = c.permissionQuestion("", context.Cwd)
 		return
 	}
 	c.Capabilities = c.Capabilities&^CanEdit | CanAnswer
-	own.form, c.Ask = f, f.buildQuestion("", where)
+	s.form, c.Ask = f, f.buildQuestion("", context)
 }
 
 // inputWithAnswers returns the tool's input with the answers keyed by question text, as
 // Claude Code's dialog would write them. It returns nil without an answer.
-func (own *claudeCall) inputWithAnswers(c *Call, v Verdict) json.RawMessage {
+func (s *claudeCall) inputWithAnswers(c *Call, v Verdict) json.RawMessage {
 	answers := map[string]string{}
-	for i, key := range own.questionTexts {
-		answer := strings.Join(own.form.answers(i, v), ", ")
+	for i, key := range s.questionTexts {
+		answer := strings.Join(s.form.answers(i, v), ", ")
 		if answer == "" {
 			continue
 		}

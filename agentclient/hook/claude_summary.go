@@ -48,8 +48,8 @@ func claudeSummary(c *Call, o object) string {
 		return cmp.Or(userQuestionSummary(c), c.summaryLine())
 	}
 	if event == "UserPromptSubmit" {
-		if told, ok := taskNotification(o.text("prompt")); ok {
-			return oneLine(told, maxSummary)
+		if summary, ok := taskNotification(o.text("prompt")); ok {
+			return oneLine(summary, maxSummary)
 		}
 	}
 	if event == "PostToolBatch" {
@@ -62,15 +62,15 @@ func claudeSummary(c *Call, o object) string {
 			names = claudeSummaryMembers["Stop"]
 		}
 	}
-	var says string
+	var description string
 	for _, name := range names {
-		says = cmp.Or(says, o.text(name))
+		description = cmp.Or(description, o.text(name))
 	}
-	who := o.text(claudeSubjectMembers[event])
-	if who != "" && says != "" {
-		who += ": "
+	subject := o.text(claudeSubjectMembers[event])
+	if subject != "" && description != "" {
+		subject += ": "
 	}
-	return oneLine(who+says, maxSummary)
+	return oneLine(subject+description, maxSummary)
 }
 
 // taskNotification returns the summary in the prompt that Claude Code creates when a
@@ -99,16 +99,16 @@ func batchToolNames(o object) []string {
 
 // userQuestionSummary returns the line of the two tools that ask the user, or "".
 func userQuestionSummary(c *Call) string {
-	asks := c.args.text("plan")
+	question := c.args.text("plan")
 	if c.Tool.Name == "AskUserQuestion" {
 		for _, raw := range c.args.array("questions") {
 			var q object
 			_ = json.Unmarshal(raw, &q)
-			asks = cmp.Or(asks, q.text("question"))
+			question = cmp.Or(question, q.text("question"))
 		}
 	}
-	if asks == "" || c.Tool.Name != "AskUserQuestion" && c.Tool.Name != "ExitPlanMode" {
+	if question == "" || c.Tool.Name != "AskUserQuestion" && c.Tool.Name != "ExitPlanMode" {
 		return ""
 	}
-	return oneLine(c.Tool.Name+": "+asks, maxSummary)
+	return oneLine(c.Tool.Name+": "+question, maxSummary)
 }

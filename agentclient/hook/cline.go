@@ -33,19 +33,19 @@ func (cline) Parse(in Input) (Call, error) {
 		c.Event.Source = "resume"
 	}
 	// The event's details are in a member named after the event.
-	about := o.object(lowerFirst(native))
-	c.Event.Summary = oneLine(cmp.Or(about.text("prompt"), about.object("taskMetadata").text("initialTask"), eventText(about)), maxSummary)
+	details := o.object(lowerFirst(native))
+	c.Event.Summary = oneLine(cmp.Or(details.text("prompt"), details.object("taskMetadata").text("initialTask"), eventText(details)), maxSummary)
 	if native != "PreToolUse" && native != "PostToolUse" {
 		return c, nil
 	}
-	name := cmp.Or(about.nameText("toolName"), about.nameText("tool"), unknownTool)
-	c.setTool(name, clineTools, about["parameters"])
+	name := cmp.Or(details.nameText("toolName"), details.nameText("tool"), unknownTool)
+	c.setTool(name, clineTools, details["parameters"])
 	if name == "use_mcp_tool" {
 		c.setMCPTool(c.args.text("server_name"), c.args.text("tool_name"))
 	}
 	if native == "PostToolUse" {
-		if ok := about.boolean("success"); ok != nil && !*ok {
-			c.Event.HookEventType, c.Event.Error = "PostToolUseFailure", clip(about.text("result"), schema.MaxReason)
+		if ok := details.boolean("success"); ok != nil && !*ok {
+			c.Event.HookEventType, c.Event.Error = "PostToolUseFailure", clip(details.text("result"), schema.MaxReason)
 		}
 		return c, nil
 	}

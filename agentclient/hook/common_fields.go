@@ -35,9 +35,9 @@ func (c *Call) setDetails(o object) {
 }
 
 // eventText returns a one-line summary of an event that has no tool call.
-func eventText(o object) string {
+func eventText(fields object) string {
 	for _, name := range []string{"message", "last_assistant_message", "prompt_response", "assistant_response", "prompt", "error", "reason", "title", "source", "trigger", "agent_type"} {
-		if s := oneLine(o.text(name), maxSummary); s != "" {
+		if s := oneLine(fields.text(name), maxSummary); s != "" {
 			return s
 		}
 	}
@@ -96,15 +96,15 @@ func lowerFirst(name string) string {
 // isHeadless reports whether the environment states that no one is at the agent's
 // terminal. Most agents don't pass this to their hooks.
 func (in Input) isHeadless() bool {
-	said := in.env("HOOKBACK_HEADLESS")
-	return said != "" && said != "0" || in.env("CI") == "true" || in.env("GITHUB_ACTIONS") == "true"
+	value := in.env("HOOKBACK_HEADLESS")
+	return value != "" && value != "0" || in.env("CI") == "true" || in.env("GITHUB_ACTIONS") == "true"
 }
 
 // isInteractive reports whether the agent certainly runs on an interactive terminal.
 // It is not the opposite of isHeadless: without evidence both are false. The
 // difference matters for agents whose unanswered prompt hangs or approves the call.
-func (in Input) isInteractive(without ...string) bool {
-	return !in.isHeadless() && (in.env("HOOKBACK_HEADLESS") == "0" || in.Attended != nil && in.Attended(without...))
+func (in Input) isInteractive(args ...string) bool {
+	return !in.isHeadless() && (in.env("HOOKBACK_HEADLESS") == "0" || in.Attended != nil && in.Attended(args...))
 }
 
 func (in Input) env(name string) string {

@@ -49,11 +49,11 @@ func (copilot) Parse(in Input) (Call, error) {
 		}
 	}
 	name := cmp.Or(o.nameText("toolName"), o.nameText("tool_name"))
-	deciding := c.Event.HookEventType == "PreToolUse" || c.Event.HookEventType == "PermissionRequest"
-	if name != "" || deciding {
+	decides := c.Event.HookEventType == "PreToolUse" || c.Event.HookEventType == "PermissionRequest"
+	if name != "" || decides {
 		c.setTool(cmp.Or(name, unknownTool), copilotTools, unwrapJSONString(arguments))
 	}
-	if deciding {
+	if decides {
 		c.setCopilotGate(o)
 	}
 	return c, nil

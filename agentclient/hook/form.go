@@ -25,22 +25,22 @@ func (f *form) add(q schema.FormQuestion) {
 	q.Header = oneLine(q.Header, 100)
 	q.Question = clip(cmp.Or(strings.TrimSpace(q.Question), q.Header, "Question "+q.ID), schema.MaxQuestionBytes)
 	labels := map[string]string{}
-	offered := q.Options
+	options := q.Options
 	q.Options = nil
-	for _, o := range offered {
-		shown := strings.TrimSpace(o.Label)
-		if schema.IsReservedName(shown) {
-			shown = "“" + shown + "”"
+	for _, o := range options {
+		label := strings.TrimSpace(o.Label)
+		if schema.IsReservedName(label) {
+			label = "“" + label + "”"
 		}
-		if _, twice := labels[shown]; twice || shown == "" {
+		if _, duplicate := labels[label]; duplicate || label == "" {
 			continue
 		}
 		if len(q.Options) == schema.MaxChoices {
 			q.AllowOther = true // an omitted option can still be typed
 			break
 		}
-		labels[shown] = o.Label
-		o.Label = shown
+		labels[label] = o.Label
+		o.Label = label
 		q.Options = append(q.Options, o)
 	}
 	f.questions, f.labels = append(f.questions, q), append(f.labels, labels)

@@ -48,11 +48,11 @@ func (o object) text(name string) string { return text(o[name]) }
 
 // boolean returns a boolean member, or nil.
 func (o object) boolean(name string) *bool {
-	is := string(o[name]) == "true"
-	if !is && string(o[name]) != "false" {
+	value := string(o[name]) == "true"
+	if !value && string(o[name]) != "false" {
 		return nil
 	}
-	return &is
+	return &value
 }
 
 // object returns an object member, or nil.

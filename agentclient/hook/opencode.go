@@ -106,8 +106,8 @@ func (c *Call) setOpenCodeTool(permission string, patterns []string, metadata js
 // isOpenCodeOwnPermission reports whether the permission belongs to the tool. The
 // permission "edit" belongs to every tool that changes files.
 func isOpenCodeOwnPermission(permission, tool string) bool {
-	is := opencodeTools[permission]
-	return tool == permission || is != "" && (is == opencodeTools[tool] || is == toolEdit && opencodeTools[tool] == toolWrite)
+	alias := opencodeTools[permission]
+	return tool == permission || alias != "" && (alias == opencodeTools[tool] || alias == toolEdit && opencodeTools[tool] == toolWrite)
 }
 
 // openCodeAlwaysRule returns the "always allow" suggestion in Claude Code's format, which
@@ -129,7 +129,7 @@ func openCodeAlwaysRule(permission string, patterns []string) json.RawMessage {
 }
 
 func (c *Call) setOpenCodeQuestions(p object, cwd string) {
-	asks := &form{}
+	questions := &form{}
 	for _, raw := range p.array("questions") {
 		q := decodeMembers(raw)
 		question := schema.FormQuestion{Question: q.text("question"), Header: q.text("header"), AllowOther: true}
@@ -143,14 +143,14 @@ func (c *Call) setOpenCodeQuestions(p object, cwd string) {
 			option := decodeMembers(raw)
 			question.Options = append(question.Options, schema.Option{Label: option.text("label"), Description: option.text("description")})
 		}
-		asks.add(question)
+		questions.add(question)
 	}
 	c.Event.ToolName = "question"
-	if !asks.fitsOneQuestion() {
+	if !questions.fitsOneQuestion() {
 		return // leave it to the agent's prompt
 	}
 	c.Point, c.Capabilities, c.HasPrompt = Prompt, CanDeny|CanAnswer, true
-	c.Ask, c.adapterState = asks.buildQuestion("", &schema.Context{Cwd: cwd}), asks
+	c.Ask, c.adapterState = questions.buildQuestion("", &schema.Context{Cwd: cwd}), questions
 	c.Event.Summary = oneLine("question: "+c.Ask.Question, maxSummary)
 }
 
@@ -167,10 +167,10 @@ func (opencode) Render(c *Call, v Verdict) Reply {
 	case v.Effect != Allow:
 		return Reply{}
 	case c.Capabilities.Has(CanAnswer):
-		asks := c.adapterState.(*form)
+		questions := c.adapterState.(*form)
 		var answers [][]string
-		for i := range asks.questions {
-			answer := asks.answers(i, v)
+		for i := range questions.questions {
+			answer := questions.answers(i, v)
 			if len(answer) == 0 {
 				return Reply{} // OpenCode needs an answer to every question
 			}

@@ -121,9 +121,9 @@ func (c *Call) checkMergeSafe(v Verdict) Verdict {
 // keepsAllArguments reports whether arguments has every member of the original
 // arguments.
 func (c *Call) keepsAllArguments(arguments json.RawMessage) bool {
-	after := decodeMembers(arguments)
+	edited := decodeMembers(arguments)
 	for name := range c.args {
-		if !after.has(name) {
+		if !edited.has(name) {
 			return false
 		}
 	}
@@ -133,18 +133,18 @@ func (c *Call) keepsAllArguments(arguments json.RawMessage) bool {
 // changesOnlyMember reports whether arguments differs from the original arguments in
 // that member only.
 func (c *Call) changesOnlyMember(member string, arguments json.RawMessage) bool {
-	before, after := maps.Clone(c.args), decodeMembers(arguments)
-	before[member] = after[member]
-	return bytes.Equal(canonicalJSON(before), canonicalJSON(after))
+	original, edited := maps.Clone(c.args), decodeMembers(arguments)
+	original[member] = edited[member]
+	return bytes.Equal(canonicalJSON(original), canonicalJSON(edited))
 }
 
 // canonicalJSON encodes an object with sorted members. Numbers keep their digits.
 func canonicalJSON(o object) []byte {
-	var v any
+	var value any
 	d := json.NewDecoder(bytes.NewReader(encodeJSON(o)))
 	d.UseNumber()
-	_ = d.Decode(&v)
-	return encodeJSON(v)
+	_ = d.Decode(&value)
+	return encodeJSON(value)
 }
 
 func decodeMembers(raw json.RawMessage) object {

@@ -39,8 +39,8 @@ func (c *Call) summarizeCall() string {
 	if c.Command != "" {
 		return c.Command
 	}
-	names, known := summaryArguments[c.Alias]
-	if !known {
+	names, found := summaryArguments[c.Alias]
+	if !found {
 		names = summaryArguments[""]
 	}
 	for _, name := range names {
@@ -63,8 +63,8 @@ func (c *Call) summaryLine() string {
 	if server, tool, ok := splitMCPName(c.Alias); ok {
 		name = server + " " + tool
 	}
-	if about := c.summarizeCall(); about != "" {
-		name += ": " + about
+	if description := c.summarizeCall(); description != "" {
+		name += ": " + description
 	}
 	return oneLine(name, maxSummary)
 }
@@ -72,7 +72,7 @@ func (c *Call) summaryLine() string {
 // questionText returns the question in one line. The page shows the full tool call
 // next to it.
 func (c *Call) questionText() string {
-	about := oneLine(c.summarizeCall(), 200)
+	description := oneLine(c.summarizeCall(), 200)
 	name := oneLine(c.Tool.Name, 100)
 	if server, tool, ok := splitMCPName(c.Alias); ok {
 		return "Use " + oneLine(tool, 100) + " of " + oneLine(server, 100) + "?"
@@ -81,12 +81,12 @@ func (c *Call) questionText() string {
 		toolBash: "Run ", toolRead: "Read ", toolWrite: "Write ", toolEdit: "Change ", toolWebFetch: "Fetch ", toolWebSearch: "Search the web for ", toolTask: "Start a subagent: ",
 	}[c.Alias]
 	switch {
-	case about == "" || verb == "" && strings.HasPrefix(about, "{"):
+	case description == "" || verb == "" && strings.HasPrefix(description, "{"):
 		return "Use " + name + "?"
 	case verb == "":
-		return "Use " + name + ": " + about + "?"
+		return "Use " + name + ": " + description + "?"
 	default:
-		return verb + about + "?"
+		return verb + description + "?"
 	}
 }
 
@@ -120,13 +120,13 @@ func (c *Call) checkEdit(v Verdict) Verdict {
 	if v.Arguments == nil {
 		return v
 	}
-	var now object
-	err := json.Unmarshal(v.Arguments, &now)
+	var edited object
+	err := json.Unmarshal(v.Arguments, &edited)
 	switch {
-	case err == nil && now != nil && reflect.DeepEqual(now, c.args):
+	case err == nil && edited != nil && reflect.DeepEqual(edited, c.args):
 		v.Arguments = nil
 		return v
-	case err != nil || now == nil || !c.Capabilities.Has(CanEdit):
+	case err != nil || edited == nil || !c.Capabilities.Has(CanEdit):
 		return Verdict{Effect: Ask, Reason: "A person approved this call with changes that can't be applied here."}
 	default:
 		return v

@@ -32,14 +32,14 @@ func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 func decodeAnswers(a *schema.Answer) map[string][]string {
 	all := map[string][]string{}
 	for id, raw := range a.Answers {
-		var one string
-		var several []string
-		if json.Unmarshal(raw, &one) == nil {
-			several = []string{one}
-		} else if json.Unmarshal(raw, &several) != nil {
+		var single string
+		var multiple []string
+		if json.Unmarshal(raw, &single) == nil {
+			multiple = []string{single}
+		} else if json.Unmarshal(raw, &multiple) != nil {
 			continue
 		}
-		all[id] = several
+		all[id] = multiple
 	}
 	switch {
 	case a.Response != nil:

@@ -1,84 +1,84 @@
 package install
 
-// agentConfig says how one agent's settings call a hook. It is data: what differs from
-// agent to agent stands in a table, what is the same in the code.
+// agentConfig describes how one agent's settings run a hook. It is data: the differences
+// between agents are in a table, the common behavior is in code.
 type agentConfig struct {
 	name  string // as in hook.Agents
 	title string
-	// dirs are the directories and programs that tell that the agent is here.
+	// dirs and programs indicate that the agent is installed.
 	dirs     []pathSpec
 	programs []string
-	// files are the settings by scope; an agent that has no such scope lacks it.
+	// files are the settings by scope, without the scopes that the agent lacks.
 	files      map[Scope]pathSpec
-	eventsPath []string // where the events are in the file
-	// formatVersion is what the file must say at its root, 0: nothing.
+	eventsPath []string // path of the events within the file
+	// formatVersion is the required version member at the root, 0 for none.
 	formatVersion int
 	format        handlerFormat
 	events        []event
 	notes         []agentNote
-	// ownedFile makes a file that is ours alone, one for each event, named like it; the
-	// scope's place is then their directory. nil: entries are added to settings.
+	// ownedFile generates a file that is entirely ours, one per event and named after it.
+	// The scope's path is then their directory. If nil, entries are added to settings.
 	ownedFile func(c hookCommand, e event) string
-	// minVersion is the first version that knows how this is written.
+	// minVersion is the first version of the agent that supports this format.
 	minVersion string
 }
 
-// pathSpec is a path: relative to a directory that a variable names, else to one below
-// the home; or, without both, to the project.
+// pathSpec is a path relative to the directory in an environment variable, or else to
+// home below the home directory, or else to the project.
 type pathSpec struct {
 	variable, home string
 	path           string
 }
 
-// handlerFormat is how an agent writes one handler.
+// handlerFormat is an agent's format of one handler.
 type handlerFormat struct {
 	nested           bool   // {"matcher": …, "hooks": [handler]}
-	matchAll         string // the matcher that means every tool; "": none is needed
+	matchAll         string // the matcher for every tool, "" if none is needed
 	hasType          bool   // "type": "command"
 	hasName          bool   // "name": "hookback"
-	execMember       string // the member that holds a program whose "args" follow; "": a shell runs "command"
-	shellMember      string // the member that holds a shell's command line
-	failsClosed      bool   // a program that can't be started is a no: a shell looks first
-	timeoutMember    string // the member's name; "": the agent has none
-	timeoutUnit      int    // of the timeout, in a second
-	hasAsync         bool   // knows "async"
-	hasStatusMessage bool   // knows "statusMessage"
-	needsEventFlag   bool   // doesn't say on stdin which event it is
+	execMember       string // the member for a program with "args", "" if a shell is required
+	shellMember      string // the member for a shell's command line
+	failsClosed      bool   // a missing program is a denial, so a shell checks for it first
+	timeoutMember    string // the member for the timeout, "" if the agent has none
+	timeoutUnit      int    // timeout units per second
+	hasAsync         bool   // supports "async"
+	hasStatusMessage bool   // supports "statusMessage"
+	needsEventFlag   bool   // stdin lacks the event name
 	hidesOutput      bool   // "show_output": false
-	forbidsSlashes   bool   // no string may hold two slashes
+	forbidsSlashes   bool   // no string may contain two slashes
 }
 
-// event is one event that is heard.
+// event is one hook event of an agent.
 type event struct {
 	name           string
 	matcher        string
 	mode           hookMode
-	timeoutSeconds int  // the agent's timeout for this hook; 0: as does says
-	sync           bool // never async: the agent may end before it has run
-	flat           bool // not nested, whatever the form says
+	timeoutSeconds int  // the timeout for this hook, 0 for the default of mode
+	sync           bool // never async, because the agent may exit before the hook ran
+	flat           bool // not nested, regardless of the format
 	since          string
 }
 
-// hookMode says what a hook may do at an event in gate mode.
+// hookMode is the effect of a hook in gate mode.
 type hookMode int
 
 const (
-	observe hookMode = iota // nothing: it is sent
-	ask                     // it may wait for a person
-	block                   // it may wait, and the agent's user sees nothing else meanwhile
+	observe hookMode = iota // the event is only sent
+	ask                     // the hook may wait for a person
+	block                   // the hook may wait, and the agent's user sees nothing else until it ends
 )
 
-// How long hooks may take. A person has an hour, unless the agent shows nothing but
-// its status line while its hook waits.
+// Default timeouts of hooks. A person has an hour to answer, unless the agent shows only
+// its status line while the hook waits.
 const (
 	observeSeconds = 10
 	askSeconds     = 3600
 	blockSeconds   = 120
 )
 
-// agentNote is what a person has to do or know after an installation.
+// agentNote is a message for the user after an installation.
 type agentNote struct {
-	scope Scope // "": every
+	scope Scope // "" for every scope
 	text  string
 }
 
@@ -91,8 +91,8 @@ var agentConfigs = []agentConfig{
 		},
 		eventsPath: []string{"hooks"},
 		format:     handlerFormat{nested: true, hasType: true, execMember: "command", shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, hasAsync: true, hasStatusMessage: true},
-		// WorktreeCreate is not here: its hook replaces what Claude Code would do.
-		// Nor is MessageDisplay, whose hooks hold up every line that is shown.
+		// WorktreeCreate is omitted because its hook replaces Claude Code's behavior, and
+		// MessageDisplay because its hooks delay every line of output.
 		events: []event{
 			{name: "SessionStart", sync: true}, {name: "SessionEnd", timeoutSeconds: 5, sync: true},
 			{name: "UserPromptSubmit"},
@@ -116,10 +116,10 @@ var agentConfigs = []agentConfig{
 			{name: "FileChanged", since: "2.1.139"}, {name: "InstructionsLoaded", since: "2.1.139"},
 			{name: "WorktreeRemove", since: "2.1.139"},
 		},
-		minVersion: "2.1.139", // "args" beside "command"
+		minVersion: "2.1.139", // supports "args" in addition to "command"
 		notes: []agentNote{
-			{Project, "Claude Code runs the hooks of a folder only once its user trusts the folder"},
-			{Local, "Claude Code runs the hooks of a folder only once its user trusts the folder"},
+			{Project, "Claude Code runs the hooks of a folder only after its user trusts the folder"},
+			{Local, "Claude Code runs the hooks of a folder only after its user trusts the folder"},
 		},
 	},
 	{
@@ -136,7 +136,7 @@ var agentConfigs = []agentConfig{
 			{name: "PreCompact"}, {name: "PostCompact"},
 			{name: "Stop", sync: true}, {name: "Interrupt", timeoutSeconds: 3, sync: true},
 		},
-		notes: []agentNote{{"", "Codex runs new or changed hooks only once they are trusted: open /hooks in Codex and trust them"}},
+		notes: []agentNote{{"", "Codex runs new or changed hooks only after they are trusted: open /hooks in Codex and trust them"}},
 	},
 	{
 		name: "gemini", title: "Gemini CLI",
@@ -144,8 +144,8 @@ var agentConfigs = []agentConfig{
 		files:      map[Scope]pathSpec{User: {home: ".gemini", path: "settings.json"}, Project: {path: ".gemini/settings.json"}},
 		eventsPath: []string{"hooks"},
 		format:     handlerFormat{nested: true, matchAll: "*", hasType: true, hasName: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1000},
-		// BeforeModel, AfterModel and BeforeToolSelection are not here: they run for
-		// every piece of an answer.
+		// BeforeModel, AfterModel and BeforeToolSelection are omitted because they run for
+		// every chunk of an answer.
 		events: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"},
 			{name: "BeforeAgent"}, {name: "AfterAgent"},
@@ -153,8 +153,8 @@ var agentConfigs = []agentConfig{
 			{name: "PreCompress"}, {name: "Notification"},
 		},
 		notes: []agentNote{
-			{"", "Gemini CLI also asks in its own way for what it would ask for anyway; a yes in Hookback can't answer that"},
-			{Project, "Gemini CLI warns of a project's hooks once, and again when they change"},
+			{"", "Gemini CLI still shows its own confirmations; an approval in Hookback does not answer them"},
+			{Project, "Gemini CLI warns about project hooks once, and again when they change"},
 		},
 	},
 	{
@@ -163,9 +163,8 @@ var agentConfigs = []agentConfig{
 		files:      map[Scope]pathSpec{User: {home: ".cursor", path: "hooks.json"}, Project: {path: ".cursor/hooks.json"}},
 		eventsPath: []string{"hooks"}, formatVersion: 1,
 		format: handlerFormat{shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, forbidsSlashes: true},
-		// An event that Cursor doesn't know makes it reject the whole file. Shell and MCP
-		// calls have events of their own, whose "ask" Cursor keeps to; preToolUse would run
-		// for them too.
+		// Cursor rejects a file with an unknown event. Shell and MCP calls have separate
+		// events that enforce "ask", so the matcher excludes them from preToolUse.
 		events: []event{
 			{name: "sessionStart"}, {name: "sessionEnd"}, {name: "beforeSubmitPrompt"},
 			{name: "beforeShellExecution", mode: ask}, {name: "afterShellExecution"},
@@ -187,22 +186,22 @@ var agentConfigs = []agentConfig{
 		format: handlerFormat{hasType: true, execMember: "exec", shellMember: "bash", failsClosed: true, timeoutMember: "timeoutSec", timeoutUnit: 1, needsEventFlag: true},
 		events: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
-			// PermissionRequest is not here: it runs for the calls that PreToolUse has gated,
-			// and would ask a second time.
+			// PermissionRequest is omitted because it runs for calls that PreToolUse has
+			// already gated, and would ask again.
 			{name: "PreToolUse", mode: ask},
 			{name: "PostToolUse"}, {name: "PostToolUseFailure"},
 			{name: "SubagentStart"}, {name: "SubagentStop"},
 			{name: "PreCompact"}, {name: "Notification"}, {name: "Stop"}, {name: "ErrorOccurred"},
 		},
-		notes: []agentNote{{Project, "Copilot's cloud agent runs these hooks too; it has no hookback, and goes on without"}},
+		notes: []agentNote{{Project, "Copilot's cloud agent also reads these hooks; without hookback there, they have no effect"}},
 	},
 	{
 		name: "qwen", title: "Qwen Code",
 		dirs: []pathSpec{{home: ".qwen"}}, programs: []string{"qwen"},
 		files:      map[Scope]pathSpec{User: {home: ".qwen", path: "settings.json"}, Project: {path: ".qwen/settings.json"}},
 		eventsPath: []string{"hooks"},
-		// Qwen Code counts in seconds since 2026, but takes 1,000 and more for the
-		// milliseconds that they were before: these are understood by both.
+		// Qwen Code has used seconds since 2026, but still reads values from 1,000 as
+		// milliseconds. So milliseconds work in every version.
 		format: handlerFormat{nested: true, hasType: true, hasName: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1000},
 		events: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
@@ -222,7 +221,7 @@ var agentConfigs = []agentConfig{
 			{name: "PreToolUse", mode: ask}, {name: "PostToolUse"}, {name: "Notification"},
 			{name: "SubagentStop"}, {name: "PreCompact"}, {name: "Stop"},
 		},
-		notes: []agentNote{{"", "Droid reads its hooks when it starts, and asks to review changed ones in /hooks"}},
+		notes: []agentNote{{"", "Droid reads its hooks at startup, and asks you to review changed ones in /hooks"}},
 	},
 	{
 		name: "crush", title: "Crush",
@@ -253,7 +252,7 @@ var agentConfigs = []agentConfig{
 		name: "antigravity", title: "Antigravity",
 		dirs: []pathSpec{{home: ".gemini/config"}, {home: ".gemini/antigravity"}}, programs: []string{"agy", "antigravity"},
 		files:      map[Scope]pathSpec{User: {home: ".gemini/config", path: "hooks.json"}, Project: {path: ".agents/hooks.json"}},
-		eventsPath: []string{"hookback"}, // hooks are grouped under names of their owner's
+		eventsPath: []string{"hookback"}, // hooks are grouped by owner
 		format:     handlerFormat{nested: true, matchAll: "*", hasType: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, needsEventFlag: true},
 		events: []event{
 			{name: "PreToolUse", mode: ask}, {name: "PostToolUse"},
@@ -270,7 +269,7 @@ var agentConfigs = []agentConfig{
 			{name: "agentSpawn"}, {name: "userPromptSubmit"},
 			{name: "preToolUse", matcher: "*", mode: ask}, {name: "postToolUse", matcher: "*"}, {name: "stop"},
 		},
-		notes: []agentNote{{"", "Kiro's hooks belong to its custom agents; agents made later need another hookback install"}},
+		notes: []agentNote{{"", "Kiro's hooks belong to its custom agents; run hookback install again after creating agents"}},
 	},
 	{
 		name: "opencode", title: "OpenCode",
@@ -280,19 +279,19 @@ var agentConfigs = []agentConfig{
 		},
 		ownedFile: opencodePlugin,
 		events:    []event{{name: "hookback.js", mode: ask}},
-		notes:     []agentNote{{"", "OpenCode loads its plugins when it starts"}},
+		notes:     []agentNote{{"", "OpenCode loads plugins at startup"}},
 	},
 	{
 		name: "cline", title: "Cline",
 		dirs:      []pathSpec{{home: "Documents/Cline"}},
 		files:     map[Scope]pathSpec{User: {home: "Documents/Cline", path: "Hooks"}, Project: {path: ".clinerules/hooks"}},
 		ownedFile: clineScript,
-		// Cline lets a hook run for 30 seconds, and its settings can't change that.
+		// Cline's timeout for hooks is 30 seconds and not configurable.
 		events: []event{
 			{name: "TaskStart"}, {name: "TaskResume"}, {name: "TaskCancel"}, {name: "TaskComplete"}, {name: "UserPromptSubmit"},
 			{name: "PreToolUse", mode: ask, timeoutSeconds: 30}, {name: "PostToolUse"}, {name: "PreCompact"},
 		},
-		notes: []agentNote{{"", "Cline runs hooks once they are enabled in its settings (Features, Enable Hooks)"}},
+		notes: []agentNote{{"", "Cline runs hooks only if they are enabled in its settings (Features, Enable Hooks)"}},
 	},
 }
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// contextLines is how many unchanged lines a diff shows around changed ones.
+// contextLines is the number of unchanged lines around each change in a diff.
 const contextLines = 3
 
-// Diff is the change as patch would take it, empty when there is none.
+// Diff returns the change as a unified diff, or "" without changes.
 func (c *Change) Diff() string {
 	if !c.HasChanges() {
 		return ""
@@ -23,7 +23,7 @@ func (c *Change) Diff() string {
 	return "--- " + from + "\n+++ " + to + "\n" + formatHunks(splitLines(c.Before), splitLines(c.After))
 }
 
-// splitLines keeps the lines' ends, so that a change of them shows.
+// splitLines keeps the line endings, so that a change of them is visible.
 func splitLines(s string) []string {
 	all := strings.SplitAfter(s, "\n")
 	if all[len(all)-1] == "" {
@@ -32,14 +32,14 @@ func splitLines(s string) []string {
 	return all
 }
 
-// diffLine is a line of a diff: ' ', '-' or '+'.
+// diffLine is a line of a diff with the sign ' ', '-' or '+'.
 type diffLine struct {
 	sign byte
 	line string
 }
 
-// diffLines leads from a to b by the longest common lines. Beyond a size nobody reads
-// it is all of one and all of the other.
+// diffLines computes the difference by the longest common subsequence of lines. Inputs
+// that are too large for it become one deletion and one insertion.
 func diffLines(a, b []string) (all []diffLine) {
 	var tail []diffLine
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -48,7 +48,7 @@ func diffLines(a, b []string) (all []diffLine) {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		tail, a, b = append([]diffLine{{' ', a[len(a)-1]}}, tail...), a[:len(a)-1], b[:len(b)-1]
 	}
-	common := make([][]int, len(a)+1) // of a[i:] and b[j:]
+	common := make([][]int, len(a)+1) // [i][j] is the length for a[i:] and b[j:]
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}
@@ -78,7 +78,7 @@ func diffLines(a, b []string) (all []diffLine) {
 	return append(all, tail...)
 }
 
-// formatHunks writes the changed parts with what stands around them.
+// formatHunks writes the changes with contextLines lines around them.
 func formatHunks(a, b []string) string {
 	all := diffLines(a, b)
 	var out strings.Builder
@@ -103,7 +103,7 @@ func formatHunks(a, b []string) string {
 	return out.String()
 }
 
-// writeHunk returns the lines' numbers behind it.
+// writeHunk writes one hunk and returns the line numbers after it.
 func writeHunk(out *strings.Builder, part []diffLine, lineA, lineB int) (nextA, nextB int) {
 	nextA, nextB = lineA, lineB
 	for _, s := range part {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// editor changes the text of one settings file.
+// editor edits the text of one settings file.
 type editor struct {
 	agent   *agentConfig
 	content string
-	record  *record // of the file; nil: the manifest doesn't know it
+	record  *record // the file's record, nil if it isn't in the manifest
 	change  *Change
 	windows bool
 }
@@ -27,32 +27,33 @@ func (e *editor) addNote(format string, args ...any) {
 	e.change.Notes = append(e.change.Notes, fmt.Sprintf(format, args...))
 }
 
-// applyEntries makes the file hold exactly the entries of t.
+// applyEntries makes the file contain exactly the entries for t. Entries that were
+// modified by hand stay unless t.Force is set.
 func (e *editor) applyEntries(t installTarget) error {
 	if err := e.setFormatVersion(); err != nil {
 		return err
 	}
 	wanted := e.wantedEntries(t)
-	there, err := e.handlers()
+	existing, err := e.handlers()
 	if err != nil {
 		return err
 	}
-	stays := e.entriesToKeep(there, wanted)
-	var byHand []string
-	for i, h := range slices.Backward(there) {
-		want, wants := wanted[h.event]
-		keeps := stays[h.event] == i
+	kept := e.entriesToKeep(existing, wanted)
+	var modified []string
+	for i, h := range slices.Backward(existing) {
+		want, isWanted := wanted[h.event]
+		isKept := kept[h.event] == i
 		switch {
-		case wants && keeps && h.normalized == normalizeValue(want):
+		case isWanted && isKept && h.normalized == normalizeValue(want):
 		case e.record.isModified(h) && !t.Force:
-			byHand = append(byHand, h.event)
-			stays[h.event] = i
+			modified = append(modified, h.event)
+			kept[h.event] = i
 			continue
-		case wants && keeps && h.onlyInGroup:
+		case isWanted && isKept && h.onlyInGroup:
 			e.content, err = replaceMember(e.content, h.listPath, h.index, want)
 		default:
-			if keeps {
-				delete(stays, h.event)
+			if isKept {
+				delete(kept, h.event)
 			}
 			e.content, err = cutMember(e.content, h.listPath, h.index, &e.record.insertion)
 		}
@@ -60,11 +61,11 @@ func (e *editor) applyEntries(t installTarget) error {
 			return err
 		}
 	}
-	e.noteModified(byHand, "stays as it is; --force writes it anew", "stay as they are; --force writes them anew")
-	for _, on := range e.supportedEvents(t) {
-		if _, there := stays[on.name]; !there {
-			path := append(slices.Clone(e.agent.eventsPath), on.name)
-			if e.content, err = addEntry(e.content, path, wanted[on.name], &e.record.insertion); err != nil {
+	e.noteModified(modified, "was kept; use --force to overwrite it", "were kept; use --force to overwrite them")
+	for _, event := range e.supportedEvents(t) {
+		if _, existing := kept[event.name]; !existing {
+			path := append(slices.Clone(e.agent.eventsPath), event.name)
+			if e.content, err = addEntry(e.content, path, wanted[event.name], &e.record.insertion); err != nil {
 				return err
 			}
 		}
@@ -75,7 +76,7 @@ func (e *editor) applyEntries(t installTarget) error {
 	return e.updateRecord(wanted)
 }
 
-// setFormatVersion adds what the file must say beside the events.
+// setFormatVersion adds the version member that some formats require at the root.
 func (e *editor) setFormatVersion() (err error) {
 	if _, err := parse(e.content); err != nil {
 		return err
@@ -86,78 +87,78 @@ func (e *editor) setFormatVersion() (err error) {
 	return err
 }
 
-// supportedEvents are those that the agent's version knows.
+// supportedEvents returns the events that the agent's version supports.
 func (e *editor) supportedEvents(t installTarget) (all []event) {
-	for _, on := range e.agent.events {
-		if isAtLeast(t.version, on.since) {
-			all = append(all, on)
+	for _, event := range e.agent.events {
+		if isAtLeast(t.version, event.since) {
+			all = append(all, event)
 		}
 	}
 	return all
 }
 
-// wantedEntries is the entry of each event.
+// wantedEntries returns the entry to write for each supported event.
 func (e *editor) wantedEntries(t installTarget) map[string]fields {
 	wanted := map[string]fields{}
-	for _, on := range e.supportedEvents(t) {
-		wanted[on.name] = e.agent.buildEntry(on, t.Options, e.windows)
+	for _, event := range e.supportedEvents(t) {
+		wanted[event.name] = e.agent.buildEntry(event, t.Options, e.windows)
 	}
 	return wanted
 }
 
-// entriesToKeep picks for each event which of our entries stays: the one that is right
-// already, else the first.
-func (e *editor) entriesToKeep(there []handler, wanted map[string]fields) map[string]int {
-	stays := map[string]int{}
-	for i, h := range there {
-		want, wants := wanted[h.event]
-		if !wants {
+// entriesToKeep selects, for each event, the index of our entry that stays: one that is
+// already correct, or else the first.
+func (e *editor) entriesToKeep(existing []handler, wanted map[string]fields) map[string]int {
+	keep := map[string]int{}
+	for i, h := range existing {
+		want, isWanted := wanted[h.event]
+		if !isWanted {
 			continue
 		}
-		if _, has := stays[h.event]; !has {
-			stays[h.event] = i
+		if _, has := keep[h.event]; !has {
+			keep[h.event] = i
 		}
-		if kept := there[stays[h.event]]; kept.normalized != normalizeValue(want) && h.normalized == normalizeValue(want) {
-			stays[h.event] = i
+		if current := existing[keep[h.event]]; current.normalized != normalizeValue(want) && h.normalized == normalizeValue(want) {
+			keep[h.event] = i
 		}
 	}
-	return stays
+	return keep
 }
 
-// updateRecord notes what was written. An entry that was changed by hand keeps the hash
-// of what it was.
+// updateRecord records the hashes of the written entries. An entry that was modified by
+// hand keeps the hash of its original.
 func (e *editor) updateRecord(wanted map[string]fields) error {
-	there, err := e.handlers()
+	existing, err := e.handlers()
 	if err != nil {
 		return err
 	}
-	was := e.record.Entries
+	previous := e.record.Entries
 	e.record.Entries = map[string]string{}
-	for _, h := range there {
-		if want, wants := wanted[h.event]; wants && h.normalized == normalizeValue(want) {
+	for _, h := range existing {
+		if want, isWanted := wanted[h.event]; isWanted && h.normalized == normalizeValue(want) {
 			e.record.Entries[h.event] = hash(h.normalized)
-		} else if old, had := was[h.event]; had {
-			e.record.Entries[h.event] = old
+		} else if previousHash, had := previous[h.event]; had {
+			e.record.Entries[h.event] = previousHash
 		}
 	}
 	return nil
 }
 
-// removeEntries takes our entries out and says how many were left: those that were changed
-// by hand.
-func (e *editor) removeEntries(force bool) (left int, err error) {
-	there, err := e.handlers()
+// removeEntries removes our entries and returns how many remain because they were
+// modified by hand.
+func (e *editor) removeEntries(force bool) (kept int, err error) {
+	existing, err := e.handlers()
 	if err != nil {
 		return 0, err
 	}
-	var byHand []string
+	var modified []string
 	t := &insertion{}
 	if e.record != nil {
 		t = &e.record.insertion
 	}
-	for _, h := range slices.Backward(there) {
+	for _, h := range slices.Backward(existing) {
 		if e.record.isModified(h) && !force {
-			byHand = append(byHand, h.event)
+			modified = append(modified, h.event)
 			continue
 		}
 		if e.record == nil {
@@ -167,31 +168,31 @@ func (e *editor) removeEntries(force bool) (left int, err error) {
 			delete(e.record.Entries, h.event)
 		}
 		if err != nil {
-			return len(byHand), err
+			return len(modified), err
 		}
 	}
-	e.noteModified(byHand, "is left; --force takes it out", "are left; --force takes them out")
+	e.noteModified(modified, "was kept; use --force to remove it", "were kept; use --force to remove them")
 	if e.record != nil {
 		e.content, err = removeCreatedParents(e.content, t)
 	}
-	return len(byHand), err
+	return len(modified), err
 }
 
-// noteModified tells of the entries that were changed by hand, which were met from the
-// last to the first.
-func (e *editor) noteModified(events []string, one, several string) {
+// noteModified adds a note about entries that were modified by hand. events are in
+// reverse order.
+func (e *editor) noteModified(events []string, singular, plural string) {
 	slices.Reverse(events)
 	switch len(events) {
 	case 0:
 	case 1:
-		e.addNote("%s: the entry was changed by hand and %s", events[0], one)
+		e.addNote("%s: the entry was changed by hand and %s", events[0], singular)
 	default:
-		e.addNote("%s: the entries were changed by hand and %s", strings.Join(events, ", "), several)
+		e.addNote("%s: the entries were changed by hand and %s", strings.Join(events, ", "), plural)
 	}
 }
 
-// cutUntracked takes an entry out of a file that the manifest doesn't know, and the
-// lists that this leaves empty.
+// cutUntracked removes an entry from a file that isn't in the manifest, and the
+// containers that become empty.
 func (e *editor) cutUntracked(h handler) (err error) {
 	if e.content, err = cutMember(e.content, h.listPath, h.index, nil); err != nil {
 		return err

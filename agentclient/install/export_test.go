@@ -1,9 +1,9 @@
 package install
 
-// What the tests of this package's insides use.
+// The exports for the external tests.
 type Insertion = insertion
 
-// NewObject makes an object of names and values in turn.
+// NewObject returns an object with alternating names and values.
 func NewObject(pairs ...any) any {
 	var all fields
 	for i := 0; i < len(pairs); i += 2 {
@@ -12,7 +12,7 @@ func NewObject(pairs ...any) any {
 	return all
 }
 
-// Minify is what content means, without comments and white space.
+// Minify returns content without comments and white space.
 func Minify(content string) (string, error) {
 	n, err := parse(content)
 	if err != nil {
@@ -21,10 +21,10 @@ func Minify(content string) (string, error) {
 	return minify(content, n), nil
 }
 
-// MinifyValue is what v would be read as.
+// MinifyValue returns the minified form of a value that we would write.
 func MinifyValue(v any) string { return minifyValue(v) }
 
-// AddEntry, Set, Replace, Cut and Unmake are the edits.
+// The edit functions.
 var (
 	AddEntry             = addEntry
 	SetMember            = setMember
@@ -33,7 +33,7 @@ var (
 	RemoveCreatedParents = removeCreatedParents
 )
 
-// CountMembers counts the entries of the container at path.
+// CountMembers returns the number of members of the container at path.
 func CountMembers(content string, path []string) (int, error) {
 	n, err := parse(content)
 	if err != nil {
@@ -42,13 +42,13 @@ func CountMembers(content string, path []string) (int, error) {
 	return len(n.lookup(path...).members), nil
 }
 
-// DiffOf is the diff of two texts.
+// DiffOf returns the diff of two texts.
 func DiffOf(before, after string) string {
 	c := Change{File: "f", Before: before, After: after, Exists: true}
 	return c.Diff()
 }
 
-// IsOurs reports whether a shell's command line is known as our hook for agent.
+// IsOurs reports whether a shell's command line is recognized as our hook for agent.
 func IsOurs(line, agent string) bool {
 	c, ok := parseCommand(line)
 	return ok && c.isOurs(agent, nil)

@@ -13,10 +13,10 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
+var update = flag.Bool("update", false, "rewrite the goldens; review the diff before committing it")
 
-// settingsPaths are where each agent reads its settings, user's and project's: the
-// second source beside the table that is tested.
+// settingsPaths are the settings files of each agent, for the user and for a project. They
+// are written independently of the table under test.
 var settingsPaths = map[string]struct{ user, project string }{
 	"claude-code": {".claude/settings.json", ".claude/settings.json"},
 	"codex":       {".codex/hooks.json", ".codex/hooks.json"},
@@ -31,10 +31,10 @@ var settingsPaths = map[string]struct{ user, project string }{
 	"kiro":        {".kiro/agents/mine.json", ".kiro/agents/mine.json"},
 }
 
-// TestInstall_Goldens installs over what testdata/<agent>.txtar holds: "before" is
-// somebody's settings, every other section what becomes of them, its name the scope
-// and the mode. Each is read by a loader as strict as the agent's own, is as it was
-// when installed again, and is "before" to the byte when uninstalled.
+// TestInstall_Goldens installs over the settings in testdata/<agent>.txtar: "before" is the
+// existing file, and every other section is the expected result, named after scope and mode.
+// Each result must load with the agent's own strictness, must not change in a second
+// installation, and must equal "before" byte for byte after uninstalling.
 func TestInstall_Goldens(t *testing.T) {
 	t.Parallel()
 	for agent, place := range settingsPaths {
@@ -75,12 +75,12 @@ func TestInstall_Goldens(t *testing.T) {
 	}
 }
 
-// TestInstall_FreshMachineRoundTrip: without any settings there is what was there before: nothing.
+// Without previous settings, uninstalling must leave no file behind.
 func TestInstall_FreshMachineRoundTrip(t *testing.T) {
 	t.Parallel()
 	for agent, place := range settingsPaths {
 		if agent == "kiro" {
-			continue // it has no settings but those of its agents
+			continue // it has settings only for its custom agents
 		}
 		for _, scope := range []install.Scope{install.User, install.Project} {
 			t.Run(agent+" "+string(scope), func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestInstall_FreshMachineRoundTrip(t *testing.T) {
 				file := b.home(place.user)
 				if scope == install.Project {
 					file = b.project(place.project)
-					require.NotContains(t, b.read(file), b.machine.Home, "nothing of this machine in a project")
+					require.NotContains(t, b.read(file), b.machine.Home, "a project must not contain paths of this machine")
 					require.NotContains(t, b.read(file), binary)
 				}
 				requireLoads(t, agent, b.read(file))

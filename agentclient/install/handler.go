@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// statusMessage is what an agent shows while its hook waits for a person.
+// statusMessage is the text that an agent shows while its hook waits for a person.
 const statusMessage = "Waiting for an answer in Hookback"
 
-// buildEntry is what stands in the list of an event: a handler, in its group where the
-// agent nests them.
+// buildEntry returns the value in an event's list: a handler, wrapped in a group if the
+// format nests them.
 func (w *agentConfig) buildEntry(e event, o Options, windows bool) fields {
 	f := w.format
 	var h, group fields
@@ -53,18 +53,18 @@ func (w *agentConfig) buildEntry(e event, o Options, windows bool) fields {
 	return append(group, field{"hooks", []any{h}})
 }
 
-// handler is a handler in a settings file, as far as we read it.
+// handler is one of our handlers in a settings file.
 type handler struct {
-	listPath    []string // path of the list it is in
+	listPath    []string // path of the list that contains it
 	index       int
 	event       string
 	command     hookCommand
-	shellLine   string // as a shell runs it; "": no shell
-	normalized  string // what the entry says, without others' handlers in its group
-	onlyInGroup bool   // no other handler is in its group
+	shellLine   string // the shell's command line, "" if no shell is used
+	normalized  string // the normalized entry without foreign handlers in its group
+	onlyInGroup bool   // its group has no other handler
 }
 
-// findHandlers finds the handlers in a file that are Hookback's for this agent.
+// findHandlers returns Hookback's handlers for this agent in a file.
 func (w *agentConfig) findHandlers(d document, known []string) (found []handler) {
 	events := d.root.lookup(w.eventsPath...)
 	if events == nil || events.kind != kindObject {
@@ -89,26 +89,27 @@ func (w *agentConfig) findHandlers(d document, known []string) (found []handler)
 	return found
 }
 
-// findInGroup finds ours in one group: the group itself where it holds nothing else.
-func (w *agentConfig) findInGroup(d document, group *node, at handler, known []string) (found []handler) {
+// findInGroup returns our handlers in one group. If the group has no other handler, the
+// result is the position of the group itself.
+func (w *agentConfig) findInGroup(d document, group *node, position handler, known []string) (found []handler) {
 	for j, h := range group.members {
 		c, line, ok := w.handlerCommand(d, h.value)
 		if !ok || !c.isOurs(w.name, known) {
 			continue
 		}
-		one := at
-		one.command, one.shellLine, one.onlyInGroup = c, line, len(group.members) == 1
-		whole := d.root.lookup(append(slices.Clone(at.listPath), itoa(at.index))...)
-		one.normalized = normalizeGroup(d.content, whole, h.value)
-		if !one.onlyInGroup {
-			one.listPath, one.index = append(slices.Clone(at.listPath), itoa(at.index), "hooks"), j
+		result := position
+		result.command, result.shellLine, result.onlyInGroup = c, line, len(group.members) == 1
+		groupNode := d.root.lookup(append(slices.Clone(position.listPath), itoa(position.index))...)
+		result.normalized = normalizeGroup(d.content, groupNode, h.value)
+		if !result.onlyInGroup {
+			result.listPath, result.index = append(slices.Clone(position.listPath), itoa(position.index), "hooks"), j
 		}
-		found = append(found, one)
+		found = append(found, result)
 	}
 	return found
 }
 
-// normalizeGroup is the meaning of a group if it held one handler alone.
+// normalizeGroup normalizes a group as if only were its single handler.
 func normalizeGroup(content string, group, only *node) string {
 	list := group.members[group.index("hooks")].value
 	all := list.members
@@ -117,32 +118,33 @@ func normalizeGroup(content string, group, only *node) string {
 	return normalize(content, group)
 }
 
-// handlerCommand reads what a handler runs, and its line where that is a shell's.
+// handlerCommand parses the command of a handler. line is the shell's command line, or ""
+// if the handler uses no shell.
 func (w *agentConfig) handlerCommand(d document, h *node) (c hookCommand, line string, ok bool) {
-	var read struct {
+	var fields struct {
 		Command, Bash, Exec string
 		Args                []string
 	}
-	if h.kind != kindObject || decode(d.content, h, &read) != nil {
+	if h.kind != kindObject || decode(d.content, h, &fields) != nil {
 		return c, "", false
 	}
-	binary := read.Exec
+	binary := fields.Exec
 	if w.format.execMember == "command" {
-		binary = read.Command
+		binary = fields.Command
 	}
-	if w.format.execMember != "" && read.Args != nil && binary != "" {
-		return hookCommand{binary, read.Args}, "", true
+	if w.format.execMember != "" && fields.Args != nil && binary != "" {
+		return hookCommand{binary, fields.Args}, "", true
 	}
-	line = read.Command
-	if w.format.shellMember == "bash" && read.Bash != "" {
-		line = read.Bash
+	line = fields.Command
+	if w.format.shellMember == "bash" && fields.Bash != "" {
+		line = fields.Bash
 	}
 	c, ok = parseCommand(line)
 	return c, line, ok
 }
 
-// normalize is plain without members that are empty: an agent may add them when it
-// writes its file anew.
+// normalize returns minified JSON without null and empty string members, because an
+// agent may add those when it rewrites its file.
 func normalize(content string, n *node) string {
 	var v any
 	if decode(content, n, &v) != nil {
@@ -158,12 +160,12 @@ func normalize(content string, n *node) string {
 func dropEmpty(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for name, one := range v {
-			if one == nil || one == "" {
+		for name, value := range v {
+			if value == nil || value == "" {
 				delete(v, name)
 				continue
 			}
-			v[name] = dropEmpty(one)
+			v[name] = dropEmpty(value)
 		}
 	case []any:
 		for i := range v {
@@ -173,7 +175,7 @@ func dropEmpty(v any) any {
 	return v
 }
 
-// normalizeValue is the meaning of what we would write.
+// normalizeValue returns the normalized form of a value that we would write.
 func normalizeValue(v any) string {
 	content := layout{}.render(v, "")
 	p := &parser{text: content}
@@ -184,8 +186,8 @@ func normalizeValue(v any) string {
 	return normalize(content, n)
 }
 
-// isAtLeast reports whether version v of the agent has what came with since. A version
-// that isn't known is a new one.
+// isAtLeast reports whether version v is since or later. An unknown version counts as the
+// latest.
 func isAtLeast(v, since string) bool {
 	if v == "" || since == "" {
 		return true

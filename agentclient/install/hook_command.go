@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// hookCommand is what a handler runs: a binary and its arguments.
+// hookCommand is the command that a handler runs.
 type hookCommand struct {
-	binary string // absolute, or "hookback" for whichever is on the PATH
+	binary string // absolute path, or "hookback" to search the PATH
 	args   []string
 }
 
-// name of the program, as a command line without a path has it.
+// programName is the program in a command line without a path.
 const programName = "hookback"
 
-// hookArguments are those of hookback hook for an event.
+// hookArguments returns the arguments of hookback hook for an event.
 func (w *agentConfig) hookArguments(e event, o Options) []string {
 	args := []string{"hook", w.name}
 	if w.format.needsEventFlag {
@@ -36,7 +36,7 @@ func (w *agentConfig) hookArguments(e event, o Options) []string {
 	return args
 }
 
-// hubFlag is the hub's address as this agent's file may hold it.
+// hubFlag returns the hub's address in the form that the agent's file can hold.
 func (w *agentConfig) hubFlag(hub string) string {
 	if w.format.forbidsSlashes {
 		return strings.TrimPrefix(hub, "http://")
@@ -44,7 +44,7 @@ func (w *agentConfig) hubFlag(hub string) string {
 	return hub
 }
 
-// timeout is how long the agent lets the hook run, in seconds.
+// timeout returns the agent's timeout for this hook in seconds.
 func (e event) timeout(m Mode) int {
 	switch {
 	case e.timeoutSeconds > 0:
@@ -57,9 +57,9 @@ func (e event) timeout(m Mode) int {
 	return askSeconds
 }
 
-// shellLine is the call as a POSIX shell runs it. A binary that is gone is no
-// opinion: Gemini CLI would block every tool over the shell's complaint, others
-// would show it with each call.
+// shellLine returns the command line for a POSIX shell. If the binary is missing, the
+// line exits with no opinion. Otherwise the shell's error would block every tool in
+// Gemini CLI, and other agents would show it with each call.
 func (c hookCommand) shellLine(windows bool) string {
 	line := quoteWord(c.binary)
 	for _, a := range c.args {
@@ -77,7 +77,7 @@ func (c hookCommand) shellLine(windows bool) string {
 
 var unquotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./*-]+$`) })
 
-// quoteWord quotes s for a POSIX shell where that is needed.
+// quoteWord quotes s for a POSIX shell if necessary.
 func quoteWord(s string) string {
 	if unquotedWord().MatchString(s) && !strings.Contains(s, "*") {
 		return s
@@ -85,8 +85,8 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// splitWords splits a simple command line; ok is false for anything that needs a shell
-// to be understood.
+// splitWords splits a simple command line. ok is false for a line with any shell syntax
+// other than quoting.
 func splitWords(line string) (all []string, ok bool) {
 	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
 		word := ""
@@ -118,8 +118,8 @@ var (
 	})
 )
 
-// parseCommand takes a shell's command line apart, when it is one that shellLine writes,
-// or the plain call of a program.
+// parseCommand parses a shell's command line if it has the form of shellLine or is a
+// plain invocation of a program.
 func parseCommand(line string) (hookCommand, bool) {
 	guard := ""
 	if m := guardedLine().FindStringSubmatch(line); m != nil {
@@ -139,9 +139,8 @@ func parseCommand(line string) (hookCommand, bool) {
 	return hookCommand{all[0], all[1:]}, true
 }
 
-// isOurs reports whether the call is Hookback's hook for this agent. The program must
-// be named hookback and stand at an absolute path or on the PATH, or be one that
-// the manifest knows.
+// isOurs reports whether c is Hookback's hook for this agent. The program must be named
+// hookback, with an absolute path or from the PATH, or be listed in the manifest.
 func (c hookCommand) isOurs(agent string, known []string) bool {
 	base := strings.TrimSuffix(filepath.Base(c.binary), ".exe")
 	named := base == programName && (c.binary == programName || c.binary == programName+".exe" || isAbs(c.binary))
@@ -153,5 +152,5 @@ func (c hookCommand) isOurs(agent string, known []string) bool {
 
 var driveLetter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:[\\/]`) })
 
-// isAbs knows the paths of Windows too: settings may be shared with it.
+// isAbs also accepts Windows paths, because settings can be shared between systems.
 func isAbs(path string) bool { return strings.HasPrefix(path, "/") || driveLetter().MatchString(path) }

@@ -7,24 +7,26 @@ import (
 	"strings"
 )
 
-// httpHookPath is where a hub takes Claude Code's http hooks.
+// httpHookPath is the hub's route for Claude Code's http hooks.
 const httpHookPath = "/hooks/claude-code"
 
-// HTTPHook is a settings file whose http hooks go to a hub, without this program.
+// HTTPHook is a group of http hooks in one settings file that post to a hub directly,
+// without this program.
 type HTTPHook struct {
 	File, URL string
 	Events    []string
-	Blocked   string // the setting that doesn't let Claude Code call the address, "": none
+	Blocked   string // the setting that prevents Claude Code from calling the URL, or ""
 }
 
-// HTTPHooks looks for http hooks of Claude Code that go to a hub.
+// HTTPHooks returns Claude Code's http hooks that post to a hub. Unreadable files are
+// skipped.
 func HTTPHooks(m Machine) (all []HTTPHook) {
 	w := findAgent("claude-code")
 	files := []string{"/etc/claude-code/managed-settings.json"}
 	for _, scope := range []Scope{User, Project, Local} {
 		files = append(files, w.files[scope].resolve(m))
 	}
-	allowed := map[string][]string{} // :: file → its allowedHttpHookUrls
+	allowed := map[string][]string{} // file → its allowedHttpHookUrls
 	for _, file := range files {
 		b, _, err := readSettings(file)
 		if err != nil {
@@ -50,7 +52,7 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 	return all
 }
 
-// httpHooksIn are the http hooks of one file, by address.
+// httpHooksIn returns the http hooks of one file, grouped by URL.
 func httpHooksIn(d document, file string) (found []HTTPHook) {
 	var events map[string][]struct {
 		Hooks []struct{ Type, URL string }
@@ -64,7 +66,7 @@ func httpHooksIn(d document, file string) (found []HTTPHook) {
 				if u, err := url.Parse(h.URL); err != nil || h.Type != "http" || !strings.HasSuffix(u.Path, httpHookPath) {
 					continue
 				}
-				i := slices.IndexFunc(found, func(one HTTPHook) bool { return one.URL == h.URL })
+				i := slices.IndexFunc(found, func(hook HTTPHook) bool { return hook.URL == h.URL })
 				if i < 0 {
 					i, found = len(found), append(found, HTTPHook{File: file, URL: h.URL})
 				}
@@ -75,7 +77,8 @@ func httpHooksIn(d document, file string) (found []HTTPHook) {
 	return found
 }
 
-// matchesAny knows * as anything, as Claude Code does.
+// matchesAny reports whether a pattern matches the address. Like in Claude Code, *
+// matches any text.
 func matchesAny(patterns []string, address string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		re, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, ".*") + "$")

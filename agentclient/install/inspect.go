@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// InstalledHooks is one file with entries of ours.
+// InstalledHooks is one file with our entries.
 type InstalledHooks struct {
 	Agent, Title string
 	File         string
 	Scope        Scope
 	Entries      []Entry
-	Missing      []string // events that an installation of today would have
-	Err          error    // it can't be read: then nothing else is known of it
+	Missing      []string // events that a current installation would have
+	Err          error    // the file can't be read, so the other results are missing
 }
 
-// Entry is one of our hooks, as the agent would run it.
+// Entry is one of our hooks as the agent would run it.
 type Entry struct {
 	Event   string
-	Argv    []string // the process: the program itself, or a shell with the command line
-	Binary  string   // hookback, as the entry names it
-	Args    []string // of hookback
-	Changed bool     // by hand, since it was installed
+	Argv    []string // the process: the program itself, or a shell with a command line
+	Binary  string   // hookback as written in the entry
+	Args    []string // arguments of hookback
+	Changed bool     // modified by hand since the installation
 }
 
 // Observes reports whether the entry only sends events.
 func (e Entry) Observes() bool { return slices.Contains(e.Args, "--observe") }
 
-// Inspect looks for entries of ours: in this user's settings, in those of the
-// project that the machine's Dir is, and wherever the manifest says.
+// Inspect returns the files with our entries: the user's settings, the settings of the
+// project in m.Dir, and all files in the manifest.
 func Inspect(m Machine) ([]InstalledHooks, error) {
 	known, err := m.readManifest()
 	if err != nil {
@@ -50,7 +50,7 @@ func Inspect(m Machine) ([]InstalledHooks, error) {
 				continue
 			}
 			for _, file := range files {
-				if seen[file] { // the project is the home
+				if seen[file] { // the project is the home directory
 					continue
 				}
 				seen[file] = true
@@ -67,25 +67,25 @@ func Inspect(m Machine) ([]InstalledHooks, error) {
 }
 
 func (w *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r *record) []InstalledHooks {
-	at := InstalledHooks{Agent: w.name, Title: w.title, File: file, Scope: scope}
+	hooks := InstalledHooks{Agent: w.name, Title: w.title, File: file, Scope: scope}
 	c, err := w.openFile(file)
 	switch {
 	case err != nil:
-		at.Err = err
+		hooks.Err = err
 	case !c.Exists && (r == nil || len(r.Entries)+len(r.OwnedHash) == 0):
 		return all
 	case !c.Exists:
-		at.Err = fmt.Errorf("it was installed there, and the file is gone")
+		hooks.Err = fmt.Errorf("hooks were installed in this file, but it no longer exists")
 	case w.ownedFile != nil && w.isOwned(c.Before):
-		at.File = filepath.Dir(file)
-		at.Entries = []Entry{ownedFileEntry(file, c.Before, r)}
+		hooks.File = filepath.Dir(file)
+		hooks.Entries = []Entry{ownedFileEntry(file, c.Before, r)}
 	case w.ownedFile == nil:
-		at.Entries, at.Err = w.parseEntries(c.Before, r)
+		hooks.Entries, hooks.Err = w.parseEntries(c.Before, r)
 	}
-	if at.Err == nil && len(at.Entries) == 0 {
+	if hooks.Err == nil && len(hooks.Entries) == 0 {
 		return all
 	}
-	return append(all, at)
+	return append(all, hooks)
 }
 
 func (w *agentConfig) parseEntries(content string, r *record) (all []Entry, err error) {
@@ -104,8 +104,8 @@ func (w *agentConfig) parseEntries(content string, r *record) (all []Entry, err 
 	return all, nil
 }
 
-// ownedFileEntry is what a file of ours calls. A file that was changed beyond
-// recognition calls whichever hookback is on the PATH, for all we know.
+// ownedFileEntry parses the command in a file that we own. If the command can't be parsed,
+// the entry assumes the hookback on the PATH.
 func ownedFileEntry(file, content string, r *record) Entry {
 	e := Entry{Event: filepath.Base(file), Argv: []string{file}, Binary: programName, Changed: r != nil && r.OwnedHash != hash(content)}
 	var all []string
@@ -115,7 +115,7 @@ func ownedFileEntry(file, content string, r *record) Entry {
 	} else if _, rest, plugin := strings.Cut(content, pluginCommandPrefix); plugin {
 		line, _, _ := strings.Cut(rest, "\n")
 		if json.Unmarshal([]byte(line), &all) == nil {
-			e.Argv = all // the agent loads the file, and that runs this
+			e.Argv = all // the agent loads the file, which runs this command
 		}
 	}
 	if len(all) > 0 {
@@ -124,50 +124,50 @@ func ownedFileEntry(file, content string, r *record) Entry {
 	return e
 }
 
-// mergeByFile puts the files of a directory of hooks together, and says what is missing.
-func mergeByFile(all []InstalledHooks) (some []InstalledHooks) {
-	for _, one := range all {
-		if last := len(some) - 1; last >= 0 && some[last].File == one.File && some[last].Agent == one.Agent && one.Err == nil {
-			some[last].Entries = append(some[last].Entries, one.Entries...)
+// mergeByFile merges the files of one hook directory and sets the missing events.
+func mergeByFile(all []InstalledHooks) (files []InstalledHooks) {
+	for _, hooks := range all {
+		if last := len(files) - 1; last >= 0 && files[last].File == hooks.File && files[last].Agent == hooks.Agent && hooks.Err == nil {
+			files[last].Entries = append(files[last].Entries, hooks.Entries...)
 			continue
 		}
-		some = append(some, one)
+		files = append(files, hooks)
 	}
-	for i := range some {
-		if w := findAgent(some[i].Agent); some[i].Err == nil {
-			some[i].Missing = w.missingEvents(some[i].Entries)
+	for i := range files {
+		if w := findAgent(files[i].Agent); files[i].Err == nil {
+			files[i].Missing = w.missingEvents(files[i].Entries)
 		}
 	}
-	return some
+	return files
 }
 
-// missingEvents are the events that every version of the agent knows and that have no
-// entry.
-func (w *agentConfig) missingEvents(there []Entry) (names []string) {
-	for _, on := range w.events {
-		if on.since == "" && !slices.ContainsFunc(there, func(e Entry) bool { return e.Event == on.name }) {
-			names = append(names, on.name)
+// missingEvents returns the events without an entry that every version of the agent
+// supports.
+func (w *agentConfig) missingEvents(existing []Entry) (names []string) {
+	for _, event := range w.events {
+		if event.since == "" && !slices.ContainsFunc(existing, func(e Entry) bool { return e.Event == event.name }) {
+			names = append(names, event.name)
 		}
 	}
 	return names
 }
 
-// disableSetting is a setting that keeps an agent from running hooks.
+// disableSetting is a setting that prevents an agent from running hooks.
 type disableSetting struct {
 	file   pathSpec
 	path   []string
-	value  string // as JSON; a list counts when it holds it
+	value  string // JSON; a list matches if it contains the value
 	reason string
 }
 
-// disableSettings are what is known to keep hooks from running, by agent.
+// disableSettings lists the settings that disable hooks, by agent.
 var disableSettings = map[string][]disableSetting{
 	"claude-code": {
 		{claudePath("settings.json"), []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
 		{pathSpec{path: ".claude/settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
 		{pathSpec{path: ".claude/settings.local.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"allowManagedHooksOnly"}, "true", "allowManagedHooksOnly: only the administrator's hooks run"},
-		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"disableAllHooks"}, "true", "the administrator turned hooks off"},
+		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"allowManagedHooksOnly"}, "true", "allowManagedHooksOnly permits only the administrator's hooks"},
+		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"disableAllHooks"}, "true", "the administrator set disableAllHooks"},
 	},
 	"gemini": {
 		{pathSpec{home: ".gemini", path: "settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
@@ -191,12 +191,13 @@ var disableSettings = map[string][]disableSetting{
 	},
 }
 
-// DisabledBy says what keeps an agent from running its hooks, with the file it stands in.
+// DisabledBy returns the settings that prevent the agent from running its hooks, each
+// with its file.
 func DisabledBy(m Machine, agent string) (reasons []string) {
-	for _, s := range disableSettings[agent] {
-		path := s.file.resolve(m)
-		if filepath.IsAbs(s.file.path) {
-			path = s.file.path
+	for _, setting := range disableSettings[agent] {
+		path := setting.file.resolve(m)
+		if filepath.IsAbs(setting.file.path) {
+			path = setting.file.path
 		}
 		b, _, err := readSettings(path)
 		if err != nil {
@@ -206,14 +207,14 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 		if err != nil {
 			continue
 		}
-		if n := root.lookup(s.path...); n != nil && n.hasValue(string(b), s.value) {
-			reasons = append(reasons, s.reason+" in "+path)
+		if n := root.lookup(setting.path...); n != nil && n.hasValue(string(b), setting.value) {
+			reasons = append(reasons, setting.reason+" in "+path)
 		}
 	}
 	return reasons
 }
 
-// hasValue reports whether n is the value, or a list that holds it.
+// hasValue reports whether n equals value or is a list that contains it.
 func (n *node) hasValue(content, value string) bool {
 	if n.kind != kindArray {
 		return minify(content, n) == value
@@ -221,8 +222,9 @@ func (n *node) hasValue(content, value string) bool {
 	return slices.ContainsFunc(n.members, func(m member) bool { return minify(content, m.value) == value })
 }
 
-// Version asks the agent's program which version it is, and names the oldest that
-// knows all that is written for it. Both are empty where that is not known.
+// Version runs the agent's program to get its version, and returns the oldest version
+// that supports our format. enough reports whether version is sufficient; it is true if
+// that can't be determined.
 func Version(m Machine, agent string) (version, oldest string, enough bool) {
 	w := findAgent(agent)
 	if w == nil || w.minVersion == "" {
@@ -236,14 +238,14 @@ func Version(m Machine, agent string) (version, oldest string, enough bool) {
 	return version, w.minVersion, isAtLeast(version, w.minVersion)
 }
 
-// Hint says what a person must do before the agent runs new hooks, "" when nothing.
+// Hint returns the step that the user must take before the agent runs new hooks, or "".
 func Hint(agent string) string {
 	return map[string]string{
-		"claude-code": "start Claude Code in the folder and trust it; hooks don't run before",
-		"codex":       "open /hooks in Codex and trust Hookback's; untrusted hooks are skipped without a word",
-		"gemini":      "start Gemini CLI once; a project's hooks run in trusted folders only",
-		"droid":       "start Droid anew and look at /hooks; it reads its hooks when it starts",
-		"cline":       "turn on hooks in Cline's settings",
+		"claude-code": "start Claude Code in the folder and trust it; before that, hooks don't run",
+		"codex":       "open /hooks in Codex and trust Hookback's hooks; untrusted hooks are skipped silently",
+		"gemini":      "start Gemini CLI once; project hooks only run in trusted folders",
+		"droid":       "restart Droid and check /hooks; it reads its hooks at startup",
+		"cline":       "enable hooks in Cline's settings",
 		"kiro":        "start Kiro with the agent that has the hooks (kiro-cli chat --agent NAME)",
 	}[agent]
 }

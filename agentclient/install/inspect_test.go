@@ -63,12 +63,11 @@ func TestInspect_ReportsModifiedEntries(t *testing.T) {
 	b.write(file, strings.Replace(text, `"AfterAgent"`, `"Later"`, 1))
 	require.Equal(t, []string{"AfterAgent"}, b.inspect()[0].Missing)
 	b.write(file, "{")
-	require.ErrorContains(t, b.inspect()[0].Err, "line 1, column 1: this { has no }")
+	require.ErrorContains(t, b.inspect()[0].Err, "line 1, column 1: this { has no matching }")
 	require.NoError(t, os.Remove(file))
-	require.ErrorContains(t, b.inspect()[0].Err, "the file is gone")
+	require.ErrorContains(t, b.inspect()[0].Err, "it no longer exists")
 }
 
-// TestInspect_ProjectEqualsHomeIsListedOnce: one file is not two.
 func TestInspect_ProjectEqualsHomeIsListedOnce(t *testing.T) {
 	t.Parallel()
 	b := newTestMachine(t)
@@ -163,9 +162,9 @@ func TestVersion_ComparesWithMinimum(t *testing.T) {
 	t.Parallel()
 	b := newTestMachine(t)
 	for _, test := range []struct {
-		agent, says string
-		here        bool
-		enough      bool
+		agent, version string
+		isHere         bool
+		enough         bool
 	}{
 		{"claude-code", "2.1.139", true, true},
 		{"claude-code", "2.1.138", true, false},
@@ -174,14 +173,14 @@ func TestVersion_ComparesWithMinimum(t *testing.T) {
 		{"claude-code", "", true, true},
 		{"claude-code", "1.0.0", false, true},
 		{"codex", "0.1.0", true, true},
-		{"nobody", "", true, true},
+		{"unknown", "", true, true},
 	} {
-		b.onPath["claude"], b.version = test.here, test.says
+		b.onPath["claude"], b.version = test.isHere, test.version
 		_, _, enough := install.Version(b.machine, test.agent)
 		require.Equal(t, test.enough, enough, "%+v", test)
 	}
 	require.Equal(t, "Claude Code", install.Title("claude-code"))
-	require.Equal(t, "nobody", install.Title("nobody"))
+	require.Equal(t, "unknown", install.Title("unknown"))
 	require.Contains(t, install.Hint("codex"), "/hooks")
 	require.Empty(t, install.Hint("crush"))
 }
@@ -211,7 +210,6 @@ func TestHTTPHooks_ListsHooksAndAllowlist(t *testing.T) {
 	require.Len(t, install.HTTPHooks(b.machine), 2)
 }
 
-// TestNames_MatchHookAdapters, and no other.
 func TestNames_MatchHookAdapters(t *testing.T) {
 	t.Parallel()
 	var adapters []string

@@ -1,14 +1,14 @@
-// Package install writes Hookback into the settings of coding agents, and takes it
-// out again.
+// Package install adds Hookback's hooks to the settings of coding agents, and removes
+// them again.
 //
-// The settings are their owner's. An edit is textual and touches our own entries
-// only: other people's fields, comments, order, indentation and line ends stay byte
-// for byte, and a file that can't be read for certain is not written at all.
+// The settings belong to the user. An edit is textual and changes only our own entries:
+// all other members, comments, order, indentation and line endings stay byte for byte.
+// A file that can't be parsed reliably is not written.
 //
-// An entry is ours when it calls a program named hookback, at an absolute path or
-// on the PATH, with "hook" and the agent's name. What was written where is kept in a
-// manifest, so that an entry that its user changed by hand is told from one that is
-// merely old; without the manifest the rule above is enough to uninstall.
+// An entry is ours if it runs a program named hookback, with an absolute path or from
+// the PATH, with the arguments "hook" and the agent's name. A manifest records the entries
+// of each file. It distinguishes an entry that was modified by hand from an
+// outdated one; the rule above is sufficient to uninstall without it.
 package install
 
 import (
@@ -21,54 +21,54 @@ import (
 	"time"
 )
 
-// Scope says whose settings are written.
+// Scope selects the settings files to write.
 type Scope string
 
-// The scopes. Not every agent has all of them.
+// The scopes. Not every agent supports all of them.
 const (
-	User    Scope = "user"    // this user's, in every project
-	Project Scope = "project" // the project's, shared with those who work on it
-	Local   Scope = "local"   // this user's in this project
+	User    Scope = "user"    // the user's settings for every project
+	Project Scope = "project" // the project's shared settings
+	Local   Scope = "local"   // the user's settings for this project
 )
 
-// Mode says what hooks may do.
+// Mode is the extent of the hooks' influence.
 type Mode string
 
 // The modes.
 const (
-	Observe Mode = "observe" // send events, nothing else
-	Gate    Mode = "gate"    // also ask people, and say no by the policy
+	Observe Mode = "observe" // only send events
+	Gate    Mode = "gate"    // also ask people, and apply the policy
 )
 
-// Machine is what an installation sees of the computer.
+// Machine provides the installation's access to the computer.
 type Machine struct {
-	Home  string // the user's home
-	Dir   string // the project
-	State string // where the manifest and backups are kept
+	Home  string // the user's home directory
+	Dir   string // the project directory
+	State string // directory of the manifest and backups
 	Env   func(name string) string
-	// LookPath finds a program, and Version asks it which one it is; "" when it
-	// doesn't say.
+	// LookPath finds a program. Version runs it to get its version, and returns "" if
+	// that is unknown.
 	LookPath func(name string) (string, error)
 	Version  func(program string) string
 	Now      func() time.Time
 	Windows  bool
 }
 
-// Options say what is installed.
+// Options configure an installation.
 type Options struct {
-	Agents []string // names as in hook.Agents; "auto" alone: those that are here
+	Agents []string // names as in hook.Agents
 	Scope  Scope
 	Mode   Mode
-	Binary string // absolute path of hookback
-	Hub    string // its address where it isn't the default, for the command lines
-	Force  bool   // also replace or remove entries that were changed by hand
-	Shell  bool   // a shell everywhere: the agent is too old for anything else
+	Binary string // absolute path of hookback; ignored in scope Project
+	Hub    string // the hub's address for the command lines, "" for the default
+	Force  bool   // also replace or remove entries that were modified by hand
+	Shell  bool   // always use a shell, because the agent's version requires it
 }
 
-// ErrScope says that the agent has no settings of that scope.
-var ErrScope = errors.New("there are no settings of that scope")
+// ErrScope means that the agent has no settings for that scope.
+var ErrScope = errors.New("no settings for scope")
 
-// Names lists the agents that can be installed for.
+// Names returns the names of the supported agents.
 func Names() []string {
 	names := make([]string, 0, len(agentConfigs))
 	for i := range agentConfigs {
@@ -77,13 +77,13 @@ func Names() []string {
 	return names
 }
 
-// Has reports whether the agent has settings of that scope.
+// Has reports whether the agent has settings for that scope.
 func Has(agent string, s Scope) bool {
 	w := findAgent(agent)
 	return w != nil && w.files[s] != pathSpec{}
 }
 
-// Title is an agent's name as its maker writes it.
+// Title returns the vendor's spelling of the agent's name, or agent if it is unknown.
 func Title(agent string) string {
 	if w := findAgent(agent); w != nil {
 		return w.title
@@ -98,24 +98,24 @@ func findAgent(agent string) *agentConfig {
 	return nil
 }
 
-// DetectedAgent is an agent that is on this machine, and how that shows.
+// DetectedAgent is an agent on this machine.
 type DetectedAgent struct {
 	Agent, Title string
-	Dir          string // its directory, "": none yet
-	Program      string // on the PATH, "": none
+	Dir          string // its settings directory, or ""
+	Program      string // its program on the PATH, or ""
 }
 
-// Detect lists the agents that are here.
+// Detect returns the agents on this machine.
 func Detect(m Machine) (all []DetectedAgent) {
 	for i := range agentConfigs {
-		if f, here := agentConfigs[i].detect(m); here {
+		if f, found := agentConfigs[i].detect(m); found {
 			all = append(all, f)
 		}
 	}
 	return all
 }
 
-func (w *agentConfig) detect(m Machine) (f DetectedAgent, here bool) {
+func (w *agentConfig) detect(m Machine) (f DetectedAgent, found bool) {
 	f = DetectedAgent{Agent: w.name, Title: w.title}
 	for _, p := range w.dirs {
 		if path := p.resolve(m); f.Dir == "" && exists(path) {
@@ -130,7 +130,7 @@ func (w *agentConfig) detect(m Machine) (f DetectedAgent, here bool) {
 	return f, f.Dir != "" || f.Program != ""
 }
 
-// resolve is the path on this machine.
+// resolve returns the path on this machine.
 func (p pathSpec) resolve(m Machine) string {
 	base := m.Dir
 	switch {
@@ -142,8 +142,8 @@ func (p pathSpec) resolve(m Machine) string {
 	return filepath.Join(base, filepath.FromSlash(p.path))
 }
 
-// settingsFiles are the files of a scope: one, but for agents that want a file for each
-// event, and Kiro, that has one for each of its custom agents.
+// settingsFiles returns the files of a scope: one for most agents, one per event for
+// agents that require it, and for Kiro one per custom agent.
 func (w *agentConfig) settingsFiles(m Machine, s Scope) ([]string, error) {
 	p, ok := w.files[s]
 	if !ok {
@@ -162,14 +162,14 @@ func (w *agentConfig) settingsFiles(m Machine, s Scope) ([]string, error) {
 	}
 	files, err := filepath.Glob(path)
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("its hooks stand in its custom agents (%s), and there is none: make one with /agent create in Kiro, then install again", path)
+		err = fmt.Errorf("Kiro's hooks belong to its custom agents (%s), and none exists; create one with /agent create in Kiro, then install again", path)
 	}
 	return files, err
 }
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// atoi is the number that s begins with.
+// atoi returns the number at the start of s, or 0.
 func atoi(s string) int {
 	end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {

@@ -41,7 +41,7 @@ func TestInstall_UpgradeReplacesOwnEntries(t *testing.T) {
 			fresh := newTestMachine(t)
 			fresh.install(installOptions(agent))
 			want := readTree(t, fresh.machine.Home)
-			require.Equal(t, want, readTree(t, b.machine.Home), "as if it had never been otherwise")
+			require.Equal(t, want, readTree(t, b.machine.Home), "equals a fresh installation")
 			b.uninstall(install.Options{})
 			for name := range readTree(t, b.machine.Home) {
 				require.Equal(t, "/", name)
@@ -91,10 +91,10 @@ func TestInstall_ModifiedEntryIsKept(t *testing.T) {
 
 	p := b.install(installOptions("claude-code"))
 	require.Equal(t, edited, b.read(file))
-	require.Equal(t, "PermissionRequest: the entry was changed by hand and stays as it is; --force writes it anew", planNotes(p))
+	require.Equal(t, "PermissionRequest: the entry was changed by hand and was kept; use --force to overwrite it", planNotes(p))
 
 	p = b.uninstall(install.Options{})
-	require.Equal(t, "PermissionRequest: the entry was changed by hand and is left; --force takes it out", planNotes(p))
+	require.Equal(t, "PermissionRequest: the entry was changed by hand and was kept; use --force to remove it", planNotes(p))
 	require.Equal(t, 1, strings.Count(b.read(file), binary))
 	p = b.uninstall(install.Options{Force: true})
 	require.Empty(t, planNotes(p))
@@ -102,9 +102,9 @@ func TestInstall_ModifiedEntryIsKept(t *testing.T) {
 	b.install(installOptions("claude-code"))
 	b.write(file, strings.ReplaceAll(b.read(file), `"timeout": 3600`, `"timeout": 60`))
 	p = b.install(installOptions("claude-code"))
-	require.Equal(t, "PreToolUse, PermissionRequest: the entries were changed by hand and stay as they are; --force writes them anew", planNotes(p))
+	require.Equal(t, "PreToolUse, PermissionRequest: the entries were changed by hand and were kept; use --force to overwrite them", planNotes(p))
 	b.uninstall(install.Options{Force: true})
-	require.NoFileExists(t, file, "it was not there before")
+	require.NoFileExists(t, file, "the file did not exist before")
 }
 
 func TestInstall_ForceOverwritesModifiedEntry(t *testing.T) {
@@ -127,7 +127,7 @@ func TestInstall_ReformattedFileIsUnchanged(t *testing.T) {
 	file := b.home(".gemini/config/hooks.json")
 	compact, err := install.Minify(b.read(file))
 	require.NoError(t, err)
-	// As its own command line writes it: everything on one line, with an empty member.
+	// Antigravity's command line rewrites the file on one line, with an empty member.
 	compact = strings.Replace(compact, `"type":"command"`, `"prompt":"","type":"command"`, 1)
 	b.write(file, compact)
 	require.False(t, planHasChanges(b.plan(installOptions("antigravity"))))
@@ -143,7 +143,7 @@ func TestUninstall_KeepsForeignHandlersInGroup(t *testing.T) {
 	file := b.home(".factory/hooks.json")
 	theirs := `{"type": "command", "command": "theirs"}`
 	b.write(file, strings.Replace(b.read(file), "\"hooks\": [\n          {", "\"hooks\": [\n          "+theirs+",\n          {", 1))
-	require.False(t, planHasChanges(b.plan(installOptions("droid"))), "ours is as it should be")
+	require.False(t, planHasChanges(b.plan(installOptions("droid"))), "our handler is correct")
 	b.uninstall(install.Options{})
 	require.Equal(t, "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          "+theirs+"\n        ]\n      }\n    ]\n  }\n}\n", b.read(file))
 }
@@ -178,7 +178,7 @@ func TestInstall_SkipsUnparsableFile(t *testing.T) {
 	o.Agents = []string{"claude-code", "codex"}
 	p := b.plan(o)
 	require.Len(t, p.Problems, 1)
-	require.Equal(t, b.home(claudeFile)+`: line 3, column 14: a value is wanted here, not "}"`, p.Problems[0].Error())
+	require.Equal(t, b.home(claudeFile)+`: line 3, column 14: expected a value, found "}"`, p.Problems[0].Error())
 	require.Empty(t, p.Apply())
 	require.Equal(t, broken, b.read(b.home(claudeFile)))
 	require.FileExists(t, b.home(".codex/hooks.json"))
@@ -229,7 +229,7 @@ func TestInstall_DirectoryErrorIsReported(t *testing.T) {
 func TestInstall_FollowsLinksAndKeepsMode(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("links need a privilege there")
+		t.Skip("creating links requires a privilege on Windows")
 	}
 	b := newTestMachine(t)
 	dotfiles, file := b.home("dotfiles/claude.json"), b.home(claudeFile)
@@ -250,7 +250,7 @@ func TestInstall_FollowsLinksAndKeepsMode(t *testing.T) {
 
 	require.NoError(t, os.Remove(dotfiles))
 	p := b.plan(installOptions("claude-code"))
-	require.ErrorContains(t, p.Problems[0], "a link that leads nowhere")
+	require.ErrorContains(t, p.Problems[0], "the link has no target")
 }
 
 func TestApply_KeepsFiveBackups(t *testing.T) {
@@ -282,7 +282,7 @@ func TestApply_LockAllowsOneInstall(t *testing.T) {
 	require.ErrorIs(t, failed[0].Err, install.ErrBusy)
 	require.NoFileExists(t, b.home(".codex/hooks.json"))
 	require.NoError(t, os.Chtimes(lock, b.now.Add(-2e12), b.now.Add(-2e12)))
-	require.Empty(t, b.plan(installOptions("codex")).Apply(), "one that died is forgotten")
+	require.Empty(t, b.plan(installOptions("codex")).Apply(), "the lock of a crashed installation expires")
 	require.NoFileExists(t, lock)
 }
 
@@ -293,7 +293,7 @@ func TestManifest_UnreadableFileStopsInstall(t *testing.T) {
 	_, err := install.Install(b.machine, installOptions("codex"))
 	require.ErrorContains(t, err, "installed.json")
 	_, err = install.Remove(b.machine, install.Options{})
-	require.ErrorContains(t, err, "known by their command alone")
+	require.ErrorContains(t, err, "recognized by their command only")
 }
 
 func TestUninstall_UserScopeKeepsForeignProjects(t *testing.T) {
@@ -302,7 +302,7 @@ func TestUninstall_UserScopeKeepsForeignProjects(t *testing.T) {
 	theirs := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookback hook claude-code"}]}]}}`
 	b.write(b.project(claudeFile), theirs)
 	b.uninstall(install.Options{})
-	require.Equal(t, theirs, b.read(b.project(claudeFile)), "a colleague installed it")
+	require.Equal(t, theirs, b.read(b.project(claudeFile)), "another person installed it")
 	b.uninstall(install.Options{Scope: install.Project})
 	require.JSONEq(t, `{}`, b.read(b.project(claudeFile)))
 
@@ -311,21 +311,21 @@ func TestUninstall_UserScopeKeepsForeignProjects(t *testing.T) {
 	b.install(o)
 	b.machine.Dir = t.TempDir()
 	b.uninstall(install.Options{})
-	require.JSONEq(t, `{}`, b.read(filepath.Join(b.machine.Home, "..", "project", claudeFile)), "this one is in the manifest")
+	require.JSONEq(t, `{}`, b.read(filepath.Join(b.machine.Home, "..", "project", claudeFile)), "this file is in the manifest")
 }
 
 func TestInstall_RejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
 	b := newTestMachine(t)
 	for want, change := range map[string]func(*install.Options){
-		`there is no agent "cursed"; it is claude-code, codex,`:  func(o *install.Options) { o.Agents = []string{"cursed"} },
-		`there is no scope "world"`:                              func(o *install.Options) { o.Scope = "world" },
-		`there is no mode "both"`:                                func(o *install.Options) { o.Mode = "both" },
-		`"hookback" is no absolute path`:                         func(o *install.Options) { o.Binary = "hookback" },
-		`a hub's address in settings must not hold a password`:   func(o *install.Options) { o.Hub = "http://me:secret@hub" },
-		`Codex CLI: there are no settings of that scope "local"`: func(o *install.Options) { o.Agents, o.Scope = []string{"codex"}, install.Local },
-		`there is none: make one with /agent create in Kiro`:     func(o *install.Options) { o.Agents = []string{"kiro"} },
-		`Cursor can't have an https address`:                     func(o *install.Options) { o.Agents, o.Hub = []string{"cursor"}, "https://hub" },
+		`unknown agent "cursed"; use claude-code, codex,`:        func(o *install.Options) { o.Agents = []string{"cursed"} },
+		`unknown scope "world"; use user, project or local`:      func(o *install.Options) { o.Scope = "world" },
+		`unknown mode "both"; use observe or gate`:               func(o *install.Options) { o.Mode = "both" },
+		`the program path "hookback" is not absolute`:            func(o *install.Options) { o.Binary = "hookback" },
+		`a hub address in settings must not contain credentials`: func(o *install.Options) { o.Hub = "http://me:secret@hub" },
+		`Codex CLI: no settings for scope "local"`:               func(o *install.Options) { o.Agents, o.Scope = []string{"codex"}, install.Local },
+		`none exists; create one with /agent create in Kiro`:     func(o *install.Options) { o.Agents = []string{"kiro"} },
+		`Cursor does not support an https address`:               func(o *install.Options) { o.Agents, o.Hub = []string{"cursor"}, "https://hub" },
 	} {
 		o := installOptions("claude-code")
 		change(&o)
@@ -397,7 +397,7 @@ func TestDetect(t *testing.T) {
 		{Agent: "cursor", Title: "Cursor", Dir: b.home(".cursor")},
 	}, install.Detect(b.machine))
 	require.NoError(t, os.MkdirAll(b.home(".gemini/config"), 0o700))
-	require.Len(t, install.Detect(b.machine), 3, "Antigravity's directory is in Gemini's, and no Gemini")
+	require.Len(t, install.Detect(b.machine), 3, "Antigravity's directory is in Gemini's, which alone doesn't indicate Gemini CLI")
 }
 
 func TestInstall_EveryKiroAgent(t *testing.T) {
@@ -414,7 +414,7 @@ func TestInstall_EveryKiroAgent(t *testing.T) {
 	require.Equal(t, `{"hooks": {}}`, b.read(b.home(".kiro/agents/b.json")))
 }
 
-// Whatever the path of the program is, what was written is found again and taken out.
+// Entries must be recognized and removed for any path of the program.
 func TestUninstall_UnusualBinaryPaths(t *testing.T) {
 	t.Parallel()
 	for _, binary := range []string{"/opt/a b/hookback", "/opt/it's/hookback", "/opt/$(id)/hookback", "/opt/two\nlines/hookback", "/opt/`;|&*?[x]#~/hookback"} {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says where a settings file can't be read. Such a file is left alone:
-// its agent may read it otherwise than we would.
+// SyntaxError is the position and cause of a parse error in a settings file. Such a file
+// is never written, because its agent might parse it differently.
 type SyntaxError struct {
 	Line, Column int // from 1, in characters
 	Problem      string
@@ -20,7 +20,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Problem)
 }
 
-// maxDepth bounds how deep values may be nested.
+// maxDepth limits the nesting of values.
 const maxDepth = 200
 
 // The kinds of a node.
@@ -31,23 +31,23 @@ const (
 	kindLiteral = '0' // a number, true, false or null
 )
 
-// node is a value in a text, with its place there.
+// node is a value and its position in a text.
 type node struct {
 	kind       byte
 	start, end int // text[start:end] is the value
 	members    []member
 }
 
-// member is one entry of an object or an array.
+// member is one member of an object or one element of an array.
 type member struct {
 	key   string // decoded; "" in an array
-	start int    // of the key, or of the value in an array
+	start int    // offset of the key, or of the value in an array
 	value *node
-	comma int // place of the comma behind it, -1: none
+	comma int // offset of the comma after it, -1 if there is none
 }
 
-// index is the index of the member of that name, or of that number in an array;
-// -1 when there is none.
+// index returns the index of the member with that name, or the numeric index in an
+// array, or -1.
 func (n *node) index(key string) int {
 	if n.kind == kindArray {
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.members) {
@@ -63,7 +63,7 @@ func (n *node) index(key string) int {
 	return -1
 }
 
-// lookup is the value that a path of keys leads to, or nil.
+// lookup returns the value at a path of keys, or nil.
 func (n *node) lookup(path ...string) *node {
 	for _, key := range path {
 		if n == nil {
@@ -78,25 +78,24 @@ func (n *node) lookup(path ...string) *node {
 	return n
 }
 
-// parser reads JSON as the agents' own readers do: // and /* */ are comments, and a
-// comma may stand behind the last entry.
+// parser parses JSON with comments and trailing commas, like the agents' own parsers.
 type parser struct {
 	text string
 	pos  int
 }
 
-// parse reads the whole text, which must be an object.
+// parse parses the whole text, which must be an object.
 func parse(content string) (*node, error) {
 	p := &parser{text: content}
 	if at := invalidUTF8Index(content); at >= 0 {
-		return nil, p.errorAt(at, "this is not UTF-8")
+		return nil, p.errorAt(at, "the text is not valid UTF-8")
 	}
 	p.pos = len(content) - len(strings.TrimPrefix(content, "\ufeff"))
 	if err := p.skipSpace(); err != nil {
 		return nil, err
 	}
 	if p.pos == len(content) {
-		return nil, p.errorAt(p.pos, "there is nothing in the file; delete it, or write {} into it")
+		return nil, p.errorAt(p.pos, "the file is empty; delete it, or write {} to it")
 	}
 	n, err := p.parseValue(0)
 	if err != nil {
@@ -109,7 +108,7 @@ func parse(content string) (*node, error) {
 		return nil, err
 	}
 	if p.pos < len(content) {
-		return nil, p.errorAt(p.pos, "nothing may follow the settings")
+		return nil, p.errorAt(p.pos, "unexpected text after the settings")
 	}
 	return n, nil
 }
@@ -125,7 +124,7 @@ func invalidUTF8Index(s string) int {
 	return -1
 }
 
-// errorAt is an error at a place in the text.
+// errorAt returns a SyntaxError for an offset in the text.
 func (p *parser) errorAt(at int, problem string) error {
 	before := strings.ToValidUTF8(p.text[:at], "\ufffd")
 	line := strings.Count(before, "\n") + 1
@@ -133,7 +132,7 @@ func (p *parser) errorAt(at int, problem string) error {
 	return &SyntaxError{Line: line, Column: column, Problem: problem}
 }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.pos < len(p.text) {
 		return p.text[p.pos]
@@ -141,7 +140,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// skipSpace goes past white space and comments.
+// skipSpace skips white space and comments.
 func (p *parser) skipSpace() error {
 	for p.pos < len(p.text) {
 		switch rest := p.text[p.pos:]; {
@@ -156,7 +155,7 @@ func (p *parser) skipSpace() error {
 		case strings.HasPrefix(rest, "/*"):
 			end := strings.Index(rest[2:], "*/")
 			if end < 0 {
-				return p.errorAt(p.pos, "this comment has no end")
+				return p.errorAt(p.pos, "the comment is not closed")
 			}
 			p.pos += 2 + end + 2
 		default:
@@ -166,7 +165,7 @@ func (p *parser) skipSpace() error {
 	return nil
 }
 
-// lineCommentEnd is where the comment at pos ends, in front of the line's end.
+// lineCommentEnd returns the end of the comment at pos, before the line ending.
 func (p *parser) lineCommentEnd() (end int, err error) {
 	end = len(p.text)
 	if n := strings.IndexByte(p.text[p.pos:], '\n'); n >= 0 {
@@ -176,14 +175,14 @@ func (p *parser) lineCommentEnd() (end int, err error) {
 		}
 	}
 	if at := strings.IndexAny(p.text[p.pos:end], "\r\u2028\u2029"); at >= 0 {
-		return 0, p.errorAt(p.pos+at, "readers differ in whether this character ends the comment")
+		return 0, p.errorAt(p.pos+at, "parsers disagree whether this character ends the comment")
 	}
 	return end, nil
 }
 
 func (p *parser) parseValue(depth int) (*node, error) {
 	if depth > maxDepth {
-		return nil, p.errorAt(p.pos, "nested too deep")
+		return nil, p.errorAt(p.pos, "nested too deeply")
 	}
 	n := &node{start: p.pos}
 	var err error
@@ -202,7 +201,7 @@ func (p *parser) parseValue(depth int) (*node, error) {
 	return n, err
 }
 
-// parseLiteral reads a number, true, false or null.
+// parseLiteral parses a number, true, false or null.
 func (p *parser) parseLiteral() error {
 	end := p.pos
 	for end < len(p.text) && strings.IndexByte(" \t\r\n,:{}[]\"/", p.text[end]) < 0 {
@@ -210,43 +209,43 @@ func (p *parser) parseLiteral() error {
 	}
 	word := p.text[p.pos:end]
 	if word == "" && end < len(p.text) {
-		return p.errorAt(p.pos, fmt.Sprintf("a value is wanted here, not %q", p.text[end:end+1]))
+		return p.errorAt(p.pos, fmt.Sprintf("expected a value, found %q", p.text[end:end+1]))
 	}
 	if word == "" {
-		return p.errorAt(p.pos, "the text ends where a value is wanted")
+		return p.errorAt(p.pos, "expected a value, found the end of the file")
 	}
 	if !json.Valid([]byte(word)) {
-		return p.errorAt(p.pos, fmt.Sprintf("%.40q is no JSON value", word))
+		return p.errorAt(p.pos, fmt.Sprintf("%.40q is not a JSON value", word))
 	}
 	p.pos = end
 	return nil
 }
 
-// parseString reads a string and returns what it means.
+// parseString parses a string and returns its value.
 func (p *parser) parseString() (string, error) {
 	start := p.pos
 	for p.pos++; p.pos < len(p.text); p.pos++ {
 		switch c := p.text[p.pos]; {
 		case c == '"':
 			p.pos++
-			var meant string
-			if err := json.Unmarshal([]byte(p.text[start:p.pos]), &meant); err != nil {
-				return "", p.errorAt(start, "this string has an escape that JSON doesn't know")
+			var value string
+			if err := json.Unmarshal([]byte(p.text[start:p.pos]), &value); err != nil {
+				return "", p.errorAt(start, "the string has an escape that JSON does not define")
 			}
-			return meant, nil
+			return value, nil
 		case c == '\\':
 			p.pos++
 		case c < ' ':
-			return "", p.errorAt(p.pos, "a string must not contain a control character or go over the line's end")
+			return "", p.errorAt(p.pos, "a string must not contain control characters or line breaks")
 		}
 	}
-	return "", p.errorAt(start, "this string has no end")
+	return "", p.errorAt(start, "the string is not closed")
 }
 
-// parseMembers reads an object or an array, from its opening to its closing bracket.
+// parseMembers parses an object or array including its brackets.
 func (p *parser) parseMembers(n *node, depth int) error {
-	closing := n.kind + 2 // '{' '}' and '[' ']' are two apart
-	known := map[string]bool{}
+	closing := n.kind + 2 // in ASCII, '{' '}' and '[' ']' are two apart
+	seen := map[string]bool{}
 	for p.pos++; ; {
 		if err := p.skipSpace(); err != nil {
 			return err
@@ -260,7 +259,7 @@ func (p *parser) parseMembers(n *node, depth int) error {
 		}
 		m := member{start: p.pos, comma: -1}
 		if n.kind == kindObject {
-			if err := p.parseKey(&m, known); err != nil {
+			if err := p.parseKey(&m, seen); err != nil {
 				return err
 			}
 		}
@@ -279,40 +278,40 @@ func (p *parser) parseMembers(n *node, depth int) error {
 	}
 }
 
-// checkMember complains when no member may begin here.
+// checkMember returns an error if no member can start here.
 func (p *parser) checkMember(n *node, closing byte) error {
 	switch last := len(n.members) - 1; {
 	case p.pos == len(p.text):
-		return p.errorAt(n.start, fmt.Sprintf("this %c has no %c", n.kind, closing))
+		return p.errorAt(n.start, fmt.Sprintf("this %c has no matching %c", n.kind, closing))
 	case last >= 0 && n.members[last].comma < 0:
-		return p.errorAt(p.pos, fmt.Sprintf("a comma or %c is missing here", closing))
+		return p.errorAt(p.pos, fmt.Sprintf("expected a comma or %c", closing))
 	case n.kind == kindObject && p.peek() != '"':
-		return p.errorAt(p.pos, "a name in double quotes is wanted here")
+		return p.errorAt(p.pos, "expected a name in double quotes")
 	}
 	return nil
 }
 
-// parseKey reads a member's name and the colon.
-func (p *parser) parseKey(m *member, known map[string]bool) (err error) {
+// parseKey parses a member's name and the colon.
+func (p *parser) parseKey(m *member, seen map[string]bool) (err error) {
 	if m.key, err = p.parseString(); err != nil {
 		return err
 	}
-	if known[m.key] {
-		return p.errorAt(m.start, fmt.Sprintf("%.40q is there twice, and readers differ in which one counts", m.key))
+	if seen[m.key] {
+		return p.errorAt(m.start, fmt.Sprintf("duplicate name %.40q; parsers disagree which one applies", m.key))
 	}
-	known[m.key] = true
+	seen[m.key] = true
 	if err := p.skipSpace(); err != nil {
 		return err
 	}
 	if p.peek() != ':' {
-		return p.errorAt(p.pos, "a colon is missing here")
+		return p.errorAt(p.pos, "expected a colon")
 	}
 	p.pos++
 	return p.skipSpace()
 }
 
-// minify is what n means, without comments and white space: two texts with the same
-// plain say the same.
+// minify returns the JSON of n without comments and white space. Equal results mean
+// equal values.
 func minify(content string, n *node) string {
 	var b strings.Builder
 	writeMinified(&b, content, n)
@@ -337,10 +336,10 @@ func writeMinified(b *strings.Builder, content string, n *node) {
 	b.WriteByte(n.kind + 2)
 }
 
-// decode reads n into v, as encoding/json would.
+// decode decodes n into v like encoding/json.
 func decode(content string, n *node, v any) error {
 	if n == nil {
-		return errors.New("it is not there")
+		return errors.New("value not found")
 	}
 	return json.Unmarshal([]byte(minify(content, n)), v)
 }

@@ -6,43 +6,43 @@ import (
 	"strings"
 )
 
-// span is a part of a text.
+// span is a range of byte offsets in a text.
 type span struct{ start, end int }
 
-// cutMember takes member i out of the container at path. It is the reverse of insert:
-// what insert added goes, to the byte, and nothing else. t is what is known of the
-// insertion; without it an emptied container is closed up.
+// cutMember removes member i from the container at path. It is the inverse of
+// insertMember: it removes exactly the bytes that were inserted. t is the record of the
+// insertion; without it, an emptied container is collapsed.
 func cutMember(content string, path []string, i int, t *insertion) (string, error) {
 	root, err := parse(content)
 	if err != nil {
 		return "", err
 	}
 	c := root.lookup(path...)
-	gone := []span{memberSpan(content, c, i)}
+	spans := []span{memberSpan(content, c, i)}
 	switch m := c.members[i]; {
 	case m.comma >= 0:
-		gone = append(gone, span{m.comma, m.comma + 1})
+		spans = append(spans, span{m.comma, m.comma + 1})
 	case i > 0:
 		before := c.members[i-1].comma
-		gone = append(gone, span{before, before + 1})
+		spans = append(spans, span{before, before + 1})
 	}
 	if len(c.members) == 1 {
-		gone = append(gone, trailingSpan(content, c, path, t))
+		spans = append(spans, trailingSpan(content, c, path, t))
 	}
 	d := document{content, root}
-	after := removeSpans(content, gone)
+	after := removeSpans(content, spans)
 	if !d.equalsWithout(c, i, after) {
-		// What is left would mean something else, such as an entry behind a comment
-		// that goes to the line's end: then the white space stays.
-		gone[0].start = c.members[i].start
-		if after = removeSpans(content, gone); !d.equalsWithout(c, i, after) {
-			return "", errors.New("the entry can't be taken out without changing others; nothing was written")
+		// Without the white space the text would change its meaning, for example if a
+		// line comment precedes the entry. So keep the white space.
+		spans[0].start = c.members[i].start
+		if after = removeSpans(content, spans); !d.equalsWithout(c, i, after) {
+			return "", errors.New("the entry can't be removed without changing others; nothing was written")
 		}
 	}
 	return after, nil
 }
 
-// memberSpan is a member's text with the line it begins on.
+// memberSpan returns the span of a member including the line break before it.
 func memberSpan(content string, c *node, i int) span {
 	m := c.members[i]
 	lead := content[:m.start]
@@ -53,7 +53,7 @@ func memberSpan(content string, c *node, i int) span {
 	return span{len(bare), m.value.end}
 }
 
-// trailingSpan is the white space that goes with the last member of a container.
+// trailingSpan returns the white space to remove with the last member of a container.
 func trailingSpan(content string, c *node, path []string, t *insertion) span {
 	from := c.members[0].value.end
 	if comma := c.members[0].comma; comma >= 0 {
@@ -67,7 +67,7 @@ func trailingSpan(content string, c *node, path []string, t *insertion) span {
 	case t == nil || !containsPath(t.Expanded, path):
 		return span{from, from}
 	}
-	// insert opened it with a line's end and the closing bracket's indentation.
+	// insertMember added a line break and the indentation of the closing bracket.
 	newline := strings.HasPrefix(rest, "\n") || strings.HasPrefix(rest, "\r\n")
 	if !newline {
 		return span{from, from}
@@ -80,30 +80,30 @@ func trailingSpan(content string, c *node, path []string, t *insertion) span {
 	return span{from, end}
 }
 
-// removeSpans leaves the spans out.
-func removeSpans(content string, gone []span) string {
+// removeSpans returns content without the spans.
+func removeSpans(content string, spans []span) string {
 	var b strings.Builder
 	for i := range len(content) {
-		if !slices.ContainsFunc(gone, func(s span) bool { return s.start <= i && i < s.end }) {
+		if !slices.ContainsFunc(spans, func(s span) bool { return s.start <= i && i < s.end }) {
 			b.WriteByte(content[i])
 		}
 	}
 	return b.String()
 }
 
-// equalsWithout reports whether after says the same as d without member i of c.
+// equalsWithout reports whether after has the same value as d without member i of c.
 func (d document) equalsWithout(c *node, i int, after string) bool {
-	again, err := parse(after)
+	reparsed, err := parse(after)
 	if err != nil {
 		return false
 	}
 	all := c.members
 	defer func() { c.members = all }()
 	c.members = slices.Delete(slices.Clone(all), i, i+1)
-	return minify(d.content, d.root) == minify(after, again)
+	return minify(d.content, d.root) == minify(after, reparsed)
 }
 
-// replaceMember writes v in the place of member i of the container at path.
+// replaceMember replaces member i of the container at path with v.
 func replaceMember(content string, path []string, i int, v any) (string, error) {
 	root, err := parse(content)
 	if err != nil {
@@ -116,25 +116,25 @@ func replaceMember(content string, path []string, i int, v any) (string, error) 
 		l = layout{}
 	}
 	after := content[:m.value.start] + l.render(v, indentAt(content, m.start)) + content[m.value.end:]
-	again, err := parse(after)
+	reparsed, err := parse(after)
 	if err != nil {
 		return "", err
 	}
-	now := again.lookup(path...)
-	if len(now.members) != len(c.members) || minify(after, now.members[i].value) != minifyValue(v) {
+	container := reparsed.lookup(path...)
+	if len(container.members) != len(c.members) || minify(after, container.members[i].value) != minifyValue(v) {
 		return "", errors.New("the entry can't be replaced without changing others; nothing was written")
 	}
-	now.members = slices.Delete(now.members, i, i+1)
+	container.members = slices.Delete(container.members, i, i+1)
 	c.members = slices.Delete(slices.Clone(c.members), i, i+1)
-	if minify(content, root) != minify(after, again) {
+	if minify(content, root) != minify(after, reparsed) {
 		return "", errors.New("the entry can't be replaced without changing others; nothing was written")
 	}
 	return after, nil
 }
 
-// removeCreatedParents takes out what insert made on the way to an entry, as far as it is empty
-// again: the innermost first, and plain values only with the last of the rest.
-// Paths that lead nowhere any more are forgotten.
+// removeCreatedParents removes the containers and plain values that insertions created
+// and that are no longer needed: empty containers from the innermost, and plain values
+// only after the last created container. Paths that no longer exist are dropped from t.
 func removeCreatedParents(content string, t *insertion) (string, error) {
 	deepest := 0
 	for _, path := range t.Created {
@@ -156,7 +156,7 @@ func removeCreatedParents(content string, t *insertion) (string, error) {
 	return content, nil
 }
 
-// removeCreatedParent takes out one container, or one plain value.
+// removeCreatedParent removes one container, or one plain value if scalars is set.
 func removeCreatedParent(content string, path []string, scalars bool, t *insertion) (string, error) {
 	root, err := parse(content)
 	if err != nil {
@@ -169,7 +169,7 @@ func removeCreatedParent(content string, path []string, scalars bool, t *inserti
 	case scalar != scalars:
 		return content, nil
 	case scalar && slices.ContainsFunc(t.Created, func(p []string) bool { return isContainer(root.lookup(p...)) }):
-		return content, nil // others use what we made: they may need it
+		return content, nil // foreign entries use the created containers and may need the value
 	case !scalar && !isEmpty(content, n):
 		return content, nil
 	default:
@@ -182,7 +182,7 @@ func removeCreatedParent(content string, path []string, scalars bool, t *inserti
 	return content, nil
 }
 
-// isEmpty reports whether there is nothing in n, not even a comment.
+// isEmpty reports whether n has no members and no comment.
 func isEmpty(content string, n *node) bool {
 	return len(n.members) == 0 && strings.TrimSpace(content[n.start+1:n.end-1]) == ""
 }

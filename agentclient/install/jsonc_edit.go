@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// fields are the members of an object that we write, in the order of the text.
+// fields are the members of an object to write, in order.
 type fields []field
 
 type field struct {
@@ -16,23 +16,23 @@ type field struct {
 	value any // string, int, bool, []string, []any or fields
 }
 
-// quote writes s as JSON, without the escapes that only HTML needs.
+// quote encodes s as JSON without HTML escapes.
 func quote(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can always be written
+	_ = e.Encode(s) // a string can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// layout is how a file is written.
+// layout is the formatting style of a file.
 type layout struct {
 	newline string
 	unit    string // one step of indentation
 }
 
-// layoutOf takes the layout of what is there: the first line's end, and the
-// indentation of the first entry that has a line of its own.
+// layoutOf detects the layout: the first line ending, and the indentation of the first
+// entry on a separate line.
 func layoutOf(content string, root *node) layout {
 	l := layout{newline: "\n", unit: "  "}
 	if i := strings.IndexByte(content, '\n'); i > 0 && content[i-1] == '\r' {
@@ -49,20 +49,20 @@ func layoutOf(content string, root *node) layout {
 	return l
 }
 
-// render writes v, whose lines after the first begin with indent. A layout without
-// line ends writes one line.
+// render encodes v with indent before every line but the first. A layout without line
+// breaks yields one line.
 func (l layout) render(v any, indent string) string {
 	between, inner, outer := ",", l.newline+indent+l.unit, l.newline+indent
 	if l.newline == "" {
 		between, inner, outer = ", ", "", ""
 	}
-	list := func(brackets string, n int, one func(i int) string) string {
+	list := func(brackets string, n int, element func(i int) string) string {
 		if n == 0 {
 			return brackets
 		}
 		entries := make([]string, n)
 		for i := range n {
-			entries[i] = inner + one(i)
+			entries[i] = inner + element(i)
 		}
 		return brackets[:1] + strings.Join(entries, between) + outer + brackets[1:]
 	}
@@ -71,7 +71,7 @@ func (l layout) render(v any, indent string) string {
 		return list("{}", len(v), func(i int) string { return quote(v[i].name) + ": " + l.render(v[i].value, indent+l.unit) })
 	case []any:
 		return list("[]", len(v), func(i int) string { return l.render(v[i], indent+l.unit) })
-	case []string: // words stay on one line
+	case []string: // arguments stay on one line
 		inner, outer, between = "", "", ", "
 		return list("[]", len(v), func(i int) string { return quote(v[i]) })
 	case string:
@@ -81,7 +81,7 @@ func (l layout) render(v any, indent string) string {
 	}
 }
 
-// minifyValue is what v would be read as: see plain.
+// minifyValue returns the minified form of a value that we would write; see minify.
 func minifyValue(v any) string {
 	content := layout{}.render(v, "")
 	p := &parser{text: content}
@@ -92,16 +92,16 @@ func minifyValue(v any) string {
 	return minify(content, n)
 }
 
-// indentAt is the white space that the line of a place begins with.
+// indentAt returns the indentation of the line that contains an offset.
 func indentAt(content string, at int) string {
 	line := content[strings.LastIndexByte(content[:at], '\n')+1 : at]
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// insertion is what has to be known of an insertion to take it out again, byte by byte,
-// beside the entry itself.
+// insertion is the record, in addition to the entry itself, for undoing an insertion
+// byte by byte.
 type insertion struct {
-	// Created are the paths of containers and values that were not there before.
+	// Created are the paths of containers and values that did not exist before.
 	Created [][]string `json:"made,omitempty"`
 	// Expanded are the paths of containers that were empty and on one line.
 	Expanded [][]string `json:"opened,omitempty"`
@@ -115,27 +115,27 @@ func withoutPath(paths [][]string, path []string) [][]string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p []string) bool { return slices.Equal(p, path) })
 }
 
-// errWrongShape is wrapped by errors about a value that is not of the kind we add to.
-var errWrongShape = errors.New("it is left alone")
+// errWrongShape is wrapped by errors about an existing value of an unexpected kind.
+var errWrongShape = errors.New("the file was not changed")
 
-// addEntry puts v at the end of the array at path, or makes it the value at path when
-// member is set. What leads there is made where it is missing, and noted in t.
+// addEntry appends v to the array at path. It creates missing containers on the way and
+// records them in t.
 func addEntry(content string, path []string, v any, t *insertion) (string, error) {
 	root, err := parse(content)
 	if err != nil {
 		return "", err
 	}
-	in, depth := root, 0
+	container, depth := root, 0
 	for ; depth < len(path); depth++ {
-		next := in.lookup(path[depth])
+		next := container.lookup(path[depth])
 		if next == nil {
 			break
 		}
 		if want := expectedKind(path, depth+1); next.kind != want {
 			p := parser{text: content}
-			return "", fmt.Errorf("%w: %w", p.errorAt(next.start, fmt.Sprintf("%s should be an %s", strings.Join(path[:depth+1], "."), kindName(want))), errWrongShape)
+			return "", fmt.Errorf("%w: %w", p.errorAt(next.start, fmt.Sprintf("%s must be an %s", strings.Join(path[:depth+1], "."), kindName(want))), errWrongShape)
 		}
-		in = next
+		container = next
 	}
 	for i := len(path); i > depth; i-- {
 		if i == len(path) {
@@ -149,10 +149,10 @@ func addEntry(content string, path []string, v any, t *insertion) (string, error
 	if depth < len(path) {
 		name = path[depth]
 	}
-	return insertMember(document{content, root}, insertPoint{in, path[:depth], name}, v, t)
+	return insertMember(document{content, root}, insertPoint{container, path[:depth], name}, v, t)
 }
 
-// setMember gives the object at the root a member, unless it has one of that name.
+// setMember adds a member to the root object unless it already has one of that name.
 func setMember(content, name string, v any, t *insertion) (string, error) {
 	root, err := parse(content)
 	if err != nil || root.lookup(name) != nil {
@@ -176,20 +176,20 @@ func kindName(kind byte) string {
 	return "object"
 }
 
-// document is a text and what was read from it.
+// document is a text and its parsed root.
 type document struct {
 	content string
 	root    *node
 }
 
-// insertPoint is where an entry goes: the end of a container.
+// insertPoint is the end of the container that receives an entry.
 type insertPoint struct {
 	container *node
-	path      []string // of the container
-	name      string   // of the entry, in an object
+	path      []string // path of the container
+	name      string   // name of the entry if the container is an object
 }
 
-// insertMember writes v there, and checks that nothing else changed.
+// insertMember inserts v at that point, and verifies that nothing else changed.
 func insertMember(d document, at insertPoint, v any, t *insertion) (string, error) {
 	content, l := d.content, layoutOf(d.content, d.root)
 	c := at.container
@@ -210,42 +210,43 @@ func insertMember(d document, at insertPoint, v any, t *insertion) (string, erro
 	} else {
 		after = l.appendMember(content, c, label, v)
 	}
-	again, err := parse(after)
+	reparsed, err := parse(after)
 	if err != nil {
 		return "", err
 	}
-	grown := again.lookup(at.path...)
+	grown := reparsed.lookup(at.path...)
 	last := grown.members[len(grown.members)-1]
 	grown.members = grown.members[:len(grown.members)-1]
-	if last.key != at.name || minify(after, last.value) != minifyValue(v) || minify(after, again) != minify(content, d.root) {
+	if last.key != at.name || minify(after, last.value) != minifyValue(v) || minify(after, reparsed) != minify(content, d.root) {
 		return "", errors.New("the entry can't be added without changing others; nothing was written")
 	}
 	return after, nil
 }
 
-// appendMember writes v behind the last member of c.
+// appendMember appends v after the last member of c.
 func (l layout) appendMember(content string, c *node, label string, v any) string {
 	first, last := c.members[0], c.members[len(c.members)-1]
-	place, ownComma := last.value.end, ""
+	offset, comma := last.value.end, ""
 	head := content[:last.value.end] + ","
 	if last.comma >= 0 {
-		place, ownComma = last.comma+1, ","
-		head = content[:place]
+		offset, comma = last.comma+1, ","
+		head = content[:offset]
 	}
-	comments, toLineEnd := sameLineComments(content[place:])
-	head += content[place : place+comments]
+	comments, toLineEnd := sameLineComments(content[offset:])
+	head += content[offset : offset+comments]
 	indent := indentAt(content, first.start)
 	if lineStart := strings.LastIndexByte(content[:first.start], '\n') + 1; strings.TrimSpace(content[lineStart:first.start]) != "" {
 		if !toLineEnd && !strings.Contains(content[c.start:c.end], "\n") {
-			return head + " " + label + layout{}.render(v, "") + ownComma + content[place+comments:]
+			return head + " " + label + layout{}.render(v, "") + comma + content[offset+comments:]
 		}
 		indent = indentAt(content, c.start) + l.unit
 	}
-	return head + l.newline + indent + label + l.render(v, indent) + ownComma + content[place+comments:]
+	return head + l.newline + indent + label + l.render(v, indent) + comma + content[offset+comments:]
 }
 
-// sameLineComments is the length of the comments that follow on the same line, with the
-// blanks before them, and whether the last of them goes to the line's end.
+// sameLineComments returns the length of the comments that follow on the same line,
+// including the white space before them, and whether the last one extends to the end of
+// the line.
 func sameLineComments(rest string) (n int, toLineEnd bool) {
 	for {
 		blanks := len(rest[n:]) - len(strings.TrimLeft(rest[n:], " \t"))

@@ -30,19 +30,19 @@ func TestAddEntry_FollowsFileLayout(t *testing.T) {
 			`{"a":1e0 , "b": "\u00e4\/"}`,
 			`{"a":1e0 , "b": "\u00e4\/", "hooks": {"Stop": [{"n": 1}]}}`,
 		},
-		"tabs, a comment behind the last entry": {
+		"tabs, comment after the last entry": {
 			"{\n\t\"a\": 1 // one\n}\n",
 			"{\n\t\"a\": 1, // one\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\n\t\t\t\t\"n\": 1\n\t\t\t}\n\t\t]\n\t}\n}\n",
 		},
-		"a comma behind the last entry": {
+		"trailing comma": {
 			"{\n    \"a\": 1, /* one */ // and\n    // end\n}",
 			"{\n    \"a\": 1, /* one */ // and\n    \"hooks\": {\n        \"Stop\": [\n            {\n                \"n\": 1\n            }\n        ]\n    },\n    // end\n}",
 		},
-		"the container is there": {
+		"existing container": {
 			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"theirs\": true}\n    ]\n  }\n}",
 			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"theirs\": true},\n      {\n        \"n\": 1\n      }\n    ]\n  }\n}",
 		},
-		"the container is there, on one line in a file of many": {
+		"existing one-line container in a multi-line file": {
 			"{\n  \"hooks\": {\"Stop\": [{\"theirs\": true}]}\n}",
 			"{\n  \"hooks\": {\"Stop\": [{\"theirs\": true}, {\"n\": 1}]}\n}",
 		},
@@ -62,7 +62,7 @@ func TestAddEntry_FollowsFileLayout(t *testing.T) {
 	}
 }
 
-// cutInserted removes the last entry of each path's array, and what was made for it.
+// cutInserted removes the last entry of each path's array and the created parents.
 func cutInserted(t testing.TB, content string, paths [][]string, trace install.Insertion) string {
 	t.Helper()
 	for i := len(paths) - 1; i >= 0; i-- {
@@ -88,7 +88,7 @@ func TestCutMember_KeepsForeignEdits(t *testing.T) {
 	content, err = install.RemoveCreatedParents(content, &trace)
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"theirs\": 1} // mine\n    ]\n  }\n}", content)
-	require.Len(t, trace.Created, 2, "both are still in use")
+	require.Len(t, trace.Created, 2, "both containers are still in use")
 }
 
 func TestCutMember_KeepsPrecedingComment(t *testing.T) {
@@ -139,38 +139,38 @@ func TestSetMember_AddsOnce(t *testing.T) {
 	require.NoError(t, err)
 	kept, err := install.RemoveCreatedParents(full, &trace)
 	require.NoError(t, err)
-	require.Equal(t, full, kept, "a version that others need stays")
+	require.Equal(t, full, kept, "a version that foreign entries need stays")
 	require.Equal(t, "{}\n", cutInserted(t, full, [][]string{{"hooks", "stop"}}, trace))
 }
 
 func TestParse_ReportsSyntaxErrorPosition(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
-		"":                                    "line 1, column 1: there is nothing in the file",
-		" \n ":                                "line 2, column 2: there is nothing in the file",
+		"":                                    "line 1, column 1: the file is empty",
+		" \n ":                                "line 2, column 2: the file is empty",
 		"[]":                                  "line 1, column 1: the settings must be an object",
-		"{\"a\": 1,\n \"ä\": 2, \"a\": 3}":    `line 2, column 10: "a" is there twice`,
-		"{\"a\": {\"x\": 1, \"\\u0078\": 2}}": `line 1, column 16: "x" is there twice`,
-		"{\"a\" 1}":                           "line 1, column 6: a colon is missing",
-		"{\"a\": }":                           `line 1, column 7: a value is wanted here, not "}"`,
-		"{\"a\":":                             "line 1, column 6: the text ends where a value is wanted",
-		"{\"a\": 01}":                         `line 1, column 7: "01" is no JSON value`,
-		"{\"a\": nul}":                        `line 1, column 7: "nul" is no JSON value`,
-		"{'a': 1}":                            "line 1, column 2: a name in double quotes",
-		"{\"a\": 1 \"b\": 2}":                 "line 1, column 9: a comma or } is missing",
-		"{\n  \"a\": [1, 2\n}":                "line 3, column 1: a comma or ] is missing",
-		"{\"a\": [1,,2]}":                     `line 1, column 10: a value is wanted here, not ","`,
-		"{,}":                                 "line 1, column 2: a name in double quotes",
-		"{":                                   "line 1, column 1: this { has no }",
-		"{\"a\": \"x":                         "line 1, column 7: this string has no end",
-		"{\"a\": \"x\ny\"}":                   "line 1, column 9: a string must not contain",
-		"{\"a\": \"\\x\"}":                    "line 1, column 7: this string has an escape",
-		"{} {}":                               "line 1, column 4: nothing may follow",
-		"{ /* }":                              "line 1, column 3: this comment has no end",
-		"{ // a\rb\n}":                        "line 1, column 7: readers differ",
-		"{\n\"\xff\": 1}":                     "line 2, column 2: this is not UTF-8",
-		"\ufeff{x}":                           "line 1, column 2: a name in double quotes",
-		strings.Repeat(`{"a":`, 300):          "line 1, column 1006: nested too deep",
+		"{\"a\": 1,\n \"ä\": 2, \"a\": 3}":    `line 2, column 10: duplicate name "a"`,
+		"{\"a\": {\"x\": 1, \"\\u0078\": 2}}": `line 1, column 16: duplicate name "x"`,
+		"{\"a\" 1}":                           "line 1, column 6: expected a colon",
+		"{\"a\": }":                           `line 1, column 7: expected a value, found "}"`,
+		"{\"a\":":                             "line 1, column 6: expected a value, found the end of the file",
+		"{\"a\": 01}":                         `line 1, column 7: "01" is not a JSON value`,
+		"{\"a\": nul}":                        `line 1, column 7: "nul" is not a JSON value`,
+		"{'a': 1}":                            "line 1, column 2: expected a name in double quotes",
+		"{\"a\": 1 \"b\": 2}":                 "line 1, column 9: expected a comma or }",
+		"{\n  \"a\": [1, 2\n}":                "line 3, column 1: expected a comma or ]",
+		"{\"a\": [1,,2]}":                     `line 1, column 10: expected a value, found ","`,
+		"{,}":                                 "line 1, column 2: expected a name in double quotes",
+		"{":                                   "line 1, column 1: this { has no matching }",
+		"{\"a\": \"x":                         "line 1, column 7: the string is not closed",
+		"{\"a\": \"x\ny\"}":                   "line 1, column 9: a string must not contain control characters",
+		"{\"a\": \"\\x\"}":                    "line 1, column 7: the string has an escape",
+		"{} {}":                               "line 1, column 4: unexpected text after the settings",
+		"{ /* }":                              "line 1, column 3: the comment is not closed",
+		"{ // a\rb\n}":                        "line 1, column 7: parsers disagree",
+		"{\n\"\xff\": 1}":                     "line 2, column 2: the text is not valid UTF-8",
+		"\ufeff{x}":                           "line 1, column 2: expected a name in double quotes",
+		strings.Repeat(`{"a":`, 300):          "line 1, column 1006: nested too deeply",
 	} {
 		_, err := install.Minify(content)
 		var syntax *install.SyntaxError
@@ -183,9 +183,9 @@ func TestParse_ReportsSyntaxErrorPosition(t *testing.T) {
 func TestAddEntry_RejectsWrongShape(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
-		`{"hooks": null}`:         "line 1, column 11: hooks should be an object",
-		`{"hooks": []}`:           "line 1, column 11: hooks should be an object",
-		`{"hooks": {"Stop": {}}}`: "line 1, column 20: hooks.Stop should be an array",
+		`{"hooks": null}`:         "line 1, column 11: hooks must be an object",
+		`{"hooks": []}`:           "line 1, column 11: hooks must be an object",
+		`{"hooks": {"Stop": {}}}`: "line 1, column 20: hooks.Stop must be an array",
 	} {
 		_, err := install.AddEntry(content, []string{"hooks", "Stop"}, 1, &install.Insertion{})
 		var syntax *install.SyntaxError
@@ -194,8 +194,8 @@ func TestAddEntry_RejectsWrongShape(t *testing.T) {
 	}
 }
 
-// FuzzInsertion_RoundTrip: whatever a readable file holds, adding entries changes
-// nothing else, and taking them out gives back every byte.
+// FuzzInsertion_RoundTrip checks for any parsable file that adding entries changes nothing
+// else, and that removing them restores every byte.
 func FuzzInsertion_RoundTrip(f *testing.F) {
 	for _, seed := range []string{
 		"{}", "{ }", "{\n}", "{ // a\n}", "{/**/}", "\ufeff{\r\n\t\"hooks\": { } // x\r\n}\r\n", `{"a":1,}`, `{"a":1 /*b*/ , /*c*/ }`,
@@ -216,7 +216,7 @@ func FuzzInsertion_RoundTrip(f *testing.F) {
 		for _, path := range paths {
 			if content, err = install.AddEntry(content, path, hookEntry, &trace); err != nil {
 				var syntax *install.SyntaxError
-				require.ErrorAs(t, err, &syntax, "only a wrong shape may stop it")
+				require.ErrorAs(t, err, &syntax, "only a value of the wrong kind is an error")
 				return
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-// loadedHandler is one handler as an agent's loader sees it.
+// loadedHandler is one handler as the agent's loader parses it.
 type loadedHandler struct {
 	Type, Name, Command, Exec, Bash, StatusMessage, Matcher string
 	Args                                                    []string
@@ -22,14 +22,14 @@ type loadedHandler struct {
 	ShowOutput                                              *bool
 }
 
-// loaderRules is what an agent's own loader is known to insist on. Everything else of a
-// settings file is not its business here.
+// loaderRules are the known requirements of an agent's loader for hooks. Other settings
+// are not checked.
 type loaderRules struct {
-	events       []string // the only ones it takes
-	members      []string // of a handler; "": any
+	events       []string // the accepted events
+	members      []string // the accepted members of a handler
 	nested       bool
 	strict       bool   // plain JSON, no comments
-	root         string // the events are below it
+	root         string // name of the member with the events
 	version      bool   // "version": 1
 	milliseconds bool   // timeouts are milliseconds
 	maxTimeouts  map[string]float64
@@ -92,13 +92,14 @@ var loaderRulesByAgent = map[string]loaderRules{
 
 func fieldNames(s string) []string { return strings.Fields(s) }
 
-// requireLoads reads a settings file as agent does, and fails the test where it would not.
+// requireLoads parses a settings file like the agent, and fails the test if the agent
+// would reject it.
 func requireLoads(t *testing.T, agent, content string) {
 	t.Helper()
 	l := loaderRulesByAgent[agent]
 	text := content
 	if !l.strict {
-		if agent == "cursor" { // its comment stripper doesn't know strings
+		if agent == "cursor" { // its comment stripper ignores string boundaries
 			text = regexp.MustCompile(`//[^\n]*`).ReplaceAllString(content, "")
 		} else {
 			plain, err := install.Minify(content)
@@ -115,7 +116,7 @@ func requireLoads(t *testing.T, agent, content string) {
 	require.NoError(t, json.Unmarshal(file[l.root], &events))
 	ours := 0
 	for event, entries := range events {
-		require.Contains(t, l.events, event, "an event that %s doesn't know", agent)
+		require.Contains(t, l.events, event, "%s does not support this event", agent)
 		for _, entry := range entries {
 			for _, h := range l.handlers(t, entry) {
 				if bytes.Contains(h, []byte("hook "+agent)) || bytes.Contains(h, []byte(`"hook",`)) || bytes.Contains(h, []byte(`"hook", "`+agent)) {
@@ -128,7 +129,7 @@ func requireLoads(t *testing.T, agent, content string) {
 	require.Positive(t, ours)
 }
 
-// handlers are an entry's: itself, or those of its group.
+// handlers returns the handlers of an entry: the entry itself, or those of its group.
 func (l loaderRules) handlers(t *testing.T, entry json.RawMessage) []json.RawMessage {
 	t.Helper()
 	var group struct {
@@ -142,13 +143,13 @@ func (l loaderRules) handlers(t *testing.T, entry json.RawMessage) []json.RawMes
 	return []json.RawMessage{entry}
 }
 
-// check holds one of our handlers against the agent's rules.
+// check validates one of our handlers against the agent's rules.
 func (l loaderRules) check(t *testing.T, agent, event string, raw json.RawMessage) {
 	t.Helper()
 	var members map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &members))
 	for name := range members {
-		require.True(t, slices.Contains(l.members, name), "%s doesn't know %q in a handler", agent, name)
+		require.True(t, slices.Contains(l.members, name), "%s does not support %q in a handler", agent, name)
 	}
 	raw = bytes.ReplaceAll(bytes.ReplaceAll(raw, []byte("timeout_ms"), []byte("timeoutMS")), []byte("show_output"), []byte("showOutput"))
 	var h loadedHandler
@@ -156,7 +157,7 @@ func (l loaderRules) check(t *testing.T, agent, event string, raw json.RawMessag
 	line := h.Command + h.Bash + h.Exec + " " + strings.Join(h.Args, " ")
 	require.Contains(t, line, "hook "+agent)
 	if h.Exec != "" {
-		require.Empty(t, h.Command+h.Bash, "exec goes with nothing else")
+		require.Empty(t, h.Command+h.Bash, "exec excludes the other commands")
 	}
 	for _, timeout := range []*float64{h.Timeout, h.TimeoutSec, h.TimeoutMS} {
 		if timeout == nil {
@@ -172,11 +173,11 @@ func (l loaderRules) check(t *testing.T, agent, event string, raw json.RawMessag
 			require.LessOrEqual(t, seconds, most)
 		}
 		if limit := regexp.MustCompile(`--limit (\d+)s`).FindStringSubmatch(line); limit != nil {
-			require.EqualValues(t, limit[1], json.Number(strings.TrimSuffix(string(mustJSON(t, seconds)), ".0")), "the hook's limit is its agent's")
+			require.EqualValues(t, limit[1], json.Number(strings.TrimSuffix(string(mustJSON(t, seconds)), ".0")), "the hook's limit equals the agent's timeout")
 		}
 	}
 	if h.Async {
-		require.NotContains(t, line, "--limit", "what decides can't be async")
+		require.NotContains(t, line, "--limit", "a deciding hook can't be async")
 		require.NotEqual(t, "SessionEnd", event)
 	}
 	require.NotContains(t, string(raw), "onFailure")

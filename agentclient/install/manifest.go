@@ -12,24 +12,24 @@ import (
 	"slices"
 )
 
-// manifest is what was written where.
+// manifest is the list of installed entries by file.
 type manifest struct {
-	Files map[string]*record `json:"files"` // :: path, as the agent knows it → what we did there
+	Files map[string]*record `json:"files"` // by path as the agent uses it, before resolving links
 }
 
-// record is what was done to one file.
+// record is the manifest's record of one file.
 type record struct {
 	Agent     string            `json:"agent"`
 	Scope     Scope             `json:"scope"`
-	Binaries  []string          `json:"binaries"`          // that entries called, the newest last
-	Entries   map[string]string `json:"entries,omitempty"` // :: event → hash of what its entry says
-	OwnedHash string            `json:"whole,omitempty"`   // hash of a file that is all ours
-	Created   bool              `json:"created,omitempty"` // the file was not there
-	Dirs      []string          `json:"dirs,omitempty"`    // directories that were not there, the outermost first
+	Binaries  []string          `json:"binaries"`          // binaries that entries ran, the newest last
+	Entries   map[string]string `json:"entries,omitempty"` // event → hash of its normalized entry
+	OwnedHash string            `json:"whole,omitempty"`   // hash of a file that we own
+	Created   bool              `json:"created,omitempty"` // the file did not exist before
+	Dirs      []string          `json:"dirs,omitempty"`    // directories that did not exist before, the outermost first
 	insertion
 }
 
-// hash names a text.
+// hash returns a short SHA-256 of s in hex.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
@@ -37,8 +37,9 @@ func hash(s string) string {
 
 func (m Machine) manifestFile() string { return filepath.Join(m.State, "installed.json") }
 
-// readManifest reads it; one that isn't there is empty. One that can't be read is
-// an error: forgetting it would forget what is ours.
+// readManifest returns the manifest, which is empty if the file doesn't exist. An
+// unreadable manifest is an error, because continuing would lose the record of our
+// entries.
 func (m Machine) readManifest() (*manifest, error) {
 	all := &manifest{Files: map[string]*record{}}
 	b, err := os.ReadFile(m.manifestFile())
@@ -49,7 +50,7 @@ func (m Machine) readManifest() (*manifest, error) {
 		err = json.Unmarshal(b, all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the list of what was installed can't be read: %w; without the file %s, entries are known by their command alone", err, m.manifestFile())
+		return nil, fmt.Errorf("read the installation manifest: %w; without the file %s, entries are recognized by their command only", err, m.manifestFile())
 	}
 	for path, r := range all.Files {
 		if r == nil {
@@ -59,9 +60,9 @@ func (m Machine) readManifest() (*manifest, error) {
 	return all, nil
 }
 
-// recordOf is a copy of what is known of a file, or nil.
-func (all *manifest) recordOf(path string) *record {
-	r := all.Files[path]
+// recordOf returns a copy of the record of a file, or nil.
+func (m *manifest) recordOf(path string) *record {
+	r := m.Files[path]
 	if r == nil {
 		return nil
 	}
@@ -76,8 +77,9 @@ func (all *manifest) recordOf(path string) *record {
 	return &c
 }
 
-// saveRecord stores what became of one file. Others may have been changed meanwhile by
-// another installation; callers hold the lock.
+// saveRecord stores or, if r is nil, deletes the record of one file. It rereads the
+// manifest, because another installation may have changed it. The caller must hold the
+// lock.
 func (m Machine) saveRecord(path string, r *record) error {
 	all, err := m.readManifest()
 	if err != nil {
@@ -101,7 +103,7 @@ func (m Machine) saveRecord(path string, r *record) error {
 	return replaceFile(m.manifestFile(), append(b, '\n'), 0o600)
 }
 
-// isModified reports whether the entry of an event is not as we wrote it.
+// isModified reports whether the entry differs from the one that we wrote.
 func (r *record) isModified(h handler) bool {
 	return r != nil && len(r.Entries) > 0 && r.Entries[h.event] != hash(h.normalized)
 }
@@ -113,7 +115,7 @@ func (r *record) binaries() []string {
 	return r.Binaries
 }
 
-// addBinary notes a binary that entries of the file call.
+// addBinary records a binary that entries of the file run.
 func (r *record) addBinary(binary string) {
 	r.Binaries = append(slices.DeleteFunc(r.Binaries, func(b string) bool { return b == binary }), binary)
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// pluginJS is OpenCode's plugin, as it runs a hookback on the PATH.
+// pluginJS is OpenCode's plugin with the hookback on the PATH.
 //
 //go:embed opencode.js
 var pluginJS string
 
-// pluginCommand is the line of it that says what runs.
+// pluginCommand is the line of pluginJS that defines the command.
 const (
 	pluginCommandPrefix = "const COMMAND = "
 	pluginCommand       = pluginCommandPrefix + "['hookback', 'hook', 'opencode']"
 )
 
-// opencodePlugin is the plugin that runs c.
+// opencodePlugin returns the plugin that runs c.
 func opencodePlugin(c hookCommand, _ event) string {
 	command, _ := json.Marshal(append([]string{c.binary}, c.args...))
 	return strings.Replace(pluginJS, pluginCommand, pluginCommandPrefix+string(command), 1)

@@ -1,22 +1,21 @@
-// Joins OpenCode to Hookback: what OpenCode does is told, what it asks can be answered on the page.
+// Connects OpenCode to Hookback: reports its events, and lets its questions be answered on the page.
 //# hookback hook opencode: hookback install wrote this file, hookback uninstall takes it away.
 //
-// OpenCode has no hook that decides, but a bus of events. Each one that matters is given to the command
-// below, as JSON on its stdin; what it prints for a request is posted as the reply. OpenCode's own prompt
-// stays open meanwhile and the first answer wins: when it is answered there, the command is ended.
-// Nothing here throws into OpenCode or holds it up.
+// OpenCode has no deciding hook but an event bus. Each relevant event is passed to the command below as JSON
+// on its stdin, and the output for a request is posted as the reply. OpenCode's own prompt stays open, and the
+// first answer wins: an answer there ends the command. Nothing here throws into OpenCode or blocks it.
 import { spawn } from 'node:child_process'
 
 const COMMAND = ['hookback', 'hook', 'opencode']
 
 const ASK_MS = 3_600_000
-const TELL_MS = 10_000
+const OBSERVE_MS = 10_000
 const MAX_OUTPUT = 1 << 20
 const MAX_TEXT = 16 << 10
-const MAX_QUEUE = 256 // events that wait to be told
-const MAX_CALLS = 512 // tool calls whose arguments are remembered
+const MAX_QUEUE = 256 // waiting events
+const MAX_CALLS = 512 // tool calls with cached arguments
 
-/** Where the reply to a request is posted, and where a rejection of a question. */
+/** The routes for a reply and for a rejection, by request event. */
 const REPLIES = {
   'permission.asked': ['/permission/{requestID}/reply', '/permission/{requestID}/reply'],
   'question.asked': ['/question/{requestID}/reply', '/question/{requestID}/reject'],
@@ -37,7 +36,7 @@ const ANSWERED = new Set([
   'question.v2.replied',
   'question.v2.rejected',
 ])
-const TOLD = new Set([
+const OBSERVED = new Set([
   'session.created',
   'session.deleted',
   'session.idle',
@@ -46,13 +45,13 @@ const TOLD = new Set([
 ])
 
 export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
-  const waiting = new Map() // :: id of a request → the command that asks it
-  const calls = new Map() // :: id of a call → its tool and arguments
-  const running = new Set() // commands
+  const waiting = new Map() // request id → its running command
+  const calls = new Map() // call id → its tool and arguments
+  const running = new Set() // all running commands
   const queue = []
-  let telling = false
+  let draining = false
 
-  /** Runs the command and resolves to what it prints: '' when anything goes wrong. */
+  /** Runs the command and resolves to its output, or to '' after any error. */
   const run = (input, limit, started) =>
     new Promise((resolve) => {
       let output = ''
@@ -80,32 +79,32 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
         child.stdout.on('data', (text) => {
           if (output.length <= MAX_OUTPUT) output += text
         })
-        child.stdin.on('error', () => {}) // it ended without reading
+        child.stdin.on('error', () => {}) // it exited without reading stdin
         child.stdin.end(stdin)
       } catch {
         end('')
       }
     })
 
-  /** One after the other: events arrive in order, and a burst starts no crowd of processes. */
-  const tell = async (input) => {
+  /** Sends events one at a time, so that they arrive in order and a burst starts only one process. */
+  const observe = async (input) => {
     if (queue.length < MAX_QUEUE) queue.push(input)
-    if (telling) return
-    telling = true
-    while (queue.length > 0) await run(queue.shift(), TELL_MS)
-    telling = false
+    if (draining) return
+    draining = true
+    while (queue.length > 0) await run(queue.shift(), OBSERVE_MS)
+    draining = false
   }
 
   const ask = async ({ type, properties }) => {
     const { id, sessionID } = properties
     if (typeof id !== 'string' || waiting.has(id)) return
     const callID = properties.tool?.callID ?? properties.source?.callID
-    let mine
+    let own
     const text = await run({ type, properties, call: calls.get(callID) }, ASK_MS, (child) => {
-      mine = child
+      own = child
       waiting.set(id, child)
     })
-    if (waiting.get(id) !== mine) return // answered in OpenCode
+    if (waiting.get(id) !== own) return // already answered in OpenCode
     waiting.delete(id)
     if (text.trim() === '') return // no opinion
     const reply = JSON.parse(text)
@@ -117,7 +116,7 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
     }
   }
 
-  /** OpenCode's own client may have no network below it; only without one is its address taken. */
+  /** Prefers OpenCode's own client, which may work without a network, to its server URL. */
   const post = (url, path, body) => {
     const headers = { 'Content-Type': 'application/json' }
     if (client?._client?.post) return client._client.post({ url, path, body, headers })
@@ -147,7 +146,7 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
     try {
       void Promise.resolve(work()).catch(() => {})
     } catch {
-      // OpenCode goes on
+      // errors must not reach OpenCode
     }
   }
 
@@ -157,17 +156,17 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
         const { event } = input
         if (Object.hasOwn(REPLIES, event.type)) return ask(event)
         if (ANSWERED.has(event.type)) return answered(event.properties)
-        if (TOLD.has(event.type)) return tell({ type: event.type, properties: event.properties })
+        if (OBSERVED.has(event.type)) return observe({ type: event.type, properties: event.properties })
       }),
     'tool.execute.before': async (input, output) =>
       quietly(() => {
         const { tool, sessionID, callID } = input
         const { args } = output
-        // A permission doesn't say what the tool was called with. This is the object that the tool will
-        // get, so what other plugins change in it shows, too.
+        // A permission event lacks the tool's arguments. This is the object that the tool receives, so
+        // it includes the changes of other plugins.
         calls.set(callID, { tool, args })
         if (calls.size > MAX_CALLS) calls.delete(calls.keys().next().value)
-        return tell({
+        return observe({
           type: 'tool.execute.before',
           properties: { tool, sessionID, callID, args: copy(args) },
         })
@@ -186,7 +185,7 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
           title,
           output,
         }
-        return tell({ type: 'tool.execute.after', properties })
+        return observe({ type: 'tool.execute.after', properties })
       }),
     dispose: async () => {
       process.off('exit', stop)
@@ -195,5 +194,5 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
   }
 }
 
-/** As it is now: the event is told later. */
+/** Copies the current value, because the event is sent later. */
 const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))

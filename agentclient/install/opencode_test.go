@@ -17,24 +17,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// opencode is an OpenCode of a test's own: node runs the installed plugin, the
-// server takes its replies, and a script stands for hookback.
+// opencode is an isolated OpenCode: node runs the installed plugin, an HTTP server receives
+// its replies, and a script replaces hookback.
 type opencode struct {
 	*testMachine
 	stdin   io.WriteCloser
 	stdout  *bufio.Scanner
 	replies chan string // "PATH BODY"
-	runDir  string      // where the script notes what it was given
+	runDir  string      // where the script records its inputs and arguments
 }
 
-// missingScript stands for no script: hookback isn't there.
+// missingScript means that hookback is not installed.
 const missingScript = "missing"
 
 func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil && os.Getenv("CI") == "" {
-		t.Skip("there is no node here")
+		t.Skip("node is not installed")
 	}
 	require.NoError(t, err)
 	o := &opencode{testMachine: newTestMachine(t), replies: make(chan string, 16)}
@@ -92,7 +92,7 @@ func (o *opencode) waitUntil(condition func() bool) {
 
 func (o *opencode) expectLine(line string) {
 	o.t.Helper()
-	require.True(o.t, o.stdout.Scan(), "OpenCode has died: %v", o.stdout.Err())
+	require.True(o.t, o.stdout.Scan(), "OpenCode exited: %v", o.stdout.Err())
 	require.Equal(o.t, line, o.stdout.Text())
 }
 
@@ -109,7 +109,7 @@ func (o *opencode) sendEvent(kind, properties string) {
 	o.callHook("event", `{"event":{"id":"evt_1","type":"`+kind+`","properties":`+properties+`}}`)
 }
 
-// waitForInputs waits until the script was given n inputs.
+// waitForInputs waits until the script has received n inputs and returns them.
 func (o *opencode) waitForInputs(n int) (inputs []map[string]json.RawMessage) {
 	o.t.Helper()
 	var text string
@@ -171,7 +171,7 @@ esac`)
 	ends := 0
 	for _, c := range []struct{ asked, answered, name string }{
 		{"permission.asked", "permission.replied", "requestID"},
-		{"permission.asked", "permission.replied", "permissionID"}, // older ones
+		{"permission.asked", "permission.replied", "permissionID"}, // older versions
 		{"question.asked", "question.rejected", "requestID"},
 		{"question.v2.asked", "question.v2.replied", "requestID"},
 	} {
@@ -182,7 +182,7 @@ esac`)
 		o.waitUntil(func() bool { return o.countLines("ended") == ends })
 	}
 	o.sendEvent("permission.asked", `{"id":"per_last","sessionID":"ses_1"}`)
-	require.Contains(t, o.nextReply(), "/permission/per_last/reply", "what the ended ones printed is no reply")
+	require.Contains(t, o.nextReply(), "/permission/per_last/reply", "the output of a stopped hook is not posted")
 }
 
 func (o *opencode) countLines(file string) int {
@@ -194,7 +194,7 @@ func TestOpenCodePlugin_AddsToolArguments(t *testing.T) {
 	t.Parallel()
 	o := startOpenCode(t, "")
 	o.callHook("tool.execute.before", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1"}`, `{"args":{"title":"Drop orders_old"}}`)
-	o.waitForInputs(1) // one process after the other
+	o.waitForInputs(1) // wait, because events are sent one at a time
 	o.sendEvent("permission.asked", `{"id":"per_1","sessionID":"ses_1","permission":"linear_create_issue","patterns":["*"],"tool":{"messageID":"m","callID":"call_1"}}`)
 	o.waitForInputs(2)
 	o.callHook("tool.execute.after", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, `{"title":"Done","output":"`+strings.Repeat("x", 20<<10)+`"}`)
@@ -204,8 +204,8 @@ func TestOpenCodePlugin_AddsToolArguments(t *testing.T) {
 	require.JSONEq(t, `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, string(told[0]["properties"]))
 	require.JSONEq(t, `{"tool":"linear_create_issue","args":{"title":"Drop orders_old"}}`, string(told[1]["call"]))
 	require.Contains(t, string(told[2]["properties"]), `"title":"Done"`)
-	require.Less(t, len(told[2]["properties"]), 17<<10, "of a long output the beginning")
-	require.NotContains(t, told[3], "call", "a call that is over is forgotten")
+	require.Less(t, len(told[2]["properties"]), 17<<10, "a long output is truncated")
+	require.NotContains(t, told[3], "call", "the arguments of a finished call are dropped")
 }
 
 func TestOpenCodePlugin_SendsEventsInOrder(t *testing.T) {
@@ -239,7 +239,7 @@ func TestOpenCodePlugin_NeverThrows(t *testing.T) {
 		broken(o)
 		require.Empty(t, o.replies)
 	})
-	t.Run("with answers that are none", func(t *testing.T) {
+	t.Run("with invalid answers", func(t *testing.T) {
 		t.Parallel()
 		o := startOpenCode(t, `
 case $input in

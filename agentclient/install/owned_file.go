@@ -6,31 +6,28 @@ import (
 	"strings"
 )
 
-// whole files are ours from the first to the last byte. Their second line says so.
-
-// chainedSuffix is what the name of a hook ends with that was there before ours, and that
-// ours calls.
+// chainedSuffix is the file name suffix of a previous hook, which our hook runs.
 const chainedSuffix = ".chained"
 
-// clineScript is an executable for one of Cline's events. Cline runs one file for
-// each, so the one that was there runs behind ours, with the same input; its answer
-// is the answer, unless ours said no.
+// clineScript returns the executable hook for one of Cline's events. Cline runs one file
+// per event, so the previous hook runs after ours with the same input. Its output is the
+// answer unless ours denied the call.
 func clineScript(c hookCommand, e event) string {
-	there := "[ -x " + quoteWord(c.binary) + " ]"
+	guard := "[ -x " + quoteWord(c.binary) + " ]"
 	if c.binary == programName {
-		there = "command -v " + programName + " >/dev/null 2>&1"
+		guard = "command -v " + programName + " >/dev/null 2>&1"
 	}
-	run := quoteWord(c.binary)
+	commandLine := quoteWord(c.binary)
 	for _, a := range c.args {
-		run += " " + quoteWord(a)
+		commandLine += " " + quoteWord(a)
 	}
 	return `#!/bin/sh
 ` + ownershipMark("cline") + `
-# The hook that was here before is ` + e.name + chainedSuffix + `; it runs as well.
+# The previous hook is ` + e.name + chainedSuffix + `; it runs after this one.
 input=$(cat)
 said=
-if ` + there + `; then
-` + clineCommandPrefix + run + `) || said=
+if ` + guard + `; then
+` + clineCommandPrefix + commandLine + `) || said=
 fi
 case $said in
 *'"cancel":true'* | *'"cancel": true'*)
@@ -47,10 +44,10 @@ fi
 `
 }
 
-// clineCommandPrefix is what stands before the command in a hook of Cline's.
+// clineCommandPrefix precedes the command in a Cline hook.
 const clineCommandPrefix = "\tsaid=$(printf '%s\\n' \"$input\" | "
 
-// ownershipMark is the line by which a file is known as ours.
+// ownershipMark returns the second line of every file that is entirely ours.
 func ownershipMark(agent string) string {
 	return "# hookback hook " + agent + ": hookback install wrote this file, hookback uninstall takes it away."
 }
@@ -61,7 +58,7 @@ func (w *agentConfig) isOwned(content string) bool {
 	return strings.TrimPrefix(line, "//") == ownershipMark(w.name) || line == ownershipMark(w.name)
 }
 
-// planOwnedFile plans one file that is ours alone.
+// planOwnedFile plans the change of one file that is entirely ours.
 func (w *agentConfig) planOwnedFile(m Machine, file string, r *record, t installTarget) (Change, error) {
 	c, err := w.openFile(file)
 	if err != nil {
@@ -70,25 +67,25 @@ func (w *agentConfig) planOwnedFile(m Machine, file string, r *record, t install
 	if r == nil || !c.Exists {
 		r = &record{Agent: w.name, Scope: t.Scope}
 	}
-	var on event
+	var event event
 	for _, e := range w.events {
 		if e.name == filepath.Base(file) {
-			on = e
+			event = e
 		}
 	}
-	c.After, c.record = w.ownedFile(hookCommand{t.Binary, w.hookArguments(on, t.Options)}, on), r
+	c.After, c.record = w.ownedFile(hookCommand{t.Binary, w.hookArguments(event, t.Options)}, event), r
 	switch {
 	case !c.Exists:
 		r.Created = true
 	case !w.isOwned(c.Before):
 		c.chained = file + chainedSuffix
 		if exists(c.chained) {
-			return c, &os.PathError{Op: "put the hook that is there aside as", Path: c.chained, Err: os.ErrExist}
+			return c, &os.PathError{Op: "rename the existing hook to", Path: c.chained, Err: os.ErrExist}
 		}
-		c.Notes = append(c.Notes, "the hook that is there becomes "+filepath.Base(c.chained)+", and runs behind ours")
+		c.Notes = append(c.Notes, "the existing hook is renamed to "+filepath.Base(c.chained)+" and runs after ours")
 	case r.OwnedHash != "" && r.OwnedHash != hash(c.Before) && !t.Force:
 		c.After = c.Before
-		c.Notes = append(c.Notes, "it was changed by hand and stays as it is; --force writes it anew")
+		c.Notes = append(c.Notes, "it was changed by hand and was kept; use --force to overwrite it")
 		return c, nil
 	}
 	c.mode = 0o755
@@ -97,8 +94,8 @@ func (w *agentConfig) planOwnedFile(m Machine, file string, r *record, t install
 	return c, nil
 }
 
-// planOwnedRemoval plans to take such a file away, and to put the one back that was
-// there before.
+// planOwnedRemoval plans the removal of such a file, and the restoration of the previous
+// hook.
 func (w *agentConfig) planOwnedRemoval(file string, r *record, force bool) (Change, error) {
 	c, err := w.openFile(file)
 	if err != nil || !c.Exists {
@@ -109,7 +106,7 @@ func (w *agentConfig) planOwnedRemoval(file string, r *record, force bool) (Chan
 	case !w.isOwned(c.Before):
 		c.record = nil
 	case r != nil && r.OwnedHash != hash(c.Before) && !force:
-		c.Notes = append(c.Notes, "it was changed by hand and is left; --force takes it away")
+		c.Notes = append(c.Notes, "it was changed by hand and was kept; use --force to remove it")
 	default:
 		c.Delete, c.After = true, ""
 		if c.record == nil {

@@ -14,13 +14,14 @@ import (
 
 const clineFile = "Documents/Cline/Hooks/PreToolUse"
 
-// writeScript is an executable that notes what it was given and says something.
+// writeScript writes an executable that records its input and arguments and prints an
+// answer.
 func (b *testMachine) writeScript(path, answer string) {
 	b.write(path, "#!/bin/sh\ncat > \"$0.in\"\necho \"$@\" > \"$0.args\"\n"+answer+"\n")
 	require.NoError(b.t, os.Chmod(path, 0o700)) //nolint:gosec // it is run
 }
 
-// runClineHook runs the installed hook of Cline.
+// runClineHook runs the installed Cline hook and returns its output.
 func (b *testMachine) runClineHook(input string) (stdout string) {
 	b.t.Helper()
 	cmd := exec.CommandContext(b.t.Context(), b.home(clineFile))
@@ -41,7 +42,7 @@ func TestClineScript_ChainsPreviousHook(t *testing.T) {
 	o := installOptions("cline")
 	o.Binary = b.home("bin of mine/hookback")
 	p := b.install(o)
-	require.Contains(t, planNotes(p), "the hook that is there becomes PreToolUse.chained, and runs behind ours")
+	require.Contains(t, planNotes(p), "the existing hook is renamed to PreToolUse.chained and runs after ours")
 	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.runClineHook(input))
 	require.Equal(t, input+"\n", b.read(b.home("bin of mine/hookback.in")))
 	require.Equal(t, "hook cline --limit 30s\n", b.read(b.home("bin of mine/hookback.args")))
@@ -51,7 +52,7 @@ func TestClineScript_ChainsPreviousHook(t *testing.T) {
 	b.writeScript(o.Binary, `echo '{"cancel":true,"errorMessage":"no"}'`)
 	require.NoError(t, os.Remove(b.home(clineFile+".chained.in")))
 	require.Equal(t, "{\"cancel\":true,\"errorMessage\":\"no\"}\n", b.runClineHook(input))
-	require.NoFileExists(t, b.home(clineFile+".chained.in"), "a no is final")
+	require.NoFileExists(t, b.home(clineFile+".chained.in"), "a denial is final")
 
 	require.NoError(t, os.Remove(o.Binary))
 	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.runClineHook(input), "without hookback")
@@ -72,9 +73,9 @@ func TestClineScript_WithoutPreviousHook(t *testing.T) {
 	o := installOptions("cline")
 	o.Binary = b.home("hookback")
 	b.install(o)
-	require.Empty(t, b.runClineHook("{}"), "no hookback, no opinion")
+	require.Empty(t, b.runClineHook("{}"), "without hookback, no opinion")
 	b.writeScript(o.Binary, "exit 3")
-	require.Empty(t, b.runClineHook("{}"), "one that fails neither")
+	require.Empty(t, b.runClineHook("{}"), "a failing hookback has no opinion either")
 	b.writeScript(o.Binary, "echo '{}'")
 	require.Equal(t, "{}\n", b.runClineHook("{}"))
 }
@@ -85,13 +86,13 @@ func TestOwnedFile_ModifiedFileIsKept(t *testing.T) {
 	b.install(installOptions("cline"))
 	edited := b.read(b.home(clineFile)) + "# mine\n"
 	b.write(b.home(clineFile), edited)
-	require.Contains(t, planNotes(b.install(installOptions("cline"))), "it was changed by hand and stays as it is")
+	require.Contains(t, planNotes(b.install(installOptions("cline"))), "it was changed by hand and was kept; use --force to overwrite it")
 	require.Equal(t, edited, b.read(b.home(clineFile)))
-	require.Contains(t, planNotes(b.uninstall(install.Options{})), "it was changed by hand and is left")
+	require.Contains(t, planNotes(b.uninstall(install.Options{})), "it was changed by hand and was kept; use --force to remove it")
 	require.Equal(t, edited, b.read(b.home(clineFile)))
 	require.NoError(t, os.RemoveAll(b.machine.State))
 	b.uninstall(install.Options{})
-	require.NoFileExists(t, b.home(clineFile), "without a manifest its second line says whose it is")
+	require.NoFileExists(t, b.home(clineFile), "without a manifest, the second line identifies the owner")
 }
 
 func TestOwnedFile_SecondChainIsRejected(t *testing.T) {
@@ -106,7 +107,7 @@ func TestOwnedFile_SecondChainIsRejected(t *testing.T) {
 	require.Equal(t, "theirs", b.read(b.home(clineFile)))
 }
 
-// TestDiff_AppliesAsPatch: applied by their own numbers they give the file.
+// Applying a diff by its line numbers must yield the new file.
 func TestDiff_AppliesAsPatch(t *testing.T) {
 	t.Parallel()
 	var long strings.Builder
@@ -146,7 +147,7 @@ func applyPatch(t *testing.T, before, diff string) string {
 				start = start*10 + int(r-'0')
 			}
 			if strings.Contains(line, ",0 +") {
-				start++ // nothing of it: the place is behind this line
+				start++ // an empty range starts after this line
 			}
 			for ; at < start-1; at++ {
 				out += from[at]
@@ -174,8 +175,8 @@ func TestParseCommand_RecognizesOwnHooks(t *testing.T) {
 	for line, ours := range map[string]bool{
 		"/a/hookback hook codex":                                                      true,
 		"hookback hook codex --observe":                                               true,
-		`C:\x\hookback.exe hook codex`:                                                false, // a shell would read the backslashes
-		"'C:\\x\\hookback.exe' hook codex":                                            false, // of another system
+		`C:\x\hookback.exe hook codex`:                                                false, // a shell would interpret the backslashes
+		"'C:\\x\\hookback.exe' hook codex":                                            false, // a path of another system
 		"C:/x/hookback.exe hook codex":                                                true,
 		"[ -x /a/hookback ] || exit 0; exec /a/hookback hook codex --limit 1s":        true,
 		"[ -x '/it'\\''s/hookback' ] || exit 0; exec '/it'\\''s/hookback' hook codex": true,

@@ -4,5 +4,5 @@ package install
 
 import "os"
 
-// keepOwner does nothing: a file's owner follows from its directory here.
+// keepOwner does nothing: here, the directory determines a file's owner.
 func keepOwner(*os.File, string) error { return nil }

@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of the file whose place it takes: sudo must not take
-// a user's settings away.
+// keepOwner gives f the owner of the file that it replaces, so that a run with sudo
+// doesn't make root the owner of a user's settings.
 func keepOwner(f *os.File, target string) error {
-	was, err := os.Stat(target)
+	targetInfo, err := os.Stat(target)
 	if err != nil {
-		return nil //nolint:nilerr // a new file is its maker's
+		return nil //nolint:nilerr // a new file belongs to the current user
 	}
-	is, err := f.Stat()
+	fileInfo, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	a, aok := was.Sys().(*syscall.Stat_t)
-	b, bok := is.Sys().(*syscall.Stat_t)
+	a, aok := targetInfo.Sys().(*syscall.Stat_t)
+	b, bok := fileInfo.Sys().(*syscall.Stat_t)
 	if !aok || !bok || a.Uid == b.Uid && a.Gid == b.Gid {
 		return nil
 	}

@@ -10,49 +10,50 @@ import (
 	"strings"
 )
 
-// Change is what will become of one file.
+// Change is the planned change of one file.
 type Change struct {
 	Agent, Title string
-	File         string // as the agent knows it; may be a link
+	File         string // the agent's path, possibly a link
 	Before       string
 	After        string
-	Exists       bool // before
+	Exists       bool // the file exists before the change
 	Delete       bool
-	Notes        []string // what a person should know of it
+	Notes        []string // messages for the user
 
 	mode    os.FileMode
-	record  *record // what the manifest will say; nil: nothing
-	chained string  // where a file of somebody else's goes first, or comes back from
+	record  *record // the file's new record in the manifest, or nil
+	chained string  // path of a foreign hook that is moved aside or restored
 }
 
-// HasChanges reports whether the file will be another than before.
+// HasChanges reports whether applying c changes the file.
 func (c *Change) HasChanges() bool {
 	return c.Delete || c.Before != c.After || c.Exists == (c.After == "")
 }
 
-// FileError is a file that is left alone, and why.
+// FileError is the reason why a file was not changed.
 type FileError struct {
 	Agent, File string
 	Err         error
 }
 
-func (p FileError) Error() string {
-	if p.File == "" {
-		return p.Err.Error()
+func (e FileError) Error() string {
+	if e.File == "" {
+		return e.Err.Error()
 	}
-	return p.File + ": " + p.Err.Error()
+	return e.File + ": " + e.Err.Error()
 }
 
-// Plan is all that an installation or its removal will do. Making it writes nothing.
+// Plan is the set of changes of an installation or removal. Planning writes nothing.
 type Plan struct {
 	Changes  []Change
 	Problems []FileError
-	Notes    []string // what to do next
+	Notes    []string // next steps for the user
 
 	machine Machine
 }
 
-// Install plans an installation.
+// Install plans an installation. Problems of single agents or files are in the plan; an
+// error means that the options or the manifest are invalid.
 func Install(m Machine, o Options) (*Plan, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func Install(m Machine, o Options) (*Plan, error) {
 	for _, name := range o.Agents {
 		w := findAgent(name)
 		if w == nil {
-			return nil, fmt.Errorf("there is no agent %q; it is %s, or auto", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("unknown agent %q; use %s or auto", name, strings.Join(Names(), ", "))
 		}
 		p.install(w, o, known)
 	}
@@ -75,13 +76,13 @@ func Install(m Machine, o Options) (*Plan, error) {
 func (o Options) validate() error {
 	switch {
 	case !slices.Contains([]Scope{User, Project, Local}, o.Scope):
-		return fmt.Errorf("there is no scope %q; it is user, project or local", o.Scope)
+		return fmt.Errorf("unknown scope %q; use user, project or local", o.Scope)
 	case !slices.Contains([]Mode{Observe, Gate}, o.Mode):
-		return fmt.Errorf("there is no mode %q; it is observe or gate", o.Mode)
+		return fmt.Errorf("unknown mode %q; use observe or gate", o.Mode)
 	case strings.ContainsAny(o.Hub, "@?# \n\r'\"`"):
-		return errors.New("a hub's address in settings must not hold a password or a query; keep it in HOOKBACK_URL")
+		return errors.New("a hub address in settings must not contain credentials or a query; set HOOKBACK_URL instead")
 	case o.Scope == User && !filepath.IsAbs(o.Binary):
-		return fmt.Errorf("%q is no absolute path of the program", o.Binary)
+		return fmt.Errorf("the program path %q is not absolute", o.Binary)
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func (p *Plan) install(w *agentConfig, o Options, known *manifest) {
 		o.Binary = programName
 	}
 	if w.format.forbidsSlashes && strings.HasPrefix(o.Hub, "https:") {
-		p.Problems = append(p.Problems, FileError{w.name, "", fmt.Errorf("%s can't have an https address in its settings (it takes what follows two slashes for a comment); set HOOKBACK_URL instead", w.title)})
+		p.Problems = append(p.Problems, FileError{w.name, "", fmt.Errorf("%s does not support an https address in its settings (it treats two slashes as the start of a comment); set HOOKBACK_URL instead", w.title)})
 		return
 	}
 	version := ""
@@ -108,24 +109,24 @@ func (p *Plan) install(w *agentConfig, o Options, known *manifest) {
 	if w.ownedFile != nil {
 		change = w.planOwnedFile
 	}
-	wrote := false
+	changed := false
 	for _, file := range files {
 		c, err := change(p.machine, file, known.recordOf(file), installTarget{o, version})
 		if err != nil {
 			p.Problems = append(p.Problems, FileError{w.name, file, err})
 			continue
 		}
-		wrote = wrote || c.HasChanges()
+		changed = changed || c.HasChanges()
 		p.Changes = append(p.Changes, c)
 	}
 	for _, n := range w.notes {
-		if wrote && (n.scope == "" || n.scope == o.Scope) {
+		if changed && (n.scope == "" || n.scope == o.Scope) {
 			p.Notes = append(p.Notes, n.text)
 		}
 	}
 }
 
-// findProgram is the agent's own program.
+// findProgram returns the path of the agent's program.
 func (m Machine) findProgram(w *agentConfig) (path string, err error) {
 	for _, name := range w.programs {
 		if path, err = m.LookPath(name); err == nil {
@@ -135,13 +136,13 @@ func (m Machine) findProgram(w *agentConfig) (path string, err error) {
 	return "", err
 }
 
-// installTarget is what a file shall hold.
+// installTarget is the desired state of a file.
 type installTarget struct {
 	Options
-	version string // the agent's
+	version string // the agent's version, or ""
 }
 
-// planChange plans one settings file.
+// planChange plans the change of one settings file.
 func (w *agentConfig) planChange(m Machine, file string, r *record, t installTarget) (Change, error) {
 	c, err := w.openFile(file)
 	if err != nil {
@@ -166,7 +167,7 @@ func (w *agentConfig) planChange(m Machine, file string, r *record, t installTar
 	return c, nil
 }
 
-// openFile reads a settings file.
+// openFile reads a settings file. A missing file is no error.
 func (w *agentConfig) openFile(file string) (Change, error) {
 	c := Change{Agent: w.name, Title: w.title, File: file}
 	b, info, err := readSettings(file)
@@ -180,8 +181,8 @@ func (w *agentConfig) openFile(file string) (Change, error) {
 	return c, nil
 }
 
-// Remove plans an uninstallation: of every file the manifest knows and every
-// user's settings; with a scope, of that scope's files alone, here.
+// Remove plans an uninstallation. Without a scope it covers every file in the manifest and
+// the user's settings; with a scope, only the files of that scope for m.
 func Remove(m Machine, o Options) (*Plan, error) {
 	known, err := m.readManifest()
 	if err != nil {
@@ -209,13 +210,13 @@ func Remove(m Machine, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// candidateFiles are the files that may hold entries for the agent.
+// candidateFiles returns the files that may contain entries for the agent.
 func (w *agentConfig) candidateFiles(m Machine, s Scope, known *manifest) (files []string) {
-	for _, one := range []Scope{User, Project, Local} {
-		if _, has := w.files[one]; has && (s == one || s == "" && one == User) {
-			found, err := w.settingsFiles(m, one)
+	for _, scope := range []Scope{User, Project, Local} {
+		if _, has := w.files[scope]; has && (s == scope || s == "" && scope == User) {
+			settings, err := w.settingsFiles(m, scope)
 			if err == nil {
-				files = append(files, found...)
+				files = append(files, settings...)
 			}
 		}
 	}
@@ -228,25 +229,25 @@ func (w *agentConfig) candidateFiles(m Machine, s Scope, known *manifest) (files
 	return slices.Compact(files)
 }
 
-// planRemoval plans to take our entries out of one file.
+// planRemoval plans the removal of our entries from one file.
 func (w *agentConfig) planRemoval(file string, r *record, force bool) (Change, error) {
 	c, err := w.openFile(file)
 	if err != nil || !c.Exists {
 		return c, err
 	}
 	e := editor{agent: w, content: c.Before, record: r, change: &c}
-	left, err := e.removeEntries(force)
+	kept, err := e.removeEntries(force)
 	if err != nil {
 		return c, err
 	}
 	c.After, c.record = e.content, r
-	if left == 0 {
+	if kept == 0 {
 		c.record = nil
 	}
-	if r != nil && r.Created && left == 0 {
+	if r != nil && r.Created && kept == 0 {
 		if root, err := parse(e.content); err == nil && isEmpty(e.content, root) {
 			c.Delete, c.After = true, ""
-			c.record = &record{Dirs: r.Dirs} // Apply removes them, and then this
+			c.record = &record{Dirs: r.Dirs} // Apply removes the directories, then the record
 		}
 	}
 	return c, nil

@@ -16,12 +16,12 @@ import (
 
 const binary = "/opt/hookback/bin/hookback"
 
-// testMachine is a machine of a test's own.
+// testMachine is an isolated machine in a temporary directory.
 type testMachine struct {
 	t       *testing.T
 	machine install.Machine
-	version string            // what every agent says it is
-	env     map[string]string // its environment
+	version string            // the version of every agent
+	env     map[string]string // environment variables
 	onPath  map[string]bool
 	now     time.Time
 }
@@ -48,7 +48,7 @@ func newTestMachine(t *testing.T) *testMachine {
 	return b
 }
 
-// home is a path below the home, in the tests' notation: with slashes.
+// home returns a path below the home directory. path has slashes on every system.
 func (b *testMachine) home(path string) string {
 	return filepath.Join(b.machine.Home, filepath.FromSlash(path))
 }
@@ -70,7 +70,7 @@ func (b *testMachine) read(path string) string {
 	return string(content)
 }
 
-// installOptions are those of an installation for one agent.
+// installOptions returns the options of a user's installation for one agent.
 func installOptions(agent string) install.Options {
 	return install.Options{Agents: []string{agent}, Scope: install.User, Mode: install.Gate, Binary: binary}
 }
@@ -82,7 +82,7 @@ func (b *testMachine) plan(o install.Options) *install.Plan {
 	return p
 }
 
-// install installs and expects no trouble.
+// install installs and requires success.
 func (b *testMachine) install(o install.Options) *install.Plan {
 	b.t.Helper()
 	p := b.plan(o)
@@ -91,7 +91,7 @@ func (b *testMachine) install(o install.Options) *install.Plan {
 	return p
 }
 
-// uninstall takes everything away that o names, and expects no trouble.
+// uninstall removes the installations selected by o and requires success.
 func (b *testMachine) uninstall(o install.Options) *install.Plan {
 	b.t.Helper()
 	p, err := install.Remove(b.machine, o)
@@ -101,7 +101,7 @@ func (b *testMachine) uninstall(o install.Options) *install.Plan {
 	return p
 }
 
-// readTree is every file below a directory, by its path there.
+// readTree returns the content of every file below a directory, by relative path.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -121,7 +121,7 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// planNotes is all that a plan says of its files.
+// planNotes returns the notes of all changes.
 func planNotes(p *install.Plan) string {
 	var all []string
 	for _, c := range p.Changes {
@@ -130,7 +130,7 @@ func planNotes(p *install.Plan) string {
 	return strings.Join(all, "\n")
 }
 
-// planHasChanges reports whether anything would be written.
+// planHasChanges reports whether the plan would write anything.
 func planHasChanges(p *install.Plan) bool {
 	for _, c := range p.Changes {
 		if c.HasChanges() {

@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// maxSettings is the largest settings file that is read.
+// maxSettings is the size limit for settings files.
 const maxSettings = 16 << 20
 
-// maxBackups is how many backups of a file are kept.
+// maxBackups is the number of backups to keep per file.
 const maxBackups = 5
 
-// ErrConcurrent says that the file changed between planning and writing.
-var ErrConcurrent = errors.New("it was changed meanwhile by something else; nothing was written, try again")
+// ErrConcurrent means that the file changed between planning and writing.
+var ErrConcurrent = errors.New("another program changed the file; nothing was written; try again")
 
-// ErrBusy says that another installation runs.
+// ErrBusy means that another installation is running.
 var ErrBusy = errors.New("another hookback install is running")
 
-// readSettings reads a file of a reasonable size.
+// readSettings reads a regular file of at most maxSettings bytes.
 func readSettings(file string) ([]byte, os.FileInfo, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		if link, _ := os.Lstat(file); link != nil && errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, errors.New("it is a link that leads nowhere")
+			return nil, nil, errors.New("the link has no target")
 		}
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is no regular file")
+		return nil, nil, errors.New("not a regular file")
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -44,13 +44,12 @@ func readSettings(file string) ([]byte, os.FileInfo, error) {
 	defer func() { _ = f.Close() }()
 	b, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
 	if err == nil && len(b) > maxSettings {
-		err = fmt.Errorf("it is larger than %d MiB", maxSettings>>20)
+		err = fmt.Errorf("the file is larger than %d MiB", maxSettings>>20)
 	}
 	return b, info, err
 }
 
-// Apply does what the plan says, each file by itself, and returns what could not be
-// done.
+// Apply executes the plan, file by file, and returns the files that failed.
 func (p *Plan) Apply() (failed []FileError) {
 	unlock, err := p.machine.lock()
 	if err != nil {
@@ -66,9 +65,9 @@ func (p *Plan) Apply() (failed []FileError) {
 			dirs = append(dirs, c.record.Dirs...)
 		}
 	}
-	slices.Sort(dirs) // what is inside a directory comes behind it
+	slices.Sort(dirs) // the content of a directory sorts after it
 	for _, dir := range slices.Backward(dirs) {
-		_ = os.Remove(dir) // only when it is empty
+		_ = os.Remove(dir) // fails unless it is empty
 	}
 	return failed
 }
@@ -87,15 +86,15 @@ func (m Machine) apply(c *Change) error {
 			return err
 		}
 		if c.mode&0o200 == 0 {
-			return errors.New("it is read-only; make it writable, or change it by hand (--dry-run shows how)")
+			return errors.New("the file is read-only; make it writable, or edit it by hand (--dry-run shows the change)")
 		}
 		if err := m.backup(c); err != nil {
-			return fmt.Errorf("there can be no backup: %w", err)
+			return fmt.Errorf("back up the file: %w", err)
 		}
 	} else {
-		made, err := makeDirs(filepath.Dir(target))
+		created, err := makeDirs(filepath.Dir(target))
 		if c.record != nil {
-			c.record.Dirs = append(made, c.record.Dirs...)
+			c.record.Dirs = append(created, c.record.Dirs...)
 		}
 		if err != nil {
 			return err
@@ -113,14 +112,14 @@ func (m Machine) apply(c *Change) error {
 		}
 		c.Exists, c.Before, target = false, "", c.File
 	}
-	// The manifest first: what is ours and not known to be would be left for ever.
+	// Save the manifest first: an entry without a record might never be removed.
 	if err := m.saveRecord(c.File, c.record); err != nil {
 		return err
 	}
 	return replaceFile(target, []byte(c.After), c.mode, c.checkUnchanged)
 }
 
-// removeOwned deletes a file that is all ours, or puts the one back that was there.
+// removeOwned deletes a file that is entirely ours, or restores the previous hook.
 func (m Machine) removeOwned(c *Change) error {
 	if c.chained != "" {
 		return os.Rename(c.chained, c.File)
@@ -128,7 +127,7 @@ func (m Machine) removeOwned(c *Change) error {
 	return os.Remove(c.File)
 }
 
-// checkUnchanged is an error when the file is not as it was when the change was planned.
+// checkUnchanged returns ErrConcurrent if the file changed after planning.
 func (c *Change) checkUnchanged(target string) error {
 	b, err := os.ReadFile(target)
 	switch {
@@ -142,9 +141,9 @@ func (c *Change) checkUnchanged(target string) error {
 	return nil
 }
 
-// replaceFile writes a file so that it is there whole, or as it was: beside it,
-// then in its place. last is asked right before that.
-func replaceFile(target string, content []byte, mode os.FileMode, last ...func(string) error) (err error) {
+// replaceFile writes a file atomically through a temporary file in the same directory.
+// The last checks run immediately before the rename.
+func replaceFile(target string, content []byte, mode os.FileMode, checks ...func(string) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(target), ".hookback-*")
 	if err != nil {
 		return err
@@ -164,12 +163,12 @@ func replaceFile(target string, content []byte, mode os.FileMode, last ...func(s
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
 	}
-	for _, ask := range last {
+	for _, check := range checks {
 		if err == nil {
-			err = ask(target)
+			err = check(target)
 		}
 	}
 	if err == nil {
@@ -181,7 +180,7 @@ func replaceFile(target string, content []byte, mode os.FileMode, last ...func(s
 	return err
 }
 
-// syncDir makes a rename last. Not every system can.
+// syncDir makes a rename durable. Not every system supports it, so errors are ignored.
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -191,21 +190,21 @@ func syncDir(dir string) {
 	_ = d.Close()
 }
 
-// makeDirs makes a directory and those above it, and names the new ones, the
-// outermost first.
-func makeDirs(dir string) (made []string, err error) {
+// makeDirs creates a directory with its parents and returns the new ones, the outermost
+// first.
+func makeDirs(dir string) (created []string, err error) {
 	if exists(dir) {
 		return nil, nil
 	}
 	if parent := filepath.Dir(dir); parent != dir {
-		if made, err = makeDirs(parent); err != nil {
-			return made, err
+		if created, err = makeDirs(parent); err != nil {
+			return created, err
 		}
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as the agents make them: a project's is shared
-		return made, err
+	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // the agents' own mode; a project's directory is shared
+		return created, err
 	}
-	return append(made, dir), nil
+	return append(created, dir), nil
 }
 
 func exists(path string) bool {
@@ -213,8 +212,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// backup keeps a file as it was. Not beside it: some agents read every file in the
-// directory of their settings.
+// backup saves a copy of the file before the change. The copy is in the state directory,
+// because some agents read every file in the directory of their settings.
 func (m Machine) backup(c *Change) error {
 	dir := filepath.Join(m.State, "backups")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -235,7 +234,7 @@ func (m Machine) backup(c *Change) error {
 	}
 	old, err := filepath.Glob(filepath.Join(dir, name+".2*"))
 	if err != nil {
-		return nil //nolint:nilerr // too many backups are no reason to stop
+		return nil //nolint:nilerr // extra backups are harmless
 	}
 	slices.Sort(old)
 	for len(old) > maxBackups {
@@ -245,23 +244,24 @@ func (m Machine) backup(c *Change) error {
 	return nil
 }
 
-// lock keeps two installations apart. One that died leaves its lock for a minute.
+// lock prevents concurrent installations. The lock of a crashed one expires after a
+// minute.
 func (m Machine) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(m.State, 0o700); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(m.State, "install.lock")
-	for try := range 2 {
+	for attempt := range 2 {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err == nil {
 			_ = f.Close()
 			return func() { _ = os.Remove(file) }, nil
 		}
 		info, statErr := os.Stat(file)
-		if try > 0 || statErr != nil || m.Now().Sub(info.ModTime()) < time.Minute {
+		if attempt > 0 || statErr != nil || m.Now().Sub(info.ModTime()) < time.Minute {
 			break
 		}
 		_ = os.Remove(file)
 	}
-	return nil, fmt.Errorf("%w (if not, delete %s)", ErrBusy, file)
+	return nil, fmt.Errorf("%w; if that is not the case, delete %s", ErrBusy, file)
 }

@@ -1,5 +1,5 @@
-// Stands in for OpenCode: loads the plugin, calls its hooks as the lines on stdin say, and has a client like
-// the SDK's, whose requests go to the server under test. Prints a line when a hook has returned.
+// Simulates OpenCode: loads the plugin, calls the hooks named by the lines on stdin, and provides a client like
+// the SDK's that sends requests to the test server. Prints a line after each hook has returned.
 import { createInterface } from 'node:readline'
 
 const [plugin, base, bare] = process.argv.slice(2)
@@ -30,7 +30,7 @@ const hooks = await Hookback({
 console.log('ready')
 for await (const line of createInterface({ input: process.stdin })) {
   const { hook, args } = JSON.parse(line)
-  // As OpenCode does: an event's promise is dropped, the others are waited for.
+  // Like OpenCode, ignore the promise of an event and await the others.
   if (hook === 'event') hooks.event(...args)
   else await hooks[hook](...args)
   console.log(`returned ${hook}`)
