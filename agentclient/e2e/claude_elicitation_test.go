@@ -13,12 +13,12 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// serveMCP is an MCP server on stdio with one tool, which asks its client's user what
-// to order, and returns what it was told.
+// serveMCP runs an MCP server on stdio with one tool, which asks the client's user for an
+// order and returns the answer.
 func serveMCP(in io.Reader, out io.Writer) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
-	var call json.RawMessage // the id of the call that waits for an answer
+	var call json.RawMessage // the id of the call that is waiting for an answer
 	for lines.Scan() {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
@@ -53,7 +53,7 @@ func serveMCP(in io.Reader, out io.Writer) {
 	}
 }
 
-// An MCP server asks the user; a person answers on the page, in the types it wants.
+// An MCP server asks the user. A person answers on the page, with the requested types.
 func TestClaude_MCPElicitation(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -65,7 +65,7 @@ func TestClaude_MCPElicitation(t *testing.T) {
 	m := newModel(t, turn{tool: "mcp__shop__order", input: `{}`})
 	term := p.startClaudeTerminal(t, m, "--strict-mcp-config", "--mcp-config", string(servers), "--allowedTools", "mcp__shop__order")
 	asked := p.waitForQuestion(t, "Elicitation")
-	require.NotContains(t, term.screen(), "An order, please", "its own dialog opens when the hook has ended")
+	require.NotContains(t, term.screen(), "An order, please", "its own dialog opens only after the hook has ended")
 	p.answer(t, asked, schema.Response{Answers: map[string]json.RawMessage{"1": []byte(`"3"`), "2": []byte(`"No"`), "3": []byte(`"m"`), "4": []byte(`"(leave it out)"`)}})
 	term.waitForText(t, "Done.", true)
 	t.Log(m.toolResults())

@@ -9,7 +9,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// writeHTTPHooks writes settings with nothing of ours in them but the hub's address.
+// writeHTTPHooks writes Claude Code settings whose only reference to Hookback is the hub's
+// URL.
 func (p *testEnv) writeHTTPHooks(t *testing.T, events ...string) {
 	t.Helper()
 	hooks := map[string]any{}
@@ -23,7 +24,8 @@ func (p *testEnv) writeHTTPHooks(t *testing.T, events ...string) {
 	writeFile(t, p.home, ".claude/settings.json", string(text))
 }
 
-// Claude Code's own http hooks, straight to the hub: answered, refused, watched.
+// Claude Code's http hooks post directly to the hub: questions are approved and denied, and
+// events arrive.
 func TestClaudeHTTPHooks_DirectToHub(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -36,16 +38,16 @@ func TestClaudeHTTPHooks_DirectToHub(t *testing.T) {
 	p.answer(t, asked, permission(true, ""))
 	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
 	t.Log(out())
-	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
-	require.False(t, p.hasFile("no.txt"), "what was denied did not")
-	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	require.True(t, p.hasFile("yes.txt"), "the approved call ran")
+	require.False(t, p.hasFile("no.txt"), "the denied call did not run")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model gets the reason")
 	for _, event := range []string{"UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"} {
 		p.waitForEvent(t, event, func(e *schema.Event) bool { return e.HookEventType == event && e.Agent == "claude-code" })
 	}
 	require.Equal(t, schema.Pulled, p.waitForSettled(t, asked.ID).Delivery.State)
 }
 
-// A Claude Code that is killed hangs up, and so its question ends.
+// Killing Claude Code closes its connection, which ends its question.
 func TestClaudeHTTPHooks_DisconnectOrphansQuestion(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)

@@ -13,11 +13,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// sdkSession is Claude Code as its SDKs run it: the host is asked for permission over stdio,
-// beside the hook.
+// sdkSession is Claude Code as its SDKs run it: it asks the host for permission over stdio
+// while the hook runs.
 type sdkSession struct {
 	in   io.WriteCloser
-	done chan struct{} // closed when it has written its last line
+	done chan struct{} // closed at the end of its output
 
 	mu    sync.Mutex
 	lines []string
@@ -64,7 +64,7 @@ func (s *sdkSession) send(t *testing.T, line string) {
 	require.NoError(t, err)
 }
 
-// countLines counts the lines of a type, and of a subtype of requests.
+// countLines counts the lines with that type and request subtype.
 func (s *sdkSession) countLines(kind, subtype string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *sdkSession) countLines(kind, subtype string) (n int) {
 	return n
 }
 
-// finish closes stdin and waits for the end.
+// finish waits for the result, closes stdin and waits for the end of the output.
 func (s *sdkSession) finish(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return s.countLines("result", "") == 1 }, waitLimit, pollInterval)
@@ -92,8 +92,8 @@ const twoQuestions = `{"questions":[
  {"question":"Which database?","header":"Database","multiSelect":false,"options":[{"label":"SQLite","description":"One file"},{"label":"Postgres","description":"A server"}]},
  {"question":"Which extras?","header":"Extras","multiSelect":true,"options":[{"label":"Migrations","description":"Versioned"},{"label":"Seeds","description":"Rows"}]}]}`
 
-// The model asks its user; a person answers on the page. The host was asked too, and
-// is told that it need not answer any more.
+// The model asks its user, and a person answers on the page. The host was asked too, and
+// its request is canceled.
 func TestClaudeSDK_AnswersQuestions(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -110,8 +110,8 @@ func TestClaudeSDK_AnswersQuestions(t *testing.T) {
 	require.Equal(t, 1, s.countLines("control_cancel_request", ""))
 }
 
-// The host answers first. Its yes is told to nobody, like one at the dialog; the call
-// that ran closes the card.
+// The host answers first. Like at the dialog, no hook reports its approval, so the hub closes
+// the question when the call has run.
 func TestClaudeSDK_HostAnswersFirst(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -128,7 +128,7 @@ func TestClaudeSDK_HostAnswersFirst(t *testing.T) {
 	require.Equal(t, schema.ByAgent, end.Source)
 }
 
-// request waits for a request of a subtype and returns its id.
+// request waits for a request with that subtype and returns its id.
 func (s *sdkSession) request(t *testing.T, subtype string) (id string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -14,13 +14,13 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// terminal is an agent in a terminal of its own, and the keys of its user.
+// terminal is an agent in a separate tmux session that receives its user's keystrokes.
 type terminal struct {
 	p      *testEnv
-	socket string // the socket
+	socket string // path of tmux's socket
 }
 
-// startTerminal starts a program in tmux. The test is skipped where there is none.
+// startTerminal starts a program in tmux. It skips the test if tmux is not installed.
 func (p *testEnv) startTerminal(t *testing.T, env []string, program string, args ...string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -44,21 +44,21 @@ func (term *terminal) command(args ...string) *exec.Cmd {
 	return exec.Command("tmux", append([]string{"-S", term.socket}, args...)...)
 }
 
-// screen is what the user sees.
+// screen returns the visible text.
 func (term *terminal) screen() string {
 	out, _ := term.command("capture-pane", "-p").Output()
 	return string(out)
 }
 
-// waitForText waits until the screen has the text, or until it has it no more.
-func (term *terminal) waitForText(t *testing.T, text string, is bool) {
+// waitForText waits until the screen contains the text, or no longer does.
+func (term *terminal) waitForText(t *testing.T, text string, wanted bool) {
 	t.Helper()
 	var screen string
 	if !eventually(func() bool {
 		screen = term.screen()
-		return strings.Contains(screen, text) == is
+		return strings.Contains(screen, text) == wanted
 	}) {
-		require.Fail(t, "the screen", "%q: want %v\n%s", text, is, screen)
+		require.Fail(t, "the screen", "%q: want %v\n%s", text, wanted, screen)
 	}
 }
 
@@ -67,7 +67,7 @@ func (term *terminal) press(t *testing.T, keys ...string) {
 	require.NoError(t, term.command(append([]string{"send-keys"}, keys...)...).Run())
 }
 
-// startClaudeTerminal starts Claude Code with a prompt, past the questions of its first start.
+// startClaudeTerminal starts Claude Code with a prompt and completed onboarding.
 func (p *testEnv) startClaudeTerminal(t *testing.T, m *model, args ...string) *terminal {
 	t.Helper()
 	state, err := json.Marshal(map[string]any{
@@ -79,16 +79,16 @@ func (p *testEnv) startClaudeTerminal(t *testing.T, m *model, args ...string) *t
 	writeFile(t, p.home, ".claude.json", string(state))
 	env := p.claudeEnv(m)
 	if slices.Contains(args, "bypassPermissions") {
-		env = append(env, "IS_SANDBOX=1") // or root is refused this mode
+		env = append(env, "IS_SANDBOX=1") // required for this mode as root
 	}
 	return p.startTerminal(t, env, claudeProgram(t), append([]string{"Go"}, args...)...)
 }
 
-// askForBash is a policy that wants a person for every shell command.
+// askForBash is a policy that asks a person for every shell command.
 const askForBash = `{"rules":[{"tool":"Bash","then":"ask"}]}`
 
-// The two hooks together: Claude Code's own rules would run the call without a word,
-// the policy makes its dialog open, and the answer on the page closes it.
+// Both hooks together: Claude Code's own rules would run the call silently, the policy opens
+// its dialog, and the answer on the page closes the dialog.
 func TestClaudeTerminal_FirstAnswerWins(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -98,7 +98,7 @@ func TestClaudeTerminal_FirstAnswerWins(t *testing.T) {
 	term := p.startClaudeTerminal(t, m, "--allowedTools", "Bash")
 
 	asked := p.waitForQuestion(t, "PermissionRequest")
-	term.waitForText(t, "hookback.json", true) // our reason stands in the dialog
+	term.waitForText(t, "hookback.json", true) // the dialog shows our reason
 	require.False(t, p.hasFile("yes.txt"))
 	p.answer(t, asked, permission(true, ""))
 	require.True(t, eventually(func() bool { return p.hasFile("yes.txt") }))
@@ -107,7 +107,8 @@ func TestClaudeTerminal_FirstAnswerWins(t *testing.T) {
 	require.True(t, eventually(func() bool { return strings.Contains(m.toolResults(), "Not that one.") }), "%s", m.toolResults())
 	require.False(t, p.hasFile("no.txt"))
 
-	// A Yes at the dialog is told to nobody: the hub closes the card when the call ran.
+	// No hook reports an approval at the dialog, so the hub closes the question when the call
+	// has run.
 	local := p.waitForNextQuestion(t, asked)
 	term.waitForText(t, "local.txt", true)
 	term.press(t, "Enter")
@@ -116,7 +117,7 @@ func TestClaudeTerminal_FirstAnswerWins(t *testing.T) {
 	require.Equal(t, schema.Cancelled, end.Outcome)
 	require.Equal(t, schema.ByAgent, end.Source)
 
-	// Esc stops the hook, which takes its question back.
+	// Esc stops the hook, which withdraws its question.
 	escaped := p.waitForNextQuestion(t, local)
 	term.waitForText(t, "escaped.txt", true)
 	term.press(t, "Escape")
@@ -125,7 +126,7 @@ func TestClaudeTerminal_FirstAnswerWins(t *testing.T) {
 	require.False(t, p.hasFile("escaped.txt"))
 }
 
-// waitForNextQuestion waits for a question after e.
+// waitForNextQuestion waits for a pending question after e.
 func (p *testEnv) waitForNextQuestion(t *testing.T, e *schema.Event) *schema.Event {
 	t.Helper()
 	return p.waitForEvent(t, "that asks after "+e.ID.String(), func(n *schema.Event) bool {
@@ -133,7 +134,7 @@ func (p *testEnv) waitForNextQuestion(t *testing.T, e *schema.Event) *schema.Eve
 	})
 }
 
-// Plans and questions have dialogs of their own, which the page closes as well.
+// Plans and questions have separate dialogs, which an answer on the page closes as well.
 func TestClaudeTerminal_PlanDeniedThenApproved(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -157,7 +158,7 @@ func TestClaudeTerminal_PlanDeniedThenApproved(t *testing.T) {
 	term.waitForText(t, "plan mode on", false)
 }
 
-// No mode of Claude Code's runs what the policy wants a person for.
+// No permission mode of Claude Code runs a call that the policy asks for.
 func TestClaudeTerminal_EveryModeObeysPolicy(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"default", "acceptEdits", "auto", "dontAsk", "bypassPermissions"} {

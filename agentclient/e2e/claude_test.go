@@ -15,7 +15,7 @@ import (
 
 const claudeVersion = "2.1.330"
 
-// claudeEnv is the environment of Claude Code that talks to m only.
+// claudeEnv returns an environment in which Claude Code only contacts m.
 func (p *testEnv) claudeEnv(m *model) []string {
 	return p.env("ANTHROPIC_BASE_URL="+m.url, "ANTHROPIC_API_KEY=sk-ant-none", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_BUG_COMMAND=1", "DISABLE_COST_WARNINGS=1")
@@ -26,7 +26,7 @@ func claudeProgram(t *testing.T) string {
 	return npmProgram(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude")
 }
 
-// installHooks puts our hooks into the agent's settings, as a user does.
+// installHooks installs our hooks with the install command.
 func (p *testEnv) installHooks(t *testing.T, agent string) {
 	t.Helper()
 	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent)
@@ -35,38 +35,38 @@ func (p *testEnv) installHooks(t *testing.T, agent string) {
 	require.NoError(t, err, "%s", out)
 }
 
-// agentProcess is a process of an agent's.
+// agentProcess is a running agent.
 type agentProcess struct {
 	cmd  *exec.Cmd
 	out  bytes.Buffer
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the process has ended
 }
 
-// startClaudeProcess runs Claude Code in a process group of its own.
+// startClaudeProcess starts Claude Code, and kills it at the end of the test.
 func (p *testEnv) startClaudeProcess(t *testing.T, m *model, args ...string) *agentProcess {
 	t.Helper()
 	r := &agentProcess{done: make(chan struct{})}
 	r.cmd = exec.CommandContext(p.ctx, claudeProgram(t), args...)
 	r.cmd.Dir, r.cmd.Env = p.project, p.claudeEnv(m)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
-	r.cmd.WaitDelay = time.Second // a hook may hold the pipe for longer
+	r.cmd.WaitDelay = time.Second // a hook may keep the pipe open longer
 	require.NoError(t, r.cmd.Start())
 	go func() {
 		defer close(r.done)
-		_ = r.cmd.Wait() // it fails where a call was refused
+		_ = r.cmd.Wait() // it fails if a call was denied
 	}()
 	t.Cleanup(func() { r.kill(t) })
 	return r
 }
 
-// kill is SIGKILL for Claude Code, and for nothing else.
+// kill kills only the agent's process, not its children, and waits for it.
 func (r *agentProcess) kill(t *testing.T) {
 	t.Helper()
 	_ = r.cmd.Process.Kill()
 	<-r.done
 }
 
-// startClaude starts Claude Code; wait returns what it wrote when it has ended.
+// startClaude starts Claude Code. wait blocks until it has ended and returns its output.
 func (p *testEnv) startClaude(t *testing.T, m *model, args ...string) (wait func() string) {
 	t.Helper()
 	r := p.startClaudeProcess(t, m, args...)
@@ -81,12 +81,12 @@ func (p *testEnv) hasFile(name string) bool {
 	return err == nil
 }
 
-// bashCall is a call that leaves a trace.
+// bashCall is a call with a visible effect: it creates a file.
 func bashCall(file string) turn {
 	return turn{tool: "Bash", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
 }
 
-// No rule of anybody's allows the call, so Claude Code wants its user's permission.
+// No rule allows the call, so Claude Code asks its user for permission.
 func TestClaude_AsksForPermission(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -97,13 +97,13 @@ func TestClaude_AsksForPermission(t *testing.T) {
 	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(true, ""))
 	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
 	t.Log(out())
-	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
-	require.False(t, p.hasFile("no.txt"), "what was denied did not")
-	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	require.True(t, p.hasFile("yes.txt"), "the approved call ran")
+	require.False(t, p.hasFile("no.txt"), "the denied call did not run")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model gets the reason")
 	p.waitForEvent(t, "that the session stopped", func(e *schema.Event) bool { return e.HookEventType == "Stop" && e.Agent == "claude-code" })
 }
 
-// Claude Code's own rules allow the call, a policy of ours wants a person.
+// Claude Code's own rules allow the call, but our policy asks a person.
 func TestClaude_HeadlessObeysPolicy(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -114,7 +114,7 @@ func TestClaude_HeadlessObeysPolicy(t *testing.T) {
 
 	asked := p.waitForQuestion(t, "PreToolUse")
 	require.NotEmpty(t, asked.ToolUseID)
-	require.False(t, p.hasFile("yes.txt"), "it waits")
+	require.False(t, p.hasFile("yes.txt"), "the call waits")
 	p.answer(t, asked, permission(true, ""))
 	p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Not that one."))
 	t.Log(out())
@@ -123,7 +123,7 @@ func TestClaude_HeadlessObeysPolicy(t *testing.T) {
 	require.Contains(t, m.toolResults(), "Not that one.")
 }
 
-// What a person changed runs, and nothing else.
+// Claude Code runs the person's edit instead of the original call.
 func TestClaude_RunsEditedCall(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -138,7 +138,7 @@ func TestClaude_RunsEditedCall(t *testing.T) {
 	require.False(t, p.hasFile("asked.txt"))
 }
 
-// Nobody can answer: with no hub the call does not run, and the model is told why.
+// Without a hub no one can answer: the call does not run, and the model gets the reason.
 func TestClaude_WithoutHubDenies(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -149,10 +149,10 @@ func TestClaude_WithoutHubDenies(t *testing.T) {
 	out := p.startClaude(t, m, "-p", "Go", "--allowedTools", "Bash")
 	t.Log(out())
 	require.False(t, p.hasFile("no.txt"), "never silently approved")
-	require.Contains(t, m.toolResults(), "No Hookback hub answers", "the model is told the cause")
+	require.Contains(t, m.toolResults(), "No Hookback hub answers", "the model gets the cause")
 }
 
-// The session dies with its question open: nobody waits for the answer any more.
+// The session dies with a pending question, so the hub withdraws it.
 func TestClaude_KillWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -165,7 +165,7 @@ func TestClaude_KillWithdrawsQuestion(t *testing.T) {
 	require.Equal(t, "the agent is gone", end.Reason)
 }
 
-// "Always allow" is Claude Code's own offer, and comes back to it as it was made.
+// "Always allow" is Claude Code's suggestion, and is returned to it unchanged.
 func TestClaude_RemembersAlwaysAllow(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -179,14 +179,14 @@ func TestClaude_RemembersAlwaysAllow(t *testing.T) {
 	p.answer(t, asked, yes)
 	t.Log(out())
 	require.True(t, p.hasFile("made"))
-	require.True(t, p.hasFile("again"), "it was not asked for again")
+	require.True(t, p.hasFile("again"), "it did not ask again")
 	settings, err := os.ReadFile(filepath.Join(p.project, ".claude", "settings.local.json"))
 	require.NoError(t, err)
 	require.Contains(t, string(settings), `"Bash(git init *)"`)
 }
 
-// The same call twice in one message: the hooks' inputs are equal and have no id. They
-// are two cards, and the first one's end is not the second one's.
+// One message makes the same call twice, so the hooks' inputs are equal and have no id. They
+// become two questions, and resolving the first does not resolve the second.
 func TestClaude_IdenticalCallsAreSeparate(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -206,7 +206,7 @@ func TestClaude_IdenticalCallsAreSeparate(t *testing.T) {
 	require.Equal(t, "ran\n", string(lines))
 }
 
-// A subagent's call says whose it is.
+// A subagent's question names the subagent.
 func TestClaude_SubagentIsNamed(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)

@@ -14,8 +14,8 @@ import (
 
 const copilotVersion = "1.0.102"
 
-// startCopilot runs Copilot CLI, which asks nobody, until it has ended. With a model
-// provider of its own it needs no account.
+// startCopilot runs Copilot CLI without prompts. wait blocks until it has ended. With a
+// custom model provider it needs no account.
 func startCopilot(t *testing.T, p *testEnv, m *model) (wait func() string) {
 	t.Helper()
 	program := npmProgram(t, "@github/copilot-linux-x64", copilotVersion, "@github/copilot-linux-x64/copilot")
@@ -42,7 +42,7 @@ func copilotShell(file string) turn {
 	return turn{tool: "bash", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace","mode":"sync","initial_wait":30}`}
 }
 
-// Copilot would run everything unasked, a policy of ours wants a person.
+// Copilot would run every call without asking, but our policy asks a person.
 func TestCopilot_ObeysPolicy(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -55,21 +55,21 @@ func TestCopilot_ObeysPolicy(t *testing.T) {
 	ended := startCopilot(t, p, m)
 	asked := p.waitForQuestion(t, "PreToolUse")
 	require.Equal(t, "copilot", asked.Agent)
-	require.False(t, p.hasFile("yes.txt"), "it waits")
+	require.False(t, p.hasFile("yes.txt"), "the call waits")
 	p.answer(t, asked, permission(true, ""))
 	p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
 	third := p.waitForQuestion(t, "PreToolUse")
-	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model gets the reason")
 	edited := permission(true, "")
 	edited.ModifiedArguments = json.RawMessage(`{"command":"echo ran > edited.txt","description":"Leave a trace"}`)
 	p.answer(t, third, edited)
 	edited.ModifiedArguments = json.RawMessage(`{"description":"Without a command"}`)
 	p.answer(t, p.waitForQuestion(t, "PreToolUse"), edited)
 	t.Log(ended())
-	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
-	require.False(t, p.hasFile("no.txt"), "what was denied did not")
-	require.True(t, p.hasFile("edited.txt"), "what was approved with changes ran with them")
+	require.True(t, p.hasFile("yes.txt"), "the approved call ran")
+	require.False(t, p.hasFile("no.txt"), "the denied call did not run")
+	require.True(t, p.hasFile("edited.txt"), "the edited call ran")
 	require.False(t, p.hasFile("original.txt"))
-	require.False(t, p.hasFile("merged.txt"), "an edit takes the place of the arguments")
+	require.False(t, p.hasFile("merged.txt"), "an edit replaces all arguments")
 	p.waitForEvent(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == "copilot" })
 }

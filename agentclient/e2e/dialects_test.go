@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// dialect is a model's API other than Anthropic's: where turns are asked for, and how
-// one is written.
+// dialect is a model API other than Anthropic's: it recognizes requests for a turn and
+// encodes replies.
 type dialect struct {
 	isTurn     func(r *http.Request, body []byte) bool
 	writeReply func(w http.ResponseWriter, id string, says turn)
 }
 
-// newDialectModel is a model that speaks a dialect. Of what it was told it keeps the whole
-// requests: see last.
+// newDialectModel starts a model that speaks a dialect. It records whole requests; see
+// lastRequest.
 func newDialectModel(t *testing.T, d dialect, turns ...turn) *model {
 	t.Helper()
 	m := &model{turns: turns}
@@ -28,18 +28,18 @@ func newDialectModel(t *testing.T, d dialect, turns ...turn) *model {
 			http.NotFound(w, r)
 			return
 		}
-		says, id := turn{text: "ok"}, "aside"
+		reply, id := turn{text: "ok"}, "aside"
 		if d.isTurn(r, body) {
-			says, id = m.nextTurn(string(body))
+			reply, id = m.nextTurn(string(body))
 		}
-		d.writeReply(w, id, says)
+		d.writeReply(w, id, reply)
 	}))
 	t.Cleanup(server.Close)
 	m.url = server.URL
 	return m
 }
 
-// lastRequest is the newest request of the agent's loop.
+// lastRequest returns the latest request of the agent's main loop.
 func (m *model) lastRequest() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,16 +49,16 @@ func (m *model) lastRequest() string {
 	return m.requests[len(m.requests)-1]
 }
 
-// responsesAPI is OpenAI's Responses API, as Codex streams it.
+// responsesAPI is OpenAI's Responses API as streamed to Codex.
 var responsesAPI = dialect{
 	isTurn: func(r *http.Request, body []byte) bool {
 		return strings.HasSuffix(r.URL.Path, "/responses") && strings.Contains(string(body), `"tools":[{`)
 	},
-	writeReply: func(w http.ResponseWriter, id string, says turn) {
+	writeReply: func(w http.ResponseWriter, id string, reply turn) {
 		type object = map[string]any
-		item := object{"type": "message", "role": "assistant", "id": "item_" + id, "content": []object{{"type": "output_text", "text": says.text}}}
-		if says.tool != "" {
-			item = object{"type": "function_call", "id": "item_" + id, "call_id": "call_" + id, "name": says.tool, "arguments": says.input}
+		item := object{"type": "message", "role": "assistant", "id": "item_" + id, "content": []object{{"type": "output_text", "text": reply.text}}}
+		if reply.tool != "" {
+			item = object{"type": "function_call", "id": "item_" + id, "call_id": "call_" + id, "name": reply.tool, "arguments": reply.input}
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, event := range []object{

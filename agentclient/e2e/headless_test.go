@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Copilot and Qwen Code take "ask" for a no where nobody sits at them: what a policy
-// wants a person to decide doesn't run, and doesn't wait for ever either.
+// Without a terminal, Copilot and Qwen Code treat "ask" as a denial. So a call that the policy
+// asks for doesn't run, and the agent doesn't wait forever.
 func TestHeadlessAgents_WithoutHubDeny(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []struct {
@@ -34,7 +34,7 @@ func TestHeadlessAgents_WithoutHubDeny(t *testing.T) {
 			m := newModel(t, agent.call("no.txt"))
 			t.Log(agent.start(t, p, m)())
 			require.False(t, p.hasFile("no.txt"), "never silently approved")
-			require.NotEmpty(t, m.toolResults(), "the model was told, and the agent ended by itself")
+			require.NotEmpty(t, m.toolResults(), "the model got a result, and the agent ended on its own")
 		})
 	}
 }

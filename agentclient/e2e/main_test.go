@@ -1,11 +1,11 @@
-// Package e2e_test runs real coding agents against a model that is none: a server on
-// loopback that says what the test wrote. So an agent's own program calls our hook,
-// and does what the hook's answer makes it do.
+// Package e2e_test runs real coding agents against a fake model, a server on loopback with
+// scripted replies. So each test exercises the agent's own program, our hook, and the
+// agent's reaction to the hook's answer.
 //
 //	make e2e-agents
 //
-// The agents come from the npm registry, in a pinned version each, and are kept in the
-// system's temporary folder. They run with a home of their own and find no network.
+// The agents come from the npm registry in pinned versions, and are cached in the system's
+// temporary directory. Each one runs with a separate home directory and without network.
 package e2e_test
 
 import (
@@ -28,19 +28,19 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// waitLimit is how long anything may take on a loaded machine.
+// waitLimit is the timeout for every condition, generous for a loaded machine.
 const waitLimit = 90 * time.Second
 
-// pollInterval is how often a condition is looked at.
+// pollInterval is the interval between checks of a condition.
 const pollInterval = 50 * time.Millisecond
 
-// testEnv is where one agent runs: its home, its project, the hub, a person at the page.
+// testEnv is the environment of one agent: its home, its project, the hub, and an open page.
 type testEnv struct {
 	ctx     context.Context
 	home    string
 	project string
 	hub     *hubtest.Hub
-	hook    string // the hookback command
+	hook    string // path of the hookback program
 }
 
 func newTestEnv(t *testing.T) *testEnv {
@@ -56,8 +56,8 @@ func newTestEnv(t *testing.T) *testEnv {
 	return p
 }
 
-// tempDir is a temporary directory. An agent that was just stopped may write into it for
-// a moment longer, which t.TempDir takes for a failure.
+// tempDir returns a temporary directory. An agent that was just stopped may still write to
+// it, which would fail t.TempDir.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hookback-e2e-") //nolint:usetesting // see above
@@ -66,7 +66,7 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-var buildDir string // the directory of what was built for all tests
+var buildDir string // directory of the programs that all tests share
 
 func TestMain(m *testing.M) {
 	if os.Getenv("HOOKBACK_E2E_MCP") != "" {
@@ -93,7 +93,7 @@ var buildHookback = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// hookbackProgram builds hookback, once.
+// hookbackProgram returns the path of hookback, which is built once.
 func hookbackProgram(t *testing.T) string {
 	t.Helper()
 	program, err := buildHookback()
@@ -101,9 +101,9 @@ func hookbackProgram(t *testing.T) string {
 	return program
 }
 
-// npmProgram installs an agent from the registry, once for all runs, and returns the path of
-// its program: the first that matches the pattern below node_modules. The test is
-// skipped where it can't be had. No script of the package's runs.
+// npmProgram installs an agent from the registry once for all runs, without running the
+// package's scripts. It returns the first path below node_modules that matches the pattern,
+// and skips the test if the package is not available.
 func npmProgram(t *testing.T, name, version, pattern string) string {
 	t.Helper()
 	dir := filepath.Join(os.TempDir(), "hookback-e2e-agents", filepath.Base(name)+"-"+version)
@@ -120,7 +120,7 @@ func npmProgram(t *testing.T, name, version, pattern string) string {
 	install.Dir = dir
 	out, err := install.CombinedOutput()
 	if err != nil {
-		t.Skipf("%s@%s can't be had from the registry: %v\n%s", name, version, err, out)
+		t.Skipf("%s@%s is not available from the registry: %v\n%s", name, version, err, out)
 	}
 	found, _ := filepath.Glob(pattern)
 	require.NotEmpty(t, found, "%s is not in %s@%s", pattern, name, version)
@@ -129,7 +129,7 @@ func npmProgram(t *testing.T, name, version, pattern string) string {
 
 var npmMutex sync.Mutex
 
-// env is the environment of an agent: its own home, no way out.
+// env returns the environment of an agent: a separate home and no external network.
 func (p *testEnv) env(more ...string) []string {
 	return append([]string{
 		"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.home, "TERM=xterm-256color", "LANG=C.UTF-8",
@@ -139,7 +139,7 @@ func (p *testEnv) env(more ...string) []string {
 	}, more...)
 }
 
-// writeFile puts a file below dir.
+// writeFile writes a file below dir.
 func writeFile(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
@@ -147,7 +147,8 @@ func writeFile(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// openPage follows the hub as an open page does: a hook waits only where somebody looks.
+// openPage subscribes to the hub like an open page, because hooks wait only if someone can
+// see the question.
 func (p *testEnv) openPage(t *testing.T) {
 	t.Helper()
 	ws, _, err := websocket.Dial(p.ctx, p.hub.StreamURL()+"?v=2", nil)
@@ -168,19 +169,19 @@ func (p *testEnv) openPage(t *testing.T) {
 	})
 }
 
-// eventually waits until it is so.
-func eventually(is func() bool) bool {
-	looks := time.NewTicker(pollInterval)
-	defer looks.Stop()
-	for end := time.Now().Add(waitLimit); time.Now().Before(end); <-looks.C {
-		if is() {
+// eventually polls until condition returns true, and returns false after waitLimit.
+func eventually(condition func() bool) bool {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); <-ticker.C {
+		if condition() {
 			return true
 		}
 	}
 	return false
 }
 
-// getJSON reads from the hub.
+// getJSON decodes a response of the hub.
 func (p *testEnv) getJSON(t *testing.T, path string, into any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, p.hub.URL()+path, nil)
@@ -193,7 +194,7 @@ func (p *testEnv) getJSON(t *testing.T, path string, into any) {
 	require.NoError(t, json.NewDecoder(res.Body).Decode(into))
 }
 
-// events are all that the hub has.
+// events returns the hub's recent events.
 func (p *testEnv) events(t *testing.T) []schema.Event {
 	t.Helper()
 	var all []schema.Event
@@ -201,24 +202,24 @@ func (p *testEnv) events(t *testing.T) []schema.Event {
 	return all
 }
 
-// waitForEvent waits for the first event that is as wanted.
-func (p *testEnv) waitForEvent(t *testing.T, what string, wanted func(*schema.Event) bool) *schema.Event {
+// waitForEvent waits for an event that matches and returns the first one.
+func (p *testEnv) waitForEvent(t *testing.T, description string, match func(*schema.Event) bool) *schema.Event {
 	t.Helper()
 	var found *schema.Event
 	require.Eventually(t, func() bool {
 		all := p.events(t)
 		for i := range all {
-			if wanted(&all[i]) {
+			if match(&all[i]) {
 				found = &all[i]
 				return true
 			}
 		}
 		return false
-	}, waitLimit, pollInterval, "no event %s", what)
+	}, waitLimit, pollInterval, "no event %s", description)
 	return found
 }
 
-// waitForQuestion waits for the next question of a hook of that name.
+// waitForQuestion waits for a pending question from a hook of that event type.
 func (p *testEnv) waitForQuestion(t *testing.T, event string) *schema.Event {
 	t.Helper()
 	return p.waitForEvent(t, event+" that asks", func(e *schema.Event) bool {
@@ -226,7 +227,7 @@ func (p *testEnv) waitForQuestion(t *testing.T, event string) *schema.Event {
 	})
 }
 
-// answer says what a person says on the page.
+// answer submits a person's response, as the page does.
 func (p *testEnv) answer(t *testing.T, e *schema.Event, r schema.Response) {
 	t.Helper()
 	body, err := json.Marshal(r)
@@ -240,7 +241,7 @@ func (p *testEnv) answer(t *testing.T, e *schema.Event, r schema.Response) {
 	require.Equal(t, http.StatusOK, res.StatusCode)
 }
 
-// waitForSettled waits until a question has its end.
+// waitForSettled waits until a question is settled.
 func (p *testEnv) waitForSettled(t *testing.T, id schema.EventID) *schema.Status {
 	t.Helper()
 	return p.waitForEvent(t, "with an end", func(e *schema.Event) bool { return e.ID == id && e.HumanInTheLoopStatus.Settled() }).HumanInTheLoopStatus

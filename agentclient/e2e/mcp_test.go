@@ -15,8 +15,8 @@ import (
 
 const inspectorVersion = "2.12.0"
 
-// TestClaudeMCP_PermissionPromptTool: without a hook of ours, by MCP alone,
-// through the bridge or straight to the hub.
+// Claude Code asks over MCP only, without our hooks: through the stdio bridge and directly
+// over HTTP.
 func TestClaudeMCP_PermissionPromptTool(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]func(p *testEnv) map[string]any{
@@ -37,15 +37,15 @@ func TestClaudeMCP_PermissionPromptTool(t *testing.T) {
 			asked := p.waitForQuestion(t, "PermissionRequest")
 			require.NotEmpty(t, asked.ToolUseID)
 			require.Contains(t, string(asked.HumanInTheLoop.ToolCall.Arguments), "yes.txt")
-			require.False(t, p.hasFile("yes.txt"), "it waits")
+			require.False(t, p.hasFile("yes.txt"), "the call waits")
 			p.answer(t, asked, permission(true, ""))
 			edited := permission(true, "")
 			edited.ModifiedArguments = json.RawMessage(`{"command":"echo ran > edited.txt","description":"Leave a trace"}`)
 			p.answer(t, p.waitForQuestion(t, "PermissionRequest"), edited)
 			p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
 			t.Log(out())
-			require.True(t, p.hasFile("yes.txt"), "what was approved ran")
-			require.False(t, p.hasFile("no.txt"), "what was denied did not")
+			require.True(t, p.hasFile("yes.txt"), "the approved call ran")
+			require.False(t, p.hasFile("no.txt"), "the denied call did not run")
 			require.False(t, p.hasFile("other.txt"))
 			require.True(t, p.hasFile("edited.txt"), "the person's edit ran")
 			require.Contains(t, m.toolResults(), "Leave no.txt alone.")
@@ -53,14 +53,14 @@ func TestClaudeMCP_PermissionPromptTool(t *testing.T) {
 	}
 }
 
-// TestMCPInspector_ListsTools: the protocol's own tool for looking at servers.
+// The MCP project's own inspector can list and call the tools.
 func TestMCPInspector_ListsTools(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
 	program := npmProgram(t, "@modelcontextprotocol/inspector", inspectorVersion, ".bin/mcp-inspector")
 	inspect := func(args ...string) []byte {
 		run := exec.CommandContext(p.ctx, program, append([]string{"--cli"}, args...)...)
-		run.Dir, run.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")} // it can't take a proxy
+		run.Dir, run.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")} // it fails with a proxy
 		var errs bytes.Buffer
 		run.Stderr = &errs
 		out, err := run.Output()

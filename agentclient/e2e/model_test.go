@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// model speaks Anthropic's Messages API and says what a test wrote, turn by turn. It
-// hears everything: an agent's tool results come with the next turn.
+// model is a fake server for Anthropic's Messages API with scripted replies. It records every
+// request; an agent's tool results are in the request for the next turn.
 type model struct {
 	url string
 
@@ -22,11 +22,11 @@ type model struct {
 	requests []string // the bodies of the requests of the main loop
 }
 
-// turn is one message of the model's.
+// turn is one reply of the model.
 type turn struct {
 	text   string
-	tool   string // a call of this tool, or none
-	input  string // its arguments, JSON
+	tool   string // the tool to call, or ""
+	input  string // the tool's arguments as JSON
 	second *turn  // another call in the same message
 }
 
@@ -39,8 +39,8 @@ func newModel(t *testing.T, turns ...turn) *model {
 	return m
 }
 
-// ServeHTTP answers one request. What has no tools is no turn of the agent's loop: it
-// wants a title or the like.
+// ServeHTTP answers one request. A request without tools is not part of the agent's main
+// loop, such as one for a title.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.URL.Path != "/v1/messages" || r.Method != http.MethodPost {
@@ -55,22 +55,22 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Tools  []json.RawMessage `json:"tools"`
 	}
 	_ = json.Unmarshal(body, &request)
-	says, id := turn{text: "ok"}, "msg_aside"
+	reply, id := turn{text: "ok"}, "msg_aside"
 	if len(request.Tools) > 0 {
-		says, id = m.nextTurn(string(body))
+		reply, id = m.nextTurn(string(body))
 	}
 	if request.Stream {
-		stream(w, request.Model, id, says)
+		stream(w, request.Model, id, reply)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"id": id, "type": "message", "role": "assistant", "model": request.Model, "content": []any{map[string]string{"type": "text", "text": says.text}},
+		"id": id, "type": "message", "role": "assistant", "model": request.Model, "content": []any{map[string]string{"type": "text", "text": reply.text}},
 		"stop_reason": "end_turn", "usage": usage,
 	})
 }
 
-// planFile is where Claude Code tells its model to write a plan.
+// planFile matches the path that Claude Code gives its model for a plan.
 var planFile = regexp.MustCompile(`/[^\s"'` + "`" + `]+/plans/[\w-]+\.md`)
 
 var usage = map[string]int{"input_tokens": 10, "output_tokens": 5}
@@ -83,13 +83,13 @@ func (m *model) nextTurn(body string) (turn, string) {
 	if n > len(m.turns) {
 		return turn{text: "Done."}, fmt.Sprintf("msg_%d", n)
 	}
-	says := m.turns[n-1]
-	says.input = strings.ReplaceAll(says.input, "PLANFILE", planFile.FindString(body))
-	return says, fmt.Sprintf("msg_%d", n)
+	reply := m.turns[n-1]
+	reply.input = strings.ReplaceAll(reply.input, "PLANFILE", planFile.FindString(body))
+	return reply, fmt.Sprintf("msg_%d", n)
 }
 
-// toolResults is what the model was told last: everything behind its own latest message, such
-// as the result of its call.
+// toolResults returns the messages after the model's latest one in the last request, such as
+// the result of a call.
 func (m *model) toolResults() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,19 +103,19 @@ func (m *model) toolResults() string {
 		} `json:"messages"`
 	}
 	_ = json.Unmarshal([]byte(m.requests[len(m.requests)-1]), &request)
-	var told strings.Builder
+	var results strings.Builder
 	for _, message := range request.Messages {
 		if message.Role == "assistant" {
-			told.Reset()
+			results.Reset()
 			continue
 		}
-		told.Write(message.Content)
+		results.Write(message.Content)
 	}
-	return told.String()
+	return results.String()
 }
 
 // stream writes a message as server-sent events.
-func stream(w http.ResponseWriter, name, id string, says turn) {
+func stream(w http.ResponseWriter, name, id string, reply turn) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(event string, data any) {
 		text, _ := json.Marshal(data)
@@ -131,11 +131,11 @@ func stream(w http.ResponseWriter, name, id string, says turn) {
 		send("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
 	blocks, stop := 0, "end_turn"
-	if says.text != "" {
-		block(blocks, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": says.text})
+	if reply.text != "" {
+		block(blocks, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": reply.text})
 		blocks++
 	}
-	for call := &says; call != nil && call.tool != ""; call = call.second {
+	for call := &reply; call != nil && call.tool != ""; call = call.second {
 		stop = "tool_use"
 		use := object{"type": "tool_use", "id": fmt.Sprintf("toolu_%s%d", strings.ReplaceAll(id, "_", ""), blocks), "name": call.tool, "input": object{}}
 		block(blocks, use, object{"type": "input_json_delta", "partial_json": call.input})

@@ -17,15 +17,15 @@ import (
 
 const opencodeVersion = "1.18.33"
 
-// opencode is an OpenCode that serves, as the one behind its terminal does.
+// opencode is an OpenCode server without its terminal.
 type opencode struct {
 	*testEnv
 	url     string
 	session string
 }
 
-// startOpenCode runs OpenCode with our plugin installed; it asks before it runs or
-// changes anything.
+// startOpenCode starts OpenCode with our plugin, configured to ask before every command and
+// edit.
 func startOpenCode(t *testing.T, m *model) *opencode {
 	t.Helper()
 	p := newTestEnv(t)
@@ -40,11 +40,11 @@ func startOpenCode(t *testing.T, m *model) *opencode {
 	out, err := install.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	// --ignore-scripts leaves the program itself out of opencode-ai.
+	// Without the scripts of opencode-ai, its program is only in the platform's package.
 	program := npmProgram(t, "opencode-linux-x64", opencodeVersion, "opencode-linux-x64/bin/opencode")
 	cmd := exec.CommandContext(p.ctx, program, "serve", "--hostname", "127.0.0.1", "--port", "0")
 	cmd.Dir, cmd.Env = p.project, p.env("OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
-		"npm_config_registry="+m.url) // a registry that has nothing: OpenCode would wait for one that isn't there
+		"npm_config_registry="+m.url) // an empty registry, because OpenCode would wait for an unreachable one
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	cmd.Stderr = &testLog{t: t}
@@ -61,7 +61,7 @@ func startOpenCode(t *testing.T, m *model) *opencode {
 			o.url = strings.TrimSpace(url)
 		}
 	}
-	require.NotEmpty(t, o.url, "OpenCode doesn't serve")
+	require.NotEmpty(t, o.url, "OpenCode did not start its server")
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
 	return o
 }
@@ -88,7 +88,7 @@ func (o *opencode) post(t *testing.T, path, body string) string {
 	return string(text)
 }
 
-// prompt lets the model take its turns; done is closed when the last is over.
+// prompt starts the model's turns. done is closed after the last one.
 func (o *opencode) prompt(t *testing.T) (done chan struct{}) {
 	t.Helper()
 	var session struct {
@@ -120,9 +120,9 @@ func TestOpenCode_AnswersFromPage(t *testing.T) {
 	o.answer(t, yes, permission(true, ""))
 	o.answer(t, o.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
 	which := o.waitForQuestion(t, "PermissionRequest")
-	require.True(t, o.hasFile("yes.txt"), "what was approved ran")
-	require.False(t, o.hasFile("no.txt"), "what was denied did not")
-	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	require.True(t, o.hasFile("yes.txt"), "the approved call ran")
+	require.False(t, o.hasFile("no.txt"), "the denied call did not run")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model gets the reason")
 	o.answer(t, which, schema.Response{Answers: map[string]json.RawMessage{"1": json.RawMessage(`"SQLite"`)}})
 	<-done
 	require.Contains(t, m.toolResults(), "SQLite")
@@ -130,7 +130,7 @@ func TestOpenCode_AnswersFromPage(t *testing.T) {
 	o.waitForEvent(t, "of what ran", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.ToolName == "bash" })
 }
 
-// Whoever sits at OpenCode's own prompt may be faster: then the card closes.
+// If OpenCode's own prompt is answered first, the question is withdrawn.
 func TestOpenCode_LocalPromptWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, opencodeBash("yes.txt"))

@@ -18,7 +18,7 @@ const (
 	geminiVersion = "0.61.0"
 )
 
-// startProgram starts a program and returns what it wrote when it has ended.
+// startProgram starts a program. wait blocks until it has ended and returns its output.
 func (p *testEnv) startProgram(t *testing.T, env []string, program string, args ...string) (wait func() string) {
 	t.Helper()
 	r := &agentProcess{done: make(chan struct{})}
@@ -29,7 +29,7 @@ func (p *testEnv) startProgram(t *testing.T, env []string, program string, args 
 	require.NoError(t, r.cmd.Start())
 	go func() {
 		defer close(r.done)
-		_ = r.cmd.Wait() // it may fail where a call was refused
+		_ = r.cmd.Wait() // it may fail if a call was denied
 	}()
 	t.Cleanup(func() { r.kill(t) })
 	return func() string {
@@ -38,7 +38,7 @@ func (p *testEnv) startProgram(t *testing.T, env []string, program string, args 
 	}
 }
 
-// startCodex starts Codex, which would run every command without asking.
+// startCodex starts Codex, configured to run every command without asking.
 func (p *testEnv) startCodex(t *testing.T, m *model, env ...string) (wait func() string) {
 	t.Helper()
 	p.installHooks(t, "codex")
@@ -58,12 +58,12 @@ stream_max_retries = 0
 		"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "Go")
 }
 
-// codexShell is a call of Codex's that leaves a trace.
+// codexShell is a call of Codex's shell tool that creates a file.
 func codexShell(file string) turn {
 	return turn{tool: "exec_command", input: `{"cmd":"echo ran > ` + file + `"}`}
 }
 
-// startGemini starts Gemini CLI, which would run every tool without asking.
+// startGemini starts Gemini CLI, configured to run every tool without asking.
 func (p *testEnv) startGemini(t *testing.T, m *model, env ...string) (wait func() string) {
 	t.Helper()
 	writeFile(t, p.home, ".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`)
@@ -77,8 +77,7 @@ func geminiShell(file string) turn {
 	return turn{tool: "run_shell_command", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
 }
 
-// otherAgents are the agents that need a model of their own dialect: how each is started, what model it
-// speaks with, and its call that leaves a trace.
+// otherAgents are the agents with other model APIs.
 var otherAgents = []struct {
 	name  string
 	api   dialect
@@ -89,7 +88,7 @@ var otherAgents = []struct {
 	{"gemini", geminiAPI, (*testEnv).startGemini, geminiShell},
 }
 
-// Each runs everything unasked, and a policy of ours wants a person.
+// Each agent would run every call without asking, but our policy asks a person.
 func TestOtherAgents_ObeyPolicy(t *testing.T) {
 	t.Parallel()
 	for _, agent := range otherAgents {
@@ -103,22 +102,22 @@ func TestOtherAgents_ObeyPolicy(t *testing.T) {
 			out := agent.start(p, t, m)
 			asked := p.waitForQuestion(t, "PreToolUse")
 			require.Equal(t, agent.name, asked.Agent)
-			require.False(t, p.hasFile("yes.txt"), "it waits")
+			require.False(t, p.hasFile("yes.txt"), "the call waits")
 			p.answer(t, asked, permission(true, ""))
 			p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
 			t.Log(out())
-			require.True(t, p.hasFile("yes.txt"), "what was approved ran")
-			require.False(t, p.hasFile("no.txt"), "what was denied did not")
-			require.False(t, p.hasFile("never.txt"), "what the policy denies did not")
-			require.True(t, strings.Contains(m.lastRequest(), "Leave no.txt alone."), "the model is told why")
+			require.True(t, p.hasFile("yes.txt"), "the approved call ran")
+			require.False(t, p.hasFile("no.txt"), "the denied call did not run")
+			require.False(t, p.hasFile("never.txt"), "the call that the policy denies did not run")
+			require.True(t, strings.Contains(m.lastRequest(), "Leave no.txt alone."), "the model gets the reason")
 			require.True(t, strings.Contains(m.lastRequest(), "Not on this machine."))
 			p.waitForEvent(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == agent.name })
 		})
 	}
 }
 
-// What a policy wants a person to decide does not run because nobody is there, be it
-// at the page or at the agent: in a pipeline a prompt would be open for ever.
+// A call that the policy asks for must not run if no one is at the page or the agent. In a
+// pipeline, a prompt would stay open forever.
 func TestOtherAgents_WithoutHubDeny(t *testing.T) {
 	t.Parallel()
 	for _, agent := range otherAgents {
@@ -128,9 +127,9 @@ func TestOtherAgents_WithoutHubDeny(t *testing.T) {
 			writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 			p.hub.Stop()
 			m := newDialectModel(t, agent.api, agent.call("no.txt"))
-			t.Log(agent.start(p, t, m)()) // with nothing that says so in its environment
+			t.Log(agent.start(p, t, m)()) // without HOOKBACK_HEADLESS in its environment
 			require.False(t, p.hasFile("no.txt"), "never silently approved")
-			require.True(t, strings.Contains(m.lastRequest(), "No Hookback hub answers"), "the model is told the cause")
+			require.True(t, strings.Contains(m.lastRequest(), "No Hookback hub answers"), "the model gets the cause")
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 const qwenVersion = "0.24.4"
 
-// startQwen runs Qwen Code, which asks nobody, until it has ended.
+// startQwen runs Qwen Code without prompts. wait blocks until it has ended.
 func startQwen(t *testing.T, p *testEnv, m *model) (wait func() string) {
 	t.Helper()
 	program := npmProgram(t, "@qwen-code/qwen-code", qwenVersion, "@qwen-code/qwen-code/cli.js")
@@ -43,7 +43,7 @@ func qwenShell(file string) turn {
 
 const qwenQuiet = `"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"disableAutoUpdate":true}`
 
-// Qwen Code would run everything unasked, a policy of ours wants a person.
+// Qwen Code would run every call without asking, but our policy asks a person.
 func TestQwen_ObeysPolicy(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
@@ -57,18 +57,18 @@ func TestQwen_ObeysPolicy(t *testing.T) {
 	ended := startQwen(t, p, m)
 	asked := p.waitForQuestion(t, "PreToolUse")
 	require.Equal(t, "qwen", asked.Agent)
-	require.False(t, p.hasFile("yes.txt"), "it waits")
+	require.False(t, p.hasFile("yes.txt"), "the call waits")
 	p.answer(t, asked, permission(true, ""))
 	p.answer(t, p.waitForQuestion(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
 	t.Log(ended())
-	require.True(t, p.hasFile("yes.txt"), "what was approved ran")
-	require.False(t, p.hasFile("no.txt"), "what was denied did not")
-	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model is told why")
+	require.True(t, p.hasFile("yes.txt"), "the approved call ran")
+	require.False(t, p.hasFile("no.txt"), "the denied call did not run")
+	require.Contains(t, m.toolResults(), "Leave no.txt alone.", "the model gets the reason")
 	p.waitForEvent(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == "qwen" })
 }
 
-// Its documents say that PreToolUse takes other arguments. It doesn't, which is why
-// our adapter has no edit there; the day this fails it can.
+// Its documentation claims that PreToolUse accepts edited arguments, but it ignores them, so
+// our adapter offers no edit there. If this test fails, the adapter can.
 func TestQwen_IgnoresUpdatedInput(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)

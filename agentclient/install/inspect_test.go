@@ -41,10 +41,10 @@ func TestInspect_ListsEntriesAndCommands(t *testing.T) {
 	require.Equal(t, "hookback", shared.Binary)
 	require.Equal(t, []string{"/bin/sh", "-c", "command -v hookback >/dev/null 2>&1 || exit 0; exec hookback hook claude-code --observe"}, shared.Argv)
 	require.False(t, all[2].Entries[0].Observes())
-	for _, one := range all {
-		require.Empty(t, one.Missing)
-		require.NoError(t, one.Err)
-		for _, e := range one.Entries {
+	for _, hooks := range all {
+		require.Empty(t, hooks.Missing)
+		require.NoError(t, hooks.Err)
+		for _, e := range hooks.Entries {
 			require.False(t, e.Changed, e.Event)
 		}
 	}
@@ -121,9 +121,9 @@ func TestInspect_IncludesManifestFiles(t *testing.T) {
 	o := installOptions("cursor")
 	o.Scope = install.Project
 	b.install(o)
-	there := b.project(".cursor/hooks.json")
+	file := b.project(".cursor/hooks.json")
 	b.machine.Dir = t.TempDir()
-	require.Equal(t, there, b.inspect()[0].File)
+	require.Equal(t, file, b.inspect()[0].File)
 	require.NoError(t, os.RemoveAll(b.machine.State))
 	require.Empty(t, b.inspect())
 }

@@ -198,9 +198,9 @@ func TestApply_ConcurrentChangeIsRejected(t *testing.T) {
 		require.Len(t, failed, 1)
 		require.ErrorIs(t, failed[0].Err, install.ErrConcurrent)
 		require.Equal(t, `{"theirs": 1}`, b.read(file))
-		left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".hookback-*"))
+		files, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".hookback-*"))
 		require.NoError(t, err)
-		require.Empty(t, left)
+		require.Empty(t, files)
 	}
 }
 
@@ -299,10 +299,10 @@ func TestManifest_UnreadableFileStopsInstall(t *testing.T) {
 func TestUninstall_UserScopeKeepsForeignProjects(t *testing.T) {
 	t.Parallel()
 	b := newTestMachine(t)
-	theirs := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookback hook claude-code"}]}]}}`
-	b.write(b.project(claudeFile), theirs)
+	foreign := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookback hook claude-code"}]}]}}`
+	b.write(b.project(claudeFile), foreign)
 	b.uninstall(install.Options{})
-	require.Equal(t, theirs, b.read(b.project(claudeFile)), "another person installed it")
+	require.Equal(t, foreign, b.read(b.project(claudeFile)), "another person installed it")
 	b.uninstall(install.Options{Scope: install.Project})
 	require.JSONEq(t, `{}`, b.read(b.project(claudeFile)))
 

@@ -129,7 +129,7 @@ func requireLoads(t *testing.T, agent, content string) {
 	require.Positive(t, ours)
 }
 
-// handlers returns the handlers of an entry: the entry itself, or those of its group.
+// handlers returns the handlers of an entry: the entry itself, or the handlers of its group.
 func (l loaderRules) handlers(t *testing.T, entry json.RawMessage) []json.RawMessage {
 	t.Helper()
 	var group struct {

@@ -44,15 +44,15 @@ func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
 	}))
 	t.Cleanup(server.Close)
 
-	where := installOptions("opencode")
-	where.Binary = o.home("bin of mine/hookback")
+	target := installOptions("opencode")
+	target.Binary = o.home("bin of mine/hookback")
 	o.runDir = o.home("run")
 	require.NoError(t, os.MkdirAll(o.runDir, 0o700))
 	if script != missingScript {
-		o.write(where.Binary, "#!/bin/sh\ncd '"+o.runDir+"'\nprintf '%s\\n' \"$*\" >> args\ninput=$(cat)\nprintf '%s\\n' \"$input\" >> told\n"+script)
-		require.NoError(t, os.Chmod(where.Binary, 0o700)) //nolint:gosec // it is run
+		o.write(target.Binary, "#!/bin/sh\ncd '"+o.runDir+"'\nprintf '%s\\n' \"$*\" >> args\ninput=$(cat)\nprintf '%s\\n' \"$input\" >> told\n"+script)
+		require.NoError(t, os.Chmod(target.Binary, 0o700)) //nolint:gosec // it is run
 	}
-	o.install(where)
+	o.install(target)
 	o.write(o.home(".config/opencode/plugin/package.json"), `{"type":"module"}`)
 
 	driver, err := filepath.Abs("testdata/opencode.mjs")
@@ -151,13 +151,13 @@ esac`)
 		o.sendEvent(c.event, `{"id":"`+c.id+`","sessionID":"ses_1","permission":"bash","patterns":["ls"]}`)
 		require.Equal(t, c.reply, o.nextReply())
 	}
-	told := o.waitForInputs(8)[0]
-	require.JSONEq(t, `"permission.asked"`, string(told["type"]))
-	require.Contains(t, string(told["properties"]), `"per_once"`)
+	input := o.waitForInputs(8)[0]
+	require.JSONEq(t, `"permission.asked"`, string(input["type"]))
+	require.Contains(t, string(input["properties"]), `"per_once"`)
 	dir, err := json.Marshal(o.machine.Dir)
 	require.NoError(t, err)
-	require.JSONEq(t, string(dir), string(told["directory"]))
-	require.JSONEq(t, string(dir), string(told["worktree"]))
+	require.JSONEq(t, string(dir), string(input["directory"]))
+	require.JSONEq(t, string(dir), string(input["worktree"]))
 	require.Contains(t, o.read(filepath.Join(o.runDir, "args")), "hook opencode --limit 3600s")
 }
 
@@ -200,12 +200,12 @@ func TestOpenCodePlugin_AddsToolArguments(t *testing.T) {
 	o.callHook("tool.execute.after", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, `{"title":"Done","output":"`+strings.Repeat("x", 20<<10)+`"}`)
 	o.waitForInputs(3)
 	o.sendEvent("permission.v2.asked", `{"id":"per_2","sessionID":"ses_1","action":"read","resources":["a"],"source":{"callID":"call_1"}}`)
-	told := o.waitForInputs(4)
-	require.JSONEq(t, `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, string(told[0]["properties"]))
-	require.JSONEq(t, `{"tool":"linear_create_issue","args":{"title":"Drop orders_old"}}`, string(told[1]["call"]))
-	require.Contains(t, string(told[2]["properties"]), `"title":"Done"`)
-	require.Less(t, len(told[2]["properties"]), 17<<10, "a long output is truncated")
-	require.NotContains(t, told[3], "call", "the arguments of a finished call are dropped")
+	inputs := o.waitForInputs(4)
+	require.JSONEq(t, `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, string(inputs[0]["properties"]))
+	require.JSONEq(t, `{"tool":"linear_create_issue","args":{"title":"Drop orders_old"}}`, string(inputs[1]["call"]))
+	require.Contains(t, string(inputs[2]["properties"]), `"title":"Done"`)
+	require.Less(t, len(inputs[2]["properties"]), 17<<10, "a long output is truncated")
+	require.NotContains(t, inputs[3], "call", "the arguments of a finished call are dropped")
 }
 
 func TestOpenCodePlugin_SendsEventsInOrder(t *testing.T) {

@@ -59,10 +59,10 @@ func TestClineScript_ChainsPreviousHook(t *testing.T) {
 
 	b.uninstall(install.Options{})
 	require.Equal(t, before, b.read(b.home(clineFile)))
-	left, err := filepath.Glob(b.home("Documents/Cline/Hooks/*"))
+	files, err := filepath.Glob(b.home("Documents/Cline/Hooks/*"))
 	require.NoError(t, err)
-	require.Equal(t, []string{b.home(clineFile), b.home(clineFile + ".chained.in"), b.home(clineFile + ".chained.args")}[:1], left[:1])
-	for _, file := range left {
+	require.Equal(t, []string{b.home(clineFile), b.home(clineFile + ".chained.in"), b.home(clineFile + ".chained.args")}[:1], files[:1])
+	for _, file := range files {
 		require.Contains(t, file, "PreToolUse", "the other events had no hook")
 	}
 }
