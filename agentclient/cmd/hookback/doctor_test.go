@@ -156,7 +156,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		"broken settings": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
-		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes is wanted here → fix the file; until then hookback install does not change it"},
+		}, "claude-code: ~/" + settings + ": line 1, column 2: expected a name in double quotes → fix the file; until then hookback install does not change it"},
 		"unreadable policy": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
@@ -235,7 +235,7 @@ func TestDoctor_PrintsReport(t *testing.T) {
 Codex CLI
   ✓ ~/.codex/hooks.json: 12 hooks \(gate\)
   ! installed, but none of the hub's newest \d+ events is from this agent
-    → open /hooks in Codex and trust Hookback's; untrusted hooks are skipped without a word
+    → open /hooks in Codex and trust Hookback's hooks; untrusted hooks are skipped silently
   ✓ the gate works: a made-up call was denied in \d+ ms
   [✓!] a hook takes \d+ ms \(median of 5 runs, slowest \d+ ms\)
 `, got.out)

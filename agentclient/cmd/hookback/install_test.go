@@ -201,7 +201,7 @@ func TestInstall_PrintsChanges(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("{\n oops"), 0o600))
 	got = d.run("install")
 	require.Equal(t, 1, got.status)
-	require.Contains(t, got.err, "✗ Codex CLI          ~/.codex/hooks.json: line 2, column 2: a name in double quotes is wanted here\n")
+	require.Contains(t, got.err, "✗ Codex CLI          ~/.codex/hooks.json: line 2, column 2: expected a name in double quotes\n")
 }
 
 func TestInstall_DeduplicatesAgents(t *testing.T) {
@@ -225,7 +225,7 @@ func TestInstall_GroupsSimilarFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, append(text, "# mine\n"...), 0o700)) //nolint:gosec // it is run
 	got := d.run("uninstall")
-	require.Contains(t, got.out, "  ! it was changed by hand and is left; --force takes it away\n")
+	require.Contains(t, got.out, "  ! it was changed by hand and was kept; use --force to remove it\n")
 	require.NotContains(t, got.out, "(8 files)")
 	require.FileExists(t, file)
 }
@@ -242,7 +242,7 @@ func TestInstall_LocalScopeIsClaudeOnly(t *testing.T) {
 	require.Equal(t, "✓ Claude Code        ~/project/.claude/settings.local.json: written\n", got.out)
 	got = d.run("install", "--agent", "codex", "--scope", "local")
 	require.Equal(t, 1, got.status)
-	require.Contains(t, got.err, "✗ Codex CLI          there are no settings of that scope \"local\"\n")
+	require.Contains(t, got.err, "✗ Codex CLI          no settings for scope \"local\"\n")
 }
 
 func TestInstall_RejectsInvalidFlags(t *testing.T) {
@@ -251,8 +251,8 @@ func TestInstall_RejectsInvalidFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"install takes flags only":                       {"claude"},
 		`unknown agent "clod"`:                           {"--agent", "clod"},
-		`there is no scope "global"`:                     {"--agent", "claude", "--scope", "global"},
-		`there is no mode "watch"`:                       {"--agent", "claude", "--mode", "watch"},
+		`unknown scope "global"`:                         {"--agent", "claude", "--scope", "global"},
+		`unknown mode "watch"`:                           {"--agent", "claude", "--mode", "watch"},
 		"--binary: stat":                                 {"--agent", "claude", "--binary", "/nowhere/hookback"},
 		"is a directory":                                 {"--agent", "claude", "--binary", "/"},
 		"is a temporary build of go run":                 {"--agent", "claude", "--binary", "/tmp/go-build123/b001/exe/hookback"},

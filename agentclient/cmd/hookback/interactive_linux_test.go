@@ -107,7 +107,7 @@ func TestIsInteractive_GeminiAsksOnlyAtTerminal(t *testing.T) {
 				require.True(t, strings.HasPrefix(out, `{"decision":"ask","systemMessage":"No Hookback hub answers at `), "%s", out)
 				return
 			}
-			require.True(t, strings.HasPrefix(out, `{"decision":"deny","reason":"This needs a person's decision, and there is no way to ask for it here. No Hookback hub answers at `), "%s", out)
+			require.True(t, strings.HasPrefix(out, `{"decision":"deny","reason":"This call needs a person's decision, and no one can be asked here. It was not run. No Hookback hub answers at `), "%s", out)
 			require.Contains(t, out, "HOOKBACK_HEADLESS=0")
 		})
 	}
@@ -131,7 +131,7 @@ func TestIsInteractive_CrushPromptsOnlyAtTerminal(t *testing.T) {
 				require.Empty(t, out)
 				return
 			}
-			require.True(t, strings.HasPrefix(out, `{"decision":"deny","reason":"This needs a person's decision`), out)
+			require.True(t, strings.HasPrefix(out, `{"decision":"deny","reason":"This call needs a person's decision`), out)
 			require.Contains(t, out, "HOOKBACK_HEADLESS=0")
 		})
 	}
