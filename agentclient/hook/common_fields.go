@@ -35,9 +35,9 @@ func (c *Call) setDetails(o object) {
 }
 
 // eventText returns a one-line summary of an event that has no tool call.
-func eventText(fields object) string {
+func eventText(o object) string {
 	for _, name := range []string{"message", "last_assistant_message", "prompt_response", "assistant_response", "prompt", "error", "reason", "title", "source", "trigger", "agent_type"} {
-		if s := oneLine(fields.text(name), maxSummary); s != "" {
+		if s := oneLine(o.text(name), maxSummary); s != "" {
 			return s
 		}
 	}

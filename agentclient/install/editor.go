@@ -62,10 +62,10 @@ func (e *editor) applyEntries(t installTarget) error {
 		}
 	}
 	e.noteModified(modified, "was kept; use --force to overwrite it", "were kept; use --force to overwrite them")
-	for _, event := range e.supportedEvents(t) {
-		if _, existing := kept[event.name]; !existing {
-			path := append(slices.Clone(e.agent.eventsPath), event.name)
-			if e.content, err = addEntry(e.content, path, wanted[event.name], &e.record.insertion); err != nil {
+	for _, ev := range e.supportedEvents(t) {
+		if _, isKept := kept[ev.name]; !isKept {
+			path := append(slices.Clone(e.agent.eventsPath), ev.name)
+			if e.content, err = addEntry(e.content, path, wanted[ev.name], &e.record.insertion); err != nil {
 				return err
 			}
 		}
@@ -89,9 +89,9 @@ func (e *editor) setFormatVersion() (err error) {
 
 // supportedEvents returns the events that the agent's version supports.
 func (e *editor) supportedEvents(t installTarget) (all []event) {
-	for _, event := range e.agent.events {
-		if isAtLeast(t.version, event.since) {
-			all = append(all, event)
+	for _, ev := range e.agent.events {
+		if isAtLeast(t.version, ev.since) {
+			all = append(all, ev)
 		}
 	}
 	return all
@@ -100,8 +100,8 @@ func (e *editor) supportedEvents(t installTarget) (all []event) {
 // wantedEntries returns the entry to write for each supported event.
 func (e *editor) wantedEntries(t installTarget) map[string]fields {
 	wanted := map[string]fields{}
-	for _, event := range e.supportedEvents(t) {
-		wanted[event.name] = e.agent.buildEntry(event, t.Options, e.windows)
+	for _, ev := range e.supportedEvents(t) {
+		wanted[ev.name] = e.agent.buildEntry(ev, t.Options, e.windows)
 	}
 	return wanted
 }

@@ -48,25 +48,25 @@ func TestInstall_Goldens(t *testing.T) {
 			before := string(archive.Files[0].Data)
 			for i := range archive.Files[1:] {
 				section := &archive.Files[i+1]
-				b := newTestMachine(t)
+				m := newTestMachine(t)
 				o := installOptions(agent)
 				scope, mode, _ := strings.Cut(section.Name, " ")
 				o.Scope, o.Mode = install.Scope(scope), install.Mode(mode)
-				file := b.home(place.user)
+				file := m.home(place.user)
 				if o.Scope == install.Project {
-					file = b.project(place.project)
+					file = m.project(place.project)
 				}
-				b.write(file, before)
-				b.install(o)
-				got := b.read(file)
+				m.write(file, before)
+				m.install(o)
+				got := m.read(file)
 				if *update {
 					section.Data = []byte(got)
 				}
 				require.Equal(t, string(section.Data), got, section.Name)
 				requireLoads(t, agent, got)
-				require.False(t, planHasChanges(b.plan(o)), "%s: again", section.Name)
-				b.uninstall(install.Options{Scope: o.Scope})
-				require.Equal(t, before, b.read(file), section.Name)
+				require.False(t, planHasChanges(m.plan(o)), "%s: again", section.Name)
+				m.uninstall(install.Options{Scope: o.Scope})
+				require.Equal(t, before, m.read(file), section.Name)
 			}
 			if *update {
 				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o600))
@@ -85,21 +85,21 @@ func TestInstall_FreshMachineRoundTrip(t *testing.T) {
 		for _, scope := range []install.Scope{install.User, install.Project} {
 			t.Run(agent+" "+string(scope), func(t *testing.T) {
 				t.Parallel()
-				b := newTestMachine(t)
-				before := readTree(t, filepath.Dir(b.machine.Home))
+				m := newTestMachine(t)
+				before := readTree(t, filepath.Dir(m.machine.Home))
 				o := installOptions(agent)
 				o.Scope = scope
-				b.install(o)
-				file := b.home(place.user)
+				m.install(o)
+				file := m.home(place.user)
 				if scope == install.Project {
-					file = b.project(place.project)
-					require.NotContains(t, b.read(file), b.machine.Home, "a project must not contain paths of this machine")
-					require.NotContains(t, b.read(file), binary)
+					file = m.project(place.project)
+					require.NotContains(t, m.read(file), m.machine.Home, "a project must not contain paths of this machine")
+					require.NotContains(t, m.read(file), binary)
 				}
-				requireLoads(t, agent, b.read(file))
-				require.True(t, strings.HasSuffix(b.read(file), "}\n"))
-				b.uninstall(install.Options{Scope: scope})
-				after := readTree(t, filepath.Dir(b.machine.Home))
+				requireLoads(t, agent, m.read(file))
+				require.True(t, strings.HasSuffix(m.read(file), "}\n"))
+				m.uninstall(install.Options{Scope: scope})
+				after := readTree(t, filepath.Dir(m.machine.Home))
 				for name := range after {
 					if strings.HasPrefix(name, "/state/") {
 						delete(after, name) // the empty manifest, backups

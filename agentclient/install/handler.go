@@ -11,8 +11,8 @@ const statusMessage = "Waiting for an answer in Hookback"
 
 // buildEntry returns the value in an event's list: a handler, wrapped in a group if the
 // format nests them.
-func (w *agentConfig) buildEntry(e event, o Options, windows bool) fields {
-	f := w.format
+func (a *agentConfig) buildEntry(e event, o Options, windows bool) fields {
+	f := a.format
 	var h, group fields
 	matcher := e.matcher
 	if matcher == "" && strings.Contains(e.name, "Tool") {
@@ -24,7 +24,7 @@ func (w *agentConfig) buildEntry(e event, o Options, windows bool) fields {
 	if f.hasType {
 		h = append(h, field{"type", "command"})
 	}
-	c := hookCommand{o.Binary, w.hookArguments(e, o)}
+	c := hookCommand{o.Binary, a.hookArguments(e, o)}
 	guard := c.binary == programName || o.Shell || f.failsClosed && e.mode != observe && !windows
 	if f.execMember != "" && !guard {
 		h = append(h, field{f.execMember, c.binary}, field{"args", c.args})
@@ -65,8 +65,8 @@ type handler struct {
 }
 
 // findHandlers returns Hookback's handlers for this agent in a file.
-func (w *agentConfig) findHandlers(d document, known []string) (found []handler) {
-	events := d.root.lookup(w.eventsPath...)
+func (a *agentConfig) findHandlers(d document, known []string) (found []handler) {
+	events := d.root.lookup(a.eventsPath...)
 	if events == nil || events.kind != kindObject {
 		return nil
 	}
@@ -74,16 +74,16 @@ func (w *agentConfig) findHandlers(d document, known []string) (found []handler)
 		if e.value.kind != kindArray {
 			continue
 		}
-		path := append(slices.Clone(w.eventsPath), e.key)
+		path := append(slices.Clone(a.eventsPath), e.key)
 		for i, entry := range e.value.members {
 			group := entry.value.lookup("hooks")
-			if !w.format.nested || group == nil || group.kind != kindArray {
-				if c, line, ok := w.handlerCommand(d, entry.value); ok && c.isOurs(w.name, known) {
+			if !a.format.nested || group == nil || group.kind != kindArray {
+				if c, line, ok := a.handlerCommand(d, entry.value); ok && c.isOurs(a.name, known) {
 					found = append(found, handler{path, i, e.key, c, line, normalize(d.content, entry.value), true})
 				}
 				continue
 			}
-			found = append(found, w.findInGroup(d, group, handler{listPath: path, index: i, event: e.key}, known)...)
+			found = append(found, a.findInGroup(d, group, handler{listPath: path, index: i, event: e.key}, known)...)
 		}
 	}
 	return found
@@ -91,10 +91,10 @@ func (w *agentConfig) findHandlers(d document, known []string) (found []handler)
 
 // findInGroup returns our handlers in one group. If the group has no other handler, the
 // result is the position of the group itself.
-func (w *agentConfig) findInGroup(d document, group *node, position handler, known []string) (found []handler) {
+func (a *agentConfig) findInGroup(d document, group *node, position handler, known []string) (found []handler) {
 	for j, h := range group.members {
-		c, line, ok := w.handlerCommand(d, h.value)
-		if !ok || !c.isOurs(w.name, known) {
+		c, line, ok := a.handlerCommand(d, h.value)
+		if !ok || !c.isOurs(a.name, known) {
 			continue
 		}
 		result := position
@@ -120,24 +120,24 @@ func normalizeGroup(content string, group, only *node) string {
 
 // handlerCommand parses the command of a handler. line is the shell's command line, or ""
 // if the handler uses no shell.
-func (w *agentConfig) handlerCommand(d document, h *node) (c hookCommand, line string, ok bool) {
-	var fields struct {
+func (a *agentConfig) handlerCommand(d document, h *node) (c hookCommand, line string, ok bool) {
+	var decoded struct {
 		Command, Bash, Exec string
 		Args                []string
 	}
-	if h.kind != kindObject || decode(d.content, h, &fields) != nil {
+	if h.kind != kindObject || decode(d.content, h, &decoded) != nil {
 		return c, "", false
 	}
-	binary := fields.Exec
-	if w.format.execMember == "command" {
-		binary = fields.Command
+	binary := decoded.Exec
+	if a.format.execMember == "command" {
+		binary = decoded.Command
 	}
-	if w.format.execMember != "" && fields.Args != nil && binary != "" {
-		return hookCommand{binary, fields.Args}, "", true
+	if a.format.execMember != "" && decoded.Args != nil && binary != "" {
+		return hookCommand{binary, decoded.Args}, "", true
 	}
-	line = fields.Command
-	if w.format.shellMember == "bash" && fields.Bash != "" {
-		line = fields.Bash
+	line = decoded.Command
+	if a.format.shellMember == "bash" && decoded.Bash != "" {
+		line = decoded.Bash
 	}
 	c, ok = parseCommand(line)
 	return c, line, ok

@@ -19,9 +19,9 @@ type hookCommand struct {
 const programName = "hookback"
 
 // hookArguments returns the arguments of hookback hook for an event.
-func (w *agentConfig) hookArguments(e event, o Options) []string {
-	args := []string{"hook", w.name}
-	if w.format.needsEventFlag {
+func (a *agentConfig) hookArguments(e event, o Options) []string {
+	args := []string{"hook", a.name}
+	if a.format.needsEventFlag {
 		args = append(args, "--event", e.name)
 	}
 	switch {
@@ -31,14 +31,14 @@ func (w *agentConfig) hookArguments(e event, o Options) []string {
 		args = append(args, "--limit", strconv.Itoa(e.timeout(o.Mode))+"s")
 	}
 	if o.Hub != "" {
-		args = append(args, "--hub", w.hubFlag(o.Hub))
+		args = append(args, "--hub", a.hubFlag(o.Hub))
 	}
 	return args
 }
 
 // hubFlag returns the hub's address in the form that the agent's file can hold.
-func (w *agentConfig) hubFlag(hub string) string {
-	if w.format.forbidsSlashes {
+func (a *agentConfig) hubFlag(hub string) string {
+	if a.format.forbidsSlashes {
 		return strings.TrimPrefix(hub, "http://")
 	}
 	return hub

@@ -21,10 +21,10 @@ type HTTPHook struct {
 // HTTPHooks returns Claude Code's http hooks that post to a hub. Unreadable files are
 // skipped.
 func HTTPHooks(m Machine) (all []HTTPHook) {
-	w := findAgent("claude-code")
+	a := findAgent("claude-code")
 	files := []string{"/etc/claude-code/managed-settings.json"}
 	for _, scope := range []Scope{User, Project, Local} {
-		files = append(files, w.files[scope].resolve(m))
+		files = append(files, a.files[scope].resolve(m))
 	}
 	allowed := map[string][]string{} // file → its allowedHttpHookUrls
 	for _, file := range files {

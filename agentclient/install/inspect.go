@@ -39,13 +39,13 @@ func Inspect(m Machine) ([]InstalledHooks, error) {
 	}
 	var all []InstalledHooks
 	for i := range agentConfigs {
-		w := &agentConfigs[i]
+		a := &agentConfigs[i]
 		seen := map[string]bool{}
 		for _, scope := range []Scope{User, Project, Local} {
-			if _, has := w.files[scope]; !has {
+			if _, has := a.files[scope]; !has {
 				continue
 			}
-			files, err := w.settingsFiles(m, scope)
+			files, err := a.settingsFiles(m, scope)
 			if err != nil {
 				continue
 			}
@@ -54,21 +54,21 @@ func Inspect(m Machine) ([]InstalledHooks, error) {
 					continue
 				}
 				seen[file] = true
-				all = w.inspect(all, file, scope, known.recordOf(file))
+				all = a.inspect(all, file, scope, known.recordOf(file))
 			}
 		}
 		for file, r := range known.Files {
-			if r.Agent == w.name && !seen[file] {
-				all = w.inspect(all, file, r.Scope, known.recordOf(file))
+			if r.Agent == a.name && !seen[file] {
+				all = a.inspect(all, file, r.Scope, known.recordOf(file))
 			}
 		}
 	}
 	return mergeByFile(all), nil
 }
 
-func (w *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r *record) []InstalledHooks {
-	hooks := InstalledHooks{Agent: w.name, Title: w.title, File: file, Scope: scope}
-	c, err := w.openFile(file)
+func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r *record) []InstalledHooks {
+	hooks := InstalledHooks{Agent: a.name, Title: a.title, File: file, Scope: scope}
+	c, err := a.openFile(file)
 	switch {
 	case err != nil:
 		hooks.Err = err
@@ -76,11 +76,11 @@ func (w *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 		return all
 	case !c.Exists:
 		hooks.Err = fmt.Errorf("hooks were installed in this file, but it no longer exists")
-	case w.ownedFile != nil && w.isOwned(c.Before):
+	case a.ownedFile != nil && a.isOwned(c.Before):
 		hooks.File = filepath.Dir(file)
 		hooks.Entries = []Entry{ownedFileEntry(file, c.Before, r)}
-	case w.ownedFile == nil:
-		hooks.Entries, hooks.Err = w.parseEntries(c.Before, r)
+	case a.ownedFile == nil:
+		hooks.Entries, hooks.Err = a.parseEntries(c.Before, r)
 	}
 	if hooks.Err == nil && len(hooks.Entries) == 0 {
 		return all
@@ -88,13 +88,13 @@ func (w *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 	return append(all, hooks)
 }
 
-func (w *agentConfig) parseEntries(content string, r *record) (all []Entry, err error) {
+func (a *agentConfig) parseEntries(content string, r *record) (all []Entry, err error) {
 	root, err := parse(content)
 	if err != nil {
 		return nil, err
 	}
 	d := document{content, root}
-	for _, h := range w.findHandlers(d, r.binaries()) {
+	for _, h := range a.findHandlers(d, r.binaries()) {
 		argv := append([]string{h.command.binary}, h.command.args...)
 		if h.shellLine != "" {
 			argv = []string{"/bin/sh", "-c", h.shellLine}
@@ -134,8 +134,8 @@ func mergeByFile(all []InstalledHooks) (files []InstalledHooks) {
 		files = append(files, hooks)
 	}
 	for i := range files {
-		if w := findAgent(files[i].Agent); files[i].Err == nil {
-			files[i].Missing = w.missingEvents(files[i].Entries)
+		if a := findAgent(files[i].Agent); files[i].Err == nil {
+			files[i].Missing = a.missingEvents(files[i].Entries)
 		}
 	}
 	return files
@@ -143,10 +143,10 @@ func mergeByFile(all []InstalledHooks) (files []InstalledHooks) {
 
 // missingEvents returns the events without an entry that every version of the agent
 // supports.
-func (w *agentConfig) missingEvents(existing []Entry) (names []string) {
-	for _, event := range w.events {
-		if event.since == "" && !slices.ContainsFunc(existing, func(e Entry) bool { return e.Event == event.name }) {
-			names = append(names, event.name)
+func (a *agentConfig) missingEvents(existing []Entry) (names []string) {
+	for _, ev := range a.events {
+		if ev.since == "" && !slices.ContainsFunc(existing, func(e Entry) bool { return e.Event == ev.name }) {
+			names = append(names, ev.name)
 		}
 	}
 	return names
@@ -226,16 +226,16 @@ func (n *node) hasValue(content, value string) bool {
 // that supports our format. enough reports whether version is sufficient; it is true if
 // that can't be determined.
 func Version(m Machine, agent string) (version, oldest string, enough bool) {
-	w := findAgent(agent)
-	if w == nil || w.minVersion == "" {
+	a := findAgent(agent)
+	if a == nil || a.minVersion == "" {
 		return "", "", true
 	}
-	path, err := m.findProgram(w)
+	path, err := m.findProgram(a)
 	if err != nil {
-		return "", w.minVersion, true
+		return "", a.minVersion, true
 	}
 	version = m.Version(path)
-	return version, w.minVersion, isAtLeast(version, w.minVersion)
+	return version, a.minVersion, isAtLeast(version, a.minVersion)
 }
 
 // Hint returns the step that the user must take before the agent runs new hooks, or "".

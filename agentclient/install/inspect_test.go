@@ -12,26 +12,26 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-func (b *testMachine) inspect() []install.InstalledHooks {
-	b.t.Helper()
-	all, err := install.Inspect(b.machine)
-	require.NoError(b.t, err)
+func (m *testMachine) inspect() []install.InstalledHooks {
+	m.t.Helper()
+	all, err := install.Inspect(m.machine)
+	require.NoError(m.t, err)
 	return all
 }
 
 func TestInspect_ListsEntriesAndCommands(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
-	require.Empty(t, b.inspect())
-	b.install(installOptions("codex"))
-	b.install(installOptions("claude-code"))
+	m := newTestMachine(t)
+	require.Empty(t, m.inspect())
+	m.install(installOptions("codex"))
+	m.install(installOptions("claude-code"))
 	o := installOptions("claude-code")
 	o.Scope, o.Mode = install.Project, install.Observe
-	b.install(o)
+	m.install(o)
 
-	all := b.inspect()
+	all := m.inspect()
 	require.Len(t, all, 3)
-	require.Equal(t, []string{b.home(claudeFile), b.project(claudeFile), b.home(".codex/hooks.json")}, []string{all[0].File, all[1].File, all[2].File})
+	require.Equal(t, []string{m.home(claudeFile), m.project(claudeFile), m.home(".codex/hooks.json")}, []string{all[0].File, all[1].File, all[2].File})
 	require.Equal(t, []install.Scope{install.User, install.Project, install.User}, []install.Scope{all[0].Scope, all[1].Scope, all[2].Scope})
 	require.Equal(t, install.Entry{
 		Event: "SessionStart", Argv: []string{binary, "hook", "claude-code"}, Binary: binary, Args: []string{"hook", "claude-code"},
@@ -52,41 +52,41 @@ func TestInspect_ListsEntriesAndCommands(t *testing.T) {
 
 func TestInspect_ReportsModifiedEntries(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
-	b.install(installOptions("gemini"))
-	file := b.home(".gemini/settings.json")
-	text := b.read(file)
-	b.write(file, strings.Replace(text, "3600000", "60000", 1))
-	for _, e := range b.inspect()[0].Entries {
+	m := newTestMachine(t)
+	m.install(installOptions("gemini"))
+	file := m.home(".gemini/settings.json")
+	text := m.read(file)
+	m.write(file, strings.Replace(text, "3600000", "60000", 1))
+	for _, e := range m.inspect()[0].Entries {
 		require.Equal(t, e.Event == "BeforeTool", e.Changed, e.Event)
 	}
-	b.write(file, strings.Replace(text, `"AfterAgent"`, `"Later"`, 1))
-	require.Equal(t, []string{"AfterAgent"}, b.inspect()[0].Missing)
-	b.write(file, "{")
-	require.ErrorContains(t, b.inspect()[0].Err, "line 1, column 1: this { has no matching }")
+	m.write(file, strings.Replace(text, `"AfterAgent"`, `"Later"`, 1))
+	require.Equal(t, []string{"AfterAgent"}, m.inspect()[0].Missing)
+	m.write(file, "{")
+	require.ErrorContains(t, m.inspect()[0].Err, "line 1, column 1: this { has no matching }")
 	require.NoError(t, os.Remove(file))
-	require.ErrorContains(t, b.inspect()[0].Err, "it no longer exists")
+	require.ErrorContains(t, m.inspect()[0].Err, "it no longer exists")
 }
 
 func TestInspect_ProjectEqualsHomeIsListedOnce(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
-	b.install(installOptions("codex"))
-	want := b.inspect()
-	b.machine.Dir = b.machine.Home
+	m := newTestMachine(t)
+	m.install(installOptions("codex"))
+	want := m.inspect()
+	m.machine.Dir = m.machine.Home
 	require.Len(t, want, 1)
-	require.Equal(t, want, b.inspect())
+	require.Equal(t, want, m.inspect())
 }
 
 func TestInspect_MergesClineFiles(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
+	m := newTestMachine(t)
 	o := installOptions("cline")
 	o.Binary = "/a place/it's/hookback"
-	b.install(o)
-	all := b.inspect()
+	m.install(o)
+	all := m.inspect()
 	require.Len(t, all, 1)
-	require.Equal(t, b.home("Documents/Cline/Hooks"), all[0].File)
+	require.Equal(t, m.home("Documents/Cline/Hooks"), all[0].File)
 	require.Len(t, all[0].Entries, 8)
 	require.Empty(t, all[0].Missing)
 	for _, e := range all[0].Entries {
@@ -96,36 +96,36 @@ func TestInspect_MergesClineFiles(t *testing.T) {
 		require.Equal(t, []string{"hook", "cline"}, e.Args[:2])
 		require.Equal(t, e.Event == "PreToolUse", len(e.Args) == 4, e.Args)
 	}
-	b.write(b.home(clineFile), b.read(b.home(clineFile))+"\n")
-	for _, e := range b.inspect()[0].Entries {
+	m.write(m.home(clineFile), m.read(m.home(clineFile))+"\n")
+	for _, e := range m.inspect()[0].Entries {
 		require.Equal(t, e.Event == "PreToolUse", e.Changed)
 	}
 }
 
 func TestInspect_ReadsOpenCodePlugin(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
+	m := newTestMachine(t)
 	o := installOptions("opencode")
 	o.Mode, o.Hub = install.Observe, "http://10.0.0.7:4000"
-	b.install(o)
+	m.install(o)
 	args := []string{"hook", "opencode", "--observe", "--hub", "http://10.0.0.7:4000"}
 	require.Equal(t, []install.Entry{{
 		Event: "hookback.js", Argv: append([]string{binary}, args...), Binary: binary, Args: args,
-	}}, b.inspect()[0].Entries)
-	require.True(t, b.inspect()[0].Entries[0].Observes())
+	}}, m.inspect()[0].Entries)
+	require.True(t, m.inspect()[0].Entries[0].Observes())
 }
 
 func TestInspect_IncludesManifestFiles(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
+	m := newTestMachine(t)
 	o := installOptions("cursor")
 	o.Scope = install.Project
-	b.install(o)
-	file := b.project(".cursor/hooks.json")
-	b.machine.Dir = t.TempDir()
-	require.Equal(t, file, b.inspect()[0].File)
-	require.NoError(t, os.RemoveAll(b.machine.State))
-	require.Empty(t, b.inspect())
+	m.install(o)
+	file := m.project(".cursor/hooks.json")
+	m.machine.Dir = t.TempDir()
+	require.Equal(t, file, m.inspect()[0].File)
+	require.NoError(t, os.RemoveAll(m.machine.State))
+	require.Empty(t, m.inspect())
 }
 
 func TestDisabledBy(t *testing.T) {
@@ -143,24 +143,24 @@ func TestDisabledBy(t *testing.T) {
 		{"codex", ".codex/hooks.json", `{`, ""},
 		{"qwen", ".qwen/settings.json", `{`, ""},
 	} {
-		b := newTestMachine(t)
-		b.write(b.home(test.file), test.content)
-		reasons := install.DisabledBy(b.machine, test.agent)
+		m := newTestMachine(t)
+		m.write(m.home(test.file), test.content)
+		reasons := install.DisabledBy(m.machine, test.agent)
 		if test.want == "" {
 			require.Empty(t, reasons, test.content)
 			continue
 		}
-		require.Equal(t, []string{test.want + b.home(test.file)}, reasons)
+		require.Equal(t, []string{test.want + m.home(test.file)}, reasons)
 		if strings.HasPrefix(test.file, ".claude") {
-			b.write(b.project(test.file), test.content)
-			require.Len(t, install.DisabledBy(b.machine, test.agent), 2)
+			m.write(m.project(test.file), test.content)
+			require.Len(t, install.DisabledBy(m.machine, test.agent), 2)
 		}
 	}
 }
 
 func TestVersion_ComparesWithMinimum(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
+	m := newTestMachine(t)
 	for _, test := range []struct {
 		agent, version string
 		isHere         bool
@@ -175,8 +175,8 @@ func TestVersion_ComparesWithMinimum(t *testing.T) {
 		{"codex", "0.1.0", true, true},
 		{"unknown", "", true, true},
 	} {
-		b.onPath["claude"], b.version = test.isHere, test.version
-		_, _, enough := install.Version(b.machine, test.agent)
+		m.onPath["claude"], m.version = test.isHere, test.version
+		_, _, enough := install.Version(m.machine, test.agent)
 		require.Equal(t, test.enough, enough, "%+v", test)
 	}
 	require.Equal(t, "Claude Code", install.Title("claude-code"))
@@ -187,27 +187,27 @@ func TestVersion_ComparesWithMinimum(t *testing.T) {
 
 func TestHTTPHooks_ListsHooksAndAllowlist(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
-	require.Empty(t, install.HTTPHooks(b.machine))
+	m := newTestMachine(t)
+	require.Empty(t, install.HTTPHooks(m.machine))
 	hooks := `"hooks": {
 		"Stop": [{"hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code"}, {"type": "http", "url": "http://h:4000/other"}]}],
 		"PermissionRequest": [{"matcher": "", "hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code", "timeout": 3600}]}],
 		"PreToolUse": [{"hooks": [{"type": "command", "command": "x /hooks/claude-code"}, {"type": "http", "url": "https://proxy/hub/hooks/claude-code"}]}]
 	}`
-	b.write(b.project(claudeFile), "{"+hooks+"} // mine")
+	m.write(m.project(claudeFile), "{"+hooks+"} // mine")
 	require.Equal(t, []install.HTTPHook{
-		{File: b.project(claudeFile), URL: "http://h:4000/hooks/claude-code", Events: []string{"Stop", "PermissionRequest"}},
-		{File: b.project(claudeFile), URL: "https://proxy/hub/hooks/claude-code", Events: []string{"PreToolUse"}},
-	}, install.HTTPHooks(b.machine))
+		{File: m.project(claudeFile), URL: "http://h:4000/hooks/claude-code", Events: []string{"Stop", "PermissionRequest"}},
+		{File: m.project(claudeFile), URL: "https://proxy/hub/hooks/claude-code", Events: []string{"PreToolUse"}},
+	}, install.HTTPHooks(m.machine))
 
-	b.write(b.home(claudeFile), `{"allowedHttpHookUrls": ["https://proxy/*"]}`)
-	found := install.HTTPHooks(b.machine)
-	require.Equal(t, "allowedHttpHookUrls in "+b.home(claudeFile), found[0].Blocked)
+	m.write(m.home(claudeFile), `{"allowedHttpHookUrls": ["https://proxy/*"]}`)
+	found := install.HTTPHooks(m.machine)
+	require.Equal(t, "allowedHttpHookUrls in "+m.home(claudeFile), found[0].Blocked)
 	require.Empty(t, found[1].Blocked)
-	b.write(b.home(claudeFile), `{"allowedHttpHookUrls": []}`)
-	require.NotEmpty(t, install.HTTPHooks(b.machine)[1].Blocked, "an empty list allows nothing")
-	b.write(b.home(claudeFile), `{"hooks": "none"}`)
-	require.Len(t, install.HTTPHooks(b.machine), 2)
+	m.write(m.home(claudeFile), `{"allowedHttpHookUrls": []}`)
+	require.NotEmpty(t, install.HTTPHooks(m.machine)[1].Blocked, "an empty list allows nothing")
+	m.write(m.home(claudeFile), `{"hooks": "none"}`)
+	require.Len(t, install.HTTPHooks(m.machine), 2)
 }
 
 func TestNames_MatchHookAdapters(t *testing.T) {

@@ -79,20 +79,20 @@ func Names() []string {
 
 // Has reports whether the agent has settings for that scope.
 func Has(agent string, s Scope) bool {
-	w := findAgent(agent)
-	return w != nil && w.files[s] != pathSpec{}
+	a := findAgent(agent)
+	return a != nil && a.files[s] != pathSpec{}
 }
 
 // Title returns the vendor's spelling of the agent's name, or agent if it is unknown.
 func Title(agent string) string {
-	if w := findAgent(agent); w != nil {
-		return w.title
+	if a := findAgent(agent); a != nil {
+		return a.title
 	}
 	return agent
 }
 
 func findAgent(agent string) *agentConfig {
-	if i := slices.IndexFunc(agentConfigs, func(w agentConfig) bool { return w.name == agent }); i >= 0 {
+	if i := slices.IndexFunc(agentConfigs, func(a agentConfig) bool { return a.name == agent }); i >= 0 {
 		return &agentConfigs[i]
 	}
 	return nil
@@ -115,14 +115,14 @@ func Detect(m Machine) (all []DetectedAgent) {
 	return all
 }
 
-func (w *agentConfig) detect(m Machine) (f DetectedAgent, found bool) {
-	f = DetectedAgent{Agent: w.name, Title: w.title}
-	for _, p := range w.dirs {
+func (a *agentConfig) detect(m Machine) (f DetectedAgent, found bool) {
+	f = DetectedAgent{Agent: a.name, Title: a.title}
+	for _, p := range a.dirs {
 		if path := p.resolve(m); f.Dir == "" && exists(path) {
 			f.Dir = path
 		}
 	}
-	for _, name := range w.programs {
+	for _, name := range a.programs {
 		if path, err := m.LookPath(name); f.Program == "" && err == nil {
 			f.Program = path
 		}
@@ -144,15 +144,15 @@ func (p pathSpec) resolve(m Machine) string {
 
 // settingsFiles returns the files of a scope: one for most agents, one per event for
 // agents that require it, and for Kiro one per custom agent.
-func (w *agentConfig) settingsFiles(m Machine, s Scope) ([]string, error) {
-	p, ok := w.files[s]
+func (a *agentConfig) settingsFiles(m Machine, s Scope) ([]string, error) {
+	p, ok := a.files[s]
 	if !ok {
-		return nil, fmt.Errorf("%s: %w %q", w.title, ErrScope, s)
+		return nil, fmt.Errorf("%s: %w %q", a.title, ErrScope, s)
 	}
 	path := p.resolve(m)
-	if w.ownedFile != nil {
-		files := make([]string, len(w.events))
-		for i, e := range w.events {
+	if a.ownedFile != nil {
+		files := make([]string, len(a.events))
+		for i, e := range a.events {
 			files[i] = filepath.Join(path, e.name)
 		}
 		return files, nil

@@ -52,32 +52,32 @@ func ownershipMark(agent string) string {
 	return "# hookback hook " + agent + ": hookback install wrote this file, hookback uninstall takes it away."
 }
 
-func (w *agentConfig) isOwned(content string) bool {
+func (a *agentConfig) isOwned(content string) bool {
 	_, rest, _ := strings.Cut(content, "\n")
 	line, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimPrefix(line, "//") == ownershipMark(w.name) || line == ownershipMark(w.name)
+	return strings.TrimPrefix(line, "//") == ownershipMark(a.name) || line == ownershipMark(a.name)
 }
 
 // planOwnedFile plans the change of one file that is entirely ours.
-func (w *agentConfig) planOwnedFile(m Machine, file string, r *record, t installTarget) (Change, error) {
-	c, err := w.openFile(file)
+func (a *agentConfig) planOwnedFile(m Machine, file string, r *record, t installTarget) (Change, error) {
+	c, err := a.openFile(file)
 	if err != nil {
 		return c, err
 	}
 	if r == nil || !c.Exists {
-		r = &record{Agent: w.name, Scope: t.Scope}
+		r = &record{Agent: a.name, Scope: t.Scope}
 	}
-	var event event
-	for _, e := range w.events {
+	var ev event
+	for _, e := range a.events {
 		if e.name == filepath.Base(file) {
-			event = e
+			ev = e
 		}
 	}
-	c.After, c.record = w.ownedFile(hookCommand{t.Binary, w.hookArguments(event, t.Options)}, event), r
+	c.After, c.record = a.ownedFile(hookCommand{t.Binary, a.hookArguments(ev, t.Options)}, ev), r
 	switch {
 	case !c.Exists:
 		r.Created = true
-	case !w.isOwned(c.Before):
+	case !a.isOwned(c.Before):
 		c.chained = file + chainedSuffix
 		if exists(c.chained) {
 			return c, &os.PathError{Op: "rename the existing hook to", Path: c.chained, Err: os.ErrExist}
@@ -96,14 +96,14 @@ func (w *agentConfig) planOwnedFile(m Machine, file string, r *record, t install
 
 // planOwnedRemoval plans the removal of such a file, and the restoration of the previous
 // hook.
-func (w *agentConfig) planOwnedRemoval(file string, r *record, force bool) (Change, error) {
-	c, err := w.openFile(file)
+func (a *agentConfig) planOwnedRemoval(file string, r *record, force bool) (Change, error) {
+	c, err := a.openFile(file)
 	if err != nil || !c.Exists {
 		return c, err
 	}
 	c.After, c.record = c.Before, r
 	switch {
-	case !w.isOwned(c.Before):
+	case !a.isOwned(c.Before):
 		c.record = nil
 	case r != nil && r.OwnedHash != hash(c.Before) && !force:
 		c.Notes = append(c.Notes, "it was changed by hand and was kept; use --force to remove it")

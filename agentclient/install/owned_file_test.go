@@ -16,52 +16,52 @@ const clineFile = "Documents/Cline/Hooks/PreToolUse"
 
 // writeScript writes an executable that records its input and arguments and prints an
 // answer.
-func (b *testMachine) writeScript(path, answer string) {
-	b.write(path, "#!/bin/sh\ncat > \"$0.in\"\necho \"$@\" > \"$0.args\"\n"+answer+"\n")
-	require.NoError(b.t, os.Chmod(path, 0o700)) //nolint:gosec // it is run
+func (m *testMachine) writeScript(path, answer string) {
+	m.write(path, "#!/bin/sh\ncat > \"$0.in\"\necho \"$@\" > \"$0.args\"\n"+answer+"\n")
+	require.NoError(m.t, os.Chmod(path, 0o700)) //nolint:gosec // it is run
 }
 
 // runClineHook runs the installed Cline hook and returns its output.
-func (b *testMachine) runClineHook(input string) (stdout string) {
-	b.t.Helper()
-	cmd := exec.CommandContext(b.t.Context(), b.home(clineFile))
+func (m *testMachine) runClineHook(input string) (stdout string) {
+	m.t.Helper()
+	cmd := exec.CommandContext(m.t.Context(), m.home(clineFile))
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.Output()
-	require.NoError(b.t, err)
+	require.NoError(m.t, err)
 	return string(out)
 }
 
 func TestClineScript_ChainsPreviousHook(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
+	m := newTestMachine(t)
 	input := `{"hookName": "PreToolUse", "text": "a 'b' %s \\n $x"}`
-	b.writeScript(b.home("bin of mine/hookback"), `echo '{"cancel":false}'`)
-	b.writeScript(b.home(clineFile), `echo '{"contextModification":"theirs"}'`)
-	before := b.read(b.home(clineFile))
+	m.writeScript(m.home("bin of mine/hookback"), `echo '{"cancel":false}'`)
+	m.writeScript(m.home(clineFile), `echo '{"contextModification":"theirs"}'`)
+	before := m.read(m.home(clineFile))
 
 	o := installOptions("cline")
-	o.Binary = b.home("bin of mine/hookback")
-	p := b.install(o)
+	o.Binary = m.home("bin of mine/hookback")
+	p := m.install(o)
 	require.Contains(t, planNotes(p), "the existing hook is renamed to PreToolUse.chained and runs after ours")
-	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.runClineHook(input))
-	require.Equal(t, input+"\n", b.read(b.home("bin of mine/hookback.in")))
-	require.Equal(t, "hook cline --limit 30s\n", b.read(b.home("bin of mine/hookback.args")))
-	require.Equal(t, input+"\n", b.read(b.home(clineFile+".chained.in")))
-	require.False(t, planHasChanges(b.plan(o)), "again")
+	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", m.runClineHook(input))
+	require.Equal(t, input+"\n", m.read(m.home("bin of mine/hookback.in")))
+	require.Equal(t, "hook cline --limit 30s\n", m.read(m.home("bin of mine/hookback.args")))
+	require.Equal(t, input+"\n", m.read(m.home(clineFile+".chained.in")))
+	require.False(t, planHasChanges(m.plan(o)), "again")
 
-	b.writeScript(o.Binary, `echo '{"cancel":true,"errorMessage":"no"}'`)
-	require.NoError(t, os.Remove(b.home(clineFile+".chained.in")))
-	require.Equal(t, "{\"cancel\":true,\"errorMessage\":\"no\"}\n", b.runClineHook(input))
-	require.NoFileExists(t, b.home(clineFile+".chained.in"), "a denial is final")
+	m.writeScript(o.Binary, `echo '{"cancel":true,"errorMessage":"no"}'`)
+	require.NoError(t, os.Remove(m.home(clineFile+".chained.in")))
+	require.Equal(t, "{\"cancel\":true,\"errorMessage\":\"no\"}\n", m.runClineHook(input))
+	require.NoFileExists(t, m.home(clineFile+".chained.in"), "a denial is final")
 
 	require.NoError(t, os.Remove(o.Binary))
-	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.runClineHook(input), "without hookback")
+	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", m.runClineHook(input), "without hookback")
 
-	b.uninstall(install.Options{})
-	require.Equal(t, before, b.read(b.home(clineFile)))
-	files, err := filepath.Glob(b.home("Documents/Cline/Hooks/*"))
+	m.uninstall(install.Options{})
+	require.Equal(t, before, m.read(m.home(clineFile)))
+	files, err := filepath.Glob(m.home("Documents/Cline/Hooks/*"))
 	require.NoError(t, err)
-	require.Equal(t, []string{b.home(clineFile), b.home(clineFile + ".chained.in"), b.home(clineFile + ".chained.args")}[:1], files[:1])
+	require.Equal(t, []string{m.home(clineFile), m.home(clineFile + ".chained.in"), m.home(clineFile + ".chained.args")}[:1], files[:1])
 	for _, file := range files {
 		require.Contains(t, file, "PreToolUse", "the other events had no hook")
 	}
@@ -69,42 +69,42 @@ func TestClineScript_ChainsPreviousHook(t *testing.T) {
 
 func TestClineScript_WithoutPreviousHook(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
+	m := newTestMachine(t)
 	o := installOptions("cline")
-	o.Binary = b.home("hookback")
-	b.install(o)
-	require.Empty(t, b.runClineHook("{}"), "without hookback, no opinion")
-	b.writeScript(o.Binary, "exit 3")
-	require.Empty(t, b.runClineHook("{}"), "a failing hookback has no opinion either")
-	b.writeScript(o.Binary, "echo '{}'")
-	require.Equal(t, "{}\n", b.runClineHook("{}"))
+	o.Binary = m.home("hookback")
+	m.install(o)
+	require.Empty(t, m.runClineHook("{}"), "without hookback, no opinion")
+	m.writeScript(o.Binary, "exit 3")
+	require.Empty(t, m.runClineHook("{}"), "a failing hookback has no opinion either")
+	m.writeScript(o.Binary, "echo '{}'")
+	require.Equal(t, "{}\n", m.runClineHook("{}"))
 }
 
 func TestOwnedFile_ModifiedFileIsKept(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
-	b.install(installOptions("cline"))
-	edited := b.read(b.home(clineFile)) + "# mine\n"
-	b.write(b.home(clineFile), edited)
-	require.Contains(t, planNotes(b.install(installOptions("cline"))), "it was changed by hand and was kept; use --force to overwrite it")
-	require.Equal(t, edited, b.read(b.home(clineFile)))
-	require.Contains(t, planNotes(b.uninstall(install.Options{})), "it was changed by hand and was kept; use --force to remove it")
-	require.Equal(t, edited, b.read(b.home(clineFile)))
-	require.NoError(t, os.RemoveAll(b.machine.State))
-	b.uninstall(install.Options{})
-	require.NoFileExists(t, b.home(clineFile), "without a manifest, the second line identifies the owner")
+	m := newTestMachine(t)
+	m.install(installOptions("cline"))
+	edited := m.read(m.home(clineFile)) + "# mine\n"
+	m.write(m.home(clineFile), edited)
+	require.Contains(t, planNotes(m.install(installOptions("cline"))), "it was changed by hand and was kept; use --force to overwrite it")
+	require.Equal(t, edited, m.read(m.home(clineFile)))
+	require.Contains(t, planNotes(m.uninstall(install.Options{})), "it was changed by hand and was kept; use --force to remove it")
+	require.Equal(t, edited, m.read(m.home(clineFile)))
+	require.NoError(t, os.RemoveAll(m.machine.State))
+	m.uninstall(install.Options{})
+	require.NoFileExists(t, m.home(clineFile), "without a manifest, the second line identifies the owner")
 }
 
 func TestOwnedFile_SecondChainIsRejected(t *testing.T) {
 	t.Parallel()
-	b := newTestMachine(t)
-	b.write(b.home(clineFile), "theirs")
-	b.write(b.home(clineFile+".chained"), "theirs too")
-	p := b.plan(installOptions("cline"))
+	m := newTestMachine(t)
+	m.write(m.home(clineFile), "theirs")
+	m.write(m.home(clineFile+".chained"), "theirs too")
+	p := m.plan(installOptions("cline"))
 	require.Len(t, p.Problems, 1)
 	require.ErrorIs(t, p.Problems[0].Err, os.ErrExist)
 	require.Empty(t, p.Apply())
-	require.Equal(t, "theirs", b.read(b.home(clineFile)))
+	require.Equal(t, "theirs", m.read(m.home(clineFile)))
 }
 
 // Applying a diff by its line numbers must yield the new file.

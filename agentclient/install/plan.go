@@ -64,11 +64,11 @@ func Install(m Machine, o Options) (*Plan, error) {
 	}
 	p := &Plan{machine: m}
 	for _, name := range o.Agents {
-		w := findAgent(name)
-		if w == nil {
+		a := findAgent(name)
+		if a == nil {
 			return nil, fmt.Errorf("unknown agent %q; use %s or auto", name, strings.Join(Names(), ", "))
 		}
-		p.install(w, o, known)
+		p.install(a, o, known)
 	}
 	return p, nil
 }
@@ -87,39 +87,39 @@ func (o Options) validate() error {
 	return nil
 }
 
-func (p *Plan) install(w *agentConfig, o Options, known *manifest) {
+func (p *Plan) install(a *agentConfig, o Options, known *manifest) {
 	if o.Scope == Project {
 		o.Binary = programName
 	}
-	if w.format.forbidsSlashes && strings.HasPrefix(o.Hub, "https:") {
-		p.Problems = append(p.Problems, FileError{w.name, "", fmt.Errorf("%s does not support an https address in its settings (it treats two slashes as the start of a comment); set HOOKBACK_URL instead", w.title)})
+	if a.format.forbidsSlashes && strings.HasPrefix(o.Hub, "https:") {
+		p.Problems = append(p.Problems, FileError{a.name, "", fmt.Errorf("%s does not support an https address in its settings (it treats two slashes as the start of a comment); set HOOKBACK_URL instead", a.title)})
 		return
 	}
 	version := ""
-	if path, err := p.machine.findProgram(w); err == nil && w.minVersion != "" {
+	if path, err := p.machine.findProgram(a); err == nil && a.minVersion != "" {
 		version = p.machine.Version(path)
-		o.Shell = o.Shell || !isAtLeast(version, w.minVersion)
+		o.Shell = o.Shell || !isAtLeast(version, a.minVersion)
 	}
-	files, err := w.settingsFiles(p.machine, o.Scope)
+	files, err := a.settingsFiles(p.machine, o.Scope)
 	if err != nil {
-		p.Problems = append(p.Problems, FileError{w.name, "", err})
+		p.Problems = append(p.Problems, FileError{a.name, "", err})
 		return
 	}
-	change := w.planChange
-	if w.ownedFile != nil {
-		change = w.planOwnedFile
+	change := a.planChange
+	if a.ownedFile != nil {
+		change = a.planOwnedFile
 	}
 	changed := false
 	for _, file := range files {
 		c, err := change(p.machine, file, known.recordOf(file), installTarget{o, version})
 		if err != nil {
-			p.Problems = append(p.Problems, FileError{w.name, file, err})
+			p.Problems = append(p.Problems, FileError{a.name, file, err})
 			continue
 		}
 		changed = changed || c.HasChanges()
 		p.Changes = append(p.Changes, c)
 	}
-	for _, n := range w.notes {
+	for _, n := range a.notes {
 		if changed && (n.scope == "" || n.scope == o.Scope) {
 			p.Notes = append(p.Notes, n.text)
 		}
@@ -127,8 +127,8 @@ func (p *Plan) install(w *agentConfig, o Options, known *manifest) {
 }
 
 // findProgram returns the path of the agent's program.
-func (m Machine) findProgram(w *agentConfig) (path string, err error) {
-	for _, name := range w.programs {
+func (m Machine) findProgram(a *agentConfig) (path string, err error) {
+	for _, name := range a.programs {
 		if path, err = m.LookPath(name); err == nil {
 			return path, nil
 		}
@@ -143,14 +143,14 @@ type installTarget struct {
 }
 
 // planChange plans the change of one settings file.
-func (w *agentConfig) planChange(m Machine, file string, r *record, t installTarget) (Change, error) {
-	c, err := w.openFile(file)
+func (a *agentConfig) planChange(m Machine, file string, r *record, t installTarget) (Change, error) {
+	c, err := a.openFile(file)
 	if err != nil {
 		return c, err
 	}
 	content := c.Before
 	if r == nil || !c.Exists {
-		r = &record{Agent: w.name, Scope: t.Scope}
+		r = &record{Agent: a.name, Scope: t.Scope}
 	}
 	if !c.Exists {
 		content, r.Created, c.mode = "{}\n", true, 0o600
@@ -158,7 +158,7 @@ func (w *agentConfig) planChange(m Machine, file string, r *record, t installTar
 			c.mode = 0o644
 		}
 	}
-	e := editor{agent: w, content: content, record: r, change: &c, windows: m.Windows}
+	e := editor{agent: a, content: content, record: r, change: &c, windows: m.Windows}
 	if err := e.applyEntries(t); err != nil {
 		return c, err
 	}
@@ -168,8 +168,8 @@ func (w *agentConfig) planChange(m Machine, file string, r *record, t installTar
 }
 
 // openFile reads a settings file. A missing file is no error.
-func (w *agentConfig) openFile(file string) (Change, error) {
-	c := Change{Agent: w.name, Title: w.title, File: file}
+func (a *agentConfig) openFile(file string) (Change, error) {
+	c := Change{Agent: a.name, Title: a.title, File: file}
 	b, info, err := readSettings(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -190,18 +190,18 @@ func Remove(m Machine, o Options) (*Plan, error) {
 	}
 	p := &Plan{machine: m}
 	for i := range agentConfigs {
-		w := &agentConfigs[i]
-		if len(o.Agents) > 0 && !slices.Contains(o.Agents, w.name) {
+		a := &agentConfigs[i]
+		if len(o.Agents) > 0 && !slices.Contains(o.Agents, a.name) {
 			continue
 		}
-		for _, file := range w.candidateFiles(m, o.Scope, known) {
-			removal := w.planRemoval
-			if w.ownedFile != nil {
-				removal = w.planOwnedRemoval
+		for _, file := range a.candidateFiles(m, o.Scope, known) {
+			removal := a.planRemoval
+			if a.ownedFile != nil {
+				removal = a.planOwnedRemoval
 			}
 			c, err := removal(file, known.recordOf(file), o.Force)
 			if err != nil {
-				p.Problems = append(p.Problems, FileError{w.name, file, err})
+				p.Problems = append(p.Problems, FileError{a.name, file, err})
 				continue
 			}
 			p.Changes = append(p.Changes, c)
@@ -211,17 +211,17 @@ func Remove(m Machine, o Options) (*Plan, error) {
 }
 
 // candidateFiles returns the files that may contain entries for the agent.
-func (w *agentConfig) candidateFiles(m Machine, s Scope, known *manifest) (files []string) {
+func (a *agentConfig) candidateFiles(m Machine, s Scope, known *manifest) (files []string) {
 	for _, scope := range []Scope{User, Project, Local} {
-		if _, has := w.files[scope]; has && (s == scope || s == "" && scope == User) {
-			settings, err := w.settingsFiles(m, scope)
+		if _, has := a.files[scope]; has && (s == scope || s == "" && scope == User) {
+			settings, err := a.settingsFiles(m, scope)
 			if err == nil {
 				files = append(files, settings...)
 			}
 		}
 	}
 	for path, r := range known.Files {
-		if r.Agent == w.name && s == "" && !slices.Contains(files, path) {
+		if r.Agent == a.name && s == "" && !slices.Contains(files, path) {
 			files = append(files, path)
 		}
 	}
@@ -230,12 +230,12 @@ func (w *agentConfig) candidateFiles(m Machine, s Scope, known *manifest) (files
 }
 
 // planRemoval plans the removal of our entries from one file.
-func (w *agentConfig) planRemoval(file string, r *record, force bool) (Change, error) {
-	c, err := w.openFile(file)
+func (a *agentConfig) planRemoval(file string, r *record, force bool) (Change, error) {
+	c, err := a.openFile(file)
 	if err != nil || !c.Exists {
 		return c, err
 	}
-	e := editor{agent: w, content: c.Before, record: r, change: &c}
+	e := editor{agent: a, content: c.Before, record: r, change: &c}
 	kept, err := e.removeEntries(force)
 	if err != nil {
 		return c, err

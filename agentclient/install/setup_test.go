@@ -29,44 +29,44 @@ type testMachine struct {
 func newTestMachine(t *testing.T) *testMachine {
 	t.Helper()
 	dir := t.TempDir()
-	b := &testMachine{t: t, env: map[string]string{}, onPath: map[string]bool{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
-	b.machine = install.Machine{
+	m := &testMachine{t: t, env: map[string]string{}, onPath: map[string]bool{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+	m.machine = install.Machine{
 		Home: filepath.Join(dir, "home"), Dir: filepath.Join(dir, "project"), State: filepath.Join(dir, "state"),
-		Env: func(name string) string { return b.env[name] },
+		Env: func(name string) string { return m.env[name] },
 		LookPath: func(name string) (string, error) {
-			if b.onPath[name] {
+			if m.onPath[name] {
 				return "/usr/bin/" + name, nil
 			}
 			return "", errors.New("not found")
 		},
-		Version: func(string) string { return b.version },
-		Now:     func() time.Time { b.now = b.now.Add(time.Second); return b.now },
+		Version: func(string) string { return m.version },
+		Now:     func() time.Time { m.now = m.now.Add(time.Second); return m.now },
 	}
-	for _, dir := range []string{b.machine.Home, b.machine.Dir} {
+	for _, dir := range []string{m.machine.Home, m.machine.Dir} {
 		require.NoError(t, os.MkdirAll(dir, 0o700))
 	}
-	return b
+	return m
 }
 
 // home returns a path below the home directory. path has slashes on every system.
-func (b *testMachine) home(path string) string {
-	return filepath.Join(b.machine.Home, filepath.FromSlash(path))
+func (m *testMachine) home(path string) string {
+	return filepath.Join(m.machine.Home, filepath.FromSlash(path))
 }
 
-func (b *testMachine) project(path string) string {
-	return filepath.Join(b.machine.Dir, filepath.FromSlash(path))
+func (m *testMachine) project(path string) string {
+	return filepath.Join(m.machine.Dir, filepath.FromSlash(path))
 }
 
-func (b *testMachine) write(path, content string) {
-	b.t.Helper()
-	require.NoError(b.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(b.t, os.WriteFile(path, []byte(content), 0o600))
+func (m *testMachine) write(path, content string) {
+	m.t.Helper()
+	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(m.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-func (b *testMachine) read(path string) string {
-	b.t.Helper()
+func (m *testMachine) read(path string) string {
+	m.t.Helper()
 	content, err := os.ReadFile(path)
-	require.NoError(b.t, err)
+	require.NoError(m.t, err)
 	return string(content)
 }
 
@@ -75,29 +75,29 @@ func installOptions(agent string) install.Options {
 	return install.Options{Agents: []string{agent}, Scope: install.User, Mode: install.Gate, Binary: binary}
 }
 
-func (b *testMachine) plan(o install.Options) *install.Plan {
-	b.t.Helper()
-	p, err := install.Install(b.machine, o)
-	require.NoError(b.t, err)
+func (m *testMachine) plan(o install.Options) *install.Plan {
+	m.t.Helper()
+	p, err := install.Install(m.machine, o)
+	require.NoError(m.t, err)
 	return p
 }
 
 // install installs and requires success.
-func (b *testMachine) install(o install.Options) *install.Plan {
-	b.t.Helper()
-	p := b.plan(o)
-	require.Empty(b.t, p.Problems)
-	require.Empty(b.t, p.Apply())
+func (m *testMachine) install(o install.Options) *install.Plan {
+	m.t.Helper()
+	p := m.plan(o)
+	require.Empty(m.t, p.Problems)
+	require.Empty(m.t, p.Apply())
 	return p
 }
 
 // uninstall removes the installations selected by o and requires success.
-func (b *testMachine) uninstall(o install.Options) *install.Plan {
-	b.t.Helper()
-	p, err := install.Remove(b.machine, o)
-	require.NoError(b.t, err)
-	require.Empty(b.t, p.Problems)
-	require.Empty(b.t, p.Apply())
+func (m *testMachine) uninstall(o install.Options) *install.Plan {
+	m.t.Helper()
+	p, err := install.Remove(m.machine, o)
+	require.NoError(m.t, err)
+	require.Empty(m.t, p.Problems)
+	require.Empty(m.t, p.Apply())
 	return p
 }
 
