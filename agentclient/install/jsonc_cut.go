@@ -64,7 +64,7 @@ func trailingSpan(content string, c *node, path []string, t *insertion) span {
 	switch {
 	case t == nil && blank:
 		return span{from, c.end - 1}
-	case t == nil || !containsPath(t.Expanded, path):
+	case t == nil || !containsPath(t.ExpandedPaths, path):
 		return span{from, from}
 	}
 	// insertMember added a line break and the indentation of the closing bracket.
@@ -137,13 +137,13 @@ func replaceMember(content string, path []string, i int, v any) (string, error) 
 // only after the last created container. Paths that no longer exist are dropped from t.
 func removeCreatedParents(content string, t *insertion) (string, error) {
 	deepest := 0
-	for _, path := range t.Created {
+	for _, path := range t.CreatedPaths {
 		deepest = max(deepest, len(path))
 	}
 	var err error
 	for _, scalars := range []bool{false, true} {
 		for depth := deepest; depth > 0; depth-- {
-			for _, path := range slices.Backward(slices.Clone(t.Created)) {
+			for _, path := range slices.Backward(slices.Clone(t.CreatedPaths)) {
 				if len(path) != depth {
 					continue
 				}
@@ -168,7 +168,7 @@ func removeCreatedParent(content string, path []string, scalars bool, t *inserti
 	case n == nil:
 	case scalar != scalars:
 		return content, nil
-	case scalar && slices.ContainsFunc(t.Created, func(p []string) bool { return isContainer(root.lookup(p...)) }):
+	case scalar && slices.ContainsFunc(t.CreatedPaths, func(p []string) bool { return isContainer(root.lookup(p...)) }):
 		return content, nil // foreign entries use the created containers and may need the value
 	case !scalar && !isEmpty(content, n):
 		return content, nil
@@ -178,7 +178,7 @@ func removeCreatedParent(content string, path []string, scalars bool, t *inserti
 			return "", err
 		}
 	}
-	t.Created = withoutPath(t.Created, path)
+	t.CreatedPaths = withoutPath(t.CreatedPaths, path)
 	return content, nil
 }
 

@@ -101,10 +101,10 @@ func indentAt(content string, at int) string {
 // insertion is the record, in addition to the entry itself, for undoing an insertion
 // byte by byte.
 type insertion struct {
-	// Created are the paths of containers and values that did not exist before.
-	Created [][]string `json:"made,omitempty"`
-	// Expanded are the paths of containers that were empty and on one line.
-	Expanded [][]string `json:"opened,omitempty"`
+	// CreatedPaths are the paths of containers and values that did not exist before.
+	CreatedPaths [][]string `json:"made,omitempty"`
+	// ExpandedPaths are the paths of containers that were empty and on one line.
+	ExpandedPaths [][]string `json:"opened,omitempty"`
 }
 
 func containsPath(paths [][]string, path []string) bool {
@@ -143,7 +143,7 @@ func addEntry(content string, path []string, v any, t *insertion) (string, error
 		} else {
 			v = fields{{path[i], v}}
 		}
-		t.Created = append(t.Created, slices.Clone(path[:i]))
+		t.CreatedPaths = append(t.CreatedPaths, slices.Clone(path[:i]))
 	}
 	name := ""
 	if depth < len(path) {
@@ -158,7 +158,7 @@ func setMember(content, name string, v any, t *insertion) (string, error) {
 	if err != nil || root.lookup(name) != nil {
 		return content, err
 	}
-	t.Created = append(t.Created, []string{name})
+	t.CreatedPaths = append(t.CreatedPaths, []string{name})
 	return insertMember(document{content, root}, insertPoint{root, nil, name}, v, t)
 }
 
@@ -204,7 +204,7 @@ func insertMember(d document, at insertPoint, v any, t *insertion) (string, erro
 		trail := ""
 		if !strings.Contains(content[c.start:c.end], "\n") {
 			trail = l.newline + outer
-			t.Expanded = append(t.Expanded, slices.Clone(at.path))
+			t.ExpandedPaths = append(t.ExpandedPaths, slices.Clone(at.path))
 		}
 		after = content[:c.start+1] + lead + label + l.render(v, outer+l.unit) + trail + content[c.start+1:]
 	} else {

@@ -73,7 +73,7 @@ func cutInserted(t testing.TB, content string, paths [][]string, trace install.I
 	}
 	content, err := install.RemoveCreatedParents(content, &trace)
 	require.NoError(t, err)
-	require.Empty(t, trace.Created)
+	require.Empty(t, trace.CreatedPaths)
 	return content
 }
 
@@ -88,7 +88,7 @@ func TestCutMember_KeepsForeignEdits(t *testing.T) {
 	content, err = install.RemoveCreatedParents(content, &trace)
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"theirs\": 1} // mine\n    ]\n  }\n}", content)
-	require.Len(t, trace.Created, 2, "both containers are still in use")
+	require.Len(t, trace.CreatedPaths, 2, "both containers are still in use")
 }
 
 func TestCutMember_KeepsPrecedingComment(t *testing.T) {
