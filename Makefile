@@ -77,13 +77,13 @@ fuzz: ## run every fuzz target for 20 seconds
 	go test ./schema -run '^$$' -fuzz '^FuzzEvent$$' -fuzztime 20s
 	go test ./schema -run '^$$' -fuzz '^FuzzHumanInTheLoop$$' -fuzztime 20s
 	go test ./schema -run '^$$' -fuzz '^FuzzResponse$$' -fuzztime 20s
-	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzRead$$' -fuzztime 20s
+	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 20s
 	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzScan$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzParsePolicy$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzPolicyFile_AllowedCommandIsSimple$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzMatchGlob$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzParseReply$$' -fuzztime 20s
-	go test ./agentclient/install -run '^$$' -fuzz '^FuzzInstallAndUninstall$$' -fuzztime 20s
+	go test ./agentclient/install -run '^$$' -fuzz '^FuzzInsertion_RoundTrip$$' -fuzztime 20s
 	go test ./server/internal/hub -run '^TestStateMachine_KeepsInvariants$$' -rapid.checks=500
 
 .PHONY: bench
