@@ -35,12 +35,12 @@ type rolePolicy struct {
 	policies map[string]Policy
 }
 
-// Rule implements Policy.
-func (b rolePolicy) Rule(call ToolCall) PolicyResult {
+// Evaluate implements Policy.
+func (b rolePolicy) Evaluate(call ToolCall) PolicyResult {
 	if p := b.policies[b.roleOf(call)]; p != nil {
-		return p.Rule(call)
+		return p.Evaluate(call)
 	}
-	return PolicyResult{Effect: ThenAsk}
+	return PolicyResult{Effect: EffectAsk}
 }
 
 // Approvals holds the settings of an approval gate in the format of a configuration
@@ -53,15 +53,15 @@ type Approvals struct {
 	Policy    Policy   `json:"-"`                    // replaces ToolNames
 }
 
-// Rule implements Policy.
-func (a Approvals) Rule(call ToolCall) PolicyResult {
+// Evaluate implements Policy.
+func (a Approvals) Evaluate(call ToolCall) PolicyResult {
 	switch {
 	case !a.Enabled:
 		return PolicyResult{}
 	case a.Policy != nil:
-		return a.Policy.Rule(call)
+		return a.Policy.Evaluate(call)
 	case slices.Contains(a.ToolNames, call.Name):
-		return PolicyResult{Effect: ThenAsk}
+		return PolicyResult{Effect: EffectAsk}
 	default:
 		return PolicyResult{}
 	}

@@ -21,8 +21,8 @@ func TestRequireApproval_AcceptsOnlyKnownTools(t *testing.T) {
 	tools := []string{"read_file", "write_file", "delete_file"}
 	policy, err := agentclient.RequireApproval(tools, []string{"delete_file", "write_file"})
 	require.NoError(t, err)
-	require.Equal(t, agentclient.ThenAsk, policy.Rule(toolCall("delete_file", `{}`)).Effect)
-	require.Empty(t, policy.Rule(toolCall("read_file", `{}`)).Effect)
+	require.Equal(t, agentclient.EffectAsk, policy.Evaluate(toolCall("delete_file", `{}`)).Effect)
+	require.Empty(t, policy.Evaluate(toolCall("read_file", `{}`)).Effect)
 	for _, slip := range []string{"delete_files", "Delete_file", "delete*", ""} {
 		_, err = agentclient.RequireApproval(tools, []string{"write_file", slip})
 		require.ErrorIs(t, err, schema.ErrInvalid)
@@ -30,7 +30,7 @@ func TestRequireApproval_AcceptsOnlyKnownTools(t *testing.T) {
 	}
 	policy, err = agentclient.RequireApproval(tools, nil)
 	require.NoError(t, err)
-	require.Empty(t, policy.Rule(toolCall("delete_file", `{}`)).Effect)
+	require.Empty(t, policy.Evaluate(toolCall("delete_file", `{}`)).Effect)
 }
 
 func TestByRole_AppliesPolicyOfRole(t *testing.T) {
@@ -45,16 +45,16 @@ func TestByRole_AppliesPolicyOfRole(t *testing.T) {
 		role, tool, arguments string
 		want                  agentclient.Effect
 	}{
-		{"support", "process_refund", `{"amount":10}`, agentclient.ThenAsk},
-		{"support", "send_payment", `{"amount":10001}`, agentclient.ThenAsk},
+		{"support", "process_refund", `{"amount":10}`, agentclient.EffectAsk},
+		{"support", "send_payment", `{"amount":10001}`, agentclient.EffectAsk},
 		{"support", "send_payment", `{"amount":10000}`, ""},
 		{"manager", "process_refund", `{"amount":10001}`, ""},
-		{"manager", "process_refund", `{"amount":50001}`, agentclient.ThenAsk},
+		{"manager", "process_refund", `{"amount":50001}`, agentclient.EffectAsk},
 		{"system", "delete_order", `{}`, ""},
-		{"unknown", "read", `{}`, agentclient.ThenAsk},
+		{"unknown", "read", `{}`, agentclient.EffectAsk},
 	} {
 		role = c.role
-		require.Equal(t, c.want, policy.Rule(toolCall(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
+		require.Equal(t, c.want, policy.Evaluate(toolCall(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
 	}
 }
 
@@ -63,9 +63,9 @@ func TestApprovals_AreOffByDefault(t *testing.T) {
 	var off, on agentclient.Approvals
 	require.NoError(t, json.Unmarshal([]byte(`{"tool-names":["delete_order"]}`), &off))
 	require.NoError(t, json.Unmarshal([]byte(`{"enabled":true,"timeout-ms":60000,"tool-names":["delete_order"]}`), &on))
-	require.Empty(t, off.Rule(toolCall("delete_order", `{}`)).Effect, "the default is off")
-	require.Equal(t, agentclient.ThenAsk, on.Rule(toolCall("delete_order", `{}`)).Effect)
-	require.Empty(t, on.Rule(toolCall("read_order", `{}`)).Effect)
+	require.Empty(t, off.Evaluate(toolCall("delete_order", `{}`)).Effect, "the default is off")
+	require.Equal(t, agentclient.EffectAsk, on.Evaluate(toolCall("delete_order", `{}`)).Effect)
+	require.Empty(t, on.Evaluate(toolCall("read_order", `{}`)).Effect)
 	var r agentclient.Request
 	off.Details(agentclient.ToolCall{}, &r)
 	require.Zero(t, r.Timeout, "0 means the default of five minutes")
@@ -73,9 +73,9 @@ func TestApprovals_AreOffByDefault(t *testing.T) {
 	require.Equal(t, time.Minute, r.Timeout)
 
 	on.Policy = agentclient.Always() // Policy replaces ToolNames
-	require.Equal(t, agentclient.ThenAsk, on.Rule(toolCall("read_order", `{}`)).Effect)
+	require.Equal(t, agentclient.EffectAsk, on.Evaluate(toolCall("read_order", `{}`)).Effect)
 	on.Policy = agentclient.Never()
-	require.Empty(t, on.Rule(toolCall("delete_order", `{}`)).Effect)
+	require.Empty(t, on.Evaluate(toolCall("delete_order", `{}`)).Effect)
 }
 
 // The tools of a subagent are guarded at the point where they run, so that delegation

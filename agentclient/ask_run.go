@@ -94,9 +94,9 @@ func (a *askRun) markAccepted(receipt eventReceipt) {
 	if a.onWaiting == nil {
 		return
 	}
-	status := WaitStatus{EventID: receipt.ID, Page: receipt.hub + "/inbox/" + receipt.ID.String(), Watching: receipt.Watching}
+	status := WaitStatus{EventID: receipt.ID, PageURL: receipt.hub + "/inbox/" + receipt.ID.String(), Watching: receipt.Watching}
 	if a.timeout > 0 {
-		status.Until = time.Now().Add(a.timeout)
+		status.Deadline = time.Now().Add(a.timeout)
 	}
 	a.onWaiting(status)
 }

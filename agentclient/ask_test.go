@@ -222,7 +222,7 @@ func TestHubAddresses(t *testing.T) {
 	hubs, err = agentclient.HubAddresses(nil, " ")
 	require.NoError(t, err)
 	require.Equal(t, []string{agentclient.DefaultHub}, hubs)
-	hubs, err = agentclient.Hubs("127.0.0.1:1, http://127.0.0.1:2/")
+	hubs, err = agentclient.ParseHubs("127.0.0.1:1, http://127.0.0.1:2/")
 	require.NoError(t, err)
 	require.Equal(t, []string{"http://127.0.0.1:1", "http://127.0.0.1:2"}, hubs)
 	for _, bad := range []string{"ws://127.0.0.1:4000", "http://", "http://h?x=1", "http://h:port", ","} {
@@ -325,9 +325,9 @@ func TestWaitStatus_ReportsPageAndDeadline(t *testing.T) {
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: time.Minute, OnWaiting: func(w agentclient.WaitStatus) { statuses <- w }})
 	w := <-statuses
 	require.Equal(t, schema.EventID(1), w.EventID)
-	require.Equal(t, b.hub.URL()+"/inbox/1", w.Page)
-	require.False(t, w.Until.Before(before.Add(time.Minute)), "%v", w.Until)
-	require.False(t, w.Until.After(time.Now().Add(time.Minute)), "%v", w.Until)
+	require.Equal(t, b.hub.URL()+"/inbox/1", w.PageURL)
+	require.False(t, w.Deadline.Before(before.Add(time.Minute)), "%v", w.Deadline)
+	require.False(t, w.Deadline.After(time.Now().Add(time.Minute)), "%v", w.Deadline)
 	_, err := b.waitForQuestion(t, 1).Push(b.ctx, approval())
 	require.NoError(t, err)
 	require.True(t, b.waitForResult(t, got).Approved())

@@ -216,9 +216,9 @@ func hubAddresses(addresses []string, env string) ([]string, error) {
 	return hubs, nil
 }
 
-// Hubs parses a comma-separated list of hub addresses, the format of HOOKBACK_URL.
+// ParseHubs parses a comma-separated list of hub addresses, the format of HOOKBACK_URL.
 // Addresses without a scheme get http://. An empty list returns DefaultHub.
-func Hubs(list string) ([]string, error) { return hubAddresses(nil, list) }
+func ParseHubs(list string) ([]string, error) { return hubAddresses(nil, list) }
 
 func workingDirName() string {
 	dir, err := os.Getwd()

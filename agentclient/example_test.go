@@ -236,7 +236,7 @@ func ExampleParsePolicy() {
 		return
 	}
 	for _, command := range []string{"git status", "git status; rm -rf x", "ls"} {
-		ruling := policy.Rule(agentclient.ToolCall{Name: "Bash", Command: command})
+		ruling := policy.Evaluate(agentclient.ToolCall{Name: "Bash", Command: command})
 		fmt.Printf("%s: %q\n", command, ruling.Effect)
 	}
 	_, err = agentclient.ParsePolicy("hookback.json", []byte(`{"rules": [{"tool": "Bash", "then": "alow"}]}`))

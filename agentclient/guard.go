@@ -65,11 +65,11 @@ type Result[T any] struct {
 func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
 		call.Arguments = slices.Clone(call.Arguments) // run exactly what the person is shown, even if the caller changes its slice
-		policyResult := policy.Rule(call)
+		policyResult := policy.Evaluate(call)
 		switch policyResult.Effect {
-		case "", ThenAllow:
+		case "", EffectAllow:
 			return runTool(ctx, tool, call, Result[T]{})
-		case ThenDeny:
+		case EffectDeny:
 			return Result[T]{
 				Status: Denied, Reason: policyResult.Reason,
 				Guidance: "A policy denies this call. Nothing was run. Do not try to achieve the same result another way.",

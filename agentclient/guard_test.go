@@ -391,7 +391,7 @@ func TestPolicyFunc(t *testing.T) {
 		"all deny":            {agentclient.All(agentclient.Always(), deny), aliasedCall("x", ``), "deny"},
 		"unknown effect":      {agentclient.Any(fixedPolicy("perhaps"), allow), aliasedCall("x", ``), "perhaps"},
 	} {
-		require.Equal(t, test.want, test.policy.Rule(test.call).Effect, name)
+		require.Equal(t, test.want, test.policy.Evaluate(test.call).Effect, name)
 	}
 	var do toolRecorder
 	c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
@@ -403,6 +403,6 @@ func TestPolicyFunc(t *testing.T) {
 // fixedPolicy is a policy that always returns the same effect.
 type fixedPolicy string
 
-func (f fixedPolicy) Rule(agentclient.ToolCall) agentclient.PolicyResult {
+func (f fixedPolicy) Evaluate(agentclient.ToolCall) agentclient.PolicyResult {
 	return agentclient.PolicyResult{Effect: agentclient.Effect(f)}
 }

@@ -13,9 +13,9 @@ type Effect string
 
 // Effects of a policy.
 const (
-	ThenAllow Effect = "allow" // run the call, ask no one
-	ThenAsk   Effect = "ask"   // let a person decide
-	ThenDeny  Effect = "deny"  // do not run the call, ask no one
+	EffectAllow Effect = "allow" // run the call, ask no one
+	EffectAsk   Effect = "ask"   // let a person decide
+	EffectDeny  Effect = "deny"  // do not run the call, ask no one
 )
 
 // PolicyResult is a policy's decision about one call. The zero value is no opinion.
@@ -23,8 +23,8 @@ type PolicyResult struct {
 	Effect Effect      `json:"then,omitempty"`
 	Risk   schema.Risk `json:"risk,omitempty"`
 	Reason string      `json:"reason,omitempty"`
-	// Where is the rule's position as file:line. It is empty for policies in Go.
-	Where string `json:"where,omitempty"`
+	// Location is the rule's position as file:line. It is empty for policies in Go.
+	Location string `json:"where,omitempty"`
 }
 
 // ToolCall is a call that is about to run, the input of policies and tools.
@@ -41,7 +41,7 @@ type ToolCall struct {
 
 // Policy decides which calls need approval. It must be safe for concurrent use.
 type Policy interface {
-	Rule(call ToolCall) PolicyResult
+	Evaluate(call ToolCall) PolicyResult
 }
 
 // PolicyProblem is one error or warning in a policy file.

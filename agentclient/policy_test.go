@@ -94,13 +94,13 @@ func TestCondition_Verdicts(t *testing.T) {
 		{`"a": {"contains": "x"}`, `{"a": "` + strings.Repeat("y", 300<<10) + `"}`, ""},
 	} {
 		deny := mustParsePolicy(t, `{"rules": [{"tool": "T", "then": "deny", "when": {`+test.when+`}}]}`)
-		got := deny.Rule(aliasedCall("T", test.arguments))
+		got := deny.Evaluate(aliasedCall("T", test.arguments))
 		require.Equal(t, test.then, got.Effect, "%s of %.80s", test.when, test.arguments)
-		require.Equal(t, test.then != "", got.Where == "p.json:1", "%v", got)
-		if test.then == agentclient.ThenAsk {
+		require.Equal(t, test.then != "", got.Location == "p.json:1", "%v", got)
+		if test.then == agentclient.EffectAsk {
 			require.Contains(t, got.Reason, "could not be evaluated for this call: ")
 			allow := mustParsePolicy(t, `{"rules": [{"tool": "T", "then": "allow", "when": {`+test.when+`}}]}`)
-			require.Empty(t, allow.Rule(aliasedCall("T", test.arguments)), "an allow takes %s of %.80s", test.when, test.arguments)
+			require.Empty(t, allow.Evaluate(aliasedCall("T", test.arguments)), "an allow takes %s of %.80s", test.when, test.arguments)
 		}
 	}
 }
@@ -117,26 +117,26 @@ func TestPolicyFile_FirstMatchDecides(t *testing.T) {
 		call agentclient.ToolCall
 		want agentclient.PolicyResult
 	}{
-		{aliasedCall("refund", `{"amount": 20000}`), agentclient.PolicyResult{Effect: "deny", Risk: schema.CriticalRisk, Reason: "Too much.", Where: "p.json:2"}},
-		{aliasedCall("refund", `{"amount": 200}`), agentclient.PolicyResult{Effect: "ask", Where: "p.json:3"}},
-		{aliasedCall("refund", `{"amount": 2}`), agentclient.PolicyResult{Effect: "allow", Where: "p.json:4"}},
-		{aliasedCall("mcp__db__delete_row", `{}`), agentclient.PolicyResult{Effect: "ask", Risk: schema.HighRisk, Where: "p.json:5"}},
+		{aliasedCall("refund", `{"amount": 20000}`), agentclient.PolicyResult{Effect: "deny", Risk: schema.CriticalRisk, Reason: "Too much.", Location: "p.json:2"}},
+		{aliasedCall("refund", `{"amount": 200}`), agentclient.PolicyResult{Effect: "ask", Location: "p.json:3"}},
+		{aliasedCall("refund", `{"amount": 2}`), agentclient.PolicyResult{Effect: "allow", Location: "p.json:4"}},
+		{aliasedCall("mcp__db__delete_row", `{}`), agentclient.PolicyResult{Effect: "ask", Risk: schema.HighRisk, Location: "p.json:5"}},
 		{aliasedCall("mcp__db__read_row", `{}`), agentclient.PolicyResult{}},
 		{
 			// The first rules are indeterminate, so no later rule may allow the call.
 			aliasedCall("refund", `{"amount": "2"}`),
 			agentclient.PolicyResult{
-				Effect: "ask", Risk: schema.CriticalRisk, Where: "p.json:2",
+				Effect: "ask", Risk: schema.CriticalRisk, Location: "p.json:2",
 				Reason: "The rule at p.json:2 could not be evaluated for this call: its argument amount has a type or size that the rule can't compare.",
 			},
 		},
 	} {
-		require.Equal(t, test.want, p.Rule(test.call), "%s", test.call.Arguments)
+		require.Equal(t, test.want, p.Evaluate(test.call), "%s", test.call.Arguments)
 	}
 	denied := mustParsePolicy(t, `{"rules": [
 {"tool": "refund", "when": {"amount": {"greater": 100}}, "then": "ask"},
 {"tool": "refund", "when": {"to": {"equals": "me"}}, "then": "deny"}]}`)
-	require.Equal(t, agentclient.ThenDeny, denied.Rule(aliasedCall("refund", `{"amount": "2", "to": "me"}`)).Effect)
+	require.Equal(t, agentclient.EffectDeny, denied.Evaluate(aliasedCall("refund", `{"amount": "2", "to": "me"}`)).Effect)
 }
 
 func TestPolicyFile_MatchesNameAndAlias(t *testing.T) {
@@ -147,14 +147,14 @@ func TestPolicyFile_MatchesNameAndAlias(t *testing.T) {
 		"bash": "deny ", "SHELL": "deny ", // deny ignores case, allow does not
 		"Вash": " ", "Bas": " ", "Bashh": " ", // the first one starts with a Cyrillic В
 	} {
-		require.Equal(t, want, fmt.Sprintf("%s %s", mustParsePolicy(t, singleRulePolicy(tool, "deny")).Rule(codex).Effect, mustParsePolicy(t, singleRulePolicy(tool, "allow")).Rule(codex).Effect), "%s", tool)
+		require.Equal(t, want, fmt.Sprintf("%s %s", mustParsePolicy(t, singleRulePolicy(tool, "deny")).Evaluate(codex).Effect, mustParsePolicy(t, singleRulePolicy(tool, "allow")).Evaluate(codex).Effect), "%s", tool)
 	}
 }
 
 func TestPolicyFile_NormalizesCommandArgument(t *testing.T) {
 	t.Parallel()
 	p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git push*"}}, "then": "deny"}]}`)
-	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{
+	require.Equal(t, agentclient.EffectDeny, p.Evaluate(agentclient.ToolCall{
 		Name: "execute", Alias: "Bash", Command: "git push -f", Arguments: raw(`{"cmdline": "git push -f"}`),
 	}).Effect)
 }
@@ -166,7 +166,7 @@ func TestPolicyFile_AllowsOnlySimpleCommands(t *testing.T) {
 		"git status", "git log --format=%h -5", "git diff HEAD^ HEAD~2", "git commit -m 'a word'", `git commit -m "two words"`, "git add src/*.go",
 		`git commit -m don\'t`, "git show HEAD!", "git commit -m Größe",
 	} {
-		require.Equal(t, agentclient.ThenAllow, p.Rule(bashCall(fine)).Effect, "%q", fine)
+		require.Equal(t, agentclient.EffectAllow, p.Evaluate(bashCall(fine)).Effect, "%q", fine)
 	}
 	for _, trick := range []string{
 		"git status; rm -rf /", "git status;rm x", "git status && rm x", "git status & rm x", "git status || rm x", "git log | sh",
@@ -179,7 +179,7 @@ func TestPolicyFile_AllowsOnlySimpleCommands(t *testing.T) {
 		"git {a,b}", "git (x)", "git log; ", "git log &", "git log\t;x", "git diff ../../etc/passwd", "git diff ..", `git diff "../x"`, "git --git-dir=../x log",
 		"git add hookback.json", "git add HookBack.JSON",
 	} {
-		require.Empty(t, p.Rule(bashCall(trick)).Effect, "%q", trick)
+		require.Empty(t, p.Evaluate(bashCall(trick)).Effect, "%q", trick)
 	}
 	for _, hidden := range []agentclient.ToolCall{
 		{Name: "Bash", Alias: "Bash", Arguments: raw(`{"x": 1}`)},                                  // no known command
@@ -190,9 +190,9 @@ func TestPolicyFile_AllowsOnlySimpleCommands(t *testing.T) {
 		aliasedCall("run", `{"args": {"x": ["a; b"]}}`), aliasedCall("run", `{"x": {"y": 1, "y": 2}}`), aliasedCall("run", `{"x": [{"y": 1, "Y": 2}]}`),
 		aliasedCall("run", `{"x": 1`), aliasedCall("run", `[]`), aliasedCall("run", `"x"`), aliasedCall("run", `{"x": "./hookback.json"}`),
 	} {
-		require.Empty(t, p.Rule(hidden).Effect, "%s", hidden.Arguments)
+		require.Empty(t, p.Evaluate(hidden).Effect, "%s", hidden.Arguments)
 	}
-	require.Equal(t, agentclient.ThenAllow, p.Rule(aliasedCall("run", `{"cmd": "ls", "text": "a; b | c"}`)).Effect, "text is not a command")
+	require.Equal(t, agentclient.EffectAllow, p.Evaluate(aliasedCall("run", `{"cmd": "ls", "text": "a; b | c"}`)).Effect, "text is not a command")
 }
 
 func TestIsSimpleCommandFor(t *testing.T) {
@@ -217,7 +217,7 @@ func TestPolicyFile_AllowRequiresEveryValue(t *testing.T) {
 		aliasedCall("Edit", `{"file_path": "/repo/src/a.go", "new": "a; b"}`), aliasedCall("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/repo/b"}]}`),
 		aliasedCall("Pay", `{"amount": 99.5}`), aliasedCall("Fetch", `{"url": "https://example.com/x"}`),
 	} {
-		require.Equal(t, agentclient.ThenAllow, p.Rule(fine).Effect, "%s", fine.Arguments)
+		require.Equal(t, agentclient.EffectAllow, p.Evaluate(fine).Effect, "%s", fine.Arguments)
 	}
 	for _, trick := range []agentclient.ToolCall{
 		aliasedCall("Edit", `{"file_path": "/repo/src/../../etc/passwd"}`), aliasedCall("Edit", `{"file_path": "/REPO/src/a.go"}`),
@@ -230,7 +230,7 @@ func TestPolicyFile_AllowRequiresEveryValue(t *testing.T) {
 		aliasedCall("Pay", `{"amount": true}`), aliasedCall("Pay", `{"amount": []}`),
 		aliasedCall("Fetch", `{"url": "HTTPS://EXAMPLE.COM/x"}`), aliasedCall("Fetch", `{"url": "https://example.com/../x"}`), aliasedCall("Fetch", `{"url": 1}`),
 	} {
-		require.Empty(t, p.Rule(trick).Effect, "%.100s", trick.Arguments)
+		require.Empty(t, p.Evaluate(trick).Effect, "%.100s", trick.Arguments)
 	}
 }
 
@@ -239,7 +239,7 @@ func FuzzPolicyFile_AllowedCommandIsSimple(f *testing.F) {
 	f.Add("git 'a; b'")
 	f.Fuzz(func(t *testing.T, command string) {
 		p := mustParsePolicy(t, singleRulePolicy("Bash", "allow"))
-		if p.Rule(bashCall(command)).Effect == agentclient.ThenAllow {
+		if p.Evaluate(bashCall(command)).Effect == agentclient.EffectAllow {
 			require.NotRegexp(t, "[;&|<>`$(){}\\n\\r\\x00]", command)
 		}
 	})
@@ -298,7 +298,7 @@ func BenchmarkLoadPolicyFor(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				p, err := agentclient.LoadPolicyFor(c, filepath.Join(home, "repo"), env)
-				if err != nil || p.Rule(c).Effect != "" {
+				if err != nil || p.Evaluate(c).Effect != "" {
 					b.Fatal(err)
 				}
 			}
@@ -310,7 +310,7 @@ func BenchmarkLoadPolicyFor(b *testing.B) {
 func TestLoadPolicy_RejectsDanglingLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, agentclient.PolicyName)))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, agentclient.PolicyFileName)))
 	_, err := agentclient.LoadPolicy(dir, func(string) string { return "" })
 	require.ErrorAs(t, err, new(*agentclient.PolicyError))
 }

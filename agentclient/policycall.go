@@ -136,6 +136,6 @@ func (c *callArguments) isAllowable() bool {
 	if c.Alias == "Bash" && !seen {
 		return false // a shell call whose command is unknown
 	}
-	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyName) }
+	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyFileName) }
 	return allowed(c.Command) && args.everyText(allowed)
 }

@@ -29,13 +29,13 @@ type PolicyFile struct {
 
 // PolicyRule describes a rule for people.
 type PolicyRule struct {
-	Where    string // file:line, as in PolicyResult
+	Location string // file:line, as in PolicyResult
 	Effect   Effect
 	Sentence string
 }
 
-// Rule implements Policy.
-func (f *PolicyFile) Rule(call ToolCall) PolicyResult { return f.rules.Rule(call) }
+// Evaluate implements Policy.
+func (f *PolicyFile) Evaluate(call ToolCall) PolicyResult { return f.rules.Evaluate(call) }
 
 // ForProject returns a copy with the authority of a project: its rules can ask and deny
 // but not allow. Agents can write a project's file themselves, and a cloned repository
@@ -54,7 +54,7 @@ func (f *PolicyFile) Rules() []PolicyRule {
 	list := make([]PolicyRule, len(f.rules))
 	for i := range f.rules {
 		r := &f.rules[i]
-		list[i] = PolicyRule{Where: r.location, Effect: r.appliedEffect(), Sentence: r.describe()}
+		list[i] = PolicyRule{Location: r.location, Effect: r.appliedEffect(), Sentence: r.describe()}
 	}
 	return list
 }
@@ -206,7 +206,7 @@ func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 	}
 	parsed := rule{line: r.lineAt(n.offset), reason: r.textMember(m["reason"], "reason")}
 	parsed.location = fmt.Sprintf("%s:%d", r.file, parsed.line)
-	parsed.effect = Effect(r.wordMember(m["then"], "then", string(ThenAllow), string(ThenAsk), string(ThenDeny)))
+	parsed.effect = Effect(r.wordMember(m["then"], "then", string(EffectAllow), string(EffectAsk), string(EffectDeny)))
 	if m["then"] == nil {
 		r.addProblem(n.offset, "a rule requires then: allow, ask or deny")
 	}
@@ -222,10 +222,10 @@ func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 		r.addProblem(tool.offset, "tool must have at most %d characters", maxPattern)
 	}
 	// A rule that allows applies to exactly this tool; others ignore case.
-	parsed.glob = newGlob(parsed.tool, parsed.effect != ThenAllow)
+	parsed.glob = newGlob(parsed.tool, parsed.effect != EffectAllow)
 	r.otherTool = r.call != nil && !parsed.appliesTo(r.call)
 	if when := m["when"]; when != nil {
-		parsed.when = r.parseConditions(when, parsed.effect == ThenAllow)
+		parsed.when = r.parseConditions(when, parsed.effect == EffectAllow)
 	}
 	return parsed, len(r.problems) == before && !r.otherTool
 }

@@ -93,7 +93,7 @@ func TestPolicyFile_DescribesRules(t *testing.T) {
 }`)
 	var words []string
 	for _, r := range f.Rules() {
-		words = append(words, r.Where+": "+r.Sentence)
+		words = append(words, r.Location+": "+r.Sentence)
 	}
 	require.Equal(t, []string{
 		`p.json:4: Bash when command contains "-r" and command matches /^rm /: ask (high risk), because: It deletes.`,
@@ -183,15 +183,15 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 	} {
 		p, err := agentclient.LoadPolicy(filepath.Join(dir, test.dir), env)
 		require.NoError(t, err)
-		got := p.Rule(agentclient.ToolCall{Name: test.tool})
+		got := p.Evaluate(agentclient.ToolCall{Name: test.tool})
 		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
 		p, err = agentclient.LoadPolicyFor(agentclient.ToolCall{Name: test.tool}, filepath.Join(dir, test.dir), env)
 		require.NoError(t, err)
-		require.Equal(t, got, p.Rule(agentclient.ToolCall{Name: test.tool}), "LoadPolicyFor gives the same result")
+		require.Equal(t, got, p.Evaluate(agentclient.ToolCall{Name: test.tool}), "LoadPolicyFor gives the same result")
 	}
 	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), env)
 	require.NoError(t, err)
-	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Rule(agentclient.ToolCall{Name: "Edit"}).Where)
+	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Evaluate(agentclient.ToolCall{Name: "Edit"}).Location)
 }
 
 // An invalid regular expression in a rule about another tool is ignored. In rules that may
@@ -219,9 +219,9 @@ func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		got := p.Rule(call)
+		got := p.Evaluate(call)
 		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
-		require.True(t, strings.HasSuffix(got.Where, test.where), got.Where)
+		require.True(t, strings.HasSuffix(got.Location, test.where), got.Location)
 		if strings.Contains(test.rules, broken) {
 			_, err = agentclient.LoadPolicy(dir, func(string) string { return "" })
 			require.ErrorContains(t, err, "can't be used", "LoadPolicy, as in hookback policy check, reports it")
@@ -235,15 +235,15 @@ func TestLoadPolicy_PrefersXDGConfigHome(t *testing.T) {
 	vars := map[string]string{"HOME": dir, "XDG_CONFIG_HOME": filepath.Join(dir, "c")}
 	p, err := agentclient.LoadPolicy(dir, func(name string) string { return vars[name] })
 	require.NoError(t, err)
-	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{Name: "Write"}).Effect)
-	require.Empty(t, p.Rule(agentclient.ToolCall{Name: "Read"}))
+	require.Equal(t, agentclient.EffectDeny, p.Evaluate(agentclient.ToolCall{Name: "Write"}).Effect)
+	require.Empty(t, p.Evaluate(agentclient.ToolCall{Name: "Read"}))
 }
 
 func TestLoadPolicy_WithoutFilesHasNoOpinion(t *testing.T) {
 	t.Parallel()
 	p, err := agentclient.LoadPolicy(t.TempDir(), func(string) string { return "" })
 	require.NoError(t, err)
-	require.Equal(t, agentclient.PolicyResult{}, p.Rule(agentclient.ToolCall{Name: "Bash"}))
+	require.Equal(t, agentclient.PolicyResult{}, p.Evaluate(agentclient.ToolCall{Name: "Bash"}))
 }
 
 func TestLoadPolicy_ReportsProblemsOfAllFiles(t *testing.T) {
@@ -269,8 +269,8 @@ func FuzzParsePolicy(f *testing.F) {
 			return
 		}
 		call := agentclient.ToolCall{Name: "Bash", Alias: "Bash", Arguments: []byte(arguments)}
-		got := p.Rule(call)
+		got := p.Evaluate(call)
 		require.Contains(t, []agentclient.Effect{"", "allow", "ask", "deny"}, got.Effect)
-		require.Equal(t, got, p.Rule(call))
+		require.Equal(t, got, p.Evaluate(call))
 	})
 }

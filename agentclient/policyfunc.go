@@ -9,10 +9,10 @@ import (
 // PolicyFunc is a policy in Go: true asks a person, false is no opinion.
 type PolicyFunc func(ToolCall) bool
 
-// Rule implements Policy.
-func (f PolicyFunc) Rule(call ToolCall) PolicyResult {
+// Evaluate implements Policy.
+func (f PolicyFunc) Evaluate(call ToolCall) PolicyResult {
 	if f(call) {
-		return PolicyResult{Effect: ThenAsk}
+		return PolicyResult{Effect: EffectAsk}
 	}
 	return PolicyResult{}
 }
@@ -67,22 +67,22 @@ type (
 	allOf []Policy
 )
 
-// Rule implements Policy.
-func (a anyOf) Rule(call ToolCall) (strictest PolicyResult) {
+// Evaluate implements Policy.
+func (a anyOf) Evaluate(call ToolCall) (strictest PolicyResult) {
 	for _, p := range a {
-		strictest = stricter(strictest, p.Rule(call))
+		strictest = stricter(strictest, p.Evaluate(call))
 	}
 	return strictest
 }
 
-// Rule implements Policy.
-func (a allOf) Rule(call ToolCall) PolicyResult {
+// Evaluate implements Policy.
+func (a allOf) Evaluate(call ToolCall) PolicyResult {
 	if len(a) == 0 {
-		return PolicyResult{Effect: ThenAsk}
+		return PolicyResult{Effect: EffectAsk}
 	}
 	var strictest PolicyResult
 	for _, p := range a {
-		r := p.Rule(call)
+		r := p.Evaluate(call)
 		if r.Effect == "" {
 			return PolicyResult{}
 		}
@@ -96,9 +96,9 @@ func (t Effect) strictness() int {
 	switch t {
 	case "":
 		return 0
-	case ThenAllow:
+	case EffectAllow:
 		return 1
-	case ThenDeny:
+	case EffectDeny:
 		return 3
 	default:
 		return 2

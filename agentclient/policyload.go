@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// PolicyName is the name of policy files.
-const PolicyName = "hookback.json"
+// PolicyFileName is the name of policy files.
+const PolicyFileName = "hookback.json"
 
 // LoadPolicy reads the policies of the user and the project. The user's rules come first,
 // and only they can allow (see PolicyFile.ForProject): a repository can't loosen what the
@@ -91,7 +91,7 @@ func UserPolicyFile(env func(string) string) string {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	return filepath.Join(dir, "hookback", PolicyName)
+	return filepath.Join(dir, "hookback", PolicyFileName)
 }
 
 // ProjectPolicyFiles returns the existing policies of the project that dir belongs to:
@@ -101,7 +101,7 @@ func UserPolicyFile(env func(string) string) string {
 func ProjectPolicyFiles(dir string) (files []string) {
 	root := ProjectDir(dir)
 	for at := absolutePath(dir); ; at = filepath.Dir(at) {
-		if file := filepath.Join(at, PolicyName); exists(file) {
+		if file := filepath.Join(at, PolicyFileName); exists(file) {
 			files = append(files, file)
 		}
 		if at == root {

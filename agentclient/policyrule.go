@@ -22,7 +22,7 @@ type rule struct {
 
 // appliedEffect returns the effect of a rule that matches.
 func (r *rule) appliedEffect() Effect {
-	if r.restricted && r.effect == ThenAllow {
+	if r.restricted && r.effect == EffectAllow {
 		return ""
 	}
 	return r.effect
@@ -48,7 +48,7 @@ func (r *rule) evaluate(c *callArguments) (verdict, string) {
 			result, problem = indeterminate, why
 		}
 	}
-	if r.effect == ThenAllow && (result == indeterminate || !c.isAllowable()) {
+	if r.effect == EffectAllow && (result == indeterminate || !c.isAllowable()) {
 		return noMatch, ""
 	}
 	return result, problem
@@ -57,9 +57,9 @@ func (r *rule) evaluate(c *callArguments) (verdict, string) {
 // rules is a policy in which the first matching rule decides.
 type rules []rule
 
-// Rule implements Policy. If a rule that asks or denies is indeterminate for this call,
+// Evaluate implements Policy. If a rule that asks or denies is indeterminate for this call,
 // the result is to ask, unless a later rule denies.
-func (all rules) Rule(call ToolCall) PolicyResult {
+func (all rules) Evaluate(call ToolCall) PolicyResult {
 	c := callArguments{ToolCall: call}
 	var fallback PolicyResult
 	for i := range all {
@@ -67,11 +67,11 @@ func (all rules) Rule(call ToolCall) PolicyResult {
 		switch got, problem := r.evaluate(&c); {
 		case got == indeterminate && fallback.Effect == "":
 			fallback = PolicyResult{
-				Effect: ThenAsk, Risk: r.risk, Where: r.location,
+				Effect: EffectAsk, Risk: r.risk, Location: r.location,
 				Reason: fmt.Sprintf("The rule at %s could not be evaluated for this call: %s.", r.location, problem),
 			}
-		case got == matched && (fallback.Effect == "" || r.effect == ThenDeny):
-			return PolicyResult{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Where: r.location}
+		case got == matched && (fallback.Effect == "" || r.effect == EffectDeny):
+			return PolicyResult{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Location: r.location}
 		case got == matched:
 			return fallback
 		}
@@ -96,7 +96,7 @@ func (r *rule) describe() string {
 		}
 		b.WriteString(strings.Join(r.when[i].path, ".") + " " + r.when[i].description)
 	}
-	if r.effect == ThenAllow && r.restricted {
+	if r.effect == EffectAllow && r.restricted {
 		b.WriteString(": left to the agent, since only your own policy can allow")
 	} else {
 		b.WriteString(": " + string(r.effect))

@@ -55,7 +55,7 @@ func isKnownTool(r *rule) bool {
 // shadows reports whether r decides every call that other applies to. A rule that allows
 // never does, because it does not match every command.
 func (r *rule) shadows(other *rule) bool {
-	return len(r.when) == 0 && r.effect != ThenAllow && (r.tool == "*" || strings.EqualFold(r.tool, other.tool))
+	return len(r.when) == 0 && r.effect != EffectAllow && (r.tool == "*" || strings.EqualFold(r.tool, other.tool))
 }
 
 // closestMatch returns the known word that got probably means, or "".

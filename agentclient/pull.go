@@ -51,7 +51,7 @@ func (a *askRun) pullsImmediately() bool {
 		return true
 	}
 	s := a.receipt.HumanInTheLoopStatus
-	return s != nil && (s.Settled() || s.Delivery != nil && s.Delivery.State == schema.Blocked)
+	return s != nil && (s.IsSettled() || s.Delivery != nil && s.Delivery.State == schema.Blocked)
 }
 
 // pullOnce makes one long poll and reports whether the question is resolved. false

@@ -146,8 +146,8 @@ type PendingUndo struct {
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// Settled reports whether the question is resolved.
-func (s *Status) Settled() bool { return s.Status != Pending }
+// IsSettled reports whether the question is resolved.
+func (s *Status) IsSettled() bool { return s.Status != Pending }
 
 // Responder identifies the person or rule that answered a question.
 type Responder struct {
@@ -245,8 +245,8 @@ const (
 	Blocked     DeliveryState = "blocked"     // the dial policy forbids the address
 )
 
-// Final reports whether the hub makes no further attempt.
-func (s DeliveryState) Final() bool {
+// IsFinal reports whether the hub makes no further attempt.
+func (s DeliveryState) IsFinal() bool {
 	switch s {
 	case Queued, Sending:
 		return false

@@ -494,9 +494,9 @@ func (r *Response) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Until returns the deadline of a question created at the given time, or the zero time if there is
+// Deadline returns the deadline of a question created at the given time, or the zero time if there is
 // none.
-func (q *HumanInTheLoop) Until(createdAt time.Time) time.Time {
+func (q *HumanInTheLoop) Deadline(createdAt time.Time) time.Time {
 	if d := q.TimeoutDuration(); d > 0 {
 		return createdAt.Add(d)
 	}

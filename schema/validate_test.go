@@ -162,7 +162,7 @@ func TestHumanInTheLoop_Deadline(t *testing.T) {
 		{seconds(0), time.Time{}},
 	} {
 		q := schema.HumanInTheLoop{Timeout: c.timeout}
-		require.Equal(t, c.want, q.Until(asked))
+		require.Equal(t, c.want, q.Deadline(asked))
 	}
 }
 
@@ -177,12 +177,12 @@ func TestHumanInTheLoop_Acknowledges(t *testing.T) {
 func TestDeliveryState_Final(t *testing.T) {
 	t.Parallel()
 	for _, s := range []schema.DeliveryState{schema.Queued, schema.Sending} {
-		require.False(t, s.Final(), s)
+		require.False(t, s.IsFinal(), s)
 	}
 	for _, s := range []schema.DeliveryState{
 		schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.Unconfirmed, schema.Refused,
 		schema.Unreachable, schema.TooLate, schema.Blocked,
 	} {
-		require.True(t, s.Final(), s)
+		require.True(t, s.IsFinal(), s)
 	}
 }

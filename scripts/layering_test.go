@@ -159,10 +159,10 @@ var storeMethods = map[string][]string{
 	"ChangePeople":    {"server/internal/auth"},
 	"People":          {"server/internal/auth"},
 
-	"MakeRule":                  {"server/internal/hub"},
+	"CreateRule":                {"server/internal/hub"},
 	"RevokeRule":                {"server/internal/hub"},
 	"EndRules":                  {"server/internal/hub"},
-	"MoveRules":                 {"server/internal/hub"},
+	"ShiftRules":                {"server/internal/hub"},
 	"AddChannel":                {"server/internal/notify"},
 	"RemoveChannel":             {"server/internal/notify"},
 	"AddNotifications":          {"server/internal/notify"},
@@ -181,9 +181,9 @@ var storeMethods = map[string][]string{
 	"PushKeys": nil, "PushSubscribers": nil, "QuestionsSince": nil,
 
 	"After": nil, "Backup": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Throttle": nil, "Head": nil, "HubID": nil,
-	"Activity": nil, "Cursor": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
-	"Sessions": nil, "SessionsNamed": nil, "SessionsOf": nil, "ToolTimes": nil,
-	"Key": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
+	"Activity": nil, "ProjectionCursor": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
+	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
+	"Key": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 	"Inbox": nil, "InboxCounts": nil, "InboxDays": nil,
 	"LiveRules": nil, "GroupMembers": nil, "Questions": nil, "Rules": nil,
 }

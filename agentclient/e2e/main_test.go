@@ -244,7 +244,7 @@ func (p *testEnv) answer(t *testing.T, e *schema.Event, r schema.Response) {
 // waitForSettled waits until a question is settled.
 func (p *testEnv) waitForSettled(t *testing.T, id schema.EventID) *schema.Status {
 	t.Helper()
-	return p.waitForEvent(t, "with an end", func(e *schema.Event) bool { return e.ID == id && e.HumanInTheLoopStatus.Settled() }).HumanInTheLoopStatus
+	return p.waitForEvent(t, "with an end", func(e *schema.Event) bool { return e.ID == id && e.HumanInTheLoopStatus.IsSettled() }).HumanInTheLoopStatus
 }
 
 func permission(yes bool, reason string) schema.Response {

@@ -104,7 +104,7 @@ func (in Input) isHeadless() bool {
 // It is not the opposite of isHeadless: without evidence both are false. The
 // difference matters for agents whose unanswered prompt hangs or approves the call.
 func (in Input) isInteractive(args ...string) bool {
-	return !in.isHeadless() && (in.env("HOOKBACK_HEADLESS") == "0" || in.Attended != nil && in.Attended(args...))
+	return !in.isHeadless() && (in.env("HOOKBACK_HEADLESS") == "0" || in.IsInteractive != nil && in.IsInteractive(args...))
 }
 
 func (in Input) env(name string) string {

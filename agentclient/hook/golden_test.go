@@ -120,7 +120,7 @@ func parseInput(t *testing.T, text string) hook.Input {
 		case ok && key == "dir":
 			in.Dir = value
 		case ok && key == "attended":
-			in.Attended = func(...string) bool { return value == "true" }
+			in.IsInteractive = func(...string) bool { return value == "true" }
 		case ok && key == "env":
 			name, value, _ := strings.Cut(value, "=")
 			env[name] = value

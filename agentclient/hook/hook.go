@@ -37,9 +37,9 @@ type Input struct {
 	Event string
 	Env   func(name string) string
 	Dir   string // the hook's working directory
-	// Attended reports whether the agent certainly runs on an interactive terminal
+	// IsInteractive reports whether the agent certainly runs on an interactive terminal
 	// and was started without any of the given arguments. A nil func means unknown.
-	Attended func(without ...string) bool
+	IsInteractive func(without ...string) bool
 
 	members object // decoded Stdin, set by Parsed
 	payload json.RawMessage
@@ -135,9 +135,9 @@ type Verdict struct {
 	Remember json.RawMessage
 }
 
-// Refusal returns the text of a person's denial for the model: the reason followed
+// DenialReason returns the text of a person's denial for the model: the reason followed
 // by the hub's guidance, or the guidance alone if it already contains the reason.
-func Refusal(reason, guidance string) string {
+func DenialReason(reason, guidance string) string {
 	if guidance == "" || strings.Contains(guidance, reason) {
 		return cmp.Or(guidance, reason)
 	}

@@ -21,7 +21,7 @@ func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
 		return Verdict{Effect: Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
 	case a.Outcome == schema.Deny:
-		return Verdict{Effect: Deny, Reason: Refusal(cmp.Or(a.Reason, a.Comment), a.Guidance)}
+		return Verdict{Effect: Deny, Reason: DenialReason(cmp.Or(a.Reason, a.Comment), a.Guidance)}
 	default:
 		return Verdict{}
 	}

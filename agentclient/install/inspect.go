@@ -13,13 +13,13 @@ type InstalledHooks struct {
 	Agent, Title string
 	File         string
 	Scope        Scope
-	Entries      []Entry
+	Entries      []HookEntry
 	Missing      []string // events that a current installation would have
 	Err          error    // the file can't be read, so the other results are missing
 }
 
-// Entry is one of our hooks as the agent would run it.
-type Entry struct {
+// HookEntry is one of our hooks as the agent would run it.
+type HookEntry struct {
 	Event   string
 	Argv    []string // the process: the program itself, or a shell with a command line
 	Binary  string   // hookback as written in the entry
@@ -28,7 +28,7 @@ type Entry struct {
 }
 
 // Observes reports whether the entry only sends events.
-func (e Entry) Observes() bool { return slices.Contains(e.Args, "--observe") }
+func (e HookEntry) Observes() bool { return slices.Contains(e.Args, "--observe") }
 
 // Inspect returns the files with our entries: the user's settings, the settings of the
 // project in m.Dir, and all files in the manifest.
@@ -78,7 +78,7 @@ func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 		hooks.Err = fmt.Errorf("hooks were installed in this file, but it no longer exists")
 	case a.ownedFile != nil && a.isOwned(c.Before):
 		hooks.File = filepath.Dir(file)
-		hooks.Entries = []Entry{ownedFileEntry(file, c.Before, r)}
+		hooks.Entries = []HookEntry{ownedFileEntry(file, c.Before, r)}
 	case a.ownedFile == nil:
 		hooks.Entries, hooks.Err = a.parseEntries(c.Before, r)
 	}
@@ -88,7 +88,7 @@ func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 	return append(all, hooks)
 }
 
-func (a *agentConfig) parseEntries(content string, r *record) (all []Entry, err error) {
+func (a *agentConfig) parseEntries(content string, r *record) (all []HookEntry, err error) {
 	root, err := parse(content)
 	if err != nil {
 		return nil, err
@@ -99,15 +99,15 @@ func (a *agentConfig) parseEntries(content string, r *record) (all []Entry, err 
 		if h.shellLine != "" {
 			argv = []string{"/bin/sh", "-c", h.shellLine}
 		}
-		all = append(all, Entry{Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Changed: r.isModified(h)})
+		all = append(all, HookEntry{Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Changed: r.isModified(h)})
 	}
 	return all, nil
 }
 
 // ownedFileEntry parses the command in a file that we own. If the command can't be parsed,
 // the entry assumes the hookback on the PATH.
-func ownedFileEntry(file, content string, r *record) Entry {
-	e := Entry{Event: filepath.Base(file), Argv: []string{file}, Binary: programName, Changed: r != nil && r.OwnedHash != hash(content)}
+func ownedFileEntry(file, content string, r *record) HookEntry {
+	e := HookEntry{Event: filepath.Base(file), Argv: []string{file}, Binary: programName, Changed: r != nil && r.OwnedHash != hash(content)}
 	var all []string
 	if _, rest, script := strings.Cut(content, clineCommandPrefix); script {
 		line, _, _ := strings.Cut(rest, ") || said=")
@@ -143,9 +143,9 @@ func mergeByFile(all []InstalledHooks) (files []InstalledHooks) {
 
 // missingEvents returns the events without an entry that every version of the agent
 // supports.
-func (a *agentConfig) missingEvents(existing []Entry) (names []string) {
+func (a *agentConfig) missingEvents(existing []HookEntry) (names []string) {
 	for _, ev := range a.events {
-		if ev.since == "" && !slices.ContainsFunc(existing, func(e Entry) bool { return e.Event == ev.name }) {
+		if ev.since == "" && !slices.ContainsFunc(existing, func(e HookEntry) bool { return e.Event == ev.name }) {
 			names = append(names, ev.name)
 		}
 	}

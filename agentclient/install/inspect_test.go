@@ -33,7 +33,7 @@ func TestInspect_ListsEntriesAndCommands(t *testing.T) {
 	require.Len(t, all, 3)
 	require.Equal(t, []string{m.home(claudeFile), m.project(claudeFile), m.home(".codex/hooks.json")}, []string{all[0].File, all[1].File, all[2].File})
 	require.Equal(t, []install.Scope{install.User, install.Project, install.User}, []install.Scope{all[0].Scope, all[1].Scope, all[2].Scope})
-	require.Equal(t, install.Entry{
+	require.Equal(t, install.HookEntry{
 		Event: "SessionStart", Argv: []string{binary, "hook", "claude-code"}, Binary: binary, Args: []string{"hook", "claude-code"},
 	}, all[0].Entries[0])
 	shared := all[1].Entries[0]
@@ -109,7 +109,7 @@ func TestInspect_ReadsOpenCodePlugin(t *testing.T) {
 	o.Mode, o.Hub = install.Observe, "http://10.0.0.7:4000"
 	m.install(o)
 	args := []string{"hook", "opencode", "--observe", "--hub", "http://10.0.0.7:4000"}
-	require.Equal(t, []install.Entry{{
+	require.Equal(t, []install.HookEntry{{
 		Event: "hookback.js", Argv: append([]string{binary}, args...), Binary: binary, Args: args,
 	}}, m.inspect()[0].Entries)
 	require.True(t, m.inspect()[0].Entries[0].Observes())
@@ -179,8 +179,8 @@ func TestVersion_ComparesWithMinimum(t *testing.T) {
 		_, _, enough := install.Version(m.machine, test.agent)
 		require.Equal(t, test.enough, enough, "%+v", test)
 	}
-	require.Equal(t, "Claude Code", install.Title("claude-code"))
-	require.Equal(t, "unknown", install.Title("unknown"))
+	require.Equal(t, "Claude Code", install.AgentTitle("claude-code"))
+	require.Equal(t, "unknown", install.AgentTitle("unknown"))
 	require.Contains(t, install.Hint("codex"), "/hooks")
 	require.Empty(t, install.Hint("crush"))
 }
@@ -216,5 +216,5 @@ func TestNames_MatchHookAdapters(t *testing.T) {
 	for _, a := range hook.Agents {
 		adapters = append(adapters, a.Name)
 	}
-	require.ElementsMatch(t, adapters, install.Names())
+	require.ElementsMatch(t, adapters, install.AgentNames())
 }

@@ -68,8 +68,8 @@ type Options struct {
 // ErrScope means that the agent has no settings for that scope.
 var ErrScope = errors.New("no settings for scope")
 
-// Names returns the names of the supported agents.
-func Names() []string {
+// AgentNames returns the names of the supported agents.
+func AgentNames() []string {
 	names := make([]string, 0, len(agentConfigs))
 	for i := range agentConfigs {
 		names = append(names, agentConfigs[i].name)
@@ -77,14 +77,14 @@ func Names() []string {
 	return names
 }
 
-// Has reports whether the agent has settings for that scope.
-func Has(agent string, s Scope) bool {
+// SupportsScope reports whether the agent has settings for that scope.
+func SupportsScope(agent string, s Scope) bool {
 	a := findAgent(agent)
 	return a != nil && a.files[s] != pathSpec{}
 }
 
-// Title returns the vendor's spelling of the agent's name, or agent if it is unknown.
-func Title(agent string) string {
+// AgentTitle returns the vendor's spelling of the agent's name, or agent if it is unknown.
+func AgentTitle(agent string) string {
 	if a := findAgent(agent); a != nil {
 		return a.title
 	}

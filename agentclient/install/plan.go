@@ -66,7 +66,7 @@ func Install(m Machine, o Options) (*Plan, error) {
 	for _, name := range o.Agents {
 		a := findAgent(name)
 		if a == nil {
-			return nil, fmt.Errorf("unknown agent %q; use %s or auto", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("unknown agent %q; use %s or auto", name, strings.Join(AgentNames(), ", "))
 		}
 		p.install(a, o, known)
 	}

@@ -120,7 +120,7 @@ func (a *agent) askPerson(ctx context.Context, r agentclient.Request) (agentclie
 	r.OnWaiting = func(w agentclient.WaitStatus) {
 		a.updateTally(func(t *tally) { t.questions++ })
 		question, _, _ := strings.Cut(r.Question, "\n")
-		a.log("asks: %s (%s)", question, w.Page)
+		a.log("asks: %s (%s)", question, w.PageURL)
 	}
 	d, err := a.client.Ask(ctx, r)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestSelfApproval_IsMarked(t *testing.T) {
 	_, err := fmt.Fprintln(agent, own)
 	require.NoError(t, err)
 	var st schema.Status
-	require.Eventually(t, func() bool { st = statusOf(t, hub, own); return st.Settled() }, waitLimit, 10*time.Millisecond)
+	require.Eventually(t, func() bool { st = statusOf(t, hub, own); return st.IsSettled() }, waitLimit, 10*time.Millisecond)
 	require.True(t, st.RespondedBy.SelfApproval, "%+v", st.RespondedBy)
 
 	persons, _, _ := startChild(t, hub, "agent")

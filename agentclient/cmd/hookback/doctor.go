@@ -74,8 +74,8 @@ func runDoctor(ctx context.Context, args []string, env func(string) string, std 
 	for i, name := range d.agents {
 		if name == "claude" {
 			d.agents[i] = "claude-code"
-		} else if !slices.Contains(install.Names(), name) {
-			return std.printError("unknown agent %q; the agents are %s", name, strings.Join(install.Names(), ", "))
+		} else if !slices.Contains(install.AgentNames(), name) {
+			return std.printError("unknown agent %q; the agents are %s", name, strings.Join(install.AgentNames(), ", "))
 		}
 	}
 	var err error
@@ -290,7 +290,7 @@ func (d *doctor) report(std streams) (status int) {
 	last := "-"
 	for _, f := range d.findings {
 		if f.Agent != last {
-			fmt.Fprintln(std.out, cmp.Or(install.Title(f.Agent), "Hookback"))
+			fmt.Fprintln(std.out, cmp.Or(install.AgentTitle(f.Agent), "Hookback"))
 			last = f.Agent
 		}
 		fmt.Fprintf(std.out, "  %s %s\n", map[severity]string{severityOK: "✓", severityWarning: "!", severityProblem: "✗"}[f.Severity], f.Text)

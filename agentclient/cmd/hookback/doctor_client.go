@@ -36,7 +36,7 @@ const doctorApp = "hookback-doctor"
 
 // examineHub checks that the hub answers and stores an event. It returns nil if not.
 func (d *doctor) examineHub(ctx context.Context) *doctorClient {
-	hubs, err := agentclient.Hubs(d.hub)
+	hubs, err := agentclient.ParseHubs(d.hub)
 	if err != nil {
 		d.fail("", "fix HOOKBACK_URL or --hub", "%v", err)
 		return nil

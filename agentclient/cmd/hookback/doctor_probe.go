@@ -62,7 +62,7 @@ func newDoctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[
 // examineHooks runs the hooks of an agent with the agent's exact command.
 func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks install.InstalledHooks) {
 	probe, known := probes[hooks.Agent]
-	i := slices.IndexFunc(hooks.Entries, func(e install.Entry) bool { return e.Event == probe.event })
+	i := slices.IndexFunc(hooks.Entries, func(e install.HookEntry) bool { return e.Event == probe.event })
 	if !known || i < 0 {
 		return
 	}
@@ -107,7 +107,7 @@ type probeRun struct {
 
 // prepareProbe prepares a run of the entry in a temporary project directory with the given
 // policy. The caller must call clean.
-func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.Entry, policy string) (r *probeRun, clean func(), err error) {
+func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.HookEntry, policy string) (r *probeRun, clean func(), err error) {
 	parent, err := os.MkdirTemp("", "hookback-")
 	if err != nil {
 		return nil, nil, err
@@ -139,7 +139,7 @@ func (d *doctor) probeEnv(config string) (env []string) {
 
 // probeGate runs the entry with a made-up call, denies the call at the hub, and checks that
 // the hook denies it to the agent.
-func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string, e install.Entry) error {
+func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string, e install.HookEntry) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	r, clean, err := d.prepareProbe(ctx, agent, e, askAllPolicy)
@@ -171,7 +171,7 @@ func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string,
 
 // checkDenial returns an error unless the hook's output is exactly the agent's denial. Only
 // the text around the reason may differ.
-func (r *probeRun) checkDenial(agent string, e install.Entry, reason string) error {
+func (r *probeRun) checkDenial(agent string, e install.HookEntry, reason string) error {
 	info, _ := hook.Find(agent)
 	c, err := info.Agent.Parse(hook.Input{Stdin: r.input, Event: flagValue(e.Args, "--event"), Env: func(string) string { return "" }, Dir: r.dir})
 	if err != nil {
@@ -221,7 +221,7 @@ func equalExceptReason(want, got any, reason string) bool {
 }
 
 // measureHook times runs of the entry that ask no one.
-func (d *doctor) measureHook(ctx context.Context, agent string, e install.Entry) (median, worst time.Duration, err error) {
+func (d *doctor) measureHook(ctx context.Context, agent string, e install.HookEntry) (median, worst time.Duration, err error) {
 	e.Argv = observeArgv(e)
 	times := make([]time.Duration, max(d.runs, 1))
 	for i := range times {
@@ -235,7 +235,7 @@ func (d *doctor) measureHook(ctx context.Context, agent string, e install.Entry)
 
 // observeArgv returns the entry's command with --observe. Without it, an event that is a
 // permission prompt of the agent would ask a person even without a policy.
-func observeArgv(e install.Entry) []string {
+func observeArgv(e install.HookEntry) []string {
 	argv := slices.Clone(e.Argv)
 	if e.Observes() || len(argv) == 1 {
 		return argv
@@ -247,7 +247,7 @@ func observeArgv(e install.Entry) []string {
 	return append(argv, "--observe")
 }
 
-func (d *doctor) timeHook(ctx context.Context, agent string, e install.Entry) (time.Duration, error) {
+func (d *doctor) timeHook(ctx context.Context, agent string, e install.HookEntry) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	r, clean, err := d.prepareProbe(ctx, agent, e, "")

@@ -193,7 +193,7 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, Attended: isInteractive}.Parsed()
+	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive}.Parsed()
 	if err := h.identifyCaller(in); err != nil {
 		return nil, false, err
 	}
@@ -248,7 +248,7 @@ func (h *hookRun) writeReply(r hook.Reply) (status int) {
 
 // hubs returns the hub addresses from --hub or HOOKBACK_URL.
 func (h *hookRun) hubs() ([]string, error) {
-	return agentclient.Hubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
+	return agentclient.ParseHubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
 }
 
 // oneLine returns text on one line of at most 1,000 characters.

@@ -29,13 +29,13 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 	result := h.evaluatePolicy(c, truncated)
 	hd := hookDecision{policy: result}
 	switch result.Effect {
-	case agentclient.ThenAllow:
+	case agentclient.EffectAllow:
 		if c.Capabilities.Has(hook.CanAllow) {
 			hd.verdict = hook.Verdict{Effect: hook.Allow, Reason: policyReason("Allowed", result)}
 		}
-	case agentclient.ThenDeny:
+	case agentclient.EffectDeny:
 		hd.verdict = hook.Verdict{Effect: hook.Deny, Reason: policyReason("Denied", result)}
-	case agentclient.ThenAsk:
+	case agentclient.EffectAsk:
 		switch {
 		case truncated || c.Point == hook.DeferToPrompt || c.Ask == nil:
 			hd.verdict = hook.Verdict{Effect: hook.Ask, Reason: policyReason("Approval required", result)}
@@ -61,8 +61,8 @@ func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest agentc
 	}
 	for i, dir := range h.policyDirs(c) {
 		r := h.evaluatePolicyIn(dir, c, truncated)
-		if i == 0 || r.Effect == agentclient.ThenDeny && strictest.Effect != agentclient.ThenDeny ||
-			r.Effect == agentclient.ThenAsk && strictest.Effect != agentclient.ThenDeny && strictest.Effect != agentclient.ThenAsk {
+		if i == 0 || r.Effect == agentclient.EffectDeny && strictest.Effect != agentclient.EffectDeny ||
+			r.Effect == agentclient.EffectAsk && strictest.Effect != agentclient.EffectDeny && strictest.Effect != agentclient.EffectAsk {
 			strictest = r
 		}
 	}
@@ -97,12 +97,12 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) age
 		if policyErr := (*agentclient.PolicyError)(nil); errors.As(err, &policyErr) && len(policyErr.Problems) > 0 {
 			reason = "the policy can't be read: " + policyErr.Problems[0].String()
 		}
-		return agentclient.PolicyResult{Effect: agentclient.ThenAsk, Reason: reason}
+		return agentclient.PolicyResult{Effect: agentclient.EffectAsk, Reason: reason}
 	}
-	result := policy.Rule(call)
-	if truncated && result.Effect != agentclient.ThenDeny && h.mayHavePolicy(dir) {
+	result := policy.Evaluate(call)
+	if truncated && result.Effect != agentclient.EffectDeny && h.mayHavePolicy(dir) {
 		// A rule may match the part that was cut.
-		return agentclient.PolicyResult{Effect: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)}
+		return agentclient.PolicyResult{Effect: agentclient.EffectAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)}
 	}
 	return result
 }
@@ -119,8 +119,8 @@ func (h *hookRun) mayHavePolicy(dir string) bool {
 // policyReason returns the reason of a verdict: the action, the rule and the rule's reason.
 func policyReason(action string, r agentclient.PolicyResult) string {
 	text := action + " by the Hookback policy"
-	if r.Where != "" {
-		text += " (" + r.Where + ")"
+	if r.Location != "" {
+		text += " (" + r.Location + ")"
 	}
 	if r.Reason != "" {
 		text += ": " + r.Reason
@@ -155,7 +155,7 @@ func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionR
 		if c.Point == hook.Prompt && !c.Capabilities.Has(hook.CanAsk) {
 			v.Effect = hook.Pass // the agent's prompt opens anyway
 		}
-	case hd.policy.Effect == agentclient.ThenAsk && c.Point != hook.Prompt:
+	case hd.policy.Effect == agentclient.EffectAsk && c.Point != hook.Prompt:
 		// The agent might run the call without asking, but the policy requires a person.
 		v.Effect = hook.Ask
 	}
@@ -172,7 +172,7 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 		}
 		return v
 	case d.Kind == schema.Permission && d.Outcome == schema.Deny:
-		return hook.Verdict{Effect: hook.Deny, Reason: hook.Refusal(cmp.Or(d.Reason, d.Comment), d.Guidance)}
+		return hook.Verdict{Effect: hook.Deny, Reason: hook.DenialReason(cmp.Or(d.Reason, d.Comment), d.Guidance)}
 	case d.Answered() && d.Kind != schema.Permission:
 		return hook.Verdict{Effect: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Answers: answersByQuestion(d)}
 	case d.Outcome == agentclient.Unreachable:

@@ -30,7 +30,7 @@ func newHookRunIn(t *testing.T, policy string) *hookRun {
 	h := newHookRun(noEnv, streams{})
 	h.workDir = t.TempDir()
 	if policy != "" {
-		require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyName), []byte(policy), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyFileName), []byte(policy), 0o600))
 	}
 	return h
 }
@@ -75,7 +75,7 @@ func TestDecide_UnreadablePolicyAsks(t *testing.T) {
 		require.Equal(t, test.effect, p.verdict.Effect, test.point)
 		if test.effect == hook.Ask {
 			require.Contains(t, p.verdict.Reason, "Approval required by the Hookback policy: the policy can't be read: ")
-			require.Contains(t, p.verdict.Reason, agentclient.PolicyName)
+			require.Contains(t, p.verdict.Reason, agentclient.PolicyFileName)
 		}
 		if test.asks {
 			require.Contains(t, h.buildRequest(c, p).Event.HumanInTheLoop.Context.Why, "the policy can't be read: ")
@@ -100,7 +100,7 @@ func TestHook_ReportsPolicyReason(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PreToolUse-Bash"))
-	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyName), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyFileName), []byte("{"), 0o600))
 	got := c.run(t)
 	require.Contains(t, got.out, `"permissionDecision":"ask"`)
 	c.deliverSpooled()
@@ -110,12 +110,12 @@ func TestHook_ReportsPolicyReason(t *testing.T) {
 func TestPolicyReason(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Denied by the Hookback policy", policyReason("Denied", agentclient.PolicyResult{}))
-	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", policyReason("Denied", agentclient.PolicyResult{Where: "hookback.json:3", Reason: "never"}))
+	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", policyReason("Denied", agentclient.PolicyResult{Location: "hookback.json:3", Reason: "never"}))
 }
 
 func TestFallbackVerdict(t *testing.T) {
 	t.Parallel()
-	ask := hookDecision{ask: true, policy: agentclient.PolicyResult{Effect: agentclient.ThenAsk}}
+	ask := hookDecision{ask: true, policy: agentclient.PolicyResult{Effect: agentclient.EffectAsk}}
 	for name, test := range map[string]struct {
 		option   string
 		point    hook.Point

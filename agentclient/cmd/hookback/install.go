@@ -56,7 +56,7 @@ type installFlags struct {
 
 func (i *installFlags) addCommonFlags(f *flags) {
 	i.flags = f
-	f.Var(&i.agents, "agent", "only this agent, by `name`; repeat the flag for each agent: auto, "+strings.Join(install.Names(), ", "))
+	f.Var(&i.agents, "agent", "only this agent, by `name`; repeat the flag for each agent: auto, "+strings.Join(install.AgentNames(), ", "))
 	f.BoolVar(&i.dryRun, "dry-run", false, "print the changes, and write nothing")
 	f.BoolVar(&i.force, "force", false, "also replace or remove entries that were changed by hand")
 }
@@ -87,7 +87,7 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 		return std.printError("%v", err)
 	}
 	if len(o.Agents) == 0 {
-		return std.printError("no coding agent was found; name one with --agent: %s", strings.Join(install.Names(), ", "))
+		return std.printError("no coding agent was found; name one with --agent: %s", strings.Join(install.AgentNames(), ", "))
 	}
 	if i.home = m.Home; i.dryRun {
 		printDetected(std.err, m, o)
@@ -140,15 +140,15 @@ func (i *installFlags) selectedAgents(m install.Machine) (names []string, err er
 		switch name = strings.TrimSpace(name); name {
 		case "", "auto":
 			for _, found := range install.Detect(m) {
-				if s := install.Scope(i.scope); s != install.Local || install.Has(found.Agent, s) {
+				if s := install.Scope(i.scope); s != install.Local || install.SupportsScope(found.Agent, s) {
 					add(found.Agent)
 				}
 			}
 		case "claude":
 			add("claude-code")
 		default:
-			if !slices.Contains(install.Names(), name) {
-				return nil, fmt.Errorf("unknown agent %q; the agents are auto, %s", name, strings.Join(install.Names(), ", "))
+			if !slices.Contains(install.AgentNames(), name) {
+				return nil, fmt.Errorf("unknown agent %q; the agents are auto, %s", name, strings.Join(install.AgentNames(), ", "))
 			}
 			add(name)
 		}
@@ -244,8 +244,8 @@ func (i *installFlags) apply(p *install.Plan, std streams) (status int) {
 		all = all[n:]
 	}
 	for _, f := range p.Problems {
-		text := strings.TrimPrefix(f.Error(), install.Title(f.Agent)+": ")
-		fmt.Fprintf(std.err, "✗ %-18s %s\n", install.Title(f.Agent), strings.ReplaceAll(text, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
+		text := strings.TrimPrefix(f.Error(), install.AgentTitle(f.Agent)+": ")
+		fmt.Fprintf(std.err, "✗ %-18s %s\n", install.AgentTitle(f.Agent), strings.ReplaceAll(text, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
 		status = exitProblem
 	}
 	return status

@@ -74,7 +74,7 @@ func (d *testMachine) machine() install.Machine {
 }
 
 // installedEntry returns the installed entry of an event.
-func (d *testMachine) installedEntry(agent, event string) install.Entry {
+func (d *testMachine) installedEntry(agent, event string) install.HookEntry {
 	d.t.Helper()
 	all, err := install.Inspect(d.machine())
 	require.NoError(d.t, err)
@@ -86,7 +86,7 @@ func (d *testMachine) installedEntry(agent, event string) install.Entry {
 		}
 	}
 	require.Fail(d.t, "no entry", "%s %s in %+v", agent, event, all)
-	return install.Entry{}
+	return install.HookEntry{}
 }
 
 // gateSamples has the event at which each agent's calls are gated, and a sample of its input.

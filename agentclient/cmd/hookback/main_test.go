@@ -320,12 +320,12 @@ func TestAsk_InterruptReportsFailedWithdrawal(t *testing.T) {
 func TestWaitText(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	w := agentclient.WaitStatus{Page: "http://127.0.0.1:4000/inbox/12"}
+	w := agentclient.WaitStatus{PageURL: "http://127.0.0.1:4000/inbox/12"}
 	require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 …", waitText(w, now))
 	for left, want := range map[time.Duration]string{
 		298 * time.Second: "4:58 left", 61*time.Minute + time.Second: "1:01:01 left", -time.Second: "0:00 left",
 	} {
-		w.Until = now.Add(left)
+		w.Deadline = now.Add(left)
 		require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 … "+want, waitText(w, now))
 	}
 }
@@ -343,7 +343,7 @@ func TestWaitLine_ShowsAndClears(t *testing.T) {
 		}
 		return len(b), nil
 	})
-	l.show(agentclient.WaitStatus{Page: "http://h/inbox/1"})
+	l.show(agentclient.WaitStatus{PageURL: "http://h/inbox/1"})
 	require.Equal(t, "\r\x1b[KWaiting for an answer at http://h/inbox/1 …", <-shown)
 	l.clear()
 	require.Equal(t, "\r\x1b[K", <-shown)

@@ -84,7 +84,7 @@ func runMCP(ctx context.Context, args []string, env func(string) string, std str
 	if len(f.positional) > 0 {
 		return std.printError("mcp takes no arguments; see hookback mcp --help")
 	}
-	hubs, err := agentclient.Hubs(f.hub)
+	hubs, err := agentclient.ParseHubs(f.hub)
 	if err != nil {
 		return std.printError("%v", err)
 	}

@@ -91,7 +91,7 @@ func policyInit(args []string, env func(string) string, std streams) int {
 		if err != nil {
 			return std.printError("%v", err)
 		}
-		file, mode = filepath.Join(agentclient.ProjectDir(dir), agentclient.PolicyName), 0o644
+		file, mode = filepath.Join(agentclient.ProjectDir(dir), agentclient.PolicyFileName), 0o644
 	}
 	if file == "" {
 		return std.printError("no directory for your policy: neither XDG_CONFIG_HOME nor HOME is set")

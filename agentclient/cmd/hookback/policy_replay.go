@@ -112,7 +112,7 @@ func (t *replayReport) loadPolicies(words []string, env func(string) string) (ag
 		}
 		read = append(read, p)
 		for _, r := range p.Rules() {
-			t.Rules = append(t.Rules, &ruleStats{Where: r.Where, Rule: r.Sentence, Then: r.Effect})
+			t.Rules = append(t.Rules, &ruleStats{Where: r.Location, Rule: r.Sentence, Then: r.Effect})
 		}
 	}
 	return agentclient.JoinPolicies(read...), nil
@@ -136,9 +136,9 @@ func (t *replayReport) replay(ctx context.Context, client *agentclient.Client, p
 			if !ok {
 				continue
 			}
-			result := p.Rule(call)
+			result := p.Evaluate(call)
 			t.countEffect(result.Effect)
-			if r := rules[result.Where]; r != nil {
+			if r := rules[result.Location]; r != nil {
 				r.add(result, page[i].ID, call)
 			}
 		}
@@ -150,11 +150,11 @@ func (t *replayReport) replay(ctx context.Context, client *agentclient.Client, p
 func (t *replayReport) countEffect(then agentclient.Effect) {
 	t.Calls++
 	switch then {
-	case agentclient.ThenAsk:
+	case agentclient.EffectAsk:
 		t.Asked++
-	case agentclient.ThenDeny:
+	case agentclient.EffectDeny:
 		t.Denied++
-	case agentclient.ThenAllow:
+	case agentclient.EffectAllow:
 		t.Allowed++
 	default:
 		t.NoOpinion++

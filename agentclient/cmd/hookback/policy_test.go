@@ -247,7 +247,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		if tool == "Bash" {
 			c.Command = value
 		}
-		return p.Rule(c)
+		return p.Evaluate(c)
 	}
 	for then, commands := range map[agentclient.Effect][]string{
 		"": {
@@ -293,9 +293,9 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		}
 		require.Empty(t, evaluate("Read", "file_path", path).Effect)
 	}
-	require.Equal(t, agentclient.ThenAsk, evaluate("mcp__db__delete_row", "id", "1").Effect)
+	require.Equal(t, agentclient.EffectAsk, evaluate("mcp__db__delete_row", "id", "1").Effect)
 	require.Empty(t, evaluate("mcp__db__select", "id", "1").Effect)
 	for _, r := range p.Rules() {
-		require.NotEqual(t, agentclient.ThenAllow, r.Effect, "the starter policy allows nothing by itself")
+		require.NotEqual(t, agentclient.EffectAllow, r.Effect, "the starter policy allows nothing by itself")
 	}
 }

@@ -193,7 +193,7 @@ func (l *statuslineRun) report(s *sessionStatus) {
 	if !due {
 		return
 	}
-	hubs, err := agentclient.Hubs(cmp.Or(l.hub, l.env("HOOKBACK_URL")))
+	hubs, err := agentclient.ParseHubs(cmp.Or(l.hub, l.env("HOOKBACK_URL")))
 	if err != nil {
 		return
 	}

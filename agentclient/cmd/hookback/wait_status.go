@@ -59,11 +59,11 @@ func (l *waitLine) clear() {
 
 // waitText returns the text of the line at the time now.
 func waitText(w agentclient.WaitStatus, now time.Time) string {
-	text := "Waiting for an answer at " + w.Page + " …"
-	if w.Until.IsZero() {
+	text := "Waiting for an answer at " + w.PageURL + " …"
+	if w.Deadline.IsZero() {
 		return text
 	}
-	left := max(w.Until.Sub(now), 0).Round(time.Second)
+	left := max(w.Deadline.Sub(now), 0).Round(time.Second)
 	h, m, s := int(left.Hours()), int(left.Minutes())%60, int(left.Seconds())%60
 	if h > 0 {
 		return fmt.Sprintf("%s %d:%02d:%02d left", text, h, m, s)

@@ -98,7 +98,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
 		AwaitResponseSent: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitResponseSent(ctx, id) },
 		Abandon: func(ctx context.Context, id schema.EventID, url string) error {
-			return a.hub.Abandon(ctx, id, url, hub.AgentGone)
+			return a.hub.Abandon(ctx, id, url, hub.ReasonAgentGone)
 		},
 	})
 	var redactor *redact.Redactor
@@ -116,13 +116,13 @@ func (a *App) open(ctx context.Context) (err error) {
 			at, _ := a.auth.CreatedAt(name)
 			return at
 		},
-		ResolveRecipients: a.auth.ResolveRecipients, Watching: func(person string) bool { return a.server.ViewerCount(person) },
+		ResolveRecipients: a.auth.ResolveRecipients, Watching: func(person string) bool { return a.server.IsViewing(person) },
 	})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
-		Redactor: redactor, Blocked: dialPolicy.Check, Dispatch: a.dispatcher.Dispatch, Lifeline: a.dispatcher.Lifeline, Lookup: peer.ProcessOf,
-		LogAppended: func() { a.notifier.LogAppended() },
-		Control:     a.dispatcher.Control, NudgeAfter: a.cfg.NudgeAfter,
+		Redactor: redactor, CheckURL: dialPolicy.Check, Dispatch: a.dispatcher.Dispatch, WakeLiveness: a.dispatcher.WakeLiveness, ProcessOf: peer.ProcessOf,
+		LogAppended:  func() { a.notifier.LogAppended() },
+		SendDeadline: a.dispatcher.SendDeadline, NudgeAfter: a.cfg.NudgeAfter,
 		People:  a.auth,
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})
@@ -132,7 +132,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	tools := mcp.New(mcp.Config{Hub: a.hub, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
-		MCP: tools.For,
+		MCP: tools.HandlerFor,
 		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
 		Notifier:     a.notifier,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
@@ -195,7 +195,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("deadlines", func() error { return a.hub.Run(workers) })
 	start("projections", func() error { return a.hub.RunProjector(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
-	start("liveness probes", func() error { return a.dispatcher.Watch(workers) })
+	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })
 	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })
 	start("notifications", func() error { return a.notifier.Run(workers) })
 	start("metrics", func() error { return a.metrics.Run(workers, a.hub) })

@@ -40,10 +40,10 @@ func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Id
 		return person, "", err
 	}
 	c := store.PeopleChange{
-		People: store.People{Persons: []store.Person{account}},
-		Acts:   []store.LedgerRecord{ledgerRecord("person.made", caller, map[string]any{"name": account.Name, "role": account.Role})},
+		People:        store.People{Persons: []store.Person{account}},
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.made", caller, map[string]any{"name": account.Name, "role": account.Role})},
 	}
-	if code, err = s.newCode(ctx, store.Code{Person: account.Name, Way: "link"}, &c); err != nil {
+	if code, err = s.newCode(ctx, store.Code{Person: account.Name, Method: "link"}, &c); err != nil {
 		return person, "", err
 	}
 	return s.publicPerson(&account), code, nil
@@ -106,17 +106,17 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 		return schema.Person{}, &schema.FieldError{Field: "role", Detail: "of the owner must stay admin"}
 	}
 	err = s.applyChange(ctx, &store.PeopleChange{
-		People: store.People{Persons: []store.Person{person}},
-		Acts:   []store.LedgerRecord{ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role})},
+		People:        store.People{Persons: []store.Person{person}},
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role})},
 	})
 	return s.publicPerson(&person), err
 }
 
-// Link returns a one-time code that signs name in, and voids earlier ones. People may
+// CreateSignInLink returns a one-time code that signs name in, and voids earlier ones. People may
 // create one for themselves, because it grants nothing that they do not have; for others
 // it takes an admin.
-func (s *Service) Link(ctx context.Context, name string, caller Identity) (person schema.Person, code string, err error) {
-	own := caller.Known() && !caller.Agent && strings.EqualFold(caller.Name, name)
+func (s *Service) CreateSignInLink(ctx context.Context, name string, caller Identity) (person schema.Person, code string, err error) {
+	own := caller.IsAuthenticated() && !caller.Agent && strings.EqualFold(caller.Name, name)
 	if err := s.requireAccountManager(caller); err != nil && !own {
 		return person, "", err
 	}
@@ -126,7 +126,7 @@ func (s *Service) Link(ctx context.Context, name string, caller Identity) (perso
 	if err != nil {
 		return person, "", err
 	}
-	code, err = s.newCode(ctx, store.Code{Person: found.Name, Way: "link"}, &store.PeopleChange{Acts: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
+	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link"}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
 	return s.publicPerson(&found), code, err
 }
 
@@ -145,25 +145,25 @@ func (s *Service) RemovePerson(ctx context.Context, name string, caller Identity
 	if person.Owner {
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner cannot be removed: on a hub without an owner, the next person with a sign-in link could take it over."}
 	}
-	c := store.PeopleChange{WithoutPerson: []string{person.Name}, Acts: []store.LedgerRecord{ledgerRecord("person.removed", caller, map[string]any{"name": person.Name})}}
+	c := store.PeopleChange{RemovedPeople: []string{person.Name}, LedgerRecords: []store.LedgerRecord{ledgerRecord("person.removed", caller, map[string]any{"name": person.Name})}}
 	dir := s.current.Load()
 	for _, session := range dir.SignIns {
 		if session.Person == person.Name {
-			c.WithoutSignIn = append(c.WithoutSignIn, session.ID)
+			c.RemovedSignIns = append(c.RemovedSignIns, session.ID)
 		}
 	}
 	for _, t := range dir.Tokens {
 		if t.Person == person.Name {
-			c.WithoutToken = append(c.WithoutToken, t.ID)
+			c.RemovedTokens = append(c.RemovedTokens, t.ID)
 		}
 	}
 	for _, code := range dir.Codes {
 		if code.Person == person.Name {
-			c.WithoutCode = append(c.WithoutCode, code.Hash)
+			c.RemovedCodes = append(c.RemovedCodes, code.Hash)
 		}
 	}
 	for _, k := range dir.passkeysOf(person.Name) {
-		c.WithoutPasskey = append(c.WithoutPasskey, k.ID)
+		c.RemovedPasskeys = append(c.RemovedPasskeys, k.ID)
 	}
 	return s.applyChange(ctx, &c)
 }
@@ -173,7 +173,7 @@ func (s *Service) RemovePerson(ctx context.Context, name string, caller Identity
 func (s *Service) List(ctx context.Context, caller Identity) []schema.Person {
 	people := s.Accounts(ctx)
 	for i := range people {
-		if caller.Is(schema.Admin) && caller.Known() || caller.Known() && !caller.Agent && caller.Name == people[i].Name {
+		if caller.HasRole(schema.Admin) && caller.IsAuthenticated() || caller.IsAuthenticated() && !caller.Agent && caller.Name == people[i].Name {
 			continue
 		}
 		people[i].Email = ""
@@ -193,11 +193,11 @@ func (s *Service) SignIns(caller Identity) ([]schema.SignIn, error) {
 	dir := s.current.Load()
 	for i := range dir.SignIns {
 		session := &dir.SignIns[i]
-		if session.Person != caller.Name && !caller.Is(schema.Admin) || s.isExpired(s.sessionExpiry(session)) {
+		if session.Person != caller.Name && !caller.HasRole(schema.Admin) || s.isExpired(s.sessionExpiry(session)) {
 			continue
 		}
 		list = append(list, schema.SignIn{
-			ID: session.ID, Person: session.Person, UserAgent: session.UserAgent, Way: session.Way, CreatedAt: toMillis(session.CreatedAt),
+			ID: session.ID, Person: session.Person, UserAgent: session.UserAgent, Way: session.Method, CreatedAt: toMillis(session.CreatedAt),
 			LastSeenAt: toMillis(s.lastUsed(session.ID, session.LastSeenAt)), ExpiresAt: toMillis(s.sessionExpiry(session)), Current: session.ID == caller.ID,
 		})
 	}
@@ -210,7 +210,7 @@ func requirePerson(caller Identity) error {
 	switch {
 	case caller.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Only people can do this; an agent's token cannot."}
-	case !caller.Known():
+	case !caller.IsAuthenticated():
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Sign in first."}
 	default:
 		return nil
@@ -225,12 +225,12 @@ func (s *Service) EndSignIn(ctx context.Context, id string, caller Identity) err
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	for _, session := range s.current.Load().SignIns {
-		if session.ID != id || session.Person != caller.Name && !caller.Is(schema.Admin) {
+		if session.ID != id || session.Person != caller.Name && !caller.HasRole(schema.Admin) {
 			continue
 		}
 		return s.applyChange(ctx, &store.PeopleChange{
-			WithoutSignIn: []string{id},
-			Acts:          []store.LedgerRecord{ledgerRecord("person.signed_out", caller, map[string]any{"name": session.Person, "signIn": id})},
+			RemovedSignIns: []string{id},
+			LedgerRecords:  []store.LedgerRecord{ledgerRecord("person.signed_out", caller, map[string]any{"name": session.Person, "signIn": id})},
 		})
 	}
 	return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no session with this id."}

@@ -109,7 +109,7 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 	switch {
 	case challenged == nil, s.isExpired(challenged.expiresAt):
 		return assertionError("has been used or is older than two minutes")
-	case caller.Agent || !caller.Known() || caller.Name != challenged.person:
+	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.person:
 		return assertionError("is another person's assertion")
 	case base64.RawURLEncoding.EncodeToString(challengeFor(answer, caller.Name, challenged.nonce)) != challenge:
 		return assertionError("is for another answer, or the request has changed since")

@@ -23,15 +23,15 @@ type Identity struct {
 	ID    string      // of the session or token, for revocation
 }
 
-// Known reports whether the caller is authenticated.
-func (id Identity) Known() bool { return id.Via != "" }
+// IsAuthenticated reports whether the caller is authenticated.
+func (id Identity) IsAuthenticated() bool { return id.Via != "" }
 
 // Requester returns the name stored with a question to detect that someone answers their
 // own question. It is empty for a signed-in browser, because a person typed that question
 // there. Names of agents have a prefix, so that they equal no person's name.
 func (id Identity) Requester() string {
 	switch {
-	case !id.Known(), id.Via == "session":
+	case !id.IsAuthenticated(), id.Via == "session":
 		return ""
 	case id.Agent:
 		return "agent:" + id.Name
@@ -44,8 +44,8 @@ func (id Identity) Requester() string {
 // nothing.
 var roleOrder = []schema.Role{schema.Viewer, schema.Operator, schema.Admin}
 
-// Is reports whether the caller is a person with that role or a higher one.
-func (id Identity) Is(role schema.Role) bool {
+// HasRole reports whether the caller is a person with that role or a higher one.
+func (id Identity) HasRole(role schema.Role) bool {
 	return !id.Agent && slices.Index(roleOrder, id.Role) >= slices.Index(roleOrder, role)
 }
 

@@ -12,12 +12,12 @@ import (
 func TestIdentity_RoleIncludesLowerRoles(t *testing.T) {
 	t.Parallel()
 	admin, viewer := auth.Identity{Role: schema.Admin, Via: "session"}, auth.Identity{Role: schema.Viewer, Via: "session"}
-	require.True(t, admin.Is(schema.Viewer) && admin.Is(schema.Operator) && admin.Is(schema.Admin))
-	require.True(t, viewer.Is(schema.Viewer))
-	require.False(t, viewer.Is(schema.Operator))
-	require.False(t, auth.Identity{}.Is(schema.Viewer), "an unauthenticated caller has no role")
-	require.False(t, auth.Identity{Role: "king", Via: "token"}.Is(schema.Viewer), "an unknown role")
-	require.False(t, auth.Identity{Role: schema.Admin, Agent: true, Via: "token"}.Is(schema.Operator), "an agent cannot answer")
+	require.True(t, admin.HasRole(schema.Viewer) && admin.HasRole(schema.Operator) && admin.HasRole(schema.Admin))
+	require.True(t, viewer.HasRole(schema.Viewer))
+	require.False(t, viewer.HasRole(schema.Operator))
+	require.False(t, auth.Identity{}.HasRole(schema.Viewer), "an unauthenticated caller has no role")
+	require.False(t, auth.Identity{Role: "king", Via: "token"}.HasRole(schema.Viewer), "an unknown role")
+	require.False(t, auth.Identity{Role: schema.Admin, Agent: true, Via: "token"}.HasRole(schema.Operator), "an agent cannot answer")
 }
 
 func TestIdentity_AgentTokenIsLimitedToApps(t *testing.T) {

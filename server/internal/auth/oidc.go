@@ -267,9 +267,9 @@ func (s *Service) issueCode(ctx context.Context, claims *providerClaims) (string
 	}
 	change := &store.PeopleChange{People: store.People{Persons: []store.Person{person}}}
 	if kind := s.accountAction(&person); kind != "" {
-		change.Acts = []store.LedgerRecord{{Action: kind, Actor: "hub", Data: map[string]any{"name": person.Name, "role": person.Role, "way": "oidc"}}}
+		change.LedgerRecords = []store.LedgerRecord{{Action: kind, Actor: "hub", Data: map[string]any{"name": person.Name, "role": person.Role, "way": "oidc"}}}
 	}
-	return s.newCode(ctx, store.Code{Person: person.Name, Way: "oidc"}, change)
+	return s.newCode(ctx, store.Code{Person: person.Name, Method: "oidc"}, change)
 }
 
 // accountAction returns the audit log action for storing person, or an empty string if

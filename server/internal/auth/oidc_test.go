@@ -68,7 +68,7 @@ func TestOIDC_MatchesAccounts(t *testing.T) {
 	c, err := code(testClaims("1", "someone", emailClaim{"ADA@example.com", true}, nil))
 	require.NoError(t, err)
 	require.Equal(t, "ada", c.Person, "matched by verified e-mail address")
-	require.Equal(t, "oidc", c.Way)
+	require.Equal(t, "oidc", c.Method)
 	require.Equal(t, schema.Admin, s.current.Load().findPerson("ada").Role, "groups do not change the owner's role")
 
 	c, err = code(testClaims("1", "someone", emailClaim{}, nil))

@@ -204,8 +204,8 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, cal
 		k.Transports = append(k.Transports, string(t))
 	}
 	err = s.applyChange(ctx, &store.PeopleChange{
-		People: store.People{Passkeys: []store.Passkey{k}},
-		Acts:   []store.LedgerRecord{ledgerRecord("passkey.added", caller, map[string]any{"passkey": k.ID, "name": k.Name})},
+		People:        store.People{Passkeys: []store.Passkey{k}},
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("passkey.added", caller, map[string]any{"passkey": k.ID, "name": k.Name})},
 	})
 	return publicPasskey(&k), err
 }
@@ -246,8 +246,8 @@ func (s *Service) RemovePasskey(ctx context.Context, id string, caller Identity)
 	for _, k := range s.current.Load().passkeysOf(caller.Name) {
 		if k.ID == id {
 			return s.applyChange(ctx, &store.PeopleChange{
-				WithoutPasskey: []string{id},
-				Acts:           []store.LedgerRecord{ledgerRecord("passkey.removed", caller, map[string]any{"passkey": id, "name": k.Name})},
+				RemovedPasskeys: []string{id},
+				LedgerRecords:   []store.LedgerRecord{ledgerRecord("passkey.removed", caller, map[string]any{"passkey": id, "name": k.Name})},
 			})
 		}
 	}

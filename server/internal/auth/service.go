@@ -92,17 +92,17 @@ func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error 
 	if c.SetLocked {
 		next.Locked = c.Locked
 	}
-	next.Persons = mergeByKey(next.Persons, c.Persons, c.WithoutPerson, func(o store.Person) string { return o.Name })
-	next.SignIns = mergeByKey(next.SignIns, c.SignIns, c.WithoutSignIn, func(o store.SignIn) string { return o.ID })
-	next.Tokens = mergeByKey(next.Tokens, c.Tokens, c.WithoutToken, func(o store.Token) string { return o.ID })
-	codes := make([]string, len(c.WithoutCode))
-	for i, hash := range c.WithoutCode {
+	next.Persons = mergeByKey(next.Persons, c.Persons, c.RemovedPeople, func(o store.Person) string { return o.Name })
+	next.SignIns = mergeByKey(next.SignIns, c.SignIns, c.RemovedSignIns, func(o store.SignIn) string { return o.ID })
+	next.Tokens = mergeByKey(next.Tokens, c.Tokens, c.RemovedTokens, func(o store.Token) string { return o.ID })
+	codes := make([]string, len(c.RemovedCodes))
+	for i, hash := range c.RemovedCodes {
 		codes[i] = string(hash)
 	}
-	next.Passkeys = mergeByKey(next.Passkeys, c.Passkeys, c.WithoutPasskey, func(o store.Passkey) string { return o.ID })
+	next.Passkeys = mergeByKey(next.Passkeys, c.Passkeys, c.RemovedPasskeys, func(o store.Passkey) string { return o.ID })
 	next.Codes = mergeByKey(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
 	s.current.Store(newDirectory(&next))
-	for _, id := range slices.Concat(c.WithoutSignIn, c.WithoutToken) {
+	for _, id := range slices.Concat(c.RemovedSignIns, c.RemovedTokens) {
 		s.lastUse.Delete(id)
 		s.revocations.fire(id)
 	}
@@ -121,11 +121,11 @@ func mergeByKey[T any](old, written []T, removed []string, key func(T) string) [
 	return next
 }
 
-// Locked reports whether the hub accepts answers of signed-in operators only.
-func (s *Service) Locked() bool { return s != nil && s.current.Load().Locked }
+// IsLocked reports whether the hub accepts answers of signed-in operators only.
+func (s *Service) IsLocked() bool { return s != nil && s.current.Load().Locked }
 
-// Owned reports whether the hub has an owner.
-func (s *Service) Owned() bool {
+// HasOwner reports whether the hub has an owner.
+func (s *Service) HasOwner() bool {
 	return s != nil && slices.ContainsFunc(s.current.Load().Persons, func(o store.Person) bool { return o.Owner })
 }
 
@@ -142,11 +142,11 @@ func (s *Service) requireRole(id Identity, role schema.Role) error {
 	switch {
 	case id.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token can ask but never answer."}
-	case id.Known() && id.Is(role):
+	case id.IsAuthenticated() && id.HasRole(role):
 		return nil
-	case id.Known():
+	case id.IsAuthenticated():
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s on this hub; this takes %s. An admin can change the role under Settings, People.", id.Name, roleWithArticle(id.Role), roleWithArticle(role))}
-	case s.Locked():
+	case s.IsLocked():
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This hub is locked: only signed-in people can do this. Open your sign-in link, or send your token."}
 	default:
 		return nil
@@ -157,9 +157,9 @@ func (s *Service) requireRole(id Identity, role schema.Role) error {
 // That takes an authenticated admin even on an unlocked hub: a credential that an agent
 // made for itself would outlive the lock.
 func (s *Service) requireAccountManager(id Identity) error {
-	if !id.Known() {
+	if !id.IsAuthenticated() {
 		hint := "Sign in as an admin first."
-		if !s.Owned() {
+		if !s.HasOwner() {
 			hint = "This hub has no owner yet. Open the sign-in link that it printed when it started."
 		}
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: hint}
@@ -180,7 +180,7 @@ func (s *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	if r == nil || r.Mode == "" || r.Mode == "anyone" {
 		return nil, nil
 	}
-	if !s.Owned() {
+	if !s.HasOwner() {
 		return nil, &schema.FieldError{
 			Field:  "humanInTheLoop.recipients.mode",
 			Detail: "must be anyone: this hub has no owner yet, so it cannot identify who answers. Open the sign-in link that it prints when it starts",

@@ -76,7 +76,7 @@ func TestService_KeepsStateAcrossRestart(t *testing.T) {
 	require.NoError(t, b.Store.Close())
 
 	b = openTestService(t, path)
-	require.True(t, b.Locked() && b.Owned())
+	require.True(t, b.IsLocked() && b.HasOwner())
 	id, err := b.Authenticate(Credentials{Cookie: s.Cookie, Key: s.Key, ChangesState: true})
 	require.NoError(t, err)
 	require.Equal(t, s.Identity, id)
@@ -160,14 +160,14 @@ func TestSignInLimiter_ForgetsAfterWindow(t *testing.T) {
 func TestService_NilHasNoAccounts(t *testing.T) {
 	t.Parallel()
 	var s *Service
-	require.False(t, s.Locked() || s.Owned())
+	require.False(t, s.IsLocked() || s.HasOwner())
 	require.NoError(t, s.RequireOperator(Identity{}))
 	require.NoError(t, s.RequireAdmin(Identity{}))
 	require.ErrorIs(t, s.RequireOperator(Identity{Agent: true, Via: "token"}), schema.ErrNotAllowed)
 	require.Empty(t, s.Accounts(t.Context()))
 	id, err := s.Authenticate(Credentials{Authorization: "Bearer anything"})
 	require.NoError(t, err)
-	require.False(t, id.Known())
+	require.False(t, id.IsAuthenticated())
 	s.OnRevoked(Identity{ID: "s_1"}, func() { t.Error("a nil Service cannot revoke it") })()
 }
 

@@ -45,10 +45,10 @@ type Session struct {
 func (s *Service) OwnerCode(ctx context.Context) (string, error) {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	if s.Owned() {
+	if s.HasOwner() {
 		return "", nil
 	}
-	return s.newCode(ctx, store.Code{Way: "link"}, &store.PeopleChange{})
+	return s.newCode(ctx, store.Code{Method: "link"}, &store.PeopleChange{})
 }
 
 // newCode adds a one-time code to change c and applies it. It voids earlier codes of the
@@ -57,7 +57,7 @@ func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.People
 	now := s.Clock()
 	for _, old := range s.current.Load().Codes {
 		if old.Person == draft.Person || s.isSpent(&old) {
-			c.WithoutCode = append(c.WithoutCode, old.Hash)
+			c.RemovedCodes = append(c.RemovedCodes, old.Hash)
 		}
 	}
 	code := newSecret(codeBytes, codeChars)
@@ -82,12 +82,12 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 	defer s.changeMu.Unlock()
 	hash := digestOf(a.Code)
 	code := s.current.Load().codes[hash]
-	if code == nil || s.isSpent(code) || code.Person == "" && s.Owned() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil {
+	if code == nil || s.isSpent(code) || code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil {
 		s.signInLimiter.recordFailure(a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was already used or is older than 15 minutes. " + s.newLinkHint()}
 	}
-	c := store.PeopleChange{WithoutCode: [][]byte{hash[:]}}
+	c := store.PeopleChange{RemovedCodes: [][]byte{hash[:]}}
 	person := s.current.Load().findPerson(code.Person)
 	if person == nil {
 		name, err := s.validateNewName(a.Name)
@@ -97,11 +97,11 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
 		c.Persons = []store.Person{*person}
 	}
-	return s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Way, userAgent: a.UserAgent, from: a.From})
+	return s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Method, userAgent: a.UserAgent, from: a.From})
 }
 
 func (s *Service) newLinkHint() string {
-	if s.Owned() {
+	if s.HasOwner() {
 		return "Ask an admin for a new one, or stop the hub and run its program with -sign-in NAME."
 	}
 	return "Restart the hub: it prints a new one."
@@ -119,14 +119,14 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 	now := s.Clock()
 	for i := range s.current.Load().SignIns { // remove expired sessions here: there are few
 		if old := &s.current.Load().SignIns[i]; s.isExpired(s.sessionExpiry(old)) {
-			c.WithoutSignIn = append(c.WithoutSignIn, old.ID)
+			c.RemovedSignIns = append(c.RemovedSignIns, old.ID)
 		}
 	}
-	c.Acts = append(c.Acts, ledgerRecord("person.signed_in", Identity{Name: e.person.Name}, map[string]any{"way": e.method, "from": e.from.String(), "owner": e.person.Owner}))
+	c.LedgerRecords = append(c.LedgerRecords, ledgerRecord("person.signed_in", Identity{Name: e.person.Name}, map[string]any{"way": e.method, "from": e.from.String(), "owner": e.person.Owner}))
 	session := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(sessionMaxAge)}
 	cookie, key := digestOf(session.Cookie), digestOf(session.Key)
 	stored := store.SignIn{
-		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Way: e.method, UserAgent: sanitize(e.userAgent, maxUserAgent),
+		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Method: e.method, UserAgent: sanitize(e.userAgent, maxUserAgent),
 		Cookie: cookie[:], Key: key[:], CreatedAt: now, LastSeenAt: now,
 	}
 	c.SignIns = append(c.SignIns, stored)
@@ -144,7 +144,7 @@ func (s *Service) SignOut(ctx context.Context, id Identity) error {
 	if id.Via != "session" {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "There is no session to end: you are not signed in with a browser."}
 	}
-	return s.applyChange(ctx, &store.PeopleChange{WithoutSignIn: []string{id.ID}, Acts: []store.LedgerRecord{ledgerRecord("person.signed_out", id, map[string]any{"name": id.Name, "signIn": id.ID})}})
+	return s.applyChange(ctx, &store.PeopleChange{RemovedSignIns: []string{id.ID}, LedgerRecords: []store.LedgerRecord{ledgerRecord("person.signed_out", id, map[string]any{"name": id.Name, "signIn": id.ID})}})
 }
 
 // Lock restricts answers to signed-in operators, or lifts the restriction.
@@ -154,14 +154,14 @@ func (s *Service) Lock(ctx context.Context, locked bool, id Identity) error {
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	if s.Locked() == locked {
+	if s.IsLocked() == locked {
 		return nil
 	}
 	kind := "hub.unlocked"
 	if locked {
 		kind = "hub.locked"
 	}
-	return s.applyChange(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}, Acts: []store.LedgerRecord{ledgerRecord(kind, id, nil)}})
+	return s.applyChange(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}, LedgerRecords: []store.LedgerRecord{ledgerRecord(kind, id, nil)}})
 }
 
 // appendLedger writes an audit log record that goes with no change.
@@ -179,7 +179,7 @@ func (s *Service) RecoverAccess(ctx context.Context, name string) (string, error
 	c := store.PeopleChange{}
 	person := s.current.Load().findPerson(name)
 	if person == nil {
-		if s.Owned() {
+		if s.HasOwner() {
 			return "", fmt.Errorf("no person named %q: the people of this hub are %s", name, strings.Join(s.personNames(), ", "))
 		}
 		valid, err := s.validateNewName(name)
@@ -189,8 +189,8 @@ func (s *Service) RecoverAccess(ctx context.Context, name string) (string, error
 		person = &store.Person{Name: valid, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
 		c.Persons = []store.Person{*person}
 	}
-	c.Acts = []store.LedgerRecord{{Action: "person.link_made", Actor: "the hub's machine", Data: map[string]any{"name": person.Name}}}
-	return s.newCode(ctx, store.Code{Person: person.Name, Way: "link"}, &c)
+	c.LedgerRecords = []store.LedgerRecord{{Action: "person.link_made", Actor: "the hub's machine", Data: map[string]any{"name": person.Name}}}
+	return s.newCode(ctx, store.Code{Person: person.Name, Method: "link"}, &c)
 }
 
 func (s *Service) personNames() []string {
@@ -204,7 +204,7 @@ func (s *Service) personNames() []string {
 // Me describes the caller. mayAct is false if the request carries no page key; isLocal is
 // true if the caller needs no credentials because the request comes from this machine.
 func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
-	me := schema.Me{Name: id.Name, Role: id.Role, Verified: id.Known(), Owner: id.Owner, Locked: s.Locked()}
+	me := schema.Me{Name: id.Name, Role: id.Role, Verified: id.IsAuthenticated(), Owner: id.Owner, Locked: s.IsLocked()}
 	if me.Name == "" {
 		me.Name = LocalName
 	}
@@ -215,7 +215,7 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	if me.PasskeyFor != "" {
 		me.PasskeyAt = s.Passkeys.Origin
 	}
-	if id.Known() && !id.Agent {
+	if id.IsAuthenticated() && !id.Agent {
 		me.Passkeys = len(s.current.Load().passkeysOf(id.Name))
 	}
 	if s.HasProvider() {
@@ -224,7 +224,7 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	if !mayAct {
 		id = Identity{}
 	}
-	if id.Known() || isLocal {
+	if id.IsAuthenticated() || isLocal {
 		me.CanAnswer, me.CanAdmin = s.RequireOperator(id) == nil, s.RequireAdmin(id) == nil
 	}
 	return me

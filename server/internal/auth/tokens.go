@@ -24,7 +24,7 @@ func (s *Service) Tokens(caller Identity) ([]schema.Token, error) {
 	list := []schema.Token{}
 	dir := s.current.Load()
 	for i := range dir.Tokens {
-		if t := &dir.Tokens[i]; t.Person == caller.Name || caller.Is(schema.Admin) {
+		if t := &dir.Tokens[i]; t.Person == caller.Name || caller.HasRole(schema.Admin) {
 			list = append(list, s.publicToken(t))
 		}
 	}
@@ -66,8 +66,8 @@ func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, caller I
 	hash := digestOf(secret)
 	t.ID, t.Hash, t.Prefix = "t_"+newSecret(12, idChars), hash[:], secret[:len(prefix)+tokenHintChars]
 	err = s.applyChange(ctx, &store.PeopleChange{
-		People: store.People{Tokens: []store.Token{t}},
-		Acts:   []store.LedgerRecord{ledgerRecord("token.made", caller, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": toMillis(t.ExpiresAt)})},
+		People:        store.People{Tokens: []store.Token{t}},
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("token.made", caller, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": toMillis(t.ExpiresAt)})},
 	})
 	if err != nil {
 		return schema.Token{}, err
@@ -123,13 +123,13 @@ func (s *Service) RevokeToken(ctx context.Context, id string, caller Identity) e
 	defer s.changeMu.Unlock()
 	dir := s.current.Load()
 	i := slices.IndexFunc(dir.Tokens, func(t store.Token) bool {
-		return t.ID == id && (t.Person == caller.Name || caller.Is(schema.Admin))
+		return t.ID == id && (t.Person == caller.Name || caller.HasRole(schema.Admin))
 	})
 	if i < 0 {
 		return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no token with this id."}
 	}
 	return s.applyChange(ctx, &store.PeopleChange{
-		WithoutToken: []string{id},
-		Acts:         []store.LedgerRecord{ledgerRecord("token.revoked", caller, map[string]any{"token": id, "name": dir.Tokens[i].Name})},
+		RemovedTokens: []string{id},
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("token.revoked", caller, map[string]any{"token": id, "name": dir.Tokens[i].Name})},
 	})
 }

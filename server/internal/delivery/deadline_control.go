@@ -29,8 +29,8 @@ type controlQueue struct {
 	running int
 }
 
-// Control queues the new deadline of a pending question for its listener. It does not block.
-func (d *Dispatcher) Control(id schema.EventID) {
+// SendDeadline queues the new deadline of a pending question for its listener. It does not block.
+func (d *Dispatcher) SendDeadline(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !slices.Contains(d.controls.ids, id) { // the frame is built when it is sent, so one entry is enough
@@ -56,7 +56,7 @@ func (d *Dispatcher) resumeControls(ctx context.Context) error {
 				return err
 			}
 			if st.Extended != nil && st.Extended.Agent == schema.Queued {
-				d.Control(q.ID)
+				d.SendDeadline(q.ID)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func TestSendDeadline_ReachesListener(t *testing.T) {
 			}
 			h.startDispatcher(d)
 			id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
-			d.Control(id)
+			d.SendDeadline(id)
 			require.Equal(t, &schema.DeadlineExtension{By: "ada", Agent: schema.Delivered}, h.waitForExtension(id))
 			var got schema.Control
 			require.NoError(t, json.Unmarshal(<-frames, &got))
@@ -103,7 +103,7 @@ func TestSendDeadline_Failures(t *testing.T) {
 		d := h.dispatcher()
 		h.startDispatcher(d)
 		id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
-		d.Control(id)
+		d.SendDeadline(id)
 		extension := h.waitForExtension(id)
 		require.Equal(t, schema.Refused, extension.Agent)
 		require.Contains(t, extension.Error, "nothing was sent to it")

@@ -131,7 +131,7 @@ func (h *harness) draft(ask store.NewQuestion, payload string) *store.EventDraft
 			Envelope: []byte(`"source_app":"app","session_id":"s","hook_event_type":"HumanInTheLoop"`), Payload: []byte(payload),
 			Question: []byte(`{"question":"May I?","type":"permission"}`), Status: status,
 		},
-		NewQuestion: &ask, Key: uuid.NewString(),
+		NewQuestion: &ask, IdempotencyKey: uuid.NewString(),
 	}
 }
 

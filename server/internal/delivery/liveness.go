@@ -65,8 +65,8 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	}
 }
 
-// Lifeline makes RunLiveness read the new questions. It does not block.
-func (d *Dispatcher) Lifeline() {
+// WakeLiveness makes RunLiveness read the new questions. It does not block.
+func (d *Dispatcher) WakeLiveness() {
 	select {
 	case d.livenessWake <- struct{}{}:
 	default:

@@ -157,7 +157,7 @@ func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
 	})
 	h.waitForEnd(dead)
 	id := h.addQuestion(livenessAt(url), "").ID
-	d.Lifeline()
+	d.WakeLiveness()
 	<-connected
 	stop()
 	h.waitForEnd(id)
@@ -243,7 +243,7 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 	h.answerQuestion(h.addQuestion(livenessAt(closedPort(t)), "")) // already settled
 	d, recorder := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = policy })
 	gone := h.addQuestion(livenessAt(closedPort(t)), "").ID
-	d.Lifeline()
+	d.WakeLiveness()
 	h.waitForEnd(gone)
 	for _, id := range ids {
 		require.True(t, h.isPending(id))
@@ -318,12 +318,12 @@ func TestLiveness_FollowsNewURL(t *testing.T) {
 	connected := make(chan struct{}, 1)
 	newURL, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { connected <- struct{}{} })
 	first := h.draft(livenessAt(closedPort(t)), "")
-	first.Key = "again"
+	first.IdempotencyKey = "again"
 	r, err := h.store.Append(t.Context(), first)
 	require.NoError(t, err)
 	h.runLiveness(beforePause(sync.OnceFunc(func() {
 		second := h.draft(livenessAt(newURL), "")
-		second.Key = first.Key
+		second.IdempotencyKey = first.IdempotencyKey
 		if _, err := h.store.Append(context.Background(), second); err != nil {
 			t.Error(err)
 		}
@@ -375,6 +375,6 @@ func TestDispatcher_AnswerAtAgentNeedsNoDelivery(t *testing.T) {
 		st, q := h.waitForDelivery(id, inState(want))
 		require.Equal(t, 1, st.Delivery.Attempts)
 		require.True(t, q.Delivery.Due.IsZero())
-		require.False(t, q.Delivery.Undelivered())
+		require.False(t, q.Delivery.IsUndelivered())
 	}
 }

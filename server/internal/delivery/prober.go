@@ -19,7 +19,7 @@ const (
 	maxConcurrentProbes = 8
 )
 
-// Watch probes the listeners of pending questions until ctx ends, so that people see that an
+// RunProber probes the listeners of pending questions until ctx ends, so that people see that an
 // agent is gone before they answer it. Every ProbeInterval it connects to listeners and closes
 // the connection immediately. A listener that refuses twice in a row counts as lost until it
 // accepts again. Its question stays open, because the agent may be restarting. RunLiveness
@@ -27,7 +27,7 @@ const (
 //
 // Only version 2 listeners are probed. Some version 1 listeners print an error for a connection
 // without a handshake.
-func (d *Dispatcher) Watch(ctx context.Context) error {
+func (d *Dispatcher) RunProber(ctx context.Context) error {
 	ticker := time.NewTicker(d.ProbeInterval)
 	defer ticker.Stop()
 	return newProber(d).run(ctx, ticker.C)

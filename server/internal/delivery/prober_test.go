@@ -250,7 +250,7 @@ func TestProber_StartsOverAtNewURL(t *testing.T) {
 	const key = "again"
 	post := func(url string) schema.EventID {
 		q := h.draft(store.NewQuestion{URL: url, Protocol: 2}, "")
-		q.Key = key
+		q.IdempotencyKey = key
 		r, err := h.store.Append(t.Context(), q)
 		require.NoError(t, err)
 		return r.Event.ID
@@ -306,5 +306,5 @@ func TestProber_StopsWithContext(t *testing.T) {
 	require.Equal(t, 5*time.Second, d.ProbeInterval, "the documented default")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, d.Watch(ctx), context.Canceled)
+	require.ErrorIs(t, d.RunProber(ctx), context.Canceled)
 }

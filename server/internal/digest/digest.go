@@ -30,11 +30,11 @@ import (
 
 // Event is the input of Parse. The slices are neither modified nor retained.
 type Event struct {
-	ID                       schema.EventID
-	At                       int64 // time of receipt, Unix ms
-	App, Session, Type, Tool string
-	Envelope                 []byte // members of a JSON object, without the braces
-	Payload, Chat, Question  []byte // nil if absent
+	ID                            schema.EventID
+	At                            int64 // time of receipt, Unix ms
+	App, Session, Type, Tool      string
+	Envelope                      []byte // members of a JSON object, without the braces
+	Payload, Transcript, Question []byte // nil if absent
 }
 
 // EventFacts are the facts of one event.
@@ -90,7 +90,7 @@ type Kind int
 const (
 	Other Kind = iota
 	ToolStart
-	ToolEnds
+	ToolEnd
 	Prompt
 	SessionEnd
 	AgentStart
@@ -110,16 +110,16 @@ func (k Kind) isTelemetry() bool { return k >= ModelRequest }
 // kindByType maps the agents' event types to kinds. The types are normalized by normalizeType.
 var kindByType = map[string]Kind{
 	"pretooluse": ToolStart, "beforetool": ToolStart,
-	"posttooluse": ToolEnds, "posttoolusefailure": ToolEnds, "aftertool": ToolEnds,
+	"posttooluse": ToolEnd, "posttoolusefailure": ToolEnd, "aftertool": ToolEnd,
 	"userpromptsubmit": Prompt, "userpromptsubmitted": Prompt, "beforesubmitprompt": Prompt,
 	"sessionend":    SessionEnd,
 	"subagentstart": AgentStart, "subagentstop": AgentEnd,
 	"apirequest": ModelRequest, "apiusage": UsageMetrics, "apierror": StatusReport, "statusline": StatusReport,
 }
 
-// Telemetry reports whether events of this type come from an agent's telemetry. Telemetry has
+// IsTelemetry reports whether events of this type come from an agent's telemetry. Telemetry has
 // the session id but not the application name that the agent's hooks send.
-func Telemetry(typ string) bool { return kindByType[normalizeType(typ)].isTelemetry() }
+func IsTelemetry(typ string) bool { return kindByType[normalizeType(typ)].isTelemetry() }
 
 // failureTypes are the types of events that are failures in themselves.
 var failureTypes = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}

@@ -147,7 +147,7 @@ var hookSamples = []struct {
 				"duration_ms": 2418
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Cwd = ToolEnds, "/home/dev/shop-api"
+			f.Kind, f.Cwd = ToolEnd, "/home/dev/shop-api"
 			f.Tool, f.UseID, f.DurationMS = "Bash", "toolu_01Fm9Wq5rZt8Nv3xYg6KlMpH", 2418
 		},
 	},
@@ -174,7 +174,7 @@ var hookSamples = []struct {
 				"duration_ms": 4187
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Cwd = ToolEnds, "/home/dev/shop-api"
+			f.Kind, f.Cwd = ToolEnd, "/home/dev/shop-api"
 			f.Tool, f.UseID, f.DurationMS = "Bash", "toolu_01Hn1Xr6sAu9Pw4zZh7LmNqJ", 4187
 			f.Failed, f.Error = true, "Exit code 1 Error: Cannot find module 'express'"
 		},

@@ -27,7 +27,7 @@ func Parse(e *Event) *EventFacts {
 	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
 	eachMember(envelope, f.fromEnvelope) // last, so that the envelope overrides the payload
 	f.fromQuestion(e.Question)
-	f.fromTranscript(e.Chat)
+	f.fromTranscript(e.Transcript)
 	if f.Error != "" {
 		f.Failed = true
 	}
@@ -125,7 +125,7 @@ func (f *EventFacts) fromToolInput(raw []byte) {
 }
 
 func (f *EventFacts) fromToolResponse(raw []byte) {
-	if f.Kind != ToolEnds {
+	if f.Kind != ToolEnd {
 		return
 	}
 	eachMember(raw, func(name string, value []byte) {

@@ -26,7 +26,7 @@ func (e *Event) withEnvelope(members string) *Event {
 }
 
 func (e *Event) withTranscript(chat string) *Event {
-	e.Chat = []byte(chat)
+	e.Transcript = []byte(chat)
 	return e
 }
 
@@ -88,33 +88,33 @@ func TestParse(t *testing.T) {
 		},
 		"a call ends": {
 			newEvent("PostToolUse", `{"tool_name":"Bash","duration_ms":2418.9,"tool_response":{"interrupted":false}}`),
-			func(f *EventFacts) { f.Kind, f.Tool, f.DurationMS = ToolEnds, "Bash", 2418 },
+			func(f *EventFacts) { f.Kind, f.Tool, f.DurationMS = ToolEnd, "Bash", 2418 },
 		},
 		"a call fails": {
 			newEvent("PostToolUseFailure", `{"tool_name":"Bash","error":"Exit code 1\nError: no express","is_interrupt":false}`),
 			func(f *EventFacts) {
-				f.Kind, f.Tool, f.Failed, f.Error = ToolEnds, "Bash", true, "Exit code 1 Error: no express"
+				f.Kind, f.Tool, f.Failed, f.Error = ToolEnd, "Bash", true, "Exit code 1 Error: no express"
 			},
 		},
 		"a person interrupts": {
 			newEvent("PostToolUseFailure", `{"error":"stopped","is_interrupt":true}`),
-			func(f *EventFacts) { f.Kind, f.Interrupted, f.Error = ToolEnds, true, "stopped" },
+			func(f *EventFacts) { f.Kind, f.Interrupted, f.Error = ToolEnd, true, "stopped" },
 		},
 		"a person interrupts, in the envelope": {
 			newEvent("PostToolUseFailure", `{}`).withEnvelope(`"is_interrupt":true`),
-			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnd, true },
 		},
 		"a person interrupts, in the response": {
 			newEvent("PostToolUse", `{"tool_response":{"interrupted":true}}`),
-			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnd, true },
 		},
 		"a tool of MCP fails": {
 			newEvent("PostToolUse", `{"tool_response":{"isError":true}}`),
-			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Failed = ToolEnd, true },
 		},
 		"a tool without success": {
 			newEvent("PostToolUse", `{"tool_response":{"success":false}}`),
-			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Failed = ToolEnd, true },
 		},
 		"a response before the call ended": {
 			newEvent("Notification", `{"tool_response":{"success":false}}`), func(*EventFacts) {},
@@ -293,7 +293,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("UserPromptSubmit", ``, `{"prompt":"\ud800"}`, `7`, `[]`)
 	f.Add("x", `"a":`, `{"usage":{"input_tokens":1e12}}`, `[`, `{`)
 	f.Fuzz(func(t *testing.T, typ, envelope, payload, chat, question string) {
-		e := &Event{ID: 1, At: 5, App: "a", Session: "s", Type: typ, Envelope: []byte(envelope), Payload: []byte(payload), Chat: []byte(chat), Question: []byte(question)}
+		e := &Event{ID: 1, At: 5, App: "a", Session: "s", Type: typ, Envelope: []byte(envelope), Payload: []byte(payload), Transcript: []byte(chat), Question: []byte(question)}
 		var s Session
 		for i := range 3 {
 			e.ID++

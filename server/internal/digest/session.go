@@ -108,7 +108,7 @@ func (s *Session) Add(f *EventFacts) Step {
 	switch f.Kind {
 	case ToolStart:
 		s.startCall(f)
-	case ToolEnds:
+	case ToolEnd:
 		isRepeat = f.UseID != "" && slices.Contains(s.EndedCalls, f.UseID)
 		if !isRepeat {
 			step.Ended = s.endCall(f)
@@ -130,7 +130,7 @@ func (s *Session) Add(f *EventFacts) Step {
 		s.Sum.Failures++
 		agent.Failures++
 	}
-	if f.Kind == ToolEnds && !isRepeat {
+	if f.Kind == ToolEnd && !isRepeat {
 		s.linkSubagent(f) // last, because it may move the node that agent points to
 	}
 	step.Tokens, step.Cost = s.updateUsage(f)

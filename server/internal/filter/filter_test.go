@@ -86,7 +86,7 @@ func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
 	require.True(t, f.ID() == 0 || f.ID() == e.ID, "%q", filter)
 	for _, n := range f.Names() {
 		name := map[string]string{"app": e.App, "session": e.Session, "type": e.Type, "tool": e.Tool}[n.Key]
-		require.True(t, n.Key == "tool" && name == "" || n.Matches(name) != n.Not, "%q %s", filter, n.Key)
+		require.True(t, n.Key == "tool" && name == "" || n.Matches(name) != n.Negated, "%q %s", filter, n.Key)
 	}
 }
 

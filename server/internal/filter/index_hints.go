@@ -65,9 +65,9 @@ func (f *Filter) exactValue(key string) string {
 
 // Name is a condition on one of an event's names.
 type Name struct {
-	Key  string // app, session, type or tool
-	Not  bool   // the name must not match
-	term *term
+	Key     string // app, session, type or tool
+	Negated bool   // the name must not match
+	term    *term
 }
 
 // Matches reports whether name matches the pattern, regardless of Not.

@@ -74,7 +74,7 @@ func (s *Server) requireAccess(r schema.Route) fiber.Handler {
 		if err := s.authorize(c, r, identity); err != nil {
 			return err
 		}
-		if identity.Known() {
+		if identity.IsAuthenticated() {
 			c.Locals(identityLocal, identity)
 		}
 		return c.Next()
@@ -85,7 +85,7 @@ func (s *Server) requireAccess(r schema.Route) fiber.Handler {
 // must be local.
 func (s *Server) authorize(c *fiber.Ctx, r schema.Route, identity auth.Identity) error {
 	switch required := accessOf(r); {
-	case !identity.Known():
+	case !identity.IsAuthenticated():
 		if s.isLocal(c) || required == accessAny && c.Path() == schema.PathMe { // lets the dashboard show how to sign in
 			return nil
 		}
@@ -118,7 +118,7 @@ func (s *Server) authorizeRead(c *fiber.Ctx, r schema.Route, identity auth.Ident
 	case strings.Contains(r.Path, ":id"): // an event id; routes with another kind of id are never accessRead
 		id, err := eventID(c)
 		if err == nil {
-			app, err = s.Hub.App(c.UserContext(), id)
+			app, err = s.Hub.EventApp(c.UserContext(), id)
 		}
 		if err != nil {
 			return err

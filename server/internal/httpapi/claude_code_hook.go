@@ -71,7 +71,7 @@ func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Stor
 		return hub.StoredEvent{}, err
 	}
 	by := caller(c)
-	by.Waits = waits
+	by.WaitsForAnswer = waits
 	return s.Hub.Ingest(c.UserContext(), body, by)
 }
 
@@ -146,7 +146,7 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 		if out.Flush() != nil || ctx.Err() != nil {
 			break
 		}
-		answer, err := s.Hub.Pull(ctx, h.id, hub.Pull{Wait: s.HookHeartbeat, Secret: h.secret})
+		answer, err := s.Hub.Pull(ctx, h.id, hub.PullOptions{Wait: s.HookHeartbeat, Secret: h.secret})
 		if answer != nil {
 			_, _ = out.Write(h.render(answer))
 			return
@@ -157,9 +157,9 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 		}
 	}
 	_, _ = out.Write(noDecision)
-	reason := hub.AgentGone
+	reason := hub.ReasonAgentGone
 	if s.stopping.Err() != nil {
-		reason = hub.HubStopped
+		reason = hub.ReasonHubStopped
 	}
 	if err := s.Hub.Abandon(context.WithoutCancel(ctx), h.id, "", reason); err != nil {
 		s.Log.Error("hook question could not be abandoned", "event", h.id, "err", err)

@@ -89,7 +89,7 @@ func (r *harness) event(id schema.EventID) (e schema.Event) {
 // waitUntilSettled waits until the question is settled.
 func (r *harness) waitUntilSettled(id schema.EventID) (st schema.Status) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { st = *r.event(id).HumanInTheLoopStatus; return st.Settled() }, waitLimit, time.Millisecond)
+	require.Eventually(r.t, func() bool { st = *r.event(id).HumanInTheLoopStatus; return st.IsSettled() }, waitLimit, time.Millisecond)
 	return st
 }
 
@@ -269,7 +269,7 @@ func TestClaudeCodeHook_DisconnectAbandonsQuestion(t *testing.T) {
 	require.NoError(t, c.Close())
 	st := r.waitUntilSettled(1)
 	require.Equal(t, schema.ByOrphaned, st.Source)
-	require.Equal(t, hub.AgentGone, st.Reason)
+	require.Equal(t, hub.ReasonAgentGone, st.Reason)
 	require.Eventually(t, func() bool { return len(r.hookSlots) == 0 }, waitLimit, time.Millisecond, "its slot is released")
 }
 
@@ -285,7 +285,7 @@ func TestClaudeCodeHook_ShutdownReleasesHooks(t *testing.T) {
 	require.JSONEq(t, "{}", h.body)
 	q, err := r.store.Question(t.Context(), 1)
 	require.NoError(t, err)
-	require.Contains(t, string(q.Status), hub.HubStopped)
+	require.Contains(t, string(q.Status), hub.ReasonHubStopped)
 }
 
 func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {

@@ -57,7 +57,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathUndo:         s.eventOperation(s.Hub.Undo),
 		"POST " + schema.PathApprove:      s.approve,
 		"POST " + schema.PathRedeliver:    s.eventOperation(s.Hub.Redeliver),
-		"POST " + schema.PathHandled:      s.eventOperation(s.Hub.Handled),
+		"POST " + schema.PathHandled:      s.eventOperation(s.Hub.MarkHandled),
 		"GET " + schema.PathResponse:      s.pull,
 		"GET " + schema.PathStream:        s.stream(),
 		"GET " + schema.PathSessions:      s.sessions,
@@ -80,7 +80,7 @@ func (s *Server) ingest(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if saved.Asks {
+	if saved.HasQuestion {
 		s.afterResponse(c, saved.ID)
 	}
 	return sendJSON(c, saved.JSON)
@@ -186,7 +186,7 @@ func (s *Server) approve(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &list); err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Approve(c.UserContext(), &list, caller(c)))
+	return reply(c)(s.Hub.ApproveAll(c.UserContext(), &list, caller(c)))
 }
 
 func (s *Server) cancel(c *fiber.Ctx) error {
@@ -239,8 +239,8 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	var expires time.Time
 	ctx, cancel := context.WithCancel(ctx) // also canceled when the caller's credentials are revoked
 	defer cancel()
-	defer s.Hub.People.OnRevoked(caller(c).Who, cancel)()
-	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), Expires: func(at time.Time) { expires = at }})
+	defer s.Hub.People.OnRevoked(caller(c).Identity, cancel)()
+	answer, err := s.Hub.Pull(ctx, id, hub.PullOptions{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), OnDeadline: func(at time.Time) { expires = at }})
 	if err == nil && answer == nil {
 		remaining := schema.Never
 		if !expires.IsZero() {
@@ -310,7 +310,7 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 
 func caller(c *fiber.Ctx) hub.Caller {
 	by := hub.Caller{Remote: addrPortOf(c.Context().RemoteAddr()), Local: addrPortOf(c.Context().LocalAddr())}
-	by.Who, _ = c.Locals(identityLocal).(auth.Identity)
+	by.Identity, _ = c.Locals(identityLocal).(auth.Identity)
 	return by
 }
 

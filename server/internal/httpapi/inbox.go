@@ -41,7 +41,7 @@ func (s *Server) hitlRequests(c *fiber.Ctx) error {
 	return replyJSON(c)(s.Hub.Requests(c.UserContext(), q, caller(c)))
 }
 
-func inboxQuery(c *fiber.Ctx) (q hub.Inbox, err error) {
+func inboxQuery(c *fiber.Ctx) (q hub.InboxQuery, err error) {
 	var n [4]int64
 	for i, p := range []struct {
 		name string

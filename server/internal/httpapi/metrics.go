@@ -83,7 +83,7 @@ func (m *Metrics) Committed(c store.Commit) {
 		m.commitFailed.Inc()
 	}
 	m.commitOps.Observe(float64(c.Ops))
-	m.commitSeconds.Observe(c.Took.Seconds())
+	m.commitSeconds.Observe(c.Duration.Seconds())
 }
 
 func (m *Metrics) recordRequest(method, route string, status int, took time.Duration) {

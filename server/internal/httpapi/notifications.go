@@ -39,14 +39,14 @@ func (s *Server) channels(c *fiber.Ctx) error {
 }
 
 func (s *Server) createChannel(c *fiber.Ctx) error {
-	if err := s.Hub.People.RequireAdmin(caller(c).Who); err != nil {
+	if err := s.Hub.People.RequireAdmin(caller(c).Identity); err != nil {
 		return err
 	}
 	var draft schema.ChannelDraft
 	if err := unmarshal(c.Request().Body(), &draft); err != nil {
 		return err
 	}
-	channel, err := notify.Draft(&draft, s.ledgerActor(c))
+	channel, err := notify.NewChannel(&draft, s.ledgerActor(c))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Server) createChannel(c *fiber.Ctx) error {
 func (s *Server) removeChannel(c *fiber.Ctx) error {
 	id, err := eventID(c)
 	if err == nil {
-		err = s.Hub.People.RequireAdmin(caller(c).Who)
+		err = s.Hub.People.RequireAdmin(caller(c).Identity)
 	}
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Server) removeChannel(c *fiber.Ctx) error {
 
 // ledgerActor returns the name under which the ledger records the caller.
 func (s *Server) ledgerActor(c *fiber.Ctx) string {
-	if name := caller(c).Who.Name; name != "" {
+	if name := caller(c).Identity.Name; name != "" {
 		return name
 	}
 	return auth.LocalName
@@ -83,12 +83,12 @@ func (s *Server) ledgerActor(c *fiber.Ctx) string {
 func (s *Server) testChannel(c *fiber.Ctx) error {
 	id, err := eventID(c)
 	if err == nil {
-		err = s.Hub.People.RequireAdmin(caller(c).Who)
+		err = s.Hub.People.RequireAdmin(caller(c).Identity)
 	}
 	if err != nil {
 		return err
 	}
-	result, err := s.Notifier.SendTest(c.UserContext(), int64(id), caller(c).Who.Name)
+	result, err := s.Notifier.SendTest(c.UserContext(), int64(id), caller(c).Identity.Name)
 	if err != nil {
 		return channelError(err)
 	}
@@ -107,8 +107,8 @@ func channelError(err error) error {
 // settingsOwner returns the person whose settings the request is about. It is empty for
 // unauthenticated local callers of an open hub, who share one set of settings.
 func (s *Server) settingsOwner(c *fiber.Ctx) (person string, err error) {
-	identity := caller(c).Who
-	if identity.Known() && !identity.Agent {
+	identity := caller(c).Identity
+	if identity.IsAuthenticated() && !identity.Agent {
 		return identity.Name, nil
 	}
 	return "", s.Hub.People.RequireOperator(identity)
@@ -203,7 +203,7 @@ func (s *Server) openLink(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	opened, err := s.Notifier.Open(c.UserContext(), id, link.Token)
+	opened, err := s.Notifier.OpenLink(c.UserContext(), id, link.Token)
 	if err != nil {
 		return err
 	}
@@ -221,9 +221,9 @@ func (s *Server) voteByLink(c *fiber.Ctx) error {
 		return err
 	}
 	var event []byte
-	err = s.Notifier.Vote(c.UserContext(), id, vote.Token, func(o *notify.OpenedLink) (err error) {
+	err = s.Notifier.VoteByLink(c.UserContext(), id, vote.Token, func(o *notify.OpenedLink) (err error) {
 		by := caller(c)
-		by.Who = o.Identity
+		by.Identity = o.Identity
 		event, err = s.Hub.Respond(c.UserContext(), id, &schema.Response{
 			Permission: vote.Permission, Response: vote.Response, Choice: vote.Choice, Answers: vote.Answers,
 			Reason: vote.Reason, Comment: vote.Comment, Revision: max(vote.Revision, o.Revision),

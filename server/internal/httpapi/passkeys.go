@@ -17,11 +17,11 @@ func (s *Server) passkeyHandlers() map[string]fiber.Handler {
 }
 
 func (s *Server) listPasskeys(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.People.MyPasskeys(caller(c).Who))
+	return replyJSON(c)(s.Hub.People.MyPasskeys(caller(c).Identity))
 }
 
 func (s *Server) newPasskey(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.People.NewPasskey(caller(c).Who))
+	return replyJSON(c)(s.Hub.People.NewPasskey(caller(c).Identity))
 }
 
 func (s *Server) addPasskey(c *fiber.Ctx) error {
@@ -29,11 +29,11 @@ func (s *Server) addPasskey(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &draft); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.People.AddPasskey(c.UserContext(), draft, caller(c).Who))
+	return replyJSON(c)(s.Hub.People.AddPasskey(c.UserContext(), draft, caller(c).Identity))
 }
 
 func (s *Server) removePasskey(c *fiber.Ctx) error {
-	if err := s.Hub.People.RemovePasskey(c.UserContext(), c.Params("id"), caller(c).Who); err != nil {
+	if err := s.Hub.People.RemovePasskey(c.UserContext(), c.Params("id"), caller(c).Identity); err != nil {
 		return err
 	}
 	return s.listPasskeys(c)

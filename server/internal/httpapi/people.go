@@ -34,7 +34,7 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 }
 
 func (s *Server) listPeople(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.People.List(c.UserContext(), caller(c).Who), nil)
+	return replyJSON(c)(s.Hub.People.List(c.UserContext(), caller(c).Identity), nil)
 }
 
 func (s *Server) addPerson(c *fiber.Ctx) error {
@@ -42,7 +42,7 @@ func (s *Server) addPerson(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err
 	}
-	person, code, err := s.Hub.People.AddPerson(c.UserContext(), d, caller(c).Who)
+	person, code, err := s.Hub.People.AddPerson(c.UserContext(), d, caller(c).Identity)
 	person.SignInURL = s.signInURL(c, code)
 	return replyJSON(c)(person, err)
 }
@@ -70,35 +70,35 @@ func (s *Server) changePerson(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.People.ChangePerson(c.UserContext(), personName(c), d, caller(c).Who))
+	return replyJSON(c)(s.Hub.People.ChangePerson(c.UserContext(), personName(c), d, caller(c).Identity))
 }
 
 func (s *Server) linkPerson(c *fiber.Ctx) error {
-	person, code, err := s.Hub.People.Link(c.UserContext(), personName(c), caller(c).Who)
+	person, code, err := s.Hub.People.CreateSignInLink(c.UserContext(), personName(c), caller(c).Identity)
 	person.SignInURL = s.signInURL(c, code)
 	return replyJSON(c)(person, err)
 }
 
 func (s *Server) removePerson(c *fiber.Ctx) error {
-	if err := s.Hub.People.RemovePerson(c.UserContext(), personName(c), caller(c).Who); err != nil {
+	if err := s.Hub.People.RemovePerson(c.UserContext(), personName(c), caller(c).Identity); err != nil {
 		return err
 	}
 	return s.listPeople(c)
 }
 
 func (s *Server) listSignIns(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.People.SignIns(caller(c).Who))
+	return replyJSON(c)(s.Hub.People.SignIns(caller(c).Identity))
 }
 
 func (s *Server) endSignIn(c *fiber.Ctx) error {
-	if err := s.Hub.People.EndSignIn(c.UserContext(), c.Params("id"), caller(c).Who); err != nil {
+	if err := s.Hub.People.EndSignIn(c.UserContext(), c.Params("id"), caller(c).Identity); err != nil {
 		return err
 	}
 	return s.listSignIns(c)
 }
 
 func (s *Server) listTokens(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.People.Tokens(caller(c).Who))
+	return replyJSON(c)(s.Hub.People.Tokens(caller(c).Identity))
 }
 
 func (s *Server) createToken(c *fiber.Ctx) error {
@@ -106,17 +106,17 @@ func (s *Server) createToken(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.People.CreateToken(c.UserContext(), d, caller(c).Who))
+	return replyJSON(c)(s.Hub.People.CreateToken(c.UserContext(), d, caller(c).Identity))
 }
 
 func (s *Server) revokeToken(c *fiber.Ctx) error {
-	if err := s.Hub.People.RevokeToken(c.UserContext(), c.Params("id"), caller(c).Who); err != nil {
+	if err := s.Hub.People.RevokeToken(c.UserContext(), c.Params("id"), caller(c).Identity); err != nil {
 		return err
 	}
 	return s.listTokens(c)
 }
 
-func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Who) }
+func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Identity) }
 
 func (s *Server) sendMe(c *fiber.Ctx, identity auth.Identity) error {
 	canAct := identity.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0
@@ -139,7 +139,7 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 }
 
 func (s *Server) signOut(c *fiber.Ctx) error {
-	if err := s.Hub.People.SignOut(c.UserContext(), caller(c).Who); err != nil {
+	if err := s.Hub.People.SignOut(c.UserContext(), caller(c).Identity); err != nil {
 		return err
 	}
 	s.setCookie(c, "", pastExpiry)
@@ -151,7 +151,7 @@ func (s *Server) setLock(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &request); err != nil {
 		return err
 	}
-	identity := caller(c).Who
+	identity := caller(c).Identity
 	if err := s.Hub.People.Lock(c.UserContext(), request.Locked, identity); err != nil {
 		return err
 	}

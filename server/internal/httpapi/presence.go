@@ -59,8 +59,8 @@ func (p *presence) setFocus(st *stream, focused bool) {
 	p.focused[st] = time.Now()
 }
 
-// ViewerCount reports whether a tab of that person has the focus.
-func (s *Server) ViewerCount(person string) bool {
+// IsViewing reports whether a tab of that person has the focus.
+func (s *Server) IsViewing(person string) bool {
 	p := &s.presence
 	p.mu.Lock()
 	defer p.mu.Unlock()

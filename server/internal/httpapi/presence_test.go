@@ -287,18 +287,18 @@ func TestPresence_TracksFocusedPeople(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada, grace := &stream{person: "ada"}, &stream{person: "grace"}
-	require.False(t, r.ViewerCount("ada"), "no client yet")
+	require.False(t, r.IsViewing("ada"), "no client yet")
 	r.Server.presence.setFocus(ada, true)
 	r.Server.presence.setFocus(grace, false)
 	r.Server.presence.setFocus(&stream{}, true) // no signed-in person
-	require.True(t, r.ViewerCount("ada"))
-	require.False(t, r.ViewerCount("grace"))
-	require.False(t, r.ViewerCount(""), "clients without a signed-in person do not count")
+	require.True(t, r.IsViewing("ada"))
+	require.False(t, r.IsViewing("grace"))
+	require.False(t, r.IsViewing(""), "clients without a signed-in person do not count")
 	r.Server.presence.setFocus(ada, false)
-	require.False(t, r.ViewerCount("ada"))
+	require.False(t, r.IsViewing("ada"))
 	r.Server.presence.setFocus(ada, true)
 	r.Server.presence.remove(ada)
-	require.False(t, r.ViewerCount("ada"), "the page is closed")
+	require.False(t, r.IsViewing("ada"), "the page is closed")
 	r.Server.presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.ViewingTimeout)}
-	require.False(t, r.ViewerCount("ada"), "the last report is too old")
+	require.False(t, r.IsViewing("ada"), "the last report is too old")
 }

@@ -24,7 +24,7 @@ func (s *Server) createRule(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.MakeRule(c.UserContext(), &d, caller(c)))
+	return reply(c)(s.Hub.CreateRule(c.UserContext(), &d, caller(c)))
 }
 
 func (s *Server) previewRule(c *fiber.Ctx) error {

@@ -81,7 +81,7 @@ func (st *stream) closeReasonFor(err error) closeReason {
 // stream continues.
 func (st *stream) sendFirst() (seq int64, err error) {
 	if st.start.version == 1 {
-		seq, data, err := st.Hub.Initial(st.ctx)
+		seq, data, err := st.Hub.InitialMessage(st.ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -20,11 +20,11 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	id, secret := h.ask(lifelineQuestion)
-	require.NoError(t, h.Abandon(t.Context(), id, "ws://127.0.0.1:50123/before", AgentGone), "a listener that the question no longer names")
+	require.NoError(t, h.Abandon(t.Context(), id, "ws://127.0.0.1:50123/before", ReasonAgentGone), "a listener that the question no longer names")
 	require.Equal(t, schema.Pending, h.status(id).Status)
 	h.respond(id, withHold(approval(), 20*time.Second)) // the agent is gone before the undo window ends
 
-	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, AgentGone))
+	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, ReasonAgentGone))
 	st := h.status(id)
 	require.Equal(t, schema.Failed, st.Status)
 	require.Equal(t, schema.Cancelled, st.Outcome)
@@ -39,7 +39,7 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 	undelivered, err := h.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, "[]", string(undelivered))
-	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, AgentGone))
+	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, ReasonAgentGone))
 	require.Equal(t, st, h.status(id), "a repeat changes nothing")
 	_, err = h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
@@ -50,7 +50,7 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
 	t.Parallel()
 	told := 0
-	h := newTestHub(t, func(c *Config) { c.Lifeline = func() { told++ } })
+	h := newTestHub(t, func(c *Config) { c.WakeLiveness = func() { told++ } })
 	for _, question := range []string{
 		callbackQuestion,
 		`{"question":"May I?","type":"permission","responseWebSocketUrl":"` + listenerURL + `","lifeline":true}`, // version 1
@@ -65,7 +65,7 @@ func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
 	ids, err := h.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, ids)
-	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, AgentGone))
+	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, ReasonAgentGone))
 	ids, err = h.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, ids)
@@ -77,22 +77,22 @@ func TestRestart_AbandonsHeldHooks(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	waiting := []byte(eventWith(`"humanInTheLoop":` + pullQuestion))
-	ghost, err := h.Ingest(t.Context(), waiting, Caller{Waits: true})
+	ghost, err := h.Ingest(t.Context(), waiting, Caller{WaitsForAnswer: true})
 	require.NoError(t, err)
 	require.Equal(t, schema.Listening, h.status(ghost.ID).Waiter)
 	pulls, _ := h.ask(pullQuestion)
 	require.NoError(t, h.Store.Close())
 	h = openTestHub(t, h.path)
-	fresh, err := h.Ingest(t.Context(), waiting, Caller{Waits: true})
+	fresh, err := h.Ingest(t.Context(), waiting, Caller{WaitsForAnswer: true})
 	require.NoError(t, err)
 	h.startDeadlines()
 	st := h.awaitSettled(ghost.ID)
 	require.Equal(t, schema.ByOrphaned, st.Source)
-	require.Equal(t, HubStopped, st.Reason)
+	require.Equal(t, ReasonHubStopped, st.Reason)
 	require.NoError(t, h.abandonHeldHooks(t.Context())) // waits for the pass that Run started
 	require.Equal(t, schema.Pending, h.status(pulls).Status)
 	require.Equal(t, schema.Pending, h.status(fresh.ID).Status)
-	require.NoError(t, h.Abandon(t.Context(), fresh.ID, "", AgentGone))
+	require.NoError(t, h.Abandon(t.Context(), fresh.ID, "", ReasonAgentGone))
 	require.Equal(t, schema.ByOrphaned, h.status(fresh.ID).Source)
 }
 
@@ -106,7 +106,7 @@ func TestAbandon_RacesWithAnswer(t *testing.T) {
 		var both sync.WaitGroup
 		both.Go(func() { _, answered = h.Respond(t.Context(), id, approval(), Caller{}) })
 		both.Go(func() {
-			if err := h.Abandon(t.Context(), id, listenerURL, AgentGone); err != nil {
+			if err := h.Abandon(t.Context(), id, listenerURL, ReasonAgentGone); err != nil {
 				t.Error(err)
 			}
 		})

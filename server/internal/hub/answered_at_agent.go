@@ -118,7 +118,7 @@ func isAgentDialog(tool string) bool { return tool == "AskUserQuestion" || tool 
 // decided at the agent.
 func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, eventType string) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if s.status.Settled() {
+		if s.status.IsSettled() {
 			return nil, nil
 		}
 		res := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByAgent, reason: s.closeReason(eventType)}

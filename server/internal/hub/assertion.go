@@ -29,14 +29,14 @@ type assertion struct {
 
 // Challenge returns the options with which the caller's passkey signs an answer.
 func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, caller Caller) (schema.PasskeyOptions, error) {
-	if err := h.People.RequireOperator(caller.Who); err != nil {
+	if err := h.People.RequireOperator(caller.Identity); err != nil {
 		return schema.PasskeyOptions{}, err
 	}
 	s, err := h.readSnapshot(ctx, req.ID)
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	if s.status.Settled() {
+	if s.status.IsSettled() {
 		return schema.PasskeyOptions{}, s.settledError()
 	}
 	if err := s.hitl.CheckResponse(&req.Response); err != nil {
@@ -46,7 +46,7 @@ func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, calle
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	return h.People.Challenge(caller.Who, digest)
+	return h.People.Challenge(caller.Identity, digest)
 }
 
 // signedPayload returns the digest that a passkey signs: the question, its arguments
@@ -89,7 +89,7 @@ func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.
 // by that it has one. Repeating an answer needs no second assertion.
 func (h *Hub) requireAssertion(s *snapshot, r *schema.Response, by *schema.Responder, proof assertion) error {
 	switch {
-	case s.status.Settled():
+	case s.status.IsSettled():
 		return nil
 	case proof.err != nil:
 		return proof.err

@@ -12,11 +12,11 @@ import (
 // defaultUndoWindow is the undo window of bulk approvals that set no HoldMS.
 const defaultUndoWindow = 5 * time.Second
 
-// Approve approves each listed permission at the revision that the person saw. It
+// ApproveAll approves each listed permission at the revision that the person saw. It
 // returns a JSON array with one schema.BatchResult per request, in the same order. A
 // rejected one does not stop the others.
-func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Who); err != nil {
+func (h *Hub) ApproveAll(ctx context.Context, list *schema.Approvals, caller Caller) ([]byte, error) {
+	if err := h.People.RequireOperator(caller.Identity); err != nil {
 		return nil, err
 	}
 	if err := list.Validate(); err != nil {
@@ -35,7 +35,7 @@ func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, caller Caller
 		wg.Go(func() {
 			response := r
 			response.Revision = seen.Revision
-			results[i].JSON, errs[i] = eventJSON(h.approveOne(ctx, seen.ID, &response, responder{caller.Who, process}))
+			results[i].JSON, errs[i] = eventJSON(h.approveOne(ctx, seen.ID, &response, responder{caller.Identity, process}))
 		})
 	}
 	wg.Wait()
@@ -44,13 +44,13 @@ func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, caller Caller
 
 func (h *Hub) approveOne(ctx context.Context, id schema.EventID, approval *schema.Response, from responder) (*store.Event, error) {
 	return h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if !s.status.Settled() && s.isHighRisk() {
+		if !s.status.IsSettled() && s.isHighRisk() {
 			return nil, &schema.HintError{
 				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.status},
 				Hint: "Open this request and answer it there.",
 			}
 		}
-		if !s.status.Settled() && s.status.RequiredApprovals > 1 {
+		if !s.status.IsSettled() && s.status.RequiredApprovals > 1 {
 			return nil, &schema.HintError{
 				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.status},
 				Hint: "This request needs several approvals. Open it and vote there.",

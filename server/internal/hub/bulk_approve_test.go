@@ -13,7 +13,7 @@ import (
 
 func (h *testHub) approve(list schema.Approvals) []schema.BatchResult {
 	h.t.Helper()
-	raw, err := h.Approve(h.t.Context(), &list, Caller{})
+	raw, err := h.ApproveAll(h.t.Context(), &list, Caller{})
 	require.NoError(h.t, err)
 	var results []schema.BatchResult
 	require.NoError(h.t, json.Unmarshal(raw, &results))
@@ -109,11 +109,11 @@ func TestApprove_RejectsInvalidLists(t *testing.T) {
 		"reason":   {Requests: one, Reason: string(make([]byte, schema.MaxReason+1))},
 		"holdMs":   {Requests: one, HoldMS: schema.MaxHold.Milliseconds() + 1},
 	} {
-		_, err := h.Approve(t.Context(), &list, Caller{})
+		_, err := h.ApproveAll(t.Context(), &list, Caller{})
 		require.ErrorIs(t, err, schema.ErrInvalid)
 		require.Equal(t, field, schema.ProblemOf(err).Field)
 	}
-	_, err := h.Approve(t.Context(), &schema.Approvals{Requests: make([]schema.SeenRevision, schema.MaxApprovals+1)}, Caller{})
+	_, err := h.ApproveAll(t.Context(), &schema.Approvals{Requests: make([]schema.SeenRevision, schema.MaxApprovals+1)}, Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
 

@@ -49,7 +49,7 @@ func (h *Hub) shiftDeadline(ctx context.Context, id schema.EventID, step time.Du
 
 // shift moves the deadline, timers and undo window of a pending question by step.
 func (s *snapshot) shift(step time.Duration) (*store.Change, error) {
-	if s.status.Settled() || s.Deadline.IsZero() && s.UndoWindow == nil && s.Timers == (store.Timers{}) {
+	if s.status.IsSettled() || s.Deadline.IsZero() && s.UndoWindow == nil && s.Timers == (store.Timers{}) {
 		return nil, nil
 	}
 	st, deadline, window, timers := s.status, s.Deadline, s.UndoWindow, s.Timers

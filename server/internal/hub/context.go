@@ -29,7 +29,7 @@ func (h *Hub) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	before = slices.DeleteFunc(before, func(e *store.Event) bool { return digest.Telemetry(e.Type) })
+	before = slices.DeleteFunc(before, func(e *store.Event) bool { return digest.IsTelemetry(e.Type) })
 	before = before[max(0, len(before)-contextEvents):]
 	earlier, err := h.Store.EarlierOutcomes(ctx, id)
 	if err != nil {

@@ -47,7 +47,7 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 
 // duplicates reads the other questions of the group that s leads.
 func (h *Hub) duplicates(ctx context.Context, s *snapshot) ([]duplicate, error) {
-	if s.status.Settled() || s.status.Waiters < 2 {
+	if s.status.IsSettled() || s.status.Waiters < 2 {
 		return nil, nil
 	}
 	list, err := h.Store.GroupMembers(ctx, s.ID)
@@ -70,7 +70,7 @@ func (h *Hub) duplicates(ctx context.Context, s *snapshot) ([]duplicate, error) 
 // answer.
 func (s *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
 	for _, m := range s.duplicates {
-		if m.joinedRevision <= revision && !m.status.Settled() && m.undoableAnswer == nil {
+		if m.joinedRevision <= revision && !m.status.IsSettled() && m.undoableAnswer == nil {
 			list = append(list, m.snapshot)
 		}
 	}

@@ -37,7 +37,7 @@ func runDuplicatesCrashChild() bool {
 	h := New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
 	first, err := h.Ingest(ctx, []byte(bashRequest("rule", "npm test")), Caller{})
 	if err == nil {
-		_, err = h.MakeRule(ctx, newRuleDraft(first.ID, schema.ThenAllow), Caller{})
+		_, err = h.CreateRule(ctx, newRuleDraft(first.ID, schema.ThenAllow), Caller{})
 	}
 	for i := 0; err == nil; i++ {
 		session := fmt.Sprintf("%d-%d", db.Head(), i)
@@ -48,7 +48,7 @@ func runDuplicatesCrashChild() bool {
 		each.Go(func() { _, _ = h.Ingest(ctx, []byte(bashRequest(session, "npm test")), Caller{}) })
 		each.Wait()
 		var ids []schema.EventID
-		if ids, err = db.PendingOf(ctx, "a", session); err != nil || i%3 == 0 {
+		if ids, err = db.PendingInSession(ctx, "a", session); err != nil || i%3 == 0 {
 			continue // leave the group pending
 		}
 		if i%3 == 1 {
@@ -109,18 +109,18 @@ func (h *testHub) requireConsistentGroups() {
 		if statuses[e.ID] = st; st.Source == schema.ByRule {
 			byRule++
 		}
-		if !st.Settled() && st.SameAs != 0 {
+		if !st.IsSettled() && st.SameAs != 0 {
 			members[st.SameAs]++
 		}
 	}
 	for id, st := range statuses {
-		if st.Settled() {
+		if st.IsSettled() {
 			require.Zero(h.t, members[id], "%d is settled, but pending questions name it as their leader", id)
 			continue
 		}
 		if st.SameAs != 0 {
 			first := statuses[st.SameAs]
-			require.False(h.t, first.Settled())
+			require.False(h.t, first.IsSettled())
 			require.Zero(h.t, first.SameAs)
 			continue
 		}

@@ -31,7 +31,7 @@ func (h *testHub) summaries(ids ...schema.EventID) (words []string) {
 	for _, id := range ids {
 		st := h.status(id)
 		word := string(st.Status)
-		if st.Settled() {
+		if st.IsSettled() {
 			word = string(st.Outcome)
 		}
 		if st.Waiters > 0 {

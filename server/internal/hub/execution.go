@@ -23,7 +23,7 @@ func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.
 		switch {
 		case !h.isRequestSecret(s.UID, r.RequestSecret):
 			return nil, wrongSecretError("requestSecret")
-		case !s.status.Settled():
+		case !s.status.IsSettled():
 			return nil, &schema.StatusError{Err: schema.ErrUndecided, Status: s.status}
 		case s.status.Execution != nil:
 			return nil, nil

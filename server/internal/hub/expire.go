@@ -13,7 +13,7 @@ import (
 // cancelForSessionEnd settles a question whose session has ended.
 func (h *Hub) cancelForSessionEnd(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if s.status.Settled() {
+		if s.status.IsSettled() {
 			return nil, nil
 		}
 		res := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.BySessionEnd}
@@ -24,8 +24,8 @@ func (h *Hub) cancelForSessionEnd(ctx context.Context, id schema.EventID) error 
 
 // Reasons of abandoned questions (source schema.ByOrphaned).
 const (
-	AgentGone  = "the agent is gone"
-	HubStopped = "the hub stopped while the agent waited; the agent now asks in its own prompt"
+	ReasonAgentGone  = "the agent is gone"
+	ReasonHubStopped = "the hub stopped while the agent waited; the agent now asks in its own prompt"
 )
 
 // abandonHeldHooks settles the questions of requests that were waiting when the hub
@@ -40,7 +40,7 @@ func (h *Hub) abandonHeldHooks(ctx context.Context) error {
 			if last = id; int64(id) > h.startSeq {
 				return nil
 			}
-			if err := h.Abandon(ctx, id, "", HubStopped); err != nil {
+			if err := h.Abandon(ctx, id, "", ReasonHubStopped); err != nil {
 				return err
 			}
 		}
@@ -52,7 +52,7 @@ func (h *Hub) abandonHeldHooks(ctx context.Context) error {
 // nothing.
 func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if s.status.Settled() || s.URL != url {
+		if s.status.IsSettled() || s.URL != url {
 			return nil, nil
 		}
 		s.status.Waiter = schema.Lost
@@ -83,7 +83,7 @@ func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 // undone or extended in the meantime.
 func (s *snapshot) expire(now time.Time) (*store.Change, error) {
 	switch {
-	case s.status.Settled():
+	case s.status.IsSettled():
 		return nil, nil
 	case s.undoableAnswer != nil && !now.Before(s.UndoWindow.Until):
 		return s.closeUndoWindow(now)

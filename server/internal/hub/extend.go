@@ -13,7 +13,7 @@ import (
 // version 2 listener is notified. For a version 1 listener, which can't be, Extend
 // returns an error: the agent would stop waiting before the answer.
 func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Who); err != nil {
+	if err := h.People.RequireOperator(caller.Identity); err != nil {
 		return nil, err
 	}
 	if x.Seconds < 0 || x.Seconds > schema.MaxTimeout.Seconds() {
@@ -29,7 +29,7 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, c
 		return c, err
 	})
 	if err == nil && notifyAgent {
-		h.Control(id)
+		h.SendDeadline(id)
 	}
 	if err == nil {
 		wake(h.deadlineChanged)
@@ -41,7 +41,7 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, c
 func (h *Hub) extend(s *snapshot, x *schema.Extend, caller Caller) (*store.Change, error) {
 	now := h.Clock()
 	switch {
-	case s.status.Settled():
+	case s.status.IsSettled():
 		return nil, s.settledError()
 	case s.URL != "" && s.Protocol < 2:
 		return nil, &schema.HintError{
@@ -67,7 +67,7 @@ func (h *Hub) extend(s *snapshot, x *schema.Extend, caller Caller) (*store.Chang
 	} else {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}
-	actor := cmp.Or(caller.Who.Name, localName)
+	actor := cmp.Or(caller.Identity.Name, localName)
 	st.Extended = &schema.DeadlineExtension{By: actor, At: schema.Millis(now.UnixMilli()), Agent: schema.NoDelivery}
 	if s.canNotifyAgent() {
 		st.Extended.Agent = schema.Queued

@@ -33,7 +33,7 @@ func TestExtend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var told []schema.EventID
-			h := newClockedHub(t, func(cfg *Config) { cfg.Control = func(id schema.EventID) { told = append(told, id) } })
+			h := newClockedHub(t, func(cfg *Config) { cfg.SendDeadline = func(id schema.EventID) { told = append(told, id) } })
 			id, _ := h.ask(`{"question":"May I?","type":"permission",` + c.question + `}`)
 			_, err := h.Extend(t.Context(), id, &schema.Extend{Seconds: c.seconds}, Caller{})
 			require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestPull_ReportsMovedDeadline(t *testing.T) {
 	ends := make(chan time.Time, 10)
 	returned := make(chan error, 1)
 	go func() {
-		answer, err := h.Pull(t.Context(), id, Pull{Wait: time.Minute, Secret: secret, Expires: func(at time.Time) { ends <- at }})
+		answer, err := h.Pull(t.Context(), id, PullOptions{Wait: time.Minute, Secret: secret, OnDeadline: func(at time.Time) { ends <- at }})
 		if answer != nil {
 			err = errors.New("there is no answer yet")
 		}

@@ -36,28 +36,28 @@ type Config struct {
 	// Redactor removes secrets from events before they are stored. Nil stores them
 	// unchanged.
 	Redactor *redact.Redactor
-	// Blocked returns why the dial policy (SSRF protection) rejects a callback URL, or
+	// CheckURL returns why the dial policy (SSRF protection) rejects a callback URL, or
 	// nil if it may be dialed. Nil allows every URL.
-	Blocked func(url string) error
+	CheckURL func(url string) error
 	// Dispatch passes on a delivery that was just committed and is leased to this
 	// process.
 	Dispatch func(schema.EventID)
-	// Lifeline wakes the liveness worker. It is called after storing a question that is
+	// WakeLiveness wakes the liveness worker. It is called after storing a question that is
 	// abandoned when its listener disconnects.
-	Lifeline func()
+	WakeLiveness func()
 	// LogAppended is called after a question was created or changed. It runs on the
 	// store's writer goroutine and must not block.
 	LogAppended func()
-	// Control sends the current deadline of a pending question to its version 2
+	// SendDeadline sends the current deadline of a pending question to its version 2
 	// listener.
-	Control func(schema.EventID)
+	SendDeadline func(schema.EventID)
 	// NudgeAfter is the interval of reminders for a question without a deadline, sent
 	// at most maxReminders times. 0 sends none. Questions with a deadline set their own
 	// interval.
 	NudgeAfter time.Duration
-	// Lookup returns the process at the other end of a connection. Nil disables the
+	// ProcessOf returns the process at the other end of a connection. Nil disables the
 	// lookup.
-	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
+	ProcessOf func(remote, local netip.AddrPort) (*peer.Process, bool)
 	// People authorizes callers and knows the accounts. Nil means that there are no
 	// accounts and every caller is allowed.
 	People *auth.Service
@@ -106,17 +106,17 @@ func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Blocked == nil {
-		cfg.Blocked = func(string) error { return nil }
+	if cfg.CheckURL == nil {
+		cfg.CheckURL = func(string) error { return nil }
 	}
 	if cfg.Dispatch == nil {
 		cfg.Dispatch = func(schema.EventID) {}
 	}
-	if cfg.Control == nil {
-		cfg.Control = func(schema.EventID) {}
+	if cfg.SendDeadline == nil {
+		cfg.SendDeadline = func(schema.EventID) {}
 	}
-	if cfg.Lifeline == nil {
-		cfg.Lifeline = func() {}
+	if cfg.WakeLiveness == nil {
+		cfg.WakeLiveness = func() {}
 	}
 	if cfg.LogAppended == nil {
 		cfg.LogAppended = func() {}
@@ -149,17 +149,17 @@ func New(cfg Config) *Hub {
 // unknown and unauthenticated.
 type Caller struct {
 	Remote, Local netip.AddrPort
-	Who           auth.Identity // proven by the request's credentials
-	// Waits is set when the HTTP request itself waits for the answer. Its handler must
+	Identity      auth.Identity // proven by the request's credentials
+	// WaitsForAnswer is set when the HTTP request itself waits for the answer. Its handler must
 	// call Abandon when the connection ends.
-	Waits bool
+	WaitsForAnswer bool
 }
 
 func (h *Hub) callerProcess(caller Caller) *peer.Process {
-	if h.Lookup == nil || !caller.Remote.IsValid() {
+	if h.ProcessOf == nil || !caller.Remote.IsValid() {
 		return nil
 	}
-	p, _ := h.Lookup(caller.Remote, caller.Local)
+	p, _ := h.ProcessOf(caller.Remote, caller.Local)
 	return p
 }
 

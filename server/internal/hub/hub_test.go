@@ -129,7 +129,7 @@ func (h *testHub) awaitSettled(id schema.EventID) schema.Status {
 	changed, stop := h.subscribe(id)
 	defer stop()
 	for {
-		if st := h.status(id); st.Settled() {
+		if st := h.status(id); st.IsSettled() {
 			return st
 		}
 		select {
@@ -394,7 +394,7 @@ func TestCancel_CancelsOrWithdraws(t *testing.T) {
 	require.Equal(t, schema.NoDelivery, st.Delivery.State, "the agent that withdrew it gets nothing")
 	_, err = h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
-	_, err = h.Pull(t.Context(), id, Pull{})
+	_, err = h.Pull(t.Context(), id, PullOptions{})
 	require.ErrorIs(t, err, schema.ErrExpired)
 }
 
@@ -467,7 +467,7 @@ func TestFindEvents_TrimsFarFromCursor(t *testing.T) {
 
 func TestBlockedAddress_IsReportedNotDialed(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.Blocked = func(string) error { return errors.New("10.0.0.1 is not allowed") } })
+	h := newTestHub(t, func(c *Config) { c.CheckURL = func(string) error { return errors.New("10.0.0.1 is not allowed") } })
 	id, _ := h.ask(callbackQuestion)
 	require.Equal(t, schema.Blocked, h.status(id).Delivery.State)
 	_, err := h.Respond(t.Context(), id, approval(), Caller{})
@@ -482,15 +482,15 @@ func TestPull_DeliversAnswer(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	id, secret := h.ask(pullQuestion)
-	raw, err := h.Pull(t.Context(), id, Pull{})
+	raw, err := h.Pull(t.Context(), id, PullOptions{})
 	require.NoError(t, err)
 	require.Nil(t, raw, "not yet")
-	_, err = h.Pull(t.Context(), id, Pull{Secret: "guess"})
+	_, err = h.Pull(t.Context(), id, PullOptions{Secret: "guess"})
 	require.ErrorIs(t, err, schema.ErrForbidden)
 
 	got := make(chan []byte, 1)
 	go func() {
-		raw, _ := h.Pull(t.Context(), id, Pull{Wait: waitLimit, Secret: secret})
+		raw, _ := h.Pull(t.Context(), id, PullOptions{Wait: waitLimit, Secret: secret})
 		got <- raw
 	}()
 	_, err = h.Respond(t.Context(), id, approval(), Caller{})
@@ -504,7 +504,7 @@ func TestPull_DeliversAnswer(t *testing.T) {
 	require.Equal(t, schema.Pulled, st.Delivery.State)
 	require.Equal(t, int64(3), st.Revision)
 
-	again, err := h.Pull(t.Context(), id, Pull{})
+	again, err := h.Pull(t.Context(), id, PullOptions{})
 	require.NoError(t, err)
 	require.NotNil(t, again, "a pull without the secret reads it again")
 	require.Equal(t, int64(3), h.status(id).Revision)

@@ -30,7 +30,7 @@ func TestIdempotencyKey_ReturnsOriginalQuestion(t *testing.T) {
 func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, func(c *Config) {
-		c.Blocked = func(url string) error {
+		c.CheckURL = func(url string) error {
 			if strings.Contains(url, "10.9.9.9") {
 				return errors.New("10.9.9.9 is not allowed")
 			}

@@ -30,27 +30,27 @@ func awaitedRecipients(st *schema.Status) []string {
 	return append([]string{}, st.Awaiting...)
 }
 
-// Inbox is a query for requests, as seen by one caller.
-type Inbox struct {
+// InboxQuery is a query for requests, as seen by one caller.
+type InboxQuery struct {
 	store.InboxFilter
 	WaitingOnMe bool
 }
 
 // Requests returns a page of the inbox, newest first.
-func (h *Hub) Requests(ctx context.Context, q Inbox, caller Caller) (schema.HitlPage, error) {
+func (h *Hub) Requests(ctx context.Context, q InboxQuery, caller Caller) (schema.HitlPage, error) {
 	page := schema.HitlPage{Requests: []schema.HitlRequest{}}
 	if q.WaitingOnMe {
-		if !h.canVote(caller.Who) {
+		if !h.canVote(caller.Identity) {
 			return page, nil
 		}
-		q.Everyone, q.Awaiting = true, caller.Who.Name
+		q.Everyone, q.Awaiting = true, caller.Identity.Name
 	}
 	events, more, err := h.Store.Inbox(ctx, q.InboxFilter)
 	if err != nil {
 		return page, err
 	}
 	for _, e := range events {
-		r, err := h.hitlRequest(e, caller.Who)
+		r, err := h.hitlRequest(e, caller.Identity)
 		if err != nil {
 			return page, err
 		}
@@ -68,7 +68,7 @@ func (h *Hub) Request(ctx context.Context, id schema.EventID, caller Caller) (sc
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return h.hitlRequest(&s.Event, caller.Who)
+	return h.hitlRequest(&s.Event, caller.Identity)
 }
 
 func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRequest, err error) {
@@ -186,11 +186,11 @@ type StatsRange struct {
 
 // HitlStats returns the counts of the inbox: current ones, and per day of the range.
 func (h *Hub) HitlStats(ctx context.Context, days StatsRange, caller Caller) (schema.HitlStats, error) {
-	st, err := h.Store.InboxCounts(ctx, caller.Who.Name)
+	st, err := h.Store.InboxCounts(ctx, caller.Identity.Name)
 	if err != nil {
 		return st, err
 	}
-	if !h.canVote(caller.Who) {
+	if !h.canVote(caller.Identity) {
 		st.WaitingOnMe = 0
 	}
 	edges, err := days.dayEdges(h.Clock())

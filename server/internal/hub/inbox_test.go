@@ -49,7 +49,7 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 		"a viewer":        {auth.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
 		"an agent":        {auth.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
 	} {
-		page, err := h.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
+		page, err := h.Requests(t.Context(), InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Identity: c.who})
 		require.NoError(t, err)
 		var got []schema.EventID
 		for _, r := range page.Requests {
@@ -57,10 +57,10 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 			got = append(got, r.RequestID)
 		}
 		require.Equal(t, c.want, got, name)
-		st, err := h.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, Caller{Who: c.who})
+		st, err := h.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, Caller{Identity: c.who})
 		require.NoError(t, err)
 		require.EqualValues(t, len(c.want), st.WaitingOnMe, name)
-		all, err := h.Requests(t.Context(), Inbox{InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
+		all, err := h.Requests(t.Context(), InboxQuery{InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Identity: c.who})
 		require.NoError(t, err)
 		mine := 0
 		for _, r := range all.Requests {
@@ -107,19 +107,25 @@ func newCrowdedHub(b *testing.B) *Hub {
 // requests.
 func BenchmarkInbox(b *testing.B) {
 	h := newCrowdedHub(b)
-	ada := Caller{Who: auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
+	ada := Caller{Identity: auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
 	first := store.InboxFilter{Status: schema.HitlPending, Limit: 50}
 	some := first
 	some.Agents = []string{"agent-1", "agent-7", "agent-11"}
 	for name, read := range map[string]func(context.Context) error{
-		"first page": func(ctx context.Context) error { _, err := h.Requests(ctx, Inbox{InboxFilter: first}, ada); return err },
-		"of agents":  func(ctx context.Context) error { _, err := h.Requests(ctx, Inbox{InboxFilter: some}, ada); return err },
+		"first page": func(ctx context.Context) error {
+			_, err := h.Requests(ctx, InboxQuery{InboxFilter: first}, ada)
+			return err
+		},
+		"of agents": func(ctx context.Context) error {
+			_, err := h.Requests(ctx, InboxQuery{InboxFilter: some}, ada)
+			return err
+		},
 		"waiting on me": func(ctx context.Context) error {
-			_, err := h.Requests(ctx, Inbox{InboxFilter: first, WaitingOnMe: true}, ada)
+			_, err := h.Requests(ctx, InboxQuery{InboxFilter: first, WaitingOnMe: true}, ada)
 			return err
 		},
 		"of agents, waiting on me": func(ctx context.Context) error {
-			_, err := h.Requests(ctx, Inbox{InboxFilter: some, WaitingOnMe: true}, ada)
+			_, err := h.Requests(ctx, InboxQuery{InboxFilter: some, WaitingOnMe: true}, ada)
 			return err
 		},
 		"stats": func(ctx context.Context) error {
@@ -153,7 +159,7 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 		return r
 	}
 	waits := func(name string) bool {
-		page, err := h.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, h.as(name))
+		page, err := h.Requests(t.Context(), InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, h.as(name))
 		require.NoError(t, err)
 		st, err := h.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, h.as(name))
 		require.NoError(t, err)

@@ -24,9 +24,9 @@ const sessionEndEvent = "SessionEnd"
 
 // StoredEvent is the result of storing an event.
 type StoredEvent struct {
-	ID   schema.EventID
-	JSON []byte // the event as its poster sees it; contains the request secret
-	Asks bool   // it contains a question; call ResponseSent after its response was sent
+	ID          schema.EventID
+	JSON        []byte // the event as its poster sees it; contains the request secret
+	HasQuestion bool   // it contains a question; call ResponseSent after its response was sent
 }
 
 // Ingest stores one event and returns after it is durable on disk. The body may be
@@ -54,7 +54,7 @@ func (h *Hub) finishIngest(ctx context.Context, d *store.EventDraft, hitl *schem
 		h.detectAnswerAtAgent(ctx, r.Receipt.Event)
 	}
 	if d.NewQuestion != nil && d.NewQuestion.Lifeline == store.ByListener {
-		h.Lifeline()
+		h.WakeLiveness()
 	}
 	e := r.Receipt.Event
 	if r.Receipt.Replayed && hitl != nil && e.Question != nil {
@@ -81,7 +81,7 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 	h.mu.Unlock()
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		st := s.status
-		if h.setDeliveryStatus(&st, s.URL); s.status.Settled() || reflect.DeepEqual(st, s.status) {
+		if h.setDeliveryStatus(&st, s.URL); s.status.IsSettled() || reflect.DeepEqual(st, s.status) {
 			return nil, nil
 		}
 		return s.change(st)
@@ -94,7 +94,7 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 		h.ResponseSent(id)
 		return nil, nil, err
 	}
-	if s.status.Settled() {
+	if s.status.IsSettled() {
 		h.Dispatch(id)
 	}
 	s.hitl.ResponseWebSocketURL, s.hitl.ListenerKey = repeat.ResponseWebSocketURL, repeat.ListenerKey
@@ -128,7 +128,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if err != nil {
 		return nil, nil, err
 	}
-	if !caller.Who.CanPost(s.app) {
+	if !caller.Identity.CanPost(s.app) {
 		return nil, nil, appNotAllowedError(s.app)
 	}
 	uid, err := uuid.NewV7()
@@ -148,7 +148,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 			App: s.app, Session: s.session, Type: s.eventType, Tool: s.tool,
 			Envelope: s.envelope, Payload: s.payload,
 		},
-		Chat: s.chat, Key: scopedKey(s.idempotencyKey, caller),
+		Transcript: s.chat, IdempotencyKey: scopedKey(s.idempotencyKey, caller),
 	}
 	if s.question == nil {
 		return d, nil, nil
@@ -160,7 +160,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 // scopedKey returns the idempotency key, scoped to its poster if the poster is
 // authenticated: a repeat receives the question's secret and its answer.
 func scopedKey(key string, caller Caller) string {
-	if who := caller.Who.Requester(); who != "" && key != "" {
+	if who := caller.Identity.Requester(); who != "" && key != "" {
 		return who + "\x00" + key
 	}
 	return key
@@ -182,10 +182,10 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 	if d.Question, err = json.Marshal(q.Redacted()); err != nil {
 		return nil, fmt.Errorf("encode question: %w", err)
 	}
-	deadline := q.Until(d.ReceivedAt)
+	deadline := q.Deadline(d.ReceivedAt)
 	st := h.newStatus(&q, deadline)
 	st.Recipients, st.Awaiting = recipients, recipients
-	if caller.Waits {
+	if caller.WaitsForAnswer {
 		st.Waiter = schema.Listening
 	}
 	if err := h.checkEscalation(&q); err != nil {
@@ -199,17 +199,17 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 		}
 		call = c.hash()
 	}
-	dupKey := duplicateKey(d, &q, &st, caller.Who.Requester())
+	dupKey := duplicateKey(d, &q, &st, caller.Identity.Requester())
 	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
 	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: dupKey, Awaiting: awaitedRecipients(&st), Requester: caller.Who.Requester(),
+		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: dupKey, Awaiting: awaitedRecipients(&st), Requester: caller.Identity.Requester(),
 		Timers: h.newTimers(&q, d.ReceivedAt, deadline),
 	}
 	switch {
-	case caller.Waits:
+	case caller.WaitsForAnswer:
 		d.NewQuestion.Lifeline = store.ByRequest
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.NewQuestion.Lifeline = store.ByListener
@@ -217,7 +217,7 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 	if p := h.callerProcess(caller); p != nil {
 		// A hook is a child process of the agent and exits when it stops waiting. The
 		// requester is the agent.
-		if agent, ok := peer.ParentCommand(p); ok && !caller.Waits && hookFactsOf(&d.Event).Agent != "" {
+		if agent, ok := peer.ParentCommand(p); ok && !caller.WaitsForAnswer && hookFactsOf(&d.Event).Agent != "" {
 			p = agent
 		}
 		d.NewQuestion.RequesterProcess, _ = json.Marshal(p)
@@ -243,7 +243,7 @@ func (h *Hub) setDeliveryStatus(st *schema.Status, url string) {
 		return
 	}
 	st.Waiter = schema.Listening
-	if err := h.Blocked(url); err != nil {
+	if err := h.CheckURL(url); err != nil {
 		// Reported before anyone answers, so that the agent can pull right away and
 		// people see why the answer will not be sent.
 		st.Delivery = &schema.Delivery{State: schema.Blocked, LastError: err.Error()}
@@ -277,7 +277,7 @@ func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredE
 	b = append(b[:len(b)-1], `,"requestSecret":"`...)
 	b = append(append(b, h.requestSecret(e.UID)...), `","watching":`...)
 	b = append(strconv.AppendInt(b, h.viewers.Load(), 10), '}')
-	return StoredEvent{ID: e.ID, JSON: b, Asks: true}, nil
+	return StoredEvent{ID: e.ID, JSON: b, HasQuestion: true}, nil
 }
 
 // IngestBatch stores the events of a JSON array in order and returns a JSON array with
@@ -308,7 +308,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 			item, err = h.finishIngest(ctx, drafts[0], questions[i], stored[0])
 			drafts, stored = drafts[1:], stored[1:]
 		}
-		if item.Asks {
+		if item.HasQuestion {
 			ids = append(ids, item.ID)
 		}
 		if result, err = appendBatchResult(result, item, err); err != nil {
@@ -369,7 +369,7 @@ func splitArray(body []byte) ([][]byte, error) {
 // endSession cancels the questions that a session asked before its end: the agent no
 // longer waits for them.
 func (h *Hub) endSession(ctx context.Context, end *store.Event) {
-	ids, err := h.Store.PendingOf(ctx, end.App, end.Session)
+	ids, err := h.Store.PendingInSession(ctx, end.App, end.Session)
 	if err != nil {
 		h.Log.Error("pending question lookup failed; questions of an ended session stay pending", "session", end.Session, "err", err)
 		return

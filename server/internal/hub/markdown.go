@@ -153,7 +153,7 @@ func appendReportEvent(dst []byte, e *store.Event) []byte {
 			dst = appendFenced(dst, "", text)
 		}
 	}
-	if payload.Input != nil && f.Kind != digest.ToolEnds {
+	if payload.Input != nil && f.Kind != digest.ToolEnd {
 		dst = appendFencedJSON(dst, payload.Input)
 	}
 	if e.Question != nil {
@@ -175,7 +175,7 @@ func appendDecision(dst []byte, e *store.Event) []byte {
 		dst = fmt.Appendf(dst, "To run %s with\n\n", escapeInline(q.ToolCall.Name))
 		dst = appendFencedJSON(dst, q.ToolCall.Arguments)
 	}
-	if !st.Settled() {
+	if !st.IsSettled() {
 		return append(dst, "**Waiting for an answer.**\n\n"...)
 	}
 	waited := int64(st.RespondedAt) - e.ReceivedAt.UnixMilli()

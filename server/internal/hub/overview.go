@@ -82,8 +82,8 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, starts []t
 			continue
 		}
 		o.Answered += n
-		waits[d.Bin] += n
-		i, _ := slices.BinarySearch(waitBuckets, digest.BucketMidpoint(d.Bin)+1)
+		waits[d.Bucket] += n
+		i, _ := slices.BinarySearch(waitBuckets, digest.BucketMidpoint(d.Bucket)+1)
 		counts[min(i, len(counts)-1)] += n
 	}
 	o.MedianMS, o.P95MS = waits.Percentile(0.5), waits.Percentile(0.95)

@@ -75,7 +75,7 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingC
 	if complete {
 		return cached, nil
 	}
-	ids, err := h.Store.PendingOf(ctx, app, session)
+	ids, err := h.Store.PendingInSession(ctx, app, session)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func TestPendingCalls_MatchStore(t *testing.T) {
 	}
 	look := func(why string) {
 		t.Helper()
-		stored, err := h.Store.PendingOf(t.Context(), "a", "s")
+		stored, err := h.Store.PendingInSession(t.Context(), "a", "s")
 		require.NoError(t, err)
 		list, err := h.pendingCalls(t.Context(), "a", "s")
 		require.NoError(t, err)

@@ -68,7 +68,7 @@ type projector struct {
 func (p *projector) step(ctx context.Context) (more bool, err error) {
 	db := p.hub.Store
 	if p.cursor < 0 {
-		if p.cursor, err = db.Cursor(ctx); err != nil {
+		if p.cursor, err = db.ProjectionCursor(ctx); err != nil {
 			p.cursor = -1
 			return false, err
 		}
@@ -80,7 +80,7 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	}
 	batch := &projection{hub: p.hub, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
 		From: p.cursor, To: upTo,
-		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, Tools: map[store.ToolKey]store.ToolTime{},
+		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{},
 	}}
 	for i := range entries {
 		if err := batch.apply(ctx, &entries[i]); err != nil {
@@ -114,7 +114,7 @@ func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
 	facts := digest.Parse(&digest.Event{
 		ID: e.Event.ID, At: e.Event.ReceivedAt.UnixMilli(), App: e.Event.App, Session: e.Event.Session,
 		Type: e.Event.Type, Tool: e.Event.Tool,
-		Envelope: e.Event.Envelope, Payload: e.Event.Payload, Question: e.Event.Question, Chat: e.Chat,
+		Envelope: e.Event.Envelope, Payload: e.Event.Payload, Question: e.Event.Question, Transcript: e.Transcript,
 	})
 	if e.Ends {
 		p.addResolution(session, facts, e.Event.Status)
@@ -135,7 +135,7 @@ func (p *projection) session(ctx context.Context, e *store.Event) (*digest.Sessi
 		return nil, err
 	}
 	if session.Sum.Events == 0 {
-		merged, err := p.telemetryHome(ctx, key, digest.Telemetry(e.Type))
+		merged, err := p.telemetryHome(ctx, key, digest.IsTelemetry(e.Type))
 		if err != nil {
 			return nil, err
 		}
@@ -188,17 +188,17 @@ func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 }
 
 func (p *projection) addToolUse(session schema.EventID, at int64, use *digest.ToolUse) {
-	key := store.ToolKey{Session: session, Quarter: quarterHour(at), Tool: use.Tool, Bin: -1}
+	key := store.ToolKey{Session: session, Quarter: quarterHour(at), Tool: use.Tool, Bucket: -1}
 	if use.MS >= 0 {
-		key.Bin = digest.Bucket(use.MS)
+		key.Bucket = digest.Bucket(use.MS)
 	}
-	sum := p.Tools[key]
+	sum := p.ToolTimes[key]
 	sum.Calls++
 	sum.TotalMS += max(0, use.MS)
 	if use.Failed {
 		sum.Failures++
 	}
-	p.Tools[key] = sum
+	p.ToolTimes[key] = sum
 }
 
 // addResolution counts the end of a question. If retention already removed the session,
@@ -214,7 +214,7 @@ func (p *projection) addResolution(session *digest.Session, question *digest.Eve
 		waited = session.ResolveQuestion(question, at)
 	}
 	p.Decisions[store.Decision{
-		Quarter: quarterHour(at), App: question.App, Outcome: outcomeClass(&st), Person: st.Source == schema.ByHuman, Bin: digest.Bucket(waited),
+		Quarter: quarterHour(at), App: question.App, Outcome: outcomeClass(&st), Person: st.Source == schema.ByHuman, Bucket: digest.Bucket(waited),
 	}]++
 	p.addActivity(at, question.App, store.Activity{WaitedMS: waited})
 }

@@ -127,7 +127,7 @@ func (h *testHub) recomputeProjections(quarters []int64) projectedTables {
 				waited := sessions[key].ResolveQuestion(f, int64(st.RespondedAt))
 				want.Decisions[store.Decision{
 					Quarter: int64(st.RespondedAt) / store.QuarterMS, App: e.App, Outcome: outcomeClasses[st.Outcome],
-					Person: st.Source == schema.ByHuman, Bin: digest.Bucket(waited),
+					Person: st.Source == schema.ByHuman, Bucket: digest.Bucket(waited),
 				}]++
 				act(int64(st.RespondedAt), e.App, store.Activity{WaitedMS: waited})
 				continue
@@ -161,9 +161,9 @@ func (w *projectedTables) addEvent(s *digest.Session, f *digest.EventFacts, act 
 		if use.Failed {
 			one.Failures = 1
 		}
-		key := store.ToolKey{Tool: use.Tool, Bin: -1}
+		key := store.ToolKey{Tool: use.Tool, Bucket: -1}
 		if use.MS >= 0 {
-			key.Bin = digest.Bucket(use.MS)
+			key.Bucket = digest.Bucket(use.MS)
 		}
 		addToolTime(w.Tools[f.App+f.Session], key, one)
 		for from := range w.ToolTimes {
@@ -366,7 +366,7 @@ func TestProjector_SkipsIrrelevantChanges(t *testing.T) {
 	require.EqualValues(t, 4, f.at)
 	h.post(plainEvent)
 	h.catchUp(f)
-	cursor, err := h.Store.Cursor(t.Context())
+	cursor, err := h.Store.ProjectionCursor(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 5, cursor)
 }
@@ -507,7 +507,7 @@ func TestProjector_ResumesAfterKill(t *testing.T) {
 		_ = child.Wait() // killed
 
 		h := openTestHub(t, file)
-		cursor, err := h.Store.Cursor(t.Context())
+		cursor, err := h.Store.ProjectionCursor(t.Context())
 		require.NoError(t, err)
 		require.Positive(t, cursor, "the child projected something")
 		h.catchUp(h.newProjector())

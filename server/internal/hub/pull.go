@@ -11,19 +11,19 @@ import (
 // deliveryGrace is how long a pull waits for a dial-back in progress.
 const deliveryGrace = 2 * time.Second
 
-// Pull holds the options of Hub.Pull.
-type Pull struct {
+// PullOptions holds the options of Hub.Pull.
+type PullOptions struct {
 	Wait   time.Duration // maximum wait for an answer (long poll); 0 returns immediately
 	Secret string        // request secret; if set, the answer is marked as pulled
-	// Expires, if set, is called with the deadline of a question that has no answer
+	// OnDeadline, if set, is called with the deadline of a question that has no answer
 	// yet; the zero time means none. Pull then returns as soon as the deadline changes.
-	Expires func(at time.Time)
+	OnDeadline func(at time.Time)
 }
 
 // Pull returns the answer to a question as JSON, or nil if there is none within p.Wait.
 // It is for agents that can't be dialed. A question that the agent withdrew is
 // schema.ErrExpired.
-func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, error) {
+func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait+deliveryGrace)
 	defer cancel()
 	timeout := time.After(p.Wait)
@@ -38,21 +38,21 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, erro
 		if p.Secret != "" && !h.isRequestSecret(s.UID, p.Secret) {
 			return nil, wrongSecretError(schema.SecretHeader)
 		}
-		if s.status.Settled() && !s.isDelivering() {
+		if s.status.IsSettled() && !s.isDelivering() {
 			return h.pulledAnswer(ctx, s, p)
 		}
 		if first == nil {
 			first = s
 		}
-		if p.Expires != nil {
-			if p.Expires(s.Deadline); !s.Deadline.Equal(first.Deadline) {
+		if p.OnDeadline != nil {
+			if p.OnDeadline(s.Deadline); !s.Deadline.Equal(first.Deadline) {
 				return nil, nil
 			}
 		}
 		select {
 		case <-changed:
 		case <-timeout:
-			if s.status.Settled() {
+			if s.status.IsSettled() {
 				return h.pulledAnswer(ctx, s, p)
 			}
 			return nil, nil
@@ -66,10 +66,10 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, erro
 // finish, so that the agent does not get the answer twice.
 func (s *snapshot) isDelivering() bool {
 	d := s.status.Delivery
-	return d != nil && d.Attempts <= 1 && !d.State.Final()
+	return d != nil && d.Attempts <= 1 && !d.State.IsFinal()
 }
 
-func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p Pull) ([]byte, error) {
+func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p PullOptions) ([]byte, error) {
 	if s.status.Outcome == schema.Withdrawn {
 		return nil, s.settledError()
 	}

@@ -50,12 +50,12 @@ func (h *Hub) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
 	return h.Store.FilterOptions(ctx)
 }
 
-// Initial returns the data of a version 1 stream's first message: the newest events and
+// InitialMessage returns the data of a version 1 stream's first message: the newest events and
 // every pending question, oldest first. The stream continues after seq.
 //
 // Dashboards that open while nothing happens share the same bytes. Only one message is
 // built at a time, because building it takes several times its size in memory.
-func (h *Hub) Initial(ctx context.Context) (seq int64, data []byte, err error) {
+func (h *Hub) InitialMessage(ctx context.Context) (seq int64, data []byte, err error) {
 	h.initialMu.Lock()
 	defer h.initialMu.Unlock()
 	if s := h.initial.Load(); s != nil && s.seq == h.Store.Head() {

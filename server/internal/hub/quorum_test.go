@@ -115,7 +115,7 @@ func TestApprove_RejectsQuorumRequests(t *testing.T) {
 	h := newTestHub(t)
 	h.setPeople("ada", "grace", "linus")
 	id, _ := h.ask(twoOfThree)
-	raw, err := h.Approve(t.Context(), &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, h.as("ada"))
+	raw, err := h.ApproveAll(t.Context(), &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, h.as("ada"))
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"code":"too_risky"`)
 	require.Empty(t, h.status(id).Votes)
@@ -144,7 +144,7 @@ func TestQuorum_ConcurrentVotesResolveOnce(t *testing.T) {
 		}
 		all.Wait()
 		st := h.status(id)
-		require.True(t, st.Settled())
+		require.True(t, st.IsSettled())
 		counted := 0
 		for i, err := range errs {
 			if err == nil {

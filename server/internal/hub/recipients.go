@@ -21,7 +21,7 @@ func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, caller Caller) ([]stri
 	case to == nil || to.Mode == "":
 		to = &schema.Recipients{Mode: "owner_admins"}
 	}
-	if !h.People.Owned() {
+	if !h.People.HasOwner() {
 		return nil, &schema.HintError{
 			Err:  invalidField("humanInTheLoop."+recipientField(named), "requires accounts, and this hub has none yet"),
 			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a new one), invite others under Settings, People, then ask again.",
@@ -35,7 +35,7 @@ func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, caller Caller) ([]stri
 	if everyone {
 		names = h.operatorNames()
 	}
-	if requester := caller.Who; requester.Known() && (q.ExcludeRequester == nil || *q.ExcludeRequester) {
+	if requester := caller.Identity; requester.IsAuthenticated() && (q.ExcludeRequester == nil || *q.ExcludeRequester) {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == requester.Requester() })
 	}
 	switch n := len(names); {

@@ -12,7 +12,7 @@ import (
 // event. If the answer must not be sent again, the error is schema.ErrNoRetry with the
 // reason as its hint.
 func (h *Hub) Redeliver(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Who); err != nil {
+	if err := h.People.RequireOperator(caller.Identity); err != nil {
 		return nil, err
 	}
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) { return s.redeliver(h.Clock()) }))
@@ -48,10 +48,10 @@ func (s *snapshot) redeliver(now time.Time) (*store.Change, error) {
 	return s.deliveryChange(&next, schema.Delivery{State: schema.Queued, Attempts: d.Attempts})
 }
 
-// Handled records that a person took care of an undelivered answer, and returns the
+// MarkHandled records that a person took care of an undelivered answer, and returns the
 // event. Automatic delivery attempts stop.
-func (h *Hub) Handled(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Who); err != nil {
+func (h *Hub) MarkHandled(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
+	if err := h.People.RequireOperator(caller.Identity); err != nil {
 		return nil, err
 	}
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) { return s.markHandled(h.Clock()) }))
@@ -61,7 +61,7 @@ func (s *snapshot) markHandled(now time.Time) (*store.Change, error) {
 	switch {
 	case s.Delivery == nil:
 		return nil, s.undecidedError()
-	case !s.Delivery.Undelivered():
+	case !s.Delivery.IsUndelivered():
 		return nil, nil
 	}
 	delivery := *s.Delivery

@@ -113,12 +113,12 @@ func TestRedeliver_RefusesUnsafeRetries(t *testing.T) {
 func TestRedeliver_RechecksDialPolicy(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("this address is not this machine's")
-	h := newTestHub(t, func(c *Config) { c.Blocked = func(string) error { return closed } })
+	h := newTestHub(t, func(c *Config) { c.CheckURL = func(string) error { return closed } })
 	id := h.askAndApprove()
 	require.Equal(t, schema.Blocked, h.status(id).Delivery.State)
 	_, err := h.Redeliver(t.Context(), id, Caller{})
 	require.ErrorIs(t, err, schema.ErrNoRetry)
-	h.Blocked = func(string) error { return nil }
+	h.CheckURL = func(string) error { return nil }
 	_, err = h.Redeliver(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	require.Equal(t, schema.Queued, h.status(id).Delivery.State)
@@ -132,7 +132,7 @@ func TestHandled_LeavesUndeliveredList(t *testing.T) {
 	h.setDelivery(id, func(d *store.Delivery) { d.State, d.Due = schema.Unreachable, clock.now().Add(time.Second) })
 	require.Equal(t, 1, h.countUndelivered())
 
-	raw, err := h.Handled(t.Context(), id, Caller{})
+	raw, err := h.MarkHandled(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	d := decodeEvent(t, raw).HumanInTheLoopStatus.Delivery
 	require.Equal(t, &schema.Delivery{State: schema.Unreachable, Attempts: 3, HandledAt: schema.Millis(clock.now().UnixMilli())}, d)
@@ -143,16 +143,16 @@ func TestHandled_LeavesUndeliveredList(t *testing.T) {
 	require.Empty(t, due, "there are no automatic retries")
 	require.True(t, next.IsZero())
 
-	again, err := h.Handled(t.Context(), id, Caller{})
+	again, err := h.MarkHandled(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	require.JSONEq(t, string(raw), string(again))
 
 	pending, _ := h.ask(callbackQuestion)
-	_, err = h.Handled(t.Context(), pending, Caller{})
+	_, err = h.MarkHandled(t.Context(), pending, Caller{})
 	require.ErrorIs(t, err, schema.ErrUndecided)
 	arrived := h.askAndApprove()
 	h.setDelivery(arrived, func(d *store.Delivery) { d.State = schema.Acked })
-	_, err = h.Handled(t.Context(), arrived, Caller{})
+	_, err = h.MarkHandled(t.Context(), arrived, Caller{})
 	require.NoError(t, err)
 	require.Zero(t, h.status(arrived).Delivery.HandledAt, "a delivered answer cannot be marked as handled")
 }

@@ -26,14 +26,14 @@ func (s *snapshot) settledError() error {
 // schema.ErrDecided with the status. An answer with HoldMS becomes final only after its
 // undo window (undo_window.go).
 func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Who); err != nil {
+	if err := h.People.RequireOperator(caller.Identity); err != nil {
 		return nil, err
 	}
 	if r.HoldMS > 0 {
 		h.detectClockStep(context.WithoutCancel(ctx)) // before the end of the undo window is computed
 	}
-	from := responder{caller.Who, h.callerProcess(caller)}
-	passkey := h.verifyAssertion(ctx, id, r, caller.Who)
+	from := responder{caller.Identity, h.callerProcess(caller)}
+	passkey := h.verifyAssertion(ctx, id, r, caller.Identity)
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		by, err := h.authorizeResponder(s, from)
 		if err != nil {
@@ -43,7 +43,7 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 			return nil, err
 		}
 		h.excludeSelfApproved(s, from, by)
-		if !s.status.Settled() && len(s.status.Votes) > 0 {
+		if !s.status.IsSettled() && len(s.status.Votes) > 0 {
 			h.dropRevokedVotes(s)
 		}
 		return s.respond(r, by, h.Clock())
@@ -64,7 +64,7 @@ func (s *snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 	if err := s.requireRecipient(by); err != nil {
 		return nil, err
 	}
-	if s.status.Settled() {
+	if s.status.IsSettled() {
 		if s.isRepeat(r, by) {
 			return nil, nil
 		}
@@ -152,11 +152,11 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 		return nil, invalidField("reason", "is longer than %d bytes", schema.MaxReason)
 	}
 	if c.RequestSecret == "" {
-		if err := h.People.RequireOperator(caller.Who); err != nil {
+		if err := h.People.RequireOperator(caller.Identity); err != nil {
 			return nil, err
 		}
 	}
-	from := responder{caller.Who, h.callerProcess(caller)}
+	from := responder{caller.Identity, h.callerProcess(caller)}
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		res := &resolution{
 			state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
@@ -169,7 +169,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 			res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
 		}
 		switch {
-		case !s.status.Settled():
+		case !s.status.IsSettled():
 			return res.change(s, h.Clock())
 		case s.status.Outcome == res.outcome:
 			return nil, nil

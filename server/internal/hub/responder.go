@@ -26,7 +26,7 @@ type responder struct {
 // unauthenticated caller on this machine. The process is evidence, not proof.
 func (r responder) describe(requesterProcess []byte) *schema.Responder {
 	by := &schema.Responder{Name: localName}
-	if r.identity.Known() {
+	if r.identity.IsAuthenticated() {
 		by.Name, by.Verified, by.Via = r.identity.Name, true, r.identity.Via
 	}
 	if r.process == nil {
@@ -48,14 +48,14 @@ func (h *Hub) authorizeResponder(s *snapshot, from responder) (*schema.Responder
 	by := from.describe(s.RequesterProcess)
 	excluded := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester
 	switch {
-	case by.SelfApproval && (h.People.Locked() || s.Requester != ""):
+	case by.SelfApproval && (h.People.IsLocked() || s.Requester != ""):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.status},
 			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself.",
 		}
 	case len(s.status.Recipients) > 0 && h.nameReused(s, from.identity.Name):
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was addressed to an earlier account named " + from.identity.Name + ", which was removed."}
-	case excluded && s.Requester != "" && from.identity.Known() && strings.EqualFold(s.Requester, from.identity.Name):
+	case excluded && s.Requester != "" && from.identity.IsAuthenticated() && strings.EqualFold(s.Requester, from.identity.Name):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.status},
 			Hint: "The requester is " + from.identity.Name + ", so someone else has to answer. Give agents their own tokens (hubin_…).",
@@ -86,8 +86,8 @@ func (h *Hub) voteStillValid(name string, at schema.Millis) bool {
 	return h.People == nil || known && h.People.RequireOperator(identity) == nil && created.UnixMilli() <= int64(at)
 }
 
-// App returns the application of an event.
-func (h *Hub) App(ctx context.Context, id schema.EventID) (string, error) {
+// EventApp returns the application of an event.
+func (h *Hub) EventApp(ctx context.Context, id schema.EventID) (string, error) {
 	e, _, err := h.Store.Event(ctx, id)
 	if err != nil {
 		return "", err

@@ -37,23 +37,23 @@ func TestOperations_RequireOperator(t *testing.T) {
 	id, secret := h.ask(`{"question":"q","type":"permission"}`)
 	ctx, yes := t.Context(), true
 	for _, who := range []auth.Identity{guest, bot} {
-		by := Caller{Who: who}
+		by := Caller{Identity: who}
 		for name, verb := range map[string]func() ([]byte, error){
 			"respond":   func() ([]byte, error) { return h.Respond(ctx, id, &schema.Response{Permission: &yes}, by) },
 			"cancel":    func() ([]byte, error) { return h.Cancel(ctx, id, schema.Cancel{}, by) },
 			"undo":      func() ([]byte, error) { return h.Undo(ctx, id, by) },
 			"redeliver": func() ([]byte, error) { return h.Redeliver(ctx, id, by) },
 			"extend":    func() ([]byte, error) { return h.Extend(ctx, id, &schema.Extend{Seconds: 60}, by) },
-			"handled":   func() ([]byte, error) { return h.Handled(ctx, id, by) },
+			"handled":   func() ([]byte, error) { return h.MarkHandled(ctx, id, by) },
 			"approve": func() ([]byte, error) {
-				return h.Approve(ctx, &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, by)
+				return h.ApproveAll(ctx, &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, by)
 			},
 		} {
 			_, err := verb()
 			require.ErrorIs(t, err, schema.ErrNotAllowed, "%s by %s", name, who.Name)
 		}
 	}
-	_, err := h.Cancel(ctx, id, schema.Cancel{RequestSecret: secret}, Caller{Who: bot})
+	_, err := h.Cancel(ctx, id, schema.Cancel{RequestSecret: secret}, Caller{Identity: bot})
 	require.NoError(t, err, "an agent can withdraw its own question")
 	require.Equal(t, schema.Withdrawn, h.status(id).Outcome)
 }
@@ -61,11 +61,11 @@ func TestOperations_RequireOperator(t *testing.T) {
 func TestAgentToken_PostsForItsAppsOnly(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, withPeople(t))
-	_, err := h.Ingest(t.Context(), []byte(`{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Who: bot})
+	_, err := h.Ingest(t.Context(), []byte(`{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Identity: bot})
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
-	_, err = h.Ingest(t.Context(), []byte(`{"source_app":"api","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Who: bot})
+	_, err = h.Ingest(t.Context(), []byte(`{"source_app":"api","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Identity: bot})
 	require.NoError(t, err)
-	result, _, err := h.IngestBatch(t.Context(), []byte(`[{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}]`), Caller{Who: bot})
+	result, _, err := h.IngestBatch(t.Context(), []byte(`[{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}]`), Caller{Identity: bot})
 	require.NoError(t, err)
 	require.Contains(t, string(result), `"code":"not_allowed"`)
 }
@@ -76,13 +76,13 @@ func TestRespond_RejectsTokenRequester(t *testing.T) {
 	own := ada
 	own.Via, own.ID = "token", "t_2"
 	ask := func(by auth.Identity, more string) schema.EventID {
-		saved, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":{"question":"q","type":"permission"`+more+`}`)), Caller{Who: by})
+		saved, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":{"question":"q","type":"permission"`+more+`}`)), Caller{Identity: by})
 		require.NoError(t, err)
 		return saved.ID
 	}
 	yes := true
 	answer := func(id schema.EventID) error {
-		_, err := h.Respond(t.Context(), id, &schema.Response{Permission: &yes}, Caller{Who: ada})
+		_, err := h.Respond(t.Context(), id, &schema.Response{Permission: &yes}, Caller{Identity: ada})
 		return err
 	}
 	require.ErrorIs(t, answer(ask(own, "")), schema.ErrSelfApproval)
@@ -97,7 +97,7 @@ func TestRespond_RejectsTokenRequester(t *testing.T) {
 func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
-	lookup := func(c *Config) { c.Lookup = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } }
+	lookup := func(c *Config) { c.ProcessOf = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } }
 	h := newTestHub(t, withPeople(t), lookup)
 	from := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
 	yes := true
@@ -114,11 +114,11 @@ func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	require.NoError(t, answer(id, from), "an open hub only marks it")
 	require.True(t, h.status(id).RespondedBy.SelfApproval)
 	token := from
-	token.Who = bot
+	token.Identity = bot
 	require.ErrorIs(t, answer(ask(token), from), schema.ErrSelfApproval, "the process of a token cannot answer without credentials")
 	require.NoError(t, h.People.Lock(t.Context(), true, ada))
 	known := from
-	known.Who = ada
+	known.Identity = ada
 	require.ErrorIs(t, answer(ask(from), known), schema.ErrSelfApproval, "nor with a person's session on a locked hub")
 	require.NoError(t, answer(ask(Caller{}), known))
 }

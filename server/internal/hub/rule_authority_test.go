@@ -52,11 +52,11 @@ func TestRuleAuthority_FollowsCreator(t *testing.T) {
 			require.NoError(t, err)
 			by := Caller{}
 			if c.by != "" {
-				by.Who = auth.Identity{Name: c.by, Role: schema.Admin, Via: "session", ID: "s_3"}
+				by.Identity = auth.Identity{Name: c.by, Role: schema.Admin, Via: "session", ID: "s_3"}
 			}
 			d := newRuleDraft(h.post(bashRequest("s", "npm test")).ID, schema.ThenAllow)
 			d.Reach = c.reach
-			_, err = h.MakeRule(t.Context(), d, by)
+			_, err = h.CreateRule(t.Context(), d, by)
 			require.NoError(t, err)
 			require.Equal(t, "approve by rule 1", h.postedOutcome(bashRequest("s2", "npm test")))
 			c.change(t, h, now)
@@ -154,7 +154,7 @@ func TestRequester_MatchesIgnoringCase(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	h.setPeople("ada", "Grace")
-	saved, err := h.Ingest(t.Context(), []byte(bashRequest("s", "npm test")), Caller{Who: auth.Identity{Name: "grace", Role: schema.Operator, Via: "token", ID: "t_1"}})
+	saved, err := h.Ingest(t.Context(), []byte(bashRequest("s", "npm test")), Caller{Identity: auth.Identity{Name: "grace", Role: schema.Operator, Via: "token", ID: "t_1"}})
 	require.NoError(t, err)
 	_, err = h.vote(saved.ID, "Grace", approval())
 	require.ErrorIs(t, err, schema.ErrSelfApproval)

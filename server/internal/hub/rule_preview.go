@@ -80,7 +80,7 @@ func (p *rulePreview) addQuestion(e *store.Event) {
 	p.Looked++
 	call := ruleCall(e, &q, st.Risk)
 	call.ID = 0 // ignore when the rule was created
-	call.Several = call.Several || len(st.Recipients) > 0
+	call.IsRestricted = call.IsRestricted || len(st.Recipients) > 0
 	if p.set.Decide(call, p.rule.CreatedAt) == nil {
 		return
 	}

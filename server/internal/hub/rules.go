@@ -25,8 +25,8 @@ const maxRulesListed = 1000
 // ruleCall returns the view of a stored question that rules are matched against.
 func ruleCall(e *store.Event, q *schema.HumanInTheLoop, risk schema.Risk) *rules.Call {
 	c := &rules.Call{
-		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, Own: q.Risk, Risk: risk,
-		Several: q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone",
+		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: risk,
+		IsRestricted: q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone",
 	}
 	call, ok := toolCallOf(&store.EventDraft{Event: *e}, q)
 	c.Tool, c.Arguments, c.Cwd = call.name, call.arguments, call.cwd
@@ -110,7 +110,7 @@ func (h *Hub) checkRuleStillAllowed(rule *schema.Rule) error {
 	if !known || identity.Name != rule.CreatedBy || rule.CreatedAt < schema.Millis(created.UnixMilli()) {
 		return errors.New("its creator no longer has an account on this hub")
 	}
-	return h.requireRuleAccess(Caller{Who: identity}, rule.SessionID == "")
+	return h.requireRuleAccess(Caller{Identity: identity}, rule.SessionID == "")
 }
 
 // revokeInvalidRule revokes a rule that is no longer allowed, so that people can see
@@ -133,7 +133,7 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 		return nil, h.revokeInvalidRule(ctx, rule, err)
 	}
 	return h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if s.status.Settled() || s.undoableAnswer != nil {
+		if s.status.IsSettled() || s.undoableAnswer != nil {
 			return nil, nil // a person answered first
 		}
 		if excluded := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester; excluded && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
@@ -255,7 +255,7 @@ func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration)
 	if step >= 0 || h.rules.Load() == nil {
 		return
 	}
-	err := h.Store.MoveRules(ctx, now, step)
+	err := h.Store.ShiftRules(ctx, now, step)
 	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
 		h.rules.Store(nil)
 		h.Log.Error("shifting the expiry of rules failed; no rule is active", "err", err)
@@ -266,9 +266,9 @@ func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration)
 // rule applies beyond one session, as for accounts and channels, otherwise operator.
 func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
 	if beyondSession {
-		return h.People.RequireAdmin(caller.Who)
+		return h.People.RequireAdmin(caller.Identity)
 	}
-	return h.People.RequireOperator(caller.Who)
+	return h.People.RequireOperator(caller.Identity)
 }
 
 // compileDraft compiles a draft to a rule. If the error is a rules.IneligibleError, the
@@ -280,21 +280,21 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 		if err != nil {
 			return nil, err
 		}
-		from := responder{caller.Who, h.callerProcess(caller)}
+		from := responder{caller.Identity, h.callerProcess(caller)}
 		if from.describe(s.RequesterProcess).SelfApproval {
 			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 		}
 		call = ruleCall(&s.Event, &s.hitl, s.status.Risk)
-		call.Several = call.Several || len(s.status.Recipients) > 0
+		call.IsRestricted = call.IsRestricted || len(s.status.Recipients) > 0
 	} else {
 		call = &rules.Call{} // Compile rejects it
 	}
-	return rules.Compile(d, call, cmp.Or(caller.Who.Name, localName), h.nowMillis())
+	return rules.Compile(d, call, cmp.Or(caller.Identity.Name, localName), h.nowMillis())
 }
 
-// MakeRule creates a rule and returns it as schema.Rule in JSON. It answers questions
+// CreateRule creates a rule and returns it as schema.Rule in JSON. It answers questions
 // created after it, and with ApplyNow also pending ones.
-func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
+func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
 	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, caller Caller) 
 	if err != nil {
 		return nil, err
 	}
-	created, err := h.Store.MakeRule(ctx, *rule)
+	created, err := h.Store.CreateRule(ctx, *rule)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, 
 	if err := h.requireRuleAccess(caller, false); err != nil {
 		return nil, err
 	}
-	rule, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Who.Name, localName), h.Clock())
+	rule, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Identity.Name, localName), h.Clock())
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func BenchmarkRules(b *testing.B) {
 		saved, err := h.Ingest(b.Context(), []byte(bashRequest("s", "npm test")), Caller{})
 		require.NoError(b, err)
 		for i := range n {
-			_, err := s.MakeRule(b.Context(), schema.Rule{Then: schema.ThenAllow, Tool: "Bash", From: saved.ID, CreatedBy: "ada", When: []schema.Condition{
+			_, err := s.CreateRule(b.Context(), schema.Rule{Then: schema.ThenAllow, Tool: "Bash", From: saved.ID, CreatedBy: "ada", When: []schema.Condition{
 				{Argument: "command", Is: "starts_with", Value: fmt.Appendf(nil, `"word%d"`, i)},
 			}})
 			require.NoError(b, err)

@@ -37,7 +37,7 @@ func (h *testHub) makeRule(then string, change ...func(*schema.RuleDraft)) schem
 	for _, fn := range change {
 		fn(d)
 	}
-	raw, err := h.MakeRule(h.t.Context(), d, Caller{})
+	raw, err := h.CreateRule(h.t.Context(), d, Caller{})
 	require.NoError(h.t, err)
 	var r schema.Rule
 	require.NoError(h.t, json.Unmarshal(raw, &r))
@@ -75,7 +75,7 @@ func TestRule_AnswersLikePerson(t *testing.T) {
 	h.mu.Unlock()
 	_, err := h.Respond(t.Context(), saved.ID, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrDecided)
-	answer, err := h.Pull(t.Context(), saved.ID, Pull{})
+	answer, err := h.Pull(t.Context(), saved.ID, PullOptions{})
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"rule":{"id":1,"text":"Deny Bash`)
 }
@@ -227,8 +227,8 @@ func TestRule_RejectsAgents(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	r := h.makeRule(schema.ThenAllow)
-	agent := Caller{Who: auth.Identity{Name: "ci", Agent: true, Via: "token"}}
-	_, err := h.MakeRule(t.Context(), &schema.RuleDraft{From: 1, Then: "allow", Scope: "call", Reach: "session"}, agent)
+	agent := Caller{Identity: auth.Identity{Name: "ci", Agent: true, Via: "token"}}
+	_, err := h.CreateRule(t.Context(), &schema.RuleDraft{From: 1, Then: "allow", Scope: "call", Reach: "session"}, agent)
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
 	_, err = h.PreviewRule(t.Context(), &schema.RuleDraft{From: 1, Then: "allow", Scope: "call", Reach: "session"}, agent)
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
@@ -245,7 +245,7 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 	from := h.post(bashRequest("s", "npm test")).ID
 	for i := range 8 {
 		each.Go(func() {
-			raw, err := h.MakeRule(t.Context(), &schema.RuleDraft{From: from, Then: "allow", Scope: "call", Reach: "session"}, Caller{})
+			raw, err := h.CreateRule(t.Context(), &schema.RuleDraft{From: from, Then: "allow", Scope: "call", Reach: "session"}, Caller{})
 			var r schema.Rule
 			if err == nil {
 				err = json.Unmarshal(raw, &r)
@@ -277,14 +277,14 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 func TestMakeRule_RequiresRole(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
-	h := newTestHub(t, withPeople(t), func(c *Config) { c.Lookup = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } })
+	h := newTestHub(t, withPeople(t), func(c *Config) { c.ProcessOf = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } })
 	agent := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
-	operator := Caller{Who: auth.Identity{Name: "bob", Role: schema.Operator, Via: "session"}}
+	operator := Caller{Identity: auth.Identity{Name: "bob", Role: schema.Operator, Via: "session"}}
 	asked, err := h.Ingest(t.Context(), []byte(bashRequest("s", "npm test")), agent)
 	require.NoError(t, err)
 	try := func(reach string, by Caller) error {
 		d := &schema.RuleDraft{From: asked.ID, Then: schema.ThenDeny, Scope: schema.ScopeCall, Reach: reach}
-		_, err := h.MakeRule(t.Context(), d, by)
+		_, err := h.CreateRule(t.Context(), d, by)
 		return err
 	}
 	require.ErrorIs(t, try(schema.ReachSession, agent), schema.ErrSelfApproval)
@@ -293,7 +293,7 @@ func TestMakeRule_RequiresRole(t *testing.T) {
 	require.ErrorIs(t, try(schema.ReachSession, Caller{}), schema.ErrSignIn)
 	require.NoError(t, try(schema.ReachSession, operator))
 	require.ErrorIs(t, try(schema.ReachAgent, operator), schema.ErrNotAllowed)
-	require.NoError(t, try(schema.ReachAgent, Caller{Who: ada}))
+	require.NoError(t, try(schema.ReachAgent, Caller{Identity: ada}))
 	_, err = h.RevokeRule(t.Context(), 3, Caller{})
 	require.ErrorIs(t, err, schema.ErrSignIn)
 	_, err = h.RevokeRule(t.Context(), 3, operator)
@@ -306,12 +306,12 @@ func TestRule_ExcludesRequester(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, withPeople(t))
 	from := h.post(bashRequest("s", "npm test")).ID
-	_, err := h.MakeRule(t.Context(), newRuleDraft(from, schema.ThenAllow), Caller{Who: ada})
+	_, err := h.CreateRule(t.Context(), newRuleDraft(from, schema.ThenAllow), Caller{Identity: ada})
 	require.NoError(t, err)
 	own := ada
 	own.Via, own.ID = "token", "t_2"
 	ask := func(more ...string) schema.State {
-		saved, err := h.Ingest(t.Context(), []byte(bashRequest("s2", "npm test", more...)), Caller{Who: own})
+		saved, err := h.Ingest(t.Context(), []byte(bashRequest("s2", "npm test", more...)), Caller{Identity: own})
 		require.NoError(t, err)
 		return h.status(saved.ID).Status
 	}
@@ -328,7 +328,7 @@ func TestDuplicates_ExcludeSelfApproval(t *testing.T) {
 		return &peer.Process{Process: schema.Process{PID: pid}, Boot: "b", Chain: []peer.ProcessRef{{PID: pid, Start: 1}}}
 	}
 	h := newTestHub(t, func(c *Config) {
-		c.Lookup = func(remote, _ netip.AddrPort) (*peer.Process, bool) { return process(int(remote.Port())), true }
+		c.ProcessOf = func(remote, _ netip.AddrPort) (*peer.Process, bool) { return process(int(remote.Port())), true }
 	})
 	var ids []schema.EventID
 	for _, port := range []uint16{4001, 4002, 4003} {

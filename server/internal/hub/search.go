@@ -53,7 +53,7 @@ func (h *Hub) Search(ctx context.Context, q store.Search) ([]byte, error) {
 		return nil, err
 	}
 	defer h.searches.release()
-	q.Bytes, q.Within = maxPageBytes, searchTimeLimit
+	q.MaxBytes, q.Timeout = maxPageBytes, searchTimeLimit
 	result, err := h.Store.Search(ctx, q)
 	if err != nil {
 		return nil, err

@@ -91,13 +91,13 @@ func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
 		stat.Tool = key.Tool
 		stat.Calls, stat.Failures, stat.TotalMS = stat.Calls+t.Calls, stat.Failures+t.Failures, stat.TotalMS+t.TotalMS
 		byTool[key.Tool] = stat
-		if key.Bin < 0 {
+		if key.Bucket < 0 {
 			continue
 		}
 		if histograms[key.Tool] == nil {
 			histograms[key.Tool] = digest.Histogram{}
 		}
-		histograms[key.Tool][key.Bin] += t.Calls
+		histograms[key.Tool][key.Bucket] += t.Calls
 	}
 	stats := make([]schema.ToolStat, 0, len(byTool))
 	for tool, stat := range byTool {

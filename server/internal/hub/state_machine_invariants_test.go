@@ -29,10 +29,10 @@ func (m *machine) checkInvariants(t *rapid.T, last bool) {
 		require.GreaterOrEqual(t, st.ExpiresAt, rec.expires, "a deadline never gets earlier")
 		rec.revision, rec.expires = st.Revision, st.ExpiresAt
 		rec.checkVotes(t, &st)
-		require.Equal(t, st.Settled(), q.Delivery != nil, "a settled question has a delivery")
-		require.Equal(t, st.Settled(), st.Delivery != nil)
-		require.Equal(t, st.Settled(), q.Answer != nil)
-		if !st.Settled() {
+		require.Equal(t, st.IsSettled(), q.Delivery != nil, "a settled question has a delivery")
+		require.Equal(t, st.IsSettled(), st.Delivery != nil)
+		require.Equal(t, st.IsSettled(), q.Answer != nil)
+		if !st.IsSettled() {
 			require.Zero(t, rec.resolutions)
 			require.True(t, st.ExpiresAt == 0 || int64(st.ExpiresAt) > m.now().UnixMilli(), "a pending question is past its deadline")
 			require.Equal(t, q.UndoWindow != nil, st.Held != nil)
@@ -114,7 +114,7 @@ func (rec *questionRecord) checkVotes(t *rapid.T, st *schema.Status) {
 		require.Equal(t, len(rec.recipients), len(st.Awaiting)+len(slices.DeleteFunc(slices.Collect(maps.Keys(voters)), func(string) bool { return rec.recipients == nil })))
 	}
 	rec.checkSeen(t, st.Votes, st.Edited)
-	if !st.Settled() {
+	if !st.IsSettled() {
 		require.Empty(t, agreedChoice(st.Votes, max(st.RequiredApprovals, 1)), "a question with a winning choice is pending")
 	}
 }

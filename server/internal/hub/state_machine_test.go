@@ -157,7 +157,7 @@ func decodeStatus(t *rapid.T, raw []byte) (st schema.Status) {
 func (m *machine) as(t *rapid.T, name, via string) Caller {
 	who, ok := m.People.IdentityOf(name, via)
 	require.True(t, ok, name)
-	return Caller{Who: who}
+	return Caller{Identity: who}
 }
 
 func (m *machine) ask(t *rapid.T) {
@@ -331,7 +331,7 @@ func (m *machine) extend(t *rapid.T) {
 
 func (m *machine) pull(t *rapid.T) {
 	id := m.pickQuestion(t)
-	_, _ = m.Pull(t.Context(), id, Pull{Secret: m.questions[id].secret})
+	_, _ = m.Pull(t.Context(), id, PullOptions{Secret: m.questions[id].secret})
 }
 
 func (m *machine) advance(t *rapid.T) {
@@ -374,7 +374,7 @@ func (m *machine) abandon(t *rapid.T) {
 		return // or nothing would be left to vote on
 	}
 	id := m.pickQuestion(t)
-	require.NoError(t, m.Abandon(t.Context(), id, m.questions[id].question.ResponseWebSocketURL, AgentGone))
+	require.NoError(t, m.Abandon(t.Context(), id, m.questions[id].question.ResponseWebSocketURL, ReasonAgentGone))
 }
 
 // restart stops the hub and starts it again.

@@ -26,7 +26,7 @@ func TestStream_OpensBetweenCommitAndPublication(t *testing.T) {
 		stored <- err
 	}()
 	require.Eventually(t, func() bool { return h.Store.Head() == 2 }, waitLimit, time.Millisecond)
-	seq, raw, err := h.Initial(t.Context())
+	seq, raw, err := h.InitialMessage(t.Context())
 	require.NoError(t, err)
 	frames, more, err := h.FramesAfter(t.Context(), seq)
 	hello := h.Hello()
@@ -56,7 +56,7 @@ func TestPull_LeavesNoSubscriptions(t *testing.T) {
 	_, err := h.Respond(t.Context(), settled, approval(), Caller{})
 	require.NoError(t, err)
 	for _, id := range []schema.EventID{asked, settled, 1 << 40, 1<<40 + 1} {
-		_, _ = h.Pull(t.Context(), id, Pull{})
+		_, _ = h.Pull(t.Context(), id, PullOptions{})
 	}
 	h.Hub.mu.Lock()
 	defer h.Hub.mu.Unlock()
@@ -67,7 +67,7 @@ func TestRequestSecret_WrongValueNamesField(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	id, _ := h.ask(pullQuestion)
-	_, err := h.Pull(t.Context(), id, Pull{Secret: "guess"})
+	_, err := h.Pull(t.Context(), id, PullOptions{Secret: "guess"})
 	p := schema.ProblemOf(err)
 	require.Equal(t, 403, p.Status)
 	require.Contains(t, p.Detail, schema.SecretHeader, "the detail is about the secret, not the origin")

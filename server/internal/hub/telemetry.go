@@ -71,7 +71,7 @@ func (h *Hub) telemetryApp(ctx context.Context, e *schema.Event, apps map[string
 		return app, nil
 	}
 	app := e.SourceApp
-	keys, err := h.Store.SessionsNamed(ctx, e.SessionID)
+	keys, err := h.Store.SessionsWithID(ctx, e.SessionID)
 	if err != nil {
 		return "", err
 	}
@@ -91,7 +91,7 @@ func (p *projection) telemetryHome(ctx context.Context, key store.SessionKey, te
 			return p.adoptSession(key, other, telemetry), nil
 		}
 	}
-	others, err := p.hub.Store.SessionsNamed(ctx, key.Session)
+	others, err := p.hub.Store.SessionsWithID(ctx, key.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *
 		return session
 	}
 	delete(p.sessions, other)
-	p.Left = append(p.Left, other)
+	p.RemovedSessions = append(p.RemovedSessions, other)
 	session.Rekey(key.App)
 	m := &session.Sum
 	moved := store.Activity{Events: m.Events, Failures: m.Failures, CostUSD: m.CostUSD}
@@ -133,7 +133,7 @@ func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *
 }
 
 func (p *projection) hasLeft(key store.SessionKey) bool {
-	for _, left := range p.Left {
+	for _, left := range p.RemovedSessions {
 		if left == key {
 			return true
 		}

@@ -49,7 +49,7 @@ func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Se
 // runTimers returns the change for the timers that are due. Occurrences missed while
 // the hub was down are handled once, and the next interval starts now.
 func (h *Hub) runTimers(s *snapshot, now time.Time) (*store.Change, error) {
-	if s.status.Settled() {
+	if s.status.IsSettled() {
 		return nil, nil
 	}
 	st, timers := s.status, s.Timers

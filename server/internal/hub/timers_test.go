@@ -169,7 +169,7 @@ func TestEscalation_AddsRecipients(t *testing.T) {
 	require.Equal(t, []string{"grace", "linus", "ada"}, st.Recipients)
 	require.Equal(t, []string{"linus", "ada"}, st.Awaiting)
 	require.Equal(t, 2, st.RequiredApprovals)
-	page, err := h.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: ada})
+	page, err := h.Requests(t.Context(), InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Identity: ada})
 	require.NoError(t, err)
 	require.Len(t, page.Requests, 1, "it waits on ada now")
 

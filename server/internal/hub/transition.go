@@ -60,7 +60,7 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, e
 		}
 	}
 	if s.URL != "" {
-		s.blockedErr = h.Blocked(s.URL)
+		s.blockedErr = h.CheckURL(s.URL)
 	}
 	return s, nil
 }

@@ -66,7 +66,7 @@ func TestUndoWindow_AnswerCountsWhenItEnds(t *testing.T) {
 	require.Nil(t, st.Response, "a held answer decides nothing yet")
 	require.Zero(t, st.RespondedAt)
 	require.Empty(t, h.dispatched)
-	answer, err := h.Pull(t.Context(), id, Pull{Secret: secret})
+	answer, err := h.Pull(t.Context(), id, PullOptions{Secret: secret})
 	require.NoError(t, err)
 	require.Nil(t, answer, "the agent gets nothing yet")
 	frames, _, err := h.FramesAfter(t.Context(), int64(id))
@@ -93,7 +93,7 @@ func TestUndoWindow_AnswerCountsWhenItEnds(t *testing.T) {
 	require.Equal(t, schema.Queued, st.Delivery.State)
 	require.Equal(t, int64(3), st.Revision, "it counts once")
 	require.Equal(t, []schema.EventID{id}, h.dispatched)
-	answer, err = h.Pull(t.Context(), id, Pull{Secret: secret})
+	answer, err = h.Pull(t.Context(), id, PullOptions{Secret: secret})
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"permission":true`)
 }

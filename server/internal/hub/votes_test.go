@@ -41,7 +41,7 @@ func (h *testHub) loadPeople() {
 func (h *testHub) as(name string) Caller {
 	who, ok := h.People.IdentityOf(name, "session")
 	require.True(h.t, ok, name)
-	return Caller{Who: who}
+	return Caller{Identity: who}
 }
 
 // vote responds as name and returns the status afterwards, also with an error.
@@ -64,7 +64,7 @@ func (h *testHub) mustVote(id schema.EventID, name string, r *schema.Response) s
 // pullAnswer returns the answer that the agent gets.
 func (h *testHub) pullAnswer(id schema.EventID) (a schema.Answer) {
 	h.t.Helper()
-	raw, err := h.Pull(h.t.Context(), id, Pull{Secret: h.requestSecret(h.uid(id))})
+	raw, err := h.Pull(h.t.Context(), id, PullOptions{Secret: h.requestSecret(h.uid(id))})
 	require.NoError(h.t, err)
 	require.NotNil(h.t, raw)
 	require.NoError(h.t, json.Unmarshal(raw, &a))
@@ -240,7 +240,7 @@ func TestVotes_RequireRecipient(t *testing.T) {
 		require.ErrorIs(t, err, schema.ErrNotAllowed, name)
 		require.Contains(t, schema.ProblemOf(err).Hint, "ada, grace")
 	}
-	_, err = h.Respond(t.Context(), id, approval(), Caller{Who: auth.Identity{Name: "ada", Agent: true, Via: "token"}})
+	_, err = h.Respond(t.Context(), id, approval(), Caller{Identity: auth.Identity{Name: "ada", Agent: true, Via: "token"}})
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "an agent's token never answers")
 	require.Empty(t, h.status(id).Votes)
 
@@ -320,7 +320,7 @@ func TestVotes_ExcludeRequester(t *testing.T) {
 	token, ok := h.People.IdentityOf("ada", "token")
 	require.True(t, ok)
 	ask := func(question string) (StoredEvent, error) {
-		return h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":`+question)), Caller{Who: token})
+		return h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":`+question)), Caller{Identity: token})
 	}
 	saved, err := ask(twoOfThree)
 	require.NoError(t, err)
@@ -328,7 +328,7 @@ func TestVotes_ExcludeRequester(t *testing.T) {
 	require.Equal(t, []string{"grace", "linus"}, h.status(saved.ID).Recipients)
 	for _, via := range []string{"session", "token", "link"} {
 		who, _ := h.People.IdentityOf("ada", via)
-		_, err = h.Respond(t.Context(), saved.ID, approval(), Caller{Who: who})
+		_, err = h.Respond(t.Context(), saved.ID, approval(), Caller{Identity: who})
 		require.ErrorIs(t, err, schema.ErrSelfApproval, via)
 	}
 	_, err = ask(`{"question":"q","type":"permission","requiredApprovals":3}`)

@@ -119,7 +119,7 @@ func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticke
 	if err != nil {
 		return Ticket{}, err
 	}
-	t, err := s.readTicket(ctx, c, question.ID, hub.Pull{Wait: s.QuickAnswerWait, Secret: question.RequestSecret})
+	t, err := s.readTicket(ctx, c, question.ID, hub.PullOptions{Wait: s.QuickAnswerWait, Secret: question.RequestSecret})
 	t.Secret = question.RequestSecret
 	return t, err
 }
@@ -155,12 +155,12 @@ func (s *Server) await(ctx context.Context, c *call, in awaitAnswerInput) (Ticke
 		return Ticket{}, err
 	}
 	wait := time.Duration(min(in.Wait, maxAwaitSeconds) * float64(time.Second))
-	return s.readTicket(ctx, c, schema.EventID(in.RequestID), hub.Pull{Wait: wait, Secret: in.Secret})
+	return s.readTicket(ctx, c, schema.EventID(in.RequestID), hub.PullOptions{Wait: wait, Secret: in.Secret})
 }
 
 // readTicket waits until the question is settled or the pull's wait ends, and returns its
 // state.
-func (s *Server) readTicket(ctx context.Context, c *call, id schema.EventID, p hub.Pull) (t Ticket, err error) {
+func (s *Server) readTicket(ctx context.Context, c *call, id schema.EventID, p hub.PullOptions) (t Ticket, err error) {
 	answer, err := s.wait(ctx, id, p)
 	if err != nil && !errors.Is(err, schema.ErrExpired) { // ErrExpired: the question was withdrawn or canceled
 		return t, err
@@ -207,14 +207,14 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput)
 	e.SourceApp, e.SessionID = cmp.Or(c.app, "claude-code"), c.session
 	ask.Timeout, e.HumanInTheLoop = &c.seconds, &ask
 	by := c.by
-	by.Waits = true
+	by.WaitsForAnswer = true
 	question, err := s.postQuestion(ctx, &e, by)
 	if err != nil {
 		return denyResult("Nothing was approved, because no one could be asked. Do not run this call. The error: " + errorText(err).Error())
 	}
 	// Slightly longer than the question's deadline, so that the question expires first.
 	limit := time.Duration(c.seconds*float64(time.Second)) + 2*time.Second
-	raw, err := s.wait(ctx, question.ID, hub.Pull{Wait: limit, Secret: question.RequestSecret})
+	raw, err := s.wait(ctx, question.ID, hub.PullOptions{Wait: limit, Secret: question.RequestSecret})
 	if raw == nil {
 		return s.withdraw(ctx, c, question.ID, err)
 	}
@@ -240,9 +240,9 @@ func headlessEnv(name string) string {
 // withdraw ends a question whose requester stopped waiting, or cannot wait because the hub
 // has too many waiting calls. It returns the denial.
 func (s *Server) withdraw(ctx context.Context, c *call, id schema.EventID, cause error) (string, error) {
-	reason := hub.AgentGone
+	reason := hub.ReasonAgentGone
 	if c.waitCtx.Err() != nil {
-		reason = hub.HubStopped
+		reason = hub.ReasonHubStopped
 	}
 	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", reason); err != nil {
 		s.Log.Error("approval request could not be abandoned", "event", id, "err", err)

@@ -74,9 +74,9 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// For returns the handler of one request by the given caller. When waitCtx ends, a waiting
+// HandlerFor returns the handler of one request by the given caller. When waitCtx ends, a waiting
 // call returns its current state.
-func (s *Server) For(waitCtx context.Context, by hub.Caller) http.Handler {
+func (s *Server) HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := newCall(r.URL.Query(), by)
 		if err != nil {
@@ -100,8 +100,8 @@ type call struct {
 
 func newCall(query url.Values, by hub.Caller) (*call, error) {
 	c := &call{by: by, app: query.Get("app"), session: cmp.Or(query.Get("session"), "mcp"), seconds: schema.DefaultTimeout.Seconds()}
-	if c.app == "" && by.Who.Agent && by.Who.CanPost(by.Who.Name) {
-		c.app = by.Who.Name
+	if c.app == "" && by.Identity.Agent && by.Identity.CanPost(by.Identity.Name) {
+		c.app = by.Identity.Name
 	}
 	if text := query.Get("timeout"); text != "" {
 		seconds, err := strconv.ParseFloat(text, 64)
@@ -115,11 +115,11 @@ func newCall(query url.Values, by hub.Caller) (*call, error) {
 
 // canRead reports whether the caller may read the questions and events of an application. A
 // token that is bound to other applications may not.
-func (c *call) canRead(app string) bool { return c.by.Who.CanPost(app) }
+func (c *call) canRead(app string) bool { return c.by.Identity.CanPost(app) }
 
 // requireReadable returns an error if the caller may not read the question.
 func (s *Server) requireReadable(ctx context.Context, c *call, id schema.EventID) error {
-	app, err := s.Hub.App(ctx, id)
+	app, err := s.Hub.EventApp(ctx, id)
 	if err != nil || c.canRead(app) {
 		return err
 	}
@@ -128,21 +128,21 @@ func (s *Server) requireReadable(ctx context.Context, c *call, id schema.EventID
 
 // requireMayAsk returns an error if the caller is a person with the viewer role.
 func (s *Server) requireMayAsk(by hub.Caller) error {
-	if !by.Who.Known() || by.Who.Agent {
+	if !by.Identity.IsAuthenticated() || by.Identity.Agent {
 		return nil
 	}
-	return s.Hub.People.RequireOperator(by.Who)
+	return s.Hub.People.RequireOperator(by.Identity)
 }
 
 // requireOperator returns an error unless the caller is a person who may answer. action
 // names the refused operation in the hint.
 func (c *call) requireOperator(action string) error {
 	switch {
-	case c.by.Who.Agent:
+	case c.by.Identity.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent token can ask and wait, but " + action + " is for people. Tell your user what you are waiting for."}
-	case !c.by.Who.Known():
+	case !c.by.Identity.IsAuthenticated():
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Over MCP, " + action + " requires a person's token, on every hub. Create one under Settings, People, and give it to this client as HOOKBACK_TOKEN or in the header Authorization: Bearer."}
-	case !c.by.Who.Is(schema.Operator):
+	case !c.by.Identity.HasRole(schema.Operator):
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This person is a viewer and cannot answer. An admin can make them an operator."}
 	default:
 		return nil
@@ -210,7 +210,7 @@ func sendProgress(ctx context.Context, n int, message string) {
 
 // wait long-polls for the answer for at most p.Wait, in steps of ProgressInterval. It
 // returns nil if there is none. If too many calls are waiting, it returns immediately.
-func (s *Server) wait(ctx context.Context, id schema.EventID, p hub.Pull) ([]byte, error) {
+func (s *Server) wait(ctx context.Context, id schema.EventID, p hub.PullOptions) ([]byte, error) {
 	select {
 	case s.waitSlots <- struct{}{}:
 		defer func() { <-s.waitSlots }()
@@ -223,7 +223,7 @@ func (s *Server) wait(ctx context.Context, id schema.EventID, p hub.Pull) ([]byt
 		if remaining > 0 {
 			sendProgress(ctx, n, "Waiting for a person.")
 		}
-		answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: max(0, min(remaining, s.ProgressInterval)), Secret: p.Secret})
+		answer, err := s.Hub.Pull(ctx, id, hub.PullOptions{Wait: max(0, min(remaining, s.ProgressInterval)), Secret: p.Secret})
 		if answer != nil || err != nil || ctx.Err() != nil || remaining <= s.ProgressInterval {
 			return answer, err
 		}

@@ -121,7 +121,7 @@ choice is one of the request's choices (approve or deny for a permission), or th
 }
 
 func (s *Server) list(ctx context.Context, c *call, in listInput) (schema.HitlPage, error) {
-	q := hub.Inbox{WaitingOnMe: in.WaitingOnMe, InboxFilter: store.InboxFilter{
+	q := hub.InboxQuery{WaitingOnMe: in.WaitingOnMe, InboxFilter: store.InboxFilter{
 		Status: in.Status, Before: schema.EventID(in.Cursor), Limit: pageSize,
 	}}
 	switch in.Status {

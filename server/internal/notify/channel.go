@@ -35,9 +35,9 @@ var chatServices = map[string]bool{
 
 const urlFormat = "must be an address such as ntfy://ntfy.sh/TOPIC, slack://…, discord://…, telegram://…, gotify://…, pushover://…, mattermost://…, smtp://USER:PASSWORD@HOST:587/?from=ADDRESS or https://…" //nolint:gosec // names of what to fill in
 
-// Draft validates the settings of a new channel and returns it. It does not connect to the
+// NewChannel validates the settings of a new channel and returns it. It does not connect to the
 // address.
-func Draft(d *schema.ChannelDraft, by string) (*store.Channel, error) {
+func NewChannel(d *schema.ChannelDraft, by string) (*store.Channel, error) {
 	name := singleLine(d.Name, maxNameChars)
 	if name == "" || name != d.Name {
 		return nil, &schema.FieldError{Field: "name", Detail: "must be one line of at most 60 characters"}

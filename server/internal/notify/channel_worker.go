@@ -226,7 +226,7 @@ func (w *channelWorker) retryAt(notification *store.Notification, q *question, e
 	}
 	now := w.notifier.Clock()
 	next := now.Add(p.retries[notification.Attempts-1])
-	if !q.Deadline.IsZero() && next.After(q.Deadline) || next.After(notification.MadeAt.Add(p.maxAge)) {
+	if !q.Deadline.IsZero() && next.After(q.Deadline) || next.After(notification.CreatedAt.Add(p.maxAge)) {
 		return time.Time{}, false
 	}
 	return next, true

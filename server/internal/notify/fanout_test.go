@@ -223,7 +223,7 @@ func TestNotifier_SendsByAllChannels(t *testing.T) {
 		h.addPersonalChannel("ada", server.URL)
 		h.addPersonalChannel("grace", server.URL)
 	}
-	c, err := Draft(&schema.ChannelDraft{Name: "x", URL: server.URL}, "ada")
+	c, err := NewChannel(&schema.ChannelDraft{Name: "x", URL: server.URL}, "ada")
 	require.NoError(t, err)
 	require.ErrorIs(t, h.AddChannel(t.Context(), c), schema.ErrInvalid, "one too many")
 	id := h.askQuestion("May I?")

@@ -145,7 +145,7 @@ func (h *harness) restart() {
 func (h *harness) addChannel(url string) schema.Channel { return h.addPersonalChannel("", url) }
 
 func (h *harness) addPersonalChannel(person, url string) schema.Channel {
-	c, err := Draft(&schema.ChannelDraft{Name: fmt.Sprintf("channel %d", time.Now().UnixNano()), URL: url, Person: person}, "ada")
+	c, err := NewChannel(&schema.ChannelDraft{Name: fmt.Sprintf("channel %d", time.Now().UnixNano()), URL: url, Person: person}, "ada")
 	require.NoError(h.t, err)
 	require.NoError(h.t, h.AddChannel(h.t.Context(), c))
 	shown := h.PublicChannel(c)

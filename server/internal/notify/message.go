@@ -47,7 +47,7 @@ type message struct {
 
 func (n *Notifier) message(ctx context.Context, notification *store.Notification, q *question) (*message, error) {
 	m := &message{
-		id: notification.ID, createdAt: notification.MadeAt, question: q.ID, kind: notification.Kind, reminder: notification.N, person: notification.Person,
+		id: notification.ID, createdAt: notification.CreatedAt, question: q.ID, kind: notification.Kind, reminder: notification.ReminderNumber, person: notification.Person,
 		app: q.App, session: q.Session, text: q.hitl.Question, risk: q.status.Risk, questionKind: q.hitl.Type, deadline: q.Deadline,
 		url: n.Base + "/r/" + q.ID.String(), loopback: n.loopback,
 	}

@@ -68,7 +68,7 @@ func TestChannel_HidesSecrets(t *testing.T) {
 		"smtp://user:hidden@mail.example.com:587/?from=hub@example.com":                     "smtp://mail.example.com:587",
 		"https://ops.example.com/hooks/secretpath?key=hidden":                               "https://ops.example.com",
 	} {
-		c, err := Draft(&schema.ChannelDraft{Name: "it", URL: address}, "ada")
+		c, err := NewChannel(&schema.ChannelDraft{Name: "it", URL: address}, "ada")
 		require.NoError(t, err, address)
 		shown := New(Config{}).PublicChannel(c)
 		require.Equal(t, want, shown.Address)
@@ -87,7 +87,7 @@ func TestChannel_HidesSecrets(t *testing.T) {
 	}
 }
 
-func TestDraft_RejectsInvalidURL(t *testing.T) {
+func TestNewChannel_RejectsInvalidURL(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"", "hidden", "file:///etc/hidden", "logger://hidden", "generic://hidden.example.com", "ftp://hidden", "https://",
@@ -96,14 +96,14 @@ func TestDraft_RejectsInvalidURL(t *testing.T) {
 		"gotify://g.example.com/AzyoeNS.D4iJLVa?extras=hidden", "ntfy://ntfy.sh/topic?actions=hidden", "ntfy://ntfy.sh/topic?Click=hidden",
 		"https://a.example/" + strings.Repeat("x", 5000),
 	} {
-		_, err := Draft(&schema.ChannelDraft{Name: "it", URL: address}, "ada")
+		_, err := NewChannel(&schema.ChannelDraft{Name: "it", URL: address}, "ada")
 		var fault *schema.FieldError
 		require.ErrorAs(t, err, &fault, address)
 		require.Equal(t, "url", fault.Field)
 		require.NotContains(t, err.Error(), "hidden")
 	}
 	for _, name := range []string{"", "two\nlines", strings.Repeat("x", 61), "\u202ex"} {
-		_, err := Draft(&schema.ChannelDraft{Name: name, URL: "ntfy://ntfy.sh/t"}, "ada")
+		_, err := NewChannel(&schema.ChannelDraft{Name: name, URL: "ntfy://ntfy.sh/t"}, "ada")
 		require.ErrorIs(t, err, schema.ErrInvalid, name)
 	}
 }

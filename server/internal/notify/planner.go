@@ -81,7 +81,7 @@ func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, curs
 		if err != nil {
 			return err
 		}
-		if q.status.Settled() {
+		if q.status.IsSettled() {
 			err = n.cancelPending(ctx, q)
 		} else if len(r.channels) > 0 || len(r.pushSubscribers) > 0 {
 			err = n.planNotifications(ctx, r, q, int64(id) > cursor)
@@ -224,7 +224,7 @@ func (r *recipients) pendingVoters(q *question) []string {
 // personal channels and for channels that send to each person.
 func (r *recipients) notifications(kind string, number int, people []string) (all []store.Notification) {
 	add := func(c store.Channel, person string) {
-		notification := store.Notification{Channel: c.ID, N: number, Notification: schema.Notification{
+		notification := store.Notification{Channel: c.ID, ReminderNumber: number, Notification: schema.Notification{
 			Channel: c.Name, Kind: kind, Person: person, State: schema.NotificationQueued,
 		}}
 		if sendsPerPerson(&c) && r.people[person].Email == "" {

@@ -21,12 +21,12 @@ type sendDecision struct {
 // notification, so that concurrent messages cannot both pass.
 func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notification, q *question) (sendDecision, error) {
 	voted := notification.Person != "" && slices.Contains(q.status.Recipients, notification.Person) && !slices.Contains(q.status.Awaiting, notification.Person)
-	if q.status.Settled() || voted {
+	if q.status.IsSettled() || voted {
 		return sendDecision{suppressedBy: schema.SuppressedAnswered}, nil
 	}
 	if notification.Person != "" {
 		identity, ok := n.IdentityOf(notification.Person)
-		if !ok || !identity.Is(schema.Operator) || q.predates(n.CreatedAt(notification.Person)) {
+		if !ok || !identity.HasRole(schema.Operator) || q.predates(n.CreatedAt(notification.Person)) {
 			return sendDecision{suppressedBy: schema.SuppressedRemoved}, nil
 		}
 	}

@@ -63,7 +63,7 @@ func (q *question) predates(since time.Time) bool {
 // person may not answer.
 func (n *Notifier) signedLink(q *question, person string) (address string, ends time.Time, err error) {
 	identity, ok := n.IdentityOf(person)
-	if !ok || !identity.Is(schema.Operator) {
+	if !ok || !identity.HasRole(schema.Operator) {
 		return "", ends, nil
 	}
 	ends = n.Clock().Add(maxLinkLifetime)
@@ -100,8 +100,8 @@ func linkError(why string) error {
 	}
 }
 
-// Open verifies a signed link of a question. It changes nothing.
-func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*OpenedLink, error) {
+// OpenLink verifies a signed link of a question. It changes nothing.
+func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token string) (*OpenedLink, error) {
 	q, err := n.readQuestion(ctx, id)
 	if err != nil {
 		return nil, err
@@ -129,13 +129,13 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	var hasAccount bool
 	link.Identity, hasAccount = n.IdentityOf(claims.Person)
 	switch {
-	case !hasAccount || !link.Identity.Is(schema.Operator) || q.predates(n.CreatedAt(claims.Person)):
+	case !hasAccount || !link.Identity.HasRole(schema.Operator) || q.predates(n.CreatedAt(claims.Person)):
 		return nil, linkError("was sent to a person who may no longer answer")
 	case used:
 		return nil, linkError("has been used: it works once, and that answer is stored")
 	case q.status.Status == schema.Responded:
 		return nil, &schema.StatusError{Err: schema.ErrDecided, Status: q.status}
-	case q.status.Settled():
+	case q.status.IsSettled():
 		return nil, &schema.StatusError{Err: schema.ErrExpired, Status: q.status}
 	case !n.Clock().Before(link.Expires):
 		return nil, linkError("has expired")
@@ -148,12 +148,12 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	return link, nil
 }
 
-// Vote verifies a signed link, calls vote and marks the link as used if vote succeeds.
+// VoteByLink verifies a signed link, calls vote and marks the link as used if vote succeeds.
 // Calls are serialized.
-func (n *Notifier) Vote(ctx context.Context, id schema.EventID, token string, vote func(*OpenedLink) error) error {
+func (n *Notifier) VoteByLink(ctx context.Context, id schema.EventID, token string, vote func(*OpenedLink) error) error {
 	n.linkMu.Lock()
 	defer n.linkMu.Unlock()
-	link, err := n.Open(ctx, id, token)
+	link, err := n.OpenLink(ctx, id, token)
 	if err != nil {
 		return err
 	}

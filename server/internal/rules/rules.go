@@ -33,9 +33,9 @@ type Call struct {
 
 	App, Session string
 
-	Own, Risk schema.Risk // the agent's estimate and the hub's
-	Several   bool        // named people, or more than one, must decide
-	Redacted  bool        // a secret was removed from its arguments
+	AgentRisk, HubRisk schema.Risk // the agent's estimate and the hub's
+	IsRestricted       bool        // named people, or more than one, must decide
+	Redacted           bool        // a secret was removed from its arguments
 
 	decoded     bool
 	args        map[string]any // the arguments; nil: not an object, or ambiguous
@@ -96,9 +96,9 @@ func IneligibleReason(c *Call) string {
 	switch {
 	case c.Kind != schema.Permission:
 		return "A rule can only approve or deny: this question needs text or a choice from a person."
-	case c.Several:
+	case c.IsRestricted:
 		return "Certain people, or several of them, must decide this: no rule answers in their place."
-	case isHighRisk(c.Own) || isHighRisk(c.Risk):
+	case isHighRisk(c.AgentRisk) || isHighRisk(c.HubRisk):
 		return "The call is of high risk: a person must review each one."
 	case c.Hash == nil || c.Tool == "":
 		return "The question names no tool call that a rule could identify."

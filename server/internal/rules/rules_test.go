@@ -194,9 +194,9 @@ func TestIneligibleReason(t *testing.T) {
 	plain := func(change func(*rules.Call)) *rules.Call { c := bash("npm test"); change(c); return c }
 	starts := is("command", "starts_with", `"npm test"`)
 	for reason, c := range map[string]*rules.Call{
-		"high risk":        plain(func(c *rules.Call) { c.Risk = schema.HighRisk }),
-		"is of high risk":  plain(func(c *rules.Call) { c.Own = schema.CriticalRisk }),
-		"several of them":  plain(func(c *rules.Call) { c.Several = true }),
+		"high risk":        plain(func(c *rules.Call) { c.HubRisk = schema.HighRisk }),
+		"is of high risk":  plain(func(c *rules.Call) { c.AgentRisk = schema.CriticalRisk }),
+		"several of them":  plain(func(c *rules.Call) { c.IsRestricted = true }),
 		"text or a choice": plain(func(c *rules.Call) { c.Kind = schema.FreeText }),
 		"approve or deny":  plain(func(c *rules.Call) { c.Kind = schema.Choice }),
 		"names no tool":    plain(func(c *rules.Call) { c.Hash = nil }),

@@ -16,9 +16,9 @@ import (
 // EventDraft is an event to append. Its ID is ignored.
 type EventDraft struct {
 	Event
-	Chat        []byte       // transcript, stored in its own table
-	Key         string       // idempotency key; empty: none
-	NewQuestion *NewQuestion // set together with Event.Question and Event.Status
+	Transcript     []byte       // transcript, stored in its own table
+	IdempotencyKey string       // idempotency key; empty: none
+	NewQuestion    *NewQuestion // set together with Event.Question and Event.Status
 }
 
 // Receipt is the result of appending an EventDraft.
@@ -88,7 +88,7 @@ func (s *Store) startAppend(d *EventDraft) *pendingAppend {
 			return a
 		}
 	}
-	a.op.essential, a.op.needsSavepoint = hasQuestion, hasQuestion || d.Chat != nil
+	a.op.essential, a.op.needsSavepoint = hasQuestion, hasQuestion || d.Transcript != nil
 	a.op.run = func(t *tx) (err error) {
 		a.receipt, err = t.append(d, uid)
 		return err
@@ -113,7 +113,7 @@ func (a *pendingAppend) wait(ctx context.Context, s *Store) (Receipt, error) {
 }
 
 func (t *tx) append(d *EventDraft, uid uuid.UUID) (Receipt, error) {
-	key := hashKey(d.Key)
+	key := hashKey(d.IdempotencyKey)
 	if key != nil {
 		var seq int64
 		err := t.get([]any{&seq}, queryByKey, key)
@@ -137,8 +137,8 @@ func (t *tx) append(d *EventDraft, uid uuid.UUID) (Receipt, error) {
 	if err == nil {
 		err = t.recordNames(seq, ids)
 	}
-	if err == nil && d.Chat != nil {
-		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Chat)
+	if err == nil && d.Transcript != nil {
+		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Transcript)
 	}
 	var leader *groupRow
 	if err == nil && d.NewQuestion != nil {

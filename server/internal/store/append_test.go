@@ -57,13 +57,13 @@ func TestEvent_ReturnsWhatWasAppended(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
 	d := newDraft("app", "s", "PreToolUse", "")
-	d.ReceivedAt, d.Chat = clockStart.Add(time.Second), []byte(`[{"role":"user"}]`)
+	d.ReceivedAt, d.Transcript = clockStart.Add(time.Second), []byte(`[{"role":"user"}]`)
 	e := b.append(t, d)
 	require.EqualValues(t, 1, e.ID)
 
 	got, chat, err := b.Event(context.Background(), e.ID)
 	require.NoError(t, err)
-	require.Equal(t, d.Chat, chat)
+	require.Equal(t, d.Transcript, chat)
 	want := d.Event
 	want.ID, got.ReceivedAt, want.ReceivedAt = 1, got.ReceivedAt.UTC(), want.ReceivedAt.UTC()
 	require.Equal(t, &want, got)
@@ -115,7 +115,7 @@ func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
 	for i := range receipts {
 		wg.Go(func() {
 			d := newQuestionDraft("s", time.Time{})
-			d.Key = "retry me"
+			d.IdempotencyKey = "retry me"
 			d.NewQuestion.URL = fmt.Sprintf("ws://127.0.0.1:%d/", 1000+i)
 			receipts[i], errs[i] = b.Append(context.Background(), d)
 		})
@@ -134,7 +134,7 @@ func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
 
 	b.answer(t, 1)
 	d := newQuestionDraft("s", time.Time{})
-	d.Key, d.NewQuestion.URL = "retry me", "ws://127.0.0.1:7/new"
+	d.IdempotencyKey, d.NewQuestion.URL = "retry me", "ws://127.0.0.1:7/new"
 	r, err := b.Append(context.Background(), d)
 	require.NoError(t, err)
 	require.True(t, r.Replayed)
@@ -161,7 +161,7 @@ func TestIdempotencyKey_MakesUndeliveredAnswerDue(t *testing.T) {
 			t.Parallel()
 			b := newTestStore(t)
 			d := newQuestionDraft("s", time.Time{})
-			d.Key = "k"
+			d.IdempotencyKey = "k"
 			change := answerChange(b.question(t, b.append(t, d).ID))
 			change.Delivery = &c.delivery
 			require.NoError(t, b.Apply(context.Background(), change))

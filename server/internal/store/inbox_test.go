@@ -76,7 +76,7 @@ func TestInbox_SortsLikeHitlStatus(t *testing.T) {
 		{Status: schema.Failed, Outcome: schema.NoQuorum}, {Status: schema.Failed, Outcome: schema.Cancelled}, {Status: schema.Failed},
 	} {
 		id := b.appendQuestion(t)
-		b.applyChange(t, id, Change{State: st.Status, Status: fmt.Appendf(nil, `{"status":%q,"outcome":%q}`, st.Status, st.Outcome), Ends: st.Settled()})
+		b.applyChange(t, id, Change{State: st.Status, Status: fmt.Appendf(nil, `{"status":%q,"outcome":%q}`, st.Status, st.Outcome), Ends: st.IsSettled()})
 		require.Contains(t, b.inboxIDs(t, InboxFilter{Status: st.HitlStatus()}), id, "%+v", st)
 		for _, other := range schema.HitlStatuses {
 			if other != st.HitlStatus() {

@@ -28,7 +28,7 @@ const (
 func (s *Store) nameConditions(ctx context.Context, names []filter.Name) (conditions []nameCondition, err error) {
 	kinds := map[string]nameKind{"app": appName, "session": sessionName, "type": typeName, "tool": toolName}
 	for _, n := range names {
-		condition := nameCondition{column: n.Key, negated: n.Not}
+		condition := nameCondition{column: n.Key, negated: n.Negated}
 		var complete bool
 		if condition.ids, complete, err = s.matchingNameIDs(ctx, kinds[n.Key], &n); err != nil {
 			return nil, err

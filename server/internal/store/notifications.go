@@ -12,12 +12,12 @@ import (
 
 // Notification is a stored notification about a question.
 type Notification struct {
-	ID       int64
-	Question schema.EventID
-	Channel  int64 // 0: Web Push
-	N        int   // number of the reminder
-	MadeAt   time.Time
-	Due      time.Time // next attempt, while queued
+	ID             int64
+	Question       schema.EventID
+	Channel        int64 // 0: Web Push
+	ReminderNumber int   // number of the reminder
+	CreatedAt      time.Time
+	Due            time.Time // next attempt, while queued
 	schema.Notification
 }
 
@@ -140,7 +140,7 @@ func (t *tx) addNotification(id schema.EventID, n *Notification) error {
 	_, err := t.exec(`INSERT INTO notices (stream_id, id, question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
 		SELECT 1, coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ? FROM notices WHERE stream_id = 1
 		ON CONFLICT (stream_id, question, channel, person, kind, n) DO NOTHING`,
-		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.N, n.State, n.Why, toMillis(n.Due), now, now)
+		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, toMillis(n.Due), now, now)
 	return err
 }
 
@@ -169,10 +169,10 @@ func scanNotifications(rows *sql.Rows, err error) (notifications []Notification,
 	for rows.Next() {
 		var n Notification
 		var due, madeAt, at int64
-		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.N, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &madeAt, &at); err != nil {
+		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &madeAt, &at); err != nil {
 			return nil, err
 		}
-		n.Due, n.MadeAt, n.At = fromMillis(due), fromMillis(madeAt), schema.Millis(at)
+		n.Due, n.CreatedAt, n.At = fromMillis(due), fromMillis(madeAt), schema.Millis(at)
 		notifications = append(notifications, n)
 	}
 	return notifications, rows.Err()

@@ -46,9 +46,9 @@ type Config struct {
 
 // Commit describes one group commit.
 type Commit struct {
-	Ops  int // writes in the group
-	Took time.Duration
-	Err  error // if set, nothing of the group was stored
+	Ops      int // writes in the group
+	Duration time.Duration
+	Err      error // if set, nothing of the group was stored
 }
 
 // Number of reader connections, and the stream that all rows belong to.

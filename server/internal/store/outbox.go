@@ -72,9 +72,9 @@ func (d *Delivery) isOpen() bool {
 	}
 }
 
-// Undelivered reports whether a person should know that the answer may not have reached
+// IsUndelivered reports whether a person should know that the answer may not have reached
 // the agent.
-func (d *Delivery) Undelivered() bool {
+func (d *Delivery) IsUndelivered() bool {
 	if !d.Handled.IsZero() {
 		return false
 	}
@@ -93,7 +93,7 @@ func (t *tx) upsertDelivery(id schema.EventID, d *Delivery) error {
 		ON CONFLICT (stream_id, seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, toMillis(d.Until), leased, toMillis(d.Handled), max(due, leased), d.isOpen(), d.Undelivered())
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, toMillis(d.Until), leased, toMillis(d.Handled), max(due, leased), d.isOpen(), d.IsUndelivered())
 	return err
 }
 
@@ -175,8 +175,8 @@ func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []s
 	return due, next, nil
 }
 
-// PendingOf returns the pending questions of a session, oldest first.
-func (s *Store) PendingOf(ctx context.Context, app, session string) ([]schema.EventID, error) {
+// PendingInSession returns the pending questions of a session, oldest first.
+func (s *Store) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
 	appID, ok, err := s.findNameID(ctx, appName, app)
 	if err != nil || !ok {
 		return nil, err

@@ -155,7 +155,7 @@ func TestLeaseDeliveries_SkipsHandled(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
 	d := newQuestionDraft("s", time.Time{})
-	d.Key = "k"
+	d.IdempotencyKey = "k"
 	id := b.append(t, d).ID
 	b.setDelivery(t, id, Delivery{State: schema.Unreachable, Due: clockStart, Handled: clockStart.Add(time.Second)})
 	require.Equal(t, clockStart.Add(time.Second), b.question(t, id).Delivery.Handled.UTC())
@@ -164,7 +164,7 @@ func TestLeaseDeliveries_SkipsHandled(t *testing.T) {
 	require.Empty(t, leased)
 	require.True(t, next.IsZero())
 	again := newQuestionDraft("s", time.Time{})
-	again.Key = "k"
+	again.IdempotencyKey = "k"
 	b.append(t, again)
 	require.True(t, b.question(t, id).Delivery.Handled.IsZero(), "the agent asks again, so it still waits for the answer")
 	leased, _, err = b.LeaseDeliveries(ctx, clockStart.Add(time.Hour), clockStart.Add(2*time.Hour), 9)
@@ -179,11 +179,11 @@ func TestPendingOf_ReturnsQuestionsOfSession(t *testing.T) {
 		b.append(t, newQuestionDraft(session, time.Time{}))
 	}
 	b.answer(t, 3)
-	got, err := b.PendingOf(ctx, "app", "a")
+	got, err := b.PendingInSession(ctx, "app", "a")
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{1, 4}, got)
 	for _, none := range [][2]string{{"app", "c"}, {"other", "a"}} {
-		got, err = b.PendingOf(ctx, none[0], none[1])
+		got, err = b.PendingInSession(ctx, none[0], none[1])
 		require.NoError(t, err)
 		require.Empty(t, got)
 	}

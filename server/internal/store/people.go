@@ -21,9 +21,9 @@ type Person struct {
 
 // SignIn is a signed-in browser. Cookie and Key are hashes.
 type SignIn struct {
-	ID, Person, Way, UserAgent string
-	Cookie, Key                []byte
-	CreatedAt, LastSeenAt      time.Time
+	ID, Person, Method, UserAgent string
+	Cookie, Key                   []byte
+	CreatedAt, LastSeenAt         time.Time
 }
 
 // Token is a credential for programs. Only its hash is stored.
@@ -38,7 +38,7 @@ type Token struct {
 type Code struct {
 	Hash                 []byte
 	Person               string // empty: using the code makes its user the hub's owner
-	Way                  string // of the sign-in that it creates: link or oidc
+	Method               string // of the sign-in that it creates: link or oidc
 	CreatedAt, ExpiresAt time.Time
 }
 
@@ -66,15 +66,15 @@ type People struct {
 // PeopleChange is one atomic change of accounts and credentials. Listed records are
 // inserted or replaced.
 type PeopleChange struct {
-	People        // Locked is used only with SetLocked
-	SetLocked     bool
-	WithoutPerson []string // names to remove
-	WithoutSignIn []string // IDs to remove
-	WithoutToken  []string // IDs to remove
-	WithoutCode   [][]byte // hashes to remove
+	People         // Locked is used only with SetLocked
+	SetLocked      bool
+	RemovedPeople  []string // names to remove
+	RemovedSignIns []string // IDs to remove
+	RemovedTokens  []string // IDs to remove
+	RemovedCodes   [][]byte // hashes to remove
 
-	WithoutPasskey []string       // IDs to remove
-	Acts           []LedgerRecord // audit log records of the change
+	RemovedPasskeys []string       // IDs to remove
+	LedgerRecords   []LedgerRecord // audit log records of the change
 }
 
 // People reads all accounts and credentials. There are few, and callers cache them.
@@ -128,7 +128,7 @@ func (p *People) scanPerson(rows *sql.Rows) error {
 func (p *People) scanSignIn(rows *sql.Rows) error {
 	var signIn SignIn
 	var created, seen int64
-	if err := rows.Scan(&signIn.ID, &signIn.Person, &signIn.Way, &signIn.UserAgent, &signIn.Cookie, &signIn.Key, &created, &seen); err != nil {
+	if err := rows.Scan(&signIn.ID, &signIn.Person, &signIn.Method, &signIn.UserAgent, &signIn.Cookie, &signIn.Key, &created, &seen); err != nil {
 		return err
 	}
 	signIn.CreatedAt, signIn.LastSeenAt = fromMillis(created), fromMillis(seen)
@@ -151,7 +151,7 @@ func (p *People) scanToken(rows *sql.Rows) error {
 func (p *People) scanCode(rows *sql.Rows) error {
 	var code Code
 	var created, expires int64
-	if err := rows.Scan(&code.Hash, &code.Person, &code.Way, &created, &expires); err != nil {
+	if err := rows.Scan(&code.Hash, &code.Person, &code.Method, &created, &expires); err != nil {
 		return err
 	}
 	code.CreatedAt, code.ExpiresAt = fromMillis(created), fromMillis(expires)
@@ -185,20 +185,20 @@ func (t *tx) changePeople(c *PeopleChange) error {
 	if c.SetLocked {
 		steps = append(steps, write(`UPDATE hub SET locked = ? WHERE stream_id = 1`, c.Locked))
 	}
-	for _, name := range c.WithoutPerson {
+	for _, name := range c.RemovedPeople {
 		steps = append(steps,
 			write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name),
 			// A later account of that name must not inherit these.
 			write(`DELETE FROM browsers WHERE stream_id = 1 AND person = ?`, name),
 			write(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ?`, name))
 	}
-	for _, id := range c.WithoutSignIn {
+	for _, id := range c.RemovedSignIns {
 		steps = append(steps, write(`DELETE FROM sign_ins WHERE stream_id = 1 AND id = ?`, id))
 	}
-	for _, id := range c.WithoutToken {
+	for _, id := range c.RemovedTokens {
 		steps = append(steps, write(`DELETE FROM tokens WHERE stream_id = 1 AND id = ?`, id))
 	}
-	for _, hash := range c.WithoutCode {
+	for _, hash := range c.RemovedCodes {
 		steps = append(steps, write(`DELETE FROM sign_in_codes WHERE stream_id = 1 AND hash = ?`, hash))
 	}
 	for _, p := range c.Persons {
@@ -207,7 +207,7 @@ func (t *tx) changePeople(c *PeopleChange) error {
 	}
 	for _, i := range c.SignIns {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			i.ID, i.Person, i.Way, i.UserAgent, i.Cookie, i.Key, toMillis(i.CreatedAt), toMillis(i.LastSeenAt)))
+			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, toMillis(i.CreatedAt), toMillis(i.LastSeenAt)))
 	}
 	for _, o := range c.Tokens {
 		apps, err := json.Marshal(o.Apps)
@@ -219,9 +219,9 @@ func (t *tx) changePeople(c *PeopleChange) error {
 	}
 	for _, o := range c.Codes {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
-			o.Hash, o.Person, o.Way, toMillis(o.CreatedAt), toMillis(o.ExpiresAt)))
+			o.Hash, o.Person, o.Method, toMillis(o.CreatedAt), toMillis(o.ExpiresAt)))
 	}
-	for _, id := range c.WithoutPasskey {
+	for _, id := range c.RemovedPasskeys {
 		steps = append(steps, write(`DELETE FROM passkeys WHERE stream_id = 1 AND id = ?`, id))
 	}
 	for _, o := range c.Passkeys {
@@ -237,5 +237,5 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 	}
-	return t.appendLedger(c.Acts...)
+	return t.appendLedger(c.LedgerRecords...)
 }

@@ -232,7 +232,7 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
 	d := newQuestionDraft("s", clockStart)
-	d.Key, d.Chat = "k", []byte(`[]`)
+	d.IdempotencyKey, d.Transcript = "k", []byte(`[]`)
 	b.append(t, d)
 	b.append(t, d)
 	b.answer(t, 1)
@@ -244,7 +244,7 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 	b.clock.advance(time.Hour)
 	b.applyProjection(t, &ProjectionBatch{
 		Sessions: []SessionRow{newSessionRow("s", 1, 1)}, Activity: map[ActivityKey]Activity{{App: "app"}: {Events: 1}},
-		Decisions: map[Decision]int64{{App: "app"}: 1}, Tools: map[ToolKey]ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
+		Decisions: map[Decision]int64{{App: "app"}: 1}, ToolTimes: map[ToolKey]ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
 	})
 	_, err = b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now(), ProjectionsBefore: b.clock.now()})
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func (s *Store) Decisions(ctx context.Context, from, to int64) (map[Decision]int
 	for rows.Next() {
 		var d Decision
 		var n int64
-		if err := rows.Scan(&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bin, &n); err != nil {
+		if err := rows.Scan(&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bucket, &n); err != nil {
 			return nil, err
 		}
 		decisions[d] = n

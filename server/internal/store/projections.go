@@ -18,20 +18,20 @@ const quartersPerDay = 96
 
 // LogEntry is an input of the projections: a new event or a resolution.
 type LogEntry struct {
-	Seq   int64
-	Event *Event // complete; Status is the initial one, or the one after the resolution
-	Chat  []byte // transcript of a new event
-	Ends  bool   // the entry is a resolution
+	Seq        int64
+	Event      *Event // complete; Status is the initial one, or the one after the resolution
+	Transcript []byte // transcript of a new event
+	Ends       bool   // the entry is a resolution
 }
 
 // ProjectionBatch is the change that a batch of log entries makes to the projections.
 type ProjectionBatch struct {
-	From, To  int64 // covers the log after From up to To; applied only if the cursor is at From
-	Sessions  []SessionRow
-	Left      []SessionKey // sessions that moved to another application; their rows are removed, and they had no tools
-	Activity  map[ActivityKey]Activity
-	Decisions map[Decision]int64 // counts to add
-	Tools     map[ToolKey]ToolTime
+	From, To        int64 // covers the log after From up to To; applied only if the cursor is at From
+	Sessions        []SessionRow
+	RemovedSessions []SessionKey // sessions that moved to another application; their rows are removed, and they had no tools
+	Activity        map[ActivityKey]Activity
+	Decisions       map[Decision]int64 // counts to add
+	ToolTimes       map[ToolKey]ToolTime
 }
 
 // SessionRow is the stored projection of a session.
@@ -61,7 +61,7 @@ type Decision struct {
 	App     string
 	Outcome string // approved, denied, answered, timeout, cancelled, other
 	Person  bool   // decided by a person
-	Bin     int64  // histogram bucket of the waiting time
+	Bucket  int64  // histogram bucket of the waiting time
 }
 
 // ToolKey identifies an aggregate of tool calls: of one session, in one quarter, with
@@ -70,7 +70,7 @@ type ToolKey struct {
 	Session schema.EventID // SessionRow.First
 	Quarter int64
 	Tool    string
-	Bin     int64 // histogram bucket of the duration; -1: unknown
+	Bucket  int64 // histogram bucket of the duration; -1: unknown
 }
 
 // ToolTime aggregates calls of a tool.
@@ -78,8 +78,8 @@ type ToolTime struct{ Calls, Failures, TotalMS int64 }
 
 const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
 
-// Cursor returns the log position up to which the projections are complete.
-func (s *Store) Cursor(ctx context.Context) (cursor int64, err error) {
+// ProjectionCursor returns the log position up to which the projections are complete.
+func (s *Store) ProjectionCursor(ctx context.Context) (cursor int64, err error) {
 	return cursor, s.readers.get(ctx, []any{&cursor}, queryCursor)
 }
 
@@ -118,7 +118,7 @@ func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries [
 			return nil, seq, err
 		}
 		if e.App != "" { // otherwise it was pruned during the read, with its names
-			entries = append(entries, LogEntry{Seq: r.seq, Event: e, Chat: chats[i]})
+			entries = append(entries, LogEntry{Seq: r.seq, Event: e, Transcript: chats[i]})
 		}
 	}
 	return append(entries, ends...), upTo, nil
@@ -195,7 +195,7 @@ func (t *tx) applyProjection(d *ProjectionBatch) error {
 	}
 	for key, n := range d.Decisions {
 		_, err := t.exec(`INSERT INTO decisions (stream_id, quarter, app, outcome, person, bin, count) VALUES (1, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET count = count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bin, n)
+			ON CONFLICT DO UPDATE SET count = count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n)
 		if err != nil {
 			return err
 		}
@@ -205,12 +205,12 @@ func (t *tx) applyProjection(d *ProjectionBatch) error {
 			return err
 		}
 	}
-	for key, u := range d.Tools {
+	for key, u := range d.ToolTimes {
 		if err := t.addToolTime(key, u); err != nil {
 			return err
 		}
 	}
-	for _, key := range d.Left {
+	for _, key := range d.RemovedSessions {
 		if _, err := t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, key.App, key.Session); err != nil {
 			return err
 		}
@@ -256,14 +256,14 @@ func (t *tx) addActivity(key ActivityKey, a *Activity) error {
 func (t *tx) addToolTime(key ToolKey, u ToolTime) error {
 	_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
-		key.Session, key.Tool, key.Bin, u.Calls, u.Failures, u.TotalMS)
+		key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
 	for _, unit := range [...]int64{1, quartersPerDay} {
 		if err != nil {
 			return err
 		}
 		_, err = t.exec(`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
-			unit, key.Quarter/unit, key.Tool, key.Bin, u.Calls, u.Failures, u.TotalMS)
+			unit, key.Quarter/unit, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
 	}
 	return err
 }

@@ -49,12 +49,12 @@ func TestApplyProjection_IsAtomic(t *testing.T) {
 	d := &ProjectionBatch{
 		From: 0, To: 1, Sessions: []SessionRow{newSessionRow("s", 1, 1)},
 		Activity:  map[ActivityKey]Activity{{Quarter: 100, App: "app"}: {Events: 1, Tokens: schema.Tokens{Input: 5, CacheWrite: 1}, CostUSD: 0.5}},
-		Decisions: map[Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bin: 7}: 2},
-		Tools:     map[ToolKey]ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bin: 7}: {Calls: 1, TotalMS: 7}},
+		Decisions: map[Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bucket: 7}: 2},
+		ToolTimes: map[ToolKey]ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bucket: 7}: {Calls: 1, TotalMS: 7}},
 	}
 	require.NoError(t, b.ApplyProjection(ctx, d))
 	require.ErrorIs(t, b.ApplyProjection(ctx, d), ErrConflict, "the cursor has advanced")
-	cursor, err := b.Cursor(ctx)
+	cursor, err := b.ProjectionCursor(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, cursor)
 	d.From, d.To = 1, 2
@@ -67,20 +67,20 @@ func TestApplyProjection_IsAtomic(t *testing.T) {
 		require.Equal(t, want, activity["app"].Events, "from %d", from)
 		times, err := b.ToolTimes(ctx, from)
 		require.NoError(t, err)
-		require.Equal(t, want, times[ToolKey{Tool: "Bash", Bin: 7}].Calls, "from %d", from)
+		require.Equal(t, want, times[ToolKey{Tool: "Bash", Bucket: 7}].Calls, "from %d", from)
 	}
 	activity, err := b.Activity(ctx, 0)
 	require.NoError(t, err)
 	require.Equal(t, Activity{Events: 2, Tokens: schema.Tokens{Input: 10, CacheWrite: 2}, CostUSD: 1}, activity["app"])
 	decisions, err := b.Decisions(ctx, 100, 101)
 	require.NoError(t, err)
-	require.Equal(t, map[Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bin: 7}: 4}, decisions)
+	require.Equal(t, map[Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bucket: 7}: 4}, decisions)
 	decisions, err = b.Decisions(ctx, 101, 200)
 	require.NoError(t, err)
 	require.Empty(t, decisions)
 	tools, err := b.SessionTools(ctx, 1)
 	require.NoError(t, err)
-	require.Equal(t, map[ToolKey]ToolTime{{Tool: "Bash", Bin: 7}: {Calls: 2, TotalMS: 14}}, tools)
+	require.Equal(t, map[ToolKey]ToolTime{{Tool: "Bash", Bucket: 7}: {Calls: 2, TotalMS: 14}}, tools)
 	facts, err := b.SessionFacts(ctx, "app", "s")
 	require.NoError(t, err)
 	require.JSONEq(t, `{"last":1}`, string(facts))
@@ -93,7 +93,7 @@ func TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
 	d := newDraft("app", "s", "Stop", "")
-	d.Chat = []byte(`[1]`)
+	d.Transcript = []byte(`[1]`)
 	d.Payload = []byte(`{"long":"` + strings.Repeat("x", schema.MaxListed) + `"}`)
 	b.append(t, d)
 	b.append(t, newQuestionDraft("s", time.Time{}))
@@ -107,7 +107,7 @@ func TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	require.EqualValues(t, 5, upTo, "a change that is no resolution is skipped")
 	require.Len(t, entries, 4)
 	require.Equal(t, string(d.Payload), string(entries[0].Event.Payload), "whole")
-	require.Equal(t, "[1]", string(entries[0].Chat))
+	require.Equal(t, "[1]", string(entries[0].Transcript))
 	require.JSONEq(t, `{"status":"pending","revision":1}`, string(entries[1].Event.Status), "initial status")
 	end := entries[3]
 	require.True(t, end.Ends)
@@ -140,7 +140,7 @@ func TestLogEntries_LimitsPageSize(t *testing.T) {
 	b := newTestStore(t)
 	for range 6 {
 		d := newDraft("app", "s", "Stop", "")
-		d.Chat = []byte(`["` + strings.Repeat("x", 4<<20) + `"]`)
+		d.Transcript = []byte(`["` + strings.Repeat("x", 4<<20) + `"]`)
 		b.append(t, d)
 	}
 	entries, upTo, err := b.LogEntries(context.Background(), 0, 100)
@@ -264,8 +264,8 @@ func TestPrune_RemovesEmptySessions(t *testing.T) {
 			newSessionRow("gone", 1, 700), newSessionRow("stays with a question", 701, asked+1), newSessionRow("shares its id", asked+2, asked+2),
 			{App: "other", Session: "shares its id", First: young, Last: young, Facts: []byte(`{}`)}, newSessionRow("not yet projected", head, head),
 		},
-		Activity: map[ActivityKey]Activity{{Quarter: 5000, App: "app"}: {Events: 700}},
-		Tools:    map[ToolKey]ToolTime{{Session: 1, Quarter: 5000, Tool: "Bash", Bin: 3}: {Calls: 2}},
+		Activity:  map[ActivityKey]Activity{{Quarter: 5000, App: "app"}: {Events: 700}},
+		ToolTimes: map[ToolKey]ToolTime{{Session: 1, Quarter: 5000, Tool: "Bash", Bucket: 3}: {Calls: 2}},
 	})
 	_, err := b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now().Add(-time.Hour), Batch: 50})
 	require.NoError(t, err)
@@ -355,7 +355,7 @@ func TestMigrate_KeepsLogOfFirstSchema(t *testing.T) {
 	}
 	require.NoError(t, db.Close())
 	b.open(t)
-	cursor, err := b.Cursor(t.Context())
+	cursor, err := b.ProjectionCursor(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, cursor)
 	entries, upTo, err := b.LogEntries(t.Context(), cursor, 10)
@@ -372,7 +372,7 @@ func TestReaders_StopOnCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, read := range map[string]func() error{
-		"Cursor":        func() error { _, err := b.Cursor(ctx); return err },
+		"Cursor":        func() error { _, err := b.ProjectionCursor(ctx); return err },
 		"LogEntries":    func() error { _, _, err := b.LogEntries(ctx, 0, 9); return err },
 		"Sessions":      func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1}); return err },
 		"search":        func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1, Text: "x"}); return err },

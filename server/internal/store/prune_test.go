@@ -19,7 +19,7 @@ func TestPrune_RemovesByAge(t *testing.T) {
 	old := func(n int) {
 		for i := range n {
 			d := newDraft("app", fmt.Sprint("old", i/100), "Stop", "")
-			d.Chat, d.Key = []byte(`[]`), fmt.Sprint("key", b.Head())
+			d.Transcript, d.IdempotencyKey = []byte(`[]`), fmt.Sprint("key", b.Head())
 			b.append(t, d)
 		}
 	}
@@ -55,7 +55,7 @@ func TestPrune_RemovesByAge(t *testing.T) {
 	require.Equal(t, []string{"young", "old question"}, o.SessionIDs, "names without events are gone")
 	require.Equal(t, []string{"PermissionRequest", "PreToolUse"}, o.HookEventTypes)
 	d := newDraft("app", "old1", "Stop", "")
-	d.Key = "key0"
+	d.IdempotencyKey = "key0"
 	r, err := b.Append(ctx, d)
 	require.NoError(t, err)
 	require.False(t, r.Replayed, "the key is removed with its event")

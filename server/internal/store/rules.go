@@ -37,8 +37,8 @@ type ruleLedgerData struct {
 	Text string `json:"text,omitempty"`
 }
 
-// MakeRule stores a rule and returns it with its ID.
-func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
+// CreateRule stores a rule and returns it with its ID.
+func (s *Store) CreateRule(ctx context.Context, r schema.Rule) (Rule, error) {
 	made := Rule{Rule: r, Since: r.CreatedAt}
 	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		var last sql.NullInt64
@@ -94,9 +94,9 @@ func (s *Store) EndRules(ctx context.Context, app, session string, at time.Time)
 	}})
 }
 
-// MoveRules shifts the expiry of rules after the clock was stepped by the given duration
+// ShiftRules shifts the expiry of rules after the clock was stepped by the given duration
 // to now.
-func (s *Store) MoveRules(ctx context.Context, now time.Time, by time.Duration) error {
+func (s *Store) ShiftRules(ctx context.Context, now time.Time, by time.Duration) error {
 	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
 		_, err := t.exec(`UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
 			by.Milliseconds(), toMillis(now.Add(-by)))

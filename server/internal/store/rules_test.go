@@ -19,7 +19,7 @@ func (b *testStore) makeRule(t testing.TB, change func(*schema.Rule)) Rule {
 	if change != nil {
 		change(&r)
 	}
-	made, err := b.MakeRule(t.Context(), r)
+	made, err := b.CreateRule(t.Context(), r)
 	require.NoError(t, err)
 	return made
 }
@@ -94,7 +94,7 @@ func TestLiveRules_ExcludesEndedRules(t *testing.T) {
 	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.liveRuleIDs(t))
 
 	b.clock.advance(-30 * time.Minute)
-	require.NoError(t, b.MoveRules(t.Context(), b.clock.now(), -30*time.Minute))
+	require.NoError(t, b.ShiftRules(t.Context(), b.clock.now(), -30*time.Minute))
 	b.reopen(t)
 	b.clock.advance(59 * time.Minute)
 	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.liveRuleIDs(t))

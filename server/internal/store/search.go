@@ -18,9 +18,9 @@ type Search struct {
 	Before, After schema.EventID
 	Oldest        bool // search upwards, oldest matches first; implied by After
 
-	Limit  int           // matches; default schema.RecentLimit
-	Bytes  int           // total size of the matches, but at least one event; 0: unlimited
-	Within time.Duration // time limit; 0: none
+	Limit    int           // matches; default schema.RecentLimit
+	MaxBytes int           // total size of the matches, but at least one event; 0: unlimited
+	Timeout  time.Duration // time limit; 0: none
 }
 
 // SearchPage is the result of a Search: all matches from its start to SearchedTo,
@@ -40,13 +40,13 @@ type SearchPage struct {
 func (s *Store) Search(ctx context.Context, q Search) (SearchPage, error) {
 	run := &searchRun{
 		Search: q, store: s, ascending: q.Oldest || q.After > 0,
-		trigrams: requiredTrigrams(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Within),
+		trigrams: requiredTrigrams(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Timeout),
 	}
 	if run.Limit <= 0 {
 		run.Limit = schema.RecentLimit
 	}
-	if run.Bytes <= 0 {
-		run.Bytes = math.MaxInt
+	if run.MaxBytes <= 0 {
+		run.MaxBytes = math.MaxInt
 	}
 	err := run.setBounds(ctx)
 	if err == nil {
@@ -150,7 +150,7 @@ func (run *searchRun) advancePast(from, to int64) {
 // on a busy machine the time could be up immediately in every call. But if those few
 // events take too long, as with a filter crafted to be slow, maxOvertime applies.
 func (run *searchRun) isOverTime() bool {
-	if run.Within <= 0 || run.examined == 0 {
+	if run.Timeout <= 0 || run.examined == 0 {
 		return false
 	}
 	overtime := time.Since(run.deadline)
@@ -199,7 +199,7 @@ func (run *searchRun) visit(e *Event) bool {
 	run.examined++
 	if run.Filter.Match(e.toFilterEvent()) {
 		size := len(e.Envelope) + len(e.Payload) + len(e.Question) + len(e.Status) + jsonOverhead
-		if len(run.page.Events) > 0 && run.bytes+size > run.Bytes {
+		if len(run.page.Events) > 0 && run.bytes+size > run.MaxBytes {
 			return false
 		}
 		run.bytes += size

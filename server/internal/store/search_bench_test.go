@@ -99,7 +99,7 @@ func benchmarkSearch(b *testing.B, s *testStore, q Search) {
 	used, start := cpuTime(), time.Now()
 	for b.Loop() {
 		q := q
-		q.Limit, q.Within = 50, 40*time.Millisecond
+		q.Limit, q.Timeout = 50, 40*time.Millisecond
 		for {
 			began := time.Now()
 			found, err := s.Search(context.Background(), q)

@@ -121,9 +121,9 @@ func TestSearch_MatchesNaiveLoop(t *testing.T) {
 		maybe(func() { q.Before = schema.EventID(1 + r.IntN(2600)) })
 		maybe(func() { q.After = schema.EventID(1 + r.IntN(2600)) })
 		maybe(func() { q.Oldest = true })
-		maybe(func() { q.Bytes = 1 + r.IntN(4000) })
+		maybe(func() { q.MaxBytes = 1 + r.IntN(4000) })
 		if r.IntN(20) == 0 {
-			q.Within = 1
+			q.Timeout = 1
 		}
 		text := r.filter()
 		q.Filter = mustParse(t, text)
@@ -179,7 +179,7 @@ func TestSearch_ProgressesWithTinyTimeout(t *testing.T) {
 	b := newTestStore(t)
 	b.appendMany(t, 700, func(int) *EventDraft { return newDraft("app", "s", "PreToolUse", "Bash") })
 	for _, ascending := range []bool{true, false} {
-		all, calls := b.searchAll(t, Search{Filter: mustParse(t, "-nowhere"), Within: 1, Oldest: ascending})
+		all, calls := b.searchAll(t, Search{Filter: mustParse(t, "-nowhere"), Timeout: 1, Oldest: ascending})
 		require.Len(t, all, 700)
 		require.Greater(t, calls, 700/firstBatch-1, "every call examines one batch")
 	}
@@ -224,7 +224,7 @@ func TestSearch_HandlesManyNames(t *testing.T) {
 func TestSearch_StopsAfterMaxOvertime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // whose clock does not advance
-		run := &searchRun{Search: Search{Within: time.Millisecond}, deadline: time.Now().Add(-maxOvertime - time.Nanosecond)}
+		run := &searchRun{Search: Search{Timeout: time.Millisecond}, deadline: time.Now().Add(-maxOvertime - time.Nanosecond)}
 		require.False(t, run.isOverTime(), "every call makes progress")
 		run.examined = 1
 		require.True(t, run.isOverTime())

@@ -28,9 +28,9 @@ func (s *Store) SessionFacts(ctx context.Context, app, session string) (facts []
 
 const querySessionFacts = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 
-// SessionsNamed returns the sessions with this session ID in any application, latest
+// SessionsWithID returns the sessions with this session ID in any application, latest
 // active first.
-func (s *Store) SessionsNamed(ctx context.Context, session string) (keys []SessionKey, _ error) {
+func (s *Store) SessionsWithID(ctx context.Context, session string) (keys []SessionKey, _ error) {
 	rows, err := s.readers.query(ctx, querySessionsWithID, session)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func scanToolTimes(rows *sql.Rows, err error) (map[ToolKey]ToolTime, error) {
 	for rows.Next() {
 		var key ToolKey
 		var u ToolTime
-		if err := rows.Scan(&key.Tool, &key.Bin, &u.Calls, &u.Failures, &u.TotalMS); err != nil {
+		if err := rows.Scan(&key.Tool, &key.Bucket, &u.Calls, &u.Failures, &u.TotalMS); err != nil {
 			return nil, err
 		}
 		sum := tools[key]

@@ -103,7 +103,7 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, slices.Collect(candidates.ranges(run.from, run.to, false)), text)
 	}
-	all, calls := b.searchAll(t, Search{Filter: mustParse(t, "needle"), Within: time.Hour})
+	all, calls := b.searchAll(t, Search{Filter: mustParse(t, "needle"), Timeout: time.Hour})
 	require.Equal(t, []schema.EventID{700, 1500}, eventIDs(all))
 	require.Equal(t, 1, calls)
 }
@@ -275,7 +275,7 @@ func TestSearch_IsCorrectUnderConcurrency(t *testing.T) {
 	for i := range 3 {
 		readers.Go(func() {
 			for n := 0; ctx.Err() == nil || n == 0; n++ {
-				q := Search{Filter: mustParse(t, []string{"-nowhere", "alpha", "agent:api type:pre*"}[i]), Limit: 50, Within: time.Millisecond, Oldest: n%2 == 0}
+				q := Search{Filter: mustParse(t, []string{"-nowhere", "alpha", "agent:api type:pre*"}[i]), Limit: 50, Timeout: time.Millisecond, Oldest: n%2 == 0}
 				found, err := b.Search(context.Background(), q)
 				if err != nil || !slices.IsSortedFunc(found.Events, func(a, b *Event) int { return int(a.ID - b.ID) }) {
 					t.Errorf("%v %v", eventIDs(found.Events), err)

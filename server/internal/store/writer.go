@@ -181,7 +181,7 @@ func (w *writer) commit(group []*op) {
 		w.log.Error("group commit failed", "ops", len(group), "err", err)
 	}
 	if w.committed != nil {
-		w.committed(Commit{Ops: len(group), Took: time.Since(start), Err: err})
+		w.committed(Commit{Ops: len(group), Duration: time.Since(start), Err: err})
 	}
 	for _, o := range group {
 		if err != nil {
