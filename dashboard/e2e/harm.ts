@@ -1,4 +1,4 @@
-import { taken } from '../src/testing/hostile.ts'
+import { acceptedInputs } from '../src/testing/hostileInputs.ts'
 import { expect } from './page.ts'
 import type { RunningHub } from './hub.ts'
 import type { Page } from '@playwright/test'
@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test'
 export async function postHostile(hub: RunningHub): Promise<{ ids: number[]; asking: number[] }> {
   const ids: number[] = []
   const asking: number[] = []
-  for (const { body } of taken) {
+  for (const { body } of acceptedInputs) {
     const answer = await fetch(hub.url + '/events', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test'
-import { hostile } from '../src/testing/hostile.ts'
+import { hostileInputs } from '../src/testing/hostileInputs.ts'
 import { RunningHub } from './hub.ts'
 
 const json = { 'Content-Type': 'application/json' }
@@ -8,14 +8,14 @@ test('the hub takes hostile events as they are, or says clearly what is wrong', 
   const hub = await RunningHub.start()
   try {
     let taken = 0
-    for (const { name, body, refused } of hostile) {
+    for (const { name, body, rejection: refused } of hostileInputs) {
       const answer = await fetch(hub.url + '/events', { method: 'POST', headers: json, body })
       const said = (await answer.json()) as Record<string, unknown>
       if (refused) {
         expect(answer.status, name).toBe(400)
         expect(said.code, name).toBe(refused.code)
         expect(said.field, name).toBe(refused.field)
-        expect(said.detail, name).toMatch(refused.says)
+        expect(said.detail, name).toMatch(refused.message)
         continue
       }
       taken++

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { taken } from '../src/testing/hostile.ts'
+import { acceptedInputs } from '../src/testing/hostileInputs.ts'
 import type { Agent } from './agent.ts'
 import { faults, overflow, smallTargets } from './barriers.ts'
 import type { RunningHub } from './hub.ts'
@@ -409,7 +409,7 @@ test('the drawer of an event leads to its session and shows its transcript; the 
 
 test('what is hostile is text in the timeline, the table and the transcript', async ({ page, hub }) => {
   const ids: number[] = []
-  for (const { body } of taken) {
+  for (const { body } of acceptedInputs) {
     if (typeof body !== 'string') continue
     const event = JSON.parse(body) as Record<string, unknown>
     const answer = await hub.post('/events', {

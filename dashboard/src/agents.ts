@@ -1,4 +1,4 @@
-import { arrived, isReport } from './events'
+import { receivedAt, isTelemetry } from './eventView'
 import type { Event } from './types'
 
 /** What an agent is doing, as far as its events tell. */
@@ -11,16 +11,16 @@ export interface Agent {
 }
 
 /** Keeps what was last heard of every agent. */
-export class Agents {
+export class AgentRegistry {
   private readonly byName = new Map<string, Agent>()
 
-  see(e: Event): void {
+  observe(e: Event): void {
     const ended = e.hook_event_type === 'SessionEnd'
-    const at = arrived(e)
+    const at = receivedAt(e)
     const known = this.byName.get(e.source_app)
     if (!known) {
       this.byName.set(e.source_app, { name: e.source_app, lastSeen: at, ended })
-    } else if (at >= known.lastSeen && !isReport(e)) {
+    } else if (at >= known.lastSeen && !isTelemetry(e)) {
       known.lastSeen = at
       known.ended = ended
     }
@@ -37,7 +37,7 @@ export class Agents {
 }
 
 /** The state of an agent, given whether something of its waits for a person. */
-export function stateOf(
+export function agentState(
   agent: Agent,
   now: number,
   waiting: { asks: boolean; undelivered: boolean },

@@ -1,4 +1,4 @@
-import { KEY_HEADER, refused, signInKey } from './key'
+import { KEY_HEADER, notifyRefused, signInKey } from './signInKey'
 import type {
   Me,
   NotificationSettings,
@@ -55,12 +55,12 @@ export async function call<T>(path: string, init?: RequestInit): Promise<T> {
   }
   if (answer.status === 204) return undefined as T
   if (answer.ok) return (await answer.json()) as T
-  const problem = await problemOf(answer)
-  if (problem.code === 'sign_in' && path !== ME) refused(reading)
+  const problem = await readProblem(answer)
+  if (problem.code === 'sign_in' && path !== ME) notifyRefused(reading)
   throw new ApiError(problem)
 }
 
-async function problemOf(answer: globalThis.Response): Promise<Problem> {
+async function readProblem(answer: globalThis.Response): Promise<Problem> {
   try {
     const body = (await answer.json()) as Partial<Problem>
     if (typeof body.code === 'string')
@@ -92,7 +92,7 @@ function remove<T>(path: string): Promise<T> {
   return call<T>(path, { method: 'DELETE', headers: { 'Content-Type': 'application/json' } })
 }
 
-export type Find = Partial<
+export type EventQuery = Partial<
   Record<'source_app' | 'session_id' | 'hook_event_type' | 'tool_name' | 'status' | 'q', string> &
     Record<'before' | 'after' | 'limit' | 'from' | 'to', number>
 >
@@ -101,13 +101,13 @@ export type Find = Partial<
 export const recent = (limit = 300) => call<Event[]>(`/events/recent?limit=${limit}`)
 
 /** Events that match every filter, oldest first; without `after`, the newest of them. */
-export function find(filter: Find): Promise<Event[]> {
+export function find(filter: EventQuery): Promise<Event[]> {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filter)) query.set(name, String(value))
   return call<Event[]>(`/events?${query}`)
 }
 
-export interface Stretch {
+export interface SearchRange {
   /** Not before this time, the hub's clock, Unix ms. */
   from?: number
   /** Before this time. */
@@ -122,7 +122,7 @@ export interface Stretch {
  * first unless `after` is given. Unless the result is `complete`, ask on with its
  * `searchedTo` as `before` (or `after`), even when it is empty.
  */
-export function search(filter: string, within: Stretch = {}, signal?: AbortSignal): Promise<SearchResult> {
+export function search(filter: string, within: SearchRange = {}, signal?: AbortSignal): Promise<SearchResult> {
   const query = new URLSearchParams({ filter })
   for (const [name, value] of Object.entries(within)) query.set(name, String(value))
   return call<SearchResult>(`/events/search?${query}`, signal && { signal })
@@ -161,7 +161,7 @@ export const cancel = (id: number, reason: string) =>
   post<Event>(`/events/${id}/cancel`, reason ? { reason } : {})
 
 /** What led to a question: the session's last events, and how the same call fared before. */
-export const ledTo = (id: number) => call<QuestionContext>(`/events/${id}/context`)
+export const questionContext = (id: number) => call<QuestionContext>(`/events/${id}/context`)
 
 /** Sessions, the latest active first; cursor: the page behind another one. */
 export function sessions(
@@ -172,15 +172,15 @@ export function sessions(
   return call<SessionPage>(`/api/sessions?${query}`)
 }
 
-const ofSession = (app: string, session: string) =>
+const sessionQuery = (app: string, session: string) =>
   new URLSearchParams({ source_app: app, session_id: session })
 
 /** A session's sums and what its tools did. */
-export const session = (app: string, id: string) => call<SessionDetail>(`/api/session?${ofSession(app, id)}`)
+export const session = (app: string, id: string) => call<SessionDetail>(`/api/session?${sessionQuery(app, id)}`)
 
 /** Where a session is downloaded from. */
 export const exportPath = (app: string, session: string, format: 'ndjson' | 'markdown') =>
-  `/api/session/export?${ofSession(app, session)}&format=${format}`
+  `/api/session/export?${sessionQuery(app, session)}&format=${format}`
 
 /** How people and agents did over the last days, in the page's own time zone. */
 export function overview(days = 14): Promise<Overview> {
@@ -204,35 +204,35 @@ export const lock = (locked: boolean) => post<unknown>('/api/lock', { locked })
 /** Everybody the hub knows. */
 export const people = () => call<Person[]>('/api/people')
 
-const ofPerson = (name: string) => `/api/people/${encodeURIComponent(name)}`
+const personPath = (name: string) => `/api/people/${encodeURIComponent(name)}`
 
 /** Makes a person known. Returns them with the link that signs them in, once. */
 export const invite = (person: Pick<Person, 'name' | 'role' | 'email'>) => post<Person>('/api/people', person)
 
 /** Changes what a person may, or where their mail goes. */
 export const changePerson = (name: string, to: Partial<Pick<Person, 'role' | 'email'>>) =>
-  post<Person>(ofPerson(name), to)
+  post<Person>(personPath(name), to)
 
 /** Makes another link for a person; it signs them in once. */
-export const linkFor = (name: string) => post<Person>(`${ofPerson(name)}/link`, {})
+export const createSignInLink = (name: string) => post<Person>(`${personPath(name)}/link`, {})
 
 /** Forgets a person; their sign-ins and tokens end with them. */
-export const removePerson = (name: string) => remove<unknown>(ofPerson(name))
+export const removePerson = (name: string) => remove<unknown>(personPath(name))
 
 /** The browsers that are signed in: one's own, and everybody's for an admin. */
 export const signIns = () => call<SignIn[]>('/api/sign-ins')
 
 /** Ends a sign-in; its pages are told within a second. */
-export const endSignIn = (id: string) => remove<unknown>(`/api/sign-ins/${id}`)
+export const revokeSignIn = (id: string) => remove<unknown>(`/api/sign-ins/${id}`)
 
 /** The credentials of programs, without their secrets. */
 export const tokens = () => call<Token[]>('/api/tokens')
 
 /** Makes a credential for a program. Its secret is in the answer, and nowhere else. */
-export const makeToken = (token: NewToken) => post<Token>('/api/tokens', token)
+export const createToken = (token: NewToken) => post<Token>('/api/tokens', token)
 
 /** Ends a credential. */
-export const endToken = (id: string) => remove<unknown>(`/api/tokens/${id}`)
+export const revokeToken = (id: string) => remove<unknown>(`/api/tokens/${id}`)
 
 /** Gives people more time for a question; 0: all they want. Returns the updated event. */
 export const extend = (id: number, seconds: number) => post<Event>(`/events/${id}/extend`, { seconds })
@@ -248,11 +248,11 @@ export const voteByLink = (id: number, vote: Response & { token: string }) =>
 export const pushKey = () => call<PushKey>('/api/push/key')
 
 /** Tells this browser of requests; who is signed in, of theirs. */
-export const tellBrowser = (subscription: PushSubscriptionJSON) =>
+export const subscribeBrowser = (subscription: PushSubscriptionJSON) =>
   post<NotificationSettings>('/api/push', subscription)
 
 /** Tells it no more. */
-export const forgetBrowser = (endpoint: string) =>
+export const unsubscribeBrowser = (endpoint: string) =>
   call<NotificationSettings>('/api/push', {
     method: 'DELETE',
     headers: { 'Content-Type': 'application/json' },

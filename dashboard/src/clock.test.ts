@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import {
-  ago,
+  formatAgo,
   Clock,
   fullTime,
-  lapse,
-  left,
-  span,
-  spoken,
+  formatDuration,
+  formatTimeLeft,
+  formatInterval,
+  spokenTimeLeft,
   timeOfDay,
-  timeOfUid,
-  urgent,
-  writeTimes,
+  uidTime,
+  isUrgent,
+  setTimeStyle,
 } from './clock'
 
 describe('time', () => {
@@ -30,29 +30,29 @@ describe('time', () => {
     [288_000, '4:48'],
     [3_850_000, '1:04:10'],
     [183_600_000, '2 d 3 h'],
-  ])('%i ms left is %s', (ms, text) => expect(left(ms)).toBe(text))
+  ])('%i ms left is %s', (ms, text) => expect(formatTimeLeft(ms)).toBe(text))
 
   it.each([
     [11.4, '11 ms'],
     [1234, '1.2 s'],
     [14_200, '14 s'],
     [-3, '0 ms'],
-  ])('a lapse of %d ms is %s', (ms, text) => expect(lapse(ms)).toBe(text))
+  ])('a lapse of %d ms is %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
 
   it('says how long ago', () => {
-    expect(ago(1000, 2000)).toBe('now')
-    expect(ago(0, 12_000)).toBe('12 s ago')
-    expect([span(59), span(60), span(7200), span(200_000)]).toEqual(['59 s', '1 min', '2 h', '2 d'])
+    expect(formatAgo(1000, 2000)).toBe('now')
+    expect(formatAgo(0, 12_000)).toBe('12 s ago')
+    expect([formatInterval(59), formatInterval(60), formatInterval(7200), formatInterval(200_000)]).toEqual(['59 s', '1 min', '2 h', '2 d'])
   })
 
   it('is urgent in the last fifth and in the last half minute', () => {
-    expect(urgent(300_000, 0, 200_000)).toBe(false)
-    expect(urgent(300_000, 0, 240_000)).toBe(true)
-    expect(urgent(100_000, 0, 70_000)).toBe(true)
+    expect(isUrgent(300_000, 0, 200_000)).toBe(false)
+    expect(isUrgent(300_000, 0, 240_000)).toBe(true)
+    expect(isUrgent(100_000, 0, 70_000)).toBe(true)
   })
 
   it('says what is left in words', () => {
-    expect([0, 900, 30_000, 61_000, 90_000].map(spoken)).toEqual([
+    expect([0, 900, 30_000, 61_000, 90_000].map(spokenTimeLeft)).toEqual([
       '0 seconds',
       '1 second',
       '30 seconds',
@@ -62,9 +62,9 @@ describe('time', () => {
   })
 
   it('reads the hub’s time from a UUIDv7, and from nothing else', () => {
-    expect(timeOfUid('01a1fc2d-a4a7-78fc-91db-1c6fb382d6e7')).toBe(0x01a1fc2da4a7)
-    expect(timeOfUid('c232ab00-9414-41ec-b3c8-9f6bdeced846')).toBeUndefined()
-    expect(timeOfUid(undefined)).toBeUndefined()
+    expect(uidTime('01a1fc2d-a4a7-78fc-91db-1c6fb382d6e7')).toBe(0x01a1fc2da4a7)
+    expect(uidTime('c232ab00-9414-41ec-b3c8-9f6bdeced846')).toBeUndefined()
+    expect(uidTime(undefined)).toBeUndefined()
   })
 })
 
@@ -72,13 +72,13 @@ describe('times in the style a person wants', () => {
   const now = Date.UTC(2026, 10, 21, 12, 0, 7)
   const before = now - 3 * 3_600_000
   it('by the clock of Greenwich', () => {
-    writeTimes(() => 'utc')
+    setTimeStyle(() => 'utc')
     expect(timeOfDay(now)).toBe('12:00:07.000')
     expect(fullTime(now)).toBe('21 Nov 2026, 12:00:07 UTC')
-    expect(ago(before, now)).toBe('09:00:07')
-    expect(ago(now - 86_400_000, now)).toBe('20 Nov, 12:00')
-    writeTimes(() => 'relative')
-    expect(ago(before, now)).toBe('3 h ago')
+    expect(formatAgo(before, now)).toBe('09:00:07')
+    expect(formatAgo(now - 86_400_000, now)).toBe('20 Nov, 12:00')
+    setTimeStyle(() => 'relative')
+    expect(formatAgo(before, now)).toBe('3 h ago')
     expect(fullTime(now)).not.toContain('UTC')
   })
 })

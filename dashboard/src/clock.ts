@@ -21,12 +21,12 @@ export type TimeStyle = 'relative' | 'local' | 'utc'
 let style: () => TimeStyle = () => 'relative'
 
 /** Has every time on the page written in the style that fn tells. */
-export function writeTimes(fn: () => TimeStyle): void {
+export function setTimeStyle(fn: () => TimeStyle): void {
   style = fn
 }
 
 /** One format for this machine's zone, one for UTC; each made when first used, for that takes a while. */
-function twice(options: Intl.DateTimeFormatOptions): (ms: number) => string {
+function zoneFormatter(options: Intl.DateTimeFormatOptions): (ms: number) => string {
   const make = (zone: Intl.DateTimeFormatOptions) =>
     new Intl.DateTimeFormat('en-GB', { hourCycle: 'h23', ...options, ...zone })
   let local: Intl.DateTimeFormat | undefined
@@ -37,30 +37,30 @@ function twice(options: Intl.DateTimeFormatOptions): (ms: number) => string {
 const seconds = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 
 /** 12:00:00.001, in local time unless UTC is wanted. */
-export const timeOfDay = twice({ ...seconds, fractionalSecondDigits: 3 })
+export const timeOfDay = zoneFormatter({ ...seconds, fractionalSecondDigits: 3 })
 
-const second = twice(seconds)
-const day = twice({ day: 'numeric', month: 'short' })
+const second = zoneFormatter(seconds)
+const day = zoneFormatter({ day: 'numeric', month: 'short' })
 /** 12:00, such as for when something ends. */
-export const clockTime = twice({ hour: '2-digit', minute: '2-digit' })
-const whole = twice({ dateStyle: 'medium', timeStyle: 'medium' })
+export const clockTime = zoneFormatter({ hour: '2-digit', minute: '2-digit' })
+const dateTime = zoneFormatter({ dateStyle: 'medium', timeStyle: 'medium' })
 
 /** The whole date, for tooltips. */
-export const fullTime = (ms: number): string => whole(ms) + (style() === 'utc' ? ' UTC' : '')
+export const fullTime = (ms: number): string => dateTime(ms) + (style() === 'utc' ? ' UTC' : '')
 
 /**
  * When it was: "now", "12 s ago", "4 min ago", "3 h ago", "2 d ago"; or by the
  * clock, "12:00:07" and "20 Nov, 12:00", where people want that.
  */
-export function ago(ms: number, now: number): string {
+export function formatAgo(ms: number, now: number): string {
   if (style() !== 'relative') return day(ms) === day(now) ? second(ms) : `${day(ms)}, ${clockTime(ms)}`
   const s = Math.round((now - ms) / 1000)
   if (s < 2) return 'now'
-  return span(s) + ' ago'
+  return formatInterval(s) + ' ago'
 }
 
 /** A length of time in its largest unit: "12 s", "4 min", "3 h", "2 d". */
-export function span(seconds: number): string {
+export function formatInterval(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`
@@ -68,14 +68,14 @@ export function span(seconds: number): string {
 }
 
 /** A short length of time: "11 ms", "1.2 s", "14 s". */
-export function lapse(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
-  return span(ms / 1000)
+  return formatInterval(ms / 1000)
 }
 
 /** A length of time in its two largest units: "850 ms", "6.2 s", "48 s", "4 min 12 s", "2 h", "3 d 4 h". */
-export function lasting(ms: number): string {
+export function formatLongDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`
   const s = Math.round(ms / 1000)
@@ -88,7 +88,7 @@ export function lasting(ms: number): string {
 }
 
 /** What is left: "4:48", "1:04:10", "2 d 3 h". Never negative; full seconds, rounded up. */
-export function left(ms: number): string {
+export function formatTimeLeft(ms: number): string {
   const s = Math.max(0, Math.ceil(ms / 1000))
   const two = (n: number) => String(n).padStart(2, '0')
   if (s >= 86_400) return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`
@@ -97,20 +97,20 @@ export function left(ms: number): string {
 }
 
 /** What is left in words, to be heard: "25 seconds", "2 minutes". */
-export function spoken(ms: number): string {
+export function spokenTimeLeft(ms: number): string {
   const s = Math.max(0, Math.ceil(ms / 1000))
   const [n, unit] = s < 90 ? [s, 'second'] : [Math.round(s / 60), 'minute']
   return `${n} ${unit}${n === 1 ? '' : 's'}`
 }
 
 /** Whether the last fifth, or the last half minute, of a deadline has begun. */
-export function urgent(expiresAt: number, asked: number, now: number): boolean {
+export function isUrgent(expiresAt: number, asked: number, now: number): boolean {
   const rest = expiresAt - now
   return rest <= 30_000 || rest <= (expiresAt - asked) / 5
 }
 
 /** The hub's time inside a UUIDv7, undefined when it is none. */
-export function timeOfUid(uid: string | undefined): number | undefined {
+export function uidTime(uid: string | undefined): number | undefined {
   if (!uid || uid.length !== 36 || uid[14] !== '7') return undefined
   const ms = parseInt(uid.slice(0, 8) + uid.slice(9, 13), 16)
   return Number.isNaN(ms) ? undefined : ms

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import text from './testing/filter-cases.json?raw'
-import { Entry } from './events'
+import { Entry } from './eventView'
 import { matches, parse } from './filter'
 import type { Event } from './types'
 

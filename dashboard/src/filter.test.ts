@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Entry } from './events'
-import { matches, parse, withTerm } from './filter'
-import { anAsk, anEvent } from './testing/build'
+import { Entry } from './eventView'
+import { matches, parse, addTerm } from './filter'
+import { aRequest, anEvent } from './testing/factories'
 import type { Event } from './types'
 
 const fits = (text: string, event: Event) => matches(parse(text), new Entry(event))
@@ -49,7 +49,7 @@ describe('a filter', () => {
   })
 
   it('knows what became of a request', () => {
-    expect(fits('status:pending kind:permission risk:high', anAsk(2, { risk: 'high' }))).toBe(true)
+    expect(fits('status:pending kind:permission risk:high', aRequest(2, { risk: 'high' }))).toBe(true)
     expect(fits('status:pending', run)).toBe(false)
   })
 
@@ -75,12 +75,12 @@ describe('a filter', () => {
 
 describe('a click on a cell', () => {
   it('adds a term once, quotes what needs it, and replaces its opposite', () => {
-    expect(withTerm('', 'agent', 'infra')).toBe('agent:infra')
-    expect(withTerm('agent:infra', 'agent', 'infra')).toBe('agent:infra')
-    expect(withTerm('x', 'agent', 'my agent')).toBe('x agent:"my agent"')
-    expect(withTerm('-tool:Bash x', 'tool', 'Bash')).toBe('x tool:Bash')
-    expect(withTerm('x tool:Bash', 'tool', 'Bash', true)).toBe('x -tool:Bash')
-    expect(withTerm('-tool:Bash', 'tool', 'Bash', true)).toBe('-tool:Bash')
-    expect(fits(withTerm('', 'agent', 'my agent'), anEvent(1, { source_app: 'my agent' }))).toBe(true)
+    expect(addTerm('', 'agent', 'infra')).toBe('agent:infra')
+    expect(addTerm('agent:infra', 'agent', 'infra')).toBe('agent:infra')
+    expect(addTerm('x', 'agent', 'my agent')).toBe('x agent:"my agent"')
+    expect(addTerm('-tool:Bash x', 'tool', 'Bash')).toBe('x tool:Bash')
+    expect(addTerm('x tool:Bash', 'tool', 'Bash', true)).toBe('x -tool:Bash')
+    expect(addTerm('-tool:Bash', 'tool', 'Bash', true)).toBe('-tool:Bash')
+    expect(fits(addTerm('', 'agent', 'my agent'), anEvent(1, { source_app: 'my agent' }))).toBe(true)
   })
 })

@@ -19,7 +19,7 @@ export interface Term {
   readonly value: string
   readonly regex: boolean
   /** Whether it is found in a row, before `not`. */
-  readonly found: (row: Filterable) => boolean
+  readonly matches: (row: Filterable) => boolean
 }
 
 /** What a filter looks at: an event, with its searchable text made once. */
@@ -45,7 +45,7 @@ export function parse(text: string): Filter {
         key: key?.toLowerCase(),
         value,
         regex: pattern !== undefined,
-        found: finder(key?.toLowerCase(), tester(key, value, pattern)),
+        matches: termMatcher(key?.toLowerCase(), valueTest(key, value, pattern)),
       })
     } catch {
       problem = `/${pattern}/ is not a regular expression`
@@ -66,7 +66,7 @@ function regexOf(pattern: string): RegExp {
   }
 }
 
-function tester(key: string | undefined, value: string, pattern: string | undefined) {
+function valueTest(key: string | undefined, value: string, pattern: string | undefined) {
   if (pattern !== undefined) {
     const regex = regexOf(pattern)
     return (text: string) => regex.test(text)
@@ -81,20 +81,20 @@ function tester(key: string | undefined, value: string, pattern: string | undefi
 
 /** Whether every term of the filter holds. */
 export function matches(filter: Filter, row: Filterable): boolean {
-  for (const term of filter.terms) if (term.found(row) === term.not) return false
+  for (const term of filter.terms) if (term.matches(row) === term.not) return false
   return true
 }
 
 const REMEMBERED = 1000
 
 /** Where a term looks. What a field says is the same again and again: it is tested once. */
-function finder(key: string | undefined, test: (text: string) => boolean): Term['found'] {
+function termMatcher(key: string | undefined, test: (text: string) => boolean): Term['matches'] {
   if (key === undefined) return (row) => test(row.text())
   const field = Object.hasOwn(fields, key) ? fields[key] : undefined
   if (!field) {
     const path = key.split('.')
     return ({ event: { payload } }) =>
-      scalars(dig(payload, path) ?? dig(payload.tool_input, path)).some((value) => test(fold(value)))
+      scalars(lookup(payload, path) ?? lookup(payload.tool_input, path)).some((value) => test(fold(value)))
   }
   const known = new Map<unknown, boolean>()
   return ({ event }) => {
@@ -152,7 +152,7 @@ function foldName(name: string): string {
   return folded
 }
 
-function dig(value: Json | undefined, path: string[]): Json | undefined {
+function lookup(value: Json | undefined, path: string[]): Json | undefined {
   for (const name of path) {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
     const key: string | undefined = Object.keys(value).find((k) => foldName(k) === name)
@@ -162,7 +162,7 @@ function dig(value: Json | undefined, path: string[]): Json | undefined {
 }
 
 /** The text with one more term, or with the term's opposite turned round. not: what must not be. */
-export function withTerm(text: string, key: string, value: string, not = false): string {
+export function addTerm(text: string, key: string, value: string, not = false): string {
   const quoted = /[\s"]/.test(value) || value === '' ? `"${value.replaceAll('"', '')}"` : value
   const plain = `${key}:${quoted}`
   const [term, opposite] = not ? ['-' + plain, plain] : [plain, '-' + plain]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { best, score } from './fuzzy'
+import { rankMatches, score } from './fuzzy'
 
 const names = [
   'Inbox',
@@ -20,7 +20,7 @@ test.each([
   ['SETTINGS go', ['Go to settings']],
   ['zz', []],
   ['', names],
-])('%s', (query, found) => expect(best(names, query, (n) => n)).toEqual(found))
+])('%s', (query, found) => expect(rankMatches(names, query, (n) => n)).toEqual(found))
 
 test('a word at a word’s beginning is better than one inside a word', () =>
   expect(score('api-refactor', 'ref')).toBeGreaterThan(score('apirefactor', 'ref')))

@@ -1,5 +1,5 @@
 /** What a piece of text scores for one word that is looked for; 0: it does not fit. */
-function fit(text: string, word: string): number {
+function matchWord(text: string, word: string): number {
   const at = text.indexOf(word)
   if (at === 0) return 100
   if (at > 0) return /[\p{L}\p{N}]/u.test(text[at - 1] ?? '') ? 60 : 90
@@ -23,7 +23,7 @@ export function score(text: string, query: string): number {
   let sum = 0
   for (const word of query.toLowerCase().split(/\s+/)) {
     if (word === '') continue
-    const points = fit(within, word)
+    const points = matchWord(within, word)
     if (points === 0) return 0
     sum += points
   }
@@ -31,7 +31,7 @@ export function score(text: string, query: string): number {
 }
 
 /** The items that fit, the best first; equally good ones stay in order. */
-export function best<T>(items: readonly T[], query: string, text: (item: T) => string): T[] {
+export function rankMatches<T>(items: readonly T[], query: string, text: (item: T) => string): T[] {
   if (query.trim() === '') return [...items]
   return items
     .map((item) => ({ item, points: score(text(item), query) }))

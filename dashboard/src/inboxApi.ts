@@ -29,13 +29,13 @@ export const previewRule = (draft: RuleDraft, signal?: AbortSignal) =>
   post<RulePreview>('/api/rules/preview', draft, signal)
 
 /** Makes a rule that answers in the person's place. */
-export const makeRule = (draft: RuleDraft) => post<Rule>('/api/rules', draft)
+export const createRule = (draft: RuleDraft) => post<Rule>('/api/rules', draft)
 
 /** Revokes a rule at once; it stays in the list. */
 export const revokeRule = (id: number) => remove<Rule>(`/api/rules/${id}`)
 
 /** Which requests of the hub's inbox are wanted. */
-export interface Wanted {
+export interface RequestQuery {
   status?: HitlStatus
   agents?: readonly string[]
   /** Asked not before from, and before to, the hub's clock, Unix ms. */
@@ -45,7 +45,7 @@ export interface Wanted {
   limit?: number
 }
 
-function wantedQuery({ agents = [], ...wanted }: Wanted): URLSearchParams {
+function requestParams({ agents = [], ...wanted }: RequestQuery): URLSearchParams {
   const query = new URLSearchParams()
   for (const agent of agents) query.append('agent', agent)
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) query.set(name, String(value))
@@ -53,13 +53,13 @@ function wantedQuery({ agents = [], ...wanted }: Wanted): URLSearchParams {
 }
 
 /** A page of the hub's inbox, the newest first. */
-export const requests = (wanted: Wanted) => call<HitlPage>(`/hitl/requests?${wantedQuery(wanted)}`)
+export const requests = (wanted: RequestQuery) => call<HitlPage>(`/hitl/requests?${requestParams(wanted)}`)
 
 /** How many requests there are by status, day by day in the page's own time zone; days: instead of from and to. */
 export function stats(
-  wanted: Pick<Wanted, 'agents' | 'from' | 'to'> & { days?: number },
+  wanted: Pick<RequestQuery, 'agents' | 'from' | 'to'> & { days?: number },
 ): Promise<HitlStats> {
-  const query = wantedQuery(wanted)
+  const query = requestParams(wanted)
   query.set('tz', Intl.DateTimeFormat().resolvedOptions().timeZone)
   return call<HitlStats>(`/hitl/stats?${query}`)
 }
@@ -68,17 +68,17 @@ export function stats(
 export const channels = () => call<Channel[]>('/api/channels')
 
 /** Makes a channel. A webhook's secret is in the answer, and nowhere else. */
-export const makeChannel = (draft: ChannelDraft) => post<Channel>('/api/channels', draft)
+export const createChannel = (draft: ChannelDraft) => post<Channel>('/api/channels', draft)
 
 /** Removes a channel. */
 export const removeChannel = (id: number) => remove<unknown>(`/api/channels/${id}`)
 
 /** Sends a message by a channel, to see whether it gets through. */
-export const tryChannel = (id: number) => post<ChannelTestResult>(`/api/channels/${id}/test`, {})
+export const testChannel = (id: number) => post<ChannelTestResult>(`/api/channels/${id}/test`, {})
 
 /** When and where I am told. */
-export const myNotices = () => call<NotificationSettings>('/api/channels/mine')
-export const setMyNotices = (mine: NotificationSettings) =>
+export const notificationSettings = () => call<NotificationSettings>('/api/channels/mine')
+export const saveNotificationSettings = (mine: NotificationSettings) =>
   post<NotificationSettings>('/api/channels/mine', mine)
 
 /** Entries of the record, oldest first: the newest, or those above or below a number. */

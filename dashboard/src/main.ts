@@ -1,12 +1,12 @@
 import { mount } from 'svelte'
 import App from './App.svelte'
-import { hub } from './live.svelte'
+import { hub } from './liveState.svelte'
 import { router } from './router.svelte'
 import { settings } from './settings.svelte'
 import './styles/tokens.css'
 import './styles/base.css'
 
-settings.show()
+settings.apply()
 const target = document.getElementById('app')
 if (target) {
   if (CSS.supports('color', 'light-dark(#000, #fff)')) {

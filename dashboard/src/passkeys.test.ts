@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from 'vitest'
 import { ApiError } from './api'
-import { barOf, elsewhere, mayDeny, needsPasskey } from './inbox/may'
-import { prove } from './passkeys'
-import { requestOf, type Request } from './requests'
-import { anAsk } from './testing/build'
+import { blockerFor, passkeyOrigin, canOnlyDeny, needsPasskey } from './inbox/permissions'
+import { signAnswer } from './passkeys'
+import { toRequest, type Request } from './requests'
+import { aRequest } from './testing/factories'
 import type { Me, Response as Answer, Risk } from './types'
 
 const mara: Me = { name: 'mara', verified: true, locked: false, canAnswer: true, canAdmin: true }
 const at = 'http://localhost:4000'
 const guarded: Me = { ...mara, passkeyFor: 'high', passkeyAt: location.origin, passkeys: 1 }
-const asked = (risk: Risk) => requestOf(anAsk(1, {}, { risk })) as Request
+const asked = (risk: Risk) => toRequest(aRequest(1, {}, { risk })) as Request
 
 describe('a passkey', () => {
   it.each<[string, Me | undefined, Risk, Answer, boolean]>([
@@ -25,21 +25,21 @@ describe('a passkey', () => {
   )
 
   it('belongs to one address: elsewhere it can only be denied', () => {
-    expect(elsewhere(guarded)).toBeUndefined()
-    expect(elsewhere({ ...guarded, passkeyAt: at })).toBe(at)
-    const bar = barOf(asked('high'), { ...guarded, passkeyAt: at })
+    expect(passkeyOrigin(guarded)).toBeUndefined()
+    expect(passkeyOrigin({ ...guarded, passkeyAt: at })).toBe(at)
+    const bar = blockerFor(asked('high'), { ...guarded, passkeyAt: at })
     expect(bar).toEqual({ why: 'elsewhere', at })
-    expect(mayDeny(bar)).toBe(true)
-    expect(mayDeny({ why: 'role' })).toBe(false)
+    expect(canOnlyDeny(bar)).toBe(true)
+    expect(canOnlyDeny({ why: 'role' })).toBe(false)
   })
 
   it('is wanted of nobody in particular, too', () =>
-    expect(barOf(asked('high'), { ...guarded, verified: false, passkeys: 0 })).toEqual({ why: 'passkey' }))
+    expect(blockerFor(asked('high'), { ...guarded, verified: false, passkeys: 0 })).toEqual({ why: 'passkey' }))
 
   it('that the browser does not know is a problem in words', async () => {
     const options = { publicKey: { challenge: 'AAAA' } }
     vi.stubGlobal('fetch', () => Promise.resolve(Response.json(options)))
-    const failed = await prove(1, { permission: true }).catch((e: unknown) => e)
+    const failed = await signAnswer(1, { permission: true }).catch((e: unknown) => e)
     expect(failed).toBeInstanceOf(ApiError)
     expect((failed as ApiError).problem).toMatchObject({ code: 'proof_required' })
     expect((failed as ApiError).problem.hint).toContain('knows no passkeys')

@@ -3,13 +3,13 @@ import { ApiError } from './api'
 import type { Problem, Response } from './types'
 
 /** What a browser says when somebody lets its question be, or can't answer it. */
-const told: Record<string, string> = {
+const browserErrors: Record<string, string> = {
   NotAllowedError: 'It was cancelled, took too long, or the device could not check who you are.',
   InvalidStateError: 'This device has a passkey of yours already.',
   SecurityError: 'This page has an address that passkeys don’t work at.',
 }
 
-const problemOf = (code: string, detail: string, hint: string): Problem => ({
+const passkeyProblem = (code: string, detail: string, hint: string): Problem => ({
   type: 'about:blank',
   title: 'No passkey',
   status: 0,
@@ -22,29 +22,29 @@ const problemOf = (code: string, detail: string, hint: string): Problem => ({
 const RETRY = 'Nothing was sent; what you wrote is kept. Approve once more to try again.'
 
 /** The passkey's JSON; fails with an ApiError that says why there is none. */
-async function asked(
+async function requestCredential(
   ask: () => Promise<Credential | null>,
   what: string,
   hint: string,
 ): Promise<Record<string, unknown>> {
   if (typeof PublicKeyCredential === 'undefined' || !('parseRequestOptionsFromJSON' in PublicKeyCredential))
     throw new ApiError(
-      problemOf('proof_required', what, 'This browser knows no passkeys, or is too old for them.'),
+      passkeyProblem('proof_required', what, 'This browser knows no passkeys, or is too old for them.'),
     )
   try {
     const made = await ask()
     if (made instanceof PublicKeyCredential) return { ...made.toJSON() }
   } catch (error) {
     if (!(error instanceof DOMException)) throw error
-    throw new ApiError(problemOf('proof_required', `${what} ${told[error.name] ?? error.message}`, hint))
+    throw new ApiError(passkeyProblem('proof_required', `${what} ${browserErrors[error.name] ?? error.message}`, hint))
   }
-  throw new ApiError(problemOf('proof_required', what, hint))
+  throw new ApiError(passkeyProblem('proof_required', what, hint))
 }
 
 /** The proof that this person touched a passkey of theirs for exactly this answer. */
-export async function prove(id: number, answer: Response): Promise<Record<string, unknown>> {
+export async function signAnswer(id: number, answer: Response): Promise<Record<string, unknown>> {
   const { publicKey } = await api.challenge(id, answer)
-  return asked(
+  return requestCredential(
     () =>
       navigator.credentials.get({
         publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(publicKey as never),
@@ -57,7 +57,7 @@ export async function prove(id: number, answer: Response): Promise<Record<string
 /** Makes a passkey on this device, and registers it. */
 export async function add(name: string): Promise<void> {
   const { publicKey } = await api.newPasskey()
-  const credential = await asked(
+  const credential = await requestCredential(
     () =>
       navigator.credentials.create({
         publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(publicKey as never),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { defaults, isQuiet, preferencesOf } from './preferences'
+import { defaults, isQuiet, parsePreferences } from './preferences'
 
 describe('preferencesOf', () => {
   test('keeps what is sound', () => {
@@ -15,7 +15,7 @@ describe('preferencesOf', () => {
       quietFrom: '23:59',
       volume: 0,
     }
-    expect(preferencesOf(JSON.parse(JSON.stringify(chosen)))).toEqual(chosen)
+    expect(parsePreferences(JSON.parse(JSON.stringify(chosen)))).toEqual(chosen)
   })
 
   test.each([
@@ -35,21 +35,21 @@ describe('preferencesOf', () => {
     ['remap', { a: 1 }],
     ['remap', { a: '' }],
   ])('takes the usual for %s: %j', (name, value) =>
-    expect(preferencesOf({ [name]: value })).toEqual(defaults()),
+    expect(parsePreferences({ [name]: value })).toEqual(defaults()),
   )
 
   test('whatever is in the store, the page gets preferences', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
-        (value) => void expect(Object.keys(preferencesOf(value))).toEqual(Object.keys(defaults())),
+        (value) => void expect(Object.keys(parsePreferences(value))).toEqual(Object.keys(defaults())),
       ),
     )
-    expect(preferencesOf(Object.create({ theme: 'dark' }))).toEqual(defaults())
+    expect(parsePreferences(Object.create({ theme: 'dark' }))).toEqual(defaults())
   })
 
   test('an older page kept less', () =>
-    expect(preferencesOf({ theme: 'light', keys: false, confirm: 'twice' })).toEqual({
+    expect(parsePreferences({ theme: 'light', keys: false, confirm: 'twice' })).toEqual({
       ...defaults(),
       theme: 'light',
       keys: false,

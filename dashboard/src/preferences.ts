@@ -70,18 +70,18 @@ export function defaults(): Preferences {
 
 type Check<T> = (value: unknown) => value is T
 
-const flag: Check<boolean> = (v): v is boolean => typeof v === 'boolean'
-const one =
+const isBoolean: Check<boolean> = (v): v is boolean => typeof v === 'boolean'
+const oneOf =
   <T>(...of: readonly T[]): Check<T> =>
   (v): v is T =>
     of.includes(v as T)
-const within =
+const inRange =
   (min: number, max: number): Check<number> =>
   (v): v is number =>
     typeof v === 'number' && v >= min && v <= max
 const timeOfDay: Check<string> = (v): v is string =>
   typeof v === 'string' && /^([01]\d|2[0-3]):[0-5]\d$/.test(v)
-const some =
+const subsetOf =
   <T>(of: readonly T[]): Check<T[]> =>
   (v): v is T[] =>
     Array.isArray(v) && v.length <= of.length && v.every((item) => of.includes(item as T))
@@ -93,40 +93,40 @@ const keyNames: Check<Record<string, string>> = (v): v is Record<string, string>
   Object.values(v).every((keys) => typeof keys === 'string' && keys !== '' && keys.length <= 40)
 
 const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
-  theme: one('system', 'light', 'dark'),
-  density: one('compact', 'normal', 'roomy'),
-  time: one('relative', 'local', 'utc'),
-  keys: flag,
+  theme: oneOf('system', 'light', 'dark'),
+  density: oneOf('compact', 'normal', 'roomy'),
+  time: oneOf('relative', 'local', 'utc'),
+  keys: isBoolean,
   remap: keyNames,
-  confirm: one('hold', 'twice'),
-  hold: within(HOLD_MIN, HOLD_MAX),
-  undo: one(0, 3, 5),
-  notify: flag,
-  notifyKinds: some(KINDS),
-  notifyRisk: one(...RISKS),
-  notifyLost: flag,
-  quiet: flag,
+  confirm: oneOf('hold', 'twice'),
+  hold: inRange(HOLD_MIN, HOLD_MAX),
+  undo: oneOf(0, 3, 5),
+  notify: isBoolean,
+  notifyKinds: subsetOf(KINDS),
+  notifyRisk: oneOf(...RISKS),
+  notifyLost: isBoolean,
+  quiet: isBoolean,
   quietFrom: timeOfDay,
   quietTo: timeOfDay,
-  sound: flag,
-  volume: within(0, 1),
-  mutedUntil: within(0, Number.MAX_SAFE_INTEGER),
+  sound: isBoolean,
+  volume: inRange(0, 1),
+  mutedUntil: inRange(0, Number.MAX_SAFE_INTEGER),
 }
 
-export const names = Object.keys(checks) as (keyof Preferences)[]
+export const preferenceNames = Object.keys(checks) as (keyof Preferences)[]
 
 /**
  * Reads preferences from anywhere: an older page, a file a person edited, another
  * tab. What is missing or unsound is as usual.
  */
-export function preferencesOf(value: unknown): Preferences {
+export function parsePreferences(value: unknown): Preferences {
   const out = defaults()
   if (typeof value !== 'object' || value === null) return out
   const take = <K extends keyof Preferences>(name: K) => {
     const found: unknown = Object.hasOwn(value, name) ? (value as Preferences)[name] : undefined
     if (checks[name](found)) out[name] = found
   }
-  for (const name of names) take(name)
+  for (const name of preferenceNames) take(name)
   return out
 }
 

@@ -4,36 +4,36 @@ import { Presence } from './presence'
 describe('who else is looking', () => {
   it('leaves this page out of the count', () => {
     const presence = new Presence()
-    presence.look(7)
-    presence.take({
+    presence.setViewing(7)
+    presence.update({
       screens: 3,
       looking: [
         { id: 7, screens: 2 },
         { id: 9, screens: 1 },
       ],
     })
-    expect([presence.screens, presence.looking(7), presence.looking(9), presence.looking(1)]).toEqual([
+    expect([presence.screens, presence.otherViewers(7), presence.otherViewers(9), presence.otherViewers(1)]).toEqual([
       3, 1, 1, 0,
     ])
   })
 
   it('is right at once when this page turns to another request', () => {
     const presence = new Presence()
-    presence.look(7)
-    presence.take({ screens: 2, looking: [{ id: 7, screens: 1 }] })
-    presence.look(9)
-    expect([presence.looking(7), presence.looking(9)]).toEqual([0, 0])
-    presence.look(0)
-    expect(presence.looking(9)).toBe(0)
+    presence.setViewing(7)
+    presence.update({ screens: 2, looking: [{ id: 7, screens: 1 }] })
+    presence.setViewing(9)
+    expect([presence.otherViewers(7), presence.otherViewers(9)]).toEqual([0, 0])
+    presence.setViewing(0)
+    expect(presence.otherViewers(9)).toBe(0)
   })
 
   it('counts nobody when it has not been told, or can not be', () => {
     const presence = new Presence()
-    presence.look(7)
-    expect(presence.looking(7)).toBe(0)
-    presence.look(8)
-    presence.take({ screens: 2, looking: [{ id: 7, screens: 1 }] })
+    presence.setViewing(7)
+    expect(presence.otherViewers(7)).toBe(0)
+    presence.setViewing(8)
+    presence.update({ screens: 2, looking: [{ id: 7, screens: 1 }] })
     presence.forget()
-    expect([presence.screens, presence.looking(7)]).toEqual([0, 0])
+    expect([presence.screens, presence.otherViewers(7)]).toEqual([0, 0])
   })
 })

@@ -8,16 +8,16 @@ export class Presence {
   /** How many pages follow the hub, this one among them; 0: not known. */
   screens = 0
   private counts = new Map<number, number>() // request → pages that show it
-  private mine = 0
+  private viewing = 0
 
   /** This page shows another request; 0: none. */
-  look(id: number): void {
-    this.add(this.mine, -1)
-    this.mine = id
+  setViewing(id: number): void {
+    this.add(this.viewing, -1)
+    this.viewing = id
     this.add(id, 1)
   }
 
-  take(said: Said): void {
+  update(said: Said): void {
     this.screens = said.screens
     this.counts = new Map(said.looking.map((l) => [l.id, l.screens]))
   }
@@ -29,8 +29,8 @@ export class Presence {
   }
 
   /** How many other pages show a request right now. */
-  looking(id: number): number {
-    return Math.max(0, (this.counts.get(id) ?? 0) - (id === this.mine ? 1 : 0))
+  otherViewers(id: number): number {
+    return Math.max(0, (this.counts.get(id) ?? 0) - (id === this.viewing ? 1 : 0))
   }
 
   private add(id: number, by: number): void {

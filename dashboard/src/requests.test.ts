@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { lists, requestOf, waits, type Request } from './requests'
-import { anAsk } from './testing/build'
+import { groupRequests, toRequest, isWaiting, type Request } from './requests'
+import { aRequest } from './testing/factories'
 import type { HumanInTheLoop, Status } from './types'
 
 const asked = (id: number, status: Partial<Status> = {}, question: Partial<HumanInTheLoop> = {}) =>
-  requestOf(anAsk(id, question, status)) as Request
+  toRequest(aRequest(id, question, status)) as Request
 const ids = (list: Request[]) => list.map((r) => r.id)
-const sorted = (...all: Request[]) => lists(all, 0, new Map())
+const sorted = (...all: Request[]) => groupRequests(all, 0, new Map())
 
 describe('the same question of several agents', () => {
   const first = asked(1, { waiters: 3 })
@@ -15,10 +15,10 @@ describe('the same question of several agents', () => {
   it('is one row, and its companions are known by it', () => {
     const all = sorted(first, ...others, asked(4))
     expect(ids(all.needs)).toEqual([1, 4])
-    expect(ids(all.same.get(1) ?? [])).toEqual([2, 3])
+    expect(ids(all.duplicates.get(1) ?? [])).toEqual([2, 3])
   })
   it('stays one row while the answer to the first is on its way or held back', () => {
-    expect(ids(sorted({ ...first, sending: { since: 1 } }, ...others).needs)).toEqual([])
+    expect(ids(sorted({ ...first, submission: { since: 1 } }, ...others).needs)).toEqual([])
     const held = asked(1, { held: { until: 9, outcome: 'approve' } })
     expect(ids(sorted(held, ...others).needs)).toEqual([])
   })
@@ -34,5 +34,5 @@ describe('somebody waits', () => {
     ['not when it only tells', asked(1, {}, { requiresResponse: false }), false],
     ['not when the agent is gone', asked(1, { waiter: 'lost' }), false],
     ['for one that the hub knows nothing of', asked(1, { waiter: 'unknown' }), true],
-  ])('%s', (_, request, is) => expect(waits(request)).toBe(is))
+  ])('%s', (_, request, is) => expect(isWaiting(request)).toBe(is))
 })

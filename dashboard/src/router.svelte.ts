@@ -20,7 +20,7 @@ export type Place =
 
 export type Screen = Place['screen']
 
-const plain: Record<string, Place> = {
+const fixedPaths: Record<string, Place> = {
   '/': { screen: 'inbox' },
   '/inbox': { screen: 'inbox' },
   '/stream': { screen: 'stream' },
@@ -34,28 +34,28 @@ const plain: Record<string, Place> = {
   '/settings/record': { screen: 'record' },
 }
 
-export function placeOf(path: string): Place {
-  const place = plain[path.replace(/([^/])\/$/, '$1')]
+export function parsePath(path: string): Place {
+  const place = fixedPaths[path.replace(/([^/])\/$/, '$1')]
   if (place) return place
   const request = /^\/(inbox|r)\/(\d{1,15})\/?$/.exec(path)
   if (request) return { screen: request[1] === 'r' ? 'review' : 'inbox', id: Number(request[2]) }
   const ballot = /^\/hitl\/(\d{1,15})\/vote\/?$/.exec(path)
   if (ballot) return { screen: 'ballot', id: Number(ballot[1]) }
-  const [app, session] = (/^\/sessions\/([^/]+)\/([^/]+)\/?$/.exec(path) ?? []).slice(1).map(unpack)
+  const [app, session] = (/^\/sessions\/([^/]+)\/([^/]+)\/?$/.exec(path) ?? []).slice(1).map(decodeSegment)
   if (app !== undefined && session !== undefined) return { screen: 'session', app, session }
   return { screen: 'nowhere' }
 }
 
 /** The address of a session; at: the id of the event to show in it. */
 export function sessionPath(app: string, session: string, at?: number): string {
-  return `/sessions/${pack(app)}/${pack(session)}${at === undefined ? '' : '#' + at}`
+  return `/sessions/${encodeSegment(app)}/${encodeSegment(session)}${at === undefined ? '' : '#' + at}`
 }
 
 // Browsers take "." and ".." out of a path even where they are percent-encoded:
 // names that are nothing but dots get a tilde in front.
-const pack = (name: string): string => encodeURIComponent(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
+const encodeSegment = (name: string): string => encodeURIComponent(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
 
-function unpack(part: string): string | undefined {
+function decodeSegment(part: string): string | undefined {
   try {
     const name = decodeURIComponent(part)
     return /^~+\.{1,2}$/.test(name) ? name.slice(1) : name
@@ -65,7 +65,7 @@ function unpack(part: string): string | undefined {
 }
 
 /** The event a fragment such as #123 names. */
-export function eventOf(hash: string): number | undefined {
+export function eventInHash(hash: string): number | undefined {
   return /^#\d{1,15}$/.test(hash) ? Number(hash.slice(1)) : undefined
 }
 
@@ -74,10 +74,10 @@ class Router {
   private search = $state(location.search)
   private hash = $state(location.hash)
 
-  place = $derived(placeOf(this.path))
+  place = $derived(parsePath(this.path))
   query = $derived(new URLSearchParams(this.search))
   /** The event the address points at, as in /sessions/app/session#123. */
-  event = $derived(eventOf(this.hash))
+  event = $derived(eventInHash(this.hash))
 
   /** Goes to a path of this page. replace: the place before is not to come back to. */
   go(to: string, { replace = false } = {}): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { eventOf, placeOf, router, sessionPath } from './router.svelte'
+import { eventInHash, parsePath, router, sessionPath } from './router.svelte'
 
 describe('placeOf', () => {
   test.each([
@@ -20,7 +20,7 @@ describe('placeOf', () => {
     ['/settings/', { screen: 'settings' }],
     ['/settings/people', { screen: 'people' }],
     ['/hitl/12/vote', { screen: 'ballot', id: 12 }],
-  ])('%s', (path, place) => expect(placeOf(path)).toEqual(place))
+  ])('%s', (path, place) => expect(parsePath(path)).toEqual(place))
 
   test.each([
     '/r',
@@ -37,7 +37,7 @@ describe('placeOf', () => {
     '/constructor',
     '//',
     '/overview/x',
-  ])('%s leads nowhere', (path) => expect(placeOf(path)).toEqual({ screen: 'nowhere' }))
+  ])('%s leads nowhere', (path) => expect(parsePath(path)).toEqual({ screen: 'nowhere' }))
 })
 
 test('every name of an agent and a session survives the address bar', () => {
@@ -48,8 +48,8 @@ test('every name of an agent and a session survives the address bar', () => {
   fc.assert(
     fc.property(name, name, (app, session) => {
       const url = new URL(sessionPath(app, session, 7), 'http://127.0.0.1:4000/stream')
-      expect(placeOf(url.pathname)).toEqual({ screen: 'session', app, session })
-      expect(eventOf(url.hash)).toBe(7)
+      expect(parsePath(url.pathname)).toEqual({ screen: 'session', app, session })
+      expect(eventInHash(url.hash)).toBe(7)
     }),
   )
 })
@@ -61,7 +61,7 @@ test.each([
   ['#main', undefined],
   ['#1e3', undefined],
   ['#1234567890123456', undefined],
-])('the fragment %s names event %s', (hash, event) => expect(eventOf(hash)).toBe(event))
+])('the fragment %s names event %s', (hash, event) => expect(eventInHash(hash)).toBe(event))
 
 describe('router', () => {
   afterEach(() => router.go('/', { replace: true }))

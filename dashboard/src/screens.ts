@@ -13,16 +13,16 @@ import type { Screen } from './router.svelte'
  * not listed here does not exist: no link leads to it.
  */
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
-  review: () => import('./inbox/Review.svelte'),
+  review: () => import('./inbox/RequestPage.svelte'),
   stream: () => import('./stream/Stream.svelte'),
   overview: () => import('./overview/Overview.svelte'),
   setup: () => import('./setup/Setup.svelte'),
   settings: () => import('./settings/Settings.svelte'),
-  ballot: () => import('./people/Ballot.svelte'),
+  ballot: () => import('./people/LinkVotePage.svelte'),
   people: () => import('./people/People.svelte'),
   rules: () => import('./rules/Rules.svelte'),
-  notifications: () => import('./notices/Notifications.svelte'),
-  record: () => import('./record/Record.svelte'),
+  notifications: () => import('./notifications/Notifications.svelte'),
+  record: () => import('./audit/AuditLog.svelte'),
   sessions: () => import('./sessions/Sessions.svelte'),
   session: () => import('./sessions/SessionPage.svelte'),
 }

@@ -1,4 +1,4 @@
-import { defaults, names, preferencesOf, type Preferences } from './preferences'
+import { defaults, preferenceNames, parsePreferences, type Preferences } from './preferences'
 
 export type { Theme, Undo } from './preferences'
 
@@ -24,16 +24,16 @@ function write(name: string, value: unknown): void {
 
 /** The preferences, each to be read and set; what is set is kept and shown at once. */
 class Settings {
-  private saved: Preferences = $state(preferencesOf(read(NAME)))
+  private saved: Preferences = $state(parsePreferences(read(NAME)))
 
   constructor() {
-    for (const name of names)
+    for (const name of preferenceNames)
       Object.defineProperty(this, name, {
         enumerable: true,
         get: () => this.saved[name],
         set: (value: never) => {
           this.saved[name] = value
-          this.keep()
+          this.save()
         },
       })
   }
@@ -50,8 +50,8 @@ class Settings {
 
   /** Takes over what a file or another page says. */
   replace(value: unknown): void {
-    this.saved = preferencesOf(value)
-    this.keep()
+    this.saved = parsePreferences(value)
+    this.save()
   }
 
   reset(): void {
@@ -59,7 +59,7 @@ class Settings {
   }
 
   /** Puts the looks onto the page. */
-  show(): void {
+  apply(): void {
     const { dataset } = document.documentElement
     dataset.theme = this.saved.theme
     dataset.density = this.saved.density
@@ -69,27 +69,27 @@ class Settings {
   listen(target: Window): () => void {
     const changed = (e: StorageEvent) => {
       if (e.key !== NAME && e.key !== null) return
-      this.saved = preferencesOf(read(NAME))
-      this.show()
+      this.saved = parsePreferences(read(NAME))
+      this.apply()
     }
     target.addEventListener('storage', changed)
     return () => target.removeEventListener('storage', changed)
   }
 
-  private keep(): void {
+  private save(): void {
     write(NAME, this.saved)
-    this.show()
+    this.apply()
   }
 }
 
 export const settings = new Settings() as Settings & Preferences
 
 /** The requests put aside: id → until when, the hub's clock. */
-export function snoozedRequests(now: number): Map<number, number> {
+export function loadSnoozed(now: number): Map<number, number> {
   const pairs = read(SNOOZED)
   const sound = (pair: unknown): pair is [number, number] =>
     Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite) && pair[1] > now
   return new Map(Array.isArray(pairs) ? pairs.filter(sound) : [])
 }
 
-export const keepSnoozed = (requests: ReadonlyMap<number, number>): void => write(SNOOZED, [...requests])
+export const saveSnoozed = (requests: ReadonlyMap<number, number>): void => write(SNOOZED, [...requests])

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { Stream, type Connection } from './stream'
-import { later } from './testing/build'
+import { deferred } from './testing/factories'
 import type { Frame, Presence } from './types'
 
 class FakeSocket {
@@ -27,7 +27,7 @@ class FakeSocket {
 let sockets: FakeSocket[]
 let got: number[]
 let states: Connection[]
-let snapshots: ReturnType<typeof later<undefined>>[]
+let snapshots: ReturnType<typeof deferred<undefined>>[]
 let replaced: number
 let said: Presence[]
 let signedOut: number
@@ -48,7 +48,7 @@ beforeEach(() => {
   stream = new Stream(
     {
       snapshot: () => {
-        const loading = later<undefined>()
+        const loading = deferred<undefined>()
         snapshots.push(loading)
         return loading.promise
       },
@@ -187,10 +187,10 @@ describe('the stream', () => {
     vi.spyOn(document, 'hasFocus').mockReturnValue(false)
     await goLive()
     expect(socket().sent).toEqual([])
-    stream.look(7)
+    stream.reportViewing(7)
     expect(socket().sent).toEqual([{ type: 'looking', id: 7 }])
     socket().die()
-    stream.look(8) // nobody hears it
+    stream.reportViewing(8) // nobody hears it
     await vi.advanceTimersByTimeAsync(300)
     expect(socket().sent).toEqual([])
     socket().say(hello(10))
@@ -204,7 +204,7 @@ describe('the stream', () => {
   it('says whether the person is here, at every turn and while they stay', async () => {
     const here = vi.spyOn(document, 'hasFocus').mockReturnValue(false)
     await goLive()
-    stream.look(0)
+    stream.reportViewing(0)
     window.dispatchEvent(new Event('blur')) // nothing new
     here.mockReturnValue(true)
     window.dispatchEvent(new Event('focus'))

@@ -4,11 +4,11 @@ import type { Frame, Hello, ViewingMessage, Presence } from './types'
 export type Connection =
   | { phase: 'connecting' }
   | { phase: 'catching-up'; behind: number }
-  | { phase: 'live'; since: number; back?: Back }
+  | { phase: 'live'; since: number; back?: Recovery }
   | { phase: 'waiting'; attempt: number; retryAt: number; restarting: boolean }
 
 /** How a line that had been broken came back. */
-export interface Back {
+export interface Recovery {
   /** How many changes had been missed, and have been caught up with. */
   missed: number
   /** Whether the hub had said that it restarts. */
@@ -32,7 +32,7 @@ export interface StreamHandlers {
 }
 
 /** The parts of the browser this needs, so that tests can stand in for it. */
-export interface StreamWorld {
+export interface StreamEnvironment {
   open(path: string): WebSocket
   now(): number
   random(): number
@@ -46,11 +46,11 @@ const SERVICE_RESTART = 1012
 const SIGNED_OUT = 4401
 const OPEN = 1
 /** What turns a person to the page or away from it. */
-const TURNS = ['focus', 'blur', 'visibilitychange']
+const ATTENTION_EVENTS = ['focus', 'blur', 'visibilitychange']
 /** How often a page says that it is still looked at: the hub believes it for a minute. */
-const ATTENTION = 25_000
+const ATTENTION_INTERVAL = 25_000
 
-const browser: StreamWorld = {
+const browser: StreamEnvironment = {
   open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, 'ws'))),
   now: Date.now,
   random: Math.random,
@@ -69,39 +69,39 @@ export class Stream {
   /** Where we are in which hub's log; undefined before the first hello. */
   private cursor: { hub: string; seq: number } | undefined
   /** The seq the hub had reached at hello: until then we are catching up. */
-  private goal = 0
+  private targetSeq = 0
   private needsSnapshot = true
   private live = false
   private restarting = false
   /** How far the hub had got when the line came back; undefined: it was not broken. */
   private missed: number | undefined
   /** The request this page shows; undefined: it has not said yet. */
-  private looking: number | undefined
+  private viewing: number | undefined
   /** What the hub was told last of whether the person is here. */
   private focused = false
   private attention: ReturnType<typeof setInterval> | undefined
   /** Frames that arrived while the snapshot was loading. */
-  private held: Frame[] | undefined
+  private buffered: Frame[] | undefined
 
   constructor(
     private readonly handlers: StreamHandlers,
-    private readonly world: StreamWorld = browser,
+    private readonly world: StreamEnvironment = browser,
   ) {}
 
   start(): void {
     this.stopped = false
-    window.addEventListener('online', this.hurry)
-    document.addEventListener('visibilitychange', this.hurry)
-    for (const turn of TURNS) window.addEventListener(turn, this.attend)
-    this.attention = setInterval(this.attend, ATTENTION)
+    window.addEventListener('online', this.retryNow)
+    document.addEventListener('visibilitychange', this.retryNow)
+    for (const turn of ATTENTION_EVENTS) window.addEventListener(turn, this.reportAttention)
+    this.attention = setInterval(this.reportAttention, ATTENTION_INTERVAL)
     this.connect()
   }
 
   stop(): void {
     this.stopped = true
-    window.removeEventListener('online', this.hurry)
-    document.removeEventListener('visibilitychange', this.hurry)
-    for (const turn of TURNS) window.removeEventListener(turn, this.attend)
+    window.removeEventListener('online', this.retryNow)
+    document.removeEventListener('visibilitychange', this.retryNow)
+    for (const turn of ATTENTION_EVENTS) window.removeEventListener(turn, this.reportAttention)
     clearInterval(this.attention)
     clearTimeout(this.timer)
     this.timer = undefined
@@ -109,7 +109,7 @@ export class Stream {
   }
 
   /** Connects at once when it was waiting to. */
-  readonly hurry = (): void => {
+  readonly retryNow = (): void => {
     if (this.stopped || this.timer === undefined || document.hidden) return
     clearTimeout(this.timer)
     this.connect()
@@ -125,8 +125,8 @@ export class Stream {
   }
 
   /** Tells the hub which request this page shows; 0: none. */
-  look(id: number): void {
-    this.looking = id
+  reportViewing(id: number): void {
+    this.viewing = id
     if (this.socket?.readyState !== OPEN) return
     this.focused = document.hasFocus() && !document.hidden
     const looking: ViewingMessage = { type: 'looking', id, ...(this.focused && { focused: true }) }
@@ -134,8 +134,8 @@ export class Stream {
   }
 
   /** Tells it whether the person is here: then they need no message of what is asked. */
-  private readonly attend = (): void => {
-    if (this.looking !== undefined && (this.focused || document.hasFocus())) this.look(this.looking)
+  private readonly reportAttention = (): void => {
+    if (this.viewing !== undefined && (this.focused || document.hasFocus())) this.reportViewing(this.viewing)
   }
 
   private connect(): void {
@@ -160,7 +160,7 @@ export class Stream {
   private drop(): void {
     const socket = this.socket
     this.socket = undefined
-    this.held = undefined
+    this.buffered = undefined
     socket?.close()
   }
 
@@ -182,29 +182,29 @@ export class Stream {
     const message = JSON.parse(text) as Frame | Frame[]
     const frames: Frame[] = []
     for (const frame of Array.isArray(message) ? message : [message]) {
-      if (frame.type === 'hello') this.greet(frame.data as Hello)
+      if (frame.type === 'hello') this.handleHello(frame.data as Hello)
       else if (frame.type === 'resync') this.resync(frame.data as Hello)
       else if (frame.type === 'presence') this.handlers.presence(frame.data as Presence)
       else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
     }
-    this.take(frames)
+    this.accept(frames)
   }
 
-  private greet(hello: Hello): void {
+  private handleHello(hello: Hello): void {
     this.handlers.hello(hello)
-    if (this.looking !== undefined) this.look(this.looking)
+    if (this.viewing !== undefined) this.reportViewing(this.viewing)
     this.missed = this.attempt > 0 && this.cursor ? Math.max(0, hello.seq - this.cursor.seq) : undefined
     this.attempt = 0
     if (this.cursor && this.cursor.hub !== hello.hubId) return this.resync(hello)
     this.cursor ??= { hub: hello.hubId, seq: hello.seq }
-    this.goal = hello.seq
+    this.targetSeq = hello.seq
     if (this.needsSnapshot) void this.load()
-    else this.progress()
+    else this.updatePhase()
   }
 
   private resync(hello: Hello): void {
     this.cursor = { hub: hello.hubId, seq: hello.seq }
-    this.goal = hello.seq
+    this.targetSeq = hello.seq
     this.needsSnapshot = true
     this.handlers.replaced()
     void this.load()
@@ -213,7 +213,7 @@ export class Stream {
   private async load(): Promise<void> {
     this.live = false
     const socket = this.socket
-    const held: Frame[] = (this.held = [])
+    const held: Frame[] = (this.buffered = [])
     this.handlers.connection({ phase: 'catching-up', behind: 0 })
     try {
       await this.handlers.snapshot()
@@ -222,29 +222,29 @@ export class Stream {
       if (this.socket === socket) this.retry()
       return
     }
-    if (this.held !== held) return
-    this.held = undefined
+    if (this.buffered !== held) return
+    this.buffered = undefined
     this.needsSnapshot = false
     if (held.length > 0) this.handlers.frames(held)
-    this.progress()
+    this.updatePhase()
   }
 
-  private take(frames: Frame[]): void {
+  private accept(frames: Frame[]): void {
     const cursor = this.cursor
     if (frames.length === 0 || !cursor) return
     const fresh = frames.filter((frame) => frame.seq === undefined || frame.seq > cursor.seq)
     for (const frame of fresh) cursor.seq = frame.seq ?? cursor.seq
     if (fresh.length === 0) return
-    if (this.held) {
-      this.held.push(...fresh)
+    if (this.buffered) {
+      this.buffered.push(...fresh)
       return
     }
     this.handlers.frames(fresh)
-    if (!this.live) this.progress()
+    if (!this.live) this.updatePhase()
   }
 
-  private progress(): void {
-    const behind = this.goal - (this.cursor?.seq ?? 0)
+  private updatePhase(): void {
+    const behind = this.targetSeq - (this.cursor?.seq ?? 0)
     this.live = behind <= 0
     if (!this.live) return this.handlers.connection({ phase: 'catching-up', behind })
     const { missed, restarting: restarted } = this

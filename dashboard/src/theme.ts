@@ -1,11 +1,11 @@
 import { createSubscriber } from 'svelte/reactivity'
 
-const asked = ['(prefers-color-scheme: dark)', '(prefers-contrast: more)', '(forced-colors: active)']
+const mediaQueries = ['(prefers-color-scheme: dark)', '(prefers-contrast: more)', '(forced-colors: active)']
 
 const changed = createSubscriber((update) => {
   const looks = new MutationObserver(update)
   looks.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
-  const media = asked.map((query) => window.matchMedia(query))
+  const media = mediaQueries.map((query) => window.matchMedia(query))
   for (const query of media) query.addEventListener('change', update)
   return () => {
     looks.disconnect()
@@ -18,7 +18,7 @@ const changed = createSubscriber((update) => {
  * changes and not with every drawing: the browser works out all styles for it. Only an
  * element's own colour is resolved for the theme; a custom property is not.
  */
-export function coloursOf(palette: HTMLElement): string[] {
+export function resolveColors(palette: HTMLElement): string[] {
   changed()
   return Array.from(palette.children, (child) => getComputedStyle(child).color)
 }

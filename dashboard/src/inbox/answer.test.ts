@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { requestOf, type Request } from '../requests'
-import { anAsk, anEvent } from '../testing/build'
+import { toRequest, type Request } from '../requests'
+import { aRequest, anEvent } from '../testing/factories'
 import type {
   Delivery,
   DeliveryState,
@@ -11,14 +11,14 @@ import type {
   FormQuestion,
   Status,
 } from '../types'
-import { answersTo, answerTo, Draft, edited, fieldsOf, hasRedacted, slot, uneditable } from './draft.svelte'
-import { offerOf } from './suggestion'
-import { earlierText } from './earlier'
-import { progressOf, ranAnyway } from './progress'
-import { answerText, beatenBy, byWhom, toldOf, verdictOf } from './verdict'
+import { answersTo, answerTo, Draft, editedArguments, editFields, hasRedacted, safeKey, editBlocker } from './draft.svelte'
+import { describeSuggestion } from './suggestion'
+import { earlierCallsText } from './earlierCalls'
+import { deliveryProgress, ranWithoutApproval } from './deliverySteps'
+import { answerText, supersededBy, resolvedBy, agentMessage, requestOutcome } from './outcome'
 
 const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>) =>
-  requestOf(anAsk(1, question, status)) as Request
+  toRequest(aRequest(1, question, status)) as Request
 const delivered = (delivery: Delivery) =>
   asked({}, { status: 'responded', outcome: 'approve', respondedAt: 1000, delivery })
 
@@ -42,16 +42,16 @@ describe('how it ended', () => {
     [{ status: 'error', outcome: '__cancelled__' }, 'Cancelled'],
     [{ status: 'error', outcome: '__withdrawn__' }, 'Withdrawn by the agent'],
     [{ status: 'responded', response: { permission: false, respondedAt: 1 } }, 'Denied'],
-  ])('%j is “%s”', (status, word) => expect(verdictOf(asked({}, status)).word).toBe(word))
+  ])('%j is “%s”', (status, word) => expect(requestOutcome(asked({}, status)).label).toBe(word))
 
   it('says by whom', () => {
-    expect(byWhom(asked({}, { status: 'timeout', source: 'timeout' }))).toBe('the deadline')
+    expect(resolvedBy(asked({}, { status: 'timeout', source: 'timeout' }))).toBe('the deadline')
     expect(
-      byWhom(
+      resolvedBy(
         asked({}, { status: 'responded', source: 'human', respondedBy: { name: 'mara', verified: true } }),
       ),
     ).toBe('mara')
-    expect(byWhom({ ...asked({}, { status: 'responded' }), mine: true })).toBe('you')
+    expect(resolvedBy({ ...asked({}, { status: 'responded' }), mine: true })).toBe('you')
   })
 
   it('tells the loser of a race who was faster', () => {
@@ -60,18 +60,18 @@ describe('how it ended', () => {
       {},
       { status: 'responded', source: 'human', respondedBy: { name: 'mara', verified: true } },
     )
-    expect(beatenBy(lost)).toBeUndefined()
-    expect(beatenBy({ ...lost, problem: problem('decided') })).toContain('mara was faster')
-    expect(beatenBy({ ...lost, mine: true, problem: problem('decided') })).toContain('It was faster')
-    expect(beatenBy({ ...lost, problem: problem('expired') })).toContain('It was over')
+    expect(supersededBy(lost)).toBeUndefined()
+    expect(supersededBy({ ...lost, problem: problem('decided') })).toContain('mara was faster')
+    expect(supersededBy({ ...lost, mine: true, problem: problem('decided') })).toContain('It was faster')
+    expect(supersededBy({ ...lost, problem: problem('expired') })).toContain('It was over')
   })
 
   it('says what the agent was told where no person decided', () => {
-    expect(toldOf(asked({}, { status: 'timeout' }))).toContain('nobody answered')
-    expect(toldOf(asked({}, { status: 'error', outcome: '__withdrawn__' }))).toContain(
+    expect(agentMessage(asked({}, { status: 'timeout' }))).toContain('nobody answered')
+    expect(agentMessage(asked({}, { status: 'error', outcome: '__withdrawn__' }))).toContain(
       'took the request back',
     )
-    expect(toldOf(asked({}, { status: 'responded', outcome: 'approve' }))).toBeUndefined()
+    expect(agentMessage(asked({}, { status: 'responded', outcome: 'approve' }))).toBeUndefined()
   })
 })
 
@@ -91,15 +91,15 @@ describe('the way of an answer', () => {
     ['too_late', {}, 'done', 'failed', 'stopped waiting'],
     ['blocked', {}, 'failed', 'open', '-callback-allow'],
   ])('%s', (state, more, second, third, trouble) => {
-    const progress = progressOf(delivered({ state, attempts: 2, ...more }), 5000)
+    const progress = deliveryProgress(delivered({ state, attempts: 2, ...more }), 5000)
     expect(progress?.steps.map((s) => s.state)).toEqual(['done', second, third])
-    const text = progress?.trouble ? `${progress.trouble.title} ${progress.trouble.text}` : ''
+    const text = progress?.problem ? `${progress.problem.title} ${progress.problem.text}` : ''
     expect(text).toContain(trouble)
     expect(text === '').toBe(trouble === '')
   })
 
   it('tells how long the agent took to have it', () => {
-    expect(progressOf(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2]?.took).toBe(
+    expect(deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2]?.took).toBe(
       '11 ms',
     )
   })
@@ -112,7 +112,7 @@ describe('the way of an answer', () => {
         delivery: { state: 'acked', attempts: 1 },
       } as const
       const r = asked({ toolCall: { name: 'Bash', id: 't1' } }, { ...status, ...more })
-      return progressOf(r, 0, next)?.steps[3]
+      return deliveryProgress(r, 0, next)?.steps[3]
     }
     expect(called({})).toMatchObject({ state: 'open', label: 'runs' })
     expect(called({ execution: { state: 'succeeded', durationMs: 1200, eventId: 9 } })).toEqual({
@@ -131,18 +131,18 @@ describe('the way of an answer', () => {
   })
 
   it('that no trouble is left of is not called trouble: somebody took care', () => {
-    expect(progressOf(delivered({ state: 'refused', attempts: 1, handledAt: 5 }), 0)?.trouble).toBeUndefined()
+    expect(deliveryProgress(delivered({ state: 'refused', attempts: 1, handledAt: 5 }), 0)?.problem).toBeUndefined()
   })
 
   it('has not left while it can be taken back', () => {
     const r = asked({}, { held: { until: 1, outcome: 'approve', by: { name: 'mara', verified: true } } })
-    expect(progressOf(r, 0)?.steps.map((s) => s.state)).toEqual(['done', 'open', 'open'])
-    expect([verdictOf(r).word, byWhom(r)]).toEqual(['Approved', 'mara'])
+    expect(deliveryProgress(r, 0)?.steps.map((s) => s.state)).toEqual(['done', 'open', 'open'])
+    expect([requestOutcome(r).label, resolvedBy(r)]).toEqual(['Approved', 'mara'])
   })
 
   it('is an alarm when the call ran without one', () => {
     const ran = (status: Partial<Status>) =>
-      ranAnyway(asked({}, { execution: { state: 'succeeded' }, ...status }))
+      ranWithoutApproval(asked({}, { execution: { state: 'succeeded' }, ...status }))
     expect(ran({ status: 'responded', outcome: 'approve' })).toBeUndefined()
     expect(ran({ status: 'responded', outcome: 'deny' })).toContain('denied')
     expect(ran({ status: 'timeout', outcome: '__timeout__' })).toContain('nobody allowed')
@@ -152,19 +152,19 @@ describe('the way of an answer', () => {
       outcome: 'deny',
       delivery: { state: 'acked', attempts: 1 },
     }
-    const steps = progressOf(asked({}, { ...denied, execution: { state: 'succeeded' } }), 0)?.steps
+    const steps = deliveryProgress(asked({}, { ...denied, execution: { state: 'succeeded' } }), 0)?.steps
     expect(steps?.at(-1)).toMatchObject({ state: 'failed', label: 'ran anyway' })
   })
 
   it('has not begun while the hub has not saved it', () => {
     const sending = { ...asked({}, {}), sending: { since: 1, answer: { permission: true } } }
-    expect(progressOf(sending, 0)?.steps.map((s) => s.state)).toEqual(['busy', 'open', 'open'])
-    expect(verdictOf(sending).word).toBe('Approved')
+    expect(deliveryProgress(sending, 0)?.steps.map((s) => s.state)).toEqual(['busy', 'open', 'open'])
+    expect(requestOutcome(sending).label).toBe('Approved')
   })
 })
 
 const slots = (edits: Record<string, string>) =>
-  Object.fromEntries(Object.entries(edits).map(([name, text]) => [slot(name), text]))
+  Object.fromEntries(Object.entries(edits).map(([name, text]) => [safeKey(name), text]))
 
 const tone: FormQuestion = {
   id: 'tone',
@@ -181,53 +181,53 @@ const parts: FormQuestion = {
 const title: FormQuestion = { id: 'title', question: 'Title?' }
 
 describe('how the same call fared before', () => {
-  const last = anAsk(
+  const last = aRequest(
     3,
     {},
     { outcome: 'deny', respondedAt: 1_000, response: { respondedAt: 1_000, reason: 'use the copy' } },
   )
 
   it('is said in words, with the last reason', () => {
-    expect(earlierText({ approved: 0, denied: 2, other: 0, last }, 181_000)).toEqual({
+    expect(earlierCallsText({ approved: 0, denied: 2, other: 0, last }, 181_000)).toEqual({
       before: 'The same call was denied twice before, last 3 min ago: ',
       quote: 'use the copy',
     })
-    expect(earlierText({ approved: 5, denied: 1, other: 0, last }, 181_000)?.before).toBe(
+    expect(earlierCallsText({ approved: 5, denied: 1, other: 0, last }, 181_000)?.before).toBe(
       'The same call was denied once and approved 5 times before, last denied 3 min ago: ',
     )
-    expect(earlierText({ approved: 0, denied: 0, other: 1 }, 0)?.before).toContain(
+    expect(earlierCallsText({ approved: 0, denied: 0, other: 1 }, 0)?.before).toContain(
       'left without an answer once',
     )
   })
 
   it('is nothing when it never did', () => {
-    expect(earlierText({ approved: 0, denied: 0, other: 0 }, 0)).toBeUndefined()
+    expect(earlierCallsText({ approved: 0, denied: 0, other: 0 }, 0)).toBeUndefined()
   })
 })
 
 describe('several questions', () => {
   it('are answered by label, labels or text, and all or none', () => {
-    const { kept } = new Draft(1)
+    const { form: kept } = new Draft(1)
     expect(answersTo([tone, parts, title], kept)).toBeUndefined()
-    kept.picks[slot('tone')] = ['B']
-    kept.picks[slot('parts')] = ['Y', 'X']
+    kept.picks[safeKey('tone')] = ['B']
+    kept.picks[safeKey('parts')] = ['Y', 'X']
     expect(answersTo([tone, parts, title], kept)).toBeUndefined()
-    kept.other[slot('title')] = ' The title '
+    kept.other[safeKey('title')] = ' The title '
     expect(answersTo([tone, parts, title], kept)).toEqual({
       tone: 'B',
       parts: ['X', 'Y'],
       title: 'The title',
     })
-    kept.picks[slot('tone')] = []
-    kept.other[slot('tone')] = 'my own'
+    kept.picks[safeKey('tone')] = []
+    kept.other[safeKey('tone')] = 'my own'
     expect(answerTo(tone, kept)).toBe('my own')
   })
 
   it('may have any name', () => {
     const named = ['__proto__', 'constructor', 'toString'].map((id) => ({ id, question: id }))
-    const { kept } = new Draft(1)
+    const { form: kept } = new Draft(1)
     expect(answersTo(named, kept)).toBeUndefined()
-    for (const { id } of named) kept.other[slot(id)] = `to ${id}`
+    for (const { id } of named) kept.other[safeKey(id)] = `to ${id}`
     expect(JSON.stringify(answersTo(named, kept))).toBe(
       '{"__proto__":"to __proto__","constructor":"to constructor","toString":"to toString"}',
     )
@@ -245,12 +245,12 @@ describe('several questions', () => {
 describe('a draft', () => {
   it('outlives a reload, and goes with the answer', () => {
     const draft = new Draft(7)
-    draft.kept.text = 'half a sen'
-    draft.keep()
-    expect(new Draft(7).kept.text).toBe('half a sen')
-    expect(new Draft(8).kept.text).toBe('')
+    draft.form.text = 'half a sen'
+    draft.save()
+    expect(new Draft(7).form.text).toBe('half a sen')
+    expect(new Draft(8).form.text).toBe('')
     draft.clear()
-    expect(new Draft(7).kept.text).toBe('')
+    expect(new Draft(7).form.text).toBe('')
     expect(sessionStorage).toHaveLength(0)
   })
 })
@@ -266,7 +266,7 @@ describe('edited arguments', () => {
   }
 
   it('keep their JSON types', () => {
-    const fields = fieldsOf(args, slots({ command: 'rm b', timeout: '7', force: 'true', env: '{"A":"2"}' }))
+    const fields = editFields(args, slots({ command: 'rm b', timeout: '7', force: 'true', env: '{"A":"2"}' }))
     expect(fields.map((f) => [f.kind, f.changed])).toEqual([
       ['text', true],
       ['number', true],
@@ -275,23 +275,23 @@ describe('edited arguments', () => {
       ['json', false],
       ['json', false],
     ])
-    expect(edited(fields)).toEqual({ ...args, command: 'rm b', timeout: 7, force: true, env: { A: '2' } })
+    expect(editedArguments(fields)).toEqual({ ...args, command: 'rm b', timeout: 7, force: true, env: { A: '2' } })
   })
 
   it('that say the same count as no edit', () => {
-    expect(fieldsOf(args, slots({ env: '{ "A": "1" }', timeout: '5.0' })).filter((f) => f.changed)).toEqual(
+    expect(editFields(args, slots({ env: '{ "A": "1" }', timeout: '5.0' })).filter((f) => f.changed)).toEqual(
       [],
     )
   })
 
   it('that are no JSON, or no number, say so', () => {
-    const fields = fieldsOf(args, slots({ env: '{', timeout: 'soon' }))
+    const fields = editFields(args, slots({ env: '{', timeout: 'soon' }))
     expect(fields.filter((f) => f.error).map((f) => f.name)).toEqual(['timeout', 'env'])
   })
 
   it('are refused where the browser would change a number by itself', () => {
-    expect(uneditable({ id: 2 ** 60 })).toContain('too large')
-    expect(uneditable(args)).toBeUndefined()
+    expect(editBlocker({ id: 2 ** 60 })).toContain('too large')
+    expect(editBlocker(args)).toBeUndefined()
     expect(hasRedacted({ a: { b: 'x [redacted:token]' } })).toBe(true)
   })
 })
@@ -299,13 +299,13 @@ describe('edited arguments', () => {
 describe('an “always allow” offer', () => {
   it('shows exactly what it covers', () => {
     const rule = { type: 'addRules', behavior: 'allow', destination: 'session' }
-    expect(offerOf({ ...rule, rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }] })).toEqual({
+    expect(describeSuggestion({ ...rule, rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }] })).toEqual({
       verb: 'Always allow',
       patterns: ['Bash(npm test:*)'],
       scope: 'until this session ends',
     })
-    expect(offerOf({ ...rule, rules: [{ toolName: 'Bash' }] }).patterns).toEqual(['Bash (every call)'])
-    expect(offerOf({ type: 'setMode', mode: 'bypassPermissions' }).verb).toBe('Never ask again for anything')
-    expect(offerOf({ odd: 1 })).toEqual({ verb: 'Remember', patterns: ['{"odd":1}'], scope: '' })
+    expect(describeSuggestion({ ...rule, rules: [{ toolName: 'Bash' }] }).patterns).toEqual(['Bash (every call)'])
+    expect(describeSuggestion({ type: 'setMode', mode: 'bypassPermissions' }).verb).toBe('Never ask again for anything')
+    expect(describeSuggestion({ odd: 1 })).toEqual({ verb: 'Remember', patterns: ['{"odd":1}'], scope: '' })
   })
 })

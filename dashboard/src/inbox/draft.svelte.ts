@@ -3,7 +3,7 @@ import type { HumanInTheLoop, Json, JsonObject, FormQuestion, Response } from '.
 /** Which form of a request is open. */
 export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment' | 'extend'
 
-export interface Kept {
+export interface DraftState {
   panel: Panel
   text: string
   reason: string
@@ -20,7 +20,7 @@ export interface Kept {
   fields: Record<string, string>
 }
 
-const blank = (): Kept => ({
+const blank = (): DraftState => ({
   panel: 'none',
   text: '',
   reason: '',
@@ -36,49 +36,49 @@ const blank = (): Kept => ({
  * The place of a name that an agent chose: a name such as "constructor" or
  * "__proto__" must not be found where nothing was put.
  */
-export const slot = (name: string): string => '=' + name
+export const safeKey = (name: string): string => '=' + name
 
-const nameOf = (id: number) => `hookback.draft.${id}`
+const storageKey = (id: number) => `hookback.draft.${id}`
 
 /**
  * What a person has typed for a request but not sent yet. It outlives a reload and
  * a look at another request, and goes when the answer has been taken.
  */
 export class Draft {
-  readonly kept: Kept = $state(blank())
+  readonly form: DraftState = $state(blank())
   /** Whether the person is at it: a form that was found open takes no focus by itself. */
-  attended = false
+  isActive = false
 
   constructor(readonly id: number) {
     try {
-      const saved: unknown = JSON.parse(sessionStorage.getItem(nameOf(id)) ?? 'null')
-      if (saved && typeof saved === 'object') Object.assign(this.kept, saved)
+      const saved: unknown = JSON.parse(sessionStorage.getItem(storageKey(id)) ?? 'null')
+      if (saved && typeof saved === 'object') Object.assign(this.form, saved)
     } catch {
       // Nothing kept, or nothing readable: a blank draft.
     }
   }
 
-  keep(): void {
+  save(): void {
     try {
-      const text = JSON.stringify(this.kept)
-      if (text === JSON.stringify(blank())) sessionStorage.removeItem(nameOf(this.id))
-      else sessionStorage.setItem(nameOf(this.id), text)
+      const text = JSON.stringify(this.form)
+      if (text === JSON.stringify(blank())) sessionStorage.removeItem(storageKey(this.id))
+      else sessionStorage.setItem(storageKey(this.id), text)
     } catch {
       // The draft lives as long as the page then.
     }
   }
 
   clear(): void {
-    Object.assign(this.kept, blank())
-    this.keep()
+    Object.assign(this.form, blank())
+    this.save()
   }
 }
 
 /** The answer to one of several questions: a label, labels or a text; undefined while there is none. */
-export function answerTo(q: FormQuestion, kept: Kept): Json | undefined {
-  const own = kept.other[slot(q.id)]?.trim()
+export function answerTo(q: FormQuestion, form: DraftState): Json | undefined {
+  const own = form.other[safeKey(q.id)]?.trim()
   if (!q.options?.length) return own || undefined
-  const picked = q.options.map((o) => o.label).filter((label) => kept.picks[slot(q.id)]?.includes(label))
+  const picked = q.options.map((o) => o.label).filter((label) => form.picks[safeKey(q.id)]?.includes(label))
   if (q.multiple) {
     const all = own ? [...picked, own] : picked
     return all.length > 0 ? all : undefined
@@ -87,10 +87,10 @@ export function answerTo(q: FormQuestion, kept: Kept): Json | undefined {
 }
 
 /** Every answer, or undefined while one is missing. */
-export function answersTo(questions: FormQuestion[], kept: Kept): Response['answers'] | undefined {
+export function answersTo(questions: FormQuestion[], form: DraftState): Response['answers'] | undefined {
   const answers: [string, Json][] = []
   for (const q of questions) {
-    const answer = answerTo(q, kept)
+    const answer = answerTo(q, form)
     if (answer === undefined) return undefined
     answers.push([q.id, answer])
   }
@@ -98,16 +98,16 @@ export function answersTo(questions: FormQuestion[], kept: Kept): Response['answ
 }
 
 /** Everything a person has written or picked for a request, as text; empty when that is nothing. */
-export function written(question: HumanInTheLoop, kept: Kept): string {
-  const lines = [kept.text, kept.reason, kept.comment]
+export function draftText(question: HumanInTheLoop, form: DraftState): string {
+  const lines = [form.text, form.reason, form.comment]
   for (const q of question.questions ?? []) {
-    const picked = (q.options ?? []).map((o) => o.label).filter((l) => kept.picks[slot(q.id)]?.includes(l))
-    const all = [...picked, kept.other[slot(q.id)]?.trim() ?? ''].filter((a) => a !== '')
+    const picked = (q.options ?? []).map((o) => o.label).filter((l) => form.picks[safeKey(q.id)]?.includes(l))
+    const all = [...picked, form.other[safeKey(q.id)]?.trim() ?? ''].filter((a) => a !== '')
     if (all.length > 0) lines.push(`${q.header ?? q.question}: ${all.join(', ')}`)
   }
   const args = editableArguments(question)
   if (args)
-    for (const field of fieldsOf(args, kept.fields))
+    for (const field of editFields(args, form.fields))
       if (field.changed) lines.push(`${field.name}: ${field.text}`)
   return lines.filter((line) => line.trim() !== '').join('\n')
 }
@@ -130,18 +130,18 @@ const kindOf = (v: Json): Field['kind'] => {
 }
 
 /** The fields of an edit: each argument keeps its JSON type. */
-export function fieldsOf(args: JsonObject, edits: Record<string, string>): Field[] {
+export function editFields(args: JsonObject, edits: Record<string, string>): Field[] {
   return Object.entries(args).map(([name, was]): Field => {
     const kind = kindOf(was)
     const before = kind === 'text' ? String(was) : JSON.stringify(was, null, kind === 'json' ? 2 : 0)
-    const text = edits[slot(name)] ?? before
+    const text = edits[safeKey(name)] ?? before
     const field: Field = { name, kind, before, text, changed: false, value: was }
     if (text === before) return field
-    return { ...field, ...read(kind, text, was) }
+    return { ...field, ...parseField(kind, text, was) }
   })
 }
 
-function read(kind: Field['kind'], text: string, was: Json): Pick<Field, 'changed' | 'value' | 'error'> {
+function parseField(kind: Field['kind'], text: string, was: Json): Pick<Field, 'changed' | 'value' | 'error'> {
   if (kind === 'text') return { changed: true, value: text }
   if (kind === 'switch') return { changed: true, value: text === 'true' }
   if (kind === 'number') {
@@ -159,11 +159,11 @@ function read(kind: Field['kind'], text: string, was: Json): Pick<Field, 'change
 }
 
 /** The whole arguments object with the edits in it. */
-export const edited = (fields: Field[]): JsonObject =>
+export const editedArguments = (fields: Field[]): JsonObject =>
   Object.fromEntries(fields.map((f) => [f.name, f.value]))
 
 /** Why these arguments can't be edited here; undefined when they can. */
-export function uneditable(args: Json | undefined): string | undefined {
+export function editBlocker(args: Json | undefined): string | undefined {
   const unsafe = (v: Json): boolean => {
     if (typeof v === 'number') return Number.isInteger(v) && !Number.isSafeInteger(v)
     return v !== null && typeof v === 'object' && Object.values(v).some(unsafe)
@@ -177,7 +177,7 @@ export function uneditable(args: Json | undefined): string | undefined {
 export function editableArguments(q: HumanInTheLoop): JsonObject | undefined {
   const args = q.toolCall?.arguments
   const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
-  return q.toolCall?.editable === true && isObject && !uneditable(args) ? args : undefined
+  return q.toolCall?.editable === true && isObject && !editBlocker(args) ? args : undefined
 }
 
 /** The words in which the hub tells that it took a secret out. */

@@ -4,15 +4,15 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import asking from '../../../agentclient/hook/testdata/claude-code-PermissionRequest-AskUserQuestion.json'
 import bash from '../../../agentclient/hook/testdata/claude-code-PermissionRequest-Bash.json'
 import { codingAgent, codingAgents } from '../codingAgents'
-import { keys } from '../live.svelte'
-import { requestOf, type Request } from '../requests'
-import { anAsk } from '../testing/build'
+import { shortcuts } from '../liveState.svelte'
+import { toRequest, type Request } from '../requests'
+import { aRequest } from '../testing/factories'
 import type { Event, HumanInTheLoop, JsonObject, Response, Status } from '../types'
-import Detail from './Detail.svelte'
-import { exactOf } from './exact'
-import { later } from './later.svelte'
-import { offerOf } from './suggestion'
-import { byWhom, toldOf, verdictOf } from './verdict'
+import RequestDetail from './RequestDetail.svelte'
+import { callPreview } from './callPreview'
+import { lazyBundle } from './lazyBundle.svelte'
+import { describeSuggestion } from './suggestion'
+import { resolvedBy, agentMessage, requestOutcome } from './outcome'
 
 vi.stubGlobal('fetch', (path: string) => {
   const led = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
@@ -22,9 +22,9 @@ vi.stubGlobal('fetch', (path: string) => {
 let id = 500
 /** A question of Claude Code's, as its hook posts it. */
 function ask(question: Partial<HumanInTheLoop>, more: Partial<Event> = {}, status: Partial<Status> = {}) {
-  return { ...anAsk(++id, question, status), agent: 'claude-code', ...more }
+  return { ...aRequest(++id, question, status), agent: 'claude-code', ...more }
 }
-const asRequest = (e: Event, more: Partial<Request> = {}) => ({ ...(requestOf(e) as Request), ...more })
+const asRequest = (e: Event, more: Partial<Request> = {}) => ({ ...(toRequest(e) as Request), ...more })
 
 let sent: Response[]
 function show(e: Event) {
@@ -34,7 +34,7 @@ function show(e: Event) {
     answer: (what: Response) => Promise.resolve(sent.push(what) > 0),
     cancel: () => Promise.resolve(true),
   }
-  return render(Detail, props)
+  return render(RequestDetail, props)
 }
 /** The same event with a newer status. */
 const now = (e: Event, status: Partial<Status>) =>
@@ -42,12 +42,12 @@ const now = (e: Event, status: Partial<Status>) =>
 const press = (key: string) => fireEvent.keyDown(document.activeElement ?? document.body, { key })
 
 let stop: () => void
-beforeAll(() => later.load())
+beforeAll(() => lazyBundle.load())
 beforeEach(() => {
   sent = []
   vi.spyOn(document, 'hasFocus').mockReturnValue(true)
-  stop = keys.listen(window)
-  keys.chosen()
+  stop = shortcuts.listen(window)
+  shortcuts.endGrace()
 })
 afterEach(() => {
   cleanup()
@@ -137,8 +137,8 @@ describe('a plan', () => {
   })
 
   it('of another tool is an argument as any other', () => {
-    expect(exactOf(event('Bash'))?.plan).toBeUndefined()
-    expect(exactOf(event('Bash'))?.rest.map(([name]) => name)).toContain('plan')
+    expect(callPreview(event('Bash'))?.plan).toBeUndefined()
+    expect(callPreview(event('Bash'))?.rest.map(([name]) => name)).toContain('plan')
   })
 })
 
@@ -161,7 +161,7 @@ describe('an offer to remember', () => {
     [{ type: 'blessRules', behavior: 'allow', rules }, 'Remember|{"type"'],
     [{ type: 'setMode', mode: 'toString' }, 'Switch to mode|toString|'],
   ])('%j says what it does, to what, and where', (offer, says) => {
-    const { verb, patterns, scope } = offerOf(offer)
+    const { verb, patterns, scope } = describeSuggestion(offer)
     expect(
       `${verb}|${patterns.join()}|${scope}`.startsWith(says),
       `${verb}|${patterns.join()}|${scope}`,
@@ -169,8 +169,8 @@ describe('an offer to remember', () => {
   })
 
   it('of everything is marked', () => {
-    expect(offerOf({ type: 'setMode', mode: 'bypassPermissions' }).wide).toBe(true)
-    expect(offerOf({ type: 'setMode', mode: 'plan' }).wide).toBe(false)
+    expect(describeSuggestion({ type: 'setMode', mode: 'bypassPermissions' }).wide).toBe(true)
+    expect(describeSuggestion({ type: 'setMode', mode: 'plan' }).wide).toBe(false)
   })
 })
 
@@ -190,8 +190,8 @@ describe('a request that ends at the agent', () => {
     [ended('human', 'answered in the terminal'), 'Cancelled', 'somebody', /cancelled/],
   ])('%j says how', (status, word, by, told) => {
     const r = asRequest(ask({}, {}, status))
-    expect([verdictOf(r).word, byWhom(r)]).toEqual([word, by])
-    expect(toldOf(r)).toMatch(told)
+    expect([requestOutcome(r).label, resolvedBy(r)]).toEqual([word, by])
+    expect(agentMessage(r)).toMatch(told)
   })
 
   it('leaves what was being written in sight, and the keys of who types on act nowhere', async () => {

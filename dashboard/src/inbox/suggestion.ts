@@ -1,7 +1,7 @@
 import type { Json } from '../types'
 
 /** An "always allow" offer of an agent, in words. */
-export interface Offer {
+export interface SuggestionText {
   /** What it does, such as "Always allow". */
   verb: string
   /** What it covers, exactly, such as Bash(npm test:*). */
@@ -51,7 +51,7 @@ const named = <T>(names: Record<string, T>, name: string): T | undefined =>
  * Puts an offer into words. Agents have formats of their own; one this page does
  * not know is shown as it is.
  */
-export function offerOf(offer: unknown): Offer {
+export function describeSuggestion(offer: unknown): SuggestionText {
   const suggestion = offer as Json
   const raw = { verb: 'Remember', patterns: [JSON.stringify(suggestion)], scope: '' }
   if (typeof suggestion === 'string') return { verb: 'Always allow', patterns: [suggestion], scope: '' }

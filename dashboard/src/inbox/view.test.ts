@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { lists, requestOf, type Request } from '../requests'
-import { anAsk } from '../testing/build'
+import { groupRequests, toRequest, type Request } from '../requests'
+import { aRequest } from '../testing/factories'
 import type { HumanInTheLoop, Status } from '../types'
-import { apart, fits, inOrder, narrow, viewOf } from './view'
+import { bulkBlocker, matchesView, visibleOrder, filterLists, parseView } from './view'
 
 const asked = (id: number, question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) =>
-  requestOf(anAsk(id, question, status)) as Request
-const view = (query: string) => viewOf(new URLSearchParams(query))
+  toRequest(aRequest(id, question, status)) as Request
+const view = (query: string) => parseView(new URLSearchParams(query))
 
 describe('what can be approved together with others', () => {
   it.each<[string, Request, RegExp | undefined]>([
@@ -20,10 +20,10 @@ describe('what can be approved together with others', () => {
     ['what is settled', asked(1, {}, { status: 'responded' }), /settled/],
     ['what nobody waits for', asked(1, {}, { waiter: 'lost' }), /gone/],
     ['what is held', asked(1, {}, { held: { until: 1, outcome: 'approve' } }), /settled/],
-    ['what is on its way', { ...asked(1), sending: { since: 1 } }, /settled/],
+    ['what is on its way', { ...asked(1), submission: { since: 1 } }, /settled/],
   ])('%s', (_, request, why) => {
-    if (why) expect(apart(request)).toMatch(why)
-    else expect(apart(request)).toBeUndefined()
+    if (why) expect(bulkBlocker(request)).toMatch(why)
+    else expect(bulkBlocker(request)).toBeUndefined()
   })
 })
 
@@ -36,7 +36,7 @@ describe('the list', () => {
 
   it('is narrowed by kind, agent, risk and words, in any order', () => {
     const both = [deploy, name]
-    const few = (query: string) => both.filter((r) => fits(r, view(query))).map((r) => r.id)
+    const few = (query: string) => both.filter((r) => matchesView(r, view(query))).map((r) => r.id)
     expect(few('')).toEqual([1, 2])
     expect(few('kind=question')).toEqual([2])
     expect(few('agent=api')).toEqual([1, 2])
@@ -45,7 +45,7 @@ describe('the list', () => {
     expect(few('risk=high')).toEqual([2])
     expect(few('find=SHIP+deploy')).toEqual([1])
     expect(few('find=%232')).toEqual([2])
-    expect(narrow(lists(both, 0, new Map()), view('find=ship')).needs.map((r) => r.id)).toEqual([1])
+    expect(filterLists(groupRequests(both, 0, new Map()), view('find=ship')).needs.map((r) => r.id)).toEqual([1])
   })
 
   it('has no tab that does not exist', () => expect(view('tab=__proto__').tab).toBe('pending'))
@@ -53,16 +53,16 @@ describe('the list', () => {
   it('goes through the groups from the top', () => {
     const mine = asked(3, {}, { requiredApprovals: 2, votes: [{ user: 'me', choice: 'approve', at: 1 }] })
     const lost = asked(4, {}, { status: 'responded', delivery: { state: 'refused', attempts: 1 } })
-    const all = lists([deploy, name, mine, lost], 0, new Map([[1, 1e15]]), 'me')
+    const all = groupRequests([deploy, name, mine, lost], 0, new Map([[1, 1e15]]), 'me')
     expect([all.votes, all.snoozed].map((g) => g.map((r) => r.id))).toEqual([[3], [1]])
-    expect(inOrder(all).map((r) => r.id)).toEqual([4, 2, 3, 1])
+    expect(visibleOrder(all).map((r) => r.id)).toEqual([4, 2, 3, 1])
   })
 
   it('shows everything that can still be taken back, however much', () => {
     const held = Array.from({ length: 60 }, (_, i) =>
       asked(i + 1, {}, { held: { until: 1e15, outcome: 'approve' } }),
     )
-    expect(lists(held, 0, new Map()).settled).toHaveLength(60)
+    expect(groupRequests(held, 0, new Map()).settled).toHaveLength(60)
   })
 })
 
@@ -71,7 +71,7 @@ describe('a view', () => {
   const anyone = asked(2)
   const over = asked(3, {}, { status: 'responded', recipients: ['ann'], awaiting: ['ann'] })
   const few = (query: string, me = '') =>
-    [alone, anyone, over].filter((r) => fits(r, view(query), me)).map((r) => r.id)
+    [alone, anyone, over].filter((r) => matchesView(r, view(query), me)).map((r) => r.id)
 
   it('of what waits for a person leaves out what they voted on, and what is over', () => {
     expect(few('mine=1', 'ann')).toEqual([2])
@@ -79,9 +79,9 @@ describe('a view', () => {
     expect(few('mine=1')).toEqual([1, 2, 3]) // nobody is known: it means nothing
   })
   it('of some days has what was asked in them', () => {
-    const at = alone.asked
+    const at = alone.askedAt
     const within = (from?: number, to?: number) =>
-      [alone, anyone].filter((r) => fits(r, viewOf(new URLSearchParams(), { from, to }))).map((r) => r.id)
+      [alone, anyone].filter((r) => matchesView(r, parseView(new URLSearchParams(), { from, to }))).map((r) => r.id)
     expect(within(at)).toEqual([1, 2])
     expect(within(at + 1)).toEqual([2])
     expect(within(undefined, at + 1)).toEqual([1])

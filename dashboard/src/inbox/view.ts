@@ -1,5 +1,5 @@
-import { risky, type Lists, type Request } from '../requests'
-import { aboutOf } from './exact'
+import { isHighRisk, type Lists, type Request } from '../requests'
+import { callSummary } from './callPreview'
 
 /** What of the inbox is shown; it stands in the URL. */
 export interface View {
@@ -26,7 +26,7 @@ export const tabs: Record<Tab, { name: string; status: string }> = {
   cancelled: { name: 'Cancelled', status: 'error' },
 }
 
-export function viewOf(query: URLSearchParams, within: { from?: number; to?: number } = {}): View {
+export function parseView(query: URLSearchParams, within: { from?: number; to?: number } = {}): View {
   const get = (name: string) => query.get(name) ?? ''
   const tab = get('tab')
   return {
@@ -41,13 +41,13 @@ export function viewOf(query: URLSearchParams, within: { from?: number; to?: num
 }
 
 /** Whether a request is among those the person wants to see. */
-export function fits(r: Request, view: View, me = ''): boolean {
+export function matchesView(r: Request, view: View, me = ''): boolean {
   const { kind, agents, risk, find, from = -Infinity, to = Infinity } = view
   if (kind && r.question.type !== kind) return false
   if (agents.length > 0 && !agents.includes(r.event.source_app)) return false
-  if (r.asked < from || r.asked >= to) return false
-  if (view.mine && me && !awaits(r, me)) return false
-  if (risk && !risky(r)) return false
+  if (r.askedAt < from || r.askedAt >= to) return false
+  if (view.mine && me && !awaitsVoteOf(r, me)) return false
+  if (risk && !isHighRisk(r)) return false
   const words = find.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return true
   const { question, event } = r
@@ -55,7 +55,7 @@ export function fits(r: Request, view: View, me = ''): boolean {
     question.question,
     event.source_app,
     event.session_id,
-    aboutOf(event, r.status.edited?.arguments),
+    callSummary(event, r.status.edited?.arguments),
     `#${r.id}`,
   ]
     .join('\n')
@@ -64,28 +64,28 @@ export function fits(r: Request, view: View, me = ''): boolean {
 }
 
 /** Whether a request waits for this person: it was put to them by name, and they have not voted. */
-const awaits = ({ status }: Request, me: string): boolean =>
+const awaitsVoteOf = ({ status }: Request, me: string): boolean =>
   status.status === 'pending' && (status.recipients === undefined || (status.awaiting ?? []).includes(me))
 
 /** Whether the view leaves anything out. */
-export const isNarrow = (v: View): boolean =>
+export const isFiltered = (v: View): boolean =>
   !!(v.kind || v.risk || v.find || v.mine || v.from || v.to) || v.agents.length > 0
 
-export function narrow(all: Lists, view: View, me = ''): Lists {
-  if (!isNarrow(view)) return all
-  const few = (list: Request[]) => list.filter((r) => fits(r, view, me))
+export function filterLists(all: Lists, view: View, me = ''): Lists {
+  if (!isFiltered(view)) return all
+  const few = (list: Request[]) => list.filter((r) => matchesView(r, view, me))
   return {
     undelivered: few(all.undelivered),
     needs: few(all.needs),
     votes: few(all.votes),
     snoozed: few(all.snoozed),
     settled: few(all.settled),
-    same: all.same,
+    duplicates: all.duplicates,
   }
 }
 
 /** The requests of a list in the order in which J and K go through them. */
-export const inOrder = (l: Lists): Request[] => [
+export const visibleOrder = (l: Lists): Request[] => [
   ...l.undelivered,
   ...l.needs,
   ...l.votes,
@@ -97,11 +97,11 @@ export const inOrder = (l: Lists): Request[] => [
  * Why a request can't be approved together with others; undefined when it can.
  * What is risky is never among them: it is looked at by itself, and held.
  */
-export function apart(r: Request): string | undefined {
-  if (r.status.status !== 'pending' || r.status.held || r.sending) return 'It is settled already.'
+export function bulkBlocker(r: Request): string | undefined {
+  if (r.status.status !== 'pending' || r.status.held || r.submission) return 'It is settled already.'
   if (r.status.waiter === 'lost') return 'The agent is gone: nobody waits for it.'
   if (r.question.type !== 'permission') return 'Only permissions can be approved together.'
-  if (risky(r)) return 'High risk is looked at by itself, and held.'
+  if (isHighRisk(r)) return 'High risk is looked at by itself, and held.'
   if (r.question.reasonRequired === 'always') return 'The agent wants a reason with the answer.'
   if ((r.status.requiredApprovals ?? 1) > 1) return 'It takes several votes.'
   if (r.event.payloadTruncated && !r.question.toolCall) return 'It is too long for a list.'

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { lasting } from '../clock'
-import { periodIn } from '../period'
+import { formatLongDuration } from '../clock'
+import { parseDateRange } from '../dateRange'
 import type { DayCount } from '../schema'
 import {
-  askedColumns,
-  binName,
+  requestColumns,
+  bucketName,
   dayColumns,
   dayName,
-  daysOf,
+  daysIn,
   roundUp,
   sum,
   ticks,
-  tokensOf,
+  totalTokens,
   waitColumns,
-} from './figures'
-import { Refresh } from './refresh'
+} from './chartData'
+import { Poller } from './poller'
 
 describe('a scale', () => {
   test.each([
@@ -75,7 +75,7 @@ describe('waiting times', () => {
     expect(widths[4]).toBe(1) // without an end
   })
   test('are named by both ends', () =>
-    expect(bins.map((_, i) => binName(bins, i))).toEqual([
+    expect(bins.map((_, i) => bucketName(bins, i))).toEqual([
       'under 1 s',
       '1 s to 2 s',
       '2 s to 10 s',
@@ -94,7 +94,7 @@ test.each([
   [7_320_000, '2 h 2 min'],
   [273_600_000, '3 d 4 h'],
   [-5, '0 ms'],
-])('%i ms last %s', (ms, text) => expect(lasting(ms)).toBe(text))
+])('%i ms last %s', (ms, text) => expect(formatLongDuration(ms)).toBe(text))
 
 test.each([
   ['', 14],
@@ -108,12 +108,14 @@ test.each([
   ['days=1.5', 14],
   ['days=<b>', 14],
 ])('%s asks for %i days', (query, days) =>
-  expect(daysOf(periodIn(new URLSearchParams(query)) ?? {}, new Date(2026, 10, 21, 15).getTime())).toBe(days),
+  expect(daysIn(parseDateRange(new URLSearchParams(query)) ?? {}, new Date(2026, 10, 21, 15).getTime())).toBe(
+    days,
+  ),
 )
 
 test('a day has a part for each place a request can stand in', () => {
   const day = { day: '2026-11-21', pending: 1, decided: 2, expired: 3, cancelled: 4 }
-  const [column] = askedColumns([day])
+  const [column] = requestColumns([day])
   expect(column?.parts.map((part) => [part.tone, part.n])).toEqual([
     ['in-decided', 2],
     ['in-expired', 3],
@@ -123,9 +125,9 @@ test('a day has a part for each place a request can stand in', () => {
 })
 
 test('tokens are counted wherever they were spent', () => {
-  expect(tokensOf({ input: 1, output: 2, cacheRead: 3, cacheWrite: 4 })).toBe(10)
-  expect(tokensOf({ input: 1, output: 2 })).toBe(3)
-  expect(tokensOf(undefined)).toBe(0)
+  expect(totalTokens({ input: 1, output: 2, cacheRead: 3, cacheWrite: 4 })).toBe(10)
+  expect(totalTokens({ input: 1, output: 2 })).toBe(3)
+  expect(totalTokens(undefined)).toBe(0)
 })
 
 describe('refreshing', () => {
@@ -136,7 +138,7 @@ describe('refreshing', () => {
 
   test('happens at once, then at most once a second, however often it is wanted', async () => {
     const run = vi.fn(() => Promise.resolve())
-    const refresh = new Refresh(run, 1000, world)
+    const refresh = new Poller(run, 1000, world)
     refresh.want()
     await vi.advanceTimersByTimeAsync(0)
     expect(run).toHaveBeenCalledTimes(1)
@@ -151,7 +153,7 @@ describe('refreshing', () => {
   test('waits while nobody sees the page', async () => {
     visible = false
     const run = vi.fn(() => Promise.resolve())
-    const refresh = new Refresh(run, 1000, world)
+    const refresh = new Poller(run, 1000, world)
     refresh.want()
     await vi.advanceTimersByTimeAsync(5000)
     expect(run).not.toHaveBeenCalled()
@@ -168,7 +170,7 @@ describe('refreshing', () => {
   test('never overlaps itself, and follows up on what came meanwhile', async () => {
     let end: () => void = () => undefined
     const run = vi.fn(() => new Promise<void>((done) => (end = done)))
-    const refresh = new Refresh(run, 1000, world)
+    const refresh = new Poller(run, 1000, world)
     refresh.want()
     await vi.advanceTimersByTimeAsync(3000)
     refresh.want()

@@ -15,12 +15,12 @@ export const roleNames: Record<string, string> = {
 }
 
 /** What a role may, in one line. */
-export const mayDo: Record<string, string> = {
+export const roleDescriptions: Record<string, string> = {
   viewer: 'sees everything, answers nothing',
   operator: 'answers requests',
   admin: 'answers, and looks after people, tokens, rules and channels',
 }
 
 /** What the lock changes, in words. */
-export const LOCKING =
+export const lockDescription =
   'From then on only people who have signed in can answer, cancel, extend or make rules here. Agents on this machine go on asking as before.'

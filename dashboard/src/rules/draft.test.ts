@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { requestOf, type Request } from '../requests'
-import { anAsk } from '../testing/build'
+import { toRequest, type Request } from '../requests'
+import { aRequest } from '../testing/factories'
 import type { HumanInTheLoop, Status } from '../types'
-import { clausesOf, denial, draftOf, tests, wrong, type Choice } from './draft'
-import { unruled } from './may'
+import { suggestConditions, sessionDenial, toRuleDraft, comparisons, validateCondition, type RuleFormState } from './draft'
+import { ruleBlocker } from './ruleBlocker'
 
 const call = { name: 'Bash', arguments: { command: 'npm test -- --watch' } }
 const asked = (question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) =>
-  requestOf(anAsk(7, { toolCall: call, ...question }, status)) as Request
+  toRequest(aRequest(7, { toolCall: call, ...question }, status)) as Request
 
 describe('whether a rule can be made at a request', () => {
   it.each<[string, Request, RegExp | undefined]>([
@@ -21,14 +21,14 @@ describe('whether a rule can be made at a request', () => {
     ['without a call', asked({ toolCall: undefined }), /no tool call/],
     ['a text', asked({ type: 'question' }), /Only permissions/],
   ])('%s', (_, request, why) => {
-    if (why) expect(unruled(request)).toMatch(why)
-    else expect(unruled(request)).toBeUndefined()
+    if (why) expect(ruleBlocker(request)).toMatch(why)
+    else expect(ruleBlocker(request)).toBeUndefined()
   })
 })
 
 describe('the conditions that the arguments offer', () => {
-  const of = (args: Parameters<typeof clausesOf>[0]) =>
-    clausesOf(args).map(({ argument, is, value, on }) => [argument, is, value, on])
+  const of = (args: Parameters<typeof suggestConditions>[0]) =>
+    suggestConditions(args).map(({ argument, is, value, on }) => [argument, is, value, on])
 
   it.each([
     [{ command: 'npm test -- --watch' }, [['command', 'starts_with', 'npm test', true]]],
@@ -53,20 +53,20 @@ describe('the conditions that the arguments offer', () => {
   ])('%j', (args, clauses) => expect(of(args)).toEqual(clauses))
 
   it('are of a kind that has such a test', () => {
-    for (const clause of clausesOf({ a: 'x', b: 1, c: true, d: '/a/b', command: 'ls' }))
-      expect(tests[clause.kind].map(([is]) => is)).toContain(clause.is)
+    for (const clause of suggestConditions({ a: 'x', b: 1, c: true, d: '/a/b', command: 'ls' }))
+      expect(comparisons[clause.kind].map(([is]) => is)).toContain(clause.is)
   })
   it('leave out no more than what is written, and are never more than the hub takes', () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, i]))
-    expect(clausesOf(many)).toHaveLength(20)
+    expect(suggestConditions(many)).toHaveLength(20)
   })
 })
 
 describe('what the hub is asked for', () => {
-  const choice = (more: Partial<Choice> = {}): Choice => ({
+  const choice = (more: Partial<RuleFormState> = {}): RuleFormState => ({
     then: 'allow',
     scope: 'when',
-    clauses: clausesOf({ amount: 5, note: 'x', urgent: true }),
+    clauses: suggestConditions({ amount: 5, note: 'x', urgent: true }),
     reach: 'session',
     ttlSeconds: 900,
     reason: ' ',
@@ -77,7 +77,7 @@ describe('what the hub is asked for', () => {
   it('has each value in its own kind, and only the ticked conditions', () => {
     const c = choice()
     c.clauses.forEach((clause) => (clause.on = clause.argument !== 'note'))
-    expect(draftOf(7, c)).toEqual({
+    expect(toRuleDraft(7, c)).toEqual({
       from: 7,
       then: 'allow',
       scope: 'when',
@@ -92,14 +92,14 @@ describe('what the hub is asked for', () => {
   it('is nothing while no condition is ticked, or one is not whole', () => {
     const none = choice()
     none.clauses.forEach((clause) => (clause.on = false))
-    expect(draftOf(7, none)).toBeUndefined()
+    expect(toRuleDraft(7, none)).toBeUndefined()
     const broken = choice()
     broken.clauses[0]!.value = 'many'
-    expect(wrong(broken.clauses[0]!)).toBe('This must be a number.')
-    expect(draftOf(7, broken)).toBeUndefined()
+    expect(validateCondition(broken.clauses[0]!)).toBe('This must be a number.')
+    expect(toRuleDraft(7, broken)).toBeUndefined()
   })
   it('says nothing of conditions where they do not count', () =>
-    expect(draftOf(7, choice({ scope: 'tool', reason: ' no ', applyNow: true }))).toEqual({
+    expect(toRuleDraft(7, choice({ scope: 'tool', reason: ' no ', applyNow: true }))).toEqual({
       from: 7,
       then: 'allow',
       scope: 'tool',
@@ -109,5 +109,5 @@ describe('what the hub is asked for', () => {
       applyNow: true,
     }))
   it('for a denial that is not asked again is the narrowest there is', () =>
-    expect(denial(7, '')).toEqual({ from: 7, then: 'deny', scope: 'call', reach: 'session', ttlSeconds: 0 }))
+    expect(sessionDenial(7, '')).toEqual({ from: 7, then: 'deny', scope: 'call', reach: 'session', ttlSeconds: 0 }))
 })

@@ -1,5 +1,5 @@
 /** What the person does with mouse and fingers; x and y are places on the canvas. */
-export interface Moves {
+export interface GestureHandlers {
   zoom(x: number, by: number): void
   pan(by: number): void
   tap(x: number, y: number): void
@@ -22,7 +22,7 @@ export class Gestures {
   private dragged = 0
   private held = false
 
-  constructor(private readonly moves: Moves) {}
+  constructor(private readonly handlers: GestureHandlers) {}
 
   /** Listens to an element; inset: how far to the right the canvas begins. Returns how to stop. */
   listen(on: Element, inset: () => number): () => void {
@@ -38,7 +38,7 @@ export class Gestures {
     target.addEventListener('pointermove', (e) => this.move(e, place(e), target), { signal })
     target.addEventListener('pointerup', (e) => this.release(e, place(e)), { signal })
     target.addEventListener('pointercancel', (e) => this.down.delete(e.pointerId), { signal })
-    target.addEventListener('pointerleave', () => this.moves.leave(), { signal })
+    target.addEventListener('pointerleave', () => this.handlers.leave(), { signal })
     return () => stop.abort()
   }
 
@@ -46,13 +46,13 @@ export class Gestures {
     const unit = e.deltaMode === 1 ? 16 : 1
     const sideways = e.shiftKey ? e.deltaX || e.deltaY : e.deltaX
     const zooms = e.ctrlKey || e.metaKey
-    if (!zooms && Math.abs(sideways) > Math.abs(e.shiftKey ? 0 : e.deltaY)) this.moves.pan(sideways * unit)
+    if (!zooms && Math.abs(sideways) > Math.abs(e.shiftKey ? 0 : e.deltaY)) this.handlers.pan(sideways * unit)
     // A pinch on a touchpad comes as small steps of the wheel with Ctrl.
-    else if (zooms || !this.moves.scrolls())
-      this.moves.zoom(at.x, Math.exp((-e.deltaY * unit) / (e.ctrlKey ? 120 : 400)))
+    else if (zooms || !this.handlers.scrolls())
+      this.handlers.zoom(at.x, Math.exp((-e.deltaY * unit) / (e.ctrlKey ? 120 : 400)))
     else return
     e.preventDefault()
-    this.moves.leave()
+    this.handlers.leave()
   }
 
   private press(e: PointerEvent, at: Point): void {
@@ -65,7 +65,7 @@ export class Gestures {
   private move(e: PointerEvent, at: Point, on: HTMLElement): void {
     const before = this.down.get(e.pointerId)
     if (!before) {
-      if (e.pointerType === 'mouse') this.moves.hover(at.x, at.y)
+      if (e.pointerType === 'mouse') this.handlers.hover(at.x, at.y)
       return
     }
     const other = [...this.down].find(([id]) => id !== e.pointerId)?.[1]
@@ -73,8 +73,8 @@ export class Gestures {
     if (other) {
       const was = Math.hypot(before.x - other.x, before.y - other.y)
       const is = Math.hypot(at.x - other.x, at.y - other.y)
-      this.moves.pan((before.x - at.x) / 2)
-      if (was > 10 && is > 10) this.moves.zoom((at.x + other.x) / 2, is / was)
+      this.handlers.pan((before.x - at.x) / 2)
+      if (was > 10 && is > 10) this.handlers.zoom((at.x + other.x) / 2, is / was)
       return
     }
     this.dragged += Math.abs(at.x - before.x) + Math.abs(at.y - before.y)
@@ -82,14 +82,14 @@ export class Gestures {
     if (!this.held) {
       this.held = true
       on.setPointerCapture(e.pointerId)
-      this.moves.leave()
+      this.handlers.leave()
     }
-    this.moves.pan(before.x - at.x)
+    this.handlers.pan(before.x - at.x)
   }
 
   private release(e: PointerEvent, at: Point): void {
     const pressed = this.down.delete(e.pointerId)
     this.held = false
-    if (pressed && this.down.size === 0 && this.dragged <= SLOP) this.moves.tap(at.x, at.y)
+    if (pressed && this.down.size === 0 && this.dragged <= SLOP) this.handlers.tap(at.x, at.y)
   }
 }

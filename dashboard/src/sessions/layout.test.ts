@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { anEvent } from '../testing/build'
+import { anEvent } from '../testing/factories'
 import type { Event } from '../types'
-import { Session } from './lanes'
-import { barAt, beside, firstFrom, stripsOf, TRACK } from './layout'
-import { Scale } from './scale'
+import { Session } from './timeline'
+import { barAt, neighborBar, firstBarFrom, layOutLanes, TRACK } from './layout'
+import { TimeScale } from './timeScale'
 
 const T = 1_700_000_000_000
 
@@ -14,7 +14,7 @@ function aSession(): Session {
   const at = (second: number, type: string, more: Partial<Event> = {}) => {
     const hex = (T + second * 1000).toString(16).padStart(12, '0')
     const uid = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
-    session.take(anEvent(++id, { uid, hook_event_type: type, ...more }))
+    session.addEvent(anEvent(++id, { uid, hook_event_type: type, ...more }))
   }
   const use = (tool: string): Partial<Event> => ({ tool_name: tool, tool_use_id: tool })
   const explore = { agent_id: 'x', agent_type: 'Explore' }
@@ -35,21 +35,21 @@ function aSession(): Session {
 }
 const session = aSession()
 const [main, explore] = session.lanes
-const scale = () => new Scale(T, T + 100_000, []).lay(1000, 1) // 10 px a second
+const scale = () => new TimeScale(T, T + 100_000, []).fit(1000, 1) // 10 px a second
 const named = (what: string) =>
   session.bars.find((b) => (b.tool ?? b.event.hook_event_type) === what && b.kind !== 'wait')
 
 it('lanes stand below each other, as high as what is in them', () => {
-  const { strips, height } = stripsOf(session.lanes, false)
+  const { rows: strips, height } = layOutLanes(session.lanes, false)
   expect(strips.map((s) => s.lane)).toEqual([main, explore])
   expect(strips[0]?.height).toBeGreaterThan(strips[1]?.height ?? 0)
   expect(strips[1]?.top).toBe(strips[0]?.height)
   expect(height).toBe((strips[0]?.height ?? 0) + (strips[1]?.height ?? 0))
-  expect(stripsOf(session.lanes, true).height).toBeGreaterThan(height)
+  expect(layOutLanes(session.lanes, true).height).toBeGreaterThan(height)
 })
 
 describe('what is at a place', () => {
-  const { strips } = stripsOf(session.lanes, false)
+  const { rows: strips } = layOutLanes(session.lanes, false)
   const first = (strips[0]?.tracks ?? 0) + TRACK / 2
   const at = (x: number, y: number) => barAt(strips, scale(), { x, y, now: T + 100_000 })
 
@@ -79,25 +79,25 @@ describe('what is at a place', () => {
 
 it('the first bar from a time on is found among thousands', () => {
   const track = Array.from({ length: 5000 }, (_, i) => ({ start: i * 10, end: i * 10 + 5 })) as never
-  expect(firstFrom(track, 1005)).toBe(100)
-  expect(firstFrom(track, 1006)).toBe(101)
-  expect(firstFrom(track, -1)).toBe(0)
-  expect(firstFrom(track, 1e9)).toBe(5000)
+  expect(firstBarFrom(track, 1005)).toBe(100)
+  expect(firstBarFrom(track, 1006)).toBe(101)
+  expect(firstBarFrom(track, -1)).toBe(0)
+  expect(firstBarFrom(track, 1e9)).toBe(5000)
 })
 
 describe('arrows', () => {
   it('lead along a lane and stop at its ends', () => {
     const bars = main?.bars ?? []
-    expect(beside(session.lanes, bars[0]!, 'ArrowRight')).toBe(bars[1])
-    expect(beside(session.lanes, bars[1]!, 'ArrowLeft')).toBe(bars[0])
-    expect(beside(session.lanes, bars[0]!, 'ArrowLeft')).toBeUndefined()
-    expect(beside(session.lanes, bars[2]!, 'Home')).toBe(bars[0])
-    expect(beside(session.lanes, bars[2]!, 'End')).toBe(bars.at(-1))
+    expect(neighborBar(session.lanes, bars[0]!, 'ArrowRight')).toBe(bars[1])
+    expect(neighborBar(session.lanes, bars[1]!, 'ArrowLeft')).toBe(bars[0])
+    expect(neighborBar(session.lanes, bars[0]!, 'ArrowLeft')).toBeUndefined()
+    expect(neighborBar(session.lanes, bars[2]!, 'Home')).toBe(bars[0])
+    expect(neighborBar(session.lanes, bars[2]!, 'End')).toBe(bars.at(-1))
   })
 
   it('lead to the other lane at about the same time', () => {
-    expect(beside(session.lanes, named('Bash')!, 'ArrowDown')).toBe(named('Grep'))
-    expect(beside(session.lanes, named('Grep')!, 'ArrowUp')).toBe(named('Stop'))
-    expect(beside(session.lanes, named('Grep')!, 'ArrowDown')).toBeUndefined()
+    expect(neighborBar(session.lanes, named('Bash')!, 'ArrowDown')).toBe(named('Grep'))
+    expect(neighborBar(session.lanes, named('Grep')!, 'ArrowUp')).toBe(named('Stop'))
+    expect(neighborBar(session.lanes, named('Grep')!, 'ArrowDown')).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
-import type { Bar, Lane } from './lanes'
-import type { Scale } from './scale'
+import type { Bar, Lane } from './timeline'
+import type { TimeScale } from './timeScale'
 
 // Where everything stands, in px: lanes from top to bottom below the axis.
 
@@ -11,7 +11,7 @@ const LABEL = 18
 const PAD = 5
 
 /** A lane on the screen. */
-export interface Strip {
+export interface LaneRow {
   lane: Lane
   top: number
   height: number
@@ -22,7 +22,7 @@ export interface Strip {
 }
 
 /** labelled: names stand above their lanes, for there is no room beside them. */
-export function stripsOf(lanes: readonly Lane[], labelled: boolean): { strips: Strip[]; height: number } {
+export function layOutLanes(lanes: readonly Lane[], labelled: boolean): { rows: LaneRow[]; height: number } {
   let top = 0
   const strips = lanes.map((lane) => {
     const label = labelled ? LABEL : 0
@@ -38,11 +38,11 @@ export function stripsOf(lanes: readonly Lane[], labelled: boolean): { strips: S
     top += height
     return strip
   })
-  return { strips, height: top }
+  return { rows: strips, height: top }
 }
 
 /** The first of bars that don't overlap that ends at or after a time. */
-export function firstFrom(track: readonly Bar[], time: number): number {
+export function firstBarFrom(track: readonly Bar[], time: number): number {
   let low = 0
   let high = track.length
   while (low < high) {
@@ -57,8 +57,8 @@ const NEAR = 7
 
 /** The bar at a place: x within the whole width, y within the lanes. */
 export function barAt(
-  strips: readonly Strip[],
-  scale: Scale,
+  strips: readonly LaneRow[],
+  scale: TimeScale,
   at: { x: number; y: number; now: number },
 ): Bar | undefined {
   const strip = strips.find((s) => at.y >= s.top && at.y < s.top + s.height)
@@ -72,10 +72,10 @@ export function barAt(
   return bar?.waits?.find(within) ?? bar
 }
 
-function nearest(bars: readonly Bar[], scale: Scale, at: { x: number; now: number }): Bar | undefined {
+function nearest(bars: readonly Bar[], scale: TimeScale, at: { x: number; now: number }): Bar | undefined {
   let best: Bar | undefined
   let least = NEAR
-  for (let i = firstFrom(bars, scale.t(at.x - NEAR - 1)); i < bars.length; i++) {
+  for (let i = firstBarFrom(bars, scale.t(at.x - NEAR - 1)); i < bars.length; i++) {
     const bar = bars[i]
     if (!bar) break
     const from = scale.x(bar.start)
@@ -90,7 +90,7 @@ function nearest(bars: readonly Bar[], scale: Scale, at: { x: number; now: numbe
 }
 
 /** The bar beside another: along its lane, or in the lane above or below at about the same time. */
-export function beside(lanes: readonly Lane[], bar: Bar, key: string): Bar | undefined {
+export function neighborBar(lanes: readonly Lane[], bar: Bar, key: string): Bar | undefined {
   const { bars } = bar.lane
   const at = bars.indexOf(bar)
   if (key === 'ArrowRight') return bars[at + 1]

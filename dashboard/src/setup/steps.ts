@@ -1,8 +1,8 @@
 import type { Event } from '../types'
-import { addressFor } from './wiring'
+import { hubEnvPrefix } from './agentCommands'
 
 /** A way to connect something, with what it takes. */
-export interface Step {
+export interface SetupStep {
   id: string
   title: string
   text: string
@@ -11,7 +11,7 @@ export interface Step {
   /** The name its events come under. */
   app: string
   /** What may be wrong when nothing arrives. */
-  trouble: string[]
+  troubleshooting: string[]
 }
 
 const json = `-H 'Content-Type: application/json'`
@@ -69,8 +69,8 @@ EOF
 go run /tmp/hookback-ask.go`
 
 /** Every way, for a hub at this address. */
-export function stepsFor(hub: string): Step[] {
-  const address = addressFor(hub)
+export function setupSteps(hub: string): SetupStep[] {
+  const address = hubEnvPrefix(hub)
   const repository = 'Run it in the directory of the Hookback repository, with Go installed.'
   const reach = `The hub must be reachable at ${hub} from where you run it: curl ${hub}/healthz answers “ok”.`
   const path = 'If the shell does not find hookback: export PATH="$PATH:$(go env GOPATH)/bin"'
@@ -85,7 +85,7 @@ export function stepsFor(hub: string): Step[] {
         { label: '2. Try it', text: `${address}hookback ask 'May I delete ./build?' --app from-ask` },
       ],
       app: 'from-ask',
-      trouble: [repository, path, reach, 'hookback help shows what else it can do.'],
+      troubleshooting: [repository, path, reach, 'hookback help shows what else it can do.'],
     },
     {
       id: 'send',
@@ -98,7 +98,7 @@ export function stepsFor(hub: string): Step[] {
         },
       ],
       app: 'from-send',
-      trouble: [path, reach],
+      troubleshooting: [path, reach],
     },
     {
       id: 'curl',
@@ -106,7 +106,7 @@ export function stepsFor(hub: string): Step[] {
       text: 'One POST is all the protocol takes. The answer stays with the hub until somebody fetches it.',
       commands: [{ label: terminal, text: `curl -s '${hub}/events' ${json} -d '${question('from-curl')}'` }],
       app: 'from-curl',
-      trouble: [reach, 'A refusal of the hub says in its JSON what is wrong.'],
+      troubleshooting: [reach, 'A refusal of the hub says in its JSON what is wrong.'],
     },
     {
       id: 'python',
@@ -114,7 +114,7 @@ export function stepsFor(hub: string): Step[] {
       text: 'Nothing but the standard library: it asks, waits, and prints what you decided.',
       commands: [{ label: terminal, text: python(hub) }],
       app: 'from-python',
-      trouble: ['It needs Python 3.', reach],
+      troubleshooting: ['It needs Python 3.', reach],
     },
     {
       id: 'go',
@@ -122,13 +122,13 @@ export function stepsFor(hub: string): Step[] {
       text: 'With the client library the hub dials the answer back at once, and proves that it is the hub.',
       commands: [{ label: terminal, text: goProgram(hub) }],
       app: 'from-go',
-      trouble: [repository, reach],
+      troubleshooting: [repository, reach],
     },
   ]
 }
 
 /** The newest event of each application that is looked for. events: newest first. */
-export function arrivals(events: Iterable<Event>, apps: ReadonlySet<string>): Map<string, Event> {
+export function newestByApp(events: Iterable<Event>, apps: ReadonlySet<string>): Map<string, Event> {
   const found = new Map<string, Event>()
   for (const event of events) {
     if (!apps.has(event.source_app) || found.has(event.source_app)) continue
@@ -139,13 +139,13 @@ export function arrivals(events: Iterable<Event>, apps: ReadonlySet<string>): Ma
 }
 
 /** The newest question that is none of this page's own. events: newest first. */
-export function ownQuestion(events: Iterable<Event>): Event | undefined {
+export function newestUserQuestion(events: Iterable<Event>): Event | undefined {
   for (const event of events) if (event.humanInTheLoop && event.source_app !== 'demo') return event
   return undefined
 }
 
 /** The question that a person can raise here, to see how it goes. */
-export const demo = (session: string): Omit<Event, 'id'> => ({
+export const testRequest = (session: string): Omit<Event, 'id'> => ({
   source_app: 'demo',
   session_id: session,
   hook_event_type: 'PermissionRequest',

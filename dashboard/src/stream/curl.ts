@@ -3,7 +3,7 @@ import type { Event } from '../types'
 const ofTheHub = new Set(['id', 'uid', 'humanInTheLoopStatus', 'payloadTruncated', 'payloadBytes', 'chat'])
 
 /** A command that posts the event again: without what belongs to the hub. */
-export function asCurl(event: Event, origin: string): string {
+export function toCurl(event: Event, origin: string): string {
   const body = Object.fromEntries(Object.entries(event).filter(([name]) => !ofTheHub.has(name)))
   const json = JSON.stringify(body).replaceAll("'", `'\\''`)
   return `curl -s ${origin}/events -H 'Content-Type: application/json' -d '${json}'`

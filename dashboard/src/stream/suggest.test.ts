@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hintFor, meant, suggest } from './suggest'
+import { filterHint, withoutUnfinishedTerm, suggest } from './suggest'
 
 const known = {
   source_apps: ['infra', 'api', 'my agent'],
@@ -67,7 +67,7 @@ describe('what is meant', () => {
     ['what:', 'what:'],
     ['tool_input.path:', 'tool_input.path:'],
   ])('%s → %s', (text, expected) => {
-    expect(meant(text)).toBe(expected)
+    expect(withoutUnfinishedTerm(text)).toBe(expected)
   })
 })
 
@@ -79,7 +79,7 @@ describe('hints', () => {
     ['status:open', /No status is called “open”. There are pending/],
     ['risk:severe', /low, medium, high, critical/],
   ])('%s', (text, says) => {
-    expect(hintFor(text)).toMatch(says)
+    expect(filterHint(text)).toMatch(says)
   })
 
   it.each([
@@ -92,5 +92,5 @@ describe('hints', () => {
     'error:exit',
     'command:ls',
     'status:pending',
-  ])('nothing is wrong with %s', (text) => expect(hintFor(text)).toBeUndefined())
+  ])('nothing is wrong with %s', (text) => expect(filterHint(text)).toBeUndefined())
 })

@@ -16,7 +16,7 @@ export interface Suggestions {
   items: Suggestion[]
 }
 
-const abouts: [key: string, about: string][] = [
+const keyDescriptions: [key: string, about: string][] = [
   ['agent', 'who sent it'],
   ['type', 'PreToolUse, Stop …'],
   ['tool', 'Bash, Edit …'],
@@ -67,7 +67,7 @@ export function suggest(text: string, caret: number, known: FilterOptions | unde
   const minus = term.startsWith('-') ? '-' : ''
   const rest = term.slice(minus.length)
   const colon = rest.indexOf(':')
-  const items = colon < 0 ? openers(rest, minus, known) : values(rest, colon, minus, known)
+  const items = colon < 0 ? keySuggestions(rest, minus, known) : values(rest, colon, minus, known)
   const whole = text.slice(from, to)
   return { from, to, items: items.filter((i) => i.term !== whole).slice(0, MOST) }
 }
@@ -85,9 +85,9 @@ function termAt(text: string, caret: number): [from: number, to: number] {
   return [from, inQuotes && text[to] === '"' ? to + 1 : to]
 }
 
-function openers(start: string, minus: string, known: FilterOptions | undefined): Suggestion[] {
+function keySuggestions(start: string, minus: string, known: FilterOptions | undefined): Suggestion[] {
   const wanted = start.toLowerCase()
-  const keys = abouts
+  const keys = keyDescriptions
     .filter(([key]) => key.startsWith(wanted))
     .map(([key, about]) => ({ term: `${minus}${key}:`, about }))
   if (!wanted) return keys
@@ -115,14 +115,14 @@ function values(rest: string, colon: number, minus: string, known: FilterOptions
  * The text as far as it can be meant: without a term at its end that is only begun,
  * such as "agent:". Nothing would fit that, and it is about to change.
  */
-export function meant(text: string): string {
+export function withoutUnfinishedTerm(text: string): string {
   const [, key] = /(?:^|\s)-?(\w*):$/.exec(text) ?? []
   const begun = key !== undefined && Object.hasOwn(fields, key.toLowerCase())
   return begun || /(?:^|\s)-$/.test(text) ? text.replace(/\S+$/, '').trimEnd() : text
 }
 
 /** What may be a mistake in a filter, in words; it is no error, so the filter holds. */
-export function hintFor(text: string): string | undefined {
+export function filterHint(text: string): string | undefined {
   if ((text.match(/"/g)?.length ?? 0) % 2 === 1)
     return 'The quote is not closed: all that follows it counts as one phrase.'
   for (const [, key, value] of text.replaceAll(/"[^"]*"/g, '""').matchAll(/(?:^|\s)-?([a-z]+):(\S*)/gi)) {
@@ -134,7 +134,7 @@ export function hintFor(text: string): string | undefined {
         return `No ${name} is called “${value}”. There are ${known.join(', ')}.`
       continue
     }
-    const near = abouts.find(([k]) => distance(k, name) === 1)?.[0]
+    const near = keyDescriptions.find(([k]) => distance(k, name) === 1)?.[0]
     if (near && name !== 'app') return `“${key}:” looks into the payload. Did you mean “${near}:”?`
   }
   return undefined

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Entry } from '../events'
+import { Entry } from '../eventView'
 import { parse } from '../filter'
-import { Ring } from '../ring'
-import { anEvent } from '../testing/build'
+import { RingBuffer } from '../ringBuffer'
+import { anEvent } from '../testing/factories'
 import { StreamView, MOST_OLDER } from './view'
 
 function setup(capacity = 5) {
-  const ring = new Ring<Entry>(capacity)
+  const ring = new RingBuffer<Entry>(capacity)
   const view = new StreamView(ring)
   let id = 0
   const add = (n: number, app = 'a') => {
@@ -127,7 +127,7 @@ describe('the rows of the stream', () => {
   it('can be a stretch of the past, which grows both ways and ends in the present', () => {
     const { view, add, shown, entries } = setup(5)
     add(20)
-    view.around(entries(4, 5, 6))
+    view.showRange(entries(4, 5, 6))
     expect([shown(), view.detached, view.paused, view.reached]).toEqual([[4, 5, 6], true, true, 4])
     view.prepend(entries(2, 3), 2, false)
     view.append(entries(6, 7))
@@ -135,7 +135,7 @@ describe('the rows of the stream', () => {
     add(1)
     expect(view.fresh).toBe(1)
     view.append(Array.from({ length: 9 }, (_, i) => entries(i + 8)).flat())
-    view.join()
+    view.rejoinLive()
     expect([shown().slice(-3), view.detached, view.fresh]).toEqual([[19, 20, 21], false, 0])
     expect(new Set(shown()).size).toBe(20)
     view.follow()

@@ -1,7 +1,7 @@
-import type { Entry } from '../events'
+import type { Entry } from '../eventView'
 import { matches, parse, type Filter } from '../filter'
-import type { Ring } from '../ring'
-import { beginOf, type Range } from './range'
+import type { RingBuffer } from '../ringBuffer'
+import { rangeStart, type TimeRange } from './timeRange'
 
 /** How many rows of history a view holds at most. */
 export const MOST_OLDER = 50_000
@@ -14,7 +14,7 @@ export const MOST_OLDER = 50_000
  */
 export class StreamView {
   filter: Filter = parse('')
-  range: Range = {}
+  range: TimeRange = {}
   /** How far back the history has been looked through: an id; undefined: not at all. */
   reached: number | undefined
   /** Nothing fits before the first row. */
@@ -35,7 +35,7 @@ export class StreamView {
   private seen = 0
   private arrived = 0
 
-  constructor(private readonly ring: Ring<Entry>) {}
+  constructor(private readonly ring: RingBuffer<Entry>) {}
 
   get paused(): boolean {
     return this.frozen !== undefined
@@ -47,7 +47,7 @@ export class StreamView {
   }
 
   /** Shows what fits another filter or range; a frozen view stays frozen. */
-  setFilter(filter: Filter, range: Range = {}, now = 0): void {
+  setFilter(filter: Filter, range: TimeRange = {}, now = 0): void {
     this.filter = filter
     this.range = range
     this.forgetHistory()
@@ -79,7 +79,7 @@ export class StreamView {
       return this.reset(now)
     }
     const { to } = this.range
-    const from = beginOf(this.range, now)
+    const from = rangeStart(this.range, now)
     const { filter, found } = this
     const had = found.length
     this.ring.each(this.next, (entry) => {
@@ -88,11 +88,11 @@ export class StreamView {
     })
     this.arrived += found.length - had
     this.next = this.ring.end
-    this.forget(from)
+    this.dropStale(from)
   }
 
   /** Lets go of what is too old, and of what the ring has lost unless history goes before it. */
-  private forget(from: number): void {
+  private dropStale(from: number): void {
     if (this.older.length > 0 && !this.detached && this.rowsHeld > this.ring.capacity + MOST_OLDER)
       this.forgetHistory()
     const keep = this.older.length > 0 && !this.detached
@@ -139,7 +139,7 @@ export class StreamView {
   }
 
   /** Shows a stretch of the past and holds still there. */
-  around(entries: Entry[]): void {
+  showRange(entries: Entry[]): void {
     this.forgetHistory()
     this.frozen = entries
     this.frozenBase = 0
@@ -155,7 +155,7 @@ export class StreamView {
   }
 
   /** Ends a stretch of the past with what has arrived since: nothing is missing between. */
-  join(): void {
+  rejoinLive(): void {
     this.append(this.found.slice(this.head))
     this.detached = false
     this.seen = this.arrived

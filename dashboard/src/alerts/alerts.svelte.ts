@@ -1,0 +1,12 @@
+import { hub } from '../liveState.svelte'
+import { router } from '../router.svelte'
+import { settings } from '../settings.svelte'
+import { DesktopAlerts } from './desktopAlerts'
+
+/** The page's own way to the person. */
+export const alerts = new DesktopAlerts({
+  preferences: () => settings.all(),
+  hubId: () => hub.hubId,
+  request: (id) => hub.request(id),
+  visit: (id) => router.go(`/inbox/${id}`),
+})

@@ -1,0 +1,260 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { defaults, type Preferences } from '../preferences'
+import { toRequest, type Request } from '../requests'
+import { aRequest } from '../testing/factories'
+import type { HumanInTheLoop, Status } from '../types'
+import { Chime, type AudioOutput } from './sound'
+import { TabLeader } from './tabLeader'
+import { DesktopAlerts, type DesktopEnvironment } from './desktopAlerts'
+import { SeenAlerts } from './alertDedup'
+import { plainLine } from './alertFilter'
+
+/** Stands in for the desktop's notification. */
+class Shown {
+  closed = false
+  onclick: (() => void) | null = null
+  onclose: (() => void) | null = null
+  constructor(
+    readonly title: string,
+    readonly options: NotificationOptions,
+  ) {}
+  get tag() {
+    return this.options.tag
+  }
+  close() {
+    this.closed = true
+    this.onclose?.()
+  }
+}
+
+let requests: Map<number, Request>
+let shown: Shown[]
+let played: string[]
+let visited: number[]
+let p: Preferences
+let world: { permission: NotificationPermission; isFocused: boolean; now: Date }
+let leader: TabLeader
+let reach: DesktopAlerts
+
+const ask = (id: number, question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) => {
+  const request = toRequest(aRequest(id, question, status)) as Request
+  requests.set(id, request)
+  return request
+}
+
+beforeEach(() => {
+  requests = new Map()
+  shown = []
+  played = []
+  visited = []
+  p = { ...defaults(), notify: true, sound: true }
+  world = { permission: 'granted', isFocused: false, now: new Date(2026, 10, 21, 12) }
+  leader = new TabLeader(undefined)
+  leader.isLeader = true
+  reach = make()
+})
+
+function make(): DesktopAlerts {
+  const desktop: DesktopEnvironment = {
+    permission: () => world.permission,
+    show: (title, options) => {
+      const one = new Shown(title, options)
+      shown.push(one)
+      return one as unknown as Notification
+    },
+    isFocused: () => world.isFocused,
+    now: () => world.now,
+  }
+  const chime = { play: (_: number, which: string) => (played.push(which), Promise.resolve(true)) }
+  const page = {
+    preferences: () => p,
+    hubId: () => 'hub',
+    request: (id: number) => requests.get(id),
+    visit: (id: number) => void visited.push(id),
+  }
+  return new DesktopAlerts(page, {
+    desktop,
+    leader,
+    chime: chime as unknown as Chime,
+    seenAlerts: new SeenAlerts(),
+  })
+}
+
+describe('a new request', () => {
+  test('is shown and heard, until it is settled', () => {
+    reach.handle({ kind: 'asked', request: ask(7, { question: 'Delete\u202e ./build?\nReally' }) })
+    expect(shown[0]).toMatchObject({
+      title: 'api asks',
+      options: { tag: 'req-7', body: 'Delete ./build? Really' },
+    })
+    expect(played).toEqual(['asked'])
+    reach.closeSettled()
+    expect(shown[0]?.closed).toBe(false)
+    ask(7, {}, { status: 'responded' })
+    reach.closeSettled()
+    expect(shown[0]?.closed).toBe(true)
+  })
+
+  test('leads to itself when it is clicked', () => {
+    const focus = vi.spyOn(window, 'focus').mockImplementation(() => undefined)
+    reach.handle({ kind: 'asked', request: ask(7) })
+    shown[0]?.onclick?.()
+    expect(visited).toEqual([7])
+    expect(focus).toHaveBeenCalled()
+    expect(shown[0]?.closed).toBe(true)
+  })
+
+  test.each<[string, () => void, number, number]>([
+    ['this tab does not lead', () => (leader.isLeader = false), 0, 0],
+    ['it is muted', () => (p.mutedUntil = world.now.getTime() + 1), 0, 0],
+    ['it was muted', () => (p.mutedUntil = world.now.getTime()), 1, 1],
+    ['it is night', () => ((p.quiet = true), (world.now = new Date(2026, 10, 21, 23))), 0, 0],
+    ['such a kind is not wanted', () => (p.notifyKinds = ['choice']), 0, 0],
+    ['such a risk is not wanted', () => (p.notifyRisk = 'medium'), 0, 0],
+    ['the person looks', () => (world.isFocused = true), 0, 1],
+    ['the browser forbids it', () => (world.permission = 'denied'), 0, 1],
+    ['notifications are off', () => (p.notify = false), 0, 1],
+    ['the sound is off', () => (p.sound = false), 1, 0],
+  ])('when %s', (_, given, notifications, sounds) => {
+    given()
+    reach.handle({ kind: 'asked', request: ask(1) })
+    expect([shown.length, played.length]).toEqual([notifications, sounds])
+  })
+
+  test('of a wanted risk is told, by what the hub thinks of it', () => {
+    p.notifyRisk = 'high'
+    reach.handle({ kind: 'asked', request: ask(1, { risk: 'low' }, { risk: 'critical' }) })
+    reach.handle({ kind: 'asked', request: ask(2, { risk: 'high' }) })
+    reach.handle({ kind: 'asked', request: ask(3, {}, { risk: 'medium' }) })
+    expect(shown.map((n) => n.tag)).toEqual(['req-1', 'req-2'])
+  })
+
+  test('is never told twice: not by this tab, not by the next leader', () => {
+    const request = ask(1)
+    reach.handle({ kind: 'asked', request })
+    reach.handle({ kind: 'asked', request })
+    make().handle({ kind: 'asked', request })
+    expect([shown.length, played.length]).toEqual([1, 1])
+    localStorage.setItem('hookback.told', '{"not":"a list"}')
+    make().handle({ kind: 'asked', request: ask(2) })
+    expect(shown).toHaveLength(2)
+  })
+})
+
+test('an answer that got lost is told, where that is wanted', () => {
+  const request = ask(1, {}, { status: 'responded', delivery: { state: 'refused' } as Status['delivery'] })
+  p.notifyLost = false
+  reach.handle({ kind: 'lost', request })
+  expect(shown).toEqual([])
+  p.notifyLost = true
+  reach.handle({ kind: 'lost', request })
+  expect(shown[0]).toMatchObject({ title: 'Your answer did not reach api', options: { tag: 'lost-1' } })
+  reach.closeSettled()
+  expect(shown[0]?.closed).toBe(false)
+})
+
+test('nothing stays on the desktop when the page goes', () => {
+  const stop = reach.start()
+  leader.isLeader = true
+  reach.handle({ kind: 'asked', request: ask(1) })
+  window.dispatchEvent(new Event('pagehide'))
+  expect(shown[0]?.closed).toBe(true)
+  stop()
+})
+
+test.each([
+  ['short', 'short'],
+  ['two\n\tlines', 'two lines'],
+  ['x'.repeat(30), 'xxxxxxxxx…'],
+  ['a\u0000b\u200bc', 'a b c'],
+  ['😀'.repeat(20), '😀'.repeat(9) + '…'],
+  ['<b>bold</b>', '<b>bold</…'],
+])('%j on the desktop is %j', (text, seen) => expect(plainLine(text, 10)).toBe(seen))
+
+describe('the leading tab', () => {
+  /** Stands in for the browser's locks: one holder, a queue, and theft. */
+  class Locks {
+    private holder: { lost: (e: Error) => void } | undefined
+    private queue: (() => void)[] = []
+    request(_: string, options: LockOptions, held: () => Promise<void>): Promise<void> {
+      return new Promise((done, lost) => {
+        const hold = () => {
+          const mine = { lost }
+          this.holder = mine
+          void held().then(() => {
+            if (this.holder === mine) this.holder = undefined
+            done()
+            if (!this.holder) this.queue.shift()?.()
+          })
+        }
+        if (options.steal) {
+          const before = this.holder
+          hold()
+          before?.lost(new Error('stolen'))
+        } else if (this.holder) this.queue.push(hold)
+        else hold()
+      })
+    }
+  }
+
+  test('is one of all, the one last looked at, and another when it goes', async () => {
+    vi.spyOn(document, 'hasFocus').mockReturnValue(false)
+    const locks = new Locks() as unknown as LockManager
+    const [here, there] = [new EventTarget() as Window, new EventTarget() as Window]
+    const [a, b] = [new TabLeader(locks), new TabLeader(locks)]
+    const stopA = a.start(here)
+    const stopB = b.start(there)
+    expect([a.isLeader, b.isLeader]).toEqual([true, false])
+    there.dispatchEvent(new Event('focus'))
+    await vi.waitFor(() => expect([a.isLeader, b.isLeader]).toEqual([false, true]))
+    stopB()
+    await vi.waitFor(() => expect([a.isLeader, b.isLeader]).toEqual([true, false]))
+    stopA()
+    expect(a.isLeader).toBe(false)
+  })
+})
+
+describe('the chime', () => {
+  const audio = (state: AudioContextState) => {
+    const starts: number[] = []
+    const gains: number[] = []
+    const param = { value: 0, setValueAtTime: vi.fn(), exponentialRampToValueAtTime: vi.fn() }
+    const context = {
+      state,
+      currentTime: 1,
+      destination: {},
+      resume: vi.fn(() =>
+        state === 'closed' ? Promise.reject(new Error()) : new Promise<void>(() => undefined),
+      ),
+      createOscillator: () => ({
+        frequency: { value: 0 },
+        connect: vi.fn(),
+        start: (at: number) => starts.push(at),
+        stop: vi.fn(),
+      }),
+      createGain: () => ({
+        gain: { ...param, linearRampToValueAtTime: (to: number) => gains.push(to) },
+        connect: vi.fn(),
+      }),
+    }
+    return { context: context as unknown as AudioOutput, starts, gains, resume: context.resume }
+  }
+
+  test('is two notes, as loud as chosen', async () => {
+    const { context, starts, gains } = audio('running')
+    expect(await new Chime(() => context).play(0.5)).toBe(true)
+    expect(starts).toHaveLength(2)
+    expect(starts[1]).toBeGreaterThan(starts[0] ?? 0)
+    expect(gains).toEqual([0.175, 0.175])
+  })
+
+  test('is not kept for later while the browser does not let it sound', async () => {
+    vi.useFakeTimers()
+    const { context, starts, resume } = audio('suspended')
+    const played = new Chime(() => context).play(1)
+    await vi.advanceTimersByTimeAsync(200)
+    expect(await played).toBe(false)
+    expect(resume).toHaveBeenCalled()
+    expect(starts).toEqual([])
+  })
+})

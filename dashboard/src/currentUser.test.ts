@@ -1,0 +1,231 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { KEY_HEADER, saveKey, signInKey } from './signInKey'
+import { hub } from './liveState.svelte'
+import { signInCode, me, providerProblem } from './currentUser.svelte'
+import * as api from './api'
+import type { Me } from './types'
+
+const CODE = 'q1w2e3r4t5y6u7i8o9p0aa'
+const anyone: Me = { name: 'local user', verified: false, locked: false, canAnswer: true, canAdmin: true }
+const mara: Me = {
+  name: 'mara',
+  role: 'admin',
+  verified: true,
+  owner: true,
+  signIn: 's1',
+  locked: false,
+  canAnswer: true,
+  canAdmin: true,
+}
+const refusal = (status: number, code: string, more = {}) => ({
+  status,
+  body: { type: 'about:blank', title: 'No', status, code, error: code, detail: code, ...more },
+})
+
+let answers: Record<string, unknown>
+let calls: { path: string; init?: RequestInit }[]
+let renewed: number
+let named: string
+
+vi.stubGlobal('fetch', async (path: string, init?: RequestInit) => {
+  calls.push({ path, init })
+  const answer = answers[path]
+  if (answer instanceof Error) throw answer
+  const { status = 200, body = answer } = (answer ?? refusal(404, 'no_route')) as ReturnType<typeof refusal>
+  return new globalThis.Response(JSON.stringify(body), { status })
+})
+
+let stop: () => void
+function start(hash = '') {
+  history.replaceState(null, '', '/inbox/3?kind=choice' + hash)
+  stop = me.start(window)
+}
+const settled = () => vi.waitFor(() => expect(me.busy).toBe(false))
+const asked = (path: string) => calls.filter((c) => c.path === path)
+const inTab = (key: string) => window.dispatchEvent(new StorageEvent('storage', { key }))
+
+beforeEach(() => {
+  ;[answers, calls, renewed, named] = [{ '/api/me': anyone }, [], 0, '']
+  saveKey('')
+  Object.assign(me, { who: undefined, ended: false, outside: false, dialog: undefined, busy: false })
+  vi.spyOn(hub, 'restartStream').mockImplementation(() => void renewed++)
+  vi.spyOn(hub, 'setUser').mockImplementation((name) => void (named = name))
+  return () => stop?.()
+})
+
+describe('a sign-in link', () => {
+  it('signs in, keeps the key and leaves no code in the address', async () => {
+    answers['/api/sign-in'] = { key: 'k1', me: mara }
+    start(`#sign-in=${CODE}`)
+    expect(location.href).toMatch(/\/inbox\/3\?kind=choice$/)
+    await settled()
+    expect(JSON.parse(String(asked('/api/sign-in')[0]?.init?.body))).toEqual({ code: CODE })
+    expect([me.name, named, renewed, signInKey(), me.dialog]).toEqual(['mara', 'mara', 1, 'k1', undefined])
+  })
+
+  it('asks the first person for a name, keeps what the hub says of it, and offers the lock then', async () => {
+    answers['/api/sign-in'] = refusal(400, 'invalid', { field: 'name', detail: 'name is missing' })
+    start(`#sign-in=${CODE}`)
+    await settled()
+    expect(me.dialog).toEqual({ step: 'name', code: CODE, problem: undefined })
+    await me.signIn(CODE, 'hub')
+    expect(me.dialog).toMatchObject({ step: 'name', problem: { detail: 'name is missing' } })
+    answers['/api/sign-in'] = { key: 'k1', me: mara }
+    await me.signIn(CODE, 'mara')
+    expect(JSON.parse(String(asked('/api/sign-in')[2]?.init?.body))).toEqual({ code: CODE, name: 'mara' })
+    expect(me.dialog).toEqual({ step: 'welcome' })
+  })
+
+  it('that fails says so, and the page goes on as before', async () => {
+    answers['/api/sign-in'] = refusal(401, 'sign_in', { detail: 'this link has expired' })
+    start(`#sign-in=${CODE}`)
+    await settled()
+    expect(me.dialog).toMatchObject({ step: 'failed', problem: { code: 'sign_in' } })
+    await vi.waitFor(() => expect(me.identity).toEqual(anyone))
+    expect([me.isVerified, me.sessionExpired, me.signInRequired]).toEqual([false, false, false])
+  })
+
+  it.each([
+    [`http://localhost:4000/#sign-in=${CODE}`, CODE],
+    [` ${CODE}\n`, CODE],
+    [`#sign-in=${CODE}`, CODE],
+    ['http://localhost:4000/', ''],
+    ['#sign-in=', ''],
+    ['', ''],
+  ])('is read from %j', (text, code) => expect(signInCode(text)).toBe(code))
+})
+
+describe('the sign-in of this browser', () => {
+  it('goes with everything that changes something, and is read by its cookie', async () => {
+    saveKey('k1')
+    answers['/events/5/respond'] = { id: 5 }
+    await api.respond(5, { permission: true })
+    expect(calls[0]?.init?.headers).toEqual({ 'Content-Type': 'application/json', [KEY_HEADER]: 'k1' })
+    answers['/events/5'] = { id: 5 }
+    await api.event(5)
+    expect(calls[1]?.init).toBeUndefined()
+    await api.me()
+    expect(calls[2]?.init?.headers).toEqual({ [KEY_HEADER]: 'k1' })
+  })
+
+  it('that the hub does not believe any more ends calmly, and the way on without it is open', async () => {
+    saveKey('k1')
+    answers = { '/api/me': mara }
+    start()
+    await vi.waitFor(() => expect(me.isVerified).toBe(true))
+    answers = { '/api/me': refusal(401, 'sign_in'), '/events/5/respond': refusal(401, 'sign_in') }
+    await expect(api.respond(5, { permission: true })).rejects.toThrow('sign_in')
+    await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
+    expect([me.isVerified, me.signInRequired, me.identity?.canAnswer, named]).toEqual([false, false, false, ''])
+    answers = { '/api/me': anyone, '/api/sign-out': refusal(401, 'sign_in') }
+    expect(await me.signOut()).toBeUndefined()
+    expect([me.sessionExpired, me.identity, signInKey()]).toEqual([false, anyone, ''])
+  })
+
+  it('is half gone when its key or its cookie is', async () => {
+    saveKey('k1')
+    start()
+    await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
+    stop()
+    saveKey('')
+    answers['/api/me'] = mara
+    start()
+    await vi.waitFor(() => expect(me.identity?.role).toBe('admin'))
+    expect([me.sessionExpired, me.isVerified, me.identity?.canAnswer]).toEqual([true, false, false])
+  })
+
+  it('is needed where the hub shows nothing without one', async () => {
+    answers['/events/recent?limit=1'] = answers['/events/7'] = refusal(401, 'sign_in')
+    start()
+    await expect(api.event(7)).rejects.toThrow('sign_in')
+    await vi.waitFor(() => expect(me.signInRequired).toBe(true))
+    expect(me.sessionExpired).toBe(false)
+    answers['/api/sign-in'] = { key: 'k1', me: mara }
+    await me.signIn(CODE)
+    expect(me.signInRequired).toBe(false)
+  })
+
+  it('that was stale is not missed where reading is free', async () => {
+    answers['/events/recent?limit=1'] = []
+    answers['/events/7'] = refusal(401, 'sign_in')
+    start()
+    await expect(api.event(7)).rejects.toThrow('sign_in')
+    await vi.waitFor(() => expect(asked('/events/recent?limit=1')).toHaveLength(1))
+    expect(me.signInRequired).toBe(false)
+  })
+
+  it('is told by the hub to be over: the line ends with 4401', async () => {
+    saveKey('k1')
+    answers['/api/me'] = mara
+    start()
+    await vi.waitFor(() => expect(me.isVerified).toBe(true))
+    answers['/api/me'] = refusal(401, 'sign_in')
+    hub.signedOut()
+    await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
+  })
+
+  it('made or ended in one tab reaches the others', async () => {
+    start()
+    await vi.waitFor(() => expect(me.identity).toEqual(anyone))
+    me.openSignIn()
+    saveKey('k1')
+    answers['/api/me'] = mara
+    inTab('hookback.key')
+    await vi.waitFor(() => expect(me.name).toBe('mara'))
+    expect(me.dialog).toBeUndefined()
+    saveKey('')
+    answers['/api/me'] = anyone
+    inTab('hookback.key')
+    await vi.waitFor(() => expect(me.name).toBe(''))
+    const before = calls.length
+    inTab('hookback.settings')
+    expect(calls.length).toBe(before)
+  })
+})
+
+it('locks the hub, and says why it could not', async () => {
+  answers['/api/me'] = { ...mara, locked: true }
+  answers['/api/lock'] = {}
+  expect(await me.lock(true)).toBeUndefined()
+  expect(me.identity?.locked).toBe(true)
+  answers['/api/lock'] = refusal(403, 'not_allowed')
+  expect(await me.lock(false)).toMatchObject({ code: 'not_allowed' })
+})
+
+it('knows nobody at a hub that is gone or knows no people', async () => {
+  answers['/api/me'] = new Error('gone')
+  start()
+  await vi.waitFor(() => expect(calls.length).toBeGreaterThan(0))
+  delete answers['/api/me']
+  await me.refresh()
+  expect([me.identity, me.signInRequired, me.sessionExpired]).toEqual([undefined, false, false])
+})
+
+it('ends sign-ins, tokens and people by DELETE, as JSON, and lists them by GET', async () => {
+  Object.assign(answers, { '/api/sign-ins': [], '/api/tokens': [], '/api/people': [] })
+  Object.assign(answers, { '/api/sign-ins/s1': [], '/api/tokens/t1': [], '/api/people/A%20b': [] })
+  await Promise.all([api.signIns(), api.tokens(), api.people()])
+  await Promise.all([api.revokeSignIn('s1'), api.revokeToken('t1'), api.removePerson('A b')])
+  const how = ({ init }: (typeof calls)[number]) => [init?.method, init?.headers]
+  const removing = ['DELETE', { 'Content-Type': 'application/json' }]
+  expect(calls.map(how)).toEqual([...Array(3).fill([undefined, undefined]), ...Array(3).fill(removing)])
+})
+
+describe('providerProblem', () => {
+  it('says why there is no sign-in in words of its own, never in those of the address', () => {
+    expect(providerProblem('refused').detail).toContain('did not let you in')
+    expect(providerProblem('provider-down').detail).toContain('can’t be reached')
+    expect(providerProblem('pay-me').detail).not.toContain('pay')
+  })
+})
+
+describe('a way back from the provider without a sign-in', () => {
+  it('takes the reason out of the address and shows it', () => {
+    history.replaceState(null, '', '/#sign-in-failed=lost')
+    const stop = me.start(window)
+    expect(location.hash).toBe('')
+    expect(me.dialog).toMatchObject({ step: 'failed', problem: { code: 'provider' } })
+    stop()
+    me.close()
+  })
+})

@@ -1,0 +1,527 @@
+import * as api from './api'
+import { ApiError } from './api'
+import { AgentRegistry } from './agents'
+import { Clock } from './clock'
+import { Entry } from './eventView'
+import { FrameScheduler } from './frameScheduler'
+import { CallPairs } from './stream/callPairs'
+import { Presence } from './presence'
+import {
+  snoozedUntil,
+  inUndoWindow,
+  requiresVotes,
+  groupRequests,
+  isUndelivered,
+  isNewer,
+  isDecidable,
+  toRequest,
+  settledAt,
+  type Lists,
+  type Request,
+} from './requests'
+import { RingBuffer } from './ringBuffer'
+import { Stream, type Connection } from './stream'
+import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from './types'
+
+/** How many events the page holds. */
+export const CAPACITY = 50_000
+const SETTLED_KEPT = 200
+/** From how many ms on the page counts as behind. */
+export const BEHIND = 2000
+const LOOK_BACK = 2000
+
+export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence'
+
+/** What a passkey made of a challenge. */
+type Proof = NonNullable<Response['proof']>
+
+/** Things the page tells the person beside the list. */
+export interface Announcement {
+  kind: 'asked' | 'reached' | 'lost' | 'failed'
+  request: Request
+  problem?: Problem
+}
+
+/**
+ * Everything the page knows of the hub. Events are plain objects in a ring and a
+ * map; screens learn through the painter, once a frame, that something changed.
+ */
+export class HubState {
+  readonly clock = new Clock()
+  readonly scheduler = new FrameScheduler<Topic>()
+  readonly events = new RingBuffer<Entry>(CAPACITY)
+  readonly agents = new AgentRegistry()
+  readonly presence = new Presence()
+  readonly callPairs = new CallPairs()
+  connection: Connection = { phase: 'connecting' }
+  version = ''
+  /** Whether the hub serves another page than this one by now. */
+  outdated = false
+  /** How long the newest event took from the hub to this page, ms. */
+  lag = 0
+  /** The hub's database, empty before the first hello. */
+  hubId = ''
+  /** How often the hub came back with another history. */
+  replacements = 0
+  /** Whether the first snapshot is there: before it, an empty inbox means nothing. */
+  loaded = false
+
+  /** The name the hub knows this page's person by; empty: none. */
+  private name = ''
+  private readonly requests = new Map<number, Request>() // id → request
+  private readonly announcementListeners = new Set<(h: Announcement) => void>()
+  private cached: Lists | undefined
+  private pruneAt = SETTLED_KEPT * 2
+  private page: string | undefined
+  private readonly stream: Stream
+
+  private wakeTimer: ReturnType<typeof setTimeout> | undefined
+
+  /** snoozed: the requests put aside, id → until when. */
+  constructor(
+    private readonly snoozed: Map<number, number> = new Map(),
+    private readonly calls: typeof api = api,
+  ) {
+    this.stream = new Stream({
+      snapshot: () => this.snapshot(),
+      frames: (frames) => this.frames(frames),
+      hello: (hello) => this.hello(hello),
+      replaced: () => this.replaced(),
+      connection: (state) => this.connected(state),
+      presence: (said) => {
+        this.presence.update(said)
+        this.scheduler.invalidate('presence')
+      },
+      signedOut: () => this.signedOut(),
+    })
+  }
+
+  /** Called when the hub ended the line of a sign-in. */
+  signedOut: () => void = () => undefined
+
+  /** Says whose page this is; empty: nobody the hub knows. */
+  setUser(name: string): void {
+    if (name === this.name) return
+    this.name = name
+    this.changed()
+  }
+
+  /** Makes a new line to the hub, which knows who signed in since. */
+  restartStream(): void {
+    this.stream.renew()
+  }
+
+  start(): void {
+    this.stream.start()
+  }
+
+  stop(): void {
+    this.stream.stop()
+    clearTimeout(this.wakeTimer)
+  }
+
+  /** Connects now instead of at the next try. */
+  reconnect(): void {
+    this.stream.retryNow()
+  }
+
+  /** Tells the hub, and so the other pages, which request this one shows; 0: none. */
+  setViewing(id: number): void {
+    this.presence.setViewing(id)
+    this.stream.reportViewing(id)
+    this.scheduler.invalidate('presence')
+  }
+
+  request(id: number): Request | undefined {
+    return this.requests.get(id)
+  }
+
+  /** The inbox's groups, the same object until something changes. */
+  lists(): Lists {
+    if (!this.cached) {
+      this.cached = groupRequests(this.requests.values(), this.clock.now(), this.snoozed, this.name)
+      this.scheduleWake(this.cached.snoozed)
+    }
+    return this.cached
+  }
+
+  /** Calls fn for what happens; returns how to stop that. */
+  onAnnouncement(fn: (h: Announcement) => void): () => void {
+    this.announcementListeners.add(fn)
+    return () => this.announcementListeners.delete(fn)
+  }
+
+  /** Puts a request aside until a time of the hub's clock; 0 takes it back out. */
+  snooze(id: number, until: number): void {
+    const now = this.clock.now()
+    for (const [other, end] of this.snoozed) if (end <= now) this.snoozed.delete(other)
+    if (until > now) this.snoozed.set(id, until)
+    else this.snoozed.delete(id)
+    this.changed()
+  }
+
+  private scheduleWake(aside: Request[]): void {
+    clearTimeout(this.wakeTimer)
+    const next = Math.min(...aside.map((r) => snoozedUntil(r, this.snoozed)))
+    if (next < Infinity) this.wakeTimer = setTimeout(() => this.changed(), next - this.clock.now() + 1)
+  }
+
+  /** Fetches a request the page does not hold, such as an old one from a link. */
+  async fetchRequest(id: number): Promise<Request | undefined> {
+    this.storeRequest(await this.calls.event(id))
+    return this.requests.get(id)
+  }
+
+  /**
+   * Answers a request. It counts as answered at once; when the hub does not take
+   * the answer, it is open again and carries the problem. Returns whether it was taken.
+   */
+  answer(id: number, answer: Response): Promise<boolean> {
+    const request = this.requests.get(id)
+    if (request && requiresVotes(request)) return this.vote(request, answer)
+    return this.submit(id, { since: this.clock.now(), answer }, () => this.calls.respond(id, answer))
+  }
+
+  /**
+   * Has the person prove an answer before it is sent. undefined: they did not; the request
+   * is as it was, and carries the problem.
+   */
+  async withProof(id: number, answer: Response, prove: () => Promise<Proof>): Promise<Response | undefined> {
+    const request = this.requests.get(id)
+    if (!request || !isDecidable(request) || request.busy) return undefined
+    this.setRequest({ ...request, busy: true, problem: undefined })
+    try {
+      return { ...answer, proof: await prove() }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.applyRejection(id, error.problem)
+      return undefined
+    } finally {
+      const now = this.requests.get(id)
+      if (now) this.setRequest({ ...now, busy: undefined })
+    }
+  }
+
+  /** Votes: what becomes of the request, the others have a say in. */
+  private async vote(request: Request, answer: Response): Promise<boolean> {
+    const { id } = request
+    if (!isDecidable(request) || request.busy) return false
+    this.setRequest({ ...request, busy: true, problem: undefined })
+    const began = performance.now()
+    try {
+      this.applyAccepted(await this.calls.respond(id, answer), performance.now() - began)
+      return true
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.applyRejection(id, error.problem)
+      return false
+    } finally {
+      const now = this.requests.get(id)
+      if (now) this.setRequest({ ...now, busy: undefined })
+    }
+  }
+
+  /** Cancels a request, in the same way. */
+  cancel(id: number, reason: string): Promise<boolean> {
+    return this.submit(id, { since: this.clock.now(), cancel: reason }, () => this.calls.cancel(id, reason))
+  }
+
+  /**
+   * Approves the permissions as the person saw them, to be taken back for holdMs.
+   * Returns those the hub did not take; each carries its problem.
+   */
+  async approve(seen: Request[], holdMs: number): Promise<Request[]> {
+    const since = this.clock.now()
+    const began = performance.now()
+    const still = seen.filter(({ id }) => {
+      const request = this.requests.get(id)
+      if (request && isDecidable(request))
+        this.setRequest({ ...request, submission: { since, answer: { permission: true } }, problem: undefined })
+      return request !== undefined && isDecidable(request)
+    })
+    if (still.length === 0) return seen
+    const refused = new Set(seen.filter((r) => !still.includes(r)).map((r) => r.id))
+    try {
+      const requests = still.map((r) => ({ id: r.id, revision: r.status.revision ?? 0 }))
+      const results = await this.calls.approve({ requests, holdMs })
+      const savedIn = performance.now() - began
+      for (const [i, { id }] of still.entries()) {
+        const { event, problem } = results[i] ?? {}
+        if (event) this.applyAccepted(event, savedIn)
+        else this.applyRejection(id, problem ?? missingResult)
+        if (!event) refused.add(id)
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      for (const { id } of still) this.applyRejection(id, error.problem)
+      for (const { id } of still) refused.add(id)
+    }
+    return seen.filter((r) => refused.has(r.id)).map((r) => this.requests.get(r.id) ?? r)
+  }
+
+  /** Takes back an answer the hub still holds. Returns why it could not. */
+  undo(id: number): Promise<Problem | undefined> {
+    return this.runAction(id, inUndoWindow, () => this.calls.undo(id))
+  }
+
+  /** Gives people more time; 0: all they want. Returns why the hub would not. */
+  extend(id: number, seconds: number): Promise<Problem | undefined> {
+    return this.runAction(id, isDecidable, () => this.calls.extend(id, seconds))
+  }
+
+  /** Has the hub try an undelivered answer now. Returns why it would not. */
+  redeliver(id: number): Promise<Problem | undefined> {
+    return this.runAction(
+      id,
+      (r) => isUndelivered(r.status.delivery),
+      () => this.calls.redeliver(id),
+    )
+  }
+
+  /** Says that a person took care of an undelivered answer. */
+  markHandled(id: number): Promise<Problem | undefined> {
+    return this.runAction(
+      id,
+      (r) => isUndelivered(r.status.delivery),
+      () => this.calls.handled(id),
+    )
+  }
+
+  private async runAction(
+    id: number,
+    may: (r: Request) => boolean,
+    send: () => Promise<Event>,
+  ): Promise<Problem | undefined> {
+    const request = this.requests.get(id)
+    if (!request || !may(request) || request.busy) return undefined
+    this.setRequest({ ...request, busy: true })
+    try {
+      this.storeRequest(await send())
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const status = error.problem.humanInTheLoopStatus
+      if (status) this.change({ id, humanInTheLoopStatus: status })
+      return error.problem
+    } finally {
+      const now = this.requests.get(id)
+      if (now) this.setRequest({ ...now, busy: undefined })
+    }
+  }
+
+  private async submit(
+    id: number,
+    sending: Request['submission'],
+    send: () => Promise<Event>,
+  ): Promise<boolean> {
+    const request = this.requests.get(id)
+    if (!request || !isDecidable(request)) return false
+    const began = performance.now()
+    this.setRequest({ ...request, submission: sending, problem: undefined })
+    try {
+      this.applyAccepted(await send(), performance.now() - began)
+      return true
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.applyRejection(id, error.problem)
+      return false
+    }
+  }
+
+  /** The hub has this page's answer. */
+  private applyAccepted(event: Event, savedIn: number): void {
+    const now = this.requests.get(event.id)
+    const next = now && toRequest(event, { ...now, submission: undefined })
+    // A vote that decided nothing is not what ends it.
+    if (now && next) this.setRequest({ ...now, submission: undefined, mine: !isDecidable(next), saveDurationMs: savedIn })
+    this.storeRequest(event)
+  }
+
+  private applyRejection(id: number, problem: Problem): void {
+    const request = this.requests.get(id)
+    if (!request) return
+    const status = problem.humanInTheLoopStatus ?? request.status
+    const back = { ...request, sending: undefined, problem }
+    this.setRequest(isNewer(request.status, status) ? back : withStatus(back, status))
+    this.announce({ kind: 'failed', request: back, problem })
+  }
+
+  private hello(hello: Hello): void {
+    this.clock.sync(hello.serverTime)
+    this.version = hello.version
+    this.hubId = hello.hubId
+    this.page ??= hello.page
+    if (hello.page && hello.page !== this.page) this.outdated = true
+  }
+
+  private connected(state: Connection): void {
+    this.connection = state
+    if (state.phase === 'waiting') {
+      this.presence.forget()
+      this.scheduler.invalidate('presence')
+    }
+    this.scheduler.invalidate('connection')
+  }
+
+  private replaced(): void {
+    this.replacements++
+    this.events.clear()
+    this.requests.clear()
+    this.agents.clear()
+    this.changed()
+    this.scheduler.invalidate('stream')
+    this.scheduler.invalidate('agents')
+  }
+
+  private async snapshot(): Promise<void> {
+    const [recent, pending, undelivered] = await Promise.all([
+      this.calls.recent(300),
+      this.fetchAll('pending'),
+      this.fetchAll('undelivered'),
+    ])
+    for (const event of [...pending, ...undelivered]) {
+      this.storeRequest(event)
+      this.agents.observe(event)
+    }
+    for (const event of recent) this.ingest(event)
+    this.loaded = true
+    this.changed()
+    this.scheduler.invalidate('agents')
+  }
+
+  /** Every event in this state, however many pages they fill. */
+  private async fetchAll(status: string): Promise<Event[]> {
+    let found: Event[] = []
+    for (;;) {
+      const before = found[0] ? { before: found[0].id } : {}
+      const page = await this.calls.find({ status, limit: 1000, ...before })
+      if (page.length === 0) return found
+      found = [...page, ...found]
+    }
+  }
+
+  private frames(frames: Frame[]): void {
+    for (const frame of frames) {
+      if (frame.type === 'event') this.ingest(frame.data as Event)
+      else this.change(frame.data as StatusChange)
+    }
+    if (frames.at(-1)?.type === 'event') this.measureLag()
+  }
+
+  /** Tells when what arrives is old: the page, or the line, can not keep up. */
+  private measureLag(): void {
+    const was = this.lag
+    const live = this.connection.phase === 'live' // else what comes is old anyway
+    this.lag = live ? Math.max(0, this.clock.now() - (this.events.last?.at ?? 0)) : 0
+    if (was > BEHIND || this.lag > BEHIND) this.scheduler.invalidate('connection')
+  }
+
+  /** An event of the log, in the log's order. */
+  private ingest(event: Event): void {
+    const last = this.events.last
+    if (!last || event.id > last.id) {
+      const entry = new Entry(event)
+      this.callPairs.add(entry)
+      this.events.push(entry)
+      this.scheduler.invalidate('stream')
+    }
+    this.agents.observe(event)
+    this.scheduler.invalidate('agents')
+    if (!event.humanInTheLoop) return
+    const known = this.requests.has(event.id)
+    this.storeRequest(event)
+    const request = this.requests.get(event.id)
+    if (!known && this.loaded && request && isDecidable(request)) this.announce({ kind: 'asked', request })
+  }
+
+  private change({ id, humanInTheLoopStatus: status }: StatusChange): void {
+    const request = this.requests.get(id)
+    if (request) {
+      if (!isNewer(request.status, status)) this.setRequest(withStatus(request, status))
+    } else if (status.status === 'pending' || isUndelivered(status.delivery)) {
+      // Something old came back to life: it belongs into the inbox.
+      void this.fetchRequest(id).catch(() => undefined)
+    }
+  }
+
+  /**
+   * The first event of the same session after the request had its answer: what
+   * shows that the agent goes on. Only what the page holds is looked at.
+   */
+  nextEventAfter({ event, status }: Request): Event | undefined {
+    const since = status.respondedAt
+    if (since === undefined) return undefined
+    let first: Event | undefined
+    const { events } = this
+    for (let at = events.end - 1; at >= Math.max(events.start, events.end - LOOK_BACK); at--) {
+      const entry = events.at(at)
+      if (!entry || entry.id <= event.id || entry.at < since) break
+      const other = entry.event
+      if (other.session_id === event.session_id && other.source_app === event.source_app) first = other
+    }
+    return first
+  }
+
+  /** Takes over an event as the hub has it now. */
+  private storeRequest(event: Event): void {
+    const request = toRequest(event, this.requests.get(event.id))
+    if (request) this.setRequest(request)
+  }
+
+  private setRequest(next: Request): void {
+    const before = this.requests.get(next.id)
+    // Taken back: the next answer is anyone's again.
+    const back = before !== undefined && inUndoWindow(before) && isDecidable(next)
+    const request = back ? { ...next, mine: false, savedIn: undefined } : next
+    this.requests.set(request.id, request)
+    const entry = this.events.find(request.id)
+    if (entry && entry.event.humanInTheLoopStatus !== request.status) {
+      entry.event = { ...entry.event, humanInTheLoopStatus: request.status }
+      this.scheduler.invalidate('stream')
+    }
+    this.announceDelivery(before, request)
+    this.prune()
+    this.changed()
+  }
+
+  /** Tells how an answer of this page fared on its way. */
+  private announceDelivery(before: Request | undefined, now: Request): void {
+    const was = before?.status.delivery?.state
+    const is = now.status.delivery?.state
+    if (!now.mine || was === is) return
+    if (is === 'acked' || is === 'pulled' || is === 'delivered') this.announce({ kind: 'reached', request: now })
+    else if (isUndelivered(now.status.delivery)) this.announce({ kind: 'lost', request: now })
+  }
+
+  private prune(): void {
+    if (this.requests.size < this.pruneAt) return
+    const over = [...this.requests.values()]
+      .filter((r) => !isDecidable(r) && !r.submission && !isUndelivered(r.status.delivery))
+      .sort((a, b) => settledAt(b) - settledAt(a))
+      .slice(SETTLED_KEPT)
+    for (const r of over) this.requests.delete(r.id)
+    this.pruneAt = this.requests.size + SETTLED_KEPT
+  }
+
+  private changed(): void {
+    this.cached = undefined
+    this.scheduler.invalidate('inbox')
+  }
+
+  private announce(h: Announcement): void {
+    for (const fn of this.announcementListeners) fn(h)
+  }
+}
+
+const missingResult: Problem = {
+  type: 'about:blank',
+  title: 'No answer',
+  status: 0,
+  code: 'internal',
+  error: 'The hub did not say what became of it.',
+  detail: 'The hub did not say what became of it.',
+}
+
+function withStatus(request: Request, status: Status): Request {
+  return { ...request, status, event: { ...request.event, humanInTheLoopStatus: status } }
+}

@@ -1,0 +1,291 @@
+import { cleanup, fireEvent, render, screen, within } from '@testing-library/svelte'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { hub, shortcuts } from '../liveState.svelte'
+import { me } from '../currentUser.svelte'
+import { toRequest, type Request } from '../requests'
+import { aRequest } from '../testing/factories'
+import type { HumanInTheLoop, Me, Response, Status } from '../types'
+import RequestDetail from './RequestDetail.svelte'
+import { argumentChanges } from './argumentChanges'
+import { automaticActions, deadlineNotSent } from './automaticActions'
+import { lazyBundle } from './lazyBundle.svelte'
+import { withEdits, blockerFor } from './permissions'
+import { joinNames, tallyText, voteTally, type VoteTally } from './voteTally'
+import { resolvedBy, agentMessage, requestOutcome } from './outcome'
+
+const mara: Me = {
+  name: 'mara',
+  role: 'operator',
+  verified: true,
+  locked: true,
+  canAnswer: true,
+  canAdmin: false,
+}
+const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>, more: Partial<Request> = {}) => ({
+  ...(toRequest(aRequest(1, question, status)) as Request),
+  ...more,
+})
+const vote = (user: string, choice: string, at = 1, comment?: string) => ({ user, choice, at, comment })
+const two = { requiredApprovals: 2, recipients: ['mara', 'noor', 'ali'], awaiting: ['mara', 'ali'] }
+
+describe('who can answer', () => {
+  const problem = { type: '', title: '', status: 403, code: 'self_approval', error: '' }
+  it.each<[string, Partial<Me> | undefined, Request]>([
+    ['nothing', undefined, asked({}, {})],
+    ['nothing', { verified: false, locked: false, name: 'local user' }, asked({}, {})],
+    ['sign-in', { verified: false, canAnswer: false }, asked({}, two)],
+    ['role', { canAnswer: false, role: 'viewer' }, asked({}, {})],
+    ['named', { verified: false, locked: false, name: 'local user' }, asked({}, two)],
+    ['named', { verified: false, name: 'local user' }, asked({ requiredApprovals: 2 }, {})],
+    ['not-asked', {}, asked({}, { recipients: ['noor'] })],
+    ['nothing', {}, asked({}, two)],
+    ['own', {}, asked({}, {}, { problem })],
+    ['passkey', { passkeyFor: 'high' }, asked({ risk: 'critical' }, {})],
+    ['nothing', { passkeyFor: 'high' }, asked({ risk: 'medium' }, {})],
+    ['nothing', { passkeyFor: 'high', passkeys: 1 }, asked({}, { risk: 'high' })],
+  ])('%s is in the way of %j', (why, who, request) =>
+    expect(blockerFor(request, who && { ...mara, ...who })?.why ?? 'nothing').toBe(why),
+  )
+})
+
+describe('a tally', () => {
+  it('counts each choice, and says which has won', () => {
+    const votes = [vote('noor', 'approve'), vote('ali', 'deny'), vote('mara', 'approve')]
+    const tally = voteTally(asked({}, { ...two, votes, awaiting: [] }))
+    expect(tally?.choices.map((s) => [s.label, s.votes.length, s.won])).toEqual([
+      ['Approve', 2, true],
+      ['Deny', 1, false],
+    ])
+    expect([tally?.required, tally?.eligible]).toEqual([2, 3])
+  })
+
+  it('is none where one answer is enough', () =>
+    expect(voteTally(asked({}, { recipients: ['mara'] }))).toBeUndefined())
+
+  it('shows of many choices those that somebody is for', () => {
+    const choices = Array.from({ length: 9 }, (_, i) => `c${i}`)
+    const tally = voteTally(asked({ type: 'choice', choices }, { ...two, votes: [vote('noor', 'c7')] }))
+    expect(tally?.choices.map((s) => s.choice)).toEqual(['c7'])
+  })
+})
+
+it('says in one line how the votes stand', () => {
+  const line = (votes: Status['votes'], recipients?: string[]) =>
+    tallyText(voteTally(asked({}, { requiredApprovals: 2, votes, recipients })) as VoteTally)
+  expect(line([])).toBe('2 must agree; so far nobody has voted.')
+  expect(line([vote('a', 'deny'), vote('b', 'approve')], ['a', 'b', 'c'])).toBe(
+    '2 of 3 must agree; so far 1 Approve, 1 Deny.',
+  )
+})
+
+it('says names as people do', () =>
+  expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(joinNames)).toEqual(['', 'a', 'a and b', 'a, b and c']))
+
+it('finds what an edit changed, in the order of the call', () => {
+  expect(argumentChanges({ a: 'x', b: 1, c: [1] }, { a: 'x', b: 2, d: true })).toEqual([
+    { name: 'b', before: '1', after: '2' },
+    { name: 'c', before: '[\n  1\n]', after: '' },
+    { name: 'd', before: '', after: 'true' },
+  ])
+  expect(argumentChanges(undefined, { a: 1 })).toHaveLength(1)
+  expect(argumentChanges({ constructor: 1 }, {})).toEqual([{ name: 'constructor', before: '1', after: '' }])
+})
+
+it('puts the edited call in the place of the one that was asked for', () => {
+  const edited = { arguments: { command: 'ls' }, by: 'noor', at: 1, revision: 2 }
+  const call = { name: 'Bash', arguments: { command: 'rm' } }
+  const request = asked({ toolCall: call }, { edited })
+  expect(withEdits(request).event.humanInTheLoop?.toolCall?.arguments).toEqual({ command: 'ls' })
+  expect(withEdits(request).question.toolCall?.name).toBe('Bash')
+  expect(request.question.toolCall?.arguments).toEqual({ command: 'rm' })
+})
+
+describe('what the hub does while nobody answers', () => {
+  it.each<[string[], Partial<HumanInTheLoop>, Partial<Status>]>([
+    [[], {}, {}],
+    [['Reminds twice at most, every 5 min.'], { reminderMaxCount: 2, reminderIntervalSeconds: 300 }, {}],
+    [['Reminded once of 3.'], { reminderMaxCount: 3, reminderIntervalSeconds: 300 }, { reminders: 1 }],
+    [
+      ['If nobody answers in time, the agent stops its run.'],
+      { onTimeout: 'fail_run' },
+      { expiresAt: 2_000_000_000_000 },
+    ],
+  ])('%j', (facts, question, status) => expect(automaticActions(asked(question, status))).toEqual(facts))
+
+  it.each([
+    ['delivered', / gave it more time at \d\d:\d\d; the agent knows\.$/],
+    ['queued', /; the agent is being told\.$/],
+    ['none', /^mara gave it more time at \d\d:\d\d\.$/],
+  ] as const)('says whether the agent knows of more time: %s', (agent, words) => {
+    const r = asked({}, { extended: { by: 'mara', at: 1, agent } })
+    expect(automaticActions(r)[0]).toMatch(words)
+    expect(deadlineNotSent(r)).toBeUndefined()
+  })
+
+  it('warns while the agent could not be told of more time', () => {
+    const extended = { by: 'mara', at: 1, agent: 'unreachable', error: 'connection refused' } as const
+    expect(deadlineNotSent(asked({}, { extended }))).toMatch(/could not be told .* \(connection refused\)/)
+    expect(deadlineNotSent(asked({}, { extended, status: 'timeout' }))).toBeUndefined()
+  })
+
+  it('names who is asked later, and who was', () => {
+    const to = { escalateAfterSeconds: 60, escalateTo: { mode: 'owner_admins' as const } }
+    expect(automaticActions(asked(to, {}))[0]).toMatch(/^At \d\d:\d\d the owner and the admins will be asked too\.$/)
+    const members = { ...to, escalateTo: { mode: 'selected_members' as const, members: ['ali', 'noor'] } }
+    expect(automaticActions(asked(members, { escalatedAt: 1 }))[0]).toMatch(
+      /^Since \d\d:\d\d ali and noor are asked too/,
+    )
+  })
+})
+
+describe('how a vote ended', () => {
+  it('without a majority is nobody’s answer', () => {
+    const r = asked({}, { status: 'error', source: 'quorum', outcome: '__no_quorum__' }, { mine: true })
+    expect([requestOutcome(r).label, resolvedBy(r), agentMessage(r)]).toEqual([
+      'No majority',
+      'the votes',
+      'That people voted and did not agree: nothing may run.',
+    ])
+  })
+  it('is told by the vote that decided', () => {
+    const respondedBy = { name: 'noor', verified: true }
+    const r = asked({}, { status: 'responded', source: 'quorum', outcome: 'approve', respondedBy })
+    expect(resolvedBy(r)).toBe('noor')
+  })
+})
+
+describe('the card', () => {
+  let sent: Response[]
+  let stop: () => void
+  const props = (request: Request, more = {}) => ({
+    request,
+    focus: false,
+    answer: async (what: Response) => (sent.push(what), true),
+    cancel: async () => true,
+    ...more,
+  })
+  const press = (key: string) => fireEvent.keyDown(document.activeElement ?? document.body, { key })
+  const button = (name: RegExp) => screen.queryByRole('button', { name })
+
+  beforeAll(() => lazyBundle.load())
+  beforeEach(() => {
+    sent = []
+    me.identity = mara
+    vi.stubGlobal('fetch', async () => new globalThis.Response('{"before":[],"earlier":{}}'))
+    vi.spyOn(document, 'hasFocus').mockReturnValue(true)
+    stop = shortcuts.listen(window)
+    shortcuts.endGrace()
+  })
+  afterEach(() => {
+    cleanup()
+    stop()
+    me.identity = undefined
+  })
+
+  it('takes a vote with a comment, and says which call it was for', async () => {
+    render(RequestDetail, props(asked({}, { ...two, revision: 7, votes: [vote('noor', 'approve')] })))
+    const votes = screen.getByTestId('votes')
+    expect(votes.textContent).toMatch(/Needs\s+2 of 3 to agree/)
+    expect(votes.textContent).toMatch(/Approve 1 of 2 needed/)
+    expect(votes.textContent).toMatch(/Waiting for\s+mara \(you\), ali/)
+    await press('c')
+    await fireEvent.input(screen.getByLabelText(/Comment/), { target: { value: 'Fine by me.' } })
+    await fireEvent.click(screen.getByRole('button', { name: /^Approve/ }))
+    expect(sent).toEqual([{ permission: true, comment: 'Fine by me.', revision: 7 }])
+  })
+
+  it('shows my own vote, and that another takes its place', () => {
+    const votes = [vote('mara', 'deny', 1, 'Too early.')]
+    render(RequestDetail, props(asked({}, { ...two, votes, awaiting: ['noor', 'ali'] })))
+    expect(within(screen.getByTestId('votes')).getByText('Too early.')).toBeTruthy()
+    expect(screen.getByTestId('votes').textContent).toMatch(/mara \(you\)\s+Deny/)
+    expect(screen.getByText(/another vote takes the place of yours/)).toBeTruthy()
+  })
+
+  it.each<[string, Partial<Me>, Partial<Status>, RegExp, boolean]>([
+    ['sign-in', { verified: false, canAnswer: false }, {}, /The hub is locked/, false],
+    ['role', { canAnswer: false, role: 'viewer' }, {}, /You may look, not answer/, false],
+    ['not-asked', {}, { recipients: ['noor', 'ali'] }, /put to noor and ali/, true],
+  ])('can be read, and says why it can’t be answered: %s', async (why, who, status, words, cancels) => {
+    me.identity = { ...mara, ...who }
+    render(RequestDetail, props(asked({}, status)))
+    expect(screen.getByTestId('may-not').dataset.why).toBe(why)
+    expect(screen.getByText(words)).toBeTruthy()
+    expect(button(/^Approve/)).toBeNull()
+    expect(button(/Cancel request/) !== null).toBe(cancels)
+    await press('a')
+    expect(sent).toEqual([])
+  })
+
+  it('opens the dialog that says how to sign in', async () => {
+    me.identity = { ...mara, verified: false, canAnswer: false }
+    render(RequestDetail, props(asked({}, {})))
+    await fireEvent.click(screen.getByRole('button', { name: 'Sign in' }))
+    expect(me.dialog).toEqual({ step: 'how' })
+    me.close()
+  })
+
+  it('shows the call as a voter changed it; the keys wait until one has seen it', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const call = { toolCall: { name: 'Bash', arguments: { command: 'rm -rf build' } } }
+    const { rerender } = render(RequestDetail, props(asked(call, { ...two, revision: 1 })))
+    const edited = { arguments: { command: 'rm -r build' }, by: 'noor', at: 1, revision: 2 }
+    await rerender({ request: asked(call, { ...two, revision: 2, edited }) })
+    expect(screen.getByTestId('edited').textContent).toMatch(/noor changed this call/)
+    expect(screen.getByTestId('edited').querySelector('del')?.textContent).toContain('rf')
+    expect(document.querySelector('.exact')?.textContent).toContain('rm -r build')
+    expect(screen.getByText(/noor changed the call\. Look at it again/)).toBeTruthy()
+    await press('a')
+    expect(sent).toEqual([])
+    shortcuts.endGrace()
+    await press('a')
+    expect(sent).toEqual([{ permission: true, revision: 2 }])
+  })
+
+  it('gives more time by the keyboard, and says what the hub says when it will not', async () => {
+    const refusal = {
+      type: '',
+      title: 'No',
+      status: 422,
+      code: 'wrong_answer',
+      error: '',
+      detail: 'It has its own fuse.',
+    }
+    const extend = vi.spyOn(hub, 'extend').mockResolvedValueOnce(refusal).mockResolvedValueOnce(undefined)
+    const later = Date.now() + 600_000
+    render(RequestDetail, props(asked({}, { expiresAt: later })))
+    await press('t')
+    await press('2')
+    expect(extend).toHaveBeenLastCalledWith(1, 900)
+    expect((await screen.findByRole('alert')).textContent).toContain('It has its own fuse.')
+    await press('4')
+    expect(extend).toHaveBeenLastCalledWith(1, 0)
+    await screen.findByText('People have all the time it takes.')
+    expect(screen.queryByTestId('extend')).toBeNull()
+  })
+
+  it('opened by a signed link answers as that person, and does nothing else', async () => {
+    me.identity = undefined
+    const request = asked({}, { ...two, revision: 3, expiresAt: Date.now() + 600_000 })
+    render(RequestDetail, props(request, { cancel: undefined, whose: 'ali', alone: true }))
+    expect(screen.getByTestId('votes').textContent).toMatch(/ali \(you\)/)
+    expect([/Cancel/, /More time/, /Copy link/].map(button)).toEqual([null, null, null])
+    expect(screen.queryByTestId('led')).toBeNull()
+    await fireEvent.click(screen.getByRole('button', { name: /^Approve/ }))
+    expect(sent).toEqual([{ permission: true, revision: 3 }])
+  })
+
+  it('that ended tells who decided and how the hub knows them', () => {
+    const respondedBy = { name: 'noor', verified: true, via: 'link' as const, passkey: true }
+    const votes = [vote('mara', 'approve', 1), vote('noor', 'approve', 2, 'Go.')]
+    const status = { ...two, status: 'responded' as const, outcome: 'approve', source: 'quorum' as const }
+    render(RequestDetail, props(asked({}, { ...status, respondedBy, respondedAt: 3, votes, awaiting: ['ali'] })))
+    const settled = screen.getByTestId('settled').textContent
+    expect(settled).toMatch(/by\s+noor/)
+    expect(settled).toMatch(/by a signed link/)
+    expect(settled).toMatch(/passkey/)
+    expect(settled).toMatch(/the vote that decided/)
+    expect(screen.getByTestId('votes').textContent).toMatch(/Had not voted:\s+ali/)
+    expect(screen.getByTestId('votes').querySelector('.won')?.textContent).toContain('Approve')
+  })
+})

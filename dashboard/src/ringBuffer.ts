@@ -1,0 +1,72 @@
+/**
+ * The newest `capacity` items, oldest first. Items have an absolute position that
+ * stays theirs for ever, so a reader can tell how far it has come and what it lost.
+ */
+export class RingBuffer<T extends { readonly id: number }> {
+  private readonly slots: T[] = []
+  private written = 0
+
+  constructor(readonly capacity: number) {
+    if (capacity < 1) throw new RangeError('a ring holds at least one item')
+  }
+
+  /** How many items are held. */
+  get length(): number {
+    return Math.min(this.written, this.capacity)
+  }
+
+  /** The absolute position of the oldest item held. */
+  get start(): number {
+    return this.written - this.length
+  }
+
+  /** The absolute position the next item will get. */
+  get end(): number {
+    return this.written
+  }
+
+  push(item: T): void {
+    this.slots[this.written % this.capacity] = item
+    this.written++
+  }
+
+  /** The item at an absolute position, undefined when it is gone or not there yet. */
+  at(position: number): T | undefined {
+    if (position < this.start || position >= this.written) return undefined
+    return this.slots[position % this.capacity]
+  }
+
+  /** Calls fn for every item from an absolute position on, the oldest first. */
+  each(position: number, fn: (item: T) => void): void {
+    const from = Math.max(position, this.start)
+    let slot = from % this.capacity
+    for (let left = this.written - from; left > 0; left--) {
+      fn(this.slots[slot] as T)
+      if (++slot === this.capacity) slot = 0
+    }
+  }
+
+  get last(): T | undefined {
+    return this.at(this.written - 1)
+  }
+
+  /** The item with this id. Items must have been pushed in the order of their ids. */
+  find(id: number): T | undefined {
+    let low = this.start
+    let high = this.written - 1
+    while (low <= high) {
+      const middle = (low + high) >>> 1
+      const item = this.at(middle)
+      if (!item) return undefined
+      if (item.id === id) return item
+      if (item.id < id) low = middle + 1
+      else high = middle - 1
+    }
+    return undefined
+  }
+
+  clear(): void {
+    this.slots.length = 0
+    this.written = 0
+  }
+}

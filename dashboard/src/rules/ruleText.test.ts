@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import type { Rule } from '../schema'
+import type { RulePreview } from '../types'
+import { backTestText, previewBar, ruleStatus, expiryText, usageText } from './ruleText'
+
+const rule = (more: Partial<Rule> = {}): Rule => ({
+  id: 1,
+  then: 'allow',
+  text: 'Allow Bash.',
+  tool: 'Bash',
+  createdAt: 0,
+  createdBy: 'ann',
+  uses: 0,
+  ...more,
+})
+const preview = (more: Partial<RulePreview>): RulePreview => ({
+  rule: rule(),
+  looked: 200,
+  matched: 0,
+  agreed: 0,
+  opposed: 0,
+  undecided: 0,
+  examples: [],
+  ...more,
+})
+
+it.each([
+  [rule(), 'holds', 'until it is revoked'],
+  [rule({ session_id: 's1' }), 'holds', 'until its session ends'],
+  [rule({ expiresAt: 1_060_000 }), 'holds', '1:00 left'],
+  [rule({ expiresAt: 1_000_000 }), 'expired', 'over'],
+  [rule({ expiresAt: 9e9, revokedAt: 5, revokedBy: 'bob' }), 'revoked', 'revoked by bob'],
+])('how a rule stands: %#', (r, standing, term) => {
+  expect(ruleStatus(r, 1_000_000)).toBe(standing)
+  expect(expiryText(r, 1_000_000)).toBe(term)
+})
+
+it.each([
+  [0, 'not used yet'],
+  [1, 'used once'],
+  [2, 'used twice'],
+  [1200, 'used 1,200 times'],
+])('%i uses', (uses, words) => expect(usageText(rule({ uses }))).toBe(words))
+
+it.each([
+  [{ looked: 0 }, 'There are no earlier requests to hold it against.'],
+  [{}, 'Of the 200 earlier requests it would have answered none.'],
+  [
+    { looked: 1, matched: 1, agreed: 1 },
+    'Of the 1 earlier request it would have answered 1: 1 as it was decided.',
+  ],
+  [
+    { matched: 14, agreed: 12, opposed: 1, undecided: 1 },
+    'Of the 200 earlier requests it would have answered 14: 12 as they were decided, 1 the other way round, 1 that nobody had answered.',
+  ],
+])('the back-test in words: %j', (found, words) => expect(backTestText(preview(found))).toBe(words))
+
+it('the bar has no part of nothing', () =>
+  expect(previewBar(preview({ agreed: 3, undecided: 1 })).map(({ tone, n }) => [tone, n])).toEqual([
+    ['agreed', 3],
+    ['undecided', 1],
+  ]))

@@ -1,0 +1,47 @@
+import { ApiError } from '../api'
+import { revokeRule, rules as fetchRules } from '../inboxApi'
+import type { Rule } from '../schema'
+import type { Problem } from '../types'
+
+/** The hub's rules, as the page last heard of them. */
+class Rules {
+  /** undefined: not asked yet. */
+  all: Rule[] | undefined = $state.raw()
+  problem: Problem | undefined = $state.raw()
+  private asked = 0
+
+  async load(): Promise<void> {
+    const mine = ++this.asked
+    try {
+      const found = await fetchRules()
+      if (mine !== this.asked) return
+      this.all = found
+      this.problem = undefined
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (mine === this.asked) this.problem = error.problem
+    }
+  }
+
+  byId(id: number): Rule | undefined {
+    return this.all?.find((rule) => rule.id === id)
+  }
+
+  add(rule: Rule): void {
+    this.all = [rule, ...(this.all ?? []).filter(({ id }) => id !== rule.id)]
+  }
+
+  /** Revokes a rule. Returns why it could not. */
+  async revoke(id: number): Promise<Problem | undefined> {
+    try {
+      const rule = await revokeRule(id)
+      this.all = this.all?.map((other) => (other.id === id ? rule : other))
+      return undefined
+    } catch (error) {
+      if (error instanceof ApiError) return error.problem
+      throw error
+    }
+  }
+}
+
+export const rules = new Rules()

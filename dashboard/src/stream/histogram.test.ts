@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { Entry } from '../eventView'
+import { parse } from '../filter'
+import { RingBuffer } from '../ringBuffer'
+import { anEvent } from '../testing/factories'
+import { BARS, Histogram } from './histogram'
+import { StreamView } from './view'
+
+const start = 1_700_000_000_000
+
+function setup() {
+  const ring = new RingBuffer<Entry>(100)
+  const view = new StreamView(ring)
+  const pulse = new Histogram()
+  let id = 0
+  const event = (s: number, more = {}) => new Entry(anEvent(++id, { timestamp: start + s * 1000, ...more }))
+  const at = (s: number, more = {}) => {
+    ring.push(event(s, more))
+    view.sync()
+  }
+  return { view, pulse, at, event }
+}
+
+describe('the pulse', () => {
+  it('counts the last minute by second and by look, and forgets what is older', () => {
+    const { view, pulse, at } = setup()
+    at(-90)
+    at(0)
+    at(0, { error: 'broken' })
+    pulse.restart({}, start)
+    pulse.sync(view, start)
+    expect([pulse.total, pulse.counts.tool[BARS - 1], pulse.counts.fail[BARS - 1]]).toEqual([2, 1, 1])
+    at(5)
+    pulse.sync(view, start + 5000)
+    expect([pulse.total, pulse.at(BARS - 6), pulse.at(BARS - 1)]).toEqual([3, 2, 1])
+    pulse.sync(view, start + 62_000)
+    expect(pulse.total).toBe(1)
+    pulse.sync(view, start + 600_000)
+    expect(pulse.total).toBe(0)
+  })
+
+  it('counts what fits the filter', () => {
+    const { view, pulse, at } = setup()
+    at(0, { source_app: 'a' })
+    at(1, { source_app: 'b' })
+    view.setFilter(parse('agent:b'))
+    pulse.restart({}, start + 1000)
+    pulse.sync(view, start + 1000)
+    expect(pulse.total).toBe(1)
+  })
+
+  it('covers a range, with the history of it', () => {
+    const { view, pulse, at, event } = setup()
+    const old = event(60)
+    at(3000)
+    view.prepend([old], 0, true)
+    pulse.restart({ since: 3_600_000 }, start + 3_600_000)
+    pulse.sync(view, start + 3_600_000)
+    expect([pulse.total, pulse.width]).toEqual([2, 60_000])
+  })
+
+  it('stands still over a range that has an end', () => {
+    const { view, pulse, at } = setup()
+    at(10)
+    at(69)
+    pulse.restart({ from: start + 10_000, to: start + 70_000 }, start + 500_000)
+    pulse.sync(view, start + 500_000)
+    expect([pulse.at(0), pulse.at(BARS - 1), pulse.total]).toEqual([1, 1, 2])
+    expect([pulse.from, pulse.to]).toEqual([start + 10_000, start + 70_000])
+  })
+
+  it('tells how many events a second bring, over whole bars', () => {
+    const { view, pulse, at } = setup()
+    for (let s = -10; s <= 0; s++) for (let i = 0; i < 3; i++) at(s)
+    pulse.restart({}, start)
+    pulse.sync(view, start)
+    expect(pulse.rate).toBe(3)
+  })
+})

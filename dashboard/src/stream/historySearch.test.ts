@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import type { SearchRange } from '../api'
+import { anEvent } from '../testing/factories'
+import type { SearchResult } from '../types'
+import { searchHistory, type HistoryQuery, type Step } from './historySearch'
+
+/** A hub that answers with these, and what it was asked. */
+function hubWith(...answers: [ids: number[], searchedTo: number, complete?: boolean][]) {
+  const asked: (SearchRange & { filter: string })[] = []
+  const search = async (filter: string, what: SearchRange = {}): Promise<SearchResult> => {
+    const [ids, searchedTo, complete = false] = answers[asked.push({ filter, ...what }) - 1] ?? [[], 0, true]
+    return { events: ids.map((id) => anEvent(id)), searchedTo, complete }
+  }
+  return { asked, calls: { search } }
+}
+
+async function all(hub: ReturnType<typeof hubWith>, more: Partial<HistoryQuery> = {}) {
+  const ask: HistoryQuery = {
+    filter: 'x',
+    range: {},
+    direction: 'back',
+    from: 100,
+    want: 3,
+    now: 10_000,
+    signal: new AbortController().signal,
+    ...more,
+  }
+  const steps: Step[] = []
+  for await (const step of searchHistory(ask, hub.calls)) steps.push(step)
+  return steps.map((s) => [s.entries.map((e) => e.id), s.reached, s.complete])
+}
+
+describe('a search through the history', () => {
+  it('goes on, also over stretches where nothing fits, until it has enough', async () => {
+    const hub = hubWith([[90], 80], [[], 60], [[50, 51], 50], [[1], 1])
+    expect(await all(hub)).toEqual([
+      [[90], 80, false],
+      [[], 60, false],
+      [[50, 51], 50, false],
+    ])
+    expect(hub.asked.map((a) => a.before)).toEqual([100, 80, 60])
+  })
+
+  it('ends where the history does', async () => {
+    expect(await all(hubWith([[90], 1, true], [[80], 1]))).toEqual([[[90], 1, true]])
+  })
+
+  it('does not ask for ever when it does not get on', async () => {
+    expect(await all(hubWith([[], 100], [[], 100]))).toEqual([[[], 100, true]])
+  })
+
+  it('goes the other way too', async () => {
+    const hub = hubWith([[], 150], [[160], 160, true])
+    expect(await all(hub, { direction: 'on' })).toHaveLength(2)
+    expect(hub.asked.map((a) => [a.before, a.after])).toEqual([
+      [undefined, 100],
+      [undefined, 150],
+    ])
+  })
+
+  it('stays within the range', async () => {
+    const hub = hubWith([[], 1, true], [[], 1, true])
+    await all(hub, { range: { since: 1000 } })
+    expect(hub.asked[0]).toMatchObject({ filter: 'x', from: 9000 })
+    const other = hubWith([[], 1, true])
+    await all(other, { range: { from: 5, to: 7 } })
+    expect(other.asked[0]).toMatchObject({ from: 5, to: 7 })
+  })
+
+  it('stops when it is cancelled, and says nothing more', async () => {
+    const stop = new AbortController()
+    const hub = hubWith([[90], 80])
+    const search = async (filter: string, what?: SearchRange) => {
+      stop.abort()
+      return hub.calls.search(filter, what)
+    }
+    expect(await all({ ...hub, calls: { search } }, { signal: stop.signal })).toEqual([])
+  })
+})

@@ -1,0 +1,83 @@
+/** The columns that can be left out, in their order. What happened is always there. */
+export const columns = ['time', 'agent', 'session', 'type', 'tool', 'model', 'took'] as const
+export type Column = (typeof columns)[number]
+
+interface Saved {
+  newestFirst: boolean
+  wrap: boolean
+  columns: Column[]
+  filters: string[]
+}
+
+const NAME = 'hookback.stream'
+const FILTERS_KEPT = 30
+
+function read(): Partial<Saved> {
+  try {
+    const saved: unknown = JSON.parse(localStorage.getItem(NAME) ?? '{}')
+    return typeof saved === 'object' && saved !== null ? (saved as Partial<Saved>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** How this browser shows the stream, and the filters it keeps. */
+class StreamOptions {
+  private saved: Saved = $state({
+    newestFirst: false,
+    wrap: false,
+    columns: ['time', 'agent', 'type', 'tool', 'took'],
+    filters: [],
+    ...read(),
+  })
+
+  get newestFirst(): boolean {
+    return this.saved.newestFirst
+  }
+  set newestFirst(on: boolean) {
+    this.saved.newestFirst = on
+    this.keep()
+  }
+
+  get wrap(): boolean {
+    return this.saved.wrap
+  }
+  set wrap(on: boolean) {
+    this.saved.wrap = on
+    this.keep()
+  }
+
+  /** The columns shown, in their order. */
+  readonly columns: readonly Column[] = $derived(columns.filter((c) => this.saved.columns.includes(c)))
+
+  toggle(column: Column): void {
+    const now = this.saved.columns
+    this.saved.columns = now.includes(column) ? now.filter((c) => c !== column) : [...now, column]
+    this.keep()
+  }
+
+  /** The kept filters, the newest first. */
+  get filters(): readonly string[] {
+    return this.saved.filters
+  }
+
+  keepFilter(text: string): void {
+    this.saved.filters = [text, ...this.saved.filters.filter((f) => f !== text)].slice(0, FILTERS_KEPT)
+    this.keep()
+  }
+
+  dropFilter(text: string): void {
+    this.saved.filters = this.saved.filters.filter((f) => f !== text)
+    this.keep()
+  }
+
+  private keep(): void {
+    try {
+      localStorage.setItem(NAME, JSON.stringify(this.saved))
+    } catch {
+      // It holds until the page is closed.
+    }
+  }
+}
+
+export const streamOptions = new StreamOptions()

@@ -1,0 +1,35 @@
+import type { Event, HumanInTheLoop, Status } from '../types'
+
+/** An event as the hub would send it. */
+export function anEvent(id: number, more: Partial<Event> = {}): Event {
+  return {
+    id,
+    source_app: 'api',
+    session_id: 's1',
+    hook_event_type: 'PreToolUse',
+    payload: {},
+    timestamp: 1_700_000_000_000 + id,
+    ...more,
+  }
+}
+
+/** A pending request. */
+export function aRequest(
+  id: number,
+  question: Partial<HumanInTheLoop> = {},
+  status: Partial<Status> = {},
+): Event {
+  return anEvent(id, {
+    hook_event_type: 'PermissionRequest',
+    humanInTheLoop: { type: 'permission', question: 'May I?', ...question },
+    humanInTheLoopStatus: { status: 'pending', revision: 1, ...status },
+  })
+}
+
+/** A promise to settle from outside. */
+export function deferred<T>() {
+  let resolve!: (value: T) => void
+  let reject!: (error: unknown) => void
+  const promise = new Promise<T>((ok, no) => ([resolve, reject] = [ok, no]))
+  return { promise, resolve, reject }
+}

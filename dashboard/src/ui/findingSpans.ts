@@ -1,0 +1,77 @@
+import type { Finding, Risk } from '../types'
+
+/** A finding with its number in the list beside the text. */
+export interface NumberedFinding extends Finding {
+  n: number
+}
+
+/** A stretch of text in which the same findings hold. */
+export interface TextSegment {
+  text: string
+  /** The highlighter's class. */
+  kind: string
+  risk?: Risk
+  /** What the findings say, for the tooltip. */
+  says?: string
+  /** The numbers of the findings that end here. */
+  ends?: string
+}
+
+const MOST = 200
+const order: Risk[] = ['critical', 'high', 'medium', 'low']
+
+/** Where the findings' excerpts stand in a text. */
+export function findingSpans(text: string, findings: NumberedFinding[]): [from: number, to: number, f: NumberedFinding][] {
+  const spans: [number, number, NumberedFinding][] = []
+  for (const f of findings) {
+    if (!f.excerpt) continue
+    for (let at = text.indexOf(f.excerpt); at >= 0 && spans.length < MOST;) {
+      spans.push([at, at + f.excerpt.length, f])
+      at = text.indexOf(f.excerpt, at + f.excerpt.length)
+    }
+  }
+  return spans
+}
+
+/** Cuts tokens where findings begin and end. The texts put together are the text. */
+export function splitByFindings(tokens: { text: string; kind: string }[], findings: NumberedFinding[]): TextSegment[] {
+  const text = tokens.map((t) => t.text).join('')
+  const spans = findings.length > 0 ? findingSpans(text, findings) : []
+  if (spans.length === 0) return tokens
+  const cuts = [...new Set(spans.flatMap(([from, to]) => [from, to]))].sort((a, b) => a - b)
+  const out: TextSegment[] = []
+  let at = 0
+  let next = 0
+  for (const token of tokens) {
+    const end = at + token.text.length
+    while (at < end) {
+      while (next < cuts.length && (cuts[next] ?? 0) <= at) next++
+      const to = Math.min(end, cuts[next] ?? end)
+      out.push(segment(text.slice(at, to), token.kind, spans, [at, to]))
+      at = to
+    }
+  }
+  return out
+}
+
+function segment(
+  text: string,
+  kind: string,
+  spans: [number, number, NumberedFinding][],
+  [from, to]: [number, number],
+): TextSegment {
+  const over = spans.filter(([a, b]) => a <= from && b >= to).map(([, , f]) => f)
+  if (over.length === 0) return { text, kind }
+  const ends = spans.filter(([a, b]) => a <= from && b === to).map(([, , f]) => f.n)
+  return {
+    text,
+    kind,
+    risk: order.find((risk) => over.some((f) => f.risk === risk)),
+    says: over.map((f) => f.text).join(' '),
+    ends: ends.length > 0 ? ends.join(' ') : undefined,
+  }
+}
+
+/** The findings about the value at a JSON pointer, or within it. */
+export const findingsWithin = (findings: NumberedFinding[], at: string | undefined): NumberedFinding[] =>
+  findings.filter((f) => at === undefined || f.at === at || (f.at ?? '').startsWith(at + '/'))
