@@ -47,7 +47,7 @@ const inTab = (key: string) => window.dispatchEvent(new StorageEvent('storage', 
 beforeEach(() => {
   ;[answers, calls, renewed, named] = [{ '/api/me': anyone }, [], 0, '']
   saveKey('')
-  Object.assign(me, { who: undefined, ended: false, outside: false, dialog: undefined, busy: false })
+  Object.assign(me, { identity: undefined, sessionExpired: false, signInRequired: false, dialog: undefined, busy: false })
   vi.spyOn(hub, 'restartStream').mockImplementation(() => void renewed++)
   vi.spyOn(hub, 'setUser').mockImplementation((name) => void (named = name))
   return () => stop?.()

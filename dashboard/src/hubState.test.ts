@@ -180,7 +180,7 @@ describe('an answer', () => {
       aRequest(90, {}, { status: 'responded', revision: 2, delivery: { state: 'sending', attempts: 1 } }),
     )
     expect(await taken).toBe(true)
-    expect(hub.request(90)).toMatchObject({ mine: true, sending: undefined, status: { status: 'responded' } })
+    expect(hub.request(90)).toMatchObject({ mine: true, submission: undefined, status: { status: 'responded' } })
     say(
       statusOf(90, {
         status: 'responded',
@@ -305,7 +305,7 @@ describe('several approvals at once', () => {
     })
     approving.resolve([{ event: held(101) }, { problem: refusal('changed') }])
     expect(ids(await done)).toEqual([102, 103])
-    expect(hub.request(101)).toMatchObject({ mine: true, sending: undefined })
+    expect(hub.request(101)).toMatchObject({ mine: true, submission: undefined })
     expect(hub.request(102)?.problem?.code).toBe('changed')
     expect(ids(hub.lists().needs)).toEqual([102])
   })
@@ -404,7 +404,7 @@ describe('a question to several', () => {
     hub.setUser('mara')
     expect(ids(hub.lists().needs)).toEqual([101])
     const sent = hub.answer(101, { permission: true, revision: 1 })
-    expect(hub.request(101)).toMatchObject({ busy: true, sending: undefined })
+    expect(hub.request(101)).toMatchObject({ busy: true, submission: undefined })
     expect(await hub.answer(101, { permission: false })).toBe(false)
     answering.resolve(voted('mara', { awaiting: ['noor'] }))
     expect(await sent).toBe(true)

@@ -311,13 +311,13 @@ export class HubState {
 
   private async submit(
     id: number,
-    sending: Request['submission'],
+    submission: Request['submission'],
     send: () => Promise<Event>,
   ): Promise<boolean> {
     const request = this.requests.get(id)
     if (!request || !isDecidable(request)) return false
     const began = performance.now()
-    this.setRequest({ ...request, submission: sending, problem: undefined })
+    this.setRequest({ ...request, submission, problem: undefined })
     try {
       this.applyAccepted(await send(), performance.now() - began)
       return true
@@ -329,11 +329,11 @@ export class HubState {
   }
 
   /** The hub has this page's answer. */
-  private applyAccepted(event: Event, savedIn: number): void {
+  private applyAccepted(event: Event, saveDurationMs: number): void {
     const now = this.requests.get(event.id)
     const next = now && toRequest(event, { ...now, submission: undefined })
     // A vote that decided nothing is not what ends it.
-    if (now && next) this.setRequest({ ...now, submission: undefined, mine: !isDecidable(next), saveDurationMs: savedIn })
+    if (now && next) this.setRequest({ ...now, submission: undefined, mine: !isDecidable(next), saveDurationMs })
     this.storeRequest(event)
   }
 
@@ -341,7 +341,7 @@ export class HubState {
     const request = this.requests.get(id)
     if (!request) return
     const status = problem.humanInTheLoopStatus ?? request.status
-    const back = { ...request, sending: undefined, problem }
+    const back = { ...request, submission: undefined, problem }
     this.setRequest(isNewer(request.status, status) ? back : withStatus(back, status))
     this.announce({ kind: 'failed', request: back, problem })
   }
@@ -472,7 +472,7 @@ export class HubState {
     const before = this.requests.get(next.id)
     // Taken back: the next answer is anyone's again.
     const back = before !== undefined && inUndoWindow(before) && isDecidable(next)
-    const request = back ? { ...next, mine: false, savedIn: undefined } : next
+    const request = back ? { ...next, mine: false, saveDurationMs: undefined } : next
     this.requests.set(request.id, request)
     const entry = this.events.find(request.id)
     if (entry && entry.event.humanInTheLoopStatus !== request.status) {

@@ -11,7 +11,7 @@ const target = document.getElementById('app')
 if (target) {
   if (CSS.supports('color', 'light-dark(#000, #fff)')) {
     // A signed link shows one request, to whoever has it: the rest of the hub may be shut to them.
-    if (router.place.screen !== 'ballot') hub.start() // the line is being set up while the page is drawn
+    if (router.place.screen !== 'vote') hub.start() // the line is being set up while the page is drawn
     mount(App, { target })
   } else
     target.textContent =

@@ -166,6 +166,6 @@ export function groupRequests(
 
 /** When it came to its end, the hub's clock; for an answer on its way, when it was given. */
 export function settledAt(r: Request): number {
-  const { submission: sending, status } = r
-  return sending?.since ?? status.held?.until ?? status.respondedAt ?? status.response?.respondedAt ?? r.askedAt
+  const { submission, status } = r
+  return submission?.since ?? status.held?.until ?? status.respondedAt ?? status.response?.respondedAt ?? r.askedAt
 }

@@ -2,7 +2,7 @@
 export type Place =
   | { screen: 'inbox'; id?: number }
   | { screen: 'review'; id: number }
-  | { screen: 'ballot'; id: number }
+  | { screen: 'vote'; id: number }
   | { screen: 'session'; app: string; session: string }
   | {
       screen:
@@ -14,8 +14,8 @@ export type Place =
         | 'people'
         | 'rules'
         | 'notifications'
-        | 'record'
-        | 'nowhere'
+        | 'audit'
+        | 'notFound'
     }
 
 export type Screen = Place['screen']
@@ -31,7 +31,7 @@ const fixedPaths: Record<string, Place> = {
   '/rules': { screen: 'rules' },
   '/settings/people': { screen: 'people' },
   '/settings/notifications': { screen: 'notifications' },
-  '/settings/record': { screen: 'record' },
+  '/settings/record': { screen: 'audit' },
 }
 
 export function parsePath(path: string): Place {
@@ -40,10 +40,10 @@ export function parsePath(path: string): Place {
   const request = /^\/(inbox|r)\/(\d{1,15})\/?$/.exec(path)
   if (request) return { screen: request[1] === 'r' ? 'review' : 'inbox', id: Number(request[2]) }
   const ballot = /^\/hitl\/(\d{1,15})\/vote\/?$/.exec(path)
-  if (ballot) return { screen: 'ballot', id: Number(ballot[1]) }
+  if (ballot) return { screen: 'vote', id: Number(ballot[1]) }
   const [app, session] = (/^\/sessions\/([^/]+)\/([^/]+)\/?$/.exec(path) ?? []).slice(1).map(decodeSegment)
   if (app !== undefined && session !== undefined) return { screen: 'session', app, session }
-  return { screen: 'nowhere' }
+  return { screen: 'notFound' }
 }
 
 /** The address of a session; at: the id of the event to show in it. */
@@ -53,7 +53,8 @@ export function sessionPath(app: string, session: string, at?: number): string {
 
 // Browsers take "." and ".." out of a path even where they are percent-encoded:
 // names that are nothing but dots get a tilde in front.
-const encodeSegment = (name: string): string => encodeURIComponent(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
+const encodeSegment = (name: string): string =>
+  encodeURIComponent(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
 
 function decodeSegment(part: string): string | undefined {
   try {

@@ -19,7 +19,7 @@ describe('placeOf', () => {
     ['/setup', { screen: 'setup' }],
     ['/settings/', { screen: 'settings' }],
     ['/settings/people', { screen: 'people' }],
-    ['/hitl/12/vote', { screen: 'ballot', id: 12 }],
+    ['/hitl/12/vote', { screen: 'vote', id: 12 }],
   ])('%s', (path, place) => expect(parsePath(path)).toEqual(place))
 
   test.each([
@@ -37,7 +37,7 @@ describe('placeOf', () => {
     '/constructor',
     '//',
     '/overview/x',
-  ])('%s leads nowhere', (path) => expect(parsePath(path)).toEqual({ screen: 'nowhere' }))
+  ])('%s leads nowhere', (path) => expect(parsePath(path)).toEqual({ screen: 'notFound' }))
 })
 
 test('every name of an agent and a session survives the address bar', () => {

@@ -18,11 +18,11 @@ export const screens: Partial<Record<Screen, () => Promise<{ default: Component 
   overview: () => import('./overview/Overview.svelte'),
   setup: () => import('./setup/Setup.svelte'),
   settings: () => import('./settings/Settings.svelte'),
-  ballot: () => import('./people/LinkVotePage.svelte'),
+  vote: () => import('./people/LinkVotePage.svelte'),
   people: () => import('./people/People.svelte'),
   rules: () => import('./rules/Rules.svelte'),
   notifications: () => import('./notifications/Notifications.svelte'),
-  record: () => import('./audit/AuditLog.svelte'),
+  audit: () => import('./audit/AuditLog.svelte'),
   sessions: () => import('./sessions/Sessions.svelte'),
   session: () => import('./sessions/SessionPage.svelte'),
 }

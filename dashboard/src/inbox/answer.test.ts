@@ -157,7 +157,7 @@ describe('the way of an answer', () => {
   })
 
   it('has not begun while the hub has not saved it', () => {
-    const sending = { ...asked({}, {}), sending: { since: 1, answer: { permission: true } } }
+    const sending = { ...asked({}, {}), submission: { since: 1, answer: { permission: true } } }
     expect(deliveryProgress(sending, 0)?.steps.map((s) => s.state)).toEqual(['busy', 'open', 'open'])
     expect(requestOutcome(sending).label).toBe('Approved')
   })

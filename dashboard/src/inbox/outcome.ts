@@ -39,21 +39,21 @@ function agentSideOutcome({ status }: Request): Outcome | undefined {
 }
 
 export function requestOutcome(r: Request): Outcome {
-  const { status, submission: sending } = r
-  const gone = sending ? undefined : agentSideOutcome(r)
+  const { status, submission } = r
+  const gone = submission ? undefined : agentSideOutcome(r)
   if (gone) return gone
-  if (sending?.cancel !== undefined) return { label: 'Cancelled', tone: 'plain', icon: 'stop' }
-  const answer = sending?.answer ?? status.response
-  const outcome = sending ? undefined : (status.held?.outcome ?? status.outcome)
+  if (submission?.cancel !== undefined) return { label: 'Cancelled', tone: 'plain', icon: 'stop' }
+  const answer = submission?.answer ?? status.response
+  const outcome = submission ? undefined : (status.held?.outcome ?? status.outcome)
   if (inUndoWindow(r) && r.question.type === 'choice') return { label: String(outcome), tone: 'ok', icon: 'check' }
   if (inUndoWindow(r)) return outcomes.get(outcome ?? '') ?? { label: String(outcome), tone: 'ok', icon: 'check' }
-  if (!sending && status.status === 'pending') return { label: 'Needs you', tone: 'wait', icon: 'waiting' }
+  if (!submission && status.status === 'pending') return { label: 'Needs you', tone: 'wait', icon: 'waiting' }
   // What was chosen goes by its own name, were it "approve".
   if (answer?.choice !== undefined && status.status !== 'timeout' && status.status !== 'error')
     return { label: answer.choice, tone: 'ok', icon: 'check' }
   const end = outcomes.get(outcome ?? '')
   if (end) return end
-  if (answer?.permission !== undefined && (sending || status.status === 'responded')) {
+  if (answer?.permission !== undefined && (submission || status.status === 'responded')) {
     const word = answer.permission ? 'approve' : 'deny'
     return outcomes.get(word) as Outcome
   }
@@ -147,8 +147,8 @@ export const riskNames: Record<Risk, string> = {
 export const requiresAnswer = (q: HumanInTheLoop): boolean => q.requiresResponse !== false
 
 /** Why it was called off, or denied: for the row. */
-export function resolutionReason({ status, submission: sending }: Request): string {
-  if (sending) return sending.cancel ?? sending.answer?.reason ?? ''
+export function resolutionReason({ status, submission }: Request): string {
+  if (submission) return submission.cancel ?? submission.answer?.reason ?? ''
   if (status.status === 'pending') return ''
   return status.reason ?? status.response?.reason ?? ''
 }

@@ -41,7 +41,7 @@ it.each<[string, Partial<HitlRequest>, string, string]>([
   expect(requestOutcome(request).label).toBe(word)
   expect(resolutionReason(request)).toBe(why)
   expect(isDecidable(request)).toBe(false)
-  expect(request).toMatchObject({ id: 5, asked: 1000, event: { source_app: 'api', session_id: 's1' } })
+  expect(request).toMatchObject({ id: 5, askedAt: 1000, event: { source_app: 'api', session_id: 's1' } })
 })
 
 it('knows of an answer that did not arrive', () => {

@@ -25,9 +25,9 @@ const preview = (more: Partial<RulePreview>): RulePreview => ({
 })
 
 it.each([
-  [rule(), 'holds', 'until it is revoked'],
-  [rule({ session_id: 's1' }), 'holds', 'until its session ends'],
-  [rule({ expiresAt: 1_060_000 }), 'holds', '1:00 left'],
+  [rule(), 'active', 'until it is revoked'],
+  [rule({ session_id: 's1' }), 'active', 'until its session ends'],
+  [rule({ expiresAt: 1_060_000 }), 'active', '1:00 left'],
   [rule({ expiresAt: 1_000_000 }), 'expired', 'over'],
   [rule({ expiresAt: 9e9, revokedAt: 5, revokedBy: 'bob' }), 'revoked', 'revoked by bob'],
 ])('how a rule stands: %#', (r, standing, term) => {

@@ -3,11 +3,11 @@ import type { Rule } from '../schema'
 import type { RulePreview } from '../types'
 
 /** How a rule stands. */
-export type RuleStatus = 'holds' | 'expired' | 'revoked'
+export type RuleStatus = 'active' | 'expired' | 'revoked'
 
 export function ruleStatus(rule: Rule, now: number): RuleStatus {
   if (rule.revokedAt) return 'revoked'
-  return rule.expiresAt && rule.expiresAt <= now ? 'expired' : 'holds'
+  return rule.expiresAt && rule.expiresAt <= now ? 'expired' : 'active'
 }
 
 /** How long it still holds, in words. */
@@ -17,7 +17,7 @@ export function expiryText(rule: Rule, now: number): string {
       return rule.revokedBy ? `revoked by ${rule.revokedBy}` : 'revoked'
     case 'expired':
       return 'over'
-    case 'holds':
+    case 'active':
       return rule.expiresAt
         ? `${formatTimeLeft(rule.expiresAt - now)} left`
         : rule.session_id
@@ -29,7 +29,8 @@ export function expiryText(rule: Rule, now: number): string {
 const times = (n: number) => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n.toLocaleString('en')} times`)
 
 /** How often it answered. */
-export const usageText = (rule: Rule): string => (rule.uses === 0 ? 'not used yet' : `used ${times(rule.uses)}`)
+export const usageText = (rule: Rule): string =>
+  rule.uses === 0 ? 'not used yet' : `used ${times(rule.uses)}`
 
 /** What the back-test found, in one or two sentences. */
 export function backTestText(p: RulePreview): string {
