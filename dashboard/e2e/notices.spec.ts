@@ -82,16 +82,16 @@ test('when one is told is one’s own choice, and kept by the hub', async ({ pag
   await expect(page.getByLabel('Quiet hours')).not.toBeChecked()
 })
 
-test('a browser that blocks notifications is told how to allow them', async ({ page, hub }) => {
+test('a browser that blocks notifications explains how to allow them', async ({ page, hub }) => {
   await page.addInitScript(() =>
     Object.defineProperty(Notification, 'permission', { get: () => 'denied', configurable: true }),
   )
   await openAt(page, hub, '/settings/notifications')
   await expect(page.getByTestId('push-denied')).toContainText('blocked')
-  await expect(page.getByRole('button', { name: 'Tell this browser' })).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'Enable push' })).toHaveCount(0)
 })
 
-test('the record is remembered by its last hash: one that was changed is told of in red', async ({
+test('the audit log warns if an entry was changed since the last visit', async ({
   page,
   hub,
   agent,
@@ -99,11 +99,11 @@ test('the record is remembered by its last hash: one that was changed is told of
   const { id } = await agent.ask(hub, {})
   await hub.post(`/events/${id}/respond`, { permission: true })
   await openAt(page, hub, '/settings/record')
-  await expect(page.getByTestId('sound')).toContainText('remembers its end from now on')
+  await expect(page.getByTestId('intact')).toContainText('will check the log hasn’t changed')
   await expect(page.getByRole('listitem').filter({ hasText: `#${id}` })).toContainText('approved')
   const hash = await page.getByTestId('head-hash').innerText()
   expect(hash).toMatch(/^[0-9a-f]{64}$/)
-  const href = await page.getByRole('link', { name: 'Download all of it' }).getAttribute('href')
+  const href = await page.getByRole('link', { name: 'Download the log' }).getAttribute('href')
   const file = await fetch(hub.url + href).then((r) => r.text())
   expect(file.trim().split('\n').at(-1)).toContain(hash)
   expect(await faults(page)).toEqual([])
@@ -111,7 +111,7 @@ test('the record is remembered by its last hash: one that was changed is told of
   const more = await agent.ask(hub, {})
   await hub.post(`/events/${more.id}/respond`, { permission: false })
   await page.reload()
-  await expect(page.getByTestId('sound')).toContainText('only grown since')
+  await expect(page.getByTestId('intact')).toContainText('No entry has changed since')
 
   await page.evaluate(() => {
     const all = JSON.parse(localStorage.getItem('hookback.ledger') ?? '{}') as Record<
@@ -122,11 +122,11 @@ test('the record is remembered by its last hash: one that was changed is told of
     localStorage.setItem('hookback.ledger', JSON.stringify(all))
   })
   await page.reload()
-  await expect(page.getByTestId('alarm')).toContainText('has another hash than before')
+  await expect(page.getByTestId('alarm')).toContainText(/hash of entry \d+ is different/)
   expect(await faults(page)).toEqual([])
-  await page.reload() // it is not forgotten by looking
+  await page.reload() // a reload does not dismiss it
   await expect(page.getByTestId('alarm')).toBeVisible()
   await page.getByRole('button', { name: /I know why/ }).click()
   await page.reload()
-  await expect(page.getByTestId('sound')).toBeVisible()
+  await expect(page.getByTestId('intact')).toBeVisible()
 })

@@ -1,31 +1,31 @@
-const NAME = 'hookback.told'
-const KEPT = 200
+const STORAGE_KEY = 'hookback.told'
+const MAX_KEYS = 200
 
-/** What the tabs of this browser have told the person already: nothing is told twice. */
+/** Deduplicates desktop alerts across the tabs of this browser. */
 export class SeenAlerts {
-  // For where the browser keeps nothing, such as in a private window.
+  // Used if the browser stores nothing, such as in a private window.
   private readonly seenHere = new Set<string>()
 
   constructor(private readonly store: Storage | undefined = safeStorage()) {}
 
-  /** Whether this is the first to tell it. */
-  markSeen(what: string): boolean {
-    if (this.seenHere.has(what)) return false
-    this.seenHere.add(what)
-    const told = this.read()
-    if (told.includes(what)) return false
+  /** Records an alert by its key. Returns false if a tab has already recorded it. */
+  markSeen(key: string): boolean {
+    if (this.seenHere.has(key)) return false
+    this.seenHere.add(key)
+    const seen = this.read()
+    if (seen.includes(key)) return false
     try {
-      this.store?.setItem(NAME, JSON.stringify([...told, what].slice(-KEPT)))
+      this.store?.setItem(STORAGE_KEY, JSON.stringify([...seen, key].slice(-MAX_KEYS)))
     } catch {
-      // full or forbidden
+      // The storage is full or blocked: this tab still deduplicates its own alerts.
     }
     return true
   }
 
   private read(): string[] {
     try {
-      const told: unknown = JSON.parse(this.store?.getItem(NAME) ?? '[]')
-      return Array.isArray(told) ? told.filter((what) => typeof what === 'string') : []
+      const keys: unknown = JSON.parse(this.store?.getItem(STORAGE_KEY) ?? '[]')
+      return Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []
     } catch {
       return []
     }

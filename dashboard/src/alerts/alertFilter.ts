@@ -2,26 +2,26 @@ import type { Request } from '../requests'
 import { isQuiet, RISKS, type Preferences } from '../preferences'
 import { splitInvisible } from '../invisibleChars'
 
-/** Whether nothing is to be shown or heard now. */
+/** Reports whether alerts are muted at a time, by hand or by quiet hours. */
 export const isMuted = (p: Preferences, at: Date): boolean => at.getTime() < p.mutedUntil || isQuiet(p, at)
 
-/** Whether a request is of the kind and the risk a person wants to be told of. */
+/** Reports whether the preferences ask for alerts of this kind and risk. */
 export function shouldAlert(p: Preferences, { question, status }: Request): boolean {
   const risk = status.risk ?? question.risk ?? 'low'
   return p.notifyKinds.includes(question.type) && RISKS.indexOf(risk) >= RISKS.indexOf(p.notifyRisk)
 }
 
-/** Text of an agent as the desktop may show it: one short line without anything invisible. */
-export function plainLine(text: string, longest: number): string {
-  const line = splitInvisible(text.slice(0, 4 * longest))
+/** Agent text for the desktop: one line of at most maxLength characters, without invisible ones. */
+export function plainLine(text: string, maxLength: number): string {
+  const line = splitInvisible(text.slice(0, 4 * maxLength))
     .map((piece) => (piece.mark ? ' ' : piece.text))
     .join('')
     .replace(/\s+/g, ' ')
     .trim()
-  const letters = Array.from(line) // never half of a surrogate pair
-  return letters.length > longest
+  const letters = Array.from(line) // splits between surrogate pairs only
+  return letters.length > maxLength
     ? letters
-        .slice(0, longest - 1)
+        .slice(0, maxLength - 1)
         .join('')
         .trimEnd() + '…'
     : line

@@ -3,7 +3,7 @@ import { router } from '../router.svelte'
 import { settings } from '../settings.svelte'
 import { DesktopAlerts } from './desktopAlerts'
 
-/** The page's own way to the person. */
+/** The desktop alerts of this tab. */
 export const alerts = new DesktopAlerts({
   preferences: () => settings.all(),
   hubId: () => hub.hubId,

@@ -5,12 +5,13 @@ import { Chime } from './sound'
 import { TabLeader } from './tabLeader'
 import { SeenAlerts } from './alertDedup'
 import { plainLine, isMuted, shouldAlert } from './alertFilter'
+import { text } from './text'
 
-/** What the desktop can be asked for. */
+/** The browser features that desktop alerts use. Tests replace them. */
 export interface DesktopEnvironment {
   permission(): NotificationPermission
   show(title: string, options: NotificationOptions): Notification
-  /** Whether the person looks at this page. */
+  /** Reports whether this tab is visible and focused. */
   isFocused(): boolean
   now(): Date
 }
@@ -22,26 +23,26 @@ const browser: DesktopEnvironment = {
   now: () => new Date(),
 }
 
-const QUESTION = 120
-const NAME = 40
+const MAX_QUESTION = 120
+const MAX_NAME = 40
 
-/** What Reach needs of the page. */
+/** The dashboard functions that desktop alerts use. */
 export interface AlertContext {
   preferences(): Preferences
-  /** The hub's database, so that the same number in another one is another request. */
+  /** The id of the hub's database: request ids are unique only within one. */
   hubId(): string
   request(id: number): Request | undefined
-  /** Brings the request onto the screen. */
+  /** Opens the request. */
   visit(id: number): void
 }
 
 /**
- * Reaches a person who looks elsewhere: by a notification for each request, which
- * goes when the request is settled, and by a sound. Only the leading tab does,
- * and nothing is told twice.
+ * Alerts a user who is looking elsewhere, with a sound and one notification per request.
+ * The notification closes when the request is settled. Only the leading tab alerts, and
+ * each alert is shown once.
  */
 export class DesktopAlerts {
-  private readonly notifications = new Map<number, Notification>() // request → what tells of it
+  private readonly notifications = new Map<number, Notification>() // by request id
 
   private readonly desktop: DesktopEnvironment
   private readonly leader: TabLeader
@@ -50,26 +51,32 @@ export class DesktopAlerts {
 
   constructor(
     private readonly context: AlertContext,
-    world: { desktop?: DesktopEnvironment; leader?: TabLeader; chime?: Chime; seenAlerts?: SeenAlerts } = {},
+    overrides: {
+      desktop?: DesktopEnvironment
+      leader?: TabLeader
+      chime?: Chime
+      seenAlerts?: SeenAlerts
+    } = {},
   ) {
-    this.desktop = world.desktop ?? browser
-    this.leader = world.leader ?? new TabLeader()
-    this.chime = world.chime ?? new Chime()
-    this.seenAlerts = world.seenAlerts ?? new SeenAlerts()
+    this.desktop = overrides.desktop ?? browser
+    this.leader = overrides.leader ?? new TabLeader()
+    this.chime = overrides.chime ?? new Chime()
+    this.seenAlerts = overrides.seenAlerts ?? new SeenAlerts()
   }
 
-  /** Starts; returns how to stop. */
+  /** Starts alerting. Returns a function that stops it and closes all notifications. */
   start(): () => void {
     const stop = this.leader.start()
-    const bye = () => this.closeAll()
-    window.addEventListener('pagehide', bye)
+    const onPageHide = () => this.closeAll()
+    window.addEventListener('pagehide', onPageHide)
     return () => {
-      window.removeEventListener('pagehide', bye)
+      window.removeEventListener('pagehide', onPageHide)
       this.closeAll()
       stop()
     }
   }
 
+  /** Alerts the user of a new request or of an answer that was not delivered. */
   handle({ kind, request }: Pick<Announcement, 'kind' | 'request'>): void {
     const p = this.context.preferences()
     if (!this.leader.isLeader || isMuted(p, this.desktop.now())) return
@@ -77,7 +84,7 @@ export class DesktopAlerts {
     else if (kind === 'lost' && p.notifyLost) this.alert(request, 'lost')
   }
 
-  /** Takes away what tells of requests that are settled by now. */
+  /** Closes the notifications of settled requests. */
   closeSettled(): void {
     for (const [id, notification] of this.notifications) {
       const request = this.context.request(id)
@@ -87,11 +94,11 @@ export class DesktopAlerts {
     }
   }
 
-  /** Shows what it would look like; false when the browser does not let it. */
-  test(): boolean {
+  /** Shows a sample notification. Returns false if the browser does not permit it. */
+  showTest(): boolean {
     if (this.desktop.permission() !== 'granted') return false
-    const text = { body: 'May I delete ./build? (This is a test.)', tag: 'req-test', icon: '/icon-192.png' }
-    const notification = this.desktop.show('my-agent asks', text)
+    const options = { body: text.testBody, tag: 'req-test', icon: '/icon-192.png' }
+    const notification = this.desktop.show(text.testTitle, options)
     notification.onclick = () => {
       window.focus()
       notification.close()
@@ -108,18 +115,18 @@ export class DesktopAlerts {
     const p = this.context.preferences()
     if (p.sound) void this.chime.play(p.volume, why)
     if (p.notify && this.desktop.permission() === 'granted' && !this.desktop.isFocused())
-      this.notify(request, why)
+      this.show(request, why)
   }
 
-  private notify(request: Request, why: 'asked' | 'lost'): void {
+  private show(request: Request, why: 'asked' | 'lost'): void {
     const { id, event, question } = request
-    const name = plainLine(event.source_app, NAME)
-    const title = why === 'asked' ? `${name} asks` : `Your answer did not reach ${name}`
+    const name = plainLine(event.source_app, MAX_NAME)
+    const title = why === 'asked' ? text.asks(name) : text.notDelivered(name)
     const notification = this.desktop.show(title, {
-      body: plainLine(question.question, QUESTION),
+      body: plainLine(question.question, MAX_QUESTION),
       tag: why === 'asked' ? `req-${id}` : `lost-${id}`,
       icon: '/icon-192.png',
-      silent: this.context.preferences().sound, // two sounds for one request are one too many
+      silent: this.context.preferences().sound, // the chime is the only sound
       requireInteraction: true,
     })
     notification.onclick = () => {

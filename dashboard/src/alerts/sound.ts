@@ -1,36 +1,36 @@
-/** What a chime needs of an AudioContext. */
+/** The part of AudioContext that a chime uses. */
 export type AudioOutput = Pick<
   AudioContext,
   'state' | 'currentTime' | 'destination' | 'resume' | 'createOscillator' | 'createGain'
 >
 
-const RISE = [523.25, 783.99] // a fifth up: a question
-const FALL = [783.99, 415.3] // down: an answer got lost
-const NOTE = 0.16
-const LENGTH = 0.5
+const RISE = [523.25, 783.99] // a rising fifth: a new request
+const FALL = [783.99, 415.3] // falling: an answer was not delivered
+const NOTE_GAP = 0.16 // s between the notes
+const NOTE_LENGTH = 0.5 // s
 
-/** Two soft notes, made here: no file to load. */
+/** Two soft synthesized notes, so there is no audio file to load. */
 export class Chime {
   private context: AudioOutput | undefined
 
   constructor(private readonly createContext: () => AudioOutput = () => new AudioContext()) {}
 
   /**
-   * Plays it, 0 to 1 loud. False where the browser does not let it: before the
-   * first click or key on the page, it stays silent.
+   * Plays the notes at a volume from 0 to 1. Returns false if the browser blocks sound:
+   * autoplay is blocked until the first click or key press on the page.
    */
-  async play(volume: number, which: 'asked' | 'lost' = 'asked'): Promise<boolean> {
+  async play(volume: number, event: 'asked' | 'lost' = 'asked'): Promise<boolean> {
     this.context ??= this.createContext()
     const { context } = this
     if (context.state === 'suspended') {
-      // Browsers leave resume() pending until the person acts: do not wait for that,
-      // or the sound comes when nobody knows any more what for.
-      const soon = new Promise<void>((done) => setTimeout(done, 200))
-      await Promise.race([context.resume().catch(() => undefined), soon])
+      // Browsers leave resume() pending until the user interacts with the page. A sound
+      // that plays minutes later would be confusing.
+      const timeout = new Promise<void>((done) => setTimeout(done, 200))
+      await Promise.race([context.resume().catch(() => undefined), timeout])
     }
     if ((context.state as AudioContextState) !== 'running') return false
-    const notes = which === 'asked' ? RISE : FALL
-    notes.forEach((hertz, i) => this.playNote(context, hertz, context.currentTime + i * NOTE, volume))
+    const notes = event === 'asked' ? RISE : FALL
+    notes.forEach((hertz, i) => this.playNote(context, hertz, context.currentTime + i * NOTE_GAP, volume))
     return true
   }
 
@@ -41,10 +41,10 @@ export class Chime {
     tone.frequency.value = hertz
     gain.gain.setValueAtTime(0, at)
     gain.gain.linearRampToValueAtTime(0.35 * volume, at + 0.015)
-    gain.gain.exponentialRampToValueAtTime(0.0001, at + LENGTH)
+    gain.gain.exponentialRampToValueAtTime(0.0001, at + NOTE_LENGTH)
     tone.connect(gain)
     gain.connect(context.destination)
     tone.start(at)
-    tone.stop(at + LENGTH)
+    tone.stop(at + NOTE_LENGTH)
   }
 }

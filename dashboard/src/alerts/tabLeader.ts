@@ -1,10 +1,10 @@
 /**
- * Leads among the tabs of this browser: of all that show this page, one shows
- * notifications and makes sounds. That is the tab the person last looked at, so
- * the leader knows whether anybody looks.
+ * Elects one tab of this browser as the leader, with a Web Lock. Only the leader shows
+ * notifications and plays sounds. The most recently focused tab leads, so the leader
+ * knows whether the user is looking at the dashboard.
  *
- * Browsers offer locks in secure contexts only. Without them every tab leads, and
- * Told keeps two of them from telling the same.
+ * Web Locks exist in secure contexts only. Without them every tab leads, and SeenAlerts
+ * deduplicates their alerts.
  */
 export class TabLeader {
   isLeader = false
@@ -16,7 +16,7 @@ export class TabLeader {
     private readonly name = 'hookback.leader',
   ) {}
 
-  /** Starts to stand for it; returns how to stop. */
+  /** Joins the election. Returns a function that leaves it. */
   start(target: Window = window): () => void {
     const focus = () => {
       if (!this.isLeader) this.requestLock(true)
@@ -36,14 +36,14 @@ export class TabLeader {
       this.isLeader = true
       return
     }
-    const held = () =>
+    const onAcquired = () =>
       new Promise<void>((done) => {
         if (this.stopped) return done()
         this.isLeader = true
         this.release = done
       })
-    this.locks.request(this.name, steal ? { steal } : {}, held).catch(() => {
-      // Another tab took over: in line again, for when it goes.
+    this.locks.request(this.name, steal ? { steal } : {}, onAcquired).catch(() => {
+      // Another tab stole the lock. Queue for it again.
       this.isLeader = false
       if (!this.stopped) this.requestLock(false)
     })

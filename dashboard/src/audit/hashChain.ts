@@ -1,8 +1,9 @@
 import type { LedgerEntry } from '../schema'
+import { actions, outcomes, text } from './text'
 
-const NAME = 'hookback.ledger'
+const STORAGE_KEY = 'hookback.ledger'
 
-/** The last entry that this browser saw, of which hub. */
+/** The newest entry that this browser has seen of a hub. */
 export interface LastSeenEntry {
   hub: string
   n: number
@@ -10,9 +11,13 @@ export interface LastSeenEntry {
   at: number
 }
 
+/** Returns undefined if nothing valid is stored for the hub. */
 export function loadLastSeen(hub: string): LastSeenEntry | undefined {
   try {
-    const all = JSON.parse(localStorage.getItem(NAME) ?? '{}') as Record<string, Partial<LastSeenEntry>>
+    const all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as Record<
+      string,
+      Partial<LastSeenEntry>
+    >
     const { n, hash, at } = (Object.hasOwn(all, hub) && all[hub]) || {}
     return typeof n === 'number' && typeof hash === 'string' && typeof at === 'number'
       ? { hub, n, hash, at }
@@ -24,31 +29,29 @@ export function loadLastSeen(hub: string): LastSeenEntry | undefined {
 
 export function saveLastSeen(seen: LastSeenEntry): void {
   try {
-    const all = JSON.parse(localStorage.getItem(NAME) ?? '{}') as object
-    localStorage.setItem(NAME, JSON.stringify({ ...all, [seen.hub]: seen }))
+    const all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as object
+    localStorage.setItem(STORAGE_KEY, JSON.stringify({ ...all, [seen.hub]: seen }))
   } catch {
-    // Nothing is kept: the next visit has nothing to compare with.
+    // Nothing is stored: the next visit cannot compare.
   }
 }
 
 /**
- * What is wrong with a hub's record against what was seen of it; undefined when it only
- * grew. found: its entry with the number that was seen, newest: its last one.
+ * Describes how a hub's log was rewritten since an entry was seen; undefined if it has only
+ * grown. found is the log's current entry with the number of the seen one, newest its last.
  */
 export function detectRewrite(
   seen: LastSeenEntry,
   found: LedgerEntry | undefined,
   newest: LedgerEntry | undefined,
 ): string | undefined {
-  if (!newest || newest.n < seen.n)
-    return `Entry ${seen.n} was its last when this browser looked; now it ends with ${newest ? `entry ${newest.n}` : 'none'}. Something was cut off.`
-  if (!found || found.n !== seen.n) return `Entry ${seen.n} is not there any more.`
-  if (found.hash !== seen.hash)
-    return `Entry ${seen.n} has another hash than before: it, or one before it, was changed.`
+  if (!newest || newest.n < seen.n) return text.truncated(seen.n, newest?.n)
+  if (!found || found.n !== seen.n) return text.entryGone(seen.n)
+  if (found.hash !== seen.hash) return text.hashChanged(seen.n)
   return undefined
 }
 
-/** Whether entries that follow each other are one chain: each holds the hash of the one before. */
+/** The number of the first entry that does not continue the hash chain; undefined if all do. */
 export function findBreak(entries: readonly LedgerEntry[]): number | undefined {
   return entries.find(
     (e, i) => i > 0 && (e.prev !== entries[i - 1]?.hash || e.n !== (entries[i - 1]?.n ?? 0) + 1),
@@ -56,7 +59,8 @@ export function findBreak(entries: readonly LedgerEntry[]): number | undefined {
 }
 
 type Data = Record<string, unknown>
-const text = (data: Data, ...names: string[]): string => {
+/** The first of the members that is a non-empty string or a number. */
+const firstValue = (data: Data, ...names: string[]): string => {
   for (const name of names) {
     const value = data[name]
     if (typeof value === 'string' && value) return value
@@ -65,49 +69,18 @@ const text = (data: Data, ...names: string[]): string => {
   return ''
 }
 
-const acts: Record<string, string> = {
-  'question.voted': 'voted on',
-  'question.ended': 'ended',
-  'question.edited': 'changed the call of',
-  'question.extended': 'gave more time to',
-  'question.escalated': 'put to more people',
-  'person.added': 'made known',
-  'person.invited': 'made known',
-  'person.changed': 'changed',
-  'person.removed': 'removed',
-  'person.signed_in': 'signed in',
-  'person.signed_out': 'signed out',
-  'token.made': 'made the token',
-  'token.revoked': 'revoked the token',
-  'hub.locked': 'locked the hub',
-  'hub.unlocked': 'unlocked the hub',
-  'rule.made': 'made a rule',
-  'rule.revoked': 'revoked a rule',
-  'channel.made': 'made the channel',
-  'channel.removed': 'removed the channel',
-}
-
-const outcomes: Record<string, string> = {
-  __timeout__: 'no answer',
-  __cancelled__: 'cancelled',
-  __withdrawn__: 'withdrawn',
-  __no_quorum__: 'no majority',
-  approve: 'approved',
-  deny: 'denied',
-}
-
-/** What was done, in words, without who and of what. */
+/** What was done, without the subject and the object. Unknown acts become their own words. */
 export const actionLabel = (e: LedgerEntry): string =>
-  acts[e.act] ?? e.act.replace(/^\w+\./, '').replaceAll('_', ' ')
+  actions[e.act] ?? e.act.replace(/^\w+\./, '').replaceAll('_', ' ')
 
-/** What else there is to say of it: the outcome, the choice, the rule's words, a name. */
+/** The details of an entry: its outcome or choice, a rule's sentence or a name, a reason. */
 export function actionDetail({ data }: LedgerEntry): string {
   const d = (data ?? {}) as Data
-  const outcome = text(d, 'outcome', 'choice')
+  const outcome = firstValue(d, 'outcome', 'choice')
   const parts = [
     outcomes[outcome] ?? outcome,
-    text(d, 'text', 'name', 'person', 'role'),
-    text(d, 'reason', 'comment', 'cancellationReason'),
+    firstValue(d, 'text', 'name', 'person', 'role'),
+    firstValue(d, 'reason', 'comment', 'cancellationReason'),
   ]
   return [...new Set(parts.filter(Boolean))].join(' · ')
 }

@@ -1,37 +1,43 @@
-/** A field of the form for a channel of one kind. */
+import { kindText } from './text'
+
+/** An input of the form that adds a channel. */
 export interface Field {
   id: string
   label: string
   hint: string
   placeholder?: string
   secret?: boolean
-  /** May stay empty. */
+  /** May be left empty. */
   optional?: boolean
 }
 
-/** A way by which people can be told. */
+/** A kind of notification channel. */
 export interface ChannelKind {
   id: string
   name: string
-  /** Where one gets what the form asks for. */
+  /** Where to get the values that the form asks for. */
   instructions: string
   fields: Field[]
-  /** The hub's address of it; undefined while a field can't be right. */
-  address: (f: Record<string, string>) => string | undefined
+  /** The URL under which the hub stores the channel; undefined while a field is invalid. */
+  url: (f: Record<string, string>) => string | undefined
 }
 
-const part = encodeURIComponent
-const host = (text: string | undefined) => /^(?:https?:\/\/)?([\w.-]+(?::\d+)?)\/?$/.exec(text ?? '')?.[1]
+const escape = encodeURIComponent
+/** The host and port of a server name or URL; undefined if it has a path. */
+const parseHost = (text: string | undefined) =>
+  /^(?:https?:\/\/)?([\w.-]+(?::\d+)?)\/?$/.exec(text ?? '')?.[1]
 
-const hook = (at: RegExp, make: (...parts: string[]) => string) => (f: Record<string, string>) => {
-  const [, ...parts] = at.exec(f.url ?? '') ?? []
-  return parts.length > 0 ? make(...parts) : undefined
-}
+/** Builds a url function from the parts of a webhook URL. */
+const fromWebhook =
+  (pattern: RegExp, build: (...parts: string[]) => string) => (f: Record<string, string>) => {
+    const [, ...parts] = pattern.exec(f.url ?? '') ?? []
+    return parts.length > 0 ? build(...parts) : undefined
+  }
 
-const webhookField = (where: string, placeholder: string): Field => ({
+const webhookField = (placeholder: string): Field => ({
   id: 'url',
-  label: 'Webhook URL',
-  hint: where,
+  label: kindText.webhookUrl,
+  hint: kindText.webhookHint,
   placeholder,
   secret: true,
 })
@@ -39,161 +45,164 @@ const webhookField = (where: string, placeholder: string): Field => ({
 export const channelKinds: readonly ChannelKind[] = [
   {
     id: 'slack',
-    name: 'Slack',
-    instructions: 'In Slack: Apps, “Incoming WebHooks”, add one to a channel, copy its URL.',
-    fields: [webhookField('It is as good as a password.', 'https://hooks.slack.com/services/T…/B…/…')],
-    address: hook(
+    name: kindText.slack.name,
+    instructions: kindText.slack.instructions,
+    fields: [webhookField('https://hooks.slack.com/services/T…/B…/…')],
+    url: fromWebhook(
       /^https:\/\/hooks\.slack\.com\/services\/(\w+)\/(\w+)\/(\w+)\/?$/,
       (t, b, x) => `slack://hook:${t}-${b}-${x}@webhook`,
     ),
   },
   {
     id: 'discord',
-    name: 'Discord',
-    instructions: 'In Discord: the channel’s settings, Integrations, Webhooks, “Copy webhook URL”.',
-    fields: [webhookField('It is as good as a password.', 'https://discord.com/api/webhooks/…/…')],
-    address: hook(
+    name: kindText.discord.name,
+    instructions: kindText.discord.instructions,
+    fields: [webhookField('https://discord.com/api/webhooks/…/…')],
+    url: fromWebhook(
       /^https:\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/webhooks\/(\d+)\/([\w-]+)\/?$/,
       (id, token) => `discord://${token}@${id}`,
     ),
   },
   {
     id: 'telegram',
-    name: 'Telegram',
-    instructions: 'Make a bot with @BotFather and write to it once, or add it to a group.',
+    name: kindText.telegram.name,
+    instructions: kindText.telegram.instructions,
     fields: [
       {
         id: 'token',
-        label: 'Token of the bot',
-        hint: 'As @BotFather gave it.',
+        label: kindText.telegram.token,
+        hint: kindText.telegram.tokenHint,
         placeholder: '110201543:AAH…',
         secret: true,
       },
       {
         id: 'chats',
-        label: 'Chats',
-        hint: 'Numbers or @names, with commas between them.',
+        label: kindText.telegram.chats,
+        hint: kindText.telegram.chatsHint,
         placeholder: '@team, 123456',
       },
     ],
-    address: (f) => {
+    url: (f) => {
       const chats = (f.chats ?? '').split(/[\s,]+/).filter(Boolean)
       if (!/^\d+:[\w-]+$/.test(f.token ?? '') || chats.length === 0) return undefined
-      return `telegram://${f.token}@telegram?chats=${chats.map(part).join(',')}`
+      return `telegram://${f.token}@telegram?chats=${chats.map(escape).join(',')}`
     },
   },
   {
     id: 'ntfy',
-    name: 'ntfy',
-    instructions:
-      'Subscribe to a topic of your own in the ntfy app. Whoever knows its name can read it: make it long.',
+    name: kindText.ntfy.name,
+    instructions: kindText.ntfy.instructions,
     fields: [
-      { id: 'host', label: 'Server', hint: 'ntfy.sh, or your own.', placeholder: 'ntfy.sh' },
+      { id: 'host', label: kindText.server, hint: kindText.ntfy.hostHint, placeholder: 'ntfy.sh' },
       {
         id: 'topic',
-        label: 'Topic',
-        hint: 'Letters, digits, - and _.',
+        label: kindText.ntfy.topic,
+        hint: kindText.ntfy.topicHint,
         placeholder: 'hookback-a8f3k2',
         secret: true,
       },
     ],
-    address: (f) => {
-      const server = host(f.host)
+    url: (f) => {
+      const server = parseHost(f.host)
       return server && /^[\w-]{1,64}$/.test(f.topic ?? '') ? `ntfy://${server}/${f.topic}` : undefined
     },
   },
   {
     id: 'gotify',
-    name: 'Gotify',
-    instructions: 'In Gotify: Apps, create an application, copy its token.',
+    name: kindText.gotify.name,
+    instructions: kindText.gotify.instructions,
     fields: [
       {
         id: 'host',
-        label: 'Server',
-        hint: 'With its port, if it has one.',
+        label: kindText.server,
+        hint: kindText.gotify.hostHint,
         placeholder: 'gotify.example.com',
       },
-      { id: 'token', label: 'Token of the application', hint: '', secret: true },
+      { id: 'token', label: kindText.gotify.token, hint: '', secret: true },
     ],
-    address: (f) => {
-      const server = host(f.host)
+    url: (f) => {
+      const server = parseHost(f.host)
       return server && /^[\w.-]+$/.test(f.token ?? '') ? `gotify://${server}/${f.token}` : undefined
     },
   },
   {
     id: 'pushover',
-    name: 'Pushover',
-    instructions: 'On pushover.net: your user key, and the token of an application you make there.',
+    name: kindText.pushover.name,
+    instructions: kindText.pushover.instructions,
     fields: [
-      { id: 'user', label: 'User key', hint: '', secret: true },
-      { id: 'token', label: 'API token', hint: '', secret: true },
+      { id: 'user', label: kindText.pushover.user, hint: '', secret: true },
+      { id: 'token', label: kindText.pushover.token, hint: '', secret: true },
     ],
-    address: (f) =>
+    url: (f) =>
       /^\w+$/.test(f.user ?? '') && /^\w+$/.test(f.token ?? '')
         ? `pushover://shoutrrr:${f.token}@${f.user}/`
         : undefined,
   },
   {
     id: 'mattermost',
-    name: 'Mattermost',
-    instructions: 'In Mattermost: Integrations, “Incoming Webhooks”, copy its URL.',
-    fields: [webhookField('It is as good as a password.', 'https://chat.example.com/hooks/…')],
-    address: hook(
+    name: kindText.mattermost.name,
+    instructions: kindText.mattermost.instructions,
+    fields: [webhookField('https://chat.example.com/hooks/…')],
+    url: fromWebhook(
       /^https:\/\/([\w.-]+(?::\d+)?)\/hooks\/(\w+)\/?$/,
       (at, token) => `mattermost://${at}/${token}`,
     ),
   },
   {
     id: 'smtp',
-    name: 'E-mail',
-    instructions: 'A mail server that takes mail from this hub. Each person gets it at their own address.',
+    name: kindText.smtp.name,
+    instructions: kindText.smtp.instructions,
     fields: [
       {
         id: 'host',
-        label: 'Server',
-        hint: 'With its port: 587 for STARTTLS, 465 for TLS.',
+        label: kindText.server,
+        hint: kindText.smtp.hostHint,
         placeholder: 'mail.example.com:587',
       },
-      { id: 'user', label: 'User', hint: 'If the server wants one.', optional: true },
+      { id: 'user', label: kindText.smtp.user, hint: kindText.smtp.userHint, optional: true },
       {
         id: 'password',
-        label: 'Password',
-        hint: 'Kept by the hub, never shown again.',
+        label: kindText.smtp.password,
+        hint: kindText.smtp.passwordHint,
         secret: true,
         optional: true,
       },
-      { id: 'from', label: 'From', hint: 'The sender’s address.', placeholder: 'hookback@example.com' },
+      {
+        id: 'from',
+        label: kindText.smtp.from,
+        hint: kindText.smtp.fromHint,
+        placeholder: 'hookback@example.com',
+      },
       {
         id: 'to',
-        label: 'To',
-        hint: 'Everything to this one address; empty: to each person’s own.',
+        label: kindText.smtp.to,
+        hint: kindText.smtp.toHint,
         optional: true,
       },
     ],
-    address: (f) => {
-      const server = host(f.host)
+    url: (f) => {
+      const server = parseHost(f.host)
       if (!server || !/^\S+@\S+$/.test(f.from ?? '')) return undefined
-      const who = f.user ? `${part(f.user)}${f.password ? ':' + part(f.password) : ''}@` : ''
+      const userInfo = f.user ? `${escape(f.user)}${f.password ? ':' + escape(f.password) : ''}@` : ''
       const query = new URLSearchParams({ from: f.from ?? '', ...(f.to && { to: f.to }) })
-      return `${server.endsWith(':465') ? 'smtps' : 'smtp'}://${who}${server}/?${query}`
+      return `${server.endsWith(':465') ? 'smtps' : 'smtp'}://${userInfo}${server}/?${query}`
     },
   },
   {
     id: 'webhook',
-    name: 'Webhook',
-    instructions:
-      'The hub posts JSON there, signed as Standard Webhooks say; the secret is shown once it is made.',
+    name: kindText.webhook.name,
+    instructions: kindText.webhook.instructions,
     fields: [
       {
         id: 'url',
-        label: 'URL',
-        hint: 'https, or http within your own network.',
+        label: kindText.webhook.url,
+        hint: kindText.webhook.urlHint,
         placeholder: 'https://example.com/hooks/hookback',
       },
     ],
-    address: (f) => (/^https?:\/\/[^\s/]+/.test(f.url ?? '') ? f.url : undefined),
+    url: (f) => (/^https?:\/\/[^\s/]+/.test(f.url ?? '') ? f.url : undefined),
   },
 ]
 
 export const channelKindName = (id: string): string =>
-  id === 'push' ? 'Web Push' : (channelKinds.find((kind) => kind.id === id)?.name ?? id)
+  id === 'push' ? kindText.push.name : (channelKinds.find((kind) => kind.id === id)?.name ?? id)

@@ -1,41 +1,25 @@
 import type { Notification, Status } from '../schema'
+import { kindSuffixes, statusText, suppressionReasons } from './text'
 
-const suppressionReasons: Record<NonNullable<Notification['why']>, string> = {
-  cooldown: 'told not long ago',
-  quiet_hours: 'in their quiet hours',
-  watching: 'had it on screen',
-  answered: 'answered already',
-  no_address: 'no address known',
-  gone: 'may not answer any more',
-}
-
-const kindSuffixes: Record<Notification['kind'], string> = {
-  asked: '',
-  reminder: 'reminder',
-  escalated: 'escalation',
-}
-
-/** What became of one message. */
 export function stateLabel(n: Notification): string {
+  const attempts = n.attempts ?? 0
   switch (n.state) {
     case 'queued':
-      return (n.attempts ?? 0) > 0 ? `tried ${n.attempts}×, again soon` : 'on its way'
+      return attempts > 0 ? statusText.retrying(attempts) : statusText.pending
     case 'sent':
-      return 'sent'
+      return statusText.sent
     case 'suppressed':
-      return `not sent: ${n.why ? (suppressionReasons[n.why] ?? n.why) : 'held back'}`
+      return statusText.skipped(n.why ? (suppressionReasons[n.why] ?? n.why) : '')
     case 'failed':
-      return `failed${(n.attempts ?? 0) > 1 ? ` after ${n.attempts} tries` : ''}`
+      return statusText.failed(attempts)
   }
 }
 
-/** Whom it was for and by which channel. */
+/** The recipient and the channel of a notification. */
 export const recipientLabel = (n: Notification): string =>
-  [n.person, n.person ? `by ${n.channel}` : n.channel, kindSuffixes[n.kind] && `(${kindSuffixes[n.kind]})`]
-    .filter(Boolean)
-    .join(' ')
+  [n.person ? statusText.via(n.person, n.channel) : n.channel, kindSuffixes[n.kind]].filter(Boolean).join(' ')
 
-/** All of a request's messages in one line; empty where there are none. */
+/** The number of a request's notifications by state; empty if there are none. */
 export function summaryText({
   notices = [],
   noticeCounts,
@@ -47,11 +31,12 @@ export function summaryText({
     suppressed: count('suppressed'),
     failed: count('failed'),
   }
+  const { counts } = statusText
   return [
-    n.sent && `${n.sent} sent`,
-    n.queued && `${n.queued} on ${n.queued === 1 ? 'its' : 'their'} way`,
-    n.suppressed && `${n.suppressed} not sent`,
-    n.failed && `${n.failed} failed`,
+    n.sent && counts.sent(n.sent),
+    n.queued && counts.queued(n.queued),
+    n.suppressed && counts.suppressed(n.suppressed),
+    n.failed && counts.failed(n.failed),
   ]
     .filter(Boolean)
     .join(', ')

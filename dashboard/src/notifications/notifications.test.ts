@@ -3,8 +3,8 @@ import type { Notification } from '../schema'
 import { channelKinds } from './channelKinds'
 import { stateLabel, summaryText, recipientLabel } from './labels'
 
-const addressOf = (kind: string, fields: Record<string, string>) =>
-  channelKinds.find(({ id }) => id === kind)?.address(fields)
+const urlOf = (kind: string, fields: Record<string, string>) =>
+  channelKinds.find(({ id }) => id === kind)?.url(fields)
 
 it.each<[string, Record<string, string>, string | undefined]>([
   ['slack', { url: 'https://hooks.slack.com/services/T01/B02/xyz' }, 'slack://hook:T01-B02-xyz@webhook'],
@@ -26,9 +26,9 @@ it.each<[string, Record<string, string>, string | undefined]>([
   ['smtp', { host: 'mail.example.com', from: 'nobody' }, undefined],
   ['webhook', { url: 'https://example.com/x?y=1' }, 'https://example.com/x?y=1'],
   ['webhook', { url: 'ftp://example.com' }, undefined],
-])('the address of %s with %j', (kind, fields, address) => expect(addressOf(kind, fields)).toBe(address))
+])('channel URL of %s with %j', (kind, fields, address) => expect(urlOf(kind, fields)).toBe(address))
 
-const notice = (more: Partial<Notification>): Notification => ({
+const notification = (more: Partial<Notification>): Notification => ({
   channel: 'on-call',
   kind: 'asked',
   state: 'sent',
@@ -38,23 +38,25 @@ const notice = (more: Partial<Notification>): Notification => ({
 
 it.each<[Partial<Notification>, string, string]>([
   [{}, 'on-call', 'sent'],
-  [{ person: 'ann', kind: 'reminder' }, 'ann by on-call (reminder)', 'sent'],
-  [{ state: 'suppressed', why: 'quiet_hours' }, 'on-call', 'not sent: in their quiet hours'],
-  [{ state: 'suppressed', why: 'cooldown' }, 'on-call', 'not sent: told not long ago'],
-  [{ state: 'failed', attempts: 5 }, 'on-call', 'failed after 5 tries'],
-  [{ state: 'queued' }, 'on-call', 'on its way'],
-  [{ state: 'queued', attempts: 2 }, 'on-call', 'tried 2×, again soon'],
-])('%j in words', (more, to, state) => {
-  expect(recipientLabel(notice(more))).toBe(to)
-  expect(stateLabel(notice(more))).toBe(state)
+  [{ person: 'ann', kind: 'reminder' }, 'ann via on-call (reminder)', 'sent'],
+  [{ state: 'suppressed', why: 'quiet_hours' }, 'on-call', 'skipped, in their quiet hours'],
+  [{ state: 'suppressed', why: 'cooldown' }, 'on-call', 'skipped, notified recently'],
+  [{ state: 'failed', attempts: 5 }, 'on-call', 'failed after 5 attempts'],
+  [{ state: 'queued' }, 'on-call', 'pending'],
+  [{ state: 'queued', attempts: 2 }, 'on-call', 'retrying after 2 attempts'],
+])('labels %j', (more, to, state) => {
+  expect(recipientLabel(notification(more))).toBe(to)
+  expect(stateLabel(notification(more))).toBe(state)
 })
 
-it('all messages make one line, also when the hub lists only the newest', () => {
+it('summaryText counts all notifications, also if the hub lists only the newest', () => {
   expect(summaryText({})).toBe('')
   expect(
-    summaryText({ notices: [notice({}), notice({ state: 'failed' }), notice({ state: 'queued' })] }),
-  ).toBe('1 sent, 1 on its way, 1 failed')
-  expect(summaryText({ notices: [notice({})], noticeCounts: { sent: 60, suppressed: 2 } })).toBe(
-    '60 sent, 2 not sent',
+    summaryText({
+      notices: [notification({}), notification({ state: 'failed' }), notification({ state: 'queued' })],
+    }),
+  ).toBe('1 sent, 1 pending, 1 failed')
+  expect(summaryText({ notices: [notification({})], noticeCounts: { sent: 60, suppressed: 2 } })).toBe(
+    '60 sent, 2 skipped',
   )
 })

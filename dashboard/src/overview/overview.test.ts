@@ -16,7 +16,7 @@ import {
 } from './chartData'
 import { Poller } from './poller'
 
-describe('a scale', () => {
+describe('roundUp and ticks', () => {
   test.each([
     [0, 1],
     [1, 1],
@@ -27,15 +27,18 @@ describe('a scale', () => {
     [51, 60],
     [999, 1000],
     [4001, 5000],
-  ])('for %i ends at %i', (n, top) => expect(roundUp(n)).toBe(top))
+  ])('the scale for %i ends at %i', (n, top) => expect(roundUp(n)).toBe(top))
 
-  test.each([1, 2, 4, 5, 6, 8, 10, 20, 40, 50, 60, 80, 100, 4000])('has whole lines up to %i', (top) => {
-    const lines = ticks(top)
-    expect(lines[0]).toBe(0)
-    expect(lines.at(-1)).toBe(top)
-    expect(lines.every(Number.isInteger)).toBe(true)
-    expect(lines.length).toBeLessThanOrEqual(6)
-  })
+  test.each([1, 2, 4, 5, 6, 8, 10, 20, 40, 50, 60, 80, 100, 4000])(
+    'grid lines up to %i are whole numbers',
+    (top) => {
+      const lines = ticks(top)
+      expect(lines[0]).toBe(0)
+      expect(lines.at(-1)).toBe(top)
+      expect(lines.every(Number.isInteger)).toBe(true)
+      expect(lines.length).toBeLessThanOrEqual(6)
+    },
+  )
 })
 
 const day = (name: string, more: Partial<DayCount> = {}): DayCount => ({
@@ -49,7 +52,7 @@ const day = (name: string, more: Partial<DayCount> = {}): DayCount => ({
   ...more,
 })
 
-test('days keep their name in every time zone', () => {
+test('dayColumns names days independently of the time zone', () => {
   expect(dayName('2026-11-21')).toBe('Saturday 21 November')
   expect(dayColumns([day('2026-03-01', { denied: 2 })])[0]).toMatchObject({
     label: '1 Mar',
@@ -57,7 +60,7 @@ test('days keep their name in every time zone', () => {
   })
 })
 
-test('a column has a part for each way to end, none left out', () => {
+test('dayColumns has a part for every outcome', () => {
   const [column] = dayColumns([
     day('2026-11-21', { approved: 1, denied: 2, answered: 3, timeout: 4, cancelled: 5, other: 6 }),
   ])
@@ -65,17 +68,17 @@ test('a column has a part for each way to end, none left out', () => {
   expect(new Set(column?.parts.map((part) => part.tone)).size).toBe(6)
 })
 
-describe('waiting times', () => {
-  const bins = [1000, 2000, 10_000, 60_000, 2 ** 53].map((belowMs, i) => ({ belowMs, count: i }))
-  test('are as wide as on a logarithmic scale', () => {
-    const widths = waitColumns(bins).map((column) => column.width)
-    expect(widths[0]).toBe(1) // from half a second
+describe('waitColumns', () => {
+  const buckets = [1000, 2000, 10_000, 60_000, 2 ** 53].map((belowMs, i) => ({ belowMs, count: i }))
+  test('has logarithmic widths', () => {
+    const widths = waitColumns(buckets).map((column) => column.width)
+    expect(widths[0]).toBe(1) // the first bucket starts at half a second
     expect(widths[1]).toBe(1)
     expect(widths[2]).toBeCloseTo(Math.log2(5))
-    expect(widths[4]).toBe(1) // without an end
+    expect(widths[4]).toBe(1) // the last bucket is unbounded
   })
-  test('are named by both ends', () =>
-    expect(bins.map((_, i) => bucketName(bins, i))).toEqual([
+  test('names buckets by their bounds', () =>
+    expect(buckets.map((_, i) => bucketName(buckets, i))).toEqual([
       'under 1 s',
       '1 s to 2 s',
       '2 s to 10 s',
@@ -94,7 +97,7 @@ test.each([
   [7_320_000, '2 h 2 min'],
   [273_600_000, '3 d 4 h'],
   [-5, '0 ms'],
-])('%i ms last %s', (ms, text) => expect(formatLongDuration(ms)).toBe(text))
+])('formatLongDuration(%i) is %s', (ms, text) => expect(formatLongDuration(ms)).toBe(text))
 
 test.each([
   ['', 14],
@@ -107,13 +110,13 @@ test.each([
   ['from=2026-11-21', 1],
   ['days=1.5', 14],
   ['days=<b>', 14],
-])('%s asks for %i days', (query, days) =>
+])('daysIn %s is %i', (query, days) =>
   expect(daysIn(parseDateRange(new URLSearchParams(query)) ?? {}, new Date(2026, 10, 21, 15).getTime())).toBe(
     days,
   ),
 )
 
-test('a day has a part for each place a request can stand in', () => {
+test('requestColumns has a part for every state', () => {
   const day = { day: '2026-11-21', pending: 1, decided: 2, expired: 3, cancelled: 4 }
   const [column] = requestColumns([day])
   expect(column?.parts.map((part) => [part.tone, part.n])).toEqual([
@@ -124,64 +127,64 @@ test('a day has a part for each place a request can stand in', () => {
   ])
 })
 
-test('tokens are counted wherever they were spent', () => {
+test('totalTokens includes the cache', () => {
   expect(totalTokens({ input: 1, output: 2, cacheRead: 3, cacheWrite: 4 })).toBe(10)
   expect(totalTokens({ input: 1, output: 2 })).toBe(3)
   expect(totalTokens(undefined)).toBe(0)
 })
 
-describe('refreshing', () => {
+describe('Poller', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
   let visible = true
-  const world = { now: () => Date.now(), visible: () => visible }
+  const environment = { now: () => Date.now(), visible: () => visible }
 
-  test('happens at once, then at most once a second, however often it is wanted', async () => {
+  test('runs immediately, then at most once per interval', async () => {
     const run = vi.fn(() => Promise.resolve())
-    const refresh = new Poller(run, 1000, world)
-    refresh.want()
+    const poller = new Poller(run, 1000, environment)
+    poller.request()
     await vi.advanceTimersByTimeAsync(0)
     expect(run).toHaveBeenCalledTimes(1)
     for (let i = 0; i < 50; i++) {
-      refresh.want()
+      poller.request()
       await vi.advanceTimersByTimeAsync(50)
     }
     expect(run).toHaveBeenCalledTimes(3)
-    refresh.stop()
+    poller.stop()
   })
 
-  test('waits while nobody sees the page', async () => {
+  test('waits while the tab is hidden', async () => {
     visible = false
     const run = vi.fn(() => Promise.resolve())
-    const refresh = new Poller(run, 1000, world)
-    refresh.want()
+    const poller = new Poller(run, 1000, environment)
+    poller.request()
     await vi.advanceTimersByTimeAsync(5000)
     expect(run).not.toHaveBeenCalled()
     visible = true
-    refresh.look()
+    poller.onVisible()
     await vi.advanceTimersByTimeAsync(0)
     expect(run).toHaveBeenCalledTimes(1)
-    refresh.look() // nothing changed meanwhile
+    poller.onVisible() // nothing was requested
     await vi.advanceTimersByTimeAsync(5000)
     expect(run).toHaveBeenCalledTimes(1)
-    refresh.stop()
+    poller.stop()
   })
 
-  test('never overlaps itself, and follows up on what came meanwhile', async () => {
+  test('runs once at a time, and again for requests in the meantime', async () => {
     let end: () => void = () => undefined
     const run = vi.fn(() => new Promise<void>((done) => (end = done)))
-    const refresh = new Poller(run, 1000, world)
-    refresh.want()
+    const poller = new Poller(run, 1000, environment)
+    poller.request()
     await vi.advanceTimersByTimeAsync(3000)
-    refresh.want()
+    poller.request()
     await vi.advanceTimersByTimeAsync(3000)
     expect(run).toHaveBeenCalledTimes(1)
     end()
     await vi.advanceTimersByTimeAsync(0)
     expect(run).toHaveBeenCalledTimes(2)
-    refresh.stop()
+    poller.stop()
     end()
-    refresh.want()
+    poller.request()
     await vi.advanceTimersByTimeAsync(3000)
     expect(run).toHaveBeenCalledTimes(2)
   })

@@ -1,4 +1,4 @@
-/** What Refresh needs of the browser. */
+/** The browser features that Poller uses. Tests replace them. */
 export interface PollerEnvironment {
   now(): number
   visible(): boolean
@@ -10,8 +10,8 @@ const browser: PollerEnvironment = {
 }
 
 /**
- * Runs something again when asked to, but one run at a time, at most one a
- * second, and none while nobody sees the page.
+ * Runs a task on request: one run at a time, at most one per interval, and none while the
+ * tab is hidden. Requests in the meantime are coalesced into one run.
  */
 export class Poller {
   private timer: ReturnType<typeof setTimeout> | undefined
@@ -26,14 +26,14 @@ export class Poller {
     private readonly environment: PollerEnvironment = browser,
   ) {}
 
-  /** Something changed. */
-  want(): void {
+  /** Requests a run. */
+  request(): void {
     this.pending = true
     this.schedule()
   }
 
-  /** Can be seen again, perhaps. */
-  readonly look = (): void => {
+  /** Handles visibilitychange: runs a request that came while the tab was hidden. */
+  readonly onVisible = (): void => {
     if (this.pending) this.schedule()
   }
 
@@ -44,8 +44,8 @@ export class Poller {
 
   private schedule(): void {
     if (this.stopped || this.running || this.timer !== undefined || !this.environment.visible()) return
-    const rest = Math.max(0, this.lastRun + this.interval - this.environment.now())
-    this.timer = setTimeout(() => void this.runNow(), rest)
+    const delay = Math.max(0, this.lastRun + this.interval - this.environment.now())
+    this.timer = setTimeout(() => void this.runNow(), delay)
   }
 
   private async runNow(): Promise<void> {

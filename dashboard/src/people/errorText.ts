@@ -1,4 +1,5 @@
 import type { Problem } from '../types'
+import { failureText } from './text'
 
 export * from './roles'
 
@@ -7,50 +8,32 @@ export interface ErrorText {
   text: string
 }
 
-/** Why a sign-in failed, and what to do. */
+/** Explains why a sign-in failed, and the next step. */
 export function signInError({ code, detail, hint, status, title }: Problem): ErrorText {
-  const again = 'Ask an admin for another link; your own hub prints one when it is started.'
-  const said = detail ?? title
-  if (status === 0)
-    return { title: 'The hub can’t be reached', text: 'Your link is still good. Try again in a moment.' }
+  if (status === 0) return failureText.unreachable
   if (code === 'sign_in' || code === 'not_found')
-    return {
-      title: 'This link no longer works',
-      text: hint ?? `It has been used, or it is too old. ${again}`,
-    }
-  return { title: 'Signing in failed', text: sentences(said, hint) }
+    return { title: failureText.linkInvalid, text: hint ?? failureText.linkUsed }
+  return { title: failureText.signInFailed, text: joinSentences(detail ?? title, hint) }
 }
 
-/** Why a signed link does not work, and what to do. */
+/** Explains why a signed link does not work, and the next step. */
 export function linkError({ code, field, detail, hint, status, title }: Problem): ErrorText {
-  const sorted: Record<string, string> = {
-    decided: 'It is decided already',
-    expired: 'It is over',
-    stale: 'It was changed since you were asked',
-    held: 'Somebody has just answered it',
-    too_many: 'Too many tries',
-  }
-  if (status === 0)
-    return { title: 'The hub can’t be reached', text: 'Your link is still good. Try again in a moment.' }
-  if (code === 'no_token')
-    return {
-      title: 'This link is not whole',
-      text: 'The part behind # is missing. Open it again from the message that it came in.',
-    }
-  const said = field === 'token' ? (detail ?? title).replace(/^token/, 'It') : detail
-  const text = sentences(said ?? title, hint)
+  if (status === 0) return failureText.unreachable
+  if (code === 'no_token') return failureText.incomplete
+  const reason = field === 'token' ? (detail ?? title).replace(/^token/, 'It') : detail
+  const text = joinSentences(reason ?? title, hint)
   return {
-    title: sorted[code] ?? 'This link no longer works',
+    title: failureText.byCode[code] ?? failureText.linkInvalid,
     text: text.charAt(0).toUpperCase() + text.slice(1),
   }
 }
 
-/** Parts of what the hub says, each as a sentence. */
-const sentences = (...parts: (string | undefined)[]): string =>
+/** Joins the parts of a problem, each ending in a period. */
+const joinSentences = (...parts: (string | undefined)[]): string =>
   parts
     .filter((part) => part !== undefined && part !== '')
     .map((part) => (/[.!?…]$/.test(String(part)) ? part : `${part}.`))
     .join(' ')
 
-/** Why the hub would not, and what helps. */
-export const problemText = ({ detail, title, hint }: Problem): string => sentences(detail ?? title, hint)
+/** The reason and the hint of a refusal. */
+export const problemText = ({ detail, title, hint }: Problem): string => joinSentences(detail ?? title, hint)

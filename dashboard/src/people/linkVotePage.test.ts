@@ -35,7 +35,7 @@ function visit(hash = '#tok-en_1') {
   render(LinkVotePage)
 }
 
-describe('a signed link', () => {
+describe('LinkVotePage', () => {
   beforeAll(() => lazyBundle.load())
   beforeEach(() => {
     ;[answers, sent] = [{}, []]
@@ -49,7 +49,7 @@ describe('a signed link', () => {
   })
   afterEach(cleanup)
 
-  it('votes once as the person it was sent to, and says what came of it', async () => {
+  it('votes once as the recipient, and shows the result', async () => {
     visit()
     expect(location.href).toMatch(/\/hitl\/12\/vote$/)
     await screen.findByText('ali')
@@ -58,7 +58,7 @@ describe('a signed link', () => {
     on('/hitl/12/vote', asked({ awaiting: ['mara'], votes: [{ user: 'ali', choice: 'approve', at: 1 }] }))
     await fireEvent.click(await screen.findByRole('button', { name: /^Approve/ }))
     const done = await screen.findByTestId('voted')
-    expect(done.textContent).toMatch(/Your vote is in\.\s+Waiting for mara\./)
+    expect(done.textContent).toMatch(/Your vote is recorded\.\s+Waiting for mara\./)
     expect(sent[1]).toEqual({
       path: '/hitl/12/vote',
       body: { token: 'tok-en_1', permission: true, revision: 1 },
@@ -67,7 +67,7 @@ describe('a signed link', () => {
     expect(sent.map((s) => s.path)).toEqual(['/hitl/12/link', '/hitl/12/vote'])
   })
 
-  it('outlives a reload, without its token in the address', async () => {
+  it('survives a reload, without the token in the URL', async () => {
     visit()
     await screen.findByText('ali')
     cleanup()
@@ -76,7 +76,7 @@ describe('a signed link', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('keeps what was written when the hub wants it otherwise', async () => {
+  it('keeps the form if the hub rejects the answer', async () => {
     visit()
     on('/hitl/12/vote', problem(422, 'wrong_answer', { detail: 'reason is needed' }), 422)
     await fireEvent.click(await screen.findByRole('button', { name: /^Approve/ }))
@@ -85,35 +85,35 @@ describe('a signed link', () => {
   })
 
   it.each([
-    ['stale', 409, 'It was changed since you were asked'],
-    ['decided', 409, 'It is decided already'],
-    ['expired', 410, 'It is over'],
+    ['stale', 409, 'This request has changed since it was sent to you'],
+    ['decided', 409, 'This request is already decided'],
+    ['expired', 410, 'This request has ended'],
     ['sign_in', 401, 'This link no longer works'],
-  ])('that is no good says why: %s', async (code, status, title) => {
+  ])('explains an invalid link: %s', async (code, status, title) => {
     on('/hitl/12/link', problem(status, code, { hint: 'Do this.' }), status)
     visit()
     await screen.findByRole('heading', { name: title })
     expect(screen.getByText(new RegExp(`^${code}\\. Do this\\.$`, 'i'))).toBeTruthy()
   })
 
-  it('that was used says so in a sentence', async () => {
+  it('explains that the link was used', async () => {
     const used = { field: 'token', detail: 'token has been used: it works once', hint: 'Sign in.' }
     on('/hitl/12/link', problem(403, 'not_allowed', used), 403)
     visit()
     await screen.findByText('It has been used: it works once. Sign in.')
   })
 
-  it('killed by an edit while it was open says so instead of the form', async () => {
+  it('replaces the form if the request is edited while open', async () => {
     visit()
     on('/hitl/12/vote', problem(409, 'stale'), 409)
     await fireEvent.click(await screen.findByRole('button', { name: /^Approve/ }))
-    await screen.findByRole('heading', { name: 'It was changed since you were asked' })
+    await screen.findByRole('heading', { name: 'This request has changed since it was sent to you' })
     expect(screen.queryByRole('button', { name: /^Approve/ })).toBeNull()
   })
 
-  it('without its token says what is missing', async () => {
+  it('reports a missing token', async () => {
     visit('')
-    await screen.findByRole('heading', { name: 'This link is not whole' })
+    await screen.findByRole('heading', { name: 'This link is incomplete' })
     expect(sent).toEqual([])
   })
 })
@@ -123,7 +123,7 @@ it.each([
   ['Mara Lind', 'ML'],
   ['ali.k@example.com', 'AC'],
   ['…', '?'],
-])('%s is %s in a ring', (name, letters) => expect(initials(name)).toBe(letters))
+])('initials of %s are %s', (name, letters) => expect(initials(name)).toBe(letters))
 
 it.each([
   [
@@ -136,16 +136,16 @@ it.each([
   ],
   ['Mozilla/5.0 (Windows NT 10.0; rv:130.0) Gecko/20100101 Firefox/130.0', 'Firefox on Windows'],
   ['curl/8.5', 'curl/8.5'],
-  [undefined, 'A browser that says nothing of itself'],
-])('calls a browser by its name: %s', (agent, name) => expect(describeUserAgent(agent)).toBe(name))
+  [undefined, 'Unknown browser'],
+])('describeUserAgent: %s', (agent, name) => expect(describeUserAgent(agent)).toBe(name))
 
 it.each([
   ['This link was used already, or is older than 15 minutes.', 401, 'sign_in', 'This link no longer works'],
-  ['', 429, 'too_many', 'Signing in failed'],
+  ['', 429, 'too_many', 'Sign-in failed'],
   ['', 0, 'unreachable', 'The hub can’t be reached'],
-])('says what to do when a sign-in fails: %s %i', (hint, status, code, title) => {
+])('signInError explains the next step: %s %i', (hint, status, code, title) => {
   const failure = signInError(problem(status, code, { hint }))
   expect(failure.title).toBe(title)
   if (hint) expect(failure.text).toContain(hint)
-  expect(linkError(problem(0, 'unreachable')).text).toContain('still good')
+  expect(linkError(problem(0, 'unreachable')).text).toContain('still valid')
 })

@@ -1,9 +1,9 @@
 import { ApiError } from '../api'
 import type { Problem } from '../types'
 
-/** A list of the hub's, and what is done to its members. */
+/** A list that the hub stores, with its loading state. */
 export class ResourceList<T> {
-  /** undefined: not loaded yet. */
+  /** undefined until loaded */
   items: T[] | undefined = $state.raw()
   problem: Problem | undefined = $state.raw()
   busy = $state(false)
@@ -20,14 +20,17 @@ export class ResourceList<T> {
     }
   }
 
-  /** Does something and loads the list anew. Returns what it returned; undefined when the hub refused. */
-  async mutate<R>(what: () => Promise<R>): Promise<R | undefined> {
+  /**
+   * Runs a change and reloads the list. Returns the result of the change; undefined if the hub
+   * refused it or another change is running.
+   */
+  async mutate<R>(change: () => Promise<R>): Promise<R | undefined> {
     if (this.busy) return undefined
     this.busy = true
     try {
-      const done = await what()
+      const result = await change()
       await this.load()
-      return done
+      return result
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       this.problem = error.problem

@@ -1,11 +1,11 @@
-// What is said of people on every screen; the words of sign-ins and links come with theirs.
+// Part of the first load, with its strings. The other strings of people are in text.ts.
 
-/** Up to two letters that stand for a name. */
+/** Up to two letters of a name, for the avatar. */
 export function initials(name: string): string {
   const words = name.split(/[\s._@-]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word))
   const first = (word: string | undefined) => [...(word ?? '')].find((c) => /[\p{L}\p{N}]/u.test(c)) ?? ''
-  const all = first(words[0]) + (words.length > 1 ? first(words.at(-1)) : '')
-  return all.toLocaleUpperCase('en') || '?'
+  const letters = first(words[0]) + (words.length > 1 ? first(words.at(-1)) : '')
+  return letters.toLocaleUpperCase('en') || '?'
 }
 
 export const roleNames: Record<string, string> = {
@@ -14,13 +14,24 @@ export const roleNames: Record<string, string> = {
   admin: 'Admin',
 }
 
-/** What a role may, in one line. */
 export const roleDescriptions: Record<string, string> = {
-  viewer: 'sees everything, answers nothing',
+  viewer: 'sees everything, can’t answer',
   operator: 'answers requests',
-  admin: 'answers, and looks after people, tokens, rules and channels',
+  admin: 'answers requests and manages people, tokens, rules, and channels',
 }
 
-/** What the lock changes, in words. */
 export const lockDescription =
-  'From then on only people who have signed in can answer, cancel, extend or make rules here. Agents on this machine go on asking as before.'
+  'Once locked, only signed-in people can answer, cancel, extend, or create rules. Agents on this machine can still ask.'
+
+/** Strings of IdentityBadge. */
+export const badgeText = {
+  settings: 'You, people, sign-ins and tokens',
+  owner: 'Owner',
+  unlocked: 'Anyone on this machine can answer',
+  lockedSignedIn: 'Only signed-in people can answer',
+  locked: 'Locked: only signed-in people can answer',
+  signIn: 'Sign in',
+  lock: 'Lock',
+  unlock: 'Unlock',
+  unlockHint: 'Anyone who can open this page could answer again.',
+}

@@ -1,3 +1,5 @@
+import { userAgentText } from './text'
+
 const systems: [RegExp, string][] = [
   [/iPhone|iPad/, 'iOS'],
   [/Android/, 'Android'],
@@ -13,13 +15,15 @@ const browsers: [RegExp, string][] = [
   [/Chrome\/|CriOS\//, 'Chrome'],
   [/Safari\//, 'Safari'],
 ]
-const find = (from: [RegExp, string][], text: string) => from.find(([sign]) => sign.test(text))?.[1]
+const findName = (names: [RegExp, string][], userAgent: string) =>
+  names.find(([pattern]) => pattern.test(userAgent))?.[1]
 
-/** A browser by its user agent, as people call it: "Chrome on Linux". */
+/** The browser and system of a user agent, such as "Chrome on Linux". */
 export function describeUserAgent(userAgent: string | undefined): string {
-  if (!userAgent) return 'A browser that says nothing of itself'
-  const browser = find(browsers, userAgent)
-  const system = find(systems, userAgent)
+  if (!userAgent) return userAgentText.unknown
+  const browser = findName(browsers, userAgent)
+  const system = findName(systems, userAgent)
   if (!browser && !system) return userAgent.slice(0, 60)
-  return `${browser ?? 'A browser'}${system ? ` on ${system}` : ''}`
+  const name = browser ?? userAgentText.someBrowser
+  return system ? userAgentText.on(name, system) : name
 }

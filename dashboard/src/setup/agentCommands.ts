@@ -1,57 +1,53 @@
-// How each coding agent is wired, for a hub at an address: what hookback install does,
-// and what its user has to do after it.
+// The commands that connect each coding agent to the hub at a given address.
 
 import { codingAgent, type CodingAgent } from '../codingAgents'
+import { afterInstall } from './text'
 
 export interface AgentCommand {
   agent: CodingAgent
-  /** The line that wires it. */
+  /** The command that installs the hooks. */
   command: string
-  /** Which file that writes to, as a rule. */
+  /** The file that it usually changes. */
   file: string
-  /** What its user has to do or know after. */
+  /** What the user must do or know afterward. */
   after?: string
 }
 
-/** Its name on the command line where it isn't its id, its file, what to do after. */
-const wired: [id: string, file: string, after?: string][] = [
-  ['claude-code', '~/.claude/settings.json', 'Begin a new session: it reads its settings when it starts.'],
-  ['codex', '~/.codex/hooks.json', 'Open /hooks in Codex and trust the new hooks: before that it runs none.'],
-  ['gemini', '~/.gemini/settings.json', 'It also asks in its own way for what it would ask for anyway.'],
+/** The default settings file of each agent, by its id. */
+const settingsFiles: [id: string, file: string][] = [
+  ['claude-code', '~/.claude/settings.json'],
+  ['codex', '~/.codex/hooks.json'],
+  ['gemini', '~/.gemini/settings.json'],
   ['cursor', '~/.cursor/hooks.json'],
   ['copilot', '~/.copilot/hooks/hookback.json'],
-  [
-    'opencode',
-    '~/.config/opencode/plugin/hookback.js',
-    'Start OpenCode again: it loads plugins when it starts.',
-  ],
+  ['opencode', '~/.config/opencode/plugin/hookback.js'],
   ['qwen', '~/.qwen/settings.json'],
-  ['droid', '~/.factory/hooks.json', 'Start Droid again, and review the changed hooks in /hooks.'],
-  ['crush', '~/.config/crush/crush.json', 'It tells of calls before they run, of nothing else.'],
-  ['cline', '~/Documents/Cline/Hooks/', 'Enable hooks in its settings: Features, Enable Hooks.'],
+  ['droid', '~/.factory/hooks.json'],
+  ['crush', '~/.config/crush/crush.json'],
+  ['cline', '~/Documents/Cline/Hooks/'],
   ['windsurf', '~/.codeium/windsurf/hooks.json'],
-  ['kiro', '~/.kiro/agents/*.json', 'Hooks belong to custom agents: run it again for agents made later.'],
+  ['kiro', '~/.kiro/agents/*.json'],
   ['antigravity', '~/.gemini/config/hooks.json'],
 ]
 
-/** The address as commands need it: in front of them, unless it is the usual one. */
+/** The variable assignment that precedes commands; empty for the default address. */
 export const hubEnvPrefix = (hub: string): string =>
   ['http://127.0.0.1:4000', 'http://localhost:4000'].includes(hub) ? '' : `HOOKBACK_URL='${hub}' `
 
-/** The same as a flag, shorter: install takes an address without its scheme, too. */
+/** The same as a flag of hookback install, which accepts an address without its scheme. */
 const hubFlag = (hub: string): string =>
   hubEnvPrefix(hub) === '' ? '' : ` --hub ${hub.replace(/^http:\/\//, '')}`
 
 export const agentCommands = (hub: string): AgentCommand[] =>
-  wired.map(([id, file, after]) => ({
+  settingsFiles.map(([id, file]) => ({
     agent: codingAgent(id),
     command: `hookback install --agent ${id === 'claude-code' ? 'claude' : id}${hubFlag(hub)}`,
     file,
-    ...(after ? { after } : {}),
+    ...(afterInstall[id] ? { after: afterInstall[id] } : {}),
   }))
 
-/** What Claude Code tells over HTTP, beside what it asks. */
-const WATCHED = [
+/** The events that Claude Code reports over HTTP, in addition to its questions. */
+const OBSERVED = [
   'UserPromptSubmit',
   'PreToolUse',
   'PostToolUse',
@@ -66,21 +62,21 @@ const WATCHED = [
   'SessionEnd',
 ]
 
-/** Claude Code's settings for hooks over HTTP: nothing needs to be installed. */
+/** Claude Code settings for HTTP hooks, which need no installation. */
 export function httpHookSettings(hub: string): string {
-  const asks = (limit: number) =>
+  const askHook = (limit: number) =>
     `{"type": "http", "url": "${hub}/hooks/claude-code?limit=${limit}", "timeout": ${limit}}`
-  const tells = `{"type": "http", "url": "${hub}/hooks/claude-code"}`
+  const observeHook = `{"type": "http", "url": "${hub}/hooks/claude-code"}`
   const line = (name: string, hook: string) => `    "${name}": [{"hooks": [${hook}]}]`
   const lines = [
-    line('PermissionRequest', asks(3600)),
-    line('Elicitation', asks(120)), // its user sees nothing else meanwhile
-    ...WATCHED.map((name) => line(name, tells)),
+    line('PermissionRequest', askHook(3600)),
+    line('Elicitation', askHook(120)), // Claude Code shows nothing else in the meantime
+    ...OBSERVED.map((name) => line(name, observeHook)),
   ]
   return `{\n  "hooks": {\n${lines.join(',\n')}\n  }\n}`
 }
 
-/** What makes Claude Code tell tokens and cost as well. */
+/** The environment variables that make Claude Code report tokens and cost. */
 export const telemetryEnv = (hub: string): string =>
   [
     'export CLAUDE_CODE_ENABLE_TELEMETRY=1',
@@ -89,24 +85,24 @@ export const telemetryEnv = (hub: string): string =>
     `export OTEL_EXPORTER_OTLP_ENDPOINT=${hub}`,
   ].join('\n')
 
-const HEARD = 'hookback.setup.heard'
+const STORAGE_KEY = 'hookback.setup.heard'
 
-/** When each agent was heard of on this page, ms: a tick stays when its event has left the page. */
+/** When each agent's newest event arrived, in ms. It outlives the events in memory. */
 export function loadLastSeen(): Record<string, number> {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(HEARD) ?? '{}')
+    const stored: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}')
     return Object.fromEntries(
-      Object.entries(kept as object).filter((e): e is [string, number] => typeof e[1] === 'number'),
+      Object.entries(stored as object).filter((e): e is [string, number] => typeof e[1] === 'number'),
     )
   } catch {
     return {}
   }
 }
 
-export function saveLastSeen(heard: Record<string, number>): void {
+export function saveLastSeen(lastSeen: Record<string, number>): void {
   try {
-    localStorage.setItem(HEARD, JSON.stringify(heard))
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(lastSeen))
   } catch {
-    // The ticks live as long as the page then.
+    // Without storage, the check marks last as long as the page.
   }
 }

@@ -6,7 +6,7 @@ import { loadLastSeen, httpHookSettings, saveLastSeen, telemetryEnv, agentComman
 
 const all = (hub: string) => setupSteps(hub).flatMap((step) => step.commands.map((command) => command.text))
 
-test('every command names this hub, and needs no name for the usual one', () => {
+test('commands contain the hub address unless it is the default', () => {
   const hub = 'http://127.0.0.1:5123'
   const commands = [...all(hub).slice(1), httpHookSettings(hub), telemetryEnv(hub)]
   for (const text of commands) expect(text).toContain(hub)
@@ -21,17 +21,17 @@ test('every command names this hub, and needs no name for the usual one', () => 
   )
 })
 
-test('each step looks for a name of its own, and its command sends that', () => {
+test('each step has its own source app, and its command sends it', () => {
   const steps = setupSteps('http://127.0.0.1:4000')
   expect(new Set(steps.map((step) => step.app)).size).toBe(steps.length)
   for (const step of steps) expect(step.commands.at(-1)?.text).toContain(step.app)
 })
 
-test('every coding agent that can be heard has its line', () => {
+test('agentCommands lists every known coding agent', () => {
   expect(agentCommands('').map((w) => w.agent)).toEqual(codingAgents())
 })
 
-test('the settings of the hooks are JSON, and wait where they ask', () => {
+test('httpHookSettings is JSON, with timeouts for the hooks that ask', () => {
   const { hooks } = JSON.parse(httpHookSettings('http://x:1')) as {
     hooks: Record<string, { hooks: { url: string; timeout?: number }[] }[]>
   }
@@ -40,10 +40,10 @@ test('the settings of the hooks are JSON, and wait where they ask', () => {
     expect(group?.hooks[0]?.timeout, name).toBe(limit)
     expect(group?.hooks[0]?.url.endsWith(`?limit=${limit}`), name).toBe(limit !== undefined)
   }
-  expect(hooks).not.toHaveProperty('SessionStart') // it runs no http hooks there
+  expect(hooks).not.toHaveProperty('SessionStart') // Claude Code runs no HTTP hooks for this event
 })
 
-test('what was heard is kept, and nothing else', () => {
+test('saveLastSeen stores times, and loadLastSeen ignores invalid values', () => {
   saveLastSeen({ codex: 5 })
   expect(loadLastSeen()).toEqual({ codex: 5 })
   localStorage.setItem('hookback.setup.heard', '{"codex": "soon", "kiro": 1}')
@@ -52,7 +52,7 @@ test('what was heard is kept, and nothing else', () => {
   expect(loadLastSeen()).toEqual({})
 })
 
-test('the newest event of each is what arrived', () => {
+test('newestByApp returns the newest event of each app', () => {
   const newest = [
     anEvent(4, { source_app: 'other' }),
     anEvent(3, { source_app: 'from-curl' }),
@@ -66,7 +66,7 @@ test('the newest event of each is what arrived', () => {
   ])
 })
 
-test('any question counts as one of the person’s own, but this page’s', () => {
+test('newestUserQuestion ignores test requests', () => {
   const ask = (id: number, source_app: string) => ({ ...aRequest(id), source_app })
   expect(newestUserQuestion([anEvent(4), ask(3, 'demo'), ask(2, 'deploy'), ask(1, 'from-ask')])?.id).toBe(2)
   expect(newestUserQuestion([ask(3, 'demo'), anEvent(2)])).toBeUndefined()

@@ -1,16 +1,17 @@
 import type { Event } from '../types'
 import { hubEnvPrefix } from './agentCommands'
+import { stepText } from './text'
 
-/** A way to connect something, with what it takes. */
+/** One way to connect a program to the hub. */
 export interface SetupStep {
   id: string
   title: string
   text: string
-  /** What to copy, one after the other. */
+  /** Commands to copy, in order. */
   commands: { label: string; text: string; where?: string }[]
-  /** The name its events come under. */
+  /** The source_app of its events. */
   app: string
-  /** What may be wrong when nothing arrives. */
+  /** Possible causes if no event arrives. */
   troubleshooting: string[]
 }
 
@@ -38,7 +39,7 @@ asked = call("/events", {
     "humanInTheLoop": {"type": "permission", "question": "May I delete ./build?"},
 })
 answer = None
-while answer is None:  # each call waits until somebody answers, 30 s at most
+while answer is None:  # each call waits up to 30 s for an answer
     answer = call(f"/events/{asked['id']}/response?wait=30")
 print("approved" if answer.get("permission") else "not approved")
 EOF`
@@ -68,66 +69,67 @@ func main() {
 EOF
 go run /tmp/hookback-ask.go`
 
-/** Every way, for a hub at this address. */
+/** All steps, for a hub at this address. */
 export function setupSteps(hub: string): SetupStep[] {
-  const address = hubEnvPrefix(hub)
-  const repository = 'Run it in the directory of the Hookback repository, with Go installed.'
-  const reach = `The hub must be reachable at ${hub} from where you run it: curl ${hub}/healthz answers “ok”.`
-  const path = 'If the shell does not find hookback: export PATH="$PATH:$(go env GOPATH)/bin"'
-  const terminal = 'In a terminal'
+  const env = hubEnvPrefix(hub)
+  const { ask, send, curl, python: py, go, repository, path, inTerminal } = stepText
+  const reachable = stepText.reachable(hub)
+
   return [
     {
       id: 'ask',
-      title: 'Install the command',
-      text: 'One small program is all that agents and scripts need. Try it: it waits for your answer here, and its exit status is 0 for yes and 1 for no.',
+      title: ask.title,
+      text: ask.text,
       commands: [
-        { label: '1. Once', text: 'go install ./agentclient/cmd/hookback', where: 'in the repository' },
-        { label: '2. Try it', text: `${address}hookback ask 'May I delete ./build?' --app from-ask` },
+        { label: ask.install, text: 'go install ./agentclient/cmd/hookback', where: ask.inRepository },
+        { label: ask.try, text: `${env}hookback ask 'May I delete ./build?' --app from-ask` },
       ],
       app: 'from-ask',
-      troubleshooting: [repository, path, reach, 'hookback help shows what else it can do.'],
+      troubleshooting: [repository, path, reachable, ask.help],
     },
     {
       id: 'send',
-      title: 'Tell, without asking',
-      text: 'An event that asks nothing shows up in the stream.',
+      title: send.title,
+      text: send.text,
       commands: [
         {
-          label: terminal,
-          text: `${address}hookback send --type Notification --payload '{"message": "Hello"}' --app from-send`,
+          label: inTerminal,
+          text: `${env}hookback send --type Notification --payload '{"message": "Hello"}' --app from-send`,
         },
       ],
       app: 'from-send',
-      troubleshooting: [path, reach],
+      troubleshooting: [path, reachable],
     },
     {
       id: 'curl',
-      title: 'curl',
-      text: 'One POST is all the protocol takes. The answer stays with the hub until somebody fetches it.',
-      commands: [{ label: terminal, text: `curl -s '${hub}/events' ${json} -d '${question('from-curl')}'` }],
+      title: curl.title,
+      text: curl.text,
+      commands: [
+        { label: inTerminal, text: `curl -s '${hub}/events' ${json} -d '${question('from-curl')}'` },
+      ],
       app: 'from-curl',
-      troubleshooting: [reach, 'A refusal of the hub says in its JSON what is wrong.'],
+      troubleshooting: [reachable, curl.problem],
     },
     {
       id: 'python',
-      title: 'Python',
-      text: 'Nothing but the standard library: it asks, waits, and prints what you decided.',
-      commands: [{ label: terminal, text: python(hub) }],
+      title: py.title,
+      text: py.text,
+      commands: [{ label: inTerminal, text: python(hub) }],
       app: 'from-python',
-      troubleshooting: ['It needs Python 3.', reach],
+      troubleshooting: [py.version, reachable],
     },
     {
       id: 'go',
-      title: 'Go',
-      text: 'With the client library the hub dials the answer back at once, and proves that it is the hub.',
-      commands: [{ label: terminal, text: goProgram(hub) }],
+      title: go.title,
+      text: go.text,
+      commands: [{ label: inTerminal, text: goProgram(hub) }],
       app: 'from-go',
-      troubleshooting: [repository, reach],
+      troubleshooting: [repository, reachable],
     },
   ]
 }
 
-/** The newest event of each application that is looked for. events: newest first. */
+/** The newest event of each of the apps. events are newest first. */
 export function newestByApp(events: Iterable<Event>, apps: ReadonlySet<string>): Map<string, Event> {
   const found = new Map<string, Event>()
   for (const event of events) {
@@ -138,13 +140,13 @@ export function newestByApp(events: Iterable<Event>, apps: ReadonlySet<string>):
   return found
 }
 
-/** The newest question that is none of this page's own. events: newest first. */
+/** The newest question except test requests. events are newest first. */
 export function newestUserQuestion(events: Iterable<Event>): Event | undefined {
   for (const event of events) if (event.humanInTheLoop && event.source_app !== 'demo') return event
   return undefined
 }
 
-/** The question that a person can raise here, to see how it goes. */
+/** The request that the user sends to try out the dashboard. */
 export const testRequest = (session: string): Omit<Event, 'id'> => ({
   source_app: 'demo',
   session_id: session,
@@ -156,6 +158,6 @@ export const testRequest = (session: string): Omit<Event, 'id'> => ({
     timeout: 600,
     risk: 'low',
     toolCall: { name: 'Bash', arguments: { command: 'rm -r ./build', description: 'Remove the build' } },
-    context: { why: 'This is a demonstration. Nothing runs and nothing is deleted, whatever you answer.' },
+    context: { why: 'This is a test. Nothing runs and nothing is deleted, whatever you answer.' },
   },
 })
