@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../types'
 
-/** One argument that is another than it was. */
+/** One changed argument. */
 export interface ArgumentChange {
   name: string
   before: string
@@ -12,7 +12,7 @@ const isObject = (v: unknown): v is JsonObject => v !== null && typeof v === 'ob
 const textOf = (v: Json | undefined): string =>
   v === undefined ? '' : typeof v === 'string' ? v : JSON.stringify(v, null, 2)
 
-/** The arguments that differ, in the order of what was asked for, new ones last. */
+/** The changed arguments in the order of the original call, new ones last. */
 export function argumentChanges(before: unknown, after: unknown): ArgumentChange[] {
   if (!isObject(before) || !isObject(after)) {
     const [was, is] = [textOf(before as Json), textOf(after as Json)]

@@ -1,25 +1,26 @@
 import { mainArgument } from '../eventView'
 import type { Event, Json, JsonObject } from '../types'
+import { inboxText } from './text'
 
-/** What exactly will happen when a person says yes. */
+/** The call that an approval would run, prepared for display. */
 export interface CallPreview {
   tool: string
   /** The call's arguments, for the raw view and for editing. */
   args: Json | undefined
-  /** A command line, whole. */
+  /** The full command line. */
   command?: string
-  /** A plan to be approved, as Markdown. */
+  /** The plan to approve, as Markdown. */
   plan?: string
-  /** Changes of files. */
+  /** File changes. */
   changes: ChangeSource[]
-  /** Everything else there is to know about the call. */
+  /** All other arguments. */
   rest: [name: string, value: Json][]
   /** JSON pointer of the command in the arguments. */
   commandAt?: string
   cwd?: string
 }
 
-/** A change of a file as the call has it; changesOf makes lines of it. */
+/** A file change as the call contains it; fileChanges turns it into lines. */
 export type ChangeSource =
   | { kind: 'texts'; file?: string; before: string; after: string; at: string; note?: string }
   | { kind: 'unified'; text: string; at?: string }
@@ -31,13 +32,13 @@ const isObject = (v: Json | undefined): v is JsonObject =>
 const text = (v: Json | undefined): string | undefined => (typeof v === 'string' ? v : undefined)
 
 /**
- * Finds the call behind a request: in toolCall, else in the payload of a coding
- * agent's hook. undefined when the question stands for itself.
+ * Extracts the call behind a request, from toolCall or from the payload of the hook.
+ * undefined if the question has no call.
  */
 export function callPreview(e: Event): CallPreview | undefined {
   const context = e.humanInTheLoop?.context
   const call = e.humanInTheLoop?.toolCall
-  // What a tool that only asks would be called with are the questions themselves.
+  // The arguments of a tool that only asks are the questions themselves.
   const asks = !call && (e.humanInTheLoop?.questions?.length ?? 0) > 0
   const tool = asks ? undefined : (call?.name ?? e.tool_name ?? text(e.payload.tool_name))
   const args = asks ? undefined : call ? call.arguments : e.payload.tool_input
@@ -75,13 +76,13 @@ function readArguments(exact: CallPreview, args: JsonObject): void {
   exact.rest = Object.entries(args).filter(([name]) => !used.has(name))
 }
 
-/** A word of a command given as a list, so that it can't be mistaken for two. */
+/** Quotes one argument of a command list for display as a command line. */
 function quoteArg(word: Json): string {
   const s = String(word)
   return /^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replaceAll("'", `'\\''`)}'`
 }
 
-/** Reads the edits of a file; returns the names of the arguments it has shown. */
+/** Adds the file edits to the preview. Returns the names of the arguments it used. */
 function readEdits(exact: CallPreview, args: JsonObject): string[] {
   const named = ['file_path', 'path', 'notebook_path'].find((name) => text(args[name]) !== undefined)
   const file = named && text(args[named])
@@ -99,7 +100,7 @@ function readEdits(exact: CallPreview, args: JsonObject): string[] {
   }
   if (Array.isArray(args.edits) && args.edits.length > 0 && args.edits.every(isEdit)) {
     for (const [i, edit] of args.edits.filter(isEdit).entries()) {
-      const note = edit.replace_all === true ? 'every occurrence' : undefined
+      const note = edit.replace_all === true ? inboxText.call.everyOccurrence : undefined
       const [before, after] = [edit.old_string, edit.new_string]
       exact.changes.push({ kind: 'texts', file, before, after, at: `/edits/${i}/new_string`, note })
     }
@@ -115,17 +116,16 @@ function readEdits(exact: CallPreview, args: JsonObject): string[] {
   return []
 }
 
-/** What is known of the cell whose new source a notebook's edit gives: not its old one. */
+/** Describes a notebook edit, which does not contain the old source of the cell. */
 function cellNote(args: JsonObject): string {
   const cell = text(args.cell_id) ?? (typeof args.cell_number === 'number' ? String(args.cell_number) : '')
   const mode = text(args.edit_mode) ?? 'replace'
-  const what = mode === 'replace' ? 'replaces the source of' : mode === 'delete' ? 'deletes' : 'inserts'
-  return `${what} cell ${cell}`.trimEnd()
+  return inboxText.call.cell(mode, cell)
 }
 
 const PATCH = '*** Begin Patch'
 
-/** A patch as apply_patch takes it, wherever it stands: alone, or as a word of a command. */
+/** Finds an apply_patch patch: as an argument of its own, or inside the command. */
 function findPatch(args: JsonObject): { text: string; at: string } | undefined {
   for (const name of ['input', 'patch']) {
     const value = text(args[name])
@@ -146,8 +146,8 @@ function isEdit(v: Json): v is JsonObject & { old_string: string; new_string: st
 }
 
 /**
- * One line for the list: what the request is about beside its question.
- * edited: the arguments that a voter made of the call's.
+ * The tool and its main argument in one line, for the list.
+ * edited: the arguments as edited by a voter.
  */
 export function callSummary(e: Event, edited?: Record<string, unknown>): string {
   return summaryParts(e, edited as JsonObject | undefined).join(' · ')

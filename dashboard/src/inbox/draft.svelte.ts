@@ -1,6 +1,7 @@
 import type { HumanInTheLoop, Json, JsonObject, FormQuestion, Response } from '../types'
+import { inboxText } from './text'
 
-/** Which form of a request is open. */
+/** The open form of a request. */
 export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment' | 'extend'
 
 export interface DraftState {
@@ -8,15 +9,15 @@ export interface DraftState {
   text: string
   reason: string
   comment: string
-  /** With a denial: do not ask again in this session. */
+  /** With a denial: also deny the same call for the rest of the session. */
   again: boolean
-  /** The suggestion to send back with an approval, by its place; -1: none. */
+  /** Index of the suggestion to return with an approval; -1 for none. */
   remember: number
-  /** Slot of a question's id → picked labels. */
+  /** safeKey of a question's id → picked labels. */
   picks: Record<string, string[]>
-  /** Slot of a question's id → a text of the person's own; undefined: not wanted. */
+  /** safeKey of a question's id → free text; undefined if not used. */
   other: Record<string, string | undefined>
-  /** Slot of an argument's name → the text of its field. */
+  /** safeKey of an argument's name → the text of its field. */
   fields: Record<string, string>
 }
 
@@ -33,20 +34,20 @@ const blank = (): DraftState => ({
 })
 
 /**
- * The place of a name that an agent chose: a name such as "constructor" or
- * "__proto__" must not be found where nothing was put.
+ * A map key for a name that an agent chose. The prefix keeps "constructor" or
+ * "__proto__" from matching inherited properties.
  */
 export const safeKey = (name: string): string => '=' + name
 
 const storageKey = (id: number) => `hookback.draft.${id}`
 
 /**
- * What a person has typed for a request but not sent yet. It outlives a reload and
- * a look at another request, and goes when the answer has been taken.
+ * The unsent input of a person for one request. It is kept in sessionStorage, so it
+ * survives a reload, until the answer is accepted.
  */
 export class Draft {
   readonly form: DraftState = $state(blank())
-  /** Whether the person is at it: a form that was found open takes no focus by itself. */
+  /** Whether the person opened the form; a restored form does not take the focus. */
   isActive = false
 
   constructor(readonly id: number) {
@@ -54,7 +55,7 @@ export class Draft {
       const saved: unknown = JSON.parse(sessionStorage.getItem(storageKey(id)) ?? 'null')
       if (saved && typeof saved === 'object') Object.assign(this.form, saved)
     } catch {
-      // Nothing kept, or nothing readable: a blank draft.
+      // Nothing stored, or unreadable: start blank.
     }
   }
 
@@ -64,7 +65,7 @@ export class Draft {
       if (text === JSON.stringify(blank())) sessionStorage.removeItem(storageKey(this.id))
       else sessionStorage.setItem(storageKey(this.id), text)
     } catch {
-      // The draft lives as long as the page then.
+      // Storage is unavailable; the draft lives as long as the page.
     }
   }
 
@@ -74,7 +75,7 @@ export class Draft {
   }
 }
 
-/** The answer to one of several questions: a label, labels or a text; undefined while there is none. */
+/** The answer to one question: a label, several labels or a text; undefined while there is none. */
 export function answerTo(q: FormQuestion, form: DraftState): Json | undefined {
   const own = form.other[safeKey(q.id)]?.trim()
   if (!q.options?.length) return own || undefined
@@ -86,7 +87,7 @@ export function answerTo(q: FormQuestion, form: DraftState): Json | undefined {
   return own || picked[0]
 }
 
-/** Every answer, or undefined while one is missing. */
+/** All answers; undefined while one is missing. */
 export function answersTo(questions: FormQuestion[], form: DraftState): Response['answers'] | undefined {
   const answers: [string, Json][] = []
   for (const q of questions) {
@@ -97,7 +98,7 @@ export function answersTo(questions: FormQuestion[], form: DraftState): Response
   return Object.fromEntries(answers)
 }
 
-/** Everything a person has written or picked for a request, as text; empty when that is nothing. */
+/** The whole draft as text; empty without any input. */
 export function draftText(question: HumanInTheLoop, form: DraftState): string {
   const lines = [form.text, form.reason, form.comment]
   for (const q of question.questions ?? []) {
@@ -112,7 +113,7 @@ export function draftText(question: HumanInTheLoop, form: DraftState): string {
   return lines.filter((line) => line.trim() !== '').join('\n')
 }
 
-/** One argument of a tool call as a field of a form. */
+/** A form field for one argument of a tool call. */
 export interface Field {
   name: string
   kind: 'text' | 'number' | 'switch' | 'json'
@@ -129,7 +130,7 @@ const kindOf = (v: Json): Field['kind'] => {
   return typeof v === 'boolean' ? 'switch' : 'json'
 }
 
-/** The fields of an edit: each argument keeps its JSON type. */
+/** The form fields of the arguments; each keeps its JSON type. */
 export function editFields(args: JsonObject, edits: Record<string, string>): Field[] {
   return Object.entries(args).map(([name, was]): Field => {
     const kind = kindOf(was)
@@ -147,38 +148,38 @@ function parseField(kind: Field['kind'], text: string, was: Json): Pick<Field, '
   if (kind === 'number') {
     const value = Number(text)
     if (text.trim() === '' || !Number.isFinite(value))
-      return { changed: true, value: was, error: 'This must be a number.' }
+      return { changed: true, value: was, error: inboxText.edits.mustBeNumber }
     return { changed: value !== was, value }
   }
   try {
     const value = JSON.parse(text) as Json
     return { changed: JSON.stringify(value) !== JSON.stringify(was), value }
   } catch (error) {
-    return { changed: true, value: was, error: `This is not JSON: ${(error as Error).message}` }
+    return { changed: true, value: was, error: inboxText.edits.notJson((error as Error).message) }
   }
 }
 
-/** The whole arguments object with the edits in it. */
+/** The arguments object with the edits applied. */
 export const editedArguments = (fields: Field[]): JsonObject =>
   Object.fromEntries(fields.map((f) => [f.name, f.value]))
 
-/** Why these arguments can't be edited here; undefined when they can. */
+/** Why the arguments cannot be edited in a browser; undefined if they can. */
 export function editBlocker(args: Json | undefined): string | undefined {
   const unsafe = (v: Json): boolean => {
     if (typeof v === 'number') return Number.isInteger(v) && !Number.isSafeInteger(v)
     return v !== null && typeof v === 'object' && Object.values(v).some(unsafe)
   }
   return args !== undefined && unsafe(args)
-    ? 'These arguments hold a number too large for a browser to keep exactly. Approve or deny them as they are.'
+    ? inboxText.edits.unsafeNumber
     : undefined
 }
 
-/** The arguments a person may change; undefined when the agent or the browser does not allow it. */
+/** The arguments a person may edit; undefined if the agent or the browser does not allow it. */
 export function editableArguments(q: HumanInTheLoop): JsonObject | undefined {
   const args = q.toolCall?.arguments
   const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
   return q.toolCall?.editable === true && isObject && !editBlocker(args) ? args : undefined
 }
 
-/** The words in which the hub tells that it took a secret out. */
+/** Whether the arguments contain the hub's placeholder for a redacted secret. */
 export const hasRedacted = (args: Json): boolean => JSON.stringify(args).includes('[redacted:')

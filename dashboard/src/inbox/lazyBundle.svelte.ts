@@ -1,15 +1,14 @@
 type Components = typeof import('./lazyComponents')
 
 /**
- * The parts of a request that the first picture does without. Once they are here
- * they are drawn at once, as if they had never been away.
+ * Loads the components of a request that the first paint can do without.
  */
 class LazyBundle {
   components: Components | undefined = $state.raw()
   failed = $state(false)
   private asked: Promise<void> | undefined
 
-  /** Fetches them; a fetch that failed is tried again with the next request. */
+  /** Loads the chunk once. A failed load is retried with the next request. */
   load(): Promise<void> {
     this.asked ??= import('./lazyComponents').then(
       (parts) => {

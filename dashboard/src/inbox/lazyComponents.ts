@@ -1,4 +1,4 @@
-// What a request shows beside the exact thing and the usual buttons: a file of its own.
+// The components of a request that the first paint can do without, as a separate chunk.
 export { default as CancelRequest } from './CancelRequest.svelte'
 export { default as VoterEdit } from './VoterEdit.svelte'
 export { default as EditArguments } from './EditArguments.svelte'

@@ -1,9 +1,12 @@
 import { inUndoWindow, type Request } from '../requests'
-import type { HumanInTheLoop, Kind, Risk } from '../types'
+import type { HumanInTheLoop, Kind } from '../types'
+import { inboxText, kindNames } from './text'
+
+const copy = inboxText.outcome
 
 export type Tone = 'wait' | 'ok' | 'no' | 'fail' | 'plain'
 
-/** How a request stands, in one word. */
+/** The state or outcome of a request as a label, a tone and an icon. */
 export interface Outcome {
   label: string
   tone: Tone
@@ -12,25 +15,25 @@ export interface Outcome {
 
 const outcomes = new Map<string, Outcome>(
   Object.entries({
-    approve: { label: 'Approved', tone: 'ok', icon: 'check' },
-    deny: { label: 'Denied', tone: 'no', icon: 'x' },
-    answered: { label: 'Answered', tone: 'ok', icon: 'reply' },
-    __timeout__: { label: 'No answer', tone: 'plain', icon: 'clock' },
-    __cancelled__: { label: 'Cancelled', tone: 'plain', icon: 'stop' },
-    __withdrawn__: { label: 'Withdrawn by the agent', tone: 'plain', icon: 'stop' },
-    __no_quorum__: { label: 'No majority', tone: 'plain', icon: 'stop' },
+    approve: { label: copy.outcomes.approved, tone: 'ok', icon: 'check' },
+    deny: { label: copy.outcomes.denied, tone: 'no', icon: 'x' },
+    answered: { label: copy.outcomes.answered, tone: 'ok', icon: 'reply' },
+    __timeout__: { label: copy.outcomes.noAnswer, tone: 'plain', icon: 'clock' },
+    __cancelled__: { label: copy.outcomes.canceled, tone: 'plain', icon: 'stop' },
+    __withdrawn__: { label: copy.outcomes.withdrawn, tone: 'plain', icon: 'stop' },
+    __no_quorum__: { label: copy.outcomes.noMajority, tone: 'plain', icon: 'stop' },
   } satisfies Record<string, Outcome>),
 )
 
-/** Ends that came from where the agent runs: nobody here chose them. */
+/** Outcomes decided where the agent runs, not on the hub; by status.source. */
 const agentSideOutcomes: Record<string, Outcome> = {
-  agent: { label: 'Settled at the agent', tone: 'plain', icon: 'stop' },
-  terminal: { label: 'Answered in the terminal', tone: 'plain', icon: 'reply' },
-  orphaned: { label: 'The agent is gone', tone: 'plain', icon: 'stop' },
-  session_end: { label: 'The session ended', tone: 'plain', icon: 'stop' },
+  agent: { label: copy.outcomes.atAgent, tone: 'plain', icon: 'stop' },
+  terminal: { label: copy.outcomes.terminal, tone: 'plain', icon: 'reply' },
+  orphaned: { label: copy.outcomes.agentGone, tone: 'plain', icon: 'stop' },
+  session_end: { label: copy.outcomes.sessionEnded, tone: 'plain', icon: 'stop' },
 }
 
-/** How it ended where the agent runs; undefined when it did not end there. */
+/** The outcome if it was decided where the agent runs; undefined otherwise. */
 function agentSideOutcome({ status }: Request): Outcome | undefined {
   if (status.status !== 'error' || status.outcome !== '__cancelled__') return undefined
   const there = status.source === 'agent' && status.reason?.startsWith('answered in the terminal')
@@ -42,13 +45,13 @@ export function requestOutcome(r: Request): Outcome {
   const { status, submission } = r
   const gone = submission ? undefined : agentSideOutcome(r)
   if (gone) return gone
-  if (submission?.cancel !== undefined) return { label: 'Cancelled', tone: 'plain', icon: 'stop' }
+  if (submission?.cancel !== undefined) return { label: copy.outcomes.canceled, tone: 'plain', icon: 'stop' }
   const answer = submission?.answer ?? status.response
   const outcome = submission ? undefined : (status.held?.outcome ?? status.outcome)
   if (inUndoWindow(r) && r.question.type === 'choice') return { label: String(outcome), tone: 'ok', icon: 'check' }
   if (inUndoWindow(r)) return outcomes.get(outcome ?? '') ?? { label: String(outcome), tone: 'ok', icon: 'check' }
-  if (!submission && status.status === 'pending') return { label: 'Needs you', tone: 'wait', icon: 'waiting' }
-  // What was chosen goes by its own name, were it "approve".
+  if (!submission && status.status === 'pending') return { label: copy.outcomes.pending, tone: 'wait', icon: 'waiting' }
+  // A choice is shown under its own name, even if it is called "approve".
   if (answer?.choice !== undefined && status.status !== 'timeout' && status.status !== 'error')
     return { label: answer.choice, tone: 'ok', icon: 'check' }
   const end = outcomes.get(outcome ?? '')
@@ -62,54 +65,54 @@ export function requestOutcome(r: Request): Outcome {
   return outcomes.get('answered') as Outcome
 }
 
-/** Who brought it to its end, and how sure that is. */
+/** Names the person, rule or event that resolved the request. */
 export function resolvedBy(r: Request): string {
   const { status } = r
-  if (r.submission || (r.mine && status.outcome !== '__no_quorum__')) return 'you'
+  if (r.submission || (r.mine && status.outcome !== '__no_quorum__')) return copy.resolvedBy.you
   switch (status.source) {
     case 'rule':
-      return 'a rule'
+      return copy.resolvedBy.rule
     case 'timeout':
-      return 'the deadline'
+      return copy.resolvedBy.deadline
     case 'quorum':
-      return status.outcome === '__no_quorum__' ? 'the votes' : (status.respondedBy?.name ?? 'the votes')
+      return status.outcome === '__no_quorum__' ? copy.resolvedBy.votes : (status.respondedBy?.name ?? copy.resolvedBy.votes)
     case 'agent':
-      return agentSideOutcome(r) ? 'somebody at the agent' : 'the agent'
+      return agentSideOutcome(r) ? copy.resolvedBy.atAgent : copy.resolvedBy.agent
     case 'session_end':
-      return 'the end of the session'
+      return copy.resolvedBy.sessionEnd
     case 'orphaned':
-      return 'the agent going away'
+      return copy.resolvedBy.disconnect
     default:
-      return (status.held?.by ?? status.respondedBy)?.name ?? 'somebody'
+      return (status.held?.by ?? status.respondedBy)?.name ?? copy.resolvedBy.unknown
   }
 }
 
-/** Why this page's answer is not the one that counts; undefined when it does, or there was none. */
+/** Why this page's answer was not accepted; undefined if it was, or if there was none. */
 export function supersededBy(r: Request): string | undefined {
-  if (r.problem?.code === 'expired') return 'It was over before your answer came. This is how it ended.'
+  if (r.problem?.code === 'expired') return copy.expiredFirst
   if (r.problem?.code !== 'decided') return undefined
-  const who = r.mine ? 'It' : resolvedBy(r)
-  return `${who} was faster: your answer was not taken. This is the one that counts.`
+  const who = r.mine ? copy.it : resolvedBy(r)
+  return copy.supersededBy(who)
 }
 
-/** What the agent was told at the end nobody here chose. */
+/** The message the agent received when a request ended without an answer. */
 export function agentMessage(r: Request): string | undefined {
   const { status, question } = r
   if (status.status !== 'timeout' && status.status !== 'error') return undefined
-  if (status.outcome === '__withdrawn__') return 'Nothing: it took the request back itself.'
+  if (status.outcome === '__withdrawn__') return copy.messages.withdrawn
   if (agentSideOutcome(r))
     return status.source === 'agent'
-      ? 'Nothing: it goes on with what was decided there.'
-      : 'Nothing: nobody is there any more to hear it.'
+      ? copy.messages.decidedThere
+      : copy.messages.disconnected
   if (status.response?.guidance) return status.response.guidance
-  if (status.outcome === '__no_quorum__') return 'That people voted and did not agree: nothing may run.'
-  const nobody = status.status === 'timeout' ? 'nobody answered in time' : 'the request was cancelled'
+  if (status.outcome === '__no_quorum__') return copy.messages.noQuorum
+  const what = status.status === 'timeout' ? copy.messages.timeout : copy.messages.canceled
   return question.type === 'permission'
-    ? `That ${nobody}, and so it may not go on: nothing ever approves by itself.`
-    : `That ${nobody}. It got no answer.`
+    ? copy.messages.notApproved(what)
+    : copy.messages.noAnswer(what)
 }
 
-/** The answer itself as text, for the card and to be copied. */
+/** The answer as plain text, for the card and the clipboard. */
 export function answerText(r: Request): string {
   const answer = r.submission?.answer ?? r.status.response
   if (!answer) return ''
@@ -121,32 +124,19 @@ export function answerText(r: Request): string {
       .map((q) => `${q.header ?? q.question}: ${words(answer.answers?.[q.id] ?? '')}`)
       .join('\n')
   }
-  const word = answer.permission ? 'Approved' : 'Denied'
+  const word = answer.permission ? copy.outcomes.approved : copy.outcomes.denied
   return answer.reason ? `${word}: ${answer.reason}` : word
 }
 
-export const kindNames: Record<Kind, string> = {
-  permission: 'Permission',
-  question: 'Question',
-  choice: 'Choice',
-}
-
-/** A newer hub may know kinds this page does not: they keep their own name. */
+/** The label of a kind. An unknown kind, from a newer hub, keeps its wire name. */
 export const kindName = (kind: string): string => (isKnownKind(kind) ? kindNames[kind] : kind)
 
 export const isKnownKind = (kind: string): kind is Kind => Object.hasOwn(kindNames, kind)
 
-export const riskNames: Record<Risk, string> = {
-  low: 'Low risk',
-  medium: 'Medium risk',
-  high: 'High risk',
-  critical: 'Critical risk',
-}
-
-/** Whether a request wants an answer, or only tells. */
+/** Whether a request requires an answer, or is only informational. */
 export const requiresAnswer = (q: HumanInTheLoop): boolean => q.requiresResponse !== false
 
-/** Why it was called off, or denied: for the row. */
+/** The reason of a cancellation or an answer; empty if there is none. */
 export function resolutionReason({ status, submission }: Request): string {
   if (submission) return submission.cancel ?? submission.answer?.reason ?? ''
   if (status.status === 'pending') return ''

@@ -1,21 +1,21 @@
 import { hasRecipients, riskLevel, type Request } from '../requests'
 import type { Event, Me, Response, Risk } from '../types'
 
-/** Why a person can't answer a request here. */
+/** Why a person cannot answer a request. */
 export type Blocker =
   | { why: 'sign-in' | 'named' | 'role' | 'own' | 'passkey' }
   | { why: 'not-asked'; asked: string[] }
-  // Passkeys work there only.
+  // Passkeys work at this origin only.
   | { why: 'elsewhere'; at: string }
 
-/** The bar leaves nothing but to deny it, which needs no passkey. */
+/** Whether a denial is still possible: denying needs no passkey. */
 export const canOnlyDeny = (bar: Blocker | undefined): boolean => bar?.why === 'passkey' || bar?.why === 'elsewhere'
 
 const ranks: Risk[] = ['low', 'medium', 'high', 'critical']
 
-/** Why the person can't answer it; undefined when nothing is in the way, as far as the page knows. */
+/** Why the person cannot answer; undefined if they can, as far as the page knows. */
 export function blockerFor(r: Request, who: Me | undefined): Blocker | undefined {
-  if (!who) return undefined // a hub that knows no people
+  if (!who) return undefined // a hub without people
   if (!who.canAnswer) return { why: who.verified ? 'role' : 'sign-in' }
   const { recipients = [] } = r.status
   if (hasRecipients(r) && !who.verified) return { why: 'named' }
@@ -27,11 +27,11 @@ export function blockerFor(r: Request, who: Me | undefined): Blocker | undefined
   return at === undefined ? undefined : { why: 'elsewhere', at }
 }
 
-/** Whether to allow it takes a passkey. */
+/** Whether approving requires a passkey. */
 const requiresPasskey = (r: Request, who: Me): boolean =>
   who.passkeyFor !== undefined && ranks.indexOf(riskLevel(r) ?? 'low') >= ranks.indexOf(who.passkeyFor)
 
-/** Whether this answer takes the passkey that the person has. */
+/** Whether this answer must be signed with a passkey. */
 export const needsPasskey = (r: Request, who: Me | undefined, what: Response): boolean =>
   who !== undefined &&
   requiresPasskey(r, who) &&
@@ -39,13 +39,13 @@ export const needsPasskey = (r: Request, who: Me | undefined, what: Response): b
   what.choice?.toLowerCase() !== 'deny'
 
 /**
- * Where passkeys of this hub work, when that is not here: they belong to a name, and
- * 127.0.0.1 is none. undefined: here.
+ * The origin where this hub's passkeys work, if it is not this page's: passkeys are bound
+ * to a host name, and 127.0.0.1 is none. undefined if they work here.
  */
 export const passkeyOrigin = (who: Me | undefined, here = location.origin): string | undefined =>
   who?.passkeyAt !== undefined && who.passkeyAt !== here ? who.passkeyAt : undefined
 
-/** The request with the call as a voter changed it: that is what would run. */
+/** The request with the edits of a voter applied: the call that would run. */
 export function withEdits(r: Request): Request {
   const { edited } = r.status
   const call = r.question.toolCall
@@ -54,7 +54,7 @@ export function withEdits(r: Request): Request {
   return { ...r, question, event: withQuestion(r.event, question) }
 }
 
-/** An event with its question as it stands. */
+/** A copy of the event with another question. */
 export const withQuestion = (event: Event, question: Request['question']): Event => ({
   ...event,
   humanInTheLoop: question,

@@ -4,10 +4,10 @@ import { Poller } from '../overview/poller'
 import { isUnbounded, dateRangeBounds, type DateRange } from '../dateRange'
 import type { HitlStats } from '../schema'
 
-/** How far back the hub counts at most. */
+/** The longest period, in days, that the hub counts. */
 const LONGEST = 90
 
-/** What stats are asked for a period: any time is as far back as the hub counts. */
+/** The stats query of a date range; an unbounded range becomes the longest period. */
 export function statsQuery(period: DateRange, now: number): { days?: number; from?: number; to?: number } {
   if (isUnbounded(period)) return { days: LONGEST }
   if (period.days) return { days: Math.min(period.days, LONGEST) }
@@ -18,10 +18,10 @@ export function statsQuery(period: DateRange, now: number): { days?: number; fro
   }
 }
 
-/** How many requests there are by status, kept fresh while a screen shows them. */
+/** The number of requests by status, refreshed while a screen shows it. */
 export class RequestCounts {
   now: HitlStats | undefined = $state.raw()
-  /** Why there are none; what is there is older then. */
+  /** Why the last load failed; current is outdated then. */
   problem: string | undefined = $state()
   private wanted: Parameters<typeof stats>[0] = {}
   private asked = 0
@@ -29,7 +29,7 @@ export class RequestCounts {
 
   want(wanted: Parameters<typeof stats>[0]): void {
     this.wanted = wanted
-    this.refresh.want()
+    this.refresh.request()
   }
 
   private async load(): Promise<void> {

@@ -1,6 +1,6 @@
 import { SvelteSet } from 'svelte/reactivity'
 
-/** The requests a person has selected to approve them together. */
+/** The requests selected for bulk approval. */
 class Selection {
   readonly ids = new SvelteSet<number>()
 
@@ -8,7 +8,7 @@ class Selection {
     if (!this.ids.delete(id)) this.ids.add(id)
   }
 
-  /** Forgets those that are no longer there to be approved. */
+  /** Removes all ids that are not in the set. */
   retain(still: ReadonlySet<number>): void {
     for (const id of this.ids) if (!still.has(id)) this.ids.delete(id)
   }
@@ -20,5 +20,5 @@ class Selection {
 
 export const selection = new Selection()
 
-/** What became of the last approval of several, until the person has seen it. */
+/** The rejected requests of the last bulk approval, until the person dismisses them. */
 export const bulkResult = $state<{ refused: { id: number; title: string; why: string }[] }>({ refused: [] })

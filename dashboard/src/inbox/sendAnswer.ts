@@ -4,31 +4,31 @@ import { settings } from '../settings.svelte'
 import type { Response } from '../types'
 import { needsPasskey } from './permissions'
 
-/** The answer, held back by the hub as long as the person wants to be able to undo it. */
+/** The answer with the undo window from the settings. */
 export const withUndo = (what: Response): Response =>
   settings.undo > 0 ? { ...what, holdMs: settings.undo * 1000 } : what
 
 type Send = () => Promise<boolean>
 
 /**
- * Answers a request; what needs a passkey is proved first, while it is still on screen.
- * Returns whether the hub took it. way: what else is done when it is sent.
+ * Answers a request and returns whether the hub accepted it. An answer that needs a passkey
+ * is signed first, while the request is still on screen. wrap runs around the send.
  */
 export async function sendAnswer(
   id: number,
   what: Response,
-  way: (send: Send) => Promise<boolean> = (send) => send(),
+  wrap: (send: Send) => Promise<boolean> = (send) => send(),
 ): Promise<boolean> {
   const answer = withUndo(what)
   const request = hub.request(id)
   const proved = async () => {
     const { signAnswer: prove } = await import('../passkeys')
     const signed = await hub.withProof(id, answer, () => prove(id, answer))
-    return signed !== undefined && way(() => hub.answer(id, signed))
+    return signed !== undefined && wrap(() => hub.answer(id, signed))
   }
   if (request && needsPasskey(request, me.identity, answer)) return proved()
-  if (await way(() => hub.answer(id, answer))) return true
-  // An edit may make it worse than it was: that, the hub knows.
+  if (await wrap(() => hub.answer(id, answer))) return true
+  // An edit can raise the risk; the hub then demands a passkey.
   const wanted = hub.request(id)?.problem?.code === 'proof_required' && (me.identity?.passkeys ?? 0) > 0
   return wanted && proved()
 }

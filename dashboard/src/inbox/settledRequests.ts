@@ -9,7 +9,7 @@ const states: Record<Exclude<Tab, 'pending'>, Status['status']> = {
   cancelled: 'error',
 }
 
-/** A request as a row shows it, of what the hub's inbox lists: the rest comes with the request itself. */
+/** Converts an entry of the hub's request list; it has only what a row shows. */
 export function settledRequest(h: HitlRequest): Request {
   const answer: Answer = {
     respondedAt: h.decided_at ?? 0,

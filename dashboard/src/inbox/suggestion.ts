@@ -1,60 +1,34 @@
 import type { Json } from '../types'
+import { inboxText } from './text'
 
-/** An "always allow" offer of an agent, in words. */
+/** An agent's "always allow" suggestion as text. */
 export interface SuggestionText {
-  /** What it does, such as "Always allow". */
+  /** The action, such as "Always allow". */
   verb: string
-  /** What it covers, exactly, such as Bash(npm test:*). */
+  /** The exact patterns it covers, such as Bash(npm test:*). */
   patterns: string[]
-  /** Where and how long it holds; empty when the agent doesn't say. */
+  /** Where and how long it applies; empty if the agent does not specify it. */
   scope: string
-  /** It covers everything: nobody should take it in passing. */
+  /** It covers everything, so it is highlighted. */
   wide?: boolean
 }
 
-const scopes: Record<string, string> = {
-  session: 'until this session ends',
-  cliArg: 'until this session ends',
-  localSettings: 'in this project, for you only (.claude/settings.local.json)',
-  projectSettings: 'in this project, for everyone who works on it (.claude/settings.json)',
-  userSettings: 'in all your projects (~/.claude/settings.json)',
-}
-
-const modes: Record<string, string> = {
-  acceptEdits: 'Accept all edits of files',
-  bypassPermissions: 'Never ask again for anything',
-  dontAsk: 'Never ask: refuse what is not allowed already',
-  auto: 'Let the agent’s own check decide, and ask no more',
-  plan: 'Only plan, change nothing',
-  default: 'Ask as usual',
-}
-
-/** How an offer begins, by what it does to rules of that behaviour. */
-const verbs: Record<string, Record<string, string>> = {
-  addRules: { allow: 'Always allow', deny: 'Always deny', ask: 'Always ask for' },
-  replaceRules: {
-    allow: 'Allow nothing but this by rule:',
-    deny: 'Deny nothing but this by rule:',
-    ask: 'Ask for nothing but this by rule:',
-  },
-  removeRules: {
-    allow: 'No longer always allow',
-    deny: 'No longer always deny',
-    ask: 'No longer always ask for',
-  },
-}
+const copy = inboxText.suggestion
+const scopes: Record<string, string> = copy.scopes
+const modes: Record<string, string> = copy.modes
+/** The verb by the type of the update and the behavior of its rules. */
+const verbs: Record<string, Record<string, string>> = copy.verbs
 
 const named = <T>(names: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(names, name) ? names[name] : undefined
 
 /**
- * Puts an offer into words. Agents have formats of their own; one this page does
- * not know is shown as it is.
+ * Describes a suggestion. Formats differ between agents; an unknown format is shown as JSON.
  */
 export function describeSuggestion(offer: unknown): SuggestionText {
   const suggestion = offer as Json
-  const raw = { verb: 'Remember', patterns: [JSON.stringify(suggestion)], scope: '' }
-  if (typeof suggestion === 'string') return { verb: 'Always allow', patterns: [suggestion], scope: '' }
+  const raw = { verb: copy.remember, patterns: [JSON.stringify(suggestion)], scope: '' }
+  if (typeof suggestion === 'string') return { verb: copy.allow, patterns: [suggestion], scope: '' }
   if (suggestion === null || typeof suggestion !== 'object' || Array.isArray(suggestion)) return raw
   const { type, behavior, destination, rules, directories, mode, tool, pattern } = suggestion
   const scope = typeof destination === 'string' ? (named(scopes, destination) ?? destination) : ''
@@ -65,19 +39,19 @@ export function describeSuggestion(offer: unknown): SuggestionText {
   }
   if (Array.isArray(directories) && directories.length > 0) {
     const verb =
-      type === 'removeDirectories' ? 'No longer work in' : 'Work in these folders without asking, too:'
+      type === 'removeDirectories' ? copy.removeDirectories : copy.addDirectories
     return { verb, patterns: directories.map(String), scope }
   }
   if (type === 'setMode' && typeof mode === 'string')
     return {
-      verb: named(modes, mode) ?? 'Switch to mode',
+      verb: named(modes, mode) ?? copy.switchMode,
       patterns: named(modes, mode) ? [] : [mode],
       scope,
       wide: mode === 'bypassPermissions',
     }
   if (typeof pattern === 'string') {
     return {
-      verb: 'Always allow',
+      verb: copy.allow,
       patterns: [typeof tool === 'string' ? `${tool}(${pattern})` : pattern],
       scope,
     }
@@ -90,6 +64,6 @@ function ruleText(rule: Json): string {
   const { toolName, ruleContent } = rule
   if (typeof toolName !== 'string') return JSON.stringify(rule)
   return ruleContent === undefined || ruleContent === null
-    ? `${toolName} (every call)`
+    ? copy.everyCall(toolName)
     : `${toolName}(${String(ruleContent)})`
 }

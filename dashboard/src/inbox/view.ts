@@ -1,29 +1,32 @@
 import { isHighRisk, type Lists, type Request } from '../requests'
 import { callSummary } from './callPreview'
+import { inboxText } from './text'
 
-/** What of the inbox is shown; it stands in the URL. */
+const copy = inboxText.bulk.blockers
+
+/** The filters of the inbox, stored in the URL. */
 export interface View {
   kind: string
-  /** Of these agents only; none: of all. */
+  /** Only these agents; empty means all. */
   agents: string[]
   risk: string
   find: string
-  /** Only what waits for the person who is signed in. */
+  /** Only requests that wait for the signed-in person. */
   mine: boolean
   tab: Tab
-  /** Asked not before from, and before to, the hub's clock. */
+  /** The time range of askedAt, from inclusive, to exclusive, by the hub's clock. */
   from?: number
   to?: number
 }
 
 export type Tab = 'pending' | 'decided' | 'expired' | 'cancelled'
 
-/** The tabs, and the state their requests are in at the hub. */
-export const tabs: Record<Tab, { name: string; status: string }> = {
-  pending: { name: 'Pending', status: 'pending' },
-  decided: { name: 'Decided', status: 'responded' },
-  expired: { name: 'Expired', status: 'timeout' },
-  cancelled: { name: 'Cancelled', status: 'error' },
+/** The status that the hub uses for the requests of each tab. */
+export const tabs: Record<Tab, { status: string }> = {
+  pending: { status: 'pending' },
+  decided: { status: 'responded' },
+  expired: { status: 'timeout' },
+  cancelled: { status: 'error' },
 }
 
 export function parseView(query: URLSearchParams, within: { from?: number; to?: number } = {}): View {
@@ -40,7 +43,7 @@ export function parseView(query: URLSearchParams, within: { from?: number; to?: 
   }
 }
 
-/** Whether a request is among those the person wants to see. */
+/** Whether a request matches the filters. */
 export function matchesView(r: Request, view: View, me = ''): boolean {
   const { kind, agents, risk, find, from = -Infinity, to = Infinity } = view
   if (kind && r.question.type !== kind) return false
@@ -63,11 +66,11 @@ export function matchesView(r: Request, view: View, me = ''): boolean {
   return words.every((word) => text.includes(word))
 }
 
-/** Whether a request waits for this person: it was put to them by name, and they have not voted. */
+/** Whether a request waits for this person: addressed to them or to anyone, and not voted yet. */
 const awaitsVoteOf = ({ status }: Request, me: string): boolean =>
   status.status === 'pending' && (status.recipients === undefined || (status.awaiting ?? []).includes(me))
 
-/** Whether the view leaves anything out. */
+/** Whether any filter is active. */
 export const isFiltered = (v: View): boolean =>
   !!(v.kind || v.risk || v.find || v.mine || v.from || v.to) || v.agents.length > 0
 
@@ -84,7 +87,7 @@ export function filterLists(all: Lists, view: View, me = ''): Lists {
   }
 }
 
-/** The requests of a list in the order in which J and K go through them. */
+/** The requests in display order, the order of J and K. */
 export const visibleOrder = (l: Lists): Request[] => [
   ...l.undelivered,
   ...l.needs,
@@ -94,16 +97,16 @@ export const visibleOrder = (l: Lists): Request[] => [
 ]
 
 /**
- * Why a request can't be approved together with others; undefined when it can.
- * What is risky is never among them: it is looked at by itself, and held.
+ * Why a request cannot be approved in bulk; undefined if it can. High-risk requests
+ * never can: each needs its own press-and-hold.
  */
 export function bulkBlocker(r: Request): string | undefined {
-  if (r.status.status !== 'pending' || r.status.held || r.submission) return 'It is settled already.'
-  if (r.status.waiter === 'lost') return 'The agent is gone: nobody waits for it.'
-  if (r.question.type !== 'permission') return 'Only permissions can be approved together.'
-  if (isHighRisk(r)) return 'High risk is looked at by itself, and held.'
-  if (r.question.reasonRequired === 'always') return 'The agent wants a reason with the answer.'
-  if ((r.status.requiredApprovals ?? 1) > 1) return 'It takes several votes.'
-  if (r.event.payloadTruncated && !r.question.toolCall) return 'It is too long for a list.'
+  if (r.status.status !== 'pending' || r.status.held || r.submission) return copy.settled
+  if (r.status.waiter === 'lost') return copy.agentGone
+  if (r.question.type !== 'permission') return copy.notPermission
+  if (isHighRisk(r)) return copy.risky
+  if (r.question.reasonRequired === 'always') return copy.reason
+  if ((r.status.requiredApprovals ?? 1) > 1) return copy.votes
+  if (r.event.payloadTruncated && !r.question.toolCall) return copy.tooLong
   return undefined
 }

@@ -10,7 +10,8 @@ import { argumentChanges } from './argumentChanges'
 import { automaticActions, deadlineNotSent } from './automaticActions'
 import { lazyBundle } from './lazyBundle.svelte'
 import { withEdits, blockerFor } from './permissions'
-import { joinNames, tallyText, voteTally, type VoteTally } from './voteTally'
+import { joinNames } from './text'
+import { tallyText, voteTally, type VoteTally } from './voteTally'
 import { resolvedBy, agentMessage, requestOutcome } from './outcome'
 
 const mara: Me = {

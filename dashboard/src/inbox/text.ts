@@ -1,0 +1,576 @@
+import type { Kind, Risk } from '../types'
+
+// Every text that the inbox shows. Texts of agents and wire values are not in here.
+
+const one = (n: number, singular: string, plural: string) => (n === 1 ? singular : plural)
+
+/** "once", "twice", "3 times". */
+export const times = (n: number): string => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`)
+
+/** "a, b and c". */
+export function joinNames(list: readonly string[]): string {
+  if (list.length < 2) return list[0] ?? ''
+  return `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
+}
+
+const countOf = (n: number) => (n === 1 ? '' : ` ${times(n)}`)
+
+export const kindNames: Record<Kind, string> = {
+  permission: 'Permission',
+  question: 'Question',
+  choice: 'Choice',
+}
+
+export const riskNames: Record<Risk, string> = {
+  low: 'Low risk',
+  medium: 'Medium risk',
+  high: 'High risk',
+  critical: 'Critical risk',
+}
+
+export const inboxText = {
+  title: 'Inbox',
+  back: 'Back',
+  backToInbox: 'Back to the inbox',
+  close: 'Close',
+  you: '(you)',
+  loading: 'Loading…',
+  tryAgain: 'Try again',
+  undo: 'Undo',
+  comment: 'Comment',
+  why: 'Why',
+  edit: 'Edit',
+  signIn: 'Sign in',
+  notFound: (id: number | undefined) => `Request ${id} not found`,
+  notFoundHint: 'It may have been pruned, or it belongs to another hub.',
+  loadFailed: 'This did not load. The hub may be offline, or newer than this page.',
+
+  list: {
+    groups: {
+      undelivered: 'Not delivered',
+      needs: 'Needs you',
+      votes: 'Waiting for other votes',
+      snoozed: 'Snoozed',
+      settled: 'Just settled',
+    },
+    needYou: (n: number) => `${n} ${one(n, 'needs', 'need')} you`,
+    approveAll: (n: number) => `Review and approve ${n}`,
+    failed: 'This list did not load.',
+    otherDays: (n: number) => `${n} more ${one(n, 'request is', 'requests are')} waiting from other days.`,
+    showAllDays: 'Show any time',
+    selected: (n: number) => `${n} selected`,
+    approve: 'Review and approve',
+    clear: 'Clear',
+    select: (id: number) => `Select #${id}`,
+    duplicates: (n: number) => `${n} agents are asking the same thing; your answer applies to all.`,
+    duplicatesOf: (id: number) => `Same request as #${id}`,
+    more: (n: number, of: number) => `${n} more of ${of}`,
+    filtered: (n: number) => `${n} waiting, none match the filter.`,
+    empty: 'You’re all caught up.',
+    endsSoon: 'It expires soon, so it can’t be snoozed.',
+    snoozed: (id: number) => `#${id} is snoozed for 5 min.`,
+  },
+
+  emptyState: {
+    first: 'No requests yet',
+    firstHint: 'Connect your agents or send a test request. Setup walks you through every command.',
+    setUp: 'Get started',
+    clear: 'You’re all caught up',
+    working: (n: number) =>
+      n === 0 ? 'No agent is working.' : n === 1 ? 'One agent is working.' : `${n} agents are working.`,
+  },
+
+  row: {
+    snoozedFor: (left: string) => `snoozed ${left}`,
+    sameRequest: ' agents are asking the same thing',
+    notAccepted: 'not accepted',
+    agentGone: 'agent gone',
+    because: 'because: ',
+  },
+
+  filters: {
+    tabs: { pending: 'Pending', decided: 'Decided', expired: 'Expired', cancelled: 'Canceled' },
+    which: 'Which requests',
+    search: 'Search the requests',
+    searchPlaceholder: 'Search',
+    failed: 'The filters did not load.',
+    showOnly: 'Show only',
+    highRisk: 'High risk',
+    waitingOnMe: 'Waiting on me',
+    anyAgent: 'Any agent',
+    agents: (n: number) => `${n} agents`,
+    agentMenu: (chosen: string) => `Agents: ${chosen}`,
+    findAgent: 'Find an agent',
+    findPlaceholder: 'Find',
+    noAgent: 'No matching agent',
+    pending: (n: number | undefined) => `${n} pending`,
+  },
+
+  history: {
+    failed: 'The hub could not be reached.',
+    older: 'Show older',
+    empty: (tab: string) => `No ${tab} requests in this period.`,
+    noMatch: (tab: string) => `No ${tab} requests match the search.`,
+    end: 'End of the list',
+  },
+
+  header: {
+    inbox: 'Inbox',
+    session: 'session ',
+    showSession: 'Show this session',
+    viewers: (n: number) => `Also open on ${n === 1 ? 'another screen' : `${n} other screens`}.`,
+    firstAnswer: ' The first answer counts.',
+    alsoOpenIn: 'Also open in ',
+    possessive: '’s',
+    theAgents: 'the agent’s',
+    ownWindow: ' own window: the first answer wins.',
+  },
+
+  request: {
+    label: (id: number) => `Request ${id}`,
+    voted: 'You have voted; voting again replaces your vote.',
+    unknownKind: ['This page does not support requests of the kind “', '”. You can only cancel it here.'],
+    noDeadline: 'No deadline',
+    informational: 'for information',
+    extend: 'Extend',
+    copyLink: 'Copy link',
+    linkCopied: 'Link copied.',
+    linkIs: (url: string) => `Link: ${url}`,
+    snooze: 'Snooze 5 min',
+    unsnooze: (left: string) => `Snoozed ${left}: end now`,
+    cancel: 'Cancel',
+    cancelRequest: ' request',
+    readMore: 'There is more to review. Press again to decide.',
+    scrolled: 'Scrolled to the request. Press again to decide.',
+    nothingSent: 'Nothing was sent.',
+    changedBy: (who: string) => `${who} changed the call. Review it again before you decide.`,
+    rejected: 'Your answer was not accepted.',
+    stale: 'The call changed while you were deciding. Review it, then vote again. Your draft is kept.',
+    kept: 'Your draft is kept: fix it, or try again.',
+    agentGone: 'The agent is gone.',
+    agentGoneHint:
+      'As far as the hub can tell, nothing is waiting for this answer. If you answer, the hub keeps trying to deliver it.',
+    yourPrompt: 'Your prompt',
+    partFailed: 'Part of this request did not load. The hub may be offline, or newer than this page.',
+    links: 'Links',
+  },
+
+  page: {
+    home: 'Hookback, to the inbox',
+    others: (n: number) => `${n} more waiting`,
+    offline: (left: string) => `The hub can’t be reached; retrying in ${left}. Your draft is kept.`,
+    tryNow: 'Try now',
+    unreachable: 'The hub can’t be reached',
+    unreachableHint: 'The request appears as soon as the hub is back.',
+    otherHub: 'It may have been pruned, or the link belongs to another hub.',
+  },
+
+  call: {
+    label: (suffix: string) => `What will happen${suffix}`,
+    change: 'Change',
+    plan: 'Plan',
+    hidden: (n: number) =>
+      `Contains ${n === 1 ? 'one invisible character, shown as a box' : `${n} invisible characters, shown as boxes`}.`,
+    loadingPlan: 'Loading the plan…',
+    comparing: 'Comparing…',
+    compareFailed: 'The comparison did not load. Here is the unmodified call.',
+    showAll: '… show all',
+    someArguments: (n: number, of: number) => `Showing ${n} of ${of} arguments.`,
+    showAllArguments: 'Show all arguments',
+    rawJson: 'Raw JSON',
+    changes: (n: number, lines: number) => `${n} changes, ${lines} lines`,
+    folded: (n: number) => `${n} folded`,
+    unfoldAll: 'Unfold all',
+    everyOccurrence: 'every occurrence',
+    cell: (mode: string, cell: string) =>
+      `${mode === 'replace' ? 'replaces the source of' : mode === 'delete' ? 'deletes' : 'inserts'} cell ${cell}`.trimEnd(),
+  },
+
+  findings: {
+    label: (suffix: string) => `Why it is risky${suffix}`,
+    levels: { low: 'Low', medium: 'Medium', high: 'High', critical: 'Critical' } satisfies Record<Risk, string>,
+    byAgent: (level: string) => `Marked ${level} risk by the agent (no reason given).`,
+    agentLevel: (level: string) => `The agent marked it ${level}.`,
+    in: 'in ',
+  },
+
+  permission: {
+    redacted:
+      'A value is still hidden by the hub ([redacted:…]) and would run like this. Replace it, or approve without edits.',
+    whyAllowed: 'Why is it allowed?',
+    planInstead: 'What should change in the plan?',
+    callInstead: 'What should the agent do instead?',
+    planInsteadHint: 'The agent reads this and revises the plan.',
+    callInsteadHint: 'The agent reads this and continues.',
+    whyAllowedHint: 'The agent reads this with your approval.',
+    commentHint: 'Shown with your vote, to other voters and the agent.',
+    deny: 'Deny',
+    denyMore: 'Deny…',
+    askForChanges: 'Ask for changes',
+    askForChangesMore: 'Ask for changes…',
+    withReason: ' with this reason',
+    withFeedback: ' with this feedback',
+    scrollToReview: 'Scroll to review',
+    pressAgain: 'Press again to approve',
+    approve: 'Approve',
+    approvePlan: 'Approve plan',
+    approveEdits: (n: number) => `Approve with ${n} ${one(n, 'edit', 'edits')}`,
+    hold: 'hold',
+    discardEdits: 'Discard edits',
+    also: 'Also:',
+  },
+
+  choice: {
+    reasonHint: 'This agent requires a reason with every answer.',
+    commentHint: 'Sent to the agent with your choice.',
+    pressAgain: '· press again',
+    addComment: 'Add a comment',
+    risky: 'Risky: hold the key or the button.',
+  },
+
+  question: {
+    answer: 'Your answer',
+    placeholder: 'Your answer. The agent receives it exactly as you write it.',
+    send: 'Send',
+    draftKept: 'Saved as a draft until you send it.',
+    toWrite: 'to write',
+    pickAny: 'pick any',
+    other: 'Something else…',
+    otherLabel: (question: string) => `Another answer to: ${question}`,
+    answerLabel: (question: string) => `Answer to: ${question}`,
+    sendAnswers: (n: number) => `Send ${n} ${one(n, 'answer', 'answers')}`,
+    progress: (done: number, of: number) => `${done} of ${of} answered`,
+  },
+
+  reason: { required: '· required' },
+
+  cancel: {
+    hint: 'Canceling is not a denial: the agent is told that the request was canceled and that nothing may run.',
+    placeholder: 'The agent reads this. Optional.',
+    run: 'Cancel the request',
+  },
+
+  extend: {
+    label: 'Extend the deadline',
+    hint: 'The agent will wait longer.',
+    steps: [
+      { seconds: 300, label: '+5 min', name: '5 min' },
+      { seconds: 900, label: '+15 min', name: '15 min' },
+      { seconds: 3600, label: '+60 min', name: '60 min' },
+      { seconds: 0, label: 'No limit', name: '' },
+    ],
+    shortcut: (name: string) => (name ? `Extend by ${name}` : 'Remove the deadline'),
+    done: (name: string) => (name ? `Extended by ${name}.` : 'The deadline is removed.'),
+  },
+
+  edits: {
+    title: 'Edit the arguments',
+    reset: 'Reset',
+    whatChanged: 'What changed',
+    mustBeNumber: 'This must be a number.',
+    notJson: (why: string) => `This is not valid JSON: ${why}`,
+    unsafeNumber:
+      'An argument contains a number too large for a browser to keep exactly. Approve or deny the call unchanged.',
+  },
+
+  voterEdit: {
+    label: 'Changed by a voter',
+    changed: ' changed this call',
+    pending: 'The call below is what would run now.',
+    settled: 'The call below is what was decided.',
+    cleared: 'Votes before this edit were cleared because they were for a different call.',
+  },
+
+  duplicate: {
+    asked: (ago: string) => `asked ${ago}`,
+    sameAs: ['Same request as ', ': one answer applies to both.'],
+  },
+
+  blocked: {
+    signedOut: ['You are signed out.', 'Sign in again to answer. Your draft is kept.'],
+    locked: ['The hub is locked.', 'Sign in to answer.'],
+    named: ['Only certain people can answer this.', 'Sign in so the hub can check whether you are one of them.'],
+    role: ['You can view, but not answer.', 'You are a viewer. An admin can change that in Settings, People.'],
+    own: ['You can’t decide your own request.', 'It came from you or from a program you run. Another person must decide it.'],
+    passkey: ['This needs a passkey.', 'Approving at this risk level requires one.'],
+    addPasskey: 'Add yours in Settings, People',
+    signInAndAdd: 'Sign in, and add yours in Settings, People',
+    denyWithout: '; denying needs none.',
+    elsewhere: [
+      'This needs your passkey,',
+      'which belongs to a different address than this page. Denying needs none.',
+    ],
+    notAsked: ['You are not a recipient.', 'This is addressed to '],
+    settings: 'Open settings',
+    openAt: 'Open it at ',
+  },
+
+  undoBanner: {
+    chip: (seconds: number) => `undo ${seconds} s`,
+    waiting: (seconds: number) => `Sent to the agent in ${seconds} s.`,
+  },
+
+  undoToast: {
+    label: 'Just approved',
+    answered: 'answered',
+    summary: (n: number, what: string) => `${n} ${what}`,
+    all: ' all',
+    oneByOne: 'One by one',
+    undoOf: (title: string) => `Undo: ${title}`,
+    tooLate: (n: number) => `Too late to undo ${n === 1 ? 'one answer' : `${n} answers`}: already sent.`,
+    notApproved: (n: number) => `Not approved: ${n}`,
+  },
+
+  lastAnswer: {
+    label: 'Your last answer',
+    rejectedLabel: (id: number) => `Not accepted: #${id}`,
+    rejected: 'Not accepted',
+    hubRejected: 'The hub did not accept it.',
+    stillOpen: 'The request is still open and your draft is kept.',
+  },
+
+  unsent: {
+    label: 'Your draft was not sent: the request ended first.',
+    copy: 'Copy',
+    discard: 'Discard',
+  },
+
+  bulk: {
+    title: (n: number) => (n === 1 ? 'Approve this request?' : `Approve ${n} requests?`),
+    none: 'None of the open requests can be approved in bulk.',
+    intro:
+      'Review what you’re approving. Uncheck anything you want to handle separately. You can undo all of it for five seconds.',
+    changedHint: 'It will not be approved here.',
+    answeredFirst: 'Another answer came first.',
+    changed: 'It has changed since.',
+    excluded: 'Not included',
+    limit: (n: number) => `At most ${n} at a time.`,
+    approve: (n: number) => `Approve ${n === 1 ? 'this request' : `${n} requests`}`,
+    blockers: {
+      settled: 'Already settled.',
+      agentGone: 'The agent is gone; nothing is waiting for an answer.',
+      notPermission: 'Only permissions can be approved in bulk.',
+      risky: 'High-risk requests must be approved one at a time.',
+      reason: 'The agent requires a reason with the answer.',
+      votes: 'It needs several votes.',
+      tooLong: 'It is too long for bulk approval.',
+    },
+  },
+
+  responder: {
+    passkey: 'passkey',
+    passkeyHint: 'Verified with a passkey for exactly this answer.',
+    rule: 'by a rule',
+    via: {
+      session: 'signed in',
+      token: 'by a token',
+      proxy: 'by your proxy',
+      link: 'by a signed link',
+    } as Record<string, string>,
+    verified: 'verified',
+    verifiedHint: 'Verified by sign-in or token.',
+    unverified: 'unverified',
+    unverifiedHint: 'In local mode, any program on the hub’s machine could have sent this answer.',
+  },
+
+  outcome: {
+    label: 'Outcome',
+    by: 'by ',
+    decidingVote: '· the deciding vote',
+    process: 'process',
+    selfApproval: 'Possible self-approval.',
+    selfApprovalHint: 'The program that answered is the one that asked, or was started by it.',
+    reason: 'Reason',
+    editedArguments: 'Approved with edited arguments',
+    ranHint:
+      'Later events of the agent show that this call ran. Check what it did and how the agent is configured: it does not wait for you.',
+    showEvent: 'Show the event',
+    failedWith: 'Failed with',
+    continued: 'The agent has continued since.',
+    retry: 'Retry now',
+    copyAnswer: 'Copy the answer',
+    markHandled: 'Mark as handled',
+    handled: 'It did not reach the agent; marked as handled ',
+    message: 'Message to the agent',
+    outcomes: {
+      approved: 'Approved',
+      denied: 'Denied',
+      answered: 'Answered',
+      noAnswer: 'No answer',
+      canceled: 'Canceled',
+      withdrawn: 'Withdrawn by the agent',
+      noMajority: 'No majority',
+      pending: 'Needs you',
+      atAgent: 'Settled at the agent',
+      terminal: 'Answered in the terminal',
+      agentGone: 'The agent is gone',
+      sessionEnded: 'The session ended',
+    },
+    resolvedBy: {
+      you: 'you',
+      rule: 'a rule',
+      deadline: 'the deadline',
+      votes: 'the votes',
+      atAgent: 'a person at the agent',
+      agent: 'the agent',
+      sessionEnd: 'the end of the session',
+      disconnect: 'the agent disconnecting',
+      unknown: 'unknown',
+    },
+    expiredFirst: 'It ended before your answer arrived. This is how it ended.',
+    supersededBy: (who: string) => `${who} was faster: your answer was not accepted. This is the answer that counts.`,
+    it: 'Another answer',
+    messages: {
+      withdrawn: 'None: the agent withdrew the request.',
+      decidedThere: 'None: the agent continues with what was decided there.',
+      disconnected: 'None: the agent is no longer connected.',
+      noQuorum: 'People voted and did not agree: nothing may run.',
+      timeout: 'No one answered in time',
+      canceled: 'The request was canceled',
+      notApproved: (what: string) => `${what}, so it may not continue: nothing is ever approved automatically.`,
+      noAnswer: (what: string) => `${what}. There is no answer.`,
+    },
+  },
+
+  delivery: {
+    saving: 'saving',
+    saved: 'saved',
+    sent: 'sent',
+    delivered: 'delivered',
+    ranAnyway: 'ran anyway',
+    continued: 'continued',
+    runs: 'runs',
+    ran: { succeeded: 'ran', failed: 'ran and failed', interrupted: 'interrupted' },
+    fetched: 'fetched',
+    received: 'received by agent',
+    keptOpen: 'agent kept the connection open',
+    waitingForAgent: 'waiting for agent',
+    queued: 'queued',
+    sending: 'sending',
+    unconfirmed: 'not confirmed',
+    tooLate: 'too late',
+    refused: 'refused',
+    unreachable: 'agent unreachable',
+    blocked: 'blocked',
+    ranBeforeAnswer: 'It ran before anyone answered',
+    ranDespiteDenial: 'It ran although it was denied',
+    ranUnapproved: 'It ran without approval',
+    attempts: (n: number) => one(n, '1 attempt', `${n} attempts`),
+    problems: {
+      unconfirmed: {
+        title: 'Connection lost',
+        text: (cause: string) =>
+          `The answer was sent, but the agent did not confirm it${cause}. It may or may not have arrived: check what the agent does next.`,
+      },
+      refused: {
+        title: 'The agent refused the answer',
+        text: (cause: string) =>
+          `Its listener refused the answer${cause}. The answer is kept here; copy it and tell the agent yourself.`,
+      },
+      retrying: {
+        title: 'The agent can’t be reached',
+        text: (cause: string, left: string, attempts: string) =>
+          `The agent does not respond${cause}. The answer is kept; next attempt in ${left}, after ${attempts}.`,
+      },
+      unreachable: {
+        title: 'The agent could not be reached',
+        text: (cause: string, attempts: string) =>
+          `The hub stopped after ${attempts}${cause}. The answer is kept here; copy it and tell the agent yourself.`,
+      },
+      tooLate: {
+        title: 'The answer came too late',
+        text: (cause: string) =>
+          `The agent had stopped waiting${cause}. The answer is kept here; the agent proceeds as if there was no answer.`,
+      },
+      blocked: {
+        title: 'The hub may not call this agent',
+        text: (reason: string) => `The answer is kept here. ${reason}.`,
+        notLocal: 'Its address is not on this machine. Start the hub with -callback-allow to allow it',
+      },
+    },
+  },
+
+  activity: {
+    title: 'Recent activity',
+    show: 'Show it',
+    denied: (n: number) => `denied${countOf(n)}`,
+    approved: (n: number) => `approved${countOf(n)}`,
+    unanswered: (n: number) => `no answer${countOf(n)}`,
+    lastOutcome: { approve: 'approved', deny: 'denied' } as Record<string, string>,
+    last: (outcome: string, ago: string) => `last ${outcome}${ago}`,
+    /** "Same call asked before: denied twice, approved once (last approved 3 min ago)". */
+    summary: (outcomes: string[], when: string | undefined) =>
+      `Same call asked before: ${outcomes.join(', ')}${when ? ` (${when})` : ''}`,
+  },
+
+  automatic: {
+    recipients: {
+      owner: 'the owner',
+      owner_admins: 'the owner and the admins',
+      anyone: 'everyone',
+    } as Record<string, string>,
+    others: 'others',
+    deadlineNotSent: (why: string) =>
+      `The agent could not be told about the new deadline${why}. It may stop waiting at the old deadline; a later answer is kept for it.`,
+    extended: (by: string, at: string) => `${by} extended the deadline at ${at}`,
+    extensionDelivered: '; the agent was notified.',
+    extensionQueued: '; notifying the agent.',
+    reminded: (sent: number, of: number) => `Reminded ${times(sent)}${of > 0 ? ` of ${of}` : ''}.`,
+    reminds: (n: number, every: string) => `Reminds up to ${times(n)}, every ${every}.`,
+    escalated: (at: string, who: string) => `Escalated at ${at} to ${who}.`,
+    escalates: (at: string, who: string) => `Escalates at ${at} to ${who}.`,
+    failsRun: 'If no one answers in time, the agent stops its run.',
+  },
+
+  votes: {
+    label: 'Votes',
+    required: (pending: boolean, need: number, of: number) =>
+      `${pending ? 'Needs' : 'Needed'} ${need}${of > 0 ? ` of ${of}` : ''} to agree`,
+    ofNeeded: (n: number) => ` of ${n} needed`,
+    waitingFor: 'Waiting for',
+    notVoted: 'Did not vote:',
+    anyone: 'Anyone who can answer here can vote.',
+    approve: 'Approve',
+    deny: 'Deny',
+    none: 'no votes',
+    summary: (need: number, of: number, votes: string) =>
+      `${need}${of > 0 ? ` of ${of}` : ''} must agree; so far ${votes}.`,
+  },
+
+  suggestion: {
+    remember: 'Remember',
+    allow: 'Always allow',
+    scopes: {
+      session: 'until this session ends',
+      cliArg: 'until this session ends',
+      localSettings: 'in this project, for you only (.claude/settings.local.json)',
+      projectSettings: 'in this project, for everyone who works on it (.claude/settings.json)',
+      userSettings: 'in all your projects (~/.claude/settings.json)',
+    },
+    modes: {
+      acceptEdits: 'Accept all file edits',
+      bypassPermissions: 'Never ask again for anything',
+      dontAsk: 'Never ask: refuse what is not already allowed',
+      auto: 'Let the agent’s own check decide, without asking',
+      plan: 'Only plan, change nothing',
+      default: 'Ask as usual',
+    },
+    verbs: {
+      addRules: { allow: 'Always allow', deny: 'Always deny', ask: 'Always ask for' },
+      replaceRules: {
+        allow: 'Replace all allow rules with:',
+        deny: 'Replace all deny rules with:',
+        ask: 'Replace all ask rules with:',
+      },
+      removeRules: {
+        allow: 'No longer always allow',
+        deny: 'No longer always deny',
+        ask: 'No longer always ask for',
+      },
+    },
+    removeDirectories: 'No longer work in',
+    addDirectories: 'Also work in these directories without asking:',
+    switchMode: 'Switch to mode',
+    everyCall: (tool: string) => `${tool} (every call)`,
+  },
+} as const
