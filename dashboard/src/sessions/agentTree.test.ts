@@ -20,8 +20,8 @@ const node = (agent_id: string, parent: string, more: Partial<AgentNode> = {}): 
 })
 const drawn = (nodes: AgentNode[]) => agentTree(nodes).map((m) => '-'.repeat(m.depth) + m.name)
 
-describe('the tree of agents', () => {
-  it('stands below who started whom, in the order they began', () => {
+describe('agentTree', () => {
+  it('puts agents below their parents, in start order', () => {
     const nodes = [
       node('', ''),
       node('a1', '', { agent_type: 'Explore' }),
@@ -30,33 +30,31 @@ describe('the tree of agents', () => {
       node('c1c2c3c4c5', 'a2'),
     ]
     expect(drawn(nodes)).toEqual(['main', '-Explore', '--Explore 2', '---c1c2c3c4', '-Plan'])
-    const family = agentTree(nodes)
-    expect(family.map((m) => m.guides)).toEqual([[], [true], [true, false], [true, false, false], [false]])
-    expect(family[2]?.startedBy).toBe('Explore')
-    expect(family[4]?.startedBy).toBe('main')
+    const rows = agentTree(nodes)
+    expect(rows.map((m) => m.guides)).toEqual([[], [true], [true, false], [true, false, false], [false]])
+    expect(rows[2]?.startedBy).toBe('Explore')
+    expect(rows[4]?.startedBy).toBe('main')
   })
 
-  it('has everyone once, whatever is told of parents', () => {
-    const circle = [node('', ''), node('a', 'b'), node('b', 'a'), node('c', 'gone'), node('d', 'd')]
-    expect(drawn(circle).sort()).toEqual(['--b', '-a', '-c', '-d', 'main'])
+  it('contains each agent once, even with cyclic or unknown parents', () => {
+    const cycle = [node('', ''), node('a', 'b'), node('b', 'a'), node('c', 'gone'), node('d', 'd')]
+    expect(drawn(cycle).sort()).toEqual(['--b', '-a', '-c', '-d', 'main'])
     expect(drawn([node('a', ''), node('b', 'a')])).toEqual(['-a', '--b'])
     const chain = Array.from({ length: 500 }, (_, i) => node(`n${i}`, i === 0 ? '' : `n${i - 1}`))
     expect(agentTree([node('', ''), ...chain]).at(-1)?.depth).toBe(500)
   })
 
-  it('is compared by money, else tokens, else time', () => {
+  it('compares by cost, else tokens, else time', () => {
     const plain = node('', '')
-    const told = node('', '', { tokens: { input: 1, output: 2, cacheRead: 3 } })
+    const counted = node('', '', { tokens: { input: 1, output: 2, cacheRead: 3 } })
     const paid = node('', '', { costUsd: 0.5 })
-    expect([chooseMeasure([plain]), chooseMeasure([plain, told]), chooseMeasure([told, paid])]).toEqual([
-      'time',
-      'tokens',
-      'cost',
-    ])
+    expect([chooseMeasure([plain]), chooseMeasure([plain, counted]), chooseMeasure([counted, paid])]).toEqual(
+      ['time', 'tokens', 'cost'],
+    )
     expect([
       amount(plain, 'time'),
-      amount(told, 'tokens'),
-      amount(told, 'cost'),
+      amount(counted, 'tokens'),
+      amount(counted, 'cost'),
       amount(paid, 'cost'),
     ]).toEqual([3000, 6, 0, 0.5])
   })

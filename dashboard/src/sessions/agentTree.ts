@@ -1,19 +1,19 @@
 import type { AgentNode } from '../schema'
 
-/** An agent of a session where it stands below the one that started it. */
+/** A row of the agent tree. */
 export interface TreeRow {
   node: AgentNode
   name: string
   /** 0 for the main agent. */
   depth: number
-  /** For each level above it and its own: whether more follow below there. */
+  /** For each level, whether a later sibling follows, to draw the lines of the tree. */
   guides: boolean[]
-  /** The name of who started it; undefined for the main agent. */
+  /** The name of the agent that started it; undefined for the main agent. */
   startedBy: string | undefined
 }
 
-/** What an agent is called: its type, with a number where there are several of it. */
-function namesOf(nodes: readonly AgentNode[]): Map<string, string> {
+/** Names agents by type, with a number if several have the same type. */
+function agentNames(nodes: readonly AgentNode[]): Map<string, string> {
   const names = new Map<string, string>()
   const seen = new Map<string, number>()
   for (const n of nodes) {
@@ -26,50 +26,50 @@ function namesOf(nodes: readonly AgentNode[]): Map<string, string> {
 }
 
 /**
- * The agents as a tree, from top to bottom. Whoever started them may not be among
- * them, or, told by a liar, be below them: they all stand somewhere, once.
+ * The agents as a tree, in display order. Each agent appears once, even if its parent is
+ * unknown or the reported parents form a cycle.
  */
 export function agentTree(nodes: readonly AgentNode[]): TreeRow[] {
-  const names = namesOf(nodes)
+  const names = agentNames(nodes)
   const known = new Set(nodes.map((n) => n.agent_id))
-  const below = new Map<string, AgentNode[]>()
+  const childrenOf = new Map<string, AgentNode[]>()
   for (const n of nodes) {
     if (n.agent_id === '') continue
     const parent = known.has(n.parent) && n.parent !== n.agent_id ? n.parent : ''
-    const list = below.get(parent)
+    const list = childrenOf.get(parent)
     if (list) list.push(n)
-    else below.set(parent, [n])
+    else childrenOf.set(parent, [n])
   }
-  const members: TreeRow[] = []
-  const told = new Set<AgentNode>()
-  const walk = (node: AgentNode, depth: number, rails: boolean[]) => {
-    if (told.has(node)) return
-    told.add(node)
+  const rows: TreeRow[] = []
+  const added = new Set<AgentNode>()
+  const addRow = (node: AgentNode, depth: number, rails: boolean[]) => {
+    if (added.has(node)) return
+    added.add(node)
     const starter = depth === 0 ? undefined : (names.get(node.parent) ?? 'main')
-    members.push({ node, name: names.get(node.agent_id) ?? '', depth, guides: rails, startedBy: starter })
-    const children = below.get(node.agent_id) ?? []
-    children.forEach((c, i) => walk(c, depth + 1, [...rails, i < children.length - 1]))
+    rows.push({ node, name: names.get(node.agent_id) ?? '', depth, guides: rails, startedBy: starter })
+    const children = childrenOf.get(node.agent_id) ?? []
+    children.forEach((c, i) => addRow(c, depth + 1, [...rails, i < children.length - 1]))
   }
   const main = nodes.find((n) => n.agent_id === '')
-  if (main) walk(main, 0, [])
-  else for (const n of below.get('') ?? []) walk(n, 1, [false])
-  for (const n of nodes) walk(n, 1, [false]) // those in a circle
-  return members
+  if (main) addRow(main, 0, [])
+  else for (const n of childrenOf.get('') ?? []) addRow(n, 1, [false])
+  for (const n of nodes) addRow(n, 1, [false]) // agents in a cycle
+  return rows
 }
 
-/** Everything that an agent read and wrote. */
+/** All tokens read and written, including the cache. */
 export const totalTokens = (t: AgentNode['tokens']): number =>
   t ? t.input + t.output + (t.cacheRead ?? 0) + (t.cacheWrite ?? 0) : 0
 
 export type Measure = 'cost' | 'tokens' | 'time'
 
-/** What agents are compared by: money where it is told, else tokens, else time. */
+/** The best measure to compare agents: cost if reported, else tokens, else time. */
 export function chooseMeasure(nodes: readonly AgentNode[]): Measure {
   if (nodes.some((n) => (n.costUsd ?? 0) > 0)) return 'cost'
   return nodes.some((n) => totalTokens(n.tokens) > 0) ? 'tokens' : 'time'
 }
 
-/** An agent by that measure. */
+/** The value of a measure. */
 export function amount(n: AgentNode, by: Measure): number {
   if (by === 'cost') return n.costUsd ?? 0
   return by === 'tokens' ? totalTokens(n.tokens) : Math.max(0, n.lastAt - n.startedAt)

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Event } from '../types'
-import { draw, type Colours, type Picture } from './canvas'
+import { drawTimeline, type ThemeColors, type Scene } from './canvas'
 import { Session } from './timeline'
 import { layOutLanes } from './layout'
 import { TimeScale } from './timeScale'
 
-/** Every other one is the end of a call that nobody saw begin. */
+/** Even ids are ends of calls without a start. */
 const event = (id: number, timestamp: number) =>
   ({
     id,
@@ -18,7 +18,7 @@ const event = (id: number, timestamp: number) =>
     payload: { tool_input: { command: `make ${id}` } },
   }) as Event
 
-/** What a pen was told to do, by name. */
+/** A canvas context that counts calls by method name. */
 function recorder() {
   const calls: Record<string, number> = {}
   const pen = new Proxy({} as Record<string, unknown>, {
@@ -37,7 +37,7 @@ function drawn(n: number) {
   const session = new Session()
   for (let i = 0; i < n; i++) session.addEvent(event(i + 1, 1_000_000 + i * 1000))
   const now = session.last + 1000
-  const { rows: strips, height } = layOutLanes(session.lanes, false)
+  const { rows, height } = layOutLanes(session.lanes, false)
   const { pen, calls } = recorder()
   const scale = new TimeScale(session.start, now, []).fit(600, 1)
   const picture = {
@@ -46,19 +46,19 @@ function drawn(n: number) {
     left: 0,
     top: 0,
     scale,
-    rows: strips,
+    rows,
     bottom: height,
     now,
     prompts: [],
   }
-  draw(pen, { ...picture, colours: {} as Colours, font: 'f' } as unknown as Picture)
+  drawTimeline(pen, { ...picture, colors: {} as ThemeColors, font: 'f' } as unknown as Scene)
   return calls
 }
 
-it('draws calls that lie over each other as far as they are to be seen', () => {
+it('draws only the visible part of overlapping calls', () => {
   const [some, many] = [drawn(50), drawn(5000)]
   expect(some.roundRect).toBeGreaterThanOrEqual(50)
-  // 5,000 that never end, on 600 px: a line or a bar for each 2 px, and words where there is room.
+  // 5,000 unfinished calls on 600 px: one line or bar per 2 px, and labels if there is room.
   expect((many.roundRect ?? 0) + (many.fillRect ?? 0)).toBeLessThan(400)
   expect(many.fillText).toBeLessThan(60)
 })

@@ -1,10 +1,11 @@
 import { barLine, unionDuration, type Bar } from './timeline'
 import { AXIS, BAR, firstBarFrom, TRACK, type LaneRow } from './layout'
 import { formatOffset, type Gap, type TimeScale } from './timeScale'
-import { formatDuration, barName, escapeInvisible } from './labels'
+import { formatElapsed, barName, escapeInvisible } from './labels'
+import { timelineText } from './text'
 
-/** The colours of the theme, resolved. */
-export interface Colours {
+/** The computed colors of the theme. */
+export interface ThemeColors {
   fg: string
   fg2: string
   fg3: string
@@ -23,57 +24,57 @@ export interface Colours {
   failTint: string
 }
 
-export interface Picture {
+export interface Scene {
   width: number
   height: number
-  /** What of the whole width and of the lanes is scrolled out. */
+  /** The scroll offsets, in px. */
   left: number
   top: number
   scale: TimeScale
   rows: readonly LaneRow[]
-  /** Where the last lane ends. */
+  /** The bottom of the last lane. */
   bottom: number
   now: number
   selected: Bar | undefined
   hovered: Bar | undefined
-  /** The time that the list below shows. */
+  /** The time range visible in the list of turns. */
   listed: { from: number; to: number } | undefined
   prompts: readonly Bar[]
-  colours: Colours
+  colors: ThemeColors
   font: string
 }
 
 type Pen = CanvasRenderingContext2D
 
-/** Draws everything that is in sight. */
-export function draw(pen: Pen, picture: Picture): void {
-  const { width, height, colours } = picture
+/** Draws the visible part of a timeline. */
+export function drawTimeline(pen: Pen, scene: Scene): void {
+  const { width, height, colors } = scene
   pen.clearRect(0, 0, width, height)
-  for (const b of picture.scale.gaps) if (!b.covered) drawBreak(pen, picture, b)
-  write(pen, `12px ${picture.font}`)
+  for (const b of scene.scale.gaps) if (!b.covered) drawGap(pen, scene, b)
+  setFont(pen, `12px ${scene.font}`)
   pen.textBaseline = 'middle'
   pen.direction = 'ltr'
   pen.save()
   pen.beginPath()
   pen.rect(0, AXIS, width, height - AXIS)
   pen.clip()
-  grid(pen, picture)
-  for (const strip of picture.rows) drawStrip(pen, picture, strip)
+  drawGrid(pen, scene)
+  for (const row of scene.rows) drawLane(pen, scene, row)
   pen.restore()
-  for (const b of picture.scale.gaps) if (b.covered) drawBreak(pen, picture, b)
-  axis(pen, picture)
-  pen.fillStyle = colours.line
+  for (const b of scene.scale.gaps) if (b.covered) drawGap(pen, scene, b)
+  drawAxis(pen, scene)
+  pen.fillStyle = colors.line
   pen.fillRect(0, AXIS - 1, width, 1)
-  if (picture.listed) drawListed(pen, picture, picture.listed)
+  if (scene.listed) drawListedRange(pen, scene, scene.listed)
 }
 
-function grid(pen: Pen, p: Picture): void {
-  pen.fillStyle = p.colours.soft
+function drawGrid(pen: Pen, p: Scene): void {
+  pen.fillStyle = p.colors.soft
   for (const t of p.scale.ticks(p.left, p.left + p.width, 84)) {
     pen.fillRect(Math.round(p.scale.x(t) - p.left), AXIS, 1, p.height)
   }
-  for (const strip of p.rows) pen.fillRect(0, AXIS + strip.top + strip.height - p.top - 1, p.width, 1)
-  pen.fillStyle = p.colours.line
+  for (const row of p.rows) pen.fillRect(0, AXIS + row.top + row.height - p.top - 1, p.width, 1)
+  pen.fillStyle = p.colors.line
   let last = -Infinity
   for (let i = firstBarFrom(p.prompts, p.scale.t(p.left)); i < p.prompts.length; i++) {
     const x = p.scale.x(p.prompts[i]?.start ?? 0) - p.left
@@ -84,21 +85,21 @@ function grid(pen: Pen, p: Picture): void {
   }
 }
 
-function axis(pen: Pen, p: Picture): void {
-  write(pen, `11px ${p.font}`)
-  pen.fillStyle = p.colours.fg3
+function drawAxis(pen: Pen, p: Scene): void {
+  setFont(pen, `11px ${p.font}`)
+  pen.fillStyle = p.colors.fg3
   const busy: [number, number][] = []
   for (const b of p.scale.gaps) {
     const [from, to] = [p.scale.x(b.from) - p.left, p.scale.x(b.to) - p.left]
-    const label = formatDuration(b.to - b.from)
+    const label = formatElapsed(b.to - b.from)
       .split(' ')
       .slice(0, 2)
       .join(' ')
-    const wide = pen.measureText(label).width
+    const width = pen.measureText(label).width
     if (to < 0 || from > p.width || to - from < 20) continue
-    const x = (from + to - wide) / 2
+    const x = (from + to - width) / 2
     pen.fillText(label, x, AXIS / 2 - 1)
-    busy.push([x - 6, x + wide + 6])
+    busy.push([x - 6, x + width + 6])
   }
   for (const t of p.scale.ticks(p.left, p.left + p.width, 84)) {
     const label = formatOffset(t - p.scale.start)
@@ -109,16 +110,16 @@ function axis(pen: Pen, p: Picture): void {
   }
 }
 
-/** The bracket on the axis: what of the session stands in the list. */
-function drawListed(pen: Pen, p: Picture, { from, to }: { from: number; to: number }): void {
+/** Marks the time range of the list of turns on the axis. */
+function drawListedRange(pen: Pen, p: Scene, { from, to }: { from: number; to: number }): void {
   const x = Math.max(-2, p.scale.x(from) - p.left)
   const end = Math.min(p.width + 2, p.scale.x(to) - p.left)
   if (end < x) return
-  pen.fillStyle = p.colours.accent
+  pen.fillStyle = p.colors.accent
   pen.fillRect(x, AXIS - 3, Math.max(4, end - x), 3)
 }
 
-function drawBreak(pen: Pen, p: Picture, b: Gap): void {
+function drawGap(pen: Pen, p: Scene, b: Gap): void {
   const from = p.scale.x(b.from) - p.left
   const to = p.scale.x(b.to) - p.left
   if (to < 0 || from > p.width || to - from < 3) return
@@ -130,48 +131,48 @@ function drawBreak(pen: Pen, p: Picture, b: Gap): void {
   for (let y = 0, i = 0; y <= bottom; y += tooth, i++) pen.lineTo(left + (i % 2 ? deep : 0), y)
   for (let y = bottom, i = 0; y >= 0; y -= tooth, i++) pen.lineTo(right - (i % 2 ? deep : 0), y)
   pen.closePath()
-  pen.fillStyle = p.colours.sunken
+  pen.fillStyle = p.colors.sunken
   pen.fill()
-  pen.strokeStyle = p.colours.line
+  pen.strokeStyle = p.colors.line
   pen.lineWidth = 1
   pen.stroke()
   if (!b.covered || to - from < 18) return
-  pen.fillStyle = p.colours.fg3
-  for (const strip of p.rows) {
-    for (let i = 0; i < strip.lane.tracks.length; i++) {
-      const y = AXIS + strip.tracks + i * TRACK + TRACK / 2 - p.top
-      const going = strip.lane.tracks[i]?.[firstBarFrom(strip.lane.tracks[i] ?? [], b.to)]
+  pen.fillStyle = p.colors.fg3
+  for (const row of p.rows) {
+    for (let i = 0; i < row.lane.tracks.length; i++) {
+      const y = AXIS + row.tracks + i * TRACK + TRACK / 2 - p.top
+      const going = row.lane.tracks[i]?.[firstBarFrom(row.lane.tracks[i] ?? [], b.to)]
       if (going && going.start <= b.from) pen.fillText('…', (from + to) / 2 - 5, y - 2)
     }
   }
 }
 
-function drawStrip(pen: Pen, p: Picture, strip: LaneRow): void {
-  const y = AXIS + strip.top - p.top
-  if (y > p.height || y + strip.height < AXIS) return
-  drawLife(pen, p, strip)
-  strip.lane.tracks.forEach((track, i) => drawTrack(pen, p, track, AXIS + strip.tracks + i * TRACK - p.top))
-  drawMarks(pen, p, strip.lane.marks, AXIS + strip.marks - p.top)
+function drawLane(pen: Pen, p: Scene, row: LaneRow): void {
+  const y = AXIS + row.top - p.top
+  if (y > p.height || y + row.height < AXIS) return
+  drawLifetime(pen, p, row)
+  row.lane.tracks.forEach((track, i) => drawTrack(pen, p, track, AXIS + row.tracks + i * TRACK - p.top))
+  drawMarks(pen, p, row.lane.marks, AXIS + row.marks - p.top)
 }
 
-/** How long a subagent lived. */
-function drawLife(pen: Pen, p: Picture, { lane, marks }: LaneRow): void {
+/** Draws a line from the start to the end of a subagent. */
+function drawLifetime(pen: Pen, p: Scene, { lane, marks }: LaneRow): void {
   if (lane.key === '' || lane.marks.length === 0) return
   const from = Math.max(0, p.scale.x(lane.start) - p.left)
   const to = Math.min(p.width, p.scale.x(lane.end ?? p.scale.end) - p.left)
   if (to <= from) return
-  pen.fillStyle = p.colours.line
+  pen.fillStyle = p.colors.line
   pen.fillRect(from, Math.round(AXIS + marks - p.top) - 1, to - from, 2)
 }
 
-function drawTrack(pen: Pen, p: Picture, track: readonly Bar[], y: number): void {
+function drawTrack(pen: Pen, p: Scene, track: readonly Bar[], y: number): void {
   const first = firstBarFrom(track, p.scale.t(p.left))
-  const seen = uncovered(p, track, first)
+  const seen = visibleEnds(p, track, first)
   let last = -Infinity
   for (let i = 0; i < seen.length; i++) {
     const bar = track[first + i] as Bar
-    const { from, to } = placeOf(p, bar)
-    // What another bar hides already; what matters is drawn all the same.
+    const { from, to } = barExtent(p, bar)
+    // Skip a bar that another one hides, unless its state is unusual.
     if (to <= last + 0.5 && bar.state === 'ok' && bar !== p.selected) continue
     const until = Math.min(to, seen[i] ?? to)
     const plain = (bar.state === 'ok' || bar.state === 'running') && bar !== p.selected && bar !== p.hovered
@@ -180,28 +181,28 @@ function drawTrack(pen: Pen, p: Picture, track: readonly Bar[], y: number): void
     drawBar(pen, p, bar, { x: from, y, w: sliver < 4 ? sliver : to - from, seen: until })
     const next = track[first + i + 1]
     const free = (next ? p.scale.x(next.start) - p.left : p.width) - 4
-    beside(pen, p, bar, { x: to, y, w: to - from, free })
+    drawLabelBeside(pen, p, bar, { x: to, y, w: to - from, free })
     last = to
   }
 }
 
-function placeOf(p: Picture, bar: Bar): { from: number; to: number } {
+function barExtent(p: Scene, bar: Bar): { from: number; to: number } {
   const from = p.scale.x(bar.start) - p.left
   return { from, to: Math.max(from + 2, p.scale.x(bar.end ?? p.now) - p.left) }
 }
 
 /**
- * Up to where each bar of a track that is in sight can be seen: those for which no
- * track was free lie over each other, and one hides the rest of those before it.
+ * For each visible bar of a track, the x up to which it is visible. Bars overlap if no track
+ * was free for them, and a later one hides the rest of the earlier ones.
  */
-function uncovered(p: Picture, track: readonly Bar[], first: number): number[] {
+function visibleEnds(p: Scene, track: readonly Bar[], first: number): number[] {
   let end = first
   while (end < track.length && p.scale.x(track[end]?.start ?? 0) - p.left <= p.width) end++
   const seen: number[] = new Array<number>(end - first)
   let cover = { from: Infinity, to: -Infinity }
   for (let i = end - 1; i >= first; i--) {
     const bar = track[i] as Bar
-    // As long as it is: that the shortest is drawn with 2 px hides nothing.
+    // The exact extent: the minimum width of 2 px hides nothing.
     const [from, to] = [p.scale.x(bar.start) - p.left, p.scale.x(bar.end ?? p.now) - p.left]
     seen[i - first] = cover.to >= to ? cover.from : Infinity
     if (to >= cover.to) cover = { from, to }
@@ -215,12 +216,12 @@ interface Box {
   w: number
 }
 
-/** A box of which another one hides what comes after `seen`. */
-interface Covered extends Box {
+/** A box that another one hides from `seen` on. */
+interface VisibleBox extends Box {
   seen: number
 }
 
-function look(bar: Bar, c: Colours): { fill: string; edge: string; ink: string } {
+function barColors(bar: Bar, c: ThemeColors): { fill: string; edge: string; ink: string } {
   switch (bar.state) {
     case 'failed':
       return { fill: c.failTint, edge: c.fail, ink: c.fail }
@@ -237,17 +238,17 @@ function look(bar: Bar, c: Colours): { fill: string; edge: string; ink: string }
   }
 }
 
-function drawBar(pen: Pen, p: Picture, bar: Bar, box: Covered): void {
-  const { colours: c } = p
-  const { fill, edge, ink } = look(bar, c)
+function drawBar(pen: Pen, p: Scene, bar: Bar, box: VisibleBox): void {
+  const { colors: c } = p
+  const { fill, edge, ink } = barColors(bar, c)
   const y = box.y + (TRACK - BAR) / 2
   if (box.w < 4) {
     pen.fillStyle = edge
     pen.fillRect(box.x, y, Math.max(2, box.w - 0.5), BAR)
-    if (bar === p.selected) outline(pen, p, { ...box, y }, 2)
+    if (bar === p.selected) drawOutline(pen, p, { ...box, y }, 2)
     return
   }
-  // A hair of the ground keeps neighbours apart.
+  // Half a pixel separates neighbors.
   const x = Math.max(box.x, -4)
   const w = Math.min(box.x + box.w - 0.5, p.width + 4) - x
   const open = bar.end === undefined
@@ -255,7 +256,7 @@ function drawBar(pen: Pen, p: Picture, bar: Bar, box: Covered): void {
   pen.roundRect(x + 0.5, y + 0.5, Math.max(1, w - 1), BAR - 1, open ? [3, 0, 0, 3] : 3)
   pen.fillStyle = fill
   pen.fill()
-  if (bar.kind === 'wait') hatch(pen, { x, y, w }, c.wait)
+  if (bar.kind === 'wait') drawHatching(pen, { x, y, w }, c.wait)
   for (const wait of bar.waits ?? []) drawWaitWithin(pen, p, wait, y)
   pen.beginPath()
   pen.roundRect(x + 0.5, y + 0.5, Math.max(1, w - 1), BAR - 1, open ? [3, 0, 0, 3] : 3)
@@ -264,36 +265,36 @@ function drawBar(pen: Pen, p: Picture, bar: Bar, box: Covered): void {
   pen.lineWidth = bar.state === 'waiting' ? 1.5 : 1
   pen.stroke()
   pen.setLineDash([])
-  if (open) arrow(pen, x + w, y, edge)
-  label(pen, p, bar, { x, y, w, seen: box.seen, ink, fill })
-  if (bar === p.selected) outline(pen, p, { x, y, w }, 2)
-  else if (bar === p.hovered) outline(pen, p, { x, y, w }, 1)
+  if (open) drawArrow(pen, x + w, y, edge)
+  drawLabel(pen, p, bar, { x, y, w, seen: box.seen, ink, fill })
+  if (bar === p.selected) drawOutline(pen, p, { x, y, w }, 2)
+  else if (bar === p.hovered) drawOutline(pen, p, { x, y, w }, 1)
 }
 
-function drawWaitWithin(pen: Pen, p: Picture, wait: Bar, y: number): void {
+function drawWaitWithin(pen: Pen, p: Scene, wait: Bar, y: number): void {
   const from = Math.max(-4, p.scale.x(wait.start) - p.left)
   const to = Math.min(p.width + 4, Math.max(from + 2, p.scale.x(wait.end ?? p.now) - p.left))
   if (to < from) return
-  pen.fillStyle = p.colours.waitTint
+  pen.fillStyle = p.colors.waitTint
   pen.fillRect(from, y + 1, to - from, BAR - 2)
-  hatch(pen, { x: from, y, w: to - from }, p.colours.wait)
-  waitLabel(pen, p, wait, {
+  drawHatching(pen, { x: from, y, w: to - from }, p.colors.wait)
+  drawWaitLabel(pen, p, wait, {
     x: from,
     y: y + BAR / 2 + 0.5,
     w: to - from,
-    ink: p.colours.wait,
-    fill: p.colours.waitTint,
+    ink: p.colors.wait,
+    fill: p.colors.waitTint,
   })
-  if (wait === p.selected) outline(pen, p, { x: from, y, w: to - from }, 2)
+  if (wait === p.selected) drawOutline(pen, p, { x: from, y, w: to - from }, 2)
 }
 
-/** Slanted lines: a human is waited for. */
-function hatch(pen: Pen, { x, y, w }: Box, colour: string): void {
+/** Slanted lines: waiting for a person. */
+function drawHatching(pen: Pen, { x, y, w }: Box, color: string): void {
   pen.save()
   pen.beginPath()
   pen.rect(x + 1, y + 1, Math.max(0, w - 2), BAR - 2)
   pen.clip()
-  pen.strokeStyle = colour
+  pen.strokeStyle = color
   pen.globalAlpha = 0.42
   pen.lineWidth = 1.25
   pen.beginPath()
@@ -305,9 +306,9 @@ function hatch(pen: Pen, { x, y, w }: Box, colour: string): void {
   pen.restore()
 }
 
-/** It goes on. */
-function arrow(pen: Pen, x: number, y: number, colour: string): void {
-  pen.fillStyle = colour
+/** An arrow at the end of a bar that has not ended. */
+function drawArrow(pen: Pen, x: number, y: number, color: string): void {
+  pen.fillStyle = color
   pen.beginPath()
   pen.moveTo(x, y)
   pen.lineTo(x + 5, y + BAR / 2)
@@ -316,85 +317,87 @@ function arrow(pen: Pen, x: number, y: number, colour: string): void {
   pen.fill()
 }
 
-function outline(pen: Pen, p: Picture, { x, y, w }: Box, thick: number): void {
-  pen.strokeStyle = thick > 1 ? p.colours.accent : p.colours.fg3
+function drawOutline(pen: Pen, p: Scene, { x, y, w }: Box, thick: number): void {
+  pen.strokeStyle = thick > 1 ? p.colors.accent : p.colors.fg3
   pen.lineWidth = thick
   pen.beginPath()
   pen.roundRect(x - 1, y - 1, w + 2, BAR + 2, 4)
   pen.stroke()
 }
 
-const signs: Partial<Record<Bar['state'], string>> = { failed: '✕', denied: '⊘', lost: '?' }
+const stateSymbols: Partial<Record<Bar['state'], string>> = { failed: '✕', denied: '⊘', lost: '?' }
 
-function label(pen: Pen, p: Picture, bar: Bar, box: Covered & { ink: string; fill: string }): void {
-  // Words behind a wait within the call: they stand where the call itself is.
+function drawLabel(pen: Pen, p: Scene, bar: Bar, box: VisibleBox & { ink: string; fill: string }): void {
+  // The label goes where the call itself is visible, between or after its waits.
   const shown = Math.max(box.x, 0)
   const end = Math.min(box.x + box.w, box.seen, p.width)
   let from = shown
   for (const wait of bar.waits ?? []) {
     const [a, b] = [p.scale.x(wait.start) - p.left, p.scale.x(wait.end ?? p.now) - p.left]
-    if (a - from > end - Math.max(from, b)) return fit(pen, p, bar, { ...box, x: from, w: a - from })
+    if (a - from > end - Math.max(from, b))
+      return drawLabelInside(pen, p, bar, { ...box, x: from, w: a - from })
     from = Math.max(from, b)
   }
-  fit(pen, p, bar, { ...box, x: from, w: end - from })
+  drawLabelInside(pen, p, bar, { ...box, x: from, w: end - from })
 }
 
-/** The room that a bar needs before its name is written into it. */
-const needs = (bar: Bar, wide: number) => 10 + (signs[bar.state] ? 13 : 0) + Math.min(wide, 34)
+/** The minimum width of a bar for a label inside it. */
+const minLabelWidth = (bar: Bar, width: number) =>
+  10 + (stateSymbols[bar.state] ? 13 : 0) + Math.min(width, 34)
 
-/** The name right of a bar that is too short for it, where nothing else is. */
-function beside(pen: Pen, p: Picture, bar: Bar, { x, y, w, free }: Box & { free: number }): void {
+/** Draws the name to the right of a bar that is too short for it, if there is room. */
+function drawLabelBeside(pen: Pen, p: Scene, bar: Bar, { x, y, w, free }: Box & { free: number }): void {
   if (bar.kind === 'wait' || bar.end === undefined || free - x < 28) return
-  write(pen, `12px ${p.font}`)
+  setFont(pen, `12px ${p.font}`)
   const name = escapeInvisible(barName(bar))
-  const wide = measured(pen, name)
-  if (w >= needs(bar, wide) || free - x - 5 < Math.min(wide, 34)) return
-  pen.fillStyle = p.colours.fg2
-  pen.fillText(clipped(pen, name, free - x - 5), x + 5, y + TRACK / 2 + 0.5)
+  const width = textWidth(pen, name)
+  if (w >= minLabelWidth(bar, width) || free - x - 5 < Math.min(width, 34)) return
+  pen.fillStyle = p.colors.fg2
+  pen.fillText(clipText(pen, name, free - x - 5), x + 5, y + TRACK / 2 + 0.5)
 }
 
-function fit(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: string }): void {
-  const sign = signs[bar.state]
+function drawLabelInside(pen: Pen, p: Scene, bar: Bar, box: Box & { ink: string; fill: string }): void {
+  const sign = stateSymbols[bar.state]
   const room = box.w - 10
   const y = box.y + BAR / 2 + 0.5
-  if (bar.kind === 'wait') return waitLabel(pen, p, bar, { ...box, y })
+  if (bar.kind === 'wait') return drawWaitLabel(pen, p, bar, { ...box, y })
   let x = box.x + 5
   if (sign && room >= 8) {
-    write(pen, `600 11px ${p.font}`)
+    setFont(pen, `600 11px ${p.font}`)
     pen.fillStyle = box.ink
     pen.fillText(sign, x, y)
     x += 13
   }
   const end = box.x + box.w - 5
-  write(pen, `550 12px ${p.font}`)
+  setFont(pen, `550 12px ${p.font}`)
   pen.fillStyle = box.ink
   const name = escapeInvisible(barName(bar))
-  const wide = measured(pen, name)
-  if (end - x < Math.min(wide, 34)) return
-  pen.fillText(clipped(pen, name, end - x), x, y)
-  x += wide + 6
+  const width = textWidth(pen, name)
+  if (end - x < Math.min(width, 34)) return
+  pen.fillText(clipText(pen, name, end - x), x, y)
+  x += width + 6
   if (end - x < 40) return
-  write(pen, `12px ${p.font}`)
-  pen.fillStyle = bar.state === 'ok' || bar.state === 'running' ? p.colours.fg2 : box.ink
-  pen.fillText(clipped(pen, escapeInvisible(barLine(bar)), end - x), x, y)
+  setFont(pen, `12px ${p.font}`)
+  pen.fillStyle = bar.state === 'ok' || bar.state === 'running' ? p.colors.fg2 : box.ink
+  pen.fillText(clipText(pen, escapeInvisible(barLine(bar)), end - x), x, y)
 }
 
-function waitLabel(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: string }): void {
-  write(pen, `550 12px ${p.font}`)
-  const time = formatDuration(unionDuration([bar], p.now))
-  const about = bar.tool ? [`${escapeInvisible(bar.tool)}: waited ${time}`] : []
-  const text = [...about, `waited ${time}`, time].find((t) => measured(pen, t) + 18 <= box.w)
+function drawWaitLabel(pen: Pen, p: Scene, bar: Bar, box: Box & { ink: string; fill: string }): void {
+  setFont(pen, `550 12px ${p.font}`)
+  const time = formatElapsed(unionDuration([bar], p.now))
+  const about = bar.tool ? [timelineText.toolWaited(escapeInvisible(bar.tool), time)] : []
+  const text = [...about, timelineText.waited(time), time].find((t) => textWidth(pen, t) + 18 <= box.w)
   if (!text) return
-  const wide = measured(pen, text)
+  const width = textWidth(pen, text)
   pen.fillStyle = box.fill
   pen.beginPath()
-  pen.roundRect(box.x + 4, box.y - 8, wide + 10, 15, 3)
+  pen.roundRect(box.x + 4, box.y - 8, width + 10, 15, 3)
   pen.fill()
   pen.fillStyle = box.ink
   pen.fillText(text, box.x + 9, box.y)
 }
 
-function drawMarks(pen: Pen, p: Picture, marks: readonly Bar[], y: number): void {
+function drawMarks(pen: Pen, p: Scene, marks: readonly Bar[], y: number): void {
   let last = -Infinity
   for (let i = firstBarFrom(marks, p.scale.t(p.left - 8)); i < marks.length; i++) {
     const bar = marks[i] as Bar
@@ -403,18 +406,18 @@ function drawMarks(pen: Pen, p: Picture, marks: readonly Bar[], y: number): void
     const matters = bar.state === 'failed' || bar === p.selected
     if (x - last < 11 && !matters) {
       if (x - last < 2) continue
-      pen.fillStyle = p.colours.edge
+      pen.fillStyle = p.colors.edge
       pen.fillRect(x - 0.5, y - 4, 1, 8)
       continue
     }
-    mark(pen, p, bar, { x: Math.max(x, 5 - Math.min(0, p.left)), y })
+    drawMark(pen, p, bar, { x: Math.max(x, 5 - Math.min(0, p.left)), y })
     last = x
   }
 }
 
-/** Shapes: a bubble for a prompt, a triangle for a failure, a bell's disc, a square for a stop, a bar for begin and end. */
-function mark(pen: Pen, p: Picture, bar: Bar, { x, y }: { x: number; y: number }): void {
-  const { colours: c } = p
+/** Shapes: bubble = prompt, triangle = failure, circle = notification, square = stop, bar = session start or end. */
+function drawMark(pen: Pen, p: Scene, bar: Bar, { x, y }: { x: number; y: number }): void {
+  const { colors: c } = p
   pen.fillStyle = pen.strokeStyle = bar.state === 'failed' ? c.fail : c.fg2
   pen.lineWidth = 1.5
   pen.beginPath()
@@ -433,13 +436,13 @@ function mark(pen: Pen, p: Picture, bar: Bar, { x, y }: { x: number; y: number }
     pen.fill()
   } else if (type === 'Stop' || type === 'SubagentStop') {
     pen.rect(x - 3.5, y - 3.5, 7, 7)
-    hollow(pen, c.surface)
+    fillHollow(pen, c.surface)
   } else if (bar.style === 'session') {
     pen.roundRect(x - 1.5, y - 5, 3, 10, 1)
     pen.fill()
   } else if (bar.style === 'note') {
     pen.arc(x, y, 4, 0, Math.PI * 2)
-    hollow(pen, c.surface)
+    fillHollow(pen, c.surface)
   } else {
     pen.arc(x, y, 2.5, 0, Math.PI * 2)
     pen.fill()
@@ -452,22 +455,22 @@ function mark(pen: Pen, p: Picture, bar: Bar, { x, y }: { x: number; y: number }
   pen.stroke()
 }
 
-function hollow(pen: Pen, ground: string): void {
-  pen.fillStyle = ground
+function fillHollow(pen: Pen, background: string): void {
+  pen.fillStyle = background
   pen.fill()
   pen.stroke()
 }
 
-let font = '' // the pen's: to ask it costs more than all the rest
+let currentFont = '' // reading pen.font is slower than all other drawing
 
-function write(pen: Pen, next: string): void {
-  pen.font = font = next
+function setFont(pen: Pen, next: string): void {
+  pen.font = currentFont = next
 }
 
 const widths = new Map<string, number>() // font and text → px
 
-function measured(pen: Pen, text: string): number {
-  const key = `${font}\n${text}`
+function textWidth(pen: Pen, text: string): number {
+  const key = `${currentFont}\n${text}`
   let width = widths.get(key)
   if (width === undefined) {
     if (widths.size > 5000) widths.clear()
@@ -477,10 +480,10 @@ function measured(pen: Pen, text: string): number {
   return width
 }
 
-function clipped(pen: Pen, text: string, room: number): string {
-  const wide = measured(pen, text)
-  if (wide <= room) return text
-  let n = Math.floor((text.length * room) / wide)
-  while (n > 0 && measured(pen, text.slice(0, n) + '…') > room) n--
+function clipText(pen: Pen, text: string, room: number): string {
+  const width = textWidth(pen, text)
+  if (width <= room) return text
+  let n = Math.floor((text.length * room) / width)
+  while (n > 0 && textWidth(pen, text.slice(0, n) + '…') > room) n--
   return n > 0 ? text.slice(0, n) + '…' : ''
 }

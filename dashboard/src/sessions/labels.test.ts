@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import type { Session as Sums } from '../schema'
+import type { Session as SessionSummary } from '../schema'
 import { aRequest, anEvent } from '../testing/factories'
 import { Session } from './timeline'
 import { mergeSessions } from './mergeSessions'
 import {
   formatDollars,
-  formatDuration,
+  formatElapsed,
   escapeInvisible,
   sessionState,
   shortDir,
   barDescription,
-  barLabel,
+  barStatus,
 } from './labels'
 
 it.each([
@@ -23,26 +23,26 @@ it.each([
   [3_600_000, '1 h'],
   [12_000_000, '3 h 20 min'],
   [183_600_000, '2 d 3 h'],
-])('a length of %i ms is %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+])('formatElapsed(%i) is %s', (ms, text) => expect(formatElapsed(ms)).toBe(text))
 
 it.each([
   [0.004, '< $0.01'],
   [0.05, '$0.05'],
   [1234.5, '$1,234.50'],
-])('%d dollars are %s', (usd, text) => expect(formatDollars(usd)).toBe(text))
+])('formatDollars(%d) is %s', (usd, text) => expect(formatDollars(usd)).toBe(text))
 
 it.each([
   ['/home/dev/x', '~/x'],
   ['/Users/dev', '~'],
   ['/homes/dev', '/homes/dev'],
   ['/srv/x', '/srv/x'],
-])('%s is written %s', (dir, short) => expect(shortDir(dir)).toBe(short))
+])('shortDir(%s) is %s', (dir, short) => expect(shortDir(dir)).toBe(short))
 
-it('what a canvas would not show is written out', () => {
+it('escapeInvisible names invisible characters', () => {
   expect(escapeInvisible('a\u202eb\n  c\u200b')).toBe('a[RLO]b c[ZWSP]')
 })
 
-it('a session needs you, works, is idle or has ended', () => {
+it('sessionState distinguishes needs-you, working, idle and ended', () => {
   const s = { pending: 0, ended: false, lastAt: 1000 }
   expect(sessionState({ ...s, pending: 1, ended: true }, 1e9)).toBe('needs-you')
   expect(sessionState({ ...s, ended: true }, 1000)).toBe('ended')
@@ -50,8 +50,8 @@ it('a session needs you, works, is idle or has ended', () => {
   expect(sessionState(s, 61_000)).toBe('idle')
 })
 
-describe('what is heard of a bar', () => {
-  it('is what it is, how it stands and how long it took', () => {
+describe('barDescription', () => {
+  it('contains the name, the status and the duration', () => {
     const session = new Session()
     const tool = { tool_name: 'Bash', tool_use_id: 'a', payload: { tool_input: { command: 'make' } } }
     session.addEvent(anEvent(1, { ...tool, timestamp: 1_700_000_000_000 }))
@@ -61,18 +61,18 @@ describe('what is heard of a bar', () => {
     expect(barDescription(session.bars[1]!, session, session.last + 4000)).toMatch(
       /^Permission, Deploy\?, needs you, 4\.0 s, /,
     )
-    session.status(3, { status: 'responded', revision: 2, outcome: 'deny', respondedAt: session.last })
-    expect(barLabel(session.bars[1]!, session)).toEqual({ word: 'Denied', tone: 'no' })
-    expect(barLabel(session.bars[0]!, session)).toBeUndefined()
+    session.updateStatus(3, { status: 'responded', revision: 2, outcome: 'deny', respondedAt: session.last })
+    expect(barStatus(session.bars[1]!, session)).toEqual({ label: 'Denied', tone: 'no' })
+    expect(barStatus(session.bars[0]!, session)).toBeUndefined()
   })
 })
 
-describe('the list', () => {
+describe('mergeSessions', () => {
   const s = (id: string, lastAt: number) =>
-    ({ source_app: 'a', session_id: id, lastAt, lastId: lastAt }) as Sums
-  const ids = (all: Sums[]) => all.map((x) => `${x.session_id}${x.lastAt}`)
+    ({ source_app: 'a', session_id: id, lastAt, lastId: lastAt }) as SessionSummary
+  const ids = (all: SessionSummary[]) => all.map((x) => `${x.session_id}${x.lastAt}`)
 
-  it('takes newer sums in, the latest active first, and loses nothing', () => {
+  it('merges newer summaries by last activity, without losing any', () => {
     expect(ids(mergeSessions([s('x', 3), s('y', 2)], [s('y', 5), s('z', 4)], false))).toEqual([
       'y5',
       'z4',
@@ -80,7 +80,7 @@ describe('the list', () => {
     ])
   })
 
-  it('moves no row while it is held', () => {
+  it('moves no row while frozen', () => {
     expect(ids(mergeSessions([s('x', 3), s('y', 2)], [s('y', 5), s('z', 4)], true))).toEqual(['x3', 'y5'])
   })
 })

@@ -7,7 +7,7 @@ import { TimeScale } from './timeScale'
 
 const T = 1_700_000_000_000
 
-/** Main: a prompt, a call with a wait in it, one beside it. Explore: one call. */
+/** Main: a prompt, a call with a wait, and an overlapping call. Explore: one call. */
 function aSession(): Session {
   const session = new Session()
   let id = 0
@@ -39,45 +39,45 @@ const scale = () => new TimeScale(T, T + 100_000, []).fit(1000, 1) // 10 px a se
 const named = (what: string) =>
   session.bars.find((b) => (b.tool ?? b.event.hook_event_type) === what && b.kind !== 'wait')
 
-it('lanes stand below each other, as high as what is in them', () => {
-  const { rows: strips, height } = layOutLanes(session.lanes, false)
-  expect(strips.map((s) => s.lane)).toEqual([main, explore])
-  expect(strips[0]?.height).toBeGreaterThan(strips[1]?.height ?? 0)
-  expect(strips[1]?.top).toBe(strips[0]?.height)
-  expect(height).toBe((strips[0]?.height ?? 0) + (strips[1]?.height ?? 0))
+it('layOutLanes stacks lanes by the height of their tracks', () => {
+  const { rows, height } = layOutLanes(session.lanes, false)
+  expect(rows.map((s) => s.lane)).toEqual([main, explore])
+  expect(rows[0]?.height).toBeGreaterThan(rows[1]?.height ?? 0)
+  expect(rows[1]?.top).toBe(rows[0]?.height)
+  expect(height).toBe((rows[0]?.height ?? 0) + (rows[1]?.height ?? 0))
   expect(layOutLanes(session.lanes, true).height).toBeGreaterThan(height)
 })
 
-describe('what is at a place', () => {
-  const { rows: strips } = layOutLanes(session.lanes, false)
-  const first = (strips[0]?.tracks ?? 0) + TRACK / 2
-  const at = (x: number, y: number) => barAt(strips, scale(), { x, y, now: T + 100_000 })
+describe('barAt', () => {
+  const { rows } = layOutLanes(session.lanes, false)
+  const first = (rows[0]?.tracks ?? 0) + TRACK / 2
+  const at = (x: number, y: number) => barAt(rows, scale(), { x, y, now: T + 100_000 })
 
-  it('is the call, and within it the wait', () => {
+  it('finds a call, and the wait inside it', () => {
     expect(at(450, first)).toBe(named('Bash'))
     expect(at(200, first)).toBe(session.waits[0])
     expect(at(110, first)).toBe(named('Bash'))
   })
 
-  it('is what overlaps on its own track, and what another lane has', () => {
+  it('finds overlapping calls and calls of other lanes', () => {
     expect(at(200, first + TRACK)).toBe(named('Read'))
-    expect(at(700, (strips[1]?.tracks ?? 0) + 5)).toBe(named('Grep'))
+    expect(at(700, (rows[1]?.tracks ?? 0) + 5)).toBe(named('Grep'))
   })
 
-  it('is the nearest mark, a little beside it too', () => {
-    expect(at(3, strips[0]?.marks ?? 0)).toBe(named('UserPromptSubmit'))
-    expect(at(996, strips[0]?.marks ?? 0)).toBe(named('Stop'))
-    expect(at(500, strips[0]?.marks ?? 0)).toBeUndefined()
+  it('finds the nearest mark', () => {
+    expect(at(3, rows[0]?.marks ?? 0)).toBe(named('UserPromptSubmit'))
+    expect(at(996, rows[0]?.marks ?? 0)).toBe(named('Stop'))
+    expect(at(500, rows[0]?.marks ?? 0)).toBeUndefined()
   })
 
-  it('is nothing between and below', () => {
+  it('finds nothing between and below bars', () => {
     expect(at(550, first)).toBeUndefined()
     expect(at(506, first)).toBe(named('Bash'))
     expect(at(500, 5000)).toBeUndefined()
   })
 })
 
-it('the first bar from a time on is found among thousands', () => {
+it('firstBarFrom searches thousands of bars', () => {
   const track = Array.from({ length: 5000 }, (_, i) => ({ start: i * 10, end: i * 10 + 5 })) as never
   expect(firstBarFrom(track, 1005)).toBe(100)
   expect(firstBarFrom(track, 1006)).toBe(101)
@@ -85,8 +85,8 @@ it('the first bar from a time on is found among thousands', () => {
   expect(firstBarFrom(track, 1e9)).toBe(5000)
 })
 
-describe('arrows', () => {
-  it('lead along a lane and stop at its ends', () => {
+describe('neighborBar', () => {
+  it('moves along a lane and stops at its ends', () => {
     const bars = main?.bars ?? []
     expect(neighborBar(session.lanes, bars[0]!, 'ArrowRight')).toBe(bars[1])
     expect(neighborBar(session.lanes, bars[1]!, 'ArrowLeft')).toBe(bars[0])
@@ -95,7 +95,7 @@ describe('arrows', () => {
     expect(neighborBar(session.lanes, bars[2]!, 'End')).toBe(bars.at(-1))
   })
 
-  it('lead to the other lane at about the same time', () => {
+  it('moves to another lane at about the same time', () => {
     expect(neighborBar(session.lanes, named('Bash')!, 'ArrowDown')).toBe(named('Grep'))
     expect(neighborBar(session.lanes, named('Grep')!, 'ArrowUp')).toBe(named('Stop'))
     expect(neighborBar(session.lanes, named('Grep')!, 'ArrowDown')).toBeUndefined()

@@ -1,7 +1,7 @@
 import type { Bar, Lane } from './timeline'
 import type { TimeScale } from './timeScale'
 
-// Where everything stands, in px: lanes from top to bottom below the axis.
+// The vertical layout of the lanes below the axis, in px.
 
 export const AXIS = 28
 export const TRACK = 24
@@ -10,25 +10,25 @@ const MARKS = 18
 const LABEL = 18
 const PAD = 5
 
-/** A lane on the screen. */
+/** The position of a lane. */
 export interface LaneRow {
   lane: Lane
   top: number
   height: number
-  /** The middle of its marks. */
+  /** The center of its marks. */
   marks: number
-  /** Where its first track begins. */
+  /** The top of its first track. */
   tracks: number
 }
 
-/** labelled: names stand above their lanes, for there is no room beside them. */
-export function layOutLanes(lanes: readonly Lane[], labelled: boolean): { rows: LaneRow[]; height: number } {
+/** labeled: names are above the lanes, for narrow views. */
+export function layOutLanes(lanes: readonly Lane[], labeled: boolean): { rows: LaneRow[]; height: number } {
   let top = 0
-  const strips = lanes.map((lane) => {
-    const label = labelled ? LABEL : 0
+  const rows = lanes.map((lane) => {
+    const label = labeled ? LABEL : 0
     const marks = lane.marks.length > 0 ? MARKS : 0
     const height = Math.max(PAD * 2 + label + marks + lane.tracks.length * TRACK, PAD * 2 + label + MARKS)
-    const strip = {
+    const row = {
       lane,
       top,
       height,
@@ -36,12 +36,12 @@ export function layOutLanes(lanes: readonly Lane[], labelled: boolean): { rows: 
       tracks: top + PAD + label + marks,
     }
     top += height
-    return strip
+    return row
   })
-  return { rows: strips, height: top }
+  return { rows, height: top }
 }
 
-/** The first of bars that don't overlap that ends at or after a time. */
+/** The index of the first bar that ends at or after a time, by binary search. */
 export function firstBarFrom(track: readonly Bar[], time: number): number {
   let low = 0
   let high = track.length
@@ -55,17 +55,17 @@ export function firstBarFrom(track: readonly Bar[], time: number): number {
 
 const NEAR = 7
 
-/** The bar at a place: x within the whole width, y within the lanes. */
+/** The bar at a point. x is relative to the start of the timeline, y to the first lane. */
 export function barAt(
-  strips: readonly LaneRow[],
+  rows: readonly LaneRow[],
   scale: TimeScale,
   at: { x: number; y: number; now: number },
 ): Bar | undefined {
-  const strip = strips.find((s) => at.y >= s.top && at.y < s.top + s.height)
-  if (!strip) return undefined
-  const { lane } = strip
-  if (lane.marks.length > 0 && at.y < strip.tracks) return nearest(lane.marks, scale, at)
-  const track = lane.tracks[Math.floor((at.y - strip.tracks) / TRACK)]
+  const row = rows.find((s) => at.y >= s.top && at.y < s.top + s.height)
+  if (!row) return undefined
+  const { lane } = row
+  if (lane.marks.length > 0 && at.y < row.tracks) return nearest(lane.marks, scale, at)
+  const track = lane.tracks[Math.floor((at.y - row.tracks) / TRACK)]
   if (!track) return undefined
   const bar = nearest(track, scale, at)
   const within = (b: Bar) => scale.x(b.start) <= at.x && at.x <= scale.x(b.end ?? at.now)
@@ -89,7 +89,7 @@ function nearest(bars: readonly Bar[], scale: TimeScale, at: { x: number; now: n
   return best
 }
 
-/** The bar beside another: along its lane, or in the lane above or below at about the same time. */
+/** The next bar for an arrow key: in the same lane, or at about the same time in the lane above or below. */
 export function neighborBar(lanes: readonly Lane[], bar: Bar, key: string): Bar | undefined {
   const { bars } = bar.lane
   const at = bars.indexOf(bar)

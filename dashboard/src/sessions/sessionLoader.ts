@@ -4,7 +4,7 @@ import type { RingBuffer } from '../ringBuffer'
 import type { Event, Status } from '../types'
 import { Session } from './timeline'
 
-/** What a feed needs of the hub. */
+/** The part of HubState that SessionLoader uses. */
 export interface EventSource {
   readonly events: RingBuffer<Entry>
   readonly loaded: boolean
@@ -16,21 +16,21 @@ export type Phase = 'loading' | 'live' | 'failed'
 const PAGE = 1000
 
 /**
- * Fills a session with its events: page by page from the hub's log, then from the
- * stream as they come. Whatever it may have missed it loads again from the log.
+ * Loads the events of a session: page by page from the hub's log, then live from the stream.
+ * If the stream has a gap, it reads the log again.
  */
 export class SessionLoader {
   readonly session = new Session()
   phase: Phase = 'loading'
   problem = ''
   private stopped = false
-  /** The newest event of the hub that has been looked at. */
+  /** The id of the newest hub event that has been processed, of any session. */
   private checkedUpTo = 0
-  /** The place in the ring to look at next. */
+  /** The next index of the ring buffer to process. */
   private nextIndex = 0
-  private readonly fetched = new Set<number>() // questions whose end was asked for
+  private readonly fetched = new Set<number>() // ids of questions whose status was fetched
 
-  /** changed is called when something is different. */
+  /** onChange is called after every change. */
   constructor(
     private readonly app: string,
     private readonly id: string,
@@ -38,7 +38,7 @@ export class SessionLoader {
     private readonly onChange: () => void,
   ) {}
 
-  /** Loads what the log has behind the newest event that is known. */
+  /** Loads the events after the newest loaded one. It can be called again after a failure. */
   async load(): Promise<void> {
     this.phase = 'loading'
     try {
@@ -69,13 +69,13 @@ export class SessionLoader {
     this.stopped = true
   }
 
-  /** Takes in what the stream brought since the last time. */
+  /** Adds the events that the stream has delivered since the last call. */
   sync(): void {
     if (this.phase !== 'live') return
     const { events } = this.hub.source
     const first = events.at(Math.max(this.nextIndex, events.start))
     if (first && first.id > this.checkedUpTo + 1 && this.nextIndex <= events.start) {
-      // The stream began after the log had been read, or the ring has lost something.
+      // Events are missing between the log and the stream, or the ring buffer has dropped some.
       this.checkedUpTo = first.id
       void this.load()
       return
@@ -88,22 +88,22 @@ export class SessionLoader {
     this.updateStatuses()
   }
 
-  /** How the questions that wait stand now. */
+  /** Updates the pending questions. */
   private updateStatuses(): void {
     if (!this.hub.source.loaded) return
     for (const id of [...this.session.pendingQuestions]) {
       const known = this.hub.source.request(id)
-      if (known) this.session.status(id, known.status)
+      if (known) this.session.updateStatus(id, known.status)
       else if (!this.fetched.has(id)) void this.fetchQuestion(id)
     }
   }
 
-  /** Asks for a question that ended before the page could follow it. */
+  /** Fetches a question that ended before this tab knew it. */
   private async fetchQuestion(id: number): Promise<void> {
     this.fetched.add(id)
     try {
       const event = await this.hub.calls.event(id)
-      if (event.humanInTheLoopStatus) this.session.status(id, event.humanInTheLoopStatus)
+      if (event.humanInTheLoopStatus) this.session.updateStatus(id, event.humanInTheLoopStatus)
       if (!this.stopped) this.onChange()
     } catch {
       this.fetched.delete(id)

@@ -1,4 +1,4 @@
-/** Tells of changes at most once every so many ms: the first at once, the rest together. */
+/** Calls back at most once per interval: immediately for the first change, then for all changes together. */
 export class Throttle {
   private lastFired = -Infinity
   private timer: ReturnType<typeof setTimeout> | undefined

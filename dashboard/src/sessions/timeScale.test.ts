@@ -7,38 +7,38 @@ const bar = (start: number, end?: number) =>
 const folded = (bars: Bar[], now = 0) =>
   findGaps(bars, now * 1000).map((b) => [b.from / 1000, b.to / 1000, b.covered])
 
-describe('breaks', () => {
-  it('fold idle time that would take much of what the session worked', () => {
+describe('findGaps', () => {
+  it('folds idle time that is long relative to the work', () => {
     expect(folded([bar(0, 20), bar(25, 40), bar(640, 660)])).toEqual([[40, 640, false]])
   })
 
-  it('leave pauses as they are', () => {
+  it('keeps short pauses', () => {
     expect(folded([bar(0, 20), bar(28, 40)])).toEqual([])
     expect(folded([])).toEqual([])
     expect(folded([bar(5, 5)])).toEqual([])
   })
 
-  it('do not fold what is covered by another call', () => {
+  it('does not fold time covered by another call', () => {
     expect(folded([bar(0, 50), bar(0, 1), bar(40, 41)])).toEqual([])
   })
 
-  it('fold the middle of a wait of hours that dwarfs the work', () => {
+  it('folds the middle of a wait that dwarfs the work', () => {
     expect(folded([bar(0, 30), bar(30, 7230), bar(7230, 7250)])).toEqual([[55, 7205, true]])
     expect(folded([bar(0, 7230)])).toEqual([])
     expect(folded([bar(0, 300), bar(300, 800)])).toEqual([])
   })
 
-  it('count what goes on up to now', () => {
+  it('extends open bars up to now', () => {
     expect(folded([bar(0, 10), bar(10)], 60)).toEqual([])
     expect(folded([bar(0, 10), bar(10)], 4000)).toEqual([[25, 3985, true]])
   })
 })
 
-describe('scale', () => {
-  const breaks = findGaps([bar(0, 20), bar(620, 640), bar(2000, 2020)], 0)
-  const scale = () => new TimeScale(0, 2_020_000, breaks)
+describe('TimeScale', () => {
+  const gaps = findGaps([bar(0, 20), bar(620, 640), bar(2000, 2020)], 0)
+  const scale = () => new TimeScale(0, 2_020_000, gaps)
 
-  it('gives breaks a width of their own and the rest to the work', () => {
+  it('gives gaps a fixed width and the rest to the work', () => {
     const s = scale().fit(1000, 1)
     expect(s.width).toBeCloseTo(1000)
     expect(s.x(0)).toBe(0)
@@ -48,7 +48,7 @@ describe('scale', () => {
     expect(s.x(2_020_000)).toBeCloseTo(1000)
   })
 
-  it('leads from time to place and back, at every zoom', () => {
+  it('inverts x and t at every zoom', () => {
     for (const zoom of [1, 3.7, 200]) {
       const s = scale().fit(800, zoom)
       for (const t of [0, 1, 19_999, 20_000, 300_000, 620_000, 630_000, 1_500_000, 2_010_000, 2_020_000]) {
@@ -57,7 +57,7 @@ describe('scale', () => {
     }
   })
 
-  it('grows with time, never shrinks', () => {
+  it('is monotonic', () => {
     const s = scale().fit(500, 2)
     let last = -1
     for (let t = 0; t <= 2_020_000; t += 1000) {
@@ -66,7 +66,7 @@ describe('scale', () => {
     }
   })
 
-  it('leaves the work most of the width, however many breaks there are', () => {
+  it('leaves most of the width to the work, even with many gaps', () => {
     const many = Array.from({ length: 500 }, (_, i) => bar(i * 1000, i * 1000 + 5))
     const s = new TimeScale(0, 499_005_000, findGaps(many, 0)).fit(1000, 1)
     expect(s.gaps).toHaveLength(499)
@@ -74,25 +74,25 @@ describe('scale', () => {
     expect(s.x(5000) * 500).toBeGreaterThan(600)
   })
 
-  it('stands a session that is a single moment', () => {
+  it('accepts a session without duration', () => {
     const s = new TimeScale(5, 5, []).fit(300, 1)
     expect(s.x(5)).toBe(0)
     expect(Number.isFinite(s.t(150))).toBe(true)
   })
 
-  it('has labels at round times, apart from each other and never within a break', () => {
+  it('has ticks at round times, apart from each other and outside of gaps', () => {
     const s = scale().fit(1000, 1)
     const ticks = s.ticks(0, 1000, 80)
     expect(ticks.length).toBeGreaterThan(3)
     for (const t of ticks) {
       expect(t % 5000).toBe(0)
-      for (const b of breaks) expect(t > b.from && t < b.to).toBe(false)
+      for (const b of gaps) expect(t > b.from && t < b.to).toBe(false)
     }
     const xs = ticks.map((t) => s.x(t))
     for (let i = 1; i < xs.length; i++) expect(xs[i]! - xs[i - 1]!).toBeGreaterThanOrEqual(80)
   })
 
-  it('has few labels for years too', () => {
+  it('has few ticks for years', () => {
     const s = new TimeScale(0, 3e11, []).fit(1000, 1)
     expect(s.ticks(0, 1000, 80).length).toBeLessThan(14)
   })
@@ -106,29 +106,29 @@ it.each([
   [125_000, '2:05'],
   [3_720_000, '1:02:00'],
   [183_600_000, '2 d 3:00:00'],
-])('says %i ms as %s', (ms, text) => expect(formatOffset(ms)).toBe(text))
+])('formatOffset(%i) is %s', (ms, text) => expect(formatOffset(ms)).toBe(text))
 
-describe('the breaks of a session that grows', () => {
+describe('GapFolder', () => {
   const bars = Array.from({ length: 600 }, (_, i) => bar(i * 10, i * 10 + 8))
   const session = { bars, busy: false, last: 5_998_000 }
 
-  it('are those of the whole session', () => {
-    expect(new GapFolder().of(session, 1)).toEqual(findGaps(bars, 0))
+  it('returns the gaps of the session', () => {
+    expect(new GapFolder().update(session, 1)).toEqual(findGaps(bars, 0))
   })
 
-  it('of a long one are worked out when time went on, not with every bar', () => {
-    const folds = new GapFolder()
-    const before = folds.of(session, 1)
+  it('updates a long session once per second, not with every bar', () => {
+    const gapFolder = new GapFolder()
+    const before = gapFolder.update(session, 1)
     const grown = { ...session, bars: [...bars, bar(50_000, 50_010)], last: 50_010_000 }
-    expect(folds.of(grown, 999)).toBe(before)
-    expect(folds.of(grown, 1000)).toEqual(findGaps(grown.bars, 0))
-    expect(folds.of(grown, 1000)).toHaveLength(before.length + 1)
+    expect(gapFolder.update(grown, 999)).toBe(before)
+    expect(gapFolder.update(grown, 1000)).toEqual(findGaps(grown.bars, 0))
+    expect(gapFolder.update(grown, 1000)).toHaveLength(before.length + 1)
   })
 
-  it('of a short one are always right', () => {
+  it('updates a short session with every bar', () => {
     const short = { bars: bars.slice(0, 3), busy: false, last: 28_000 }
-    const folds = new GapFolder()
-    expect(folds.of(short, 1)).toEqual([])
-    expect(folds.of({ ...short, bars: [...short.bars, bar(500_000, 500_010)] }, 1)).toHaveLength(1)
+    const gapFolder = new GapFolder()
+    expect(gapFolder.update(short, 1)).toEqual([])
+    expect(gapFolder.update({ ...short, bars: [...short.bars, bar(500_000, 500_010)] }, 1)).toHaveLength(1)
   })
 })

@@ -1,18 +1,18 @@
 import type { Bar } from './timeline'
 
-/** A stretch of time in which nothing begins or ends: drawn narrow, with its length. */
+/** A period in which nothing starts or ends. It is drawn narrow, with its duration. */
 export interface Gap {
   from: number
   to: number
-  /** Whether something went on all the while. */
+  /** Reports whether a call or a wait covers the period. */
   covered: boolean
 }
 
-const GAP = 34 // px of a break
-const SHARE = 0.35 // of the width that breaks may take together, when everything is in sight
-const SHORTEST = 10_000
-const LONGEST = 300_000
-const COVERED = 60_000
+const GAP_WIDTH = 34 // px
+const MAX_GAP_SHARE = 0.35 // of the view, for all gaps together at zoom 1
+const MIN_IDLE = 10_000
+const MAX_IDLE = 300_000
+const MIN_COVERED = 60_000
 
 interface Segment extends Gap {
   length: number
@@ -25,63 +25,63 @@ function splitByActivity(bars: readonly Bar[], now: number): Segment[] {
   }
   points.sort((a, b) => a.at - b.at)
   const out: Segment[] = []
-  let going = 0
+  let open = 0
   points.forEach((point, i) => {
-    going += point.by
+    open += point.by
     const to = points[i + 1]?.at
     if (to !== undefined && to > point.at)
-      out.push({ from: point.at, to, covered: going > 0, length: to - point.at })
+      out.push({ from: point.at, to, covered: open > 0, length: to - point.at })
   })
   return out
 }
 
 /**
- * Where time is folded. Idle stretches are when they would take much of what the
- * session worked; of a long wait or call that dwarfs all the rest the middle is.
+ * The periods to fold: idle ones that are long relative to the work, and the middle of a call
+ * or wait that dwarfs everything else.
  */
 export function findGaps(bars: readonly Bar[], now: number): Gap[] {
   const all = splitByActivity(bars, now)
   const work = all.reduce((sum, s) => sum + (s.covered ? s.length : 0), 0)
-  const idle = Math.min(LONGEST, Math.max(SHORTEST, work * 0.15))
+  const idle = Math.min(MAX_IDLE, Math.max(MIN_IDLE, work * 0.15))
   return all.flatMap(({ from, to, covered, length }): Gap[] => {
     if (!covered) return length > idle ? [{ from, to, covered }] : []
     const others = work - length
-    if (others < 1000 || length <= Math.max(COVERED, 3 * others)) return []
-    const kept = Math.max(COVERED / 4, others / 2)
+    if (others < 1000 || length <= Math.max(MIN_COVERED, 3 * others)) return []
+    const kept = Math.max(MIN_COVERED / 4, others / 2)
     return [{ from: from + kept, to: to - kept, covered }]
   })
 }
 
-/** From how many bars on the breaks are not worked out with every new one. */
-const MANY = 500
+/** Up to this number of bars, the gaps are computed for every change. */
+const ALWAYS_UP_TO = 500
 
 /**
- * The breaks of a session as it grows. Of a long one they are worked out once a second,
- * and when it grew by a twentieth: what is new stands behind them.
+ * Caches the gaps of a growing session. For a long session they are computed once per second,
+ * and when it has grown by 5 %. New bars come after the cached gaps, so these stay correct.
  */
 export class GapFolder {
   private gaps: Gap[] = []
-  private upTo = 0
+  private barCount = 0
   private second = 0
 
-  of(session: { bars: readonly Bar[]; busy: boolean; last: number }, now: number): Gap[] {
+  update(session: { bars: readonly Bar[]; busy: boolean; last: number }, now: number): Gap[] {
     const n = session.bars.length
     const second = Math.floor(now / 1000)
-    if (second === this.second && n > MANY && n < this.upTo * 1.05) return this.gaps
-    this.upTo = n
+    if (second === this.second && n > ALWAYS_UP_TO && n < this.barCount * 1.05) return this.gaps
+    this.barCount = n
     this.second = second
     return (this.gaps = findGaps(session.bars, session.busy ? now : session.last))
   }
 }
 
-/** Time as a place on the screen, with breaks folded. */
+/** Maps time to x coordinates, with gaps folded. */
 export class TimeScale {
-  /** px for each ms outside of breaks. */
-  private k = 1
-  private gap = GAP
-  /** How much time the breaks before the i-th hold together. */
-  private readonly before: number[] = []
-  private readonly active: number
+  /** px per ms outside of gaps */
+  private pxPerMs = 1
+  private gapWidth = GAP_WIDTH
+  /** Element i is the total duration of the gaps before gap i. */
+  private readonly foldedBefore: number[] = []
+  private readonly unfolded: number
   readonly end: number
 
   constructor(
@@ -92,27 +92,27 @@ export class TimeScale {
     this.end = Math.max(end, start + 1)
     let sum = 0
     for (const b of gaps) {
-      this.before.push(sum)
+      this.foldedBefore.push(sum)
       sum += b.to - b.from
     }
-    this.active = Math.max(1, this.end - start - sum)
+    this.unfolded = Math.max(1, this.end - start - sum)
   }
 
-  /** Lays it out: at zoom 1 everything fits the width. */
+  /** Sets the width. At zoom 1 the whole session fits into it. */
   fit(width: number, zoom: number): this {
     const n = this.gaps.length
-    this.gap = n === 0 ? 0 : Math.min(GAP, (SHARE * width * zoom) / n)
-    this.k = Math.max(0, width * zoom - n * this.gap) / this.active
+    this.gapWidth = n === 0 ? 0 : Math.min(GAP_WIDTH, (MAX_GAP_SHARE * width * zoom) / n)
+    this.pxPerMs = Math.max(0, width * zoom - n * this.gapWidth) / this.unfolded
     return this
   }
 
   get width(): number {
-    return this.active * this.k + this.gaps.length * this.gap
+    return this.unfolded * this.pxPerMs + this.gaps.length * this.gapWidth
   }
 
-  /** The greatest zoom that still tells something: 1 px is 0.05 ms. */
+  /** The largest useful zoom: 0.05 ms per px. */
   maxZoom(width: number): number {
-    return Math.max(1, (this.active * 20) / Math.max(1, width))
+    return Math.max(1, (this.unfolded * 20) / Math.max(1, width))
   }
 
   private index(t: number): number {
@@ -123,17 +123,17 @@ export class TimeScale {
       if ((this.gaps[middle]?.from ?? Infinity) < t) low = middle + 1
       else high = middle
     }
-    return low - 1 // the last break that begins before t
+    return low - 1 // the last gap that starts before t
   }
 
   x(time: number): number {
     const t = Math.min(Math.max(time, this.start), this.end)
     const i = this.index(t)
     const b = this.gaps[i]
-    if (!b) return (t - this.start) * this.k
-    const left = (b.from - this.start - (this.before[i] ?? 0)) * this.k + i * this.gap
-    if (t < b.to) return left + ((t - b.from) / (b.to - b.from)) * this.gap
-    return left + this.gap + (t - b.to) * this.k
+    if (!b) return (t - this.start) * this.pxPerMs
+    const left = (b.from - this.start - (this.foldedBefore[i] ?? 0)) * this.pxPerMs + i * this.gapWidth
+    if (t < b.to) return left + ((t - b.from) / (b.to - b.from)) * this.gapWidth
+    return left + this.gapWidth + (t - b.to) * this.pxPerMs
   }
 
   t(x: number): number {
@@ -145,15 +145,16 @@ export class TimeScale {
       else high = middle
     }
     const b = this.gaps[low - 1]
-    if (!b) return Math.min(this.end, this.start + x / this.k)
+    if (!b) return Math.min(this.end, this.start + x / this.pxPerMs)
     const left = this.x(b.from)
-    if (x < left + this.gap) return b.from + ((x - left) / Math.max(0.001, this.gap)) * (b.to - b.from)
-    return Math.min(this.end, b.to + (x - left - this.gap) / this.k)
+    if (x < left + this.gapWidth)
+      return b.from + ((x - left) / Math.max(0.001, this.gapWidth)) * (b.to - b.from)
+    return Math.min(this.end, b.to + (x - left - this.gapWidth) / this.pxPerMs)
   }
 
-  /** Times worth a label, at least `room` px apart, in the view from x0 to x1. */
+  /** Round times between x0 and x1, at least `room` px apart. */
   ticks(x0: number, x1: number, room: number): number[] {
-    const step = steps.find((s) => s * this.k >= room) ?? (steps.at(-1) as number)
+    const step = steps.find((s) => s * this.pxPerMs >= room) ?? (steps.at(-1) as number)
     const out: number[] = []
     let lastX = -Infinity
     let t = this.start + Math.max(0, Math.floor((this.t(Math.max(0, x0)) - this.start) / step)) * step
@@ -209,7 +210,7 @@ const steps = [
   30 * day,
 ]
 
-/** Time since the begin as an axis says it: "0", "45 s", "2:05", "1:02:00", "+2 d 3:00:00". */
+/** The time since the start, for the axis: "0", "45 s", "2:05", "1:02:00", "+2 d 3:00:00". */
 export function formatOffset(ms: number): string {
   if (ms < 1000) return ms === 0 ? '0' : `${Math.round(ms)} ms`
   const total = Math.floor(ms / 1000)

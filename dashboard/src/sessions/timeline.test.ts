@@ -6,13 +6,13 @@ import { barName } from './labels'
 
 const T = 1_700_000_000_000
 
-/** A UUIDv7 of this time: the hub's own word for when it took the event. */
+/** A UUIDv7 of this time, from which the arrival time of an event is derived. */
 function uidAt(ms: number): string {
   const hex = ms.toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
-/** Builds a session step by step; times are seconds since its begin. */
+/** Builds a session step by step. Times are seconds since its start. */
 class Script {
   readonly session = new Session()
   private id = 0
@@ -35,9 +35,14 @@ class Script {
       ...more,
     })
   settle = (id: number, second: number, status: Partial<Status>) =>
-    this.session.status(id, { status: 'responded', respondedAt: T + second * 1000, revision: 2, ...status })
+    this.session.updateStatus(id, {
+      status: 'responded',
+      respondedAt: T + second * 1000,
+      revision: 2,
+      ...status,
+    })
 
-  /** Bars in short: kind, what, from, to, state. */
+  /** The bars as text: kind, tool, start, end, state. */
   get bars(): string[] {
     return this.session.bars.map(brief)
   }
@@ -49,8 +54,8 @@ const brief = (b: Bar) =>
     ? `mark ${b.event.hook_event_type} ${secondsOf(b.start)}`
     : `${b.kind} ${b.tool ?? ''} ${secondsOf(b.start)}-${secondsOf(b.end)} ${b.state}`.replace('  ', ' ')
 
-describe('telemetry', () => {
-  it('is no work: it is in the sums, draws nothing and ends nothing', () => {
+describe('Session telemetry', () => {
+  it('is counted but adds no bar', () => {
     const s = new Script()
     s.at(0, 'UserPromptSubmit')
     s.at(1, 'SessionEnd')
@@ -62,7 +67,7 @@ describe('telemetry', () => {
     expect(s.session.bars).toHaveLength(3)
   })
 
-  it('says whose hooks tell of it', () => {
+  it('identifies the coding agent', () => {
     const s = new Script()
     s.at(0, 'SessionStart', { agent: 'codex' })
     s.at(1, 'Note')
@@ -70,8 +75,8 @@ describe('telemetry', () => {
   })
 })
 
-describe('calls', () => {
-  it('makes one bar of what came before and after a call', () => {
+describe('Session calls', () => {
+  it('combines the start and the end of a call into one bar', () => {
     const s = new Script()
     const pre = s.pre(1, 'Read', 'a')
     expect(s.bars).toEqual(['call Read 1-… running'])
@@ -84,14 +89,14 @@ describe('calls', () => {
     expect(s.session.bar(post)?.event.id).toBe(post)
   })
 
-  it('finds the id of a call and the tool in the payload too', () => {
+  it('reads the id and the tool from the payload', () => {
     const s = new Script()
     s.at(1, 'PreToolUse', { payload: { tool_name: 'Read', tool_use_id: 'a' } })
     s.at(2, 'PostToolUse', { payload: { tool_name: 'Read', tool_use_id: 'a' } })
     expect(s.bars).toEqual(['call Read 1-2 ok'])
   })
 
-  it('pairs calls that overlap by their id and lays them on tracks of their own', () => {
+  it('pairs overlapping calls by id on separate tracks', () => {
     const s = new Script()
     s.pre(1, 'Read', 'a')
     s.pre(2, 'Grep', 'b')
@@ -122,7 +127,7 @@ describe('calls', () => {
     expect(s.bars).toEqual(['call Bash 1-5 ok', 'call Bash 2-3 ok'])
   })
 
-  it('reads the names of other agents’ hooks', () => {
+  it('supports the hook names of other agents', () => {
     const s = new Script()
     s.at(1, 'BeforeTool', { tool_name: 'ls' })
     s.at(2, 'AfterTool', { tool_name: 'ls' })
@@ -130,7 +135,7 @@ describe('calls', () => {
     expect(s.bars).toEqual(['call ls 1-2 ok', 'call sh 3-… running'])
   })
 
-  it('shows failures, told by their type or by an error', () => {
+  it('detects failures by type or error', () => {
     const s = new Script()
     s.pre(1, 'Bash', 'a')
     s.at(2, 'PostToolUseFailure', { tool_name: 'Bash', tool_use_id: 'a', error: 'exit 1' })
@@ -140,7 +145,7 @@ describe('calls', () => {
     expect(s.session.turns[0]).toMatchObject({ calls: 2, failures: 2 })
   })
 
-  it('draws an end without a begin as long as its own word says', () => {
+  it('derives a missing start from the reported duration', () => {
     const s = new Script()
     s.at(0, 'SessionStart')
     s.post(5, 'Read', 'a', { payload: { duration_ms: 2000 } })
@@ -150,7 +155,7 @@ describe('calls', () => {
     expect(s.session.bars[1]?.startUnknown).toBe(true)
   })
 
-  it('says that an end is unknown once the agent went on', () => {
+  it('marks calls as lost once the agent continues', () => {
     const s = new Script()
     s.pre(1, 'Read', 'a')
     s.at(2, 'Stop')
@@ -163,11 +168,11 @@ describe('calls', () => {
       'call Grep 3-4 lost',
       'call Bash 5-6 lost',
     ])
-    s.post(9, 'Bash', 'c') // it comes after all
+    s.post(9, 'Bash', 'c') // the end arrives late
     expect(s.bars.at(-2)).toBe('call Bash 5-9 ok')
   })
 
-  it('takes a call told twice for one, and the same id used again for another', () => {
+  it('merges a call reported twice, and separates a reused id', () => {
     const s = new Script()
     s.pre(1, 'Read', 'a')
     s.pre(1, 'Read', 'a')
@@ -181,29 +186,29 @@ describe('calls', () => {
     expect(s.session.turns[0]?.calls).toBe(2)
   })
 
-  it('shows a call that a rule denied', () => {
+  it('shows calls denied by a rule', () => {
     const s = new Script()
     s.pre(1, 'Bash', 'a')
     s.at(2, 'PermissionDenied', { tool_name: 'Bash', tool_use_id: 'a' })
     expect(s.bars).toEqual(['call Bash 1-2 denied'])
   })
 
-  it('keeps as many tracks as can be read', () => {
+  it('limits the number of tracks', () => {
     const s = new Script()
     for (let i = 0; i < 30; i++) s.pre(i, 'Read', `c${i}`)
     expect(s.session.lanes[0]?.tracks).toHaveLength(8)
   })
 })
 
-describe('time', () => {
-  it('is the hub’s: agents’ clocks change nothing', () => {
+describe('Session time', () => {
+  it('ignores the clocks of agents', () => {
     const s = new Script()
     s.pre(1, 'Read', 'a', { timestamp: T + 9e9 })
     s.post(2, 'Read', 'a', { timestamp: T - 9e9 })
     expect(s.bars).toEqual(['call Read 1-2 ok'])
   })
 
-  it('never goes back when the hub’s clock is set back', () => {
+  it('never decreases if the hub’s clock is set back', () => {
     const s = new Script()
     s.pre(10, 'Read', 'a')
     s.post(4, 'Read', 'a')
@@ -212,14 +217,14 @@ describe('time', () => {
     expect(s.session.last).toBe(T + 10_000)
   })
 
-  it('does without the hub’s word where there is none', () => {
+  it('falls back to timestamps without a uid', () => {
     const session = new Session()
     session.addEvent(anEvent(1, { timestamp: 5 }))
     session.addEvent(anEvent(2, { timestamp: undefined }))
     expect(session.bars.map((b) => b.start)).toEqual([5, 5])
   })
 
-  it('ends now while something goes on, else with the last event', () => {
+  it('ends now while busy, else with the last event', () => {
     const s = new Script()
     s.pre(1, 'Read', 'a')
     expect(s.session.end(T + 60_000)).toBe(T + 60_000)
@@ -227,7 +232,7 @@ describe('time', () => {
     expect(s.session.end(T + 60_000)).toBe(T + 2000)
   })
 
-  it('takes every event once, in the order of the log', () => {
+  it('adds every event once, in log order', () => {
     const session = new Session()
     session.addEvent(anEvent(5))
     session.addEvent(anEvent(5))
@@ -237,7 +242,7 @@ describe('time', () => {
   })
 })
 
-describe('waits for a human', () => {
+describe('Session waits', () => {
   it('grow while pending and end with the answer', () => {
     const s = new Script()
     const id = s.ask(2)
@@ -249,14 +254,14 @@ describe('waits for a human', () => {
     expect([...s.session.pendingQuestions]).toEqual([])
   })
 
-  it('are settled at once when the event comes with its end', () => {
+  it('are resolved if the event contains the outcome', () => {
     const s = new Script()
     s.ask(2, {}, { humanInTheLoopStatus: { status: 'timeout', respondedAt: T + 5000 } })
     expect(s.bars).toEqual(['wait 2-5 unanswered'])
     expect(s.session.busy).toBe(false)
   })
 
-  it('listen to the newest word only', () => {
+  it('ignore older revisions', () => {
     const s = new Script()
     const id = s.ask(2)
     s.settle(id, 9, { revision: 1 })
@@ -269,13 +274,13 @@ describe('waits for a human', () => {
     expect(s.bars).toHaveLength(1)
   })
 
-  it('never end before they began', () => {
+  it('never end before they start', () => {
     const s = new Script()
     s.settle(s.ask(5), 1, {})
     expect(s.bars).toEqual(['wait 5-5 answered'])
   })
 
-  it('hold up the call they are about, named by its id', () => {
+  it('block the call with their id', () => {
     const s = new Script()
     s.pre(1, 'Bash', 'a')
     s.pre(1, 'Bash', 'b')
@@ -286,10 +291,10 @@ describe('waits for a human', () => {
     expect(call.waits).toEqual([s.session.bar(id)])
     expect(s.session.bar(id)?.host).toBe(call)
     expect(runTime(call, T)).toBe(3000)
-    expect(s.session.lanes[0]?.tracks.flat()).toHaveLength(2) // the wait is drawn on its call
+    expect(s.session.lanes[0]?.tracks.flat()).toHaveLength(2) // the wait is drawn inside its call
   })
 
-  it('hold up the newest call with the same tool and arguments where no id tells', () => {
+  it('block the newest call with the same tool and arguments if there is no id', () => {
     const s = new Script()
     const run = (command: string) => ({ payload: { tool_input: { command } } })
     s.pre(1, 'Bash', 'a', run('ls'))
@@ -300,7 +305,7 @@ describe('waits for a human', () => {
     expect(s.session.bar(other)?.host).toBeUndefined()
   })
 
-  it('a denial ends the call: agents tell nothing more of it', () => {
+  it('end the call on denial', () => {
     const s = new Script()
     s.pre(1, 'Bash', 'a')
     s.settle(s.ask(2, { toolCall: { name: 'Bash', id: 'a' } }), 6, { outcome: 'deny' })
@@ -308,7 +313,7 @@ describe('waits for a human', () => {
     expect(s.session.busy).toBe(false)
   })
 
-  it('no answer ends the call too; an approval does not', () => {
+  it('end the call without an answer, but not on approval', () => {
     for (const [status, want] of [
       [{ status: 'timeout', outcome: '__timeout__' }, 'call Bash 1-6 denied'],
       [{ outcome: 'approve', response: { permission: true, respondedAt: 0 } }, 'call Bash 1-… running'],
@@ -320,7 +325,7 @@ describe('waits for a human', () => {
     }
   })
 
-  it('an agent that runs a denied call all the same is shown to have', () => {
+  it('show a denied call that ran anyway', () => {
     const s = new Script()
     s.pre(1, 'Bash', 'a')
     s.settle(s.ask(2, { toolCall: { name: 'Bash', id: 'a' } }), 6, { outcome: 'deny' })
@@ -328,7 +333,7 @@ describe('waits for a human', () => {
     expect(s.bars[0]).toBe('call Bash 1-9 ok')
   })
 
-  it('asked by the hook before the call itself are the same event', () => {
+  it('can share an event with the start of the call', () => {
     const s = new Script()
     const id = s.pre(1, 'Bash', 'a', {
       humanInTheLoop: { type: 'permission', question: 'May I?' },
@@ -340,7 +345,7 @@ describe('waits for a human', () => {
     expect(s.bars).toEqual(['call Bash 1-4 denied', 'wait Bash 1-4 denied'])
   })
 
-  it('that overlap count once', () => {
+  it('count once if they overlap', () => {
     const s = new Script()
     const ids = [s.ask(0), s.ask(2), s.ask(20)]
     s.settle(ids[0]!, 10, {})
@@ -348,17 +353,17 @@ describe('waits for a human', () => {
     expect(unionDuration(s.session.waits, T + 25_000)).toBe(15_000)
   })
 
-  it('are none where nobody is asked to answer', () => {
+  it('do not exist for questions that require no answer', () => {
     const s = new Script()
     s.ask(1, { requiresResponse: false })
     expect(s.bars).toEqual(['mark PermissionRequest 1'])
   })
 })
 
-describe('lanes', () => {
+describe('Session lanes', () => {
   const sub = (id: string, type = 'Explore'): Partial<Event> => ({ agent_id: id, agent_type: type })
 
-  it('are one for each agent, interleaved as they come', () => {
+  it('separate interleaved agents', () => {
     const s = new Script()
     s.at(0, 'UserPromptSubmit')
     s.at(1, 'SubagentStart', sub('x'))
@@ -377,7 +382,7 @@ describe('lanes', () => {
     expect(s.session.bars.find((b) => b.tool === 'Bash')?.state).toBe('running')
   })
 
-  it('an end of one agent loses its own calls only', () => {
+  it('lose only the calls of the agent that ended', () => {
     const s = new Script()
     s.pre(1, 'Task', 'm')
     s.pre(2, 'Read', 'a', sub('x'))
@@ -390,7 +395,7 @@ describe('lanes', () => {
     ])
   })
 
-  it('a subagent stands under the one whose call started it', () => {
+  it('put a subagent below the agent that started it', () => {
     const s = new Script()
     const task = (kind: string) => ({ payload: { tool_input: { subagent_type: kind } } })
     s.pre(1, 'Task', 'm', task('Plan'))
@@ -408,22 +413,22 @@ describe('lanes', () => {
     ])
   })
 
-  it('a subagent heard of before its session has the main lane above it', () => {
+  it('put the main lane above a subagent that is reported first', () => {
     const s = new Script()
     s.pre(1, 'Read', 'a', { payload: { agent_id: 'x', agent_type: 'Explore' } })
     s.at(2, 'Stop')
     expect(s.session.lanes.map((l) => l.name)).toEqual(['main', 'Explore'])
   })
 
-  it('an agent without a type has a short name', () => {
+  it('name an agent without a type by its short id', () => {
     const s = new Script()
     s.at(1, 'SubagentStart', { agent_id: 'a4d2c8f1e0b3a297' })
     expect(s.session.lanes[1]?.name).toBe('a4d2c8f1')
   })
 })
 
-describe('turns', () => {
-  it('begin with a prompt of the person, not with one to a subagent', () => {
+describe('Session turns', () => {
+  it('start with a user prompt, not with one to a subagent', () => {
     const s = new Script()
     s.at(0, 'SessionStart')
     s.at(1, 'UserPromptSubmit', { payload: { prompt: 'one' } })
@@ -440,7 +445,7 @@ describe('turns', () => {
     expect(s.session.turns.map((t) => secondsOf(t.end))).toEqual(['0', '4', '6'])
   })
 
-  it('do not begin where a task in the background ends: nobody typed that', () => {
+  it('do not start when a background task ends', () => {
     const s = new Script()
     const told = '<task-notification>\n<summary>Agent "Explore" completed</summary>\n</task-notification>'
     s.at(1, 'UserPromptSubmit', { payload: { prompt: 'one' } })
@@ -456,7 +461,7 @@ describe('turns', () => {
     ])
   })
 
-  it('stand in the list with what they led to, and every bar knows its row', () => {
+  it('list their bars, and every bar has a row index', () => {
     const s = new Script()
     s.at(1, 'UserPromptSubmit')
     s.pre(2, 'Read', 'a')
@@ -469,12 +474,12 @@ describe('turns', () => {
       'turn 1',
       'mark Stop 5',
     ])
-    expect(s.session.rows.map((r) => r.heads)).toEqual([0, 1, 1, 2])
+    expect(s.session.rows.map((r) => r.headingsBefore)).toEqual([0, 1, 1, 2])
     expect(s.session.bars.map((bar) => s.session.row(bar))).toEqual([0, 1, 2, 3])
   })
 })
 
-it('takes twenty thousand events in a moment, and each leads to its bar', () => {
+it('Session maps each of 20,000 events to its bar', () => {
   const s = new Script()
   for (let i = 0; i < 5000; i++) {
     if (i % 50 === 0) s.at(i, 'UserPromptSubmit')

@@ -11,88 +11,88 @@ import { toolOf } from '../filter'
 import { isNewer } from '../requests'
 import type { Event, Json, Status } from '../types'
 
-// A session's events, put together into what a person sees: one bar for each tool
-// call from its PreToolUse to its PostToolUse, one for each wait for a human, a mark
-// for everything else; a lane for each (sub)agent; a turn for each prompt. Events
-// come in the order of the hub's log, one after the other; what an agent says about
-// time is not looked at.
+// Builds the timeline of a session from its events: one bar per tool call, from PreToolUse
+// to PostToolUse, one bar per wait for a person, and a mark for every other event. There is
+// one lane per agent and subagent, and one turn per prompt. Events are added in the order of
+// the hub's log. Times are the hub's; the timestamps of agents are ignored.
 
 export type State =
-  | 'running' // a call whose end is not there yet
+  | 'running' // a call without an end so far
   | 'ok'
   | 'failed'
-  | 'denied' // a person said no, or a rule did
-  | 'lost' // the agent went on without ever telling how it ended
-  | 'waiting' // for a human, now
+  | 'denied' // by a person or a rule
+  | 'lost' // the agent continued without reporting the end
+  | 'waiting' // for a person
   | 'answered'
-  | 'unanswered' // timed out, cancelled
+  | 'unanswered' // timed out or canceled
   | 'plain' // a mark
 
-/** Something that an agent did, from its begin to its end. A mark has no length. */
+/** A call, a wait, or a mark. A mark has no duration. */
 export interface Bar {
   readonly kind: 'call' | 'wait' | 'mark'
-  /** Its place among all bars, in the order of the log. */
+  /** The index among all bars, in the order of the log. */
   readonly index: number
   readonly lane: Lane
   readonly turn: Turn
-  /** Where it stands in its lane when calls overlap, from 0. */
+  /** The track within the lane, from 0. Overlapping calls are on different tracks. */
   track: number
   start: number
-  /** Undefined: it goes on. */
+  /** undefined until it ends */
   end: number | undefined
   state: State
   style: EventStyle
   tool: string | undefined
-  /** The events it is made of; the first gives it its link. */
+  /** The ids of its events. */
   readonly ids: number[]
-  /** The event that says most: a call's end, once it is there. */
+  /** The most informative event: the end of a call, if it has one. */
   event: Event
-  /** The call that a wait holds up. */
+  /** The call that a wait blocks. */
   host?: Bar
-  /** The waits that held a call up. */
+  /** The waits that blocked a call. */
   waits?: Bar[]
-  /** A call whose begin was never told: its start is what its end says, or the same. */
+  /** The start of the call was not reported. It is derived from the duration in its end event. */
   startUnknown?: boolean
 }
 
-/** One (sub)agent. */
+/** An agent or subagent. */
 export interface Lane {
   readonly key: string
   readonly name: string
   readonly parent: Lane | undefined
   readonly depth: number
   readonly start: number
-  /** When the subagent ended. */
+  /** When a subagent ended. */
   end: number | undefined
-  /** Calls and waits that don't overlap, oldest first; a wait within a call is the call's. */
+  /** Calls and waits, oldest first, without overlaps in a track. A wait for a call is in the call. */
   readonly tracks: Bar[][]
   readonly marks: Bar[]
-  /** Everything in it, in the order of the log. */
+  /** All bars, in the order of the log. */
   readonly bars: Bar[]
 }
 
-/** What a prompt led to. */
+/** A prompt and everything up to the next one. */
 export interface Turn {
   readonly index: number
   readonly start: number
   end: number
-  /** Absent for what comes before the first prompt. */
+  /** undefined for the events before the first prompt */
   prompt: Bar | undefined
   calls: number
   failures: number
   readonly waits: Bar[]
 }
 
-/** A line of the list: a turn's heading or a bar. */
+/** A line of the list of turns: a heading or a bar. */
 export type Row =
-  { turn: Turn; bar?: undefined; heads: number } | { bar: Bar; turn?: undefined; heads: number }
+  | { turn: Turn; bar?: undefined; headingsBefore: number }
+  | { bar: Bar; turn?: undefined; headingsBefore: number }
 
 const MAX_TRACKS = 8
 
-type Role = 'begin' | 'end' | 'failure' | 'denial' | 'other'
+type HookRole = 'begin' | 'end' | 'failure' | 'denial' | 'other'
 
-// Hooks of other agents than Claude Code come under their own names.
-const roles: Record<string, Role> = {
+// Other agents than Claude Code have their own names for these hooks.
+const hookRoles: Record<string, HookRole> = {
   pretooluse: 'begin',
   beforetool: 'begin',
   beforeshellexecution: 'begin',
@@ -105,126 +105,126 @@ const roles: Record<string, Role> = {
   permissiondenied: 'denial',
 }
 
-const roleOf = (e: Event): Role => roles[e.hook_event_type.toLowerCase()] ?? 'other'
+const hookRole = (e: Event): HookRole => hookRoles[e.hook_event_type.toLowerCase()] ?? 'other'
 
-const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
-const agentOf = (e: Event): string =>
-  (e.agent_id ?? text(e.payload.agent_id)) || text(e.payload.teammate_name)
-const typeOf = (e: Event): string => e.agent_type ?? text(e.payload.agent_type)
-const callOf = (e: Event): string =>
-  (e.tool_use_id ?? text(e.payload.tool_use_id)) || (e.humanInTheLoop?.toolCall?.id ?? '')
-const asks = (e: Event): boolean =>
+const asString = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
+const agentIdOf = (e: Event): string =>
+  (e.agent_id ?? asString(e.payload.agent_id)) || asString(e.payload.teammate_name)
+const agentTypeOf = (e: Event): string => e.agent_type ?? asString(e.payload.agent_type)
+const toolUseIdOf = (e: Event): string =>
+  (e.tool_use_id ?? asString(e.payload.tool_use_id)) || (e.humanInTheLoop?.toolCall?.id ?? '')
+const requiresAnswer = (e: Event): boolean =>
   e.humanInTheLoop !== undefined && e.humanInTheLoop.requiresResponse !== false
 
-/** When a wait ended, the hub's clock; undefined: it has not. */
+/** When a wait ended, by the hub's clock; undefined while it is pending. */
 function settledAt(status: Status | undefined, asked: number): number | undefined {
   if (!status || status.status === 'pending') return undefined
   const at = status.respondedAt ?? status.response?.respondedAt ?? status.expiresAt ?? asked
   return Math.max(asked, at)
 }
 
-function verdict(status: Status | undefined): State {
+function waitState(status: Status | undefined): State {
   if (!status || status.status === 'pending') return 'waiting'
   if (status.outcome === 'deny' || status.response?.permission === false) return 'denied'
   return status.status === 'responded' ? 'answered' : 'unanswered'
 }
 
 export class Session {
-  /** Grows with every change. */
+  /** Increases with every change. */
   version = 0
-  /** The newest event in it. */
+  /** The id of the newest event. */
   lastId = 0
   readonly bars: Bar[] = []
   readonly turns: Turn[] = []
   readonly rows: Row[] = []
-  /** Parents before their children. */
+  /** Parents precede their children. */
   readonly lanes: Lane[] = []
   readonly waits: Bar[] = []
   start = 0
-  /** When its newest event came, the hub's clock. */
+  /** When the newest event arrived, by the hub's clock. */
   last = 0
-  /** How many events it is made of. */
+  /** The number of events. */
   events = 0
-  /** The coding agent whose hooks tell of it; empty: none that is known. */
+  /** The coding agent whose hooks report the session; empty if unknown. */
   codingAgent = ''
 
-  private readonly laneOf = new Map<string, Lane>() // agent id → lane
-  private readonly barOf = new Map<number, Bar>() // event id → bar
-  private readonly rowOf: number[] = [] // bar index → row
-  private readonly calls = new Map<string, Bar>() // tool use id → its latest call
-  private readonly open = new Set<Bar>() // calls that go on
-  private readonly completed = new Set<Bar>() // calls whose end was told
-  private readonly starters = new Set<Bar>() // calls that are taken to have started a subagent
-  private readonly pending = new Map<number, Bar>() // event id → wait
-  private readonly statuses = new Map<Bar, Status>()
+  private readonly lanesByAgent = new Map<string, Lane>() // agent id → lane
+  private readonly barsByEvent = new Map<number, Bar>() // event id → bar
+  private readonly rowIndexes: number[] = [] // bar index → row
+  private readonly callsById = new Map<string, Bar>() // tool use id → latest call
+  private readonly openCalls = new Set<Bar>() // calls without an end
+  private readonly completed = new Set<Bar>() // calls whose end was reported
+  private readonly subagentStarters = new Set<Bar>() // calls that are assumed to have started a subagent
+  private readonly pendingWaits = new Map<number, Bar>() // event id → wait
+  private readonly waitStatuses = new Map<Bar, Status>()
 
-  /** Takes the next event of the log; one that it has, or that came before, is left out. */
+  /** Adds the next event of the log. Events that are not newer than the last one are ignored. */
   addEvent(e: Event): void {
     if (e.id <= this.lastId) return
     this.lastId = e.id
     if (e.agent) this.codingAgent = e.agent
     if (isTelemetry(e)) {
-      this.events++ // it is in the sums; what it tells of has its place already
+      this.events++ // telemetry: only counted, its calls have their own events
       this.version++
       return
     }
-    // The hub's clock may be set back; its log never goes back.
+    // The hub's clock may be set back, but times must follow the order of the log.
     const at = Math.max(this.last, receivedAt(e))
     if (this.start === 0) this.start = at
     this.events++
     this.last = at
-    const lane = this.lane(e, at)
+    const lane = this.laneFor(e, at)
     this.trackTurn(e, at, lane)
-    const role = roleOf(e)
+    const role = hookRole(e)
     if (role === 'begin') this.beginCall(e, at, lane)
     else if (role !== 'other') this.endCall(e, at, role)
-    if (asks(e)) this.addWait(e, at, lane)
+    if (requiresAnswer(e)) this.addWait(e, at, lane)
     else if (role === 'other') this.addMark(e, at, lane)
     this.version++
   }
 
-  /** Takes over how a question stands now. */
-  status(id: number, status: Status): void {
-    const wait = this.pending.get(id)
-    if (!wait || !isNewer(status, this.statuses.get(wait) ?? { status: 'pending' })) return
+  /** Updates the status of a question. Older revisions are ignored. */
+  updateStatus(id: number, status: Status): void {
+    const wait = this.pendingWaits.get(id)
+    if (!wait || !isNewer(status, this.waitStatuses.get(wait) ?? { status: 'pending' })) return
     this.resolveWait(wait, status)
     this.version++
   }
 
-  /** The questions that wait for a human. */
+  /** The ids of the pending questions. */
   get pendingQuestions(): Iterable<number> {
-    return this.pending.keys()
+    return this.pendingWaits.keys()
   }
 
-  /** Whether something goes on, so that it grows with time. */
+  /** Reports whether a call or a wait has not ended, so the timeline grows with time. */
   get busy(): boolean {
-    return this.open.size > 0 || this.pending.size > 0
+    return this.openCalls.size > 0 || this.pendingWaits.size > 0
   }
 
   bar(id: number): Bar | undefined {
-    return this.barOf.get(id)
+    return this.barsByEvent.get(id)
   }
 
   statusOf(wait: Bar): Status | undefined {
-    return this.statuses.get(wait)
+    return this.waitStatuses.get(wait)
   }
 
-  /** The place of a bar in the list. */
+  /** The index of a bar's row; -1 if it has none. */
   row(bar: Bar): number {
-    return this.rowOf[bar.index] ?? -1
+    return this.rowIndexes[bar.index] ?? -1
   }
 
-  /** When it ends: now, while something goes on. */
+  /** The end of the timeline: now while it is busy, else the last event. */
   end(now: number): number {
     return this.busy ? Math.max(now, this.last) : this.last
   }
 
-  private lane(e: Event, at: number): Lane {
-    const key = agentOf(e)
-    const known = this.laneOf.get(key)
+  private laneFor(e: Event, at: number): Lane {
+    const key = agentIdOf(e)
+    const known = this.lanesByAgent.get(key)
     if (known) return known
-    const parent = key === '' ? undefined : this.parentOf(e, at)
-    const type = typeOf(e) || key.slice(0, 8)
+    const parent = key === '' ? undefined : this.findParent(e, at)
+    const type = agentTypeOf(e) || key.slice(0, 8)
     const same = this.lanes.filter((l) => l.key !== '' && l.name.replace(/ \d+$/, '') === type).length
     const lane: Lane = {
       key,
@@ -237,13 +237,13 @@ export class Session {
       marks: [],
       bars: [],
     }
-    this.laneOf.set(key, lane)
-    this.lanes.splice(this.placeOf(parent), 0, lane)
+    this.lanesByAgent.set(key, lane)
+    this.lanes.splice(this.insertIndex(parent), 0, lane)
     return lane
   }
 
-  /** Behind the parent and all that came from it; the main lane stands first. */
-  private placeOf(parent: Lane | undefined): number {
+  /** The index after the parent's lane and its descendants. The main lane is first. */
+  private insertIndex(parent: Lane | undefined): number {
     if (!parent) return 0
     let i = this.lanes.indexOf(parent) + 1
     const within = (lane: Lane | undefined): boolean =>
@@ -252,24 +252,24 @@ export class Session {
     return i
   }
 
-  /** Who started a subagent: who says so, else who runs a call that asks for one of its type. */
-  private parentOf(e: Event, at: number): Lane {
-    const said = text(e.payload.parent_agent_id)
-    const named = said ? this.laneOf.get(said) : undefined
+  /** The parent named by the event, else the agent with an open call that starts such a subagent. */
+  private findParent(e: Event, at: number): Lane {
+    const parentId = asString(e.payload.parent_agent_id)
+    const named = parentId ? this.lanesByAgent.get(parentId) : undefined
     if (named) return named
-    const type = typeOf(e)
+    const type = agentTypeOf(e)
     const starts = (bar: Bar) => {
       const input = bar.event.payload.tool_input
       if (input === null || typeof input !== 'object' || Array.isArray(input)) return false
       return type !== '' && input.subagent_type === type
     }
-    // The hub guesses so, too: the oldest that has started none.
-    const caller = [...this.open].find((bar) => starts(bar) && !this.starters.has(bar))
-    if (caller) this.starters.add(caller)
-    return caller?.lane ?? this.laneOf.get('') ?? this.lane({ ...e, agent_id: '', payload: {} }, at)
+    // The hub uses the same heuristic: the oldest open call that has not started a subagent yet.
+    const caller = [...this.openCalls].find((bar) => starts(bar) && !this.subagentStarters.has(bar))
+    if (caller) this.subagentStarters.add(caller)
+    return caller?.lane ?? this.lanesByAgent.get('') ?? this.laneFor({ ...e, agent_id: '', payload: {} }, at)
   }
 
-  /** Keeps turns and the ends of agents, before the event itself is taken. */
+  /** Starts turns, and ends agents and their calls, before the event itself is added. */
   private trackTurn(e: Event, at: number, lane: Lane): void {
     const type = e.hook_event_type
     const prompt = isPrompt(e) && lane.key === ''
@@ -284,7 +284,7 @@ export class Session {
         waits: [],
       }
       this.turns.push(turn)
-      this.rows.push({ turn, heads: this.turns.length - 1 })
+      this.rows.push({ turn, headingsBefore: this.turns.length - 1 })
     }
     this.turn.end = at
     if (type === 'SubagentStop') lane.end = at
@@ -298,17 +298,17 @@ export class Session {
     return this.turns[this.turns.length - 1] as Turn
   }
 
-  /** Whoever ran these calls went on: how they ended nobody tells any more. */
-  private markLost(which: (bar: Bar) => boolean, at: number): void {
-    for (const bar of this.open) {
-      if (!which(bar)) continue
+  /** Marks open calls as lost: their agent continued, so their end will not be reported. */
+  private markLost(matches: (bar: Bar) => boolean, at: number): void {
+    for (const bar of this.openCalls) {
+      if (!matches(bar)) continue
       bar.end = at
       bar.state = 'lost'
-      this.open.delete(bar)
+      this.openCalls.delete(bar)
     }
   }
 
-  private add(bar: Omit<Bar, 'index' | 'turn' | 'track' | 'style' | 'tool'>, heading = false): Bar {
+  private addBar(bar: Omit<Bar, 'index' | 'turn' | 'track' | 'style' | 'tool'>, heading = false): Bar {
     const { event, lane } = bar
     const made: Bar = {
       ...bar,
@@ -320,15 +320,15 @@ export class Session {
     }
     this.bars.push(made)
     lane.bars.push(made)
-    for (const id of made.ids) if (!this.barOf.has(id)) this.barOf.set(id, made)
-    this.rowOf[made.index] = heading ? this.rows.length - 1 : this.rows.length
-    if (!heading) this.rows.push({ bar: made, heads: this.turns.length })
+    for (const id of made.ids) if (!this.barsByEvent.has(id)) this.barsByEvent.set(id, made)
+    this.rowIndexes[made.index] = heading ? this.rows.length - 1 : this.rows.length
+    if (!heading) this.rows.push({ bar: made, headingsBefore: this.turns.length })
     if (made.kind === 'mark') lane.marks.push(made)
     else if (!made.host) this.assignTrack(made)
     return made
   }
 
-  /** Finds a track where it fits behind what is there. */
+  /** Puts a bar on the first track whose last bar has ended. */
   private assignTrack(bar: Bar): void {
     const { tracks } = bar.lane
     const free = tracks.findIndex((track) => {
@@ -340,11 +340,11 @@ export class Session {
   }
 
   private beginCall(e: Event, at: number, lane: Lane): void {
-    const id = callOf(e)
-    const known = id ? this.calls.get(id) : undefined
-    // Two installed hooks tell every call twice.
-    if (known && this.open.has(known)) return this.addToBar(known, e)
-    const bar = this.add({
+    const id = toolUseIdOf(e)
+    const known = id ? this.callsById.get(id) : undefined
+    // If hooks are installed twice, every call is reported twice.
+    if (known && this.openCalls.has(known)) return this.addToBar(known, e)
+    const bar = this.addBar({
       kind: 'call',
       lane,
       start: at,
@@ -353,22 +353,22 @@ export class Session {
       ids: [e.id],
       event: e,
     })
-    this.open.add(bar)
-    if (id) this.calls.set(id, bar)
+    this.openCalls.add(bar)
+    if (id) this.callsById.set(id, bar)
     bar.turn.calls++
   }
 
-  private endCall(e: Event, at: number, role: Role): void {
-    const id = callOf(e)
-    const lane = this.lane(e, at)
-    const bar = id ? this.calls.get(id) : this.matchByTool(lane, toolOf(e), e)
+  private endCall(e: Event, at: number, role: HookRole): void {
+    const id = toolUseIdOf(e)
+    const lane = this.laneFor(e, at)
+    const bar = id ? this.callsById.get(id) : this.matchByTool(lane, toolOf(e), e)
     const failed = role === 'failure' || (role === 'end' && e.error !== undefined && e.error !== '')
     const state = role === 'denial' ? 'denied' : failed ? 'failed' : 'ok'
-    if (!bar) return this.startUnknown(e, at, state)
+    if (!bar) return this.addCallWithoutStart(e, at, state)
     this.addToBar(bar, e)
     if (this.completed.has(bar)) return
     this.completed.add(bar)
-    this.open.delete(bar)
+    this.openCalls.delete(bar)
     bar.end = at
     bar.state = state
     bar.event = e
@@ -376,20 +376,22 @@ export class Session {
     if (failed) bar.turn.failures++
   }
 
-  /** A call without an id ends the oldest one of its tool that goes on, best with the same arguments. */
+  /** The open call that an end without an id belongs to: the oldest one of the tool, preferably with the same arguments. */
   private matchByTool(lane: Lane, tool: string | undefined, e: Event): Bar | undefined {
-    const those = [...this.open].filter((b) => b.lane === lane && b.tool === tool && !callOf(b.event))
+    const candidates = [...this.openCalls].filter(
+      (b) => b.lane === lane && b.tool === tool && !toolUseIdOf(b.event),
+    )
     const gist = mainArgument(e.payload.tool_input)
-    return those.find((b) => mainArgument(b.event.payload.tool_input) === gist) ?? those[0]
+    return candidates.find((b) => mainArgument(b.event.payload.tool_input) === gist) ?? candidates[0]
   }
 
-  /** An end whose begin was never told. */
-  private startUnknown(e: Event, at: number, state: State): void {
-    const said = e.payload.duration_ms
-    const took = typeof said === 'number' && said > 0 ? said : 0
+  /** Adds a call whose start was not reported. */
+  private addCallWithoutStart(e: Event, at: number, state: State): void {
+    const reported = e.payload.duration_ms
+    const took = typeof reported === 'number' && reported > 0 ? reported : 0
     const start = Math.max(at - took, this.start)
-    const lane = this.lane(e, at)
-    const bar = this.add({
+    const lane = this.laneFor(e, at)
+    const bar = this.addBar({
       kind: 'call',
       lane,
       start,
@@ -400,21 +402,21 @@ export class Session {
       startUnknown: true,
     })
     this.completed.add(bar)
-    const id = callOf(e)
-    if (id) this.calls.set(id, bar)
+    const id = toolUseIdOf(e)
+    if (id) this.callsById.set(id, bar)
     bar.turn.calls++
     if (state === 'failed') bar.turn.failures++
   }
 
   private addToBar(bar: Bar, e: Event): void {
     bar.ids.push(e.id)
-    this.barOf.set(e.id, bar)
+    this.barsByEvent.set(e.id, bar)
   }
 
   private addWait(e: Event, at: number, lane: Lane): void {
-    const host = this.hostOf(e, lane)
+    const host = this.findHost(e, lane)
     const status = e.humanInTheLoopStatus
-    const wait = this.add({
+    const wait = this.addBar({
       kind: 'wait',
       lane,
       start: at,
@@ -424,65 +426,65 @@ export class Session {
       event: e,
       ...(host ? { host } : {}),
     })
-    // A hook that asks before the call: the link to the event is the question's.
-    this.barOf.set(e.id, wait)
+    // If the event is both the start of a call and a question, its id refers to the question.
+    this.barsByEvent.set(e.id, wait)
     if (host) (host.waits ??= []).push(wait)
     this.waits.push(wait)
     wait.turn.waits.push(wait)
-    this.pending.set(e.id, wait)
+    this.pendingWaits.set(e.id, wait)
     if (status) this.resolveWait(wait, status)
   }
 
-  /** The call a question is about: named by its id, else the newest with the same tool and arguments. */
-  private hostOf(e: Event, lane: Lane): Bar | undefined {
-    const id = callOf(e)
-    const named = id ? this.calls.get(id) : undefined
-    if (named) return this.open.has(named) ? named : undefined
+  /** The call that a question blocks: by its id, else the newest with the same tool and arguments. */
+  private findHost(e: Event, lane: Lane): Bar | undefined {
+    const id = toolUseIdOf(e)
+    const named = id ? this.callsById.get(id) : undefined
+    if (named) return this.openCalls.has(named) ? named : undefined
     const tool = toolOf(e)
     if (!tool) return undefined
     const wanted = JSON.stringify(e.humanInTheLoop?.toolCall?.arguments ?? e.payload.tool_input)
-    return [...this.open]
+    return [...this.openCalls]
       .filter((b) => b.lane === lane && b.tool === tool)
       .filter((b) => JSON.stringify(b.event.payload.tool_input) === wanted)
       .at(-1)
   }
 
   private resolveWait(wait: Bar, status: Status): void {
-    this.statuses.set(wait, status)
+    this.waitStatuses.set(wait, status)
     wait.end = settledAt(status, wait.start)
-    wait.state = verdict(status)
+    wait.state = waitState(status)
     if (wait.end === undefined) return
-    for (const id of wait.ids) this.pending.delete(id)
+    for (const id of wait.ids) this.pendingWaits.delete(id)
     const { host } = wait
     const refused = wait.state === 'denied' || wait.state === 'unanswered'
     const permission = wait.event.humanInTheLoop?.type === 'permission'
-    // Agents tell nothing more of a call that was not allowed.
+    // Agents report no end for a call that was not allowed.
     if (!host || !refused || !permission || this.completed.has(host)) return
     host.end = Math.max(host.start, wait.end)
     host.state = 'denied'
-    this.open.delete(host)
+    this.openCalls.delete(host)
   }
 
   private addMark(e: Event, at: number, lane: Lane): void {
     const state = eventStyle(e) === 'fail' ? 'failed' : 'plain'
-    // The prompt of the person is its turn's heading, not a line of its own below.
+    // The user's prompt is the heading of its turn, not a separate row.
     const heading = isPrompt(e) && lane.key === ''
-    const bar = this.add({ kind: 'mark', lane, start: at, end: at, state, ids: [e.id], event: e }, heading)
+    const bar = this.addBar({ kind: 'mark', lane, start: at, end: at, state, ids: [e.id], event: e }, heading)
     if (state === 'failed') bar.turn.failures++
     if (heading) bar.turn.prompt = bar
   }
 }
 
-/** How long a bar lasted, up to now. */
+/** The duration of a bar in ms, up to now if it has not ended. */
 export const barDuration = (bar: Bar, now: number): number => Math.max(0, (bar.end ?? now) - bar.start)
 
-/** How long a call itself took: without the time it waited for a human. */
+/** The duration of a call in ms, without the time it waited for a person. */
 export function runTime(bar: Bar, now: number): number {
   const end = bar.end ?? now
   return Math.max(0, barDuration(bar, now) - unionDuration(bar.waits ?? [], now, end))
 }
 
-/** How long at least one of the waits went on; waits are in the order of their begin. */
+/** The total time in ms with at least one wait. waits must be sorted by start. */
 export function unionDuration(waits: readonly Bar[], now: number, until = Infinity): number {
   let sum = 0
   let reached = -Infinity
@@ -494,9 +496,9 @@ export function unionDuration(waits: readonly Bar[], now: number, until = Infini
   return sum
 }
 
-/** What a bar is about, in one line; agents wrote it. Of a wait it is the question. */
+/** The text of a bar in one line, as written by the agent: the question of a wait, or a summary. */
 export function barLine(bar: Bar): string {
-  const text =
+  const asString =
     (bar.kind === 'wait' ? bar.event.humanInTheLoop?.question : '') || summaryWithoutTool(bar.event)
-  return text.split('\n', 1)[0]?.slice(0, 400) ?? ''
+  return asString.split('\n', 1)[0]?.slice(0, 400) ?? ''
 }
