@@ -24,30 +24,30 @@ test('a channel is added, tried and removed; its secret is shown once', async ({
   let status = 200
   const { server, url, got } = await receiver(() => status)
   await openAt(page, hub, '/settings/notifications')
-  await page.getByRole('button', { name: 'Add a channel' }).click()
+  await page.getByRole('button', { name: 'Add channel' }).click()
   await page.getByLabel('Kind').selectOption('webhook')
   await page.getByLabel('Name').fill('on-call')
   await page.getByLabel('URL').fill('nonsense')
-  await expect(page.getByText('That does not look right')).toBeVisible()
-  await expect(page.getByRole('button', { name: 'Add it' })).toBeDisabled()
+  await expect(page.getByText('does not look valid')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Add channel' })).toBeDisabled()
   await page.getByLabel('URL').fill(url)
   expect(await faults(page)).toEqual([])
-  await page.getByRole('button', { name: 'Add it' }).click()
+  await page.getByRole('button', { name: 'Add channel' }).click()
   await expect(page.getByTestId('once')).toContainText('whsec_')
-  await page.getByRole('button', { name: 'I have it' }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
   const line = page.locator('[data-channel="on-call"]')
   await expect(line).toContainText('Webhook')
   await page.getByRole('button', { name: 'Test on-call' }).click()
-  await expect(line).toContainText('The test was sent.')
+  await expect(line).toContainText('Test sent.')
   expect(got.length).toBeGreaterThan(0)
   status = 500
   await page.getByRole('button', { name: 'Test on-call' }).click()
-  await expect(line).toContainText('The test failed', { timeout: 20_000 })
+  await expect(line).toContainText('Test failed', { timeout: 20_000 })
   await page.reload()
   await expect(line).toBeVisible()
   await expect(page.getByText('whsec_')).toHaveCount(0)
   await line.getByRole('button', { name: /^Remove/ }).click()
-  await line.getByRole('button', { name: /^Really remove/ }).click()
+  await line.getByRole('button', { name: /^Confirm remove/ }).click()
   await expect(line).toHaveCount(0)
   server.close()
 })
@@ -58,8 +58,8 @@ test('the card says who was told of it', async ({ page, hub, agent }) => {
   const { id } = await agent.ask(hub, { question: 'Ship it?' })
   await openAt(page, hub)
   await choose(page, id)
-  await expect(detail(page, id).getByTestId('notices')).toContainText('1 sent')
-  await expect(detail(page, id).getByTestId('notices')).toContainText('on-call')
+  await expect(detail(page, id).getByTestId('notifications')).toContainText('1 sent')
+  await expect(detail(page, id).getByTestId('notifications')).toContainText('on-call')
   expect(got.join()).toContain('Ship it?')
   server.close()
 })
@@ -91,11 +91,7 @@ test('a browser that blocks notifications explains how to allow them', async ({ 
   await expect(page.getByRole('button', { name: 'Enable push' })).toHaveCount(0)
 })
 
-test('the audit log warns if an entry was changed since the last visit', async ({
-  page,
-  hub,
-  agent,
-}) => {
+test('the audit log warns if an entry was changed since the last visit', async ({ page, hub, agent }) => {
   const { id } = await agent.ask(hub, {})
   await hub.post(`/events/${id}/respond`, { permission: true })
   await openAt(page, hub, '/settings/record')

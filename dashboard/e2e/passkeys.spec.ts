@@ -48,9 +48,9 @@ class Device {
 async function addPasskey(page: Page, hub: RunningHub): Promise<void> {
   await page.goto(`${hub.url}/settings/people`)
   const mine = page.getByRole('region', { name: 'Your passkeys' })
-  await mine.getByRole('button', { name: 'Add a passkey' }).click()
+  await mine.getByRole('button', { name: 'Add passkey' }).click()
   await mine.getByLabel('Name').fill('this laptop')
-  await mine.getByRole('button', { name: 'Make the passkey' }).click()
+  await mine.getByRole('button', { name: 'Create passkey' }).click()
   await expect(mine.getByRole('listitem')).toContainText('this laptop')
 }
 
@@ -114,10 +114,10 @@ test('at another address the page says where passkeys work, and they are removed
   await own(page, hub)
   await addPasskey(page, hub)
   const mine = page.getByRole('region', { name: 'Your passkeys' })
-  await mine.getByRole('button', { name: 'Add a passkey' }).click()
+  await mine.getByRole('button', { name: 'Add passkey' }).click()
   expect(await faults(page)).toEqual([])
   await mine.getByRole('button', { name: /^Remove/ }).click()
-  await mine.getByRole('button', { name: /^Really remove/ }).click()
+  await mine.getByRole('button', { name: /^Confirm remove/ }).click()
   await expect(mine.getByRole('listitem')).toHaveCount(0)
 
   const person = (await call(page, 'POST', '/api/people/mara/link')) as { signInUrl: string }
@@ -127,5 +127,5 @@ test('at another address the page says where passkeys work, and they are removed
   await page.goto(`${number}/settings/people`)
   const link = page.getByTestId('passkeys-elsewhere').getByRole('link')
   await expect(link).toHaveAttribute('href', `${hub.url}/settings/people`)
-  await expect(page.getByRole('button', { name: 'Add a passkey' })).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'Add passkey' })).toHaveCount(0)
 })

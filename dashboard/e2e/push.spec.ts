@@ -8,7 +8,7 @@ test('a message by Web Push is shown once for each request and taken back when t
   await context.grantPermissions(['notifications'], { origin: hub.url })
   await page.goto(hub.url)
   const scope = await page.evaluate(async () => {
-    // As src/push does it: the policy of the page lets nothing be started otherwise.
+    // As in src/alerts/push.ts: the Trusted Types policy allows no other script URL.
     const types = (
       globalThis as never as {
         trustedTypes: { createPolicy(name: string, rules: object): { createScriptURL(url: string): string } }

@@ -53,7 +53,7 @@ test('a rule is made at a permission, after a look at what it would have done, a
   const answered = detail(page, next.id).getByTestId('answered-by')
   await expect(answered).toContainText('A rule answered this.')
   await answered.getByRole('button', { name: /^Revoke/ }).click()
-  await answered.getByRole('button', { name: 'Really revoke' }).click()
+  await answered.getByRole('button', { name: 'Confirm revoke' }).click()
   await expect(answered).toContainText('revoked')
   const after = await ask(agent, hub, 'npm test -- --run e')
   await expect(row(page, after.id)).toContainText('Run a shell command')
@@ -91,7 +91,7 @@ test('the list of rules tells what each did, revokes with two presses, and folds
   await page.locator('h1').click() // elsewhere: it keeps
   await expect(line.getByRole('button', { name: /^Revoke/ })).toBeVisible()
   await line.getByRole('button', { name: /^Revoke/ }).click()
-  await expect(line.getByRole('button', { name: 'Really revoke' })).toBeFocused()
+  await expect(line.getByRole('button', { name: 'Confirm revoke' })).toBeFocused()
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { name: 'No rule holds' })).toBeVisible()
   await page.getByText('1 is over').click()

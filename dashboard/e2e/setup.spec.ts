@@ -50,7 +50,7 @@ test('an empty inbox leads to the setup, where the first question is one click a
   await page.getByRole('link', { name: 'Set it up' }).click()
   await expect(page).toHaveURL(/\/setup$/)
   await expect(step(page, 'demo')).not.toHaveAttribute('data-done')
-  await page.getByRole('button', { name: 'Raise a hand' }).click()
+  await page.getByRole('button', { name: 'Send a test request' }).click()
   await expect(step(page, 'demo')).toHaveAttribute('data-done')
   await expect(step(page, 'demo')).toContainText(/received \d+ s ago/)
   await page.getByRole('link', { name: 'Answer it in the inbox' }).click()
@@ -150,7 +150,7 @@ test('each coding agent’s line wires it, and ticks when the agent is heard', a
     const hook = `HOOKBACK_URL=${hub.url} hookback hook ${id} ${flags}`
     expect(await shell(hook, machine, { stdin }).ended, id).toEqual({ code: 0, out: '' })
     await expect(line).toHaveAttribute('data-done', '')
-    await expect(line).toContainText(/heard \d+ s ago/)
+    await expect(line).toContainText(/first event received \d+ s ago/)
   }
   await page.reload()
   await expect(page.getByTestId('agent-kiro')).toHaveAttribute('data-done', '')
@@ -168,11 +168,11 @@ test('the policy, the doctor and Claude Code’s hooks over HTTP work as they ar
     .locator('summary')
     .evaluateAll((all) => all.forEach((s) => (s as HTMLElement).click()))
   const block = (name: string) => page.getByRole('region', { name: new RegExp(`^${name}: `) }).innerText()
-  expect((await shell(await block('Wire your agents'), machine).ended).out).toContain(
+  expect((await shell(await block('Connect your agents'), machine).ended).out).toContain(
     'no coding agent was found',
   )
   await mkdir(join(machine.home, '.claude'))
-  expect((await shell(await block('Wire your agents'), machine).ended).code).toBe(0)
+  expect((await shell(await block('Connect your agents'), machine).ended).code).toBe(0)
   expect((await shell(await block('Policy'), machine).ended).code).toBe(0)
   const doctor = await shell(await block('Doctor'), machine).ended
   expect(doctor.code, doctor.out).toBe(0)

@@ -105,7 +105,7 @@ test('the help shows the keys that act here, under the names a person gave them'
   const change = page.getByRole('button', { name: 'Approve (hold when it is risky): change the key' })
   await change.click()
   await page.keyboard.press('d') // taken
-  await expect(page.getByText('D is taken: Deny with a reason. Press another one, or Esc.')).toBeVisible()
+  await expect(page.getByText('D is taken: Deny with a reason. Press another key, or Esc.')).toBeVisible()
   await page.keyboard.press('w')
   await page.reload()
   await live(page)
@@ -138,8 +138,8 @@ test('settings hold, and hold in every tab at once', async ({ page, hub, context
   await expect(other.locator('html')).toHaveAttribute('data-density', 'compact')
   await page.getByText('UTC', { exact: true }).click()
   await expect(page.getByText(/Now: .* UTC\./)).toBeVisible()
-  await page.getByRole('button', { name: 'Back to the usual' }).click()
-  await page.getByRole('button', { name: 'Really: all as usual' }).click()
+  await page.getByRole('button', { name: 'Reset to defaults' }).click()
+  await page.getByRole('button', { name: 'Confirm reset' }).click()
   await expect(other.locator('html')).toHaveAttribute('data-theme', 'system')
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -241,15 +241,15 @@ test('the browser’s own permission is enough, and its lack is said', async ({ 
   await page.reload()
   await live(page)
   await page.getByText('Desktop notifications').click()
-  await page.getByRole('button', { name: 'Test a notification' }).click()
+  await page.getByRole('button', { name: 'Test notification' }).click()
   await expect(page.getByText(/^Sent\./)).toBeVisible()
-  await page.getByRole('button', { name: 'Test the sound' }).click()
-  await expect(page.getByText(/^Played\.|did not let it play/)).toBeVisible()
+  await page.getByRole('button', { name: 'Test sound' }).click()
+  await expect(page.getByText(/^Played\.|blocked the sound/)).toBeVisible()
   await page.getByRole('button', { name: 'Mute for 15 min' }).click()
   await expect(page.getByText(/Muted until/).first()).toBeVisible()
   await page.addInitScript(() => Object.defineProperty(window, 'isSecureContext', { value: false }))
   await page.reload()
-  await expect(page.getByTestId('insecure')).toContainText('only on https and on this machine')
+  await expect(page.getByTestId('insecure')).toContainText('over https and on localhost only')
 })
 
 test('the page can be installed', async ({ page, hub }) => {
@@ -271,7 +271,7 @@ test('every screen has an address that leads back to it', async ({ page, hub }) 
   await openAt(page, hub)
   for (const [key, path, title] of [
     ['o', '/overview', 'Overview'],
-    ['u', '/setup', 'Your agents can raise a hand now'],
+    ['u', '/setup', 'Connect your agents'],
     [',', '/settings', 'Settings'],
     ['e', '/sessions', 'Sessions'],
   ] as const) {
@@ -301,7 +301,7 @@ test('the overview tells what happened, as charts and as tables, and follows it'
   agent,
 }) => {
   await openAt(page, hub, '/overview')
-  await expect(page.getByRole('heading', { name: 'Nothing to tell yet' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'No data yet' })).toBeVisible()
   const asked = await agent.ask(hub, { question: 'One?' })
   await hub.event('PreToolUse', { tool_name: 'Bash', tool_use_id: 't1' })
   await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't1' })
@@ -311,7 +311,7 @@ test('the overview tells what happened, as charts and as tables, and follows it'
   await expect(tile('Need you now')).toHaveText('0')
   await expect(tile(/^Answered in 14 days/)).toHaveText('1')
 
-  const chart = page.getByRole('slider', { name: /^How questions ended/ })
+  const chart = page.getByRole('slider', { name: /^Outcomes/ })
   await expect(chart).toHaveAttribute('aria-valuetext', /: Approved 1$/)
   await chart.focus()
   await page.keyboard.press('ArrowLeft')
@@ -320,7 +320,7 @@ test('the overview tells what happened, as charts and as tables, and follows it'
   await expect(chart.locator('.tip')).toContainText('None')
 
   for (const [title, cell] of [
-    ['How questions ended', '1'],
+    ['Outcomes', '1'],
     ['Time to answer', '1'],
     ['Tools', '1'],
     ['Blocked by people', 'api'],
@@ -333,13 +333,9 @@ test('the overview tells what happened, as charts and as tables, and follows it'
         .first(),
     ).toBeVisible()
   }
-  await expect(
-    page.getByRole('region', { name: 'What the agents do, the table' }).getByRole('row'),
-  ).toHaveCount(2)
+  await expect(page.getByRole('region', { name: 'Agents, the table' }).getByRole('row')).toHaveCount(2)
   await page.getByRole('link', { name: '7 days' }).click()
   await expect(page).toHaveURL(/\/overview\?days=7$/)
   await expect(tile(/^Answered in 7 days/)).toHaveText('1')
-  await expect(
-    page.getByRole('region', { name: 'How questions ended, the table' }).getByRole('row'),
-  ).toHaveCount(8)
+  await expect(page.getByRole('region', { name: 'Outcomes, the table' }).getByRole('row')).toHaveCount(8)
 })

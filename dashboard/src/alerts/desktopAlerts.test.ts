@@ -9,8 +9,8 @@ import { DesktopAlerts, type DesktopEnvironment } from './desktopAlerts'
 import { SeenAlerts } from './alertDedup'
 import { plainLine } from './alertFilter'
 
-/** Stands in for the desktop's notification. */
-class Shown {
+/** A fake of the browser's Notification. */
+class FakeNotification {
   closed = false
   onclick: (() => void) | null = null
   onclose: (() => void) | null = null
@@ -28,13 +28,13 @@ class Shown {
 }
 
 let requests: Map<number, Request>
-let shown: Shown[]
+let shown: FakeNotification[]
 let played: string[]
 let visited: number[]
 let p: Preferences
-let world: { permission: NotificationPermission; isFocused: boolean; now: Date }
+let environment: { permission: NotificationPermission; isFocused: boolean; now: Date }
 let leader: TabLeader
-let reach: DesktopAlerts
+let alerts: DesktopAlerts
 
 const ask = (id: number, question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) => {
   const request = toRequest(aRequest(id, question, status)) as Request
@@ -48,22 +48,22 @@ beforeEach(() => {
   played = []
   visited = []
   p = { ...defaults(), notify: true, sound: true }
-  world = { permission: 'granted', isFocused: false, now: new Date(2026, 10, 21, 12) }
+  environment = { permission: 'granted', isFocused: false, now: new Date(2026, 10, 21, 12) }
   leader = new TabLeader(undefined)
   leader.isLeader = true
-  reach = make()
+  alerts = make()
 })
 
 function make(): DesktopAlerts {
   const desktop: DesktopEnvironment = {
-    permission: () => world.permission,
+    permission: () => environment.permission,
     show: (title, options) => {
-      const one = new Shown(title, options)
-      shown.push(one)
-      return one as unknown as Notification
+      const notification = new FakeNotification(title, options)
+      shown.push(notification)
+      return notification as unknown as Notification
     },
-    isFocused: () => world.isFocused,
-    now: () => world.now,
+    isFocused: () => environment.isFocused,
+    now: () => environment.now,
   }
   const chime = { play: (_: number, which: string) => (played.push(which), Promise.resolve(true)) }
   const page = {
@@ -80,24 +80,24 @@ function make(): DesktopAlerts {
   })
 }
 
-describe('a new request', () => {
-  test('is shown and heard, until it is settled', () => {
-    reach.handle({ kind: 'asked', request: ask(7, { question: 'Delete\u202e ./build?\nReally' }) })
+describe('DesktopAlerts', () => {
+  test('shows a request with sound until it is settled', () => {
+    alerts.handle({ kind: 'asked', request: ask(7, { question: 'Delete\u202e ./build?\nReally' }) })
     expect(shown[0]).toMatchObject({
       title: 'api asks',
       options: { tag: 'req-7', body: 'Delete ./build? Really' },
     })
     expect(played).toEqual(['asked'])
-    reach.closeSettled()
+    alerts.closeSettled()
     expect(shown[0]?.closed).toBe(false)
     ask(7, {}, { status: 'responded' })
-    reach.closeSettled()
+    alerts.closeSettled()
     expect(shown[0]?.closed).toBe(true)
   })
 
-  test('leads to itself when it is clicked', () => {
+  test('opens the request on click', () => {
     const focus = vi.spyOn(window, 'focus').mockImplementation(() => undefined)
-    reach.handle({ kind: 'asked', request: ask(7) })
+    alerts.handle({ kind: 'asked', request: ask(7) })
     shown[0]?.onclick?.()
     expect(visited).toEqual([7])
     expect(focus).toHaveBeenCalled()
@@ -105,34 +105,39 @@ describe('a new request', () => {
   })
 
   test.each<[string, () => void, number, number]>([
-    ['this tab does not lead', () => (leader.isLeader = false), 0, 0],
-    ['it is muted', () => (p.mutedUntil = world.now.getTime() + 1), 0, 0],
-    ['it was muted', () => (p.mutedUntil = world.now.getTime()), 1, 1],
-    ['it is night', () => ((p.quiet = true), (world.now = new Date(2026, 10, 21, 23))), 0, 0],
-    ['such a kind is not wanted', () => (p.notifyKinds = ['choice']), 0, 0],
-    ['such a risk is not wanted', () => (p.notifyRisk = 'medium'), 0, 0],
-    ['the person looks', () => (world.isFocused = true), 0, 1],
-    ['the browser forbids it', () => (world.permission = 'denied'), 0, 1],
+    ['this tab is not the leader', () => (leader.isLeader = false), 0, 0],
+    ['alerts are muted', () => (p.mutedUntil = environment.now.getTime() + 1), 0, 0],
+    ['the mute has ended', () => (p.mutedUntil = environment.now.getTime()), 1, 1],
+    [
+      'it is within quiet hours',
+      () => ((p.quiet = true), (environment.now = new Date(2026, 10, 21, 23))),
+      0,
+      0,
+    ],
+    ['the kind is not selected', () => (p.notifyKinds = ['choice']), 0, 0],
+    ['the risk is too low', () => (p.notifyRisk = 'medium'), 0, 0],
+    ['the tab is focused', () => (environment.isFocused = true), 0, 1],
+    ['the browser forbids it', () => (environment.permission = 'denied'), 0, 1],
     ['notifications are off', () => (p.notify = false), 0, 1],
     ['the sound is off', () => (p.sound = false), 1, 0],
-  ])('when %s', (_, given, notifications, sounds) => {
+  ])('alerts by notification and sound if %s', (_, given, notifications, sounds) => {
     given()
-    reach.handle({ kind: 'asked', request: ask(1) })
+    alerts.handle({ kind: 'asked', request: ask(1) })
     expect([shown.length, played.length]).toEqual([notifications, sounds])
   })
 
-  test('of a wanted risk is told, by what the hub thinks of it', () => {
+  test('compares the risk assessed by the hub', () => {
     p.notifyRisk = 'high'
-    reach.handle({ kind: 'asked', request: ask(1, { risk: 'low' }, { risk: 'critical' }) })
-    reach.handle({ kind: 'asked', request: ask(2, { risk: 'high' }) })
-    reach.handle({ kind: 'asked', request: ask(3, {}, { risk: 'medium' }) })
+    alerts.handle({ kind: 'asked', request: ask(1, { risk: 'low' }, { risk: 'critical' }) })
+    alerts.handle({ kind: 'asked', request: ask(2, { risk: 'high' }) })
+    alerts.handle({ kind: 'asked', request: ask(3, {}, { risk: 'medium' }) })
     expect(shown.map((n) => n.tag)).toEqual(['req-1', 'req-2'])
   })
 
-  test('is never told twice: not by this tab, not by the next leader', () => {
+  test('alerts once, even if another tab becomes the leader', () => {
     const request = ask(1)
-    reach.handle({ kind: 'asked', request })
-    reach.handle({ kind: 'asked', request })
+    alerts.handle({ kind: 'asked', request })
+    alerts.handle({ kind: 'asked', request })
     make().handle({ kind: 'asked', request })
     expect([shown.length, played.length]).toEqual([1, 1])
     localStorage.setItem('hookback.told', '{"not":"a list"}')
@@ -141,22 +146,22 @@ describe('a new request', () => {
   })
 })
 
-test('an answer that got lost is told, where that is wanted', () => {
+test('DesktopAlerts reports undelivered answers if enabled', () => {
   const request = ask(1, {}, { status: 'responded', delivery: { state: 'refused' } as Status['delivery'] })
   p.notifyLost = false
-  reach.handle({ kind: 'lost', request })
+  alerts.handle({ kind: 'lost', request })
   expect(shown).toEqual([])
   p.notifyLost = true
-  reach.handle({ kind: 'lost', request })
+  alerts.handle({ kind: 'lost', request })
   expect(shown[0]).toMatchObject({ title: 'Your answer did not reach api', options: { tag: 'lost-1' } })
-  reach.closeSettled()
+  alerts.closeSettled()
   expect(shown[0]?.closed).toBe(false)
 })
 
-test('nothing stays on the desktop when the page goes', () => {
-  const stop = reach.start()
+test('DesktopAlerts closes its notifications on pagehide', () => {
+  const stop = alerts.start()
   leader.isLeader = true
-  reach.handle({ kind: 'asked', request: ask(1) })
+  alerts.handle({ kind: 'asked', request: ask(1) })
   window.dispatchEvent(new Event('pagehide'))
   expect(shown[0]?.closed).toBe(true)
   stop()
@@ -169,10 +174,10 @@ test.each([
   ['a\u0000b\u200bc', 'a b c'],
   ['😀'.repeat(20), '😀'.repeat(9) + '…'],
   ['<b>bold</b>', '<b>bold</…'],
-])('%j on the desktop is %j', (text, seen) => expect(plainLine(text, 10)).toBe(seen))
+])('plainLine(%j) is %j', (text, seen) => expect(plainLine(text, 10)).toBe(seen))
 
-describe('the leading tab', () => {
-  /** Stands in for the browser's locks: one holder, a queue, and theft. */
+describe('TabLeader', () => {
+  /** A fake of the Web Locks API: one holder, a queue, and stealing. */
   class Locks {
     private holder: { lost: (e: Error) => void } | undefined
     private queue: (() => void)[] = []
@@ -197,7 +202,7 @@ describe('the leading tab', () => {
     }
   }
 
-  test('is one of all, the one last looked at, and another when it goes', async () => {
+  test('elects the last focused tab, and another one when it stops', async () => {
     vi.spyOn(document, 'hasFocus').mockReturnValue(false)
     const locks = new Locks() as unknown as LockManager
     const [here, there] = [new EventTarget() as Window, new EventTarget() as Window]
@@ -214,7 +219,7 @@ describe('the leading tab', () => {
   })
 })
 
-describe('the chime', () => {
+describe('Chime', () => {
   const audio = (state: AudioContextState) => {
     const starts: number[] = []
     const gains: number[] = []
@@ -240,7 +245,7 @@ describe('the chime', () => {
     return { context: context as unknown as AudioOutput, starts, gains, resume: context.resume }
   }
 
-  test('is two notes, as loud as chosen', async () => {
+  test('plays two notes at the volume', async () => {
     const { context, starts, gains } = audio('running')
     expect(await new Chime(() => context).play(0.5)).toBe(true)
     expect(starts).toHaveLength(2)
@@ -248,7 +253,7 @@ describe('the chime', () => {
     expect(gains).toEqual([0.175, 0.175])
   })
 
-  test('is not kept for later while the browser does not let it sound', async () => {
+  test('drops the sound while the browser blocks it', async () => {
     vi.useFakeTimers()
     const { context, starts, resume } = audio('suspended')
     const played = new Chime(() => context).play(1)

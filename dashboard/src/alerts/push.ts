@@ -1,14 +1,14 @@
-// Web Push: this browser is told of requests while no page is open. The hub's own key
-// goes into the subscription, so that nobody else can send by it.
+// Web Push: notifies this browser of requests while no tab is open. The subscription
+// contains the hub's public key, so only this hub can send messages to it.
 
 import { unsubscribeBrowser, pushKey, subscribeBrowser } from '../api'
 
-/** What the switch of the settings shows. */
+/** The state of the push subscription of this browser. */
 export type PushState = 'on' | 'off' | 'blocked' | 'unable'
 
 const worker = '/sw.js'
 
-/** What the policy of the page lets be started: this one script. */
+/** The Trusted Types API. The policy below allows one script URL. */
 interface TrustedTypes {
   createPolicy(
     name: string,
@@ -21,19 +21,19 @@ function script(): string {
   if (!types) return worker
   trusted ??= types.createPolicy('hookback-worker', {
     createScriptURL: (url) => {
-      if (url !== worker) throw new TypeError('not a worker of this page')
+      if (url !== worker) throw new TypeError('unexpected service worker URL')
       return url
     },
   })
   return trusted.createScriptURL(worker)
 }
 
-let trusted: { createScriptURL(url: string): string } | undefined // a name can be made once
+let trusted: { createScriptURL(url: string): string } | undefined // a policy name can be registered only once
 
 export const canPush = (): boolean =>
   'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window
 
-/** How it is now; it asks the person nothing. */
+/** Returns the current state without prompting the user. */
 export async function pushState(): Promise<PushState> {
   if (!canPush()) return 'unable'
   if (Notification.permission === 'denied') return 'blocked'
@@ -41,7 +41,7 @@ export async function pushState(): Promise<PushState> {
   return (await registration?.pushManager.getSubscription()) ? 'on' : 'off'
 }
 
-/** Asks the person, the browser and the hub, in this order. To be called from a click. */
+/** Asks the user for permission, subscribes, and registers with the hub. Must be called from a click. */
 export async function enablePush(): Promise<PushState> {
   if (!canPush()) return 'unable'
   const permission = await Notification.requestPermission()
@@ -55,7 +55,7 @@ export async function enablePush(): Promise<PushState> {
   return 'on'
 }
 
-/** Takes the subscription back, at the hub first: so nothing is sent to nobody. */
+/** Removes the subscription, from the hub first, so the hub does not send to a dead one. */
 export async function disablePush(): Promise<PushState> {
   const registration = await navigator.serviceWorker.getRegistration('/')
   const subscription = await registration?.pushManager.getSubscription()
@@ -66,7 +66,7 @@ export async function disablePush(): Promise<PushState> {
   return pushState()
 }
 
-/** Subscribes; a subscription with another hub's key is taken back first. */
+/** Subscribes. A subscription with another hub's key is removed first. */
 async function subscribe(manager: PushManager, key: Uint8Array<ArrayBuffer>): Promise<PushSubscription> {
   const options = { userVisibleOnly: true, applicationServerKey: key }
   const old = await manager.getSubscription()

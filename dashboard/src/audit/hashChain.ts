@@ -69,7 +69,7 @@ const firstValue = (data: Data, ...names: string[]): string => {
   return ''
 }
 
-/** What was done, without the subject and the object. Unknown acts become their own words. */
+/** The verb of an entry. Unknown acts become their own words. */
 export const actionLabel = (e: LedgerEntry): string =>
   actions[e.act] ?? e.act.replace(/^\w+\./, '').replaceAll('_', ' ')
 

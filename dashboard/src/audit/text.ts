@@ -28,7 +28,7 @@ export const text = {
   retry: 'Try again',
 }
 
-/** What was done, by the `act` of an entry. The subject precedes it and the object follows. */
+/** Verbs for the `act` of an entry, between its subject and its object. */
 export const actions: Record<string, string> = {
   'question.voted': 'voted on',
   'question.ended': 'closed',

@@ -76,7 +76,7 @@ export const passkeyText = {
   otherOrigin: 'Passkeys are bound to a host name, and this page has a different one.',
   openAt: 'Open this page at',
   signInThere: 'and sign in there.',
-  nameHint: 'Tells it apart from your other passkeys.',
+  nameHint: 'Distinguishes it from your other passkeys.',
   create: 'Create passkey',
   add: 'Add passkey',
 }

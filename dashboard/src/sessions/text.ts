@@ -40,7 +40,7 @@ export const listText = {
   showAll: 'Show all sessions',
   empty: 'No sessions yet',
   emptyHint:
-    'A session appears with the first event of an agent. It shows its prompts, what it did, and how long it waited for you.',
+    'A session appears with the first event of an agent. It shows prompts, tool calls, and the time spent waiting for you.',
   connect: 'Connect an agent',
   calls: (n: number) => formatCount(n, 'call'),
   events: (n: number) => formatCount(n, 'event'),

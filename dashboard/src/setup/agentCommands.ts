@@ -9,7 +9,7 @@ export interface AgentCommand {
   command: string
   /** The file that it usually changes. */
   file: string
-  /** What the user must do or know afterward. */
+  /** The next step for the user. */
   after?: string
 }
 

@@ -10,7 +10,7 @@ export const text = {
   test: 'Send a test request',
   testResult: (approved: boolean) => `You ${approved ? 'approved' : 'denied'} it. That is the whole loop.`,
   answerTest: 'Answer it in the inbox',
-  agentsTitle: 'Connect your agents',
+  agentsTitle: 'Coding agents',
   agentsIntro:
     'One command per agent. Its permission prompts and questions appear here, and its tool calls in the stream. Each agent turns green when its first event arrives.',
   nothingArrives: 'No events?',
@@ -47,7 +47,7 @@ export const agentText = {
   statusLineHint: 'Or with its status line',
   troubleSummary: 'No events, or no requests?',
   doctor: 'Doctor',
-  doctorHint: 'Checks that events arrive and that the policy is enforced, and reports what is wrong',
+  doctorHint: 'Checks that events arrive and that the policy is enforced, and reports problems',
   pathHint: 'If the shell does not find hookback, run',
   troubleshooting: [
     'Most agents read their hooks when they start. Start a new session.',

@@ -1,6 +1,6 @@
 import type { Event, HumanInTheLoop, Status } from '../types'
 
-/** An event as the hub would send it. */
+/** An event as sent by the hub. */
 export function anEvent(id: number, more: Partial<Event> = {}): Event {
   return {
     id,
@@ -13,7 +13,7 @@ export function anEvent(id: number, more: Partial<Event> = {}): Event {
   }
 }
 
-/** A pending request. */
+/** An event with a pending question. */
 export function aRequest(
   id: number,
   question: Partial<HumanInTheLoop> = {},
@@ -26,7 +26,7 @@ export function aRequest(
   })
 }
 
-/** A promise to settle from outside. */
+/** A promise with its resolve and reject functions. */
 export function deferred<T>() {
   let resolve!: (value: T) => void
   let reject!: (error: unknown) => void

@@ -1,18 +1,18 @@
-// What agents may send when they are broken, or mean harm: request bodies, ready
-// to post. The hub's own end-to-end test posts each one, so what is said of it
-// here is true; the screens' tests show the ones it takes.
+// Request bodies that broken or malicious agents may send. An end-to-end test posts each one
+// and checks that the hub accepts or rejects it as stated here. Tests of the screens render
+// the accepted ones.
 
 import type { Event } from '../types'
 
 export interface HostileInput {
   name: string
-  /** The body of POST /events, byte for byte. */
+  /** The exact body of POST /events. */
   body: string | Uint8Array<ArrayBuffer>
-  /** How the hub refuses it; absent: it takes it. */
+  /** How the hub rejects it; undefined if it accepts it. */
   rejection?: { code: string; field?: string; message: RegExp }
 }
 
-/** The event as the hub would send it on, of a body that it takes. */
+/** The event that the hub sends for an accepted body. */
 export function hostileEvent({ body }: HostileInput, id: number): Event {
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const event = JSON.parse(text) as Event
@@ -27,7 +27,7 @@ export function hostileEvent({ body }: HostileInput, id: number): Event {
 
 const MEGABYTE = 1 << 20
 
-// Written as escapes: what can't be seen here would be taken for a mistake.
+// Escaped, because invisible characters would look like mistakes.
 const bidi = '\u202Egnp.exe\u202C \u2066isolated\u2069 \u200Fright'
 const invisible = 'a\u200Bb\u200Cc\u200Dd\u2060e\uFEFFf\u00ADg\u034Fh\u3164i\u{E0041}j'
 const ansi =
@@ -73,8 +73,8 @@ function event(name: string, more: object, rejection?: HostileInput['rejection']
   return { name, body: JSON.stringify({ ...base, ...more }), ...(rejection ? { rejection } : {}) }
 }
 
-/** An event that asks, with the text everywhere a person will read it. */
-function asking(text: string): object {
+/** An event with a question, with the text in every place that people read. */
+function permissionQuestion(text: string): object {
   const short = text.slice(0, 900)
   return {
     source_app: short.replaceAll('\n', ' '),
@@ -101,7 +101,7 @@ function asking(text: string): object {
   }
 }
 
-const choosing = (text: string): object => ({
+const choiceQuestion = (text: string): object => ({
   hook_event_type: 'PermissionRequest',
   humanInTheLoop: {
     question: text.slice(0, 60_000),
@@ -110,7 +110,7 @@ const choosing = (text: string): object => ({
   },
 })
 
-const questioning = (text: string): object => ({
+const formQuestion = (text: string): object => ({
   hook_event_type: 'PermissionRequest',
   humanInTheLoop: {
     question: text.slice(0, 60_000),
@@ -127,27 +127,27 @@ const questioning = (text: string): object => ({
   },
 })
 
-const written: HostileInput[] = texts.flatMap(([name, text]) => [
+const textInputs: HostileInput[] = texts.flatMap(([name, text]) => [
   event(`an event full of ${name}`, {
     tool_name: text.slice(0, 900),
     summary: text,
     payload: { command: text, error: [text] },
   }),
-  event(`a permission full of ${name}`, asking(text)),
-  event(`a choice full of ${name}`, choosing(text)),
-  event(`questions full of ${name}`, questioning(text)),
+  event(`a permission full of ${name}`, permissionQuestion(text)),
+  event(`a choice full of ${name}`, choiceQuestion(text)),
+  event(`questions full of ${name}`, formQuestion(text)),
 ])
 
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 
-/** An event whose payload is the given JSON text, as it stands. */
+/** An event with the given JSON text as its payload, unchanged. */
 const payload = (name: string, text: string, rejection?: HostileInput['rejection']): HostileInput => ({
   name,
   body: JSON.stringify(base).replace('"payload":{}', () => `"payload":${text}`),
   ...(rejection ? { rejection } : {}),
 })
 
-/** A permission whose arguments are the given JSON text, as it stands. */
+/** A permission with the given JSON text as its arguments, unchanged. */
 const args = (name: string, text: string, rejection?: HostileInput['rejection']): HostileInput =>
   payload(
     name,
@@ -163,7 +163,7 @@ const prototypes =
 const nulls = '{"command":null,"file_path":null,"edits":[null],"nested":{"a":null}}'
 const surrogates = '{"command":"\\ud83d lone \\ude00 \\udc00\\ud800","\\ud800":"\\udfff"}'
 
-const shapes: HostileInput[] = [
+const payloadInputs: HostileInput[] = [
   payload('a line of a megabyte', JSON.stringify({ tool_input: { command: 'x'.repeat(MEGABYTE) } })),
   args('a command of a megabyte', JSON.stringify({ command: 'echo ' + 'x'.repeat(MEGABYTE) })),
   args('a command of a megabyte of quotes', JSON.stringify({ command: '"\'`$('.repeat(MEGABYTE / 8) })),
@@ -244,7 +244,7 @@ const rejectedInputs: HostileInput[] = [
     body: JSON.stringify(base).slice(0, -5),
     rejection: { code: 'invalid', message: /cut off/ },
   },
-  { name: 'invalid UTF-8', body: broken(), rejection: { code: 'invalid', message: /UTF-8/ } },
+  { name: 'invalid UTF-8', body: invalidUtf8(), rejection: { code: 'invalid', message: /UTF-8/ } },
   {
     name: 'a NUL byte between the members',
     body: JSON.stringify(base).replace(',', ',\0'),
@@ -311,15 +311,14 @@ const rejectedInputs: HostileInput[] = [
   ),
 ]
 
-/** Bytes that are no UTF-8: an overlong slash, a half rune, a surrogate. */
-function broken(): Uint8Array<ArrayBuffer> {
+/** Invalid UTF-8: an overlong slash, a truncated rune, a surrogate. */
+function invalidUtf8(): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(JSON.stringify({ ...base, summary: '########' }))
   bytes.set([0xc0, 0xaf, 0xe2, 0x82, 0xed, 0xa0, 0x80, 0xff], bytes.indexOf(0x23))
   return bytes
 }
 
-/** All of it. */
-export const hostileInputs: HostileInput[] = [...written, ...shapes, ...rejectedInputs]
+export const hostileInputs: HostileInput[] = [...textInputs, ...payloadInputs, ...rejectedInputs]
 
-/** What the hub takes, and the page has to show. */
-export const acceptedInputs: HostileInput[] = hostileInputs.filter((one) => !one.rejection)
+/** The inputs that the hub accepts and the dashboard must render. */
+export const acceptedInputs: HostileInput[] = hostileInputs.filter((input) => !input.rejection)

@@ -1,17 +1,17 @@
 import { afterEach, vi } from 'vitest'
 
-// happy-dom has no layout: everything counts as on screen.
-class SeenAtOnce {
-  constructor(private readonly seen: IntersectionObserverCallback) {}
+// happy-dom has no layout, so every element counts as visible.
+class ImmediateObserver {
+  constructor(private readonly callback: IntersectionObserverCallback) {}
   observe(target: Element) {
     const entry = { isIntersecting: true, target } as IntersectionObserverEntry
-    this.seen([entry], this as unknown as IntersectionObserver)
+    this.callback([entry], this as unknown as IntersectionObserver)
   }
   disconnect() {
-    // nothing is held
+    // nothing to release
   }
 }
-vi.stubGlobal('IntersectionObserver', SeenAtOnce)
+vi.stubGlobal('IntersectionObserver', ImmediateObserver)
 Element.prototype.getBoundingClientRect = () => new DOMRect(0, 0, 800, 600)
 
 afterEach(() => {
