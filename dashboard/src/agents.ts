@@ -1,7 +1,7 @@
 import { receivedAt, isTelemetry } from './eventView'
 import type { Event } from './types'
 
-/** What an agent is doing, as far as its events tell. */
+/** The state of an agent, derived from its events. */
 export type AgentState = 'needs-you' | 'undelivered' | 'working' | 'idle' | 'ended'
 
 export interface Agent {
@@ -10,7 +10,7 @@ export interface Agent {
   ended: boolean
 }
 
-/** Keeps what was last heard of every agent. */
+/** Tracks the last event of every agent. */
 export class AgentRegistry {
   private readonly byName = new Map<string, Agent>()
 
@@ -30,13 +30,13 @@ export class AgentRegistry {
     this.byName.clear()
   }
 
-  /** By name, so that nobody moves while one looks. */
+  /** All agents, sorted by name for a stable order. */
   all(): Agent[] {
     return [...this.byName.values()].sort((a, b) => a.name.localeCompare(b.name))
   }
 }
 
-/** The state of an agent, given whether something of its waits for a person. */
+/** The state of an agent, given its open requests and undelivered answers. */
 export function agentState(
   agent: Agent,
   now: number,

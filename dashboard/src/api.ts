@@ -23,8 +23,11 @@ import type {
   Response,
   SearchResult,
 } from './types'
+import { appText } from './text'
 
-/** A refusal of the hub, or the hub not being there at all (status 0). */
+const copy = appText.api
+
+/** An error response of the hub, or status 0 if the hub is unreachable. */
 export class ApiError extends Error {
   constructor(readonly problem: Problem) {
     super(problem.detail ?? problem.title)
@@ -33,8 +36,8 @@ export class ApiError extends Error {
 }
 
 const unreachable: Problem = {
-  ...problem('No connection', 0, 'unreachable', 'The hub could not be reached.'),
-  hint: 'Nothing was sent. Check that it runs, then try again.',
+  ...problem(copy.unreachable, 0, 'unreachable', copy.unreachableDetail),
+  hint: copy.unreachableHint,
 }
 
 function problem(title: string, status: number, code: string, detail: string): Problem {
@@ -45,7 +48,7 @@ const ME = '/api/me'
 
 export async function call<T>(path: string, init?: RequestInit): Promise<T> {
   const reading = init?.method === undefined
-  // Reading goes by the cookie; a key that is not good any more must not stand in its way.
+  // Reads are authenticated by the cookie alone; a stale key must not make them fail.
   const key = reading && path !== ME ? '' : signInKey()
   let answer: globalThis.Response
   try {
@@ -66,10 +69,10 @@ async function readProblem(answer: globalThis.Response): Promise<Problem> {
     if (typeof body.code === 'string')
       return { title: answer.statusText, status: answer.status, ...body } as Problem
   } catch {
-    // Not the hub's own words, such as a proxy's page: the status is all there is.
+    // Not a problem document, such as a proxy's error page: only the status is known.
   }
   const { status, statusText } = answer
-  return problem(statusText, status, 'internal', `The hub answered ${status} ${statusText}.`)
+  return problem(statusText, status, 'internal', copy.status(status, statusText))
 }
 
 export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
@@ -77,17 +80,17 @@ export function post<T>(path: string, body: unknown, signal?: AbortSignal): Prom
   return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) })
 }
 
-/** What a new credential is to be. */
+/** The request to create a token. */
 export interface NewToken {
   name: string
-  /** Whose it is; absent: an agent's. */
+  /** The owner; absent for a token of an agent. */
   person?: string
   apps?: string[]
-  /** When it ends, Unix ms; absent: not by itself. */
+  /** Expiry, Unix ms; absent if it does not expire. */
   expiresAt?: number
 }
 
-/** The hub takes no request that changes something without this type, were its body empty. */
+/** CSRF protection: the hub accepts changes only with a JSON content type, even without a body. */
 function remove<T>(path: string): Promise<T> {
   return call<T>(path, { method: 'DELETE', headers: { 'Content-Type': 'application/json' } })
 }
@@ -108,9 +111,9 @@ export function find(filter: EventQuery): Promise<Event[]> {
 }
 
 export interface SearchRange {
-  /** Not before this time, the hub's clock, Unix ms. */
+  /** Inclusive start by the hub's clock, Unix ms. */
   from?: number
-  /** Before this time. */
+  /** Exclusive end, Unix ms. */
   to?: number
   before?: number
   after?: number
@@ -118,52 +121,56 @@ export interface SearchRange {
 }
 
 /**
- * Looks through a part of the hub's whole history for what matches a filter, newest
- * first unless `after` is given. Unless the result is `complete`, ask on with its
- * `searchedTo` as `before` (or `after`), even when it is empty.
+ * Searches a part of the hub's history, newest first unless `after` is given. If the
+ * result is not `complete`, continue with its `searchedTo` as `before` (or `after`),
+ * even if it is empty.
  */
-export function search(filter: string, within: SearchRange = {}, signal?: AbortSignal): Promise<SearchResult> {
+export function search(
+  filter: string,
+  within: SearchRange = {},
+  signal?: AbortSignal,
+): Promise<SearchResult> {
   const query = new URLSearchParams({ filter })
   for (const [name, value] of Object.entries(within)) query.set(name, String(value))
   return call<SearchResult>(`/events/search?${query}`, signal && { signal })
 }
 
-/** The names the hub knows: of agents, sessions, types and tools. */
+/** The known names of agents, sessions, event types and tools. */
 export const filterOptions = () => call<FilterOptions>('/events/filter-options')
 
-/** One event, whole. */
+/** One event with its full payload. */
 export const event = (id: number) => call<Event>(`/events/${id}`)
 
-/** Stores an event, as an agent does. Returns it as it was stored. */
+/** Posts an event like an agent does. Returns the stored event. */
 export const send = (event: Omit<Event, 'id'>) => post<Event>('/events', event)
 
-/** Waits for an answer as its agent does; undefined when there is none after that many seconds. */
+/** Long-polls for the answer like an agent does; undefined if there is none after the given seconds. */
 export const waitForAnswer = (id: number, seconds: number) =>
   call<Response | undefined>(`/events/${id}/response?wait=${seconds}`)
 
 /** Answers a question; the first answer wins. Returns the updated event. */
 export const respond = (id: number, answer: Response) => post<Event>(`/events/${id}/respond`, answer)
 
-/** Takes back an answer that is still held. Returns the updated event. */
+/** Undoes an answer in its undo window. Returns the updated event. */
 export const undo = (id: number) => post<Event>(`/events/${id}/undo`, {})
 
-/** Approves exactly the listed permissions; one result each, in their order. */
+/** Approves the listed permissions in bulk; one result each, in the same order. */
 export const approve = (list: Approvals) => post<BatchResult[]>('/events/approve', list)
 
-/** Tries an answer now that did not get to its agent. Returns the updated event. */
+/** Retries the delivery of an answer immediately. Returns the updated event. */
 export const redeliver = (id: number) => post<Event>(`/events/${id}/redeliver`, {})
 
-/** Notes that a person took care of an undelivered answer. Returns the updated event. */
+/** Marks an undelivered answer as handled by a person. Returns the updated event. */
 export const handled = (id: number) => post<Event>(`/events/${id}/handled`, {})
 
 /** Cancels a question as a person. Returns the updated event. */
 export const cancel = (id: number, reason: string) =>
   post<Event>(`/events/${id}/cancel`, reason ? { reason } : {})
 
-/** What led to a question: the session's last events, and how the same call fared before. */
+/** The session's last events before a question, and earlier outcomes of the same call. */
 export const questionContext = (id: number) => call<QuestionContext>(`/events/${id}/context`)
 
-/** Sessions, the latest active first; cursor: the page behind another one. */
+/** Sessions, most recently active first. cursor: the next_cursor of the previous page. */
 export function sessions(
   filter: Partial<Record<'source_app' | 'q' | 'cursor', string> & { limit: number }>,
 ): Promise<SessionPage> {
@@ -175,83 +182,84 @@ export function sessions(
 const sessionQuery = (app: string, session: string) =>
   new URLSearchParams({ source_app: app, session_id: session })
 
-/** A session's sums and what its tools did. */
-export const session = (app: string, id: string) => call<SessionDetail>(`/api/session?${sessionQuery(app, id)}`)
+/** The totals of a session and its tools. */
+export const session = (app: string, id: string) =>
+  call<SessionDetail>(`/api/session?${sessionQuery(app, id)}`)
 
-/** Where a session is downloaded from. */
+/** The download path of a session. */
 export const exportPath = (app: string, session: string, format: 'ndjson' | 'markdown') =>
   `/api/session/export?${sessionQuery(app, session)}&format=${format}`
 
-/** How people and agents did over the last days, in the page's own time zone. */
+/** Statistics of the last days, in the browser's time zone. */
 export function overview(days = 14): Promise<Overview> {
   const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
   return call<Overview>(`/api/overview?${new URLSearchParams({ days: String(days), tz })}`)
 }
 
-/** Who this page is to the hub. */
+/** The identity of this page. */
 export const me = () => call<Me>(ME)
 
-/** Signs in by the code of a link; whoever is new gives a name. */
+/** Signs in with the code of a link; a new person provides a name. */
 export const signIn = (code: string, name?: string) =>
   post<{ key: string; me: Me }>('/api/sign-in', name === undefined ? { code } : { code, name })
 
 /** Ends this browser's sign-in. */
 export const signOut = () => post<unknown>('/api/sign-out', {})
 
-/** Whether only people who are signed in may answer. */
+/** Locks or unlocks the hub. A locked hub accepts answers only from signed-in people. */
 export const lock = (locked: boolean) => post<unknown>('/api/lock', { locked })
 
-/** Everybody the hub knows. */
+/** All people of the hub. */
 export const people = () => call<Person[]>('/api/people')
 
 const personPath = (name: string) => `/api/people/${encodeURIComponent(name)}`
 
-/** Makes a person known. Returns them with the link that signs them in, once. */
+/** Adds a person. The result contains their one-time sign-in link. */
 export const invite = (person: Pick<Person, 'name' | 'role' | 'email'>) => post<Person>('/api/people', person)
 
-/** Changes what a person may, or where their mail goes. */
+/** Changes a person's role or e-mail address. */
 export const changePerson = (name: string, to: Partial<Pick<Person, 'role' | 'email'>>) =>
   post<Person>(personPath(name), to)
 
-/** Makes another link for a person; it signs them in once. */
+/** Creates another one-time sign-in link for a person. */
 export const createSignInLink = (name: string) => post<Person>(`${personPath(name)}/link`, {})
 
-/** Forgets a person; their sign-ins and tokens end with them. */
+/** Removes a person with their sign-ins and tokens. */
 export const removePerson = (name: string) => remove<unknown>(personPath(name))
 
-/** The browsers that are signed in: one's own, and everybody's for an admin. */
+/** The signed-in browsers: one's own, or for an admin all of them. */
 export const signIns = () => call<SignIn[]>('/api/sign-ins')
 
-/** Ends a sign-in; its pages are told within a second. */
+/** Revokes a sign-in; its open pages are notified within a second. */
 export const revokeSignIn = (id: string) => remove<unknown>(`/api/sign-ins/${id}`)
 
-/** The credentials of programs, without their secrets. */
+/** The tokens, without their secrets. */
 export const tokens = () => call<Token[]>('/api/tokens')
 
-/** Makes a credential for a program. Its secret is in the answer, and nowhere else. */
+/** Creates a token. Only this result contains its secret. */
 export const createToken = (token: NewToken) => post<Token>('/api/tokens', token)
 
-/** Ends a credential. */
+/** Revokes a token. */
 export const revokeToken = (id: string) => remove<unknown>(`/api/tokens/${id}`)
 
-/** Gives people more time for a question; 0: all they want. Returns the updated event. */
+/** Extends the deadline of a question; 0 removes it. Returns the updated event. */
 export const extend = (id: number, seconds: number) => post<Event>(`/events/${id}/extend`, { seconds })
 
-/** Shows the request of a signed link. It is not used up by that. */
+/** Fetches the request of a signed link, without consuming the link. */
 export const openLink = (id: number, token: string) => post<LinkPreview>(`/hitl/${id}/link`, { token })
 
-/** Answers by a signed link, once, as the person it was sent to. Returns the updated event. */
+/** Answers with a signed link as its recipient; the link works once. Returns the updated event. */
 export const voteByLink = (id: number, vote: Response & { token: string }) =>
   post<Event>(`/hitl/${id}/vote`, vote)
 
-/** The key that this browser subscribes to Web Push with. */
+/** The public key for Web Push subscriptions. */
 export const pushKey = () => call<PushKey>('/api/push/key')
 
-/** Tells this browser of requests; who is signed in, of theirs. */
+/** Enables Web Push for this browser; for a signed-in person, about their requests. */
 export const subscribeBrowser = (subscription: PushSubscriptionJSON) =>
   post<NotificationSettings>('/api/push', subscription)
 
-/** Tells it no more. */
+/** Disables Web Push for this browser. */
 export const unsubscribeBrowser = (endpoint: string) =>
   call<NotificationSettings>('/api/push', {
     method: 'DELETE',
@@ -259,19 +267,19 @@ export const unsubscribeBrowser = (endpoint: string) =>
     body: JSON.stringify({ endpoint }),
   })
 
-/** One's own passkeys. */
+/** The passkeys of the signed-in person. */
 export const passkeys = () => call<Passkey[]>('/api/passkeys')
 
-/** What the browser makes a passkey of. */
+/** The options to create a passkey. */
 export const newPasskey = () => post<PasskeyOptions>('/api/passkeys/new', {})
 
-/** Registers the passkey that the browser made. */
+/** Registers a passkey that the browser created. */
 export const addPasskey = (name: string, credential: object) =>
   post<Passkey>('/api/passkeys', { name, credential })
 
-/** Forgets a passkey of one's own. */
+/** Removes a passkey of the signed-in person. */
 export const removePasskey = (id: string) => remove<unknown>(`/api/passkeys/${id}`)
 
-/** What one's passkey signs for exactly this answer. */
+/** The challenge that a passkey must sign for exactly this answer. */
 export const challenge = (id: number, response: Response) =>
   post<PasskeyOptions>('/api/passkeys/challenge', { id, response })

@@ -1,4 +1,4 @@
-/** The hub's clock, as far as this page knows it. Deadlines are the hub's. */
+/** Estimates the hub's clock, on which deadlines are based. */
 export class Clock {
   private offset = 0
 
@@ -9,23 +9,23 @@ export class Clock {
     return this.local() + this.offset
   }
 
-  /** Takes over the hub's time as it was just now. */
+  /** Synchronizes with a timestamp just received from the hub. Unix ms. */
   sync(serverTime: number): void {
     this.offset = serverTime - this.local()
   }
 }
 
-/** How people want to read times: how long ago, or by which clock. */
+/** How times are displayed: relative, in local time, or in UTC. */
 export type TimeStyle = 'relative' | 'local' | 'utc'
 
 let style: () => TimeStyle = () => 'relative'
 
-/** Has every time on the page written in the style that fn tells. */
+/** Sets the function that returns the current time style. */
 export function setTimeStyle(fn: () => TimeStyle): void {
   style = fn
 }
 
-/** One format for this machine's zone, one for UTC; each made when first used, for that takes a while. */
+/** A formatter for local time and UTC. Both are created lazily because that is slow. */
 function zoneFormatter(options: Intl.DateTimeFormatOptions): (ms: number) => string {
   const make = (zone: Intl.DateTimeFormatOptions) =>
     new Intl.DateTimeFormat('en-GB', { hourCycle: 'h23', ...options, ...zone })
@@ -36,21 +36,21 @@ function zoneFormatter(options: Intl.DateTimeFormatOptions): (ms: number) => str
 
 const seconds = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 
-/** 12:00:00.001, in local time unless UTC is wanted. */
+/** "12:00:00.001", in local time or UTC. */
 export const timeOfDay = zoneFormatter({ ...seconds, fractionalSecondDigits: 3 })
 
 const second = zoneFormatter(seconds)
 const day = zoneFormatter({ day: 'numeric', month: 'short' })
-/** 12:00, such as for when something ends. */
+/** "12:00". */
 export const clockTime = zoneFormatter({ hour: '2-digit', minute: '2-digit' })
 const dateTime = zoneFormatter({ dateStyle: 'medium', timeStyle: 'medium' })
 
-/** The whole date, for tooltips. */
+/** Date and time, for tooltips. */
 export const fullTime = (ms: number): string => dateTime(ms) + (style() === 'utc' ? ' UTC' : '')
 
 /**
- * When it was: "now", "12 s ago", "4 min ago", "3 h ago", "2 d ago"; or by the
- * clock, "12:00:07" and "20 Nov, 12:00", where people want that.
+ * Formats a past time: "now", "12 s ago", "4 min ago"; or "12:00:07" and "20 Nov, 12:00",
+ * depending on the time style.
  */
 export function formatAgo(ms: number, now: number): string {
   if (style() !== 'relative') return day(ms) === day(now) ? second(ms) : `${day(ms)}, ${clockTime(ms)}`
@@ -59,7 +59,7 @@ export function formatAgo(ms: number, now: number): string {
   return formatInterval(s) + ' ago'
 }
 
-/** A length of time in its largest unit: "12 s", "4 min", "3 h", "2 d". */
+/** Formats a duration in its largest unit: "12 s", "4 min", "3 h", "2 d". */
 export function formatInterval(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
@@ -67,14 +67,14 @@ export function formatInterval(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} d`
 }
 
-/** A short length of time: "11 ms", "1.2 s", "14 s". */
+/** Formats a short duration: "11 ms", "1.2 s", "14 s". */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
   return formatInterval(ms / 1000)
 }
 
-/** A length of time in its two largest units: "850 ms", "6.2 s", "48 s", "4 min 12 s", "2 h", "3 d 4 h". */
+/** Formats a duration in its two largest units: "850 ms", "6.2 s", "4 min 12 s", "3 d 4 h". */
 export function formatLongDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`
@@ -87,7 +87,7 @@ export function formatLongDuration(ms: number): string {
   return s < 86_400 ? pair(3600, 'h', 60, 'min') : pair(86_400, 'd', 3600, 'h')
 }
 
-/** What is left: "4:48", "1:04:10", "2 d 3 h". Never negative; full seconds, rounded up. */
+/** Formats the time left: "4:48", "1:04:10", "2 d 3 h". Never negative, rounded up to seconds. */
 export function formatTimeLeft(ms: number): string {
   const s = Math.max(0, Math.ceil(ms / 1000))
   const two = (n: number) => String(n).padStart(2, '0')
@@ -96,20 +96,20 @@ export function formatTimeLeft(ms: number): string {
   return `${Math.floor(s / 60)}:${two(s % 60)}`
 }
 
-/** What is left in words, to be heard: "25 seconds", "2 minutes". */
+/** The time left for screen readers: "25 seconds", "2 minutes". */
 export function spokenTimeLeft(ms: number): string {
   const s = Math.max(0, Math.ceil(ms / 1000))
   const [n, unit] = s < 90 ? [s, 'second'] : [Math.round(s / 60), 'minute']
   return `${n} ${unit}${n === 1 ? '' : 's'}`
 }
 
-/** Whether the last fifth, or the last half minute, of a deadline has begun. */
+/** Whether the last fifth of the time, or the last 30 s, has begun. */
 export function isUrgent(expiresAt: number, asked: number, now: number): boolean {
   const rest = expiresAt - now
   return rest <= 30_000 || rest <= (expiresAt - asked) / 5
 }
 
-/** The hub's time inside a UUIDv7, undefined when it is none. */
+/** The timestamp inside a UUIDv7, Unix ms; undefined if uid is none. */
 export function uidTime(uid: string | undefined): number | undefined {
   if (!uid || uid.length !== 36 || uid[14] !== '7') return undefined
   const ms = parseInt(uid.slice(0, 8) + uid.slice(9, 13), 16)

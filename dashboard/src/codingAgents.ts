@@ -1,10 +1,10 @@
-// The coding agents that hooks speak for, under the names of agentclient/hook: an
-// event says which one posted it.
+// The coding agents with an adapter, under the ids of agentclient/hook. Events contain
+// the id of their agent.
 
 export interface CodingAgent {
   id: string
   name: string
-  /** Two letters in the place of an icon: they never stand without the name near. */
+  /** Two letters that replace an icon, always shown with the name. */
   mark: string
 }
 
@@ -24,11 +24,11 @@ const known: Record<string, [name: string, mark: string]> = {
   antigravity: ['Antigravity', 'An'],
 }
 
-/** The coding agent of that name; one that this page does not know keeps its own name. */
+/** The coding agent with this id. An unknown id is its own name. */
 export function codingAgent(id: string): CodingAgent {
   const [name, mark] = (Object.hasOwn(known, id) ? known[id] : undefined) ?? [id, '']
   return { id, name, mark }
 }
 
-/** The coding agents there are, in the order of agentclient/hook. */
+/** All coding agents, in the order of agentclient/hook. */
 export const codingAgents = (): CodingAgent[] => Object.keys(known).map(codingAgent)

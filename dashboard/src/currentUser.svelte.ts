@@ -3,8 +3,9 @@ import { ApiError } from './api'
 import { isKeyChange, saveKey, onRefused, signInKey } from './signInKey'
 import { hub } from './liveState.svelte'
 import type { Me, Problem } from './types'
+import { appText } from './text'
 
-/** What the dialog about signing in shows. */
+/** The step of the sign-in dialog. */
 export type SignInStep =
   | { step: 'how' }
   | { step: 'going' }
@@ -15,54 +16,53 @@ export type SignInStep =
 const CODE = /^#sign-in=([\w-]{8,200})$/
 const FAILED = /^#sign-in-failed=([\w-]{1,40})$/
 
-/** The code in a sign-in link, or what somebody copied of it; empty when there is none. */
+/** The code in a sign-in link or a part of it; empty if there is none. */
 export function signInCode(text: string): string {
   const trimmed = text.trim()
   const [, code] = CODE.exec(trimmed.slice(Math.max(0, trimmed.indexOf('#')))) ?? []
   return code ?? (/^[\w-]{8,200}$/.test(trimmed) ? trimmed : '')
 }
 
-/** Why the provider's page led to no sign-in: the hub names the reason, the words are ours. */
+/** The problem for a failed sign-in at the OpenID provider. reason: the code of the hub. */
 export function providerProblem(reason: string): Problem {
-  const because: Record<string, string> = {
-    refused: 'The provider did not let you in. Ask whoever runs it whether you may use this hub.',
-    lost: 'That sign-in was not begun in this browser, or took longer than ten minutes. Begin again here.',
-    nameless:
-      'The provider gives you a name that somebody here has already. An admin can write your e-mail address down under Settings, People, so that the hub knows you.',
-    'provider-down':
-      'The provider can’t be reached from the hub just now. Try again in a moment, or use a sign-in link.',
+  const detail = appText.signIn.provider[reason] ?? appText.signIn.providerOther
+  return {
+    type: 'about:blank',
+    title: appText.signIn.notSignedIn,
+    status: 403,
+    code: 'provider',
+    detail,
+    error: detail,
   }
-  const detail = because[reason] ?? 'The provider’s page led to no sign-in. Begin again here.'
-  return { type: 'about:blank', title: 'Not signed in', status: 403, code: 'provider', detail, error: detail }
 }
 
-/** What a sign-in that is over is still good for. */
+/** The permissions of an ended sign-in. */
 const signedOutUser = { verified: false, canAnswer: false, canAdmin: false }
 
-/** Who this page is to the hub. */
+/** The identity of the user, and the sign-in dialog. */
 class CurrentUser {
-  /** As the hub last said; undefined: it has not, or knows no people. */
+  /** The identity as the hub last reported it; undefined before that, or on a hub without people. */
   identity: Me | undefined = $state.raw()
-  /** This browser had signed in, and the hub does not believe it any more. */
+  /** The sign-in of this browser is no longer valid. */
   sessionExpired = $state(false)
-  /** From here the hub tells nothing to anyone who has not signed in. */
+  /** The hub requires a sign-in even to read. */
   signInRequired = $state(false)
-  /** The dialog about signing in; undefined: it is closed. */
+  /** The sign-in dialog; undefined while closed. */
   dialog: SignInStep | undefined = $state.raw()
   busy = $state(false)
   private probing = false
 
-  /** Whether the hub knows a name. */
+  /** Whether the hub has verified the name of the user. */
   get isVerified(): boolean {
     return this.identity?.verified ?? false
   }
 
-  /** The person's name; empty: the hub does not know it. */
+  /** The verified name; empty if there is none. */
   get name(): string {
     return this.isVerified ? (this.identity?.name ?? '') : ''
   }
 
-  /** Takes up a sign-in link, asks who one is, and follows the other tabs; returns how to stop. */
+  /** Redeems a sign-in link, loads the identity, and follows the other tabs. Returns a stop function. */
   start(target: Window): () => void {
     const link = () => void this.consumeLink(target.location)
     const changed = (e: StorageEvent) => {
@@ -85,7 +85,7 @@ class CurrentUser {
     }
   }
 
-  /** Opens the dialog that says how one signs in. */
+  /** Opens the sign-in dialog. */
   openSignIn(): void {
     this.dialog = { step: 'how' }
   }
@@ -94,7 +94,7 @@ class CurrentUser {
     this.dialog = undefined
   }
 
-  /** Signs in by a code; whoever is new gives a name. */
+  /** Signs in with a code; a new person provides a name. */
   async signIn(code: string, name?: string): Promise<void> {
     if (this.busy) return
     this.busy = true
@@ -117,7 +117,7 @@ class CurrentUser {
     }
   }
 
-  /** Signs out, or gives up a sign-in that is not good any more. Returns why it could not. */
+  /** Signs out, or discards an ended sign-in. Returns the problem if that failed. */
   signOut(): Promise<Problem | undefined> {
     return this.run(async () => {
       try {
@@ -130,7 +130,7 @@ class CurrentUser {
     })
   }
 
-  /** Locks the hub, or opens it. Returns why it could not. */
+  /** Locks or unlocks the hub. Returns the problem if that failed. */
   lock(locked: boolean): Promise<Problem | undefined> {
     return this.run(() => api.lock(locked))
   }
@@ -150,26 +150,26 @@ class CurrentUser {
     }
   }
 
-  /** Asks the hub who this page is. */
+  /** Reloads the identity. */
   async refresh(): Promise<void> {
     try {
       this.setIdentity(await api.me())
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      if (error.problem.code !== 'sign_in') return // gone, or older than this page
+      if (error.problem.code !== 'sign_in') return // offline, or an older hub
       this.sessionExpired = true
       if (this.identity) this.identity = { ...this.identity, ...signedOutUser }
       hub.setUser('')
     }
   }
 
-  /** The hub wanted a sign-in: is this page's over, or does it show nothing without one? */
+  /** The hub required a sign-in: either this one ended, or reading requires one. */
   private async refused(reading: boolean): Promise<void> {
     await this.refresh()
     if (!reading || this.isVerified || this.signInRequired || this.probing) return
     this.probing = true
     try {
-      await api.recent(1) // a cookie that is over is taken away with the first refusal
+      await api.recent(1) // the first refusal clears an expired cookie, so ask again
     } catch (error) {
       this.signInRequired = error instanceof ApiError && error.problem.code === 'sign_in'
     } finally {
@@ -185,14 +185,14 @@ class CurrentUser {
   }
 
   private setIdentity(me: Me): void {
-    // A sign-in is a cookie and a key: the one without the other is good for nothing.
+    // A sign-in consists of a cookie and a key; one without the other is invalid.
     this.sessionExpired = signInKey() !== '' ? !me.verified : me.signIn !== undefined
     this.identity = this.sessionExpired ? { ...me, ...signedOutUser } : me
     if (this.isVerified) this.signInRequired = false
     hub.setUser(this.name)
   }
 
-  /** Takes the code out of the address, where it must not stay. Returns whether there was one. */
+  /** Removes the code from the URL, so it does not leak, and redeems it. Returns whether there was one. */
   private consumeLink({ hash, pathname, search }: Location): boolean {
     const [, code] = CODE.exec(hash) ?? []
     const [, failed] = FAILED.exec(hash) ?? []

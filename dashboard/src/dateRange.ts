@@ -1,6 +1,10 @@
+import { appText } from './text'
+
+const copy = appText.dates
+
 /**
- * A stretch of days that the inbox and the overview look at: the last so many, today
- * included, or from one day to another, both included. Without either it is all there is.
+ * The days that the inbox and the overview show: the last n days including today, or an
+ * inclusive range. Without any bound it is all time.
  */
 export interface DateRange {
   days?: number
@@ -9,16 +13,16 @@ export interface DateRange {
   to?: string
 }
 
-/** How many days can be chosen with one click. */
+/** The presets of the menu, in days. */
 export const DAY_OPTIONS = [1, 7, 14, 30, 90] as const
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
-/** The middle of a day is a day, whatever the clocks do that night. */
+/** Parses noon, which exists on every day, even when the clocks change. */
 const isDay = (text: string | null): text is string =>
   text !== null && DAY.test(text) && !Number.isNaN(new Date(text + 'T12:00').getTime())
 
-/** Reads the period of an address; undefined when it says nothing of one. */
+/** Parses the date range of a URL query; undefined if it has none. */
 export function parseDateRange(query: URLSearchParams): DateRange | undefined {
   const days = query.get('days')
   if (days === 'all') return {}
@@ -29,7 +33,7 @@ export function parseDateRange(query: URLSearchParams): DateRange | undefined {
   return period.from || period.to ? period : undefined
 }
 
-/** The same as parameters of an address, empty where there is nothing to say. */
+/** The query parameters of a date range; unset ones are empty. */
 export const dateRangeQuery = ({ days, from, to }: DateRange) => ({
   days: days ? String(days) : from || to ? '' : 'all',
   from: from ?? '',
@@ -38,12 +42,12 @@ export const dateRangeQuery = ({ days, from, to }: DateRange) => ({
 
 export const isUnbounded = ({ days, from, to }: DateRange): boolean => !days && !from && !to
 
-/** The day before or after the one that time is in, at its very beginning. */
+/** Midnight of the day of time, plus a number of days. Unix ms. */
 function startOfDay(time: Date, days = 0): number {
   return new Date(time.getFullYear(), time.getMonth(), time.getDate() + days).getTime()
 }
 
-/** The period as times of this machine's zone: not before from, and before to. */
+/** The bounds in local time, Unix ms: from inclusive, to exclusive. */
 export function dateRangeBounds(p: DateRange, now: number): { from?: number; to?: number } {
   if (p.days) return { from: startOfDay(new Date(now), 1 - p.days) }
   return {
@@ -55,10 +59,10 @@ export function dateRangeBounds(p: DateRange, now: number): { from?: number; to?
 const dayMonth = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const short = (day: string) => dayMonth.format(new Date(day + 'T12:00'))
 
-/** What it is, in words: "7 days", "1 Nov to 8 Nov", "any time". */
+/** The label of a date range: "7 days", "1 Nov to 8 Nov", "Any time". */
 export function dateRangeLabel({ days, from, to }: DateRange): string {
-  if (days) return days === 1 ? 'Today' : `${days} days`
-  if (from && to) return from === to ? short(from) : `${short(from)} to ${short(to)}`
-  if (from) return `since ${short(from)}`
-  return to ? `until ${short(to)}` : 'Any time'
+  if (days) return days === 1 ? copy.today : copy.days(days)
+  if (from && to) return from === to ? short(from) : copy.fromTo(short(from), short(to))
+  if (from) return copy.since(short(from))
+  return to ? copy.until(short(to)) : copy.anyTime
 }

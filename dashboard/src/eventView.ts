@@ -2,7 +2,7 @@ import { uidTime } from './clock'
 import { fold, toolOf } from './filter'
 import type { Event, Json } from './types'
 
-/** How an event is drawn in the stream. */
+/** The visual style of an event in the stream. */
 export type EventStyle = 'prompt' | 'tool' | 'done' | 'fail' | 'ask' | 'session' | 'note' | 'other'
 
 const stylesByType: Record<string, EventStyle> = {
@@ -25,10 +25,10 @@ const stylesByType: Record<string, EventStyle> = {
 
 const reports = new Set(['ApiRequest', 'ApiUsage', 'StatusLine'])
 
-/** Whether an event reports what was done before, seconds late: an agent's telemetry. */
+/** Whether an event is telemetry, which reports earlier activity with a delay. */
 export const isTelemetry = (e: Event): boolean => reports.has(e.hook_event_type)
 
-/** Whether a person said this. Claude Code is told by a prompt, too, that a task in the background has ended. */
+/** Whether a prompt is from a person. Claude Code also reports finished background tasks as prompts. */
 export const isPrompt = (e: Event): boolean =>
   e.hook_event_type === 'UserPromptSubmit' &&
   !(str(e.payload.prompt) ?? '').trimStart().startsWith('<task-notification>')
@@ -44,7 +44,7 @@ export function eventStyle(e: Event): EventStyle {
 const str = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** The part of a tool's arguments that says most, such as the command. */
+/** The most informative argument of a tool call, such as the command. */
 export function mainArgument(args: Json | undefined): string | undefined {
   if (args === null || typeof args !== 'object' || Array.isArray(args)) return undefined
   for (const name of [
@@ -68,7 +68,7 @@ export function mainArgument(args: Json | undefined): string | undefined {
   return undefined
 }
 
-/** One line that says what happened. */
+/** A one-line summary of an event. */
 export function summaryLine(e: Event): string {
   const { payload } = e
   return (
@@ -86,14 +86,14 @@ export function summaryLine(e: Event): string {
   )
 }
 
-/** The same line, where the tool's name stands beside it already. */
+/** The summary without a leading tool name, for rows that show the tool separately. */
 export function summaryWithoutTool(e: Event): string {
   const line = summaryLine(e)
   const name = `${toolOf(e) ?? ''}: `
   return name.length > 2 && line.startsWith(name) ? line.slice(name.length) : line
 }
 
-/** How much of an event words are looked for in; the hub's maxText is the same. */
+/** Maximum length of the searchable text; equal to the hub's maxText. */
 const MAX_TEXT = 8000
 
 function collect(value: Json | undefined, into: string[], budget: number): number {
@@ -107,12 +107,12 @@ function collect(value: Json | undefined, into: string[], budget: number): numbe
   return budget - text.length
 }
 
-/** An event as the stream holds it: with what is needed to draw and to filter it. */
+/** An event with cached data for display and filtering. */
 export class Entry {
   readonly id: number
-  /** When the hub took it, else when the agent says it happened. Unix ms. */
+  /** When the hub received it, or else the agent's timestamp. Unix ms. */
   readonly at: number
-  /** How long the tool call took that this is the end of, ms; undefined: not known. */
+  /** Duration of the tool call that this event ends, ms; undefined if unknown. */
   durationMs: number | undefined
   private searched: string | undefined
 
@@ -121,7 +121,7 @@ export class Entry {
     this.at = receivedAt(event)
   }
 
-  /** The text that bare words of a filter look at. */
+  /** The text that bare words of a filter search. */
   text(): string {
     if (this.searched !== undefined) return this.searched
     const e = this.event
@@ -133,17 +133,17 @@ export class Entry {
   }
 }
 
-/** When an event came to the hub, the hub's clock where it is known. */
+/** When the hub received an event, or else the agent's timestamp. Unix ms. */
 export const receivedAt = (e: Event): number => uidTime(e.uid) ?? e.timestamp ?? 0
 
-/** A session's id, short enough to read aloud: a UUID's first part, a name as far as it fits. */
+/** A shortened session id: the first part of a UUID, or a truncated name. */
 export function shortSession(id: string): string {
   if (/^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(id)) return id.slice(0, 8)
   const own = id.replace(/^session-(?=.)/, '')
   return own.length > 20 ? own.slice(0, 19) + '…' : own
 }
 
-/** A hue of its own for every name, the same in every session. */
+/** A stable hue for a name. */
 export function agentHue(name: string): number {
   let hash = 2166136261
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619)

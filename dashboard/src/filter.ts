@@ -1,15 +1,14 @@
 import type { Event, Json } from './types'
 
 /**
- * A filter as a person writes it: words that must all occur, `key:value` with `*`
- * for anything, `-` before what must not be, `"a phrase"`, `/a regex/`. The hub
- * looks through its history by the same language (server/internal/filter); the
- * cases in testing/filter-cases.json are run by both.
+ * A parsed filter: words that must all occur, `key:value` with `*` as a wildcard, `-` for
+ * negation, `"a phrase"`, `/a regex/`. The hub searches its history with the same language
+ * (server/internal/filter); both run the cases in testing/filter-cases.json.
  */
 export interface Filter {
   readonly text: string
   readonly terms: readonly Term[]
-  /** What is wrong with the text, undefined when nothing is. */
+  /** The syntax error; undefined if the text is valid. */
   readonly problem?: string
 }
 
@@ -18,20 +17,20 @@ export interface Term {
   readonly key: string | undefined
   readonly value: string
   readonly regex: boolean
-  /** Whether it is found in a row, before `not`. */
+  /** Whether the term occurs in a row, before `not` is applied. */
   readonly matches: (row: Filterable) => boolean
 }
 
-/** What a filter looks at: an event, with its searchable text made once. */
+/** An event with its cached searchable text. */
 export interface Filterable {
   readonly event: Event
-  /** Folded text of the row and of what the payload and the question hold. */
+  /** The case-folded text of the row, its payload and its question. */
   text(): string
 }
 
 const tokens = /(-)?(?:([\w.]+):)?(?:"([^"]*)"?|\/((?:\\.|[^/\\])*)\/(?=\s|$)|(\S+))/g
 
-/** Reads a filter. A text with a mistake filters by its other terms. */
+/** Parses a filter. Invalid terms are reported in problem and ignored. */
 export function parse(text: string): Filter {
   const terms: Term[] = []
   let problem: string | undefined
@@ -54,10 +53,10 @@ export function parse(text: string): Filter {
   return { text, terms, problem }
 }
 
-/** Makes capitals and small letters the same. ς is a σ at a word's end, and ſ is an old s. */
+/** Case-folds a text. ς is a final σ, and ſ is an old s. */
 export const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ').replaceAll('ſ', 's')
 
-/** With the flag u it means what it means to the hub. Older habits get by without. */
+/** Compiles with the flag u, like the hub. Patterns that are invalid with it fall back to none. */
 function regexOf(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'iu')
@@ -79,7 +78,7 @@ function valueTest(key: string | undefined, value: string, pattern: string | und
   return (text: string) => regex.test(text)
 }
 
-/** Whether every term of the filter holds. */
+/** Whether a row matches every term. */
 export function matches(filter: Filter, row: Filterable): boolean {
   for (const term of filter.terms) if (term.matches(row) === term.not) return false
   return true
@@ -87,7 +86,7 @@ export function matches(filter: Filter, row: Filterable): boolean {
 
 const REMEMBERED = 1000
 
-/** Where a term looks. What a field says is the same again and again: it is tested once. */
+/** The match function of a term. Field values repeat, so their results are cached. */
 function termMatcher(key: string | undefined, test: (text: string) => boolean): Term['matches'] {
   if (key === undefined) return (row) => test(row.text())
   const field = Object.hasOwn(fields, key) ? fields[key] : undefined
@@ -109,7 +108,7 @@ function termMatcher(key: string | undefined, test: (text: string) => boolean): 
   }
 }
 
-/** The keys a filter knows by name. Any other is a path into the payload. */
+/** The named keys of a filter. Any other key is a path into the payload. */
 export const fields: Record<string, (e: Event) => unknown> = {
   agent: (e) => e.source_app,
   app: (e) => e.source_app,
@@ -126,7 +125,7 @@ export const fields: Record<string, (e: Event) => unknown> = {
   delivery: (e) => e.humanInTheLoopStatus?.delivery?.state,
 }
 
-/** The tool an event is about, wherever its client put the name. */
+/** The tool name of an event, wherever its client put it. */
 export function toolOf(e: Event): string | undefined {
   if (e.tool_name) return e.tool_name
   if (e.humanInTheLoop?.toolCall?.name) return e.humanInTheLoop.toolCall.name
@@ -134,15 +133,15 @@ export function toolOf(e: Event): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** A list or an object matches when something in it does. */
+/** Flattens a value: a list or an object matches if anything inside does. */
 function scalars(value: Json | undefined): string[] {
   if (value === undefined || value === null) return []
   return typeof value === 'object' ? Object.values(value).flatMap(scalars) : [String(value)]
 }
 
-const names = new Map<string, string>() // a member's name → the same folded
+const names = new Map<string, string>() // member name → folded name
 
-/** Members have the same names again and again. */
+/** Case-folds a member name, with a cache because names repeat. */
 function foldName(name: string): string {
   let folded = names.get(name)
   if (folded === undefined) {
@@ -161,7 +160,7 @@ function lookup(value: Json | undefined, path: string[]): Json | undefined {
   return value
 }
 
-/** The text with one more term, or with the term's opposite turned round. not: what must not be. */
+/** Adds a term to a filter, replacing its opposite. not negates the term. */
 export function addTerm(text: string, key: string, value: string, not = false): string {
   const quoted = /[\s"]/.test(value) || value === '' ? `"${value.replaceAll('"', '')}"` : value
   const plain = `${key}:${quoted}`

@@ -1,7 +1,7 @@
 /**
- * Collects changes and tells once per frame what changed. Where a frame takes
- * over 30 ms, painting drops to 20 times a second; in a hidden page, where the
- * browser gives no frames, it goes on by timer so that title and badge stay true.
+ * Coalesces changes and notifies the listeners once per frame. If a frame takes over 30 ms,
+ * the rate drops to 20 per second. A hidden page gets no frames, so a timer keeps its
+ * title and badge up to date.
  */
 export class FrameScheduler<Topic extends string> {
   private readonly dirty = new Set<Topic>()
@@ -10,7 +10,7 @@ export class FrameScheduler<Topic extends string> {
   private last = -Infinity
   private slow = false
 
-  /** Calls fn after the frame's changes; returns how to stop that. */
+  /** Calls fn once per frame with changes. Returns the unsubscribe function. */
   on(topic: Topic, fn: () => void): () => void {
     const set = this.listeners.get(topic) ?? new Set()
     this.listeners.set(topic, set.add(fn))
@@ -28,7 +28,7 @@ export class FrameScheduler<Topic extends string> {
   }
 
   private frame(): void {
-    // A page that gets hidden while it waits for a frame would wait for ever.
+    // A page that is hidden while it waits for a frame would never get it.
     const late = setTimeout(() => this.flush(), 500)
     requestAnimationFrame(() => {
       clearTimeout(late)

@@ -1,4 +1,4 @@
-/** What a piece of text scores for one word that is looked for; 0: it does not fit. */
+/** The score of a text for one search word; 0 if it does not match. */
 function matchWord(text: string, word: string): number {
   const at = text.indexOf(word)
   if (at === 0) return 100
@@ -15,8 +15,8 @@ function matchWord(text: string, word: string): number {
 }
 
 /**
- * How well a text fits what a person typed: every word of it must be in the text,
- * if only letter by letter in that order. 0: it does not fit; more is better.
+ * The fuzzy match score of a text: every word of the query must occur, at least as a
+ * subsequence. 0 means no match; higher is better.
  */
 export function score(text: string, query: string): number {
   const within = text.toLowerCase()
@@ -30,7 +30,7 @@ export function score(text: string, query: string): number {
   return sum === 0 ? 1 : sum + 10 / (10 + within.length)
 }
 
-/** The items that fit, the best first; equally good ones stay in order. */
+/** The matching items, best first; the sort is stable. */
 export function rankMatches<T>(items: readonly T[], query: string, text: (item: T) => string): T[] {
   if (query.trim() === '') return [...items]
   return items

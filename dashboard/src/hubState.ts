@@ -22,20 +22,21 @@ import {
 import { RingBuffer } from './ringBuffer'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from './types'
+import { appText } from './text'
 
-/** How many events the page holds. */
+/** Number of events in the ring buffer. */
 export const CAPACITY = 50_000
 const SETTLED_KEPT = 200
-/** From how many ms on the page counts as behind. */
+/** Lag in ms from which the page counts as behind. */
 export const BEHIND = 2000
 const LOOK_BACK = 2000
 
 export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence'
 
-/** What a passkey made of a challenge. */
+/** A passkey assertion. */
 type Proof = NonNullable<Response['proof']>
 
-/** Things the page tells the person beside the list. */
+/** A change that is announced to the person outside of the list. */
 export interface Announcement {
   kind: 'asked' | 'reached' | 'lost' | 'failed'
   request: Request
@@ -43,8 +44,8 @@ export interface Announcement {
 }
 
 /**
- * Everything the page knows of the hub. Events are plain objects in a ring and a
- * map; screens learn through the painter, once a frame, that something changed.
+ * The client-side state of the hub. Events are plain objects in a ring buffer and a map;
+ * the frame scheduler notifies the screens of changes, at most once per frame.
  */
 export class HubState {
   readonly clock = new Clock()
@@ -55,18 +56,18 @@ export class HubState {
   readonly callPairs = new CallPairs()
   connection: Connection = { phase: 'connecting' }
   version = ''
-  /** Whether the hub serves another page than this one by now. */
+  /** Whether the hub serves a newer version of the dashboard. */
   outdated = false
-  /** How long the newest event took from the hub to this page, ms. */
+  /** Age of the newest event on arrival, ms. */
   lag = 0
-  /** The hub's database, empty before the first hello. */
+  /** The id of the hub's database; empty before the first hello. */
   hubId = ''
-  /** How often the hub came back with another history. */
+  /** How often the hub reconnected with another database. */
   replacements = 0
-  /** Whether the first snapshot is there: before it, an empty inbox means nothing. */
+  /** Whether the first snapshot is loaded. Before that, an empty inbox means nothing. */
   loaded = false
 
-  /** The name the hub knows this page's person by; empty: none. */
+  /** The verified name of the user; empty if there is none. */
   private name = ''
   private readonly requests = new Map<number, Request>() // id → request
   private readonly announcementListeners = new Set<(h: Announcement) => void>()
@@ -77,7 +78,7 @@ export class HubState {
 
   private wakeTimer: ReturnType<typeof setTimeout> | undefined
 
-  /** snoozed: the requests put aside, id → until when. */
+  /** snoozed: request id → end of the snooze. */
   constructor(
     private readonly snoozed: Map<number, number> = new Map(),
     private readonly calls: typeof api = api,
@@ -96,17 +97,17 @@ export class HubState {
     })
   }
 
-  /** Called when the hub ended the line of a sign-in. */
+  /** Called when the hub closed the connection of an ended sign-in. */
   signedOut: () => void = () => undefined
 
-  /** Says whose page this is; empty: nobody the hub knows. */
+  /** Sets the verified name of the user; empty for none. */
   setUser(name: string): void {
     if (name === this.name) return
     this.name = name
     this.changed()
   }
 
-  /** Makes a new line to the hub, which knows who signed in since. */
+  /** Reconnects the stream with the current sign-in. */
   restartStream(): void {
     this.stream.renew()
   }
@@ -120,12 +121,12 @@ export class HubState {
     clearTimeout(this.wakeTimer)
   }
 
-  /** Connects now instead of at the next try. */
+  /** Reconnects now instead of at the next attempt. */
   reconnect(): void {
     this.stream.retryNow()
   }
 
-  /** Tells the hub, and so the other pages, which request this one shows; 0: none. */
+  /** Reports the request that this page shows; 0 for none. Other pages show it as a viewer. */
   setViewing(id: number): void {
     this.presence.setViewing(id)
     this.stream.reportViewing(id)
@@ -136,7 +137,7 @@ export class HubState {
     return this.requests.get(id)
   }
 
-  /** The inbox's groups, the same object until something changes. */
+  /** The groups of the inbox. Returns the same object until something changes. */
   lists(): Lists {
     if (!this.cached) {
       this.cached = groupRequests(this.requests.values(), this.clock.now(), this.snoozed, this.name)
@@ -145,13 +146,13 @@ export class HubState {
     return this.cached
   }
 
-  /** Calls fn for what happens; returns how to stop that. */
+  /** Subscribes to announcements. Returns the unsubscribe function. */
   onAnnouncement(fn: (h: Announcement) => void): () => void {
     this.announcementListeners.add(fn)
     return () => this.announcementListeners.delete(fn)
   }
 
-  /** Puts a request aside until a time of the hub's clock; 0 takes it back out. */
+  /** Snoozes a request until a time of the hub's clock; 0 ends the snooze. */
   snooze(id: number, until: number): void {
     const now = this.clock.now()
     for (const [other, end] of this.snoozed) if (end <= now) this.snoozed.delete(other)
@@ -173,8 +174,8 @@ export class HubState {
   }
 
   /**
-   * Answers a request. It counts as answered at once; when the hub does not take
-   * the answer, it is open again and carries the problem. Returns whether it was taken.
+   * Answers a request optimistically: it counts as answered immediately. If the hub rejects
+   * the answer, the request reopens with the problem. Returns whether it was accepted.
    */
   answer(id: number, answer: Response): Promise<boolean> {
     const request = this.requests.get(id)
@@ -183,8 +184,8 @@ export class HubState {
   }
 
   /**
-   * Has the person prove an answer before it is sent. undefined: they did not; the request
-   * is as it was, and carries the problem.
+   * Adds a passkey assertion to an answer before it is sent. undefined if that failed; the
+   * request is then unchanged except for the problem.
    */
   async withProof(id: number, answer: Response, prove: () => Promise<Proof>): Promise<Response | undefined> {
     const request = this.requests.get(id)
@@ -202,7 +203,7 @@ export class HubState {
     }
   }
 
-  /** Votes: what becomes of the request, the others have a say in. */
+  /** Votes without an optimistic update, because the outcome depends on the other voters. */
   private async vote(request: Request, answer: Response): Promise<boolean> {
     const { id } = request
     if (!isDecidable(request) || request.busy) return false
@@ -221,14 +222,14 @@ export class HubState {
     }
   }
 
-  /** Cancels a request, in the same way. */
+  /** Cancels a request optimistically, like answer. */
   cancel(id: number, reason: string): Promise<boolean> {
     return this.submit(id, { since: this.clock.now(), cancel: reason }, () => this.calls.cancel(id, reason))
   }
 
   /**
-   * Approves the permissions as the person saw them, to be taken back for holdMs.
-   * Returns those the hub did not take; each carries its problem.
+   * Approves permissions in bulk at the revisions the person saw, with an undo window of
+   * holdMs. Returns the rejected requests, each with its problem.
    */
   async approve(seen: Request[], holdMs: number): Promise<Request[]> {
     const since = this.clock.now()
@@ -236,7 +237,11 @@ export class HubState {
     const still = seen.filter(({ id }) => {
       const request = this.requests.get(id)
       if (request && isDecidable(request))
-        this.setRequest({ ...request, submission: { since, answer: { permission: true } }, problem: undefined })
+        this.setRequest({
+          ...request,
+          submission: { since, answer: { permission: true } },
+          problem: undefined,
+        })
       return request !== undefined && isDecidable(request)
     })
     if (still.length === 0) return seen
@@ -259,17 +264,17 @@ export class HubState {
     return seen.filter((r) => refused.has(r.id)).map((r) => this.requests.get(r.id) ?? r)
   }
 
-  /** Takes back an answer the hub still holds. Returns why it could not. */
+  /** Undoes an answer in its undo window. Returns the problem if that failed. */
   undo(id: number): Promise<Problem | undefined> {
     return this.runAction(id, inUndoWindow, () => this.calls.undo(id))
   }
 
-  /** Gives people more time; 0: all they want. Returns why the hub would not. */
+  /** Extends the deadline; 0 removes it. Returns the problem if that failed. */
   extend(id: number, seconds: number): Promise<Problem | undefined> {
     return this.runAction(id, isDecidable, () => this.calls.extend(id, seconds))
   }
 
-  /** Has the hub try an undelivered answer now. Returns why it would not. */
+  /** Retries an undelivered answer now. Returns the problem if that failed. */
   redeliver(id: number): Promise<Problem | undefined> {
     return this.runAction(
       id,
@@ -278,7 +283,7 @@ export class HubState {
     )
   }
 
-  /** Says that a person took care of an undelivered answer. */
+  /** Marks an undelivered answer as handled. Returns the problem if that failed. */
   markHandled(id: number): Promise<Problem | undefined> {
     return this.runAction(
       id,
@@ -328,12 +333,13 @@ export class HubState {
     }
   }
 
-  /** The hub has this page's answer. */
+  /** The hub accepted this page's answer. */
   private applyAccepted(event: Event, saveDurationMs: number): void {
     const now = this.requests.get(event.id)
     const next = now && toRequest(event, { ...now, submission: undefined })
-    // A vote that decided nothing is not what ends it.
-    if (now && next) this.setRequest({ ...now, submission: undefined, mine: !isDecidable(next), saveDurationMs })
+    // A vote that decided nothing does not make the resolution this page's.
+    if (now && next)
+      this.setRequest({ ...now, submission: undefined, mine: !isDecidable(next), saveDurationMs })
     this.storeRequest(event)
   }
 
@@ -389,7 +395,7 @@ export class HubState {
     this.scheduler.invalidate('agents')
   }
 
-  /** Every event in this state, however many pages they fill. */
+  /** All events with this status, across all result pages. */
   private async fetchAll(status: string): Promise<Event[]> {
     let found: Event[] = []
     for (;;) {
@@ -408,15 +414,15 @@ export class HubState {
     if (frames.at(-1)?.type === 'event') this.measureLag()
   }
 
-  /** Tells when what arrives is old: the page, or the line, can not keep up. */
+  /** Updates the lag: old arrivals mean that the page or the connection cannot keep up. */
   private measureLag(): void {
     const was = this.lag
-    const live = this.connection.phase === 'live' // else what comes is old anyway
+    const live = this.connection.phase === 'live' // while catching up, arrivals are old anyway
     this.lag = live ? Math.max(0, this.clock.now() - (this.events.last?.at ?? 0)) : 0
     if (was > BEHIND || this.lag > BEHIND) this.scheduler.invalidate('connection')
   }
 
-  /** An event of the log, in the log's order. */
+  /** Adds an event of the log, in log order. */
   private ingest(event: Event): void {
     const last = this.events.last
     if (!last || event.id > last.id) {
@@ -439,14 +445,14 @@ export class HubState {
     if (request) {
       if (!isNewer(request.status, status)) this.setRequest(withStatus(request, status))
     } else if (status.status === 'pending' || isUndelivered(status.delivery)) {
-      // Something old came back to life: it belongs into the inbox.
+      // An old request became relevant again: load it for the inbox.
       void this.fetchRequest(id).catch(() => undefined)
     }
   }
 
   /**
-   * The first event of the same session after the request had its answer: what
-   * shows that the agent goes on. Only what the page holds is looked at.
+   * The first event of the session after the answer, which shows that the agent continued.
+   * Searches only the events that the page holds.
    */
   nextEventAfter({ event, status }: Request): Event | undefined {
     const since = status.respondedAt
@@ -462,7 +468,7 @@ export class HubState {
     return first
   }
 
-  /** Takes over an event as the hub has it now. */
+  /** Stores the current state of a request. */
   private storeRequest(event: Event): void {
     const request = toRequest(event, this.requests.get(event.id))
     if (request) this.setRequest(request)
@@ -470,7 +476,7 @@ export class HubState {
 
   private setRequest(next: Request): void {
     const before = this.requests.get(next.id)
-    // Taken back: the next answer is anyone's again.
+    // Undone: the next answer may be another person's.
     const back = before !== undefined && inUndoWindow(before) && isDecidable(next)
     const request = back ? { ...next, mine: false, saveDurationMs: undefined } : next
     this.requests.set(request.id, request)
@@ -484,12 +490,13 @@ export class HubState {
     this.changed()
   }
 
-  /** Tells how an answer of this page fared on its way. */
+  /** Announces the delivery state of this page's answers. */
   private announceDelivery(before: Request | undefined, now: Request): void {
     const was = before?.status.delivery?.state
     const is = now.status.delivery?.state
     if (!now.mine || was === is) return
-    if (is === 'acked' || is === 'pulled' || is === 'delivered') this.announce({ kind: 'reached', request: now })
+    if (is === 'acked' || is === 'pulled' || is === 'delivered')
+      this.announce({ kind: 'reached', request: now })
     else if (isUndelivered(now.status.delivery)) this.announce({ kind: 'lost', request: now })
   }
 
@@ -515,11 +522,11 @@ export class HubState {
 
 const missingResult: Problem = {
   type: 'about:blank',
-  title: 'No answer',
+  title: appText.api.noResult,
   status: 0,
   code: 'internal',
-  error: 'The hub did not say what became of it.',
-  detail: 'The hub did not say what became of it.',
+  error: appText.api.noResultDetail,
+  detail: appText.api.noResultDetail,
 }
 
 function withStatus(request: Request, status: Status): Request {

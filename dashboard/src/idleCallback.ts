@@ -1,6 +1,6 @@
-/** Does something when the page has nothing better to do, soon in any case; returns how to call it off. */
+/** Runs fn when the browser is idle, after at most 250 ms. Returns a cancel function. */
 export function idly(fn: () => void): () => void {
-  // Safari has none.
+  // Safari does not support requestIdleCallback.
   if (!('requestIdleCallback' in window)) {
     const timer = setTimeout(fn, 50)
     return () => clearTimeout(timer)

@@ -1,4 +1,4 @@
-// What the hub's inbox, its rules, its notices and its record are asked for.
+// API calls for requests, rules, notification channels and the audit log.
 import { call, post } from './api'
 import type {
   Channel,
@@ -13,7 +13,7 @@ import type {
 } from './schema'
 import type { RuleDraft, RulePreview } from './types'
 
-/** The hub takes no change from a browser without a body of JSON. */
+/** CSRF protection: the hub accepts changes only with a JSON body. */
 const remove = <T>(path: string, body: unknown = {}) =>
   call<T>(path, {
     method: 'DELETE',
@@ -21,24 +21,24 @@ const remove = <T>(path: string, body: unknown = {}) =>
     body: JSON.stringify(body),
   })
 
-/** The rules that hold, and those that are over, the newest first. */
+/** All rules, active and ended, newest first. */
 export const rules = () => call<Rule[]>('/api/rules')
 
-/** What a rule would say and would have done, without making it. */
+/** Previews a rule and its back test without creating it. */
 export const previewRule = (draft: RuleDraft, signal?: AbortSignal) =>
   post<RulePreview>('/api/rules/preview', draft, signal)
 
-/** Makes a rule that answers in the person's place. */
+/** Creates a rule that answers on behalf of the person. */
 export const createRule = (draft: RuleDraft) => post<Rule>('/api/rules', draft)
 
-/** Revokes a rule at once; it stays in the list. */
+/** Revokes a rule immediately; it stays in the list. */
 export const revokeRule = (id: number) => remove<Rule>(`/api/rules/${id}`)
 
-/** Which requests of the hub's inbox are wanted. */
+/** The filters of a request list. */
 export interface RequestQuery {
   status?: HitlStatus
   agents?: readonly string[]
-  /** Asked not before from, and before to, the hub's clock, Unix ms. */
+  /** The range of the creation time by the hub's clock, Unix ms: from inclusive, to exclusive. */
   from?: number
   to?: number
   cursor?: string
@@ -52,10 +52,10 @@ function requestParams({ agents = [], ...wanted }: RequestQuery): URLSearchParam
   return query
 }
 
-/** A page of the hub's inbox, the newest first. */
+/** A page of requests, newest first. */
 export const requests = (wanted: RequestQuery) => call<HitlPage>(`/hitl/requests?${requestParams(wanted)}`)
 
-/** How many requests there are by status, day by day in the page's own time zone; days: instead of from and to. */
+/** Counts requests by status and day in the browser's time zone. days replaces from and to. */
 export function stats(
   wanted: Pick<RequestQuery, 'agents' | 'from' | 'to'> & { days?: number },
 ): Promise<HitlStats> {
@@ -64,29 +64,29 @@ export function stats(
   return call<HitlStats>(`/hitl/stats?${query}`)
 }
 
-/** The ways by which people are told, without their secrets. */
+/** The notification channels, without their secrets. */
 export const channels = () => call<Channel[]>('/api/channels')
 
-/** Makes a channel. A webhook's secret is in the answer, and nowhere else. */
+/** Creates a channel. Only this result contains a webhook's secret. */
 export const createChannel = (draft: ChannelDraft) => post<Channel>('/api/channels', draft)
 
 /** Removes a channel. */
 export const removeChannel = (id: number) => remove<unknown>(`/api/channels/${id}`)
 
-/** Sends a message by a channel, to see whether it gets through. */
+/** Sends a test message through a channel. */
 export const testChannel = (id: number) => post<ChannelTestResult>(`/api/channels/${id}/test`, {})
 
-/** When and where I am told. */
+/** The signed-in person's notification settings. */
 export const notificationSettings = () => call<NotificationSettings>('/api/channels/mine')
 export const saveNotificationSettings = (mine: NotificationSettings) =>
   post<NotificationSettings>('/api/channels/mine', mine)
 
-/** Entries of the record, oldest first: the newest, or those above or below a number. */
+/** Entries of the audit log, oldest first: the newest, or those after or before a number. */
 export function ledger(page: { after?: number; before?: number; limit: number }): Promise<LedgerEntry[]> {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(page)) query.set(name, String(value))
   return call<LedgerEntry[]>(`/api/ledger?${query}`)
 }
 
-/** Where the whole record is downloaded from. */
+/** The download path of the whole audit log. */
 export const ledgerPath = '/api/ledger?after=0&format=ndjson'

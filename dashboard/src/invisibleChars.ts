@@ -1,7 +1,7 @@
-/** A stretch of text as it is, or a character that would not be seen. */
+/** A piece of plain text, or one invisible character. */
 export interface TextPiece {
   text: string
-  /** What to draw instead: set for a hidden character. */
+  /** The label to show for an invisible character; unset for text. */
   mark?: string
   /** The character's name, for the tooltip and screen readers. */
   name?: string
@@ -44,7 +44,7 @@ const charNames: Record<number, [mark: string, name: string]> = {
   0xffa0: ['HF', 'Hangul filler'],
 }
 
-/* eslint-disable no-control-regex, no-misleading-character-class -- these are what we look for */
+/* eslint-disable no-control-regex, no-misleading-character-class -- these characters are the subject */
 const hidden =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu
 /* eslint-enable no-control-regex, no-misleading-character-class */
@@ -53,7 +53,7 @@ const pictograph = /\p{Extended_Pictographic}(?:[\u{1f3fb}-\u{1f3ff}]|\ufe0f)?$/
 const startsPictograph = /^\p{Extended_Pictographic}/u
 const keycap = /[0-9#*]$/
 
-/** Emoji are written with joiners and variation selectors; those hide nothing. */
+/** Whether a joiner or variation selector is part of an emoji. */
 function isPartOfEmoji(code: number, before: string, after: string): boolean {
   if (code === 0xfe0f) return /\p{Extended_Pictographic}$/u.test(before) || keycap.test(before)
   return code === 0x200d && pictograph.test(before) && startsPictograph.test(after)
@@ -69,9 +69,9 @@ function describe(code: number): [mark: string, name: string] {
 }
 
 /**
- * Splits text so that control, direction-changing and zero-width characters can be
- * drawn. Tabs and line feeds stay text; a carriage return before a line feed is
- * part of the line end, elsewhere it is drawn, for it could hide what precedes it.
+ * Splits text at control, direction-changing and zero-width characters, so they can be shown.
+ * Tabs, line feeds and CRLF stay text. Any other carriage return is shown, because it could
+ * hide the text before it.
  */
 export function splitInvisible(text: string): TextPiece[] {
   const out: TextPiece[] = []
@@ -91,7 +91,7 @@ export function splitInvisible(text: string): TextPiece[] {
   return out
 }
 
-/** How many characters of the text would not be seen. */
+/** Number of invisible characters in the text. */
 export function countInvisible(text: string): number {
   return splitInvisible(text).reduce((n, piece) => n + (piece.mark ? 1 : 0), 0)
 }

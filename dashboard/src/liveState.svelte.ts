@@ -5,15 +5,15 @@ import { snoozedUntil, type Request } from './requests'
 import { saveSnoozed, settings, loadSnoozed } from './settings.svelte'
 import { HubState, type Topic } from './hubState'
 
-// The bridge between plain state and screens: a screen that reads one of these is
-// drawn again when the painter says that it changed. No event ever becomes a proxy.
+// The bridge between the plain state and Svelte: reading one of these getters subscribes
+// the screen to the frame scheduler. Events never become proxies, which would be slow.
 
 setTimeStyle(() => settings.time)
 
 const snoozed = loadSnoozed(Date.now())
 export const hub = new HubState(snoozed)
 
-/** Puts a request aside until a time of the hub's clock; 0 takes it back out. */
+/** Snoozes a request until a time of the hub's clock; 0 ends the snooze. */
 export function snooze(id: number, until: number): void {
   hub.snooze(id, until)
   saveSnoozed(snoozed)
@@ -26,7 +26,7 @@ export const shortcuts = new ShortcutDispatcher({
   remapped: (usual) => settings.remap[usual] ?? usual,
 })
 
-/** Whether a key or button that must be held is being held. */
+/** Whether a press-and-hold is in progress. */
 export const holdState = $state({ going: false })
 shortcuts.onHold = (going) => (holdState.going = going)
 
@@ -42,13 +42,13 @@ const everySecond = createSubscriber((update) => {
   return () => clearInterval(timer)
 })
 
-/** What the screens read, always as it is now. */
+/** The reactive view of the hub state. */
 export const live = {
   get lists() {
     inbox()
     return hub.lists()
   },
-  /** Until when a request is put aside; not in the future: it is not. */
+  /** End of the snooze of a request; in the past if it is not snoozed. */
   asideUntil(request: Request) {
     inbox()
     return snoozedUntil(request, snoozed)
@@ -65,7 +65,7 @@ export const live = {
     stream()
     return hub.events
   },
-  /** Something to depend on that changes with every batch of events. */
+  /** A dependency that changes with every batch of events. */
   get eventCount() {
     stream()
     return hub.events.end
@@ -78,12 +78,12 @@ export const live = {
     connection()
     return hub.version
   },
-  /** Whether the hub serves a newer page than this one. */
+  /** Whether the hub serves a newer version of the dashboard. */
   get outdated() {
     connection()
     return hub.outdated
   },
-  /** How late events are, ms. */
+  /** Age of the newest event on arrival, ms. */
   get lag() {
     connection()
     return hub.lag
@@ -96,7 +96,7 @@ export const live = {
     agents()
     return hub.agents.all()
   },
-  /** The hub's time, renewed every second. */
+  /** The hub's time, updated every second. */
   get now() {
     everySecond()
     return hub.clock.now()

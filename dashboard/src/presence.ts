@@ -1,16 +1,16 @@
 import type { Presence as Said } from './types'
 
 /**
- * Who else has this hub open, and which requests they show. The hub counts this
- * page too; what it says is put right at once when this page turns elsewhere.
+ * The open pages of this hub, and the requests they show. The hub counts this page, too, so
+ * its own share is adjusted locally and immediately.
  */
 export class Presence {
-  /** How many pages follow the hub, this one among them; 0: not known. */
+  /** Number of open pages including this one; 0 if unknown. */
   screens = 0
-  private counts = new Map<number, number>() // request → pages that show it
+  private counts = new Map<number, number>() // request → number of pages that show it
   private viewing = 0
 
-  /** This page shows another request; 0: none. */
+  /** Sets the request that this page shows; 0 for none. */
   setViewing(id: number): void {
     this.add(this.viewing, -1)
     this.viewing = id
@@ -22,13 +22,13 @@ export class Presence {
     this.counts = new Map(said.looking.map((l) => [l.id, l.screens]))
   }
 
-  /** The line is down: nobody knows. */
+  /** Clears the state when the connection is lost. */
   forget(): void {
     this.screens = 0
     this.counts.clear()
   }
 
-  /** How many other pages show a request right now. */
+  /** Number of other pages that show a request. */
   otherViewers(id: number): number {
     return Math.max(0, (this.counts.get(id) ?? 0) - (id === this.viewing ? 1 : 0))
   }

@@ -11,23 +11,23 @@ import type {
   Vote,
 } from './types'
 
-/** A request to a person, with what this page knows of it beside the hub. */
+/** A request with the local state of this page. */
 export interface Request {
   readonly id: number
   readonly event: Event
   readonly question: HumanInTheLoop
   readonly status: Status
-  /** When it was asked, the hub's clock. */
+  /** Creation time by the hub's clock, Unix ms. */
   readonly askedAt: number
-  /** An answer of this page on its way to the hub: shown as if it had been taken. */
+  /** An answer being submitted, shown optimistically as accepted. */
   readonly submission?: PendingSubmission
-  /** Why the hub did not take this page's last answer. */
+  /** Why the hub rejected this page's last answer. */
   readonly problem?: Problem
-  /** Whether the answer the hub holds is this page's. */
+  /** Whether the accepted answer is this page's. */
   readonly mine: boolean
-  /** This page is taking its answer back, or has the hub try again: buttons wait. */
+  /** An undo, retry or similar call is running, so the buttons are disabled. */
   readonly busy?: boolean
-  /** How long the hub took to take this page's answer, ms. */
+  /** Duration of the submission of this page's answer, ms. */
   readonly saveDurationMs?: number
 }
 
@@ -37,7 +37,7 @@ export interface PendingSubmission {
   readonly cancel?: string
 }
 
-/** The request an event makes, undefined when it asks nothing. */
+/** Converts an event to a request; undefined without a question. before: its previous state. */
 export function toRequest(event: Event, before?: Request): Request | undefined {
   const question = event.humanInTheLoop
   if (!question) return undefined
@@ -56,10 +56,10 @@ export function toRequest(event: Event, before?: Request): Request | undefined {
   }
 }
 
-/** Whether status a is newer than b. */
+/** Whether status a has a higher revision than b. */
 export const isNewer = (a: Status, b: Status): boolean => (a.revision ?? 0) > (b.revision ?? 0)
 
-/** Whether it has an answer that can still be taken back. */
+/** Whether it has an answer that can still be undone. */
 export const inUndoWindow = (r: Request): boolean =>
   r.status.status === 'pending' && r.status.held !== undefined && !r.submission
 
@@ -67,14 +67,14 @@ export const inUndoWindow = (r: Request): boolean =>
 export const isDecidable = (r: Request): boolean =>
   r.status.status === 'pending' && r.status.held === undefined && !r.submission
 
-/** How risky it is: the hub's estimate; a hub that makes none leaves the agent's own. */
+/** The risk level: the hub's assessment, or else the agent's. */
 export const riskLevel = (r: Request): Risk | undefined => r.status.risk ?? r.question.risk
 
-/** Whether somebody waits for a person here: not what only tells, nor an agent that is gone. */
+/** Whether an agent waits for an answer: not informational, and still connected. */
 export const isWaiting = (r: Request): boolean =>
   r.question.requiresResponse !== false && r.status.waiter !== 'lost'
 
-/** Whether a decision must be held, not tapped. */
+/** Whether a decision needs press-and-hold. */
 export const isHighRisk = (r: Request): boolean => riskLevel(r) === 'high' || riskLevel(r) === 'critical'
 
 const failedStates: ReadonlySet<DeliveryState> = new Set([
@@ -85,25 +85,29 @@ const failedStates: ReadonlySet<DeliveryState> = new Set([
   'blocked',
 ])
 
-/** Whether an answer did not, or not surely, reach the agent. */
-export const isUndelivered = (d: Delivery | undefined): boolean => d !== undefined && failedStates.has(d.state)
+/** Whether the delivery of an answer failed or is unconfirmed. */
+export const isUndelivered = (d: Delivery | undefined): boolean =>
+  d !== undefined && failedStates.has(d.state)
 
-/** Whether a person's answer did not reach its agent, and nobody took care of that yet. */
+/** Whether the delivery failed and no one has marked it as handled. */
 export const hasDeliveryFailure = (r: Request): boolean =>
-  r.status.status === 'responded' && isUndelivered(r.status.delivery) && r.status.delivery?.handledAt === undefined
+  r.status.status === 'responded' &&
+  isUndelivered(r.status.delivery) &&
+  r.status.delivery?.handledAt === undefined
 
-/** Whether several people have to agree on it. */
+/** Whether it requires several votes. */
 export const requiresVotes = (r: Request): boolean =>
   (r.status.requiredApprovals ?? r.question.requiredApprovals ?? 1) > 1
 
-/** Whether only certain people may answer it, or several have to. */
-export const hasRecipients = (r: Request): boolean => requiresVotes(r) || (r.status.recipients?.length ?? 0) > 0
+/** Whether it is addressed to certain people or requires votes. */
+export const hasRecipients = (r: Request): boolean =>
+  requiresVotes(r) || (r.status.recipients?.length ?? 0) > 0
 
-/** The vote of the person of that name. */
+/** The vote of the named person. */
 export const findVote = (r: Request, name: string): Vote | undefined =>
   r.status.votes?.find((vote) => vote.user === name)
 
-/** Whether others are waited for, and not the person of that name: they have voted, or were not asked. */
+/** Whether it waits for other voters only: the named person has voted or is not a recipient. */
 export function awaitsVotes(r: Request, me: string): boolean {
   if (!isDecidable(r) || !hasRecipients(r)) return false
   const asked = r.status.recipients
@@ -116,24 +120,24 @@ export interface Lists {
   votes: Request[]
   snoozed: Request[]
   settled: Request[]
-  /** What asks the same as an earlier request of its session, by that one's id: no rows of their own. */
+  /** The duplicates by the id of their group leader; they have no rows of their own. */
   duplicates: ReadonlyMap<number, Request[]>
 }
 
 const SETTLED_SHOWN = 20
 const SETTLED_FOR = 3_600_000
-/** A deadline this near is not put aside. */
+/** A snooze ends this long before the deadline, ms. */
 export const LAST_MINUTE = 60_000
 
-/** When a request that was put aside comes back; 0: it is not put aside. */
+/** End of the snooze of a request; 0 or less if it is not snoozed. */
 export function snoozedUntil(r: Request, snoozed: ReadonlyMap<number, number>): number {
   const until = snoozed.get(r.id) ?? 0
   return Math.min(until, (r.status.expiresAt ?? Infinity) - LAST_MINUTE)
 }
 
 /**
- * Sorts requests into the inbox's groups: in order of arrival, the settled ones
- * newest first. me: the name of whose inbox it is, if the hub knows it.
+ * Groups requests for the inbox, in order of arrival; settled ones are newest first.
+ * me: the verified name of the user; empty if there is none.
  */
 export function groupRequests(
   all: Iterable<Request>,
@@ -148,7 +152,7 @@ export function groupRequests(
   const firsts = new Map(every.filter((r) => named.has(r.id)).map((r) => [r.id, r]))
   for (const r of every) {
     const first = isDecidable(r) ? firsts.get(r.status.sameAs ?? 0) : undefined
-    // One answer to the first is an answer to all: they go with it, and come back with it.
+    // An answer to the leader applies to the whole group, so duplicates follow the leader.
     if (first?.status.status === 'pending') same.set(first.id, [...(same.get(first.id) ?? []), r])
     else if (awaitsVotes(r, me)) out.votes.push(r)
     else if (isDecidable(r)) (snoozedUntil(r, snoozed) > now ? out.snoozed : out.needs).push(r)
@@ -158,14 +162,16 @@ export function groupRequests(
   for (const group of [out.undelivered, out.needs, out.votes, out.snoozed, ...same.values()])
     group.sort((a, b) => a.id - b.id)
   out.settled.sort((a, b) => settledAt(b) - settledAt(a) || b.id - a.id)
-  // What can still be taken back is shown, however much it is.
+  // Requests in their undo window are always shown.
   const shown = Math.max(SETTLED_SHOWN, out.settled.filter(inUndoWindow).length)
   out.settled.length = Math.min(out.settled.length, shown)
   return out
 }
 
-/** When it came to its end, the hub's clock; for an answer on its way, when it was given. */
+/** When it was resolved by the hub's clock; for a pending submission, when it was sent. */
 export function settledAt(r: Request): number {
   const { submission, status } = r
-  return submission?.since ?? status.held?.until ?? status.respondedAt ?? status.response?.respondedAt ?? r.askedAt
+  return (
+    submission?.since ?? status.held?.until ?? status.respondedAt ?? status.response?.respondedAt ?? r.askedAt
+  )
 }

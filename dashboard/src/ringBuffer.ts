@@ -1,16 +1,16 @@
 /**
- * The newest `capacity` items, oldest first. Items have an absolute position that
- * stays theirs for ever, so a reader can tell how far it has come and what it lost.
+ * A ring buffer with the newest `capacity` items, oldest first. Every item has a permanent
+ * absolute position, so a reader can resume and detect overwritten items.
  */
 export class RingBuffer<T extends { readonly id: number }> {
   private readonly slots: T[] = []
   private written = 0
 
   constructor(readonly capacity: number) {
-    if (capacity < 1) throw new RangeError('a ring holds at least one item')
+    if (capacity < 1) throw new RangeError('capacity must be at least 1')
   }
 
-  /** How many items are held. */
+  /** Number of items held. */
   get length(): number {
     return Math.min(this.written, this.capacity)
   }
@@ -30,13 +30,13 @@ export class RingBuffer<T extends { readonly id: number }> {
     this.written++
   }
 
-  /** The item at an absolute position, undefined when it is gone or not there yet. */
+  /** The item at an absolute position; undefined if it is overwritten or not yet written. */
   at(position: number): T | undefined {
     if (position < this.start || position >= this.written) return undefined
     return this.slots[position % this.capacity]
   }
 
-  /** Calls fn for every item from an absolute position on, the oldest first. */
+  /** Calls fn for every item from an absolute position, oldest first. */
   each(position: number, fn: (item: T) => void): void {
     const from = Math.max(position, this.start)
     let slot = from % this.capacity
@@ -50,7 +50,7 @@ export class RingBuffer<T extends { readonly id: number }> {
     return this.at(this.written - 1)
   }
 
-  /** The item with this id. Items must have been pushed in the order of their ids. */
+  /** Finds an item by id with a binary search; ids must be ascending. */
   find(id: number): T | undefined {
     let low = this.start
     let high = this.written - 1

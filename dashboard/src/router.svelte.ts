@@ -1,4 +1,4 @@
-/** Where the page is. All of it stands in the URL, so that a link leads back to it. */
+/** The current location. It is fully encoded in the URL. */
 export type Place =
   | { screen: 'inbox'; id?: number }
   | { screen: 'review'; id: number }
@@ -46,13 +46,13 @@ export function parsePath(path: string): Place {
   return { screen: 'notFound' }
 }
 
-/** The address of a session; at: the id of the event to show in it. */
+/** The path of a session. at: the id of the event to show. */
 export function sessionPath(app: string, session: string, at?: number): string {
   return `/sessions/${encodeSegment(app)}/${encodeSegment(session)}${at === undefined ? '' : '#' + at}`
 }
 
-// Browsers take "." and ".." out of a path even where they are percent-encoded:
-// names that are nothing but dots get a tilde in front.
+// Browsers remove "." and ".." from paths, even percent-encoded, so such names get a
+// leading tilde.
 const encodeSegment = (name: string): string =>
   encodeURIComponent(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
 
@@ -61,11 +61,11 @@ function decodeSegment(part: string): string | undefined {
     const name = decodeURIComponent(part)
     return /^~+\.{1,2}$/.test(name) ? name.slice(1) : name
   } catch {
-    return undefined // not percent-encoded UTF-8: no address of ours
+    return undefined // not percent-encoded UTF-8
   }
 }
 
-/** The event a fragment such as #123 names. */
+/** The event id in a fragment such as #123; undefined if there is none. */
 export function eventInHash(hash: string): number | undefined {
   return /^#\d{1,15}$/.test(hash) ? Number(hash.slice(1)) : undefined
 }
@@ -77,10 +77,10 @@ class Router {
 
   place = $derived(parsePath(this.path))
   query = $derived(new URLSearchParams(this.search))
-  /** The event the address points at, as in /sessions/app/session#123. */
+  /** The event id in the URL, as in /sessions/app/session#123. */
   event = $derived(eventInHash(this.hash))
 
-  /** Goes to a path of this page. replace: the place before is not to come back to. */
+  /** Navigates to a path. replace drops the current history entry. */
   go(to: string, { replace = false } = {}): void {
     const url = new URL(to, location.href)
     if (url.href === location.href) return
@@ -89,7 +89,7 @@ class Router {
     this.read()
   }
 
-  /** Changes parameters of the query; empty ones are left out. */
+  /** Changes query parameters; empty values are removed. */
   set(changes: Record<string, string | string[]>, { replace = true } = {}): void {
     const query = new URLSearchParams(location.search)
     for (const [name, value] of Object.entries(changes)) {
@@ -100,7 +100,7 @@ class Router {
     this.go(location.pathname + (text ? '?' + text : ''), { replace })
   }
 
-  /** Follows the browser's buttons and plain clicks on links; returns how to stop. */
+  /** Handles history navigation and clicks on links. Returns a stop function. */
   listen(): () => void {
     const back = () => this.read()
     const click = (e: MouseEvent) => this.click(e)
@@ -120,7 +120,7 @@ class Router {
     this.hash = location.hash
   }
 
-  /** Clicks with a modifier, or on links that lead elsewhere, stay the browser's. */
+  /** Handles a click, unless it has a modifier or leads to another origin. */
   private click(e: MouseEvent): void {
     if (e.defaultPrevented || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return
     const link = e.target instanceof Element ? e.target.closest('a') : null

@@ -7,10 +7,11 @@ import Scale from '@lucide/svelte/icons/scale'
 import Settings from '@lucide/svelte/icons/settings-2'
 import type { Component } from 'svelte'
 import type { Screen } from './router.svelte'
+import { appText } from './text'
 
 /**
- * The screens that come in a file of their own, once the inbox is drawn. What is
- * not listed here does not exist: no link leads to it.
+ * The lazily loaded screens, all but the inbox. A screen that is not listed here does
+ * not exist, and nothing links to it.
  */
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
   review: () => import('./inbox/RequestPage.svelte'),
@@ -27,29 +28,29 @@ export const screens: Partial<Record<Screen, () => Promise<{ default: Component 
   session: () => import('./sessions/SessionPage.svelte'),
 }
 
-/** A place one can go to from everywhere. */
+/** An entry of the main navigation. */
 export interface Destination {
   screen: Screen
   name: string
   path: string
-  /** The keys that lead there, in tinykeys' notation. */
+  /** Its shortcut in tinykeys' notation. */
   keys: string
   Icon: typeof Activity
 }
 
 const all: Destination[] = [
-  { screen: 'inbox', name: 'Inbox', path: '/', keys: 'g i', Icon: InboxIcon },
-  { screen: 'stream', name: 'Stream', path: '/stream', keys: 'g s', Icon: Activity },
-  { screen: 'sessions', name: 'Sessions', path: '/sessions', keys: 'g e', Icon: Layers },
-  { screen: 'overview', name: 'Overview', path: '/overview', keys: 'g o', Icon: ChartColumn },
-  { screen: 'rules', name: 'Rules', path: '/rules', keys: 'g r', Icon: Scale },
-  { screen: 'setup', name: 'Setup', path: '/setup', keys: 'g u', Icon: PlugZap },
-  { screen: 'settings', name: 'Settings', path: '/settings', keys: 'g ,', Icon: Settings },
+  { screen: 'inbox', name: appText.screens.inbox, path: '/', keys: 'g i', Icon: InboxIcon },
+  { screen: 'stream', name: appText.screens.stream, path: '/stream', keys: 'g s', Icon: Activity },
+  { screen: 'sessions', name: appText.screens.sessions, path: '/sessions', keys: 'g e', Icon: Layers },
+  { screen: 'overview', name: appText.screens.overview, path: '/overview', keys: 'g o', Icon: ChartColumn },
+  { screen: 'rules', name: appText.screens.rules, path: '/rules', keys: 'g r', Icon: Scale },
+  { screen: 'setup', name: appText.screens.setup, path: '/setup', keys: 'g u', Icon: PlugZap },
+  { screen: 'settings', name: appText.screens.settings, path: '/settings', keys: 'g ,', Icon: Settings },
 ]
 
 export const destinations = all.filter(({ screen }) => screen === 'inbox' || screens[screen])
 
-/** Fetches every screen's file ahead of its first use; the ones that fail are tried again then. */
+/** Loads the code of every screen in advance. A failed load is retried on first use. */
 export function preload(): void {
   for (const load of Object.values(screens)) void load().catch(() => undefined)
 }

@@ -7,11 +7,11 @@ function loadRange(): DateRange {
   try {
     return parseDateRange(new URLSearchParams(localStorage.getItem(NAME) ?? '')) ?? {}
   } catch {
-    return {} // not kept: any time
+    return {} // storage is unavailable: any time
   }
 }
 
-/** The period that is looked at, the same on every screen: the address says it, else what was chosen last. */
+/** The date range of every screen: the one in the URL, or else the last selection. */
 class SelectedRange {
   private last: DateRange = $state.raw(loadRange())
   readonly current = $derived(parseDateRange(router.query) ?? this.last)
@@ -21,12 +21,12 @@ class SelectedRange {
     try {
       localStorage.setItem(NAME, new URLSearchParams(dateRangeQuery(period)).toString())
     } catch {
-      // It holds until the page is closed.
+      // Storage is unavailable; the selection lasts until the page is closed.
     }
     router.set(dateRangeQuery(period))
   }
 
-  /** Writes what was chosen elsewhere into the address, so that it can be shared. */
+  /** Adds the selection to the URL, so the link can be shared. */
   syncToUrl(): void {
     const here = parseDateRange(router.query)
     if (here) this.last = here

@@ -5,7 +5,7 @@ export type { Theme, Undo } from './preferences'
 const NAME = 'hookback.settings'
 const SNOOZED = 'hookback.snoozed'
 
-/** Reads what a browser may refuse to keep; a private window simply forgets. */
+/** Reads a stored value; null if there is none or storage is unavailable. */
 function read(name: string): unknown {
   try {
     return JSON.parse(localStorage.getItem(name) ?? 'null')
@@ -18,11 +18,11 @@ function write(name: string, value: unknown): void {
   try {
     localStorage.setItem(name, JSON.stringify(value))
   } catch {
-    // The setting holds until the page is closed.
+    // Storage is unavailable; the value lasts until the page is closed.
   }
 }
 
-/** The preferences, each to be read and set; what is set is kept and shown at once. */
+/** The preferences as properties. Setting one stores and applies it. */
 class Settings {
   private saved: Preferences = $state(parsePreferences(read(NAME)))
 
@@ -38,17 +38,17 @@ class Settings {
       })
   }
 
-  /** How long a risky decision must be held, ms; 0 when it is pressed twice instead. */
+  /** Press-and-hold time of a risky decision, ms; 0 if it is confirmed by a second press. */
   get holdTime(): number {
     return this.saved.confirm === 'hold' ? this.saved.hold : 0
   }
 
-  /** All of them, such as for a file. */
+  /** A snapshot of all preferences, such as for an export. */
   all(): Preferences {
     return $state.snapshot(this.saved)
   }
 
-  /** Takes over what a file or another page says. */
+  /** Replaces all preferences; invalid values become defaults. */
   replace(value: unknown): void {
     this.saved = parsePreferences(value)
     this.save()
@@ -58,14 +58,14 @@ class Settings {
     this.replace(defaults())
   }
 
-  /** Puts the looks onto the page. */
+  /** Applies theme and density to the page. */
   apply(): void {
     const { dataset } = document.documentElement
     dataset.theme = this.saved.theme
     dataset.density = this.saved.density
   }
 
-  /** Follows what the other tabs of this browser choose; returns how to stop. */
+  /** Follows changes of other tabs. Returns a stop function. */
   listen(target: Window): () => void {
     const changed = (e: StorageEvent) => {
       if (e.key !== NAME && e.key !== null) return
@@ -84,7 +84,7 @@ class Settings {
 
 export const settings = new Settings() as Settings & Preferences
 
-/** The requests put aside: id → until when, the hub's clock. */
+/** The snoozed requests: id → end of the snooze by the hub's clock. */
 export function loadSnoozed(now: number): Map<number, number> {
   const pairs = read(SNOOZED)
   const sound = (pair: unknown): pair is [number, number] =>

@@ -1,63 +1,67 @@
 import type { Binding } from './shortcuts'
+import { appText } from './text'
 
-/** A key of the page and what it does. */
+const copy = appText.shortcuts
+const { actions } = copy
+
+/** A shortcut of the dashboard. */
 export interface Shortcut {
-  /** The usual keys, in tinykeys' notation. */
+  /** The default keys in tinykeys' notation. */
   keys: string
   description: string
   where: 'Everywhere' | 'Inbox' | 'Stream'
-  /** It cannot be given other keys. */
+  /** It cannot be remapped. */
   fixed?: boolean
 }
 
-/** Every key of the page, by its usual name: the help and the settings tell of these. */
+/** Every shortcut by its default keys, for the help and the settings. */
 export const shortcutList: readonly Shortcut[] = [
-  { keys: '$mod+k', description: 'Find a screen, an agent, a request, an action', where: 'Everywhere', fixed: true },
-  { keys: 'g i', description: 'To the inbox', where: 'Everywhere' },
-  { keys: 'g s', description: 'To the stream', where: 'Everywhere' },
-  { keys: 'g e', description: 'To the sessions', where: 'Everywhere' },
-  { keys: 'g o', description: 'To the overview', where: 'Everywhere' },
-  { keys: 'g r', description: 'To the rules', where: 'Everywhere' },
-  { keys: 'g u', description: 'To the setup', where: 'Everywhere' },
-  { keys: 'g ,', description: 'To the settings', where: 'Everywhere' },
-  { keys: '?', description: 'Show the keys of this screen', where: 'Everywhere', fixed: true },
-  { keys: 'Escape', description: 'Back, close', where: 'Everywhere', fixed: true },
-  { keys: 'j', description: 'Next request', where: 'Inbox' },
-  { keys: 'k', description: 'Previous request', where: 'Inbox' },
-  { keys: 'a', description: 'Approve (hold when it is risky)', where: 'Inbox' },
-  { keys: 'd', description: 'Deny with a reason', where: 'Inbox' },
-  { keys: 'Shift+D', description: 'Deny at once', where: 'Inbox' },
-  { keys: 'e', description: 'Edit the arguments', where: 'Inbox' },
-  { keys: 'r', description: 'Write an answer', where: 'Inbox' },
-  { keys: 'c', description: 'Comment on a choice or a vote', where: 'Inbox' },
-  { keys: 't', description: 'Give people more time', where: 'Inbox' },
-  { keys: 'Shift+X', description: 'Cancel the request', where: 'Inbox' },
-  { keys: 'h', description: 'Put aside for 5 minutes', where: 'Inbox' },
-  { keys: 'x', description: 'Select to approve several', where: 'Inbox' },
-  { keys: 'Shift+J', description: 'Select on downwards', where: 'Inbox' },
-  { keys: 'Shift+K', description: 'Select on upwards', where: 'Inbox' },
-  { keys: 'Shift+A', description: 'Approve several, after a look at each', where: 'Inbox' },
-  { keys: 'z', description: 'Undo what can still be undone', where: 'Inbox' },
-  { keys: 'y', description: 'Copy the link to the request', where: 'Inbox' },
-  { keys: '$mod+Enter', description: 'Send what is being written', where: 'Inbox', fixed: true },
-  { keys: '/', description: 'Search, filter', where: 'Stream' },
-  { keys: 'Space', description: 'Pause, follow', where: 'Stream', fixed: true },
-  { keys: 'End', description: 'Follow', where: 'Stream', fixed: true },
+  { keys: '$mod+k', description: actions['$mod+k'], where: 'Everywhere', fixed: true },
+  { keys: 'g i', description: actions['g i'], where: 'Everywhere' },
+  { keys: 'g s', description: actions['g s'], where: 'Everywhere' },
+  { keys: 'g e', description: actions['g e'], where: 'Everywhere' },
+  { keys: 'g o', description: actions['g o'], where: 'Everywhere' },
+  { keys: 'g r', description: actions['g r'], where: 'Everywhere' },
+  { keys: 'g u', description: actions['g u'], where: 'Everywhere' },
+  { keys: 'g ,', description: actions['g ,'], where: 'Everywhere' },
+  { keys: '?', description: actions['?'], where: 'Everywhere', fixed: true },
+  { keys: 'Escape', description: actions.Escape, where: 'Everywhere', fixed: true },
+  { keys: 'j', description: actions.j, where: 'Inbox' },
+  { keys: 'k', description: actions.k, where: 'Inbox' },
+  { keys: 'a', description: actions.a, where: 'Inbox' },
+  { keys: 'd', description: actions.d, where: 'Inbox' },
+  { keys: 'Shift+D', description: actions['Shift+D'], where: 'Inbox' },
+  { keys: 'e', description: actions.e, where: 'Inbox' },
+  { keys: 'r', description: actions.r, where: 'Inbox' },
+  { keys: 'c', description: actions.c, where: 'Inbox' },
+  { keys: 't', description: actions.t, where: 'Inbox' },
+  { keys: 'Shift+X', description: actions['Shift+X'], where: 'Inbox' },
+  { keys: 'h', description: actions.h, where: 'Inbox' },
+  { keys: 'x', description: actions.x, where: 'Inbox' },
+  { keys: 'Shift+J', description: actions['Shift+J'], where: 'Inbox' },
+  { keys: 'Shift+K', description: actions['Shift+K'], where: 'Inbox' },
+  { keys: 'Shift+A', description: actions['Shift+A'], where: 'Inbox' },
+  { keys: 'z', description: actions.z, where: 'Inbox' },
+  { keys: 'y', description: actions.y, where: 'Inbox' },
+  { keys: '$mod+Enter', description: actions['$mod+Enter'], where: 'Inbox', fixed: true },
+  { keys: '/', description: actions['/'], where: 'Stream' },
+  { keys: 'Space', description: actions.Space, where: 'Stream', fixed: true },
+  { keys: 'End', description: actions.End, where: 'Stream', fixed: true },
 ]
 
 const byKeys = new Map(shortcutList.map((key) => [key.keys, key]))
 
-/** The other name of a key, for the same thing: shown once. */
+/** Alternative keys of other shortcuts, left out of the help. */
 const aliases = new Set(['Shift+?', 'ArrowDown', 'ArrowUp'])
 
-/** One line of the help. */
+/** A line of the help. */
 export interface ShortcutLine {
   keys: string
   description: string
   where: string
 }
 
-/** What the bindings that act now are for, each key once. */
+/** Describes the active bindings, each key once. */
 export function shortcutLines(bindings: readonly Binding[]): ShortcutLine[] {
   const lines = new Map<string, ShortcutLine>()
   const digits: string[] = []
@@ -70,7 +74,7 @@ export function shortcutLines(bindings: readonly Binding[]): ShortcutLine[] {
   }
   if (digits.length > 0) {
     const keys = digits.length > 1 ? `${digits[0]} … ${digits.at(-1)}` : (digits[0] ?? '')
-    lines.set(keys, { keys, description: 'Choose an answer', where: 'Inbox' })
+    lines.set(keys, { keys, description: copy.chooseAnswer, where: 'Inbox' })
   }
   return [...lines.values()]
 }
@@ -89,17 +93,17 @@ const keySymbols: Record<string, string> = {
 
 const onApple = (): boolean => /Mac|iPhone|iPad/.test(navigator.userAgent)
 
-/** How keys are written on a key cap, one text for each press: "Shift+D" is "⇧ D", "g i" is "G" and "I". */
+/** The key cap labels, one per press: "Shift+D" is "⇧ D", "g i" is "G" and "I". */
 export function keyCaps(keys: string): string[] {
   const sign = (part: string) =>
     part === '$mod' && onApple() ? '⌘' : (keySymbols[part] ?? (part.length === 1 ? part.toUpperCase() : part))
   return keys.split(' ').map((press) => press.split('+').map(sign).join(' '))
 }
 
-/** The same in one text, to be read or heard. */
-export const keysAsText = (keys: string): string => keyCaps(keys).join(' then ')
+/** The key cap labels as one text. */
+export const keysAsText = (keys: string): string => keyCaps(keys).join(copy.then)
 
-/** The keys a press makes, in tinykeys' notation; undefined for modifiers and what cannot be chosen. */
+/** The keys of a press in tinykeys' notation; undefined for modifiers and reserved keys. */
 export function keysFromEvent(e: KeyboardEvent): string | undefined {
   if (e.ctrlKey || e.metaKey || e.altKey || e.key.length !== 1 || /[\s+]/.test(e.key)) return undefined
   const key = /[a-z]/i.test(e.key) ? (e.shiftKey ? e.key.toUpperCase() : e.key.toLowerCase()) : e.key
@@ -107,18 +111,22 @@ export function keysFromEvent(e: KeyboardEvent): string | undefined {
 }
 
 /**
- * Why keys cannot stand for what the usual keys stand for, in words; undefined when
- * they can.
+ * Why a shortcut cannot be remapped to these keys; undefined if it can. usual: its
+ * default keys.
  */
-export function remapConflict(keys: string, usual: string, remap: Record<string, string>): string | undefined {
-  if (/^(Shift\+)?\d$/.test(keys)) return 'Digits choose answers.'
-  if (keys === '?' || keys === 'Shift+?') return '? shows the keys.'
+export function remapConflict(
+  keys: string,
+  usual: string,
+  remap: Record<string, string>,
+): string | undefined {
+  if (/^(Shift\+)?\d$/.test(keys)) return copy.digits
+  if (keys === '?' || keys === 'Shift+?') return copy.help
   for (const other of shortcutList) {
     if (other.keys === usual) continue
     const taken = remap[other.keys] ?? other.keys
-    if (taken === keys) return `${keysAsText(keys)} is taken: ${other.description}.`
+    if (taken === keys) return copy.taken(keysAsText(keys), other.description)
     if (taken.startsWith(keys + ' ') || keys.startsWith(taken + ' '))
-      return `${keysAsText(keys)} begins ${keysAsText(taken)}: ${other.description}.`
+      return copy.prefix(keysAsText(keys), keysAsText(taken), other.description)
   }
   return undefined
 }

@@ -1,35 +1,35 @@
 import { createKeybindingsHandler } from 'tinykeys'
 
-/** What a key does. */
+/** A shortcut and its action. */
 export interface Binding {
   /** In tinykeys' notation, such as "a", "Shift+D" or "g i". */
   keys: string
   run(): void
-  /** What it does, in words, where keymap.ts does not say it. */
+  /** The description, if shortcutList.ts has none. */
   description?: string
-  /** It decides a request: subject to the grace period and the rest of the safe keys. */
+  /** It decides a request, so the grace period and the other safeguards apply. */
   decides?: boolean
-  /** It only opens a form for a decision: the request need not be in sight. */
+  /** It only opens a form, so the request need not be visible. */
   opens?: boolean
-  /** It must be held down this long (ms) before it runs; 0 or absent: a tap will do. */
+  /** Press-and-hold time in ms; 0 or absent for a single press. */
   hold?(): number
-  /** Works while a text field has the focus too, such as Ctrl+Enter. */
+  /** It also works in a focused text field, such as Ctrl+Enter. */
   inFields?: boolean
 }
 
-/** The keys of one part of the page. */
+/** The shortcuts of one part of the page. */
 export interface Scope {
   bindings(): Binding[]
-  /** No scope below this one gets any key: a dialog. */
+  /** It blocks all scopes below, like a dialog. */
   modal?: boolean
 }
 
-/** The outside world, so that tests can stand in for it. */
+/** The browser APIs it uses, replaceable in tests. */
 export interface ShortcutEnvironment {
   now(): number
   hasFocus(): boolean
   enabled(): boolean
-  /** The keys a person chose in the place of the usual ones. */
+  /** The remapped keys of the default keys. */
   remapped?(keys: string): string
 }
 
@@ -43,13 +43,13 @@ const browser: ShortcutEnvironment = {
 }
 
 /**
- * Single keys decide what agents do, so they must never decide by accident.
+ * Dispatches shortcuts, and keeps single keys from deciding by accident.
  *
- * A deciding key is dead for 500 ms after the selected request changed without the
- * person's doing, and every key pressed in that time starts it anew. No key acts
- * while the page lacks the focus, while a field has it, or while it repeats. A
- * request out of sight is scrolled to first. What is risky must be held, not
- * tapped. A click that brings the window to the front decides nothing.
+ * After the selected request changes without the person's action, deciding shortcuts are
+ * blocked for a grace period of 500 ms; every key press in that time restarts it. No shortcut
+ * acts while the page lacks the focus, while a text field has it, or on key repeat. If the
+ * request is out of sight, the first press scrolls to it. Risky decisions need
+ * press-and-hold. A click that focuses the window decides nothing.
  */
 export class ShortcutDispatcher {
   private readonly scopes: Scope[] = []
@@ -59,14 +59,14 @@ export class ShortcutDispatcher {
   private activeHold: { key: string; stop(): void } | undefined
   private graceListeners: Set<() => void> = new Set()
 
-  /** Brings the request into sight; false when it already was. */
+  /** Scrolls to the request. Returns false if it was visible already. */
   reveal: () => boolean = () => false
-  /** Shows how a hold goes on: true at its begin, false at its end. */
+  /** Called with true when a hold starts, and with false when it ends. */
   onHold: (going: boolean) => void = () => undefined
 
   constructor(private readonly world: ShortcutEnvironment = browser) {}
 
-  /** Listens to the window; returns how to stop. */
+  /** Listens to the window. Returns a stop function. */
   listen(target: Window): () => void {
     const down = (e: KeyboardEvent) => this.keydown(e)
     const up = (e: KeyboardEvent) => this.keyup(e)
@@ -87,7 +87,7 @@ export class ShortcutDispatcher {
     }
   }
 
-  /** Adds a scope above the others; returns how to take it away. */
+  /** Adds a scope on top. Returns a function that removes it. */
   push(scope: Scope): () => void {
     this.scopes.push(scope)
     this.clearSequences(scope)
@@ -99,29 +99,29 @@ export class ShortcutDispatcher {
   }
 
   /**
-   * A dialog takes half a sequence away; another part of the page that comes up or goes
-   * meanwhile by itself must not: its person would press "g i" and stay.
+   * A dialog resets half-typed sequences. Other parts of the page must not: if one appears
+   * by itself between "g" and "i", the sequence should still complete.
    */
   private clearSequences(scope: Scope): void {
     if (scope.modal) this.sequences.clear()
     else this.sequences.delete(scope)
   }
 
-  /** The selected request changed without the person's doing. */
+  /** Starts the grace period: the selected request changed without the person's action. */
   startGrace(): void {
     this.graceUntil = this.world.now() + GRACE
     this.cancelHold()
     for (const fn of this.graceListeners) fn()
   }
 
-  /** The person selected a request: they know what is selected. */
+  /** Ends the grace period: the person selected a request. */
   endGrace(): void {
     this.graceUntil = -Infinity
     this.cancelHold()
     for (const fn of this.graceListeners) fn()
   }
 
-  /** Every binding that acts now, those of the topmost scope first. */
+  /** The active bindings, those of the topmost scope first. */
   active(): Binding[] {
     const modal = this.scopes.findLastIndex((scope) => scope.modal)
     return this.scopes
@@ -130,20 +130,20 @@ export class ShortcutDispatcher {
       .flatMap((scope) => scope.bindings())
   }
 
-  /** Calls fn whenever the grace period begins, grows or is called off. */
+  /** Calls fn whenever the grace period starts, restarts or ends. */
   onGrace(fn: () => void): () => void {
     this.graceListeners.add(fn)
     return () => this.graceListeners.delete(fn)
   }
 
-  /** How long deciding keys stay dead, ms. */
+  /** Time left in the grace period, ms. */
   get graceLeft(): number {
     return Math.max(0, this.graceUntil - this.world.now())
   }
 
   /**
-   * Whether a click may decide now. Clicks obey the grace period too: the second
-   * half of a double click must not answer the next request.
+   * Whether a click may decide now. The grace period applies to clicks, too: the second click
+   * of a double click must not answer the next request.
    */
   allowsClick(): boolean {
     if (this.guardedPress) return false
@@ -154,7 +154,7 @@ export class ShortcutDispatcher {
     this.focusedAt = this.world.now()
   }
 
-  /** A pointer went down somewhere. */
+  /** A pointer was pressed anywhere. */
   pointerPressed(): void {
     this.guardedPress = this.world.now() - this.focusedAt < CLICK_GUARD
   }
@@ -163,13 +163,13 @@ export class ShortcutDispatcher {
     if (this.activeHold?.key === e.key.toLowerCase()) this.cancelHold()
   }
 
-  /** Ends a hold that has not been long enough. */
+  /** Cancels an incomplete hold. */
   cancelHold(): void {
     this.activeHold?.stop()
     this.activeHold = undefined
   }
 
-  /** Begins a hold; run is called when it has lasted long enough. */
+  /** Starts a hold; run is called when it has lasted ms. */
   startHold(key: string, ms: number, run: () => void): void {
     this.cancelHold()
     const timer = setTimeout(() => {
@@ -186,7 +186,7 @@ export class ShortcutDispatcher {
     }
   }
 
-  // :: scope → keys → its handler, kept so that sequences such as "g i" outlive a key
+  // scope → keys → handler, kept between key presses for sequences such as "g i"
   private readonly sequences = new Map<Scope, Map<string, EventListener>>()
 
   keydown(e: KeyboardEvent): void {
@@ -218,7 +218,7 @@ export class ShortcutDispatcher {
       }
       handler(e)
       if (e.defaultPrevented) {
-        // Those behind it did not see this key: they must not wait for their second one.
+        // Other handlers did not see this key, so their half-typed sequences are invalid.
         this.sequences.clear()
         taken = true
         break
@@ -238,7 +238,7 @@ export class ShortcutDispatcher {
     else binding.run()
   }
 
-  /** Swallows what comes in the grace period, and starts it anew. */
+  /** Restarts the grace period if it is running. Returns whether it is. */
   private extendGrace(): boolean {
     if (this.graceLeft === 0) return false
     this.startGrace()
@@ -246,7 +246,7 @@ export class ShortcutDispatcher {
   }
 }
 
-/** Space and Enter belong to the button, link or box that has the focus. */
+/** Whether the key activates the focused control: Space and Enter do. */
 function isControlPress(e: KeyboardEvent): boolean {
   if ((e.key !== ' ' && e.key !== 'Enter') || e.ctrlKey || e.metaKey) return false
   return e.target instanceof Element && e.target.closest('button, a, summary, input, [role=tab]') !== null

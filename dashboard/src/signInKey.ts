@@ -6,8 +6,8 @@ export const KEY_HEADER = 'Hookback-Key'
 let fallbackKey: string | undefined
 
 /**
- * The key of this browser's sign-in, empty without one. Its cookie says who reads; only
- * this page can read the key, so that no other page can act in that person's name.
+ * The key of this browser's sign-in; empty without one. The cookie authenticates reads. The
+ * key, which only this origin can read, authenticates changes (CSRF protection).
  */
 export function signInKey(): string {
   try {
@@ -17,14 +17,14 @@ export function signInKey(): string {
   }
 }
 
-/** Keeps the key for every tab of this browser; empty: throws it away. */
+/** Stores the key for all tabs of this browser; empty removes it. */
 export function saveKey(key: string): void {
   fallbackKey = key
   try {
     if (key) localStorage.setItem(NAME, key)
     else localStorage.removeItem(NAME)
   } catch {
-    // It is good as long as this page is open then.
+    // Storage is unavailable; the key lasts until the page is closed.
   }
 }
 
@@ -33,13 +33,13 @@ export const isKeyChange = (e: StorageEvent): boolean => e.key === NAME || e.key
 
 const listeners = new Set<(reading: boolean) => void>()
 
-/** Calls fn when the hub wanted a sign-in, were it only to read; returns how to stop that. */
+/** Calls fn when the hub required a sign-in; reading tells reads from changes. Returns the unsubscribe function. */
 export function onRefused(fn: (reading: boolean) => void): () => void {
   listeners.add(fn)
   return () => listeners.delete(fn)
 }
 
-/** The hub wanted a sign-in. */
+/** Reports that the hub required a sign-in. */
 export function notifyRefused(reading: boolean): void {
   for (const fn of listeners) fn(reading)
 }

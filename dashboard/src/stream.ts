@@ -1,37 +1,37 @@
 import type { Frame, Hello, ViewingMessage, Presence } from './types'
 
-/** What the connection to the hub is doing, for the person to see. */
+/** The state of the connection to the hub. */
 export type Connection =
   | { phase: 'connecting' }
   | { phase: 'catching-up'; behind: number }
   | { phase: 'live'; since: number; back?: Recovery }
   | { phase: 'waiting'; attempt: number; retryAt: number; restarting: boolean }
 
-/** How a line that had been broken came back. */
+/** How a broken connection recovered. */
 export interface Recovery {
-  /** How many changes had been missed, and have been caught up with. */
+  /** Number of missed changes that were replayed. */
   missed: number
-  /** Whether the hub had said that it restarts. */
+  /** Whether the hub announced a restart. */
   restarted: boolean
 }
 
 export interface StreamHandlers {
-  /** Loads everything anew. Frames that arrive meanwhile are kept and follow it. */
+  /** Loads the full state. Frames that arrive in the meantime are buffered. */
   snapshot(): Promise<void>
-  /** Takes event and status frames, in order, none twice, none missing. */
+  /** Receives event and status frames in order, exactly once. */
   frames(frames: Frame[]): void
-  /** The hub's clock and version, at every connect. */
+  /** Receives the hub's clock and version on every connect. */
   hello(hello: Hello): void
-  /** The hub has another history than the one this page knows. */
+  /** The hub has a different database than before. */
   replaced(): void
-  /** Who else follows the hub. */
+  /** Receives the other viewers. */
   presence(said: Presence): void
   connection(state: Connection): void
-  /** The hub ended the line: the sign-in behind it is not good any more. */
+  /** The hub closed the connection because the sign-in ended. */
   signedOut?(): void
 }
 
-/** The parts of the browser this needs, so that tests can stand in for it. */
+/** The browser APIs it uses, replaceable in tests. */
 export interface StreamEnvironment {
   open(path: string): WebSocket
   now(): number
@@ -40,14 +40,14 @@ export interface StreamEnvironment {
 
 const FIRST_DELAY = 300
 const LAST_DELAY = 15_000
-/** RFC 6455's registry: the hub goes down and comes again. */
+/** RFC 6455 close code: the hub restarts. */
 const SERVICE_RESTART = 1012
-/** The hub's own: what this page had signed in with was revoked, or is over. */
+/** The hub's own close code: the sign-in was revoked or expired. */
 const SIGNED_OUT = 4401
 const OPEN = 1
-/** What turns a person to the page or away from it. */
+/** Events after which the page may have gained or lost attention. */
 const ATTENTION_EVENTS = ['focus', 'blur', 'visibilitychange']
-/** How often a page says that it is still looked at: the hub believes it for a minute. */
+/** Heartbeat of the attention, ms; the hub lets it expire after a minute. */
 const ATTENTION_INTERVAL = 25_000
 
 const browser: StreamEnvironment = {
@@ -57,8 +57,8 @@ const browser: StreamEnvironment = {
 }
 
 /**
- * Follows the hub's log over /stream?v=2 and resumes where it stopped: every
- * frame reaches the handlers once, however often the line breaks.
+ * Follows the hub's log over /stream?v=2 and resumes after disconnects, so every frame
+ * reaches the handlers exactly once. Reconnects with exponential backoff and jitter.
  */
 export class Stream {
   private socket: WebSocket | undefined
@@ -66,21 +66,21 @@ export class Stream {
   private attempt = 0
   private stopped = true
 
-  /** Where we are in which hub's log; undefined before the first hello. */
+  /** The hub and the sequence number read so far; undefined before the first hello. */
   private cursor: { hub: string; seq: number } | undefined
-  /** The seq the hub had reached at hello: until then we are catching up. */
+  /** The hub's sequence number at hello; below it the stream is catching up. */
   private targetSeq = 0
   private needsSnapshot = true
   private live = false
   private restarting = false
-  /** How far the hub had got when the line came back; undefined: it was not broken. */
+  /** Number of missed changes at reconnect; undefined without a disconnect. */
   private missed: number | undefined
-  /** The request this page shows; undefined: it has not said yet. */
+  /** The request that this page shows; undefined before it is set. */
   private viewing: number | undefined
-  /** What the hub was told last of whether the person is here. */
+  /** The attention that the hub was last told. */
   private focused = false
   private attention: ReturnType<typeof setInterval> | undefined
-  /** Frames that arrived while the snapshot was loading. */
+  /** Frames that arrived while the snapshot loads; undefined otherwise. */
   private buffered: Frame[] | undefined
 
   constructor(
@@ -108,14 +108,14 @@ export class Stream {
     this.drop()
   }
 
-  /** Connects at once when it was waiting to. */
+  /** Reconnects immediately if it is waiting to. */
   readonly retryNow = (): void => {
     if (this.stopped || this.timer === undefined || document.hidden) return
     clearTimeout(this.timer)
     this.connect()
   }
 
-  /** Makes a new line in the place of this one, such as once somebody signed in. */
+  /** Replaces the connection, such as after a sign-in. */
   renew(): void {
     if (this.stopped) return
     clearTimeout(this.timer)
@@ -124,7 +124,7 @@ export class Stream {
     this.connect()
   }
 
-  /** Tells the hub which request this page shows; 0: none. */
+  /** Reports the request that this page shows; 0 for none. */
   reportViewing(id: number): void {
     this.viewing = id
     if (this.socket?.readyState !== OPEN) return
@@ -133,7 +133,7 @@ export class Stream {
     this.socket.send(JSON.stringify(looking))
   }
 
-  /** Tells it whether the person is here: then they need no message of what is asked. */
+  /** Reports whether the person is present and needs no notifications. */
   private readonly reportAttention = (): void => {
     if (this.viewing !== undefined && (this.focused || document.hasFocus())) this.reportViewing(this.viewing)
   }
@@ -156,7 +156,7 @@ export class Stream {
     }
   }
 
-  /** Forgets the socket: what it still says or how it ends is of no interest. */
+  /** Closes the socket and ignores its further events. */
   private drop(): void {
     const socket = this.socket
     this.socket = undefined
@@ -218,7 +218,7 @@ export class Stream {
     try {
       await this.handlers.snapshot()
     } catch {
-      // The hub went away again; the next connection loads it.
+      // The hub disconnected again; the next connection loads the snapshot.
       if (this.socket === socket) this.retry()
       return
     }

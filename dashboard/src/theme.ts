@@ -14,9 +14,9 @@ const changed = createSubscriber((update) => {
 })
 
 /**
- * The colours that the children of an element have, looked up anew when the theme
- * changes and not with every drawing: the browser works out all styles for it. Only an
- * element's own colour is resolved for the theme; a custom property is not.
+ * The computed colors of an element's children, recomputed only when the theme changes,
+ * because each read forces a style computation. Colors are read from elements because
+ * custom properties are not resolved for the theme.
  */
 export function resolveColors(palette: HTMLElement): string[] {
   changed()

@@ -1,5 +1,5 @@
-// The wire types of schema.ts as the page meets them: events of the hub always
-// have an id, and what the schema leaves open is JSON.
+// The wire types of schema.ts, refined for the dashboard: events of the hub always have an
+// id, and open values are JSON.
 
 import type * as wire from './schema'
 
@@ -54,7 +54,7 @@ export interface HumanInTheLoop extends Omit<wire.HumanInTheLoop, 'toolCall' | '
   suggestions?: Json[]
 }
 
-/** What a signed link shows: one request, and whose the link is. */
+/** The preview of a signed link: its request and its recipient. */
 export interface LinkPreview {
   person: string
   expiresAt: number
@@ -66,12 +66,12 @@ export interface QuestionContext {
   earlier: Omit<wire.EarlierOutcomes, 'last'> & { last?: Event }
 }
 
-/** A page of the history: what matched from where the search began to `searchedTo`. */
+/** A part of a history search: the matches up to `searchedTo`. */
 export interface SearchResult extends Omit<wire.SearchResult, 'events'> {
   events: Event[]
 }
 
-/** How many requests the hub lets be approved at once. */
+/** The hub's limit of a bulk approval. */
 export const MAX_APPROVALS = 100
 
 export interface RulePreview extends Omit<wire.RulePreview, 'examples'> {

@@ -3,7 +3,7 @@ import { createRule } from '../inboxApi'
 import type { Problem } from '../types'
 import { sessionDenial } from './draft'
 
-/** Has the hub deny exactly this call for the rest of the session. Returns why it could not. */
+/** Creates a rule that denies exactly this call for the session. Returns the problem if that failed. */
 export async function denyForSession(id: number, reason = ''): Promise<Problem | undefined> {
   try {
     await createRule(sessionDenial(id, reason))

@@ -2,48 +2,51 @@ import { callPreview } from '../inbox/callPreview'
 import type { Request } from '../requests'
 import type { Condition } from '../schema'
 import type { Json, RuleDraft } from '../types'
+import { rulesText } from './text'
+
+const copy = rulesText.form
 
 export type RuleScope = RuleDraft['scope']
 export type RuleReach = RuleDraft['reach']
 export type Comparison = Condition['is']
 
-/** What an argument could be held to, as one line of the form. */
+/** A condition on one argument, as a line of the form. */
 export interface ConditionDraft {
   argument: string
   is: Comparison
-  /** As it is written in the field. */
+  /** The text of the field. */
   value: string
   kind: 'text' | 'number' | 'flag'
   on: boolean
-  /** What the call at hand has there. */
+  /** The value in the current call. */
   here: string
 }
 
-/** How long a rule holds: seconds, 0 until it is revoked. */
+/** The durations of a rule in seconds; 0 means until it is revoked. */
 export const ruleDurations = [
-  { seconds: 15 * 60, name: '15 min' },
-  { seconds: 8 * 3600, name: '8 h' },
-  { seconds: 0, name: 'Until I revoke it' },
+  { seconds: 15 * 60, name: copy.durations.minutes },
+  { seconds: 8 * 3600, name: copy.durations.hours },
+  { seconds: 0, name: copy.durations.unlimited },
 ] as const
 
-/** The tests there are for each kind of argument, in words. */
+/** The comparisons for each kind of argument, with their labels. */
 export const comparisons: Record<ConditionDraft['kind'], [Comparison, string][]> = {
   text: [
-    ['equals', 'is exactly'],
-    ['starts_with', 'begins with'],
-    ['under', 'is a path in'],
-    ['contains', 'contains'],
-    ['glob', 'fits the pattern'],
+    ['equals', copy.comparisons.equals],
+    ['starts_with', copy.comparisons.startsWith],
+    ['under', copy.comparisons.under],
+    ['contains', copy.comparisons.contains],
+    ['glob', copy.comparisons.glob],
   ],
   number: [
-    ['equals', 'is exactly'],
-    ['at_most', 'is at most'],
-    ['at_least', 'is at least'],
+    ['equals', copy.comparisons.equals],
+    ['at_most', copy.comparisons.atMost],
+    ['at_least', copy.comparisons.atLeast],
   ],
-  flag: [['equals', 'is']],
+  flag: [['equals', copy.comparisons.is]],
 }
 
-/** The arguments that a rule can speak of: texts, numbers, yes and no, also inside others. */
+/** The scalar arguments that a condition can refer to, including one level of nesting. */
 export function listArguments(args: Json | undefined, prefix = ''): [string, string | number | boolean][] {
   if (args === null || typeof args !== 'object' || Array.isArray(args)) return []
   return Object.entries(args).flatMap(([name, value]): [string, string | number | boolean][] => {
@@ -57,7 +60,7 @@ export function listArguments(args: Json | undefined, prefix = ''): [string, str
 const COMMAND = /^(command|cmd|script)$/
 const LONGEST = 200
 
-/** The program and what it is told to do: "npm test" of "npm test -- --watch". */
+/** The program and its subcommand: "npm test" for "npm test -- --watch". */
 function commandPrefix(command: string): string {
   const words = command.trim().split(/\s+/)
   const [program = '', second = ''] = words
@@ -66,7 +69,7 @@ function commandPrefix(command: string): string {
 
 const isPath = (text: string) => /^(\/|~\/|\.{1,2}\/|[A-Za-z]:\\)/.test(text) && !text.includes('\n')
 
-/** The directory a path is in, with its slash. */
+/** The parent directory of a path. */
 const dirOf = (path: string) => path.slice(0, Math.max(path.lastIndexOf('/'), 0)) || '/'
 
 function suggestCondition(argument: string, value: string | number | boolean): ConditionDraft {
@@ -90,9 +93,9 @@ function suggestCondition(argument: string, value: string | number | boolean): C
   return text(value.length > LONGEST ? 'contains' : 'equals', value.slice(0, LONGEST), false)
 }
 
-/** What a rule about calls like this one could ask of each argument. */
+/** Suggests a condition for each argument of a call. */
 export function suggestConditions(args: Json | undefined): ConditionDraft[] {
-  // What says how, where, to whom: not what is written there, nor why.
+  // Free text varies between calls, so it makes no useful condition.
   const prose = /^(description|content|new_string|old_string|new_source|prompt|explanation|reason)$/
   const clauses = listArguments(args)
     .filter(([name]) => !prose.test(name))
@@ -103,11 +106,10 @@ export function suggestConditions(args: Json | undefined): ConditionDraft[] {
   return clauses
 }
 
-/** Why a line can't be held against anything; undefined when it can. */
+/** Why a condition is incomplete; undefined if it is valid. */
 export function validateCondition({ kind, value }: ConditionDraft): string | undefined {
-  if (kind === 'number' && (value.trim() === '' || !Number.isFinite(Number(value))))
-    return 'This must be a number.'
-  return kind === 'text' && value === '' ? 'This must not be empty.' : undefined
+  if (kind === 'number' && (value.trim() === '' || !Number.isFinite(Number(value)))) return copy.mustBeNumber
+  return kind === 'text' && value === '' ? copy.mustNotBeEmpty : undefined
 }
 
 const conditionOf = ({ argument, is, kind, value }: ConditionDraft): Condition => ({
@@ -116,7 +118,7 @@ const conditionOf = ({ argument, is, kind, value }: ConditionDraft): Condition =
   value: kind === 'number' ? Number(value) : kind === 'flag' ? value === 'true' : value,
 })
 
-/** What a person chose in the form. */
+/** The state of the form. */
 export interface RuleFormState {
   then: RuleDraft['then']
   scope: RuleScope
@@ -127,7 +129,7 @@ export interface RuleFormState {
   applyNow: boolean
 }
 
-/** What the hub is asked for, undefined while the form is not whole. */
+/** The rule draft for the hub; undefined while the form is incomplete. */
 export function toRuleDraft(from: number, c: RuleFormState): RuleDraft | undefined {
   const draft: RuleDraft = {
     from,
@@ -146,7 +148,7 @@ export function toRuleDraft(from: number, c: RuleFormState): RuleDraft | undefin
   return draft
 }
 
-/** "Don't ask again in this session": the narrowest denial there is. */
+/** A rule that denies exactly this call until the session ends. */
 export const sessionDenial = (from: number, reason: string): RuleDraft => ({
   from,
   then: 'deny',
@@ -156,7 +158,7 @@ export const sessionDenial = (from: number, reason: string): RuleDraft => ({
   ...(reason ? { reason } : {}),
 })
 
-/** The session's directory, as a project is called. */
+/** The working directory of the call; it identifies the project. */
 export function projectDirectory(r: Request): string | undefined {
   const cwd = callPreview(r.event)?.cwd
   return cwd || undefined

@@ -1,18 +1,19 @@
 import { callPreview } from '../inbox/callPreview'
-import { riskLevel, isHighRisk, type Request } from '../requests'
+import { isHighRisk, type Request } from '../requests'
+import { rulesText } from './text'
+
+const copy = rulesText.blockers
 
 /**
- * Why no rule can be made at this request; undefined when one can. What is risky, and
- * what several people have to agree on, is looked at each time.
+ * Why no rule can be created from this request; undefined if one can. Rules never apply
+ * to high-risk requests and to requests that need several votes.
  */
 export function ruleBlocker(r: Request): string | undefined {
-  if (r.question.type !== 'permission') return 'Only permissions can have a rule.'
-  if (isHighRisk(r))
-    return `${riskLevel(r) === 'critical' ? 'Critical' : 'High'} risk is looked at each time: no rule ever answers it.`
-  if (!callPreview(r.event)?.tool) return 'There is no tool call here that a rule could cover.'
-  if ((r.status.requiredApprovals ?? r.question.requiredApprovals ?? 1) > 1)
-    return 'It takes the votes of several people: no rule answers in their place.'
+  if (r.question.type !== 'permission') return copy.notPermission
+  if (isHighRisk(r)) return copy.risky
+  if (!callPreview(r.event)?.tool) return copy.noTool
+  if ((r.status.requiredApprovals ?? r.question.requiredApprovals ?? 1) > 1) return copy.votes
   const mode = r.question.recipients?.mode ?? 'anyone'
-  if (mode !== 'anyone') return 'It is put to certain people: no rule answers in their place.'
+  if (mode !== 'anyone') return copy.recipients
   return undefined
 }

@@ -1,8 +1,9 @@
 import { formatTimeLeft } from '../clock'
 import type { Rule } from '../schema'
 import type { RulePreview } from '../types'
+import { rulesText as copy } from './text'
 
-/** How a rule stands. */
+/** The state of a rule. */
 export type RuleStatus = 'active' | 'expired' | 'revoked'
 
 export function ruleStatus(rule: Rule, now: number): RuleStatus {
@@ -10,50 +11,49 @@ export function ruleStatus(rule: Rule, now: number): RuleStatus {
   return rule.expiresAt && rule.expiresAt <= now ? 'expired' : 'active'
 }
 
-/** How long it still holds, in words. */
+/** The remaining time of a rule, or how it ended. */
 export function expiryText(rule: Rule, now: number): string {
   switch (ruleStatus(rule, now)) {
     case 'revoked':
-      return rule.revokedBy ? `revoked by ${rule.revokedBy}` : 'revoked'
+      return rule.revokedBy ? copy.status.revokedBy(rule.revokedBy) : copy.status.revoked
     case 'expired':
-      return 'over'
+      return copy.status.expired
     case 'active':
       return rule.expiresAt
-        ? `${formatTimeLeft(rule.expiresAt - now)} left`
+        ? copy.status.left(formatTimeLeft(rule.expiresAt - now))
         : rule.session_id
-          ? 'until its session ends'
-          : 'until it is revoked'
+          ? copy.status.untilSessionEnds
+          : copy.status.untilRevoked
   }
 }
 
-const times = (n: number) => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n.toLocaleString('en')} times`)
-
-/** How often it answered. */
+/** How often the rule answered. */
 export const usageText = (rule: Rule): string =>
-  rule.uses === 0 ? 'not used yet' : `used ${times(rule.uses)}`
+  rule.uses === 0 ? copy.status.unused : copy.status.used(rule.uses)
 
-/** What the back-test found, in one or two sentences. */
+/** The result of the back test in one sentence. */
 export function backTestText(p: RulePreview): string {
-  const n = (count: number, one: string, many: string) =>
-    `${count.toLocaleString('en')} ${count === 1 ? one : many}`
-  if (p.looked === 0) return 'There are no earlier requests to hold it against.'
-  const looked = n(p.looked, 'earlier request', 'earlier requests')
-  if (p.matched === 0) return `Of the ${looked} it would have answered none.`
+  const { backTest } = copy
+  const count = (n: number) => n.toLocaleString('en')
+  if (p.looked === 0) return backTest.nothing
+  const looked = backTest.looked(p.looked)
+  if (p.matched === 0) return backTest.noMatch(looked)
   const parts = [
-    p.agreed > 0 && `${n(p.agreed, 'as it was decided', 'as they were decided')}`,
-    p.opposed > 0 && `${n(p.opposed, 'the other way round', 'the other way round')}`,
-    p.undecided > 0 && `${n(p.undecided, 'that nobody had answered', 'that nobody had answered')}`,
+    p.agreed > 0 && backTest.agreed(count(p.agreed)),
+    p.opposed > 0 && backTest.opposed(count(p.opposed)),
+    p.undecided > 0 && backTest.undecided(count(p.undecided)),
   ].filter((part): part is string => part !== false)
-  return `Of the ${looked} it would have answered ${p.matched.toLocaleString('en')}: ${parts.join(', ')}.`
+  return backTest.summary(looked, count(p.matched), parts.join(', '))
 }
 
-/** The parts of the back-test's bar, from the left. */
+/** The segments of the back test's bar, from the left. */
 export function previewBar(
   p: RulePreview,
 ): { tone: 'agreed' | 'opposed' | 'undecided'; name: string; n: number }[] {
+  const { legend } = copy.backTest
   return [
-    { tone: 'agreed' as const, name: 'As people decided', n: p.agreed },
-    { tone: 'opposed' as const, name: 'The other way round', n: p.opposed },
-    { tone: 'undecided' as const, name: 'Nobody had answered', n: p.undecided },
+    { tone: 'agreed' as const, name: legend.agreed, n: p.agreed },
+    { tone: 'opposed' as const, name: legend.opposed, n: p.opposed },
+    { tone: 'undecided' as const, name: legend.undecided, n: p.undecided },
   ].filter(({ n }) => n > 0)
 }

@@ -3,9 +3,9 @@ import { revokeRule, rules as fetchRules } from '../inboxApi'
 import type { Rule } from '../schema'
 import type { Problem } from '../types'
 
-/** The hub's rules, as the page last heard of them. */
+/** The hub's rules as last loaded. */
 class Rules {
-  /** undefined: not asked yet. */
+  /** undefined before the first load. */
   all: Rule[] | undefined = $state.raw()
   problem: Problem | undefined = $state.raw()
   private asked = 0
@@ -31,7 +31,7 @@ class Rules {
     this.all = [rule, ...(this.all ?? []).filter(({ id }) => id !== rule.id)]
   }
 
-  /** Revokes a rule. Returns why it could not. */
+  /** Revokes a rule. Returns the problem if that failed. */
   async revoke(id: number): Promise<Problem | undefined> {
     try {
       const rule = await revokeRule(id)

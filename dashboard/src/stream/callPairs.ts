@@ -2,22 +2,22 @@ import type { Entry } from '../eventView'
 
 const KEPT = 5000
 
-/** The call an event is about: a name that its Pre and its Post share. */
+/** A key that the Pre and Post events of a call share; undefined without a tool use id. */
 function callOf({ event }: Entry): string | undefined {
   const id = event.payload.tool_use_id
   return typeof id === 'string' && id ? `${event.source_app}\n${event.session_id}\n${id}` : undefined
 }
 
 /**
- * How long tool calls took: from PreToolUse to what came of it, without the time a
- * person was waited for.
+ * Measures tool calls: from PreToolUse to its result, without the time spent waiting for
+ * a person.
  */
 export class CallPairs {
-  private readonly startedAt = new Map<string, number>() // call → when its Pre came
-  private readonly unmatchedEnds = new Map<string, Entry>() // call → its Post, when that was seen first
-  private readonly questions = new Map<string, Entry[]>() // call → the questions about it
+  private readonly startedAt = new Map<string, number>() // call → time of its Pre event
+  private readonly unmatchedEnds = new Map<string, Entry>() // call → its Post event, if that arrived first
+  private readonly questions = new Map<string, Entry[]>() // call → its questions
 
-  /** Takes an event, in whatever order: history arrives backwards. */
+  /** Adds an event, in any order: history arrives backwards. */
   add(entry: Entry): void {
     const type = entry.event.hook_event_type
     const asks = entry.event.humanInTheLoop !== undefined
@@ -46,7 +46,7 @@ export class CallPairs {
     } else keep(this.unmatchedEnds, call, entry)
   }
 
-  /** The call's own time; undefined where nobody knows when a person let it go. */
+  /** The duration without human waits; undefined if the time of an answer is unknown. */
   private callDuration(call: string, began: number, post: Entry): number | undefined {
     let parked = 0
     let reached = began
@@ -65,7 +65,7 @@ export class CallPairs {
   }
 }
 
-/** Puts a value into a map that lets go of its oldest. */
+/** Sets a map entry and evicts the oldest one above the limit. */
 function keep<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value)
   if (map.size <= KEPT) return

@@ -2,7 +2,7 @@ import type { Event } from '../types'
 
 const ofTheHub = new Set(['id', 'uid', 'humanInTheLoopStatus', 'payloadTruncated', 'payloadBytes', 'chat'])
 
-/** A command that posts the event again: without what belongs to the hub. */
+/** A curl command that posts the event again, without the members that the hub adds. */
 export function toCurl(event: Event, origin: string): string {
   const body = Object.fromEntries(Object.entries(event).filter(([name]) => !ofTheHub.has(name)))
   const json = JSON.stringify(body).replaceAll("'", `'\\''`)

@@ -2,10 +2,10 @@ import { eventStyle, type Entry, type EventStyle } from '../eventView'
 import { rangeStart, type TimeRange } from './timeRange'
 
 export const BARS = 60
-/** The chart of a view without a range, ms. */
+/** The width of the chart without a time range, ms. */
 const MINUTE = 60_000
 
-/** What the bars are stacked of, from the ground up. */
+/** The stacks of a bar, from the bottom. */
 export const stacks = ['tool', 'prompt', 'other', 'ask', 'fail'] as const
 export type Stack = (typeof stacks)[number]
 
@@ -20,19 +20,19 @@ const stackOf: Record<EventStyle, Stack> = {
   fail: 'fail',
 }
 
-/** Entries that fit, the newest first, from a number on: StreamView's. */
+/** The matching entries of a StreamView. */
 interface Source {
   readonly end: number
   newest(down: number, fn: (entry: Entry) => boolean): void
 }
 
-/** How many events there were in each of 60 parts of a time, by how they look. */
+/** Counts events in 60 buckets of a time range, by style. */
 export class Histogram {
   readonly counts: Record<Stack, Uint32Array>
-  /** How long a bar is, ms. */
+  /** Milliseconds per bar. */
   width = MINUTE / BARS
   private next = 0
-  /** The number of the last bar since 1970. */
+  /** Index of the last bar, counted from the Unix epoch. */
   private last = 0
   private fixed = false
 
@@ -40,7 +40,7 @@ export class Histogram {
     this.counts = Object.fromEntries(stacks.map((s) => [s, new Uint32Array(BARS)])) as typeof this.counts
   }
 
-  /** Shows another range, or another filter's events. */
+  /** Resets the counts for another range or filter. */
   restart(range: TimeRange, now: number): void {
     const to = range.to ?? now
     const from = rangeStart(range, now)
@@ -52,14 +52,14 @@ export class Histogram {
     for (const s of stacks) this.counts[s].fill(0)
   }
 
-  /** Takes in what arrived, and moves on to now (Unix ms). */
+  /** Counts new entries and advances to now (Unix ms). */
   sync(source: Source, now: number): void {
     if (!this.fixed) this.advance(Math.floor(now / this.width))
     source.newest(this.next, (entry) => this.count(entry))
     this.next = source.end
   }
 
-  /** False when the entry, and so all before it, is older than the first bar. */
+  /** Returns false if the entry, and so all before it, is older than the first bar. */
   private count(entry: Entry): boolean {
     const age = this.last - Math.floor(entry.at / this.width)
     if (age >= BARS) return false
@@ -89,7 +89,7 @@ export class Histogram {
     return (this.last + 1) * this.width
   }
 
-  /** How many events a bar stands for. */
+  /** Number of events in a bar. */
   at(bar: number): number {
     return stacks.reduce((n, s) => n + (this.counts[s][bar] ?? 0), 0)
   }
@@ -100,7 +100,7 @@ export class Histogram {
     return n
   }
 
-  /** Events per second over the last whole bars, ten of them. */
+  /** Events per second over the last ten complete bars. */
   get rate(): number {
     let n = 0
     for (let bar = BARS - 11; bar < BARS - 1; bar++) n += this.at(bar)

@@ -2,13 +2,13 @@ import type * as api from '../api'
 import { Entry } from '../eventView'
 import { rangeStart, type TimeRange } from './timeRange'
 
-/** One step of a search through the hub's history. */
+/** The result of one request of a history search. */
 export interface Step {
-  /** What fits, oldest first. */
+  /** The matches, oldest first. */
   entries: Entry[]
-  /** The id up to which everything has been looked at. */
+  /** The id up to which everything is searched. */
   reached: number
-  /** Nothing more fits in that direction. */
+  /** No more matches in that direction. */
   complete: boolean
 }
 
@@ -16,9 +16,9 @@ export interface HistoryQuery {
   filter: string
   range: TimeRange
   direction: 'back' | 'on'
-  /** Only ids before it (back), or behind it (on). */
+  /** Exclusive start: only smaller ids (back) or larger ids (on). */
   from: number
-  /** How many to find before it stops. */
+  /** Number of matches after which it stops. */
   want: number
   now: number
   signal: AbortSignal
@@ -29,9 +29,9 @@ const LIMIT = 200
 type Calls = Pick<typeof api, 'search'>
 
 /**
- * Looks through the hub's history, step by step, until enough is found, there is
- * nothing more, or the signal is aborted. The hub looks at a bounded stretch of
- * its log at a time, so a step may bring nothing.
+ * Searches the hub's history step by step, until enough matches are found, the history ends,
+ * or the signal is aborted. The hub searches a bounded part of its log per request, so a
+ * step may be empty.
  */
 export async function* searchHistory(ask: HistoryQuery, calls: Calls): AsyncGenerator<Step> {
   const from = rangeStart(ask.range, ask.now)
@@ -46,7 +46,7 @@ export async function* searchHistory(ask: HistoryQuery, calls: Calls): AsyncGene
     const result = await calls.search(ask.filter, { ...fixed, ...where }, ask.signal)
     if (ask.signal.aborted) return
     const moved = ask.direction === 'back' ? result.searchedTo < at : result.searchedTo > at
-    // A search that stands still would be asked again for ever.
+    // Without progress the search would repeat forever.
     const complete = result.complete || !moved
     at = result.searchedTo
     found += result.events.length

@@ -1,4 +1,4 @@
-/** The columns that can be left out, in their order. What happened is always there. */
+/** The optional columns in order. The summary column is always shown. */
 export const columns = ['time', 'agent', 'session', 'type', 'tool', 'model', 'took'] as const
 export type Column = (typeof columns)[number]
 
@@ -21,7 +21,7 @@ function read(): Partial<Saved> {
   }
 }
 
-/** How this browser shows the stream, and the filters it keeps. */
+/** The display options and saved filters of the stream, stored in this browser. */
 class StreamOptions {
   private saved: Saved = $state({
     newestFirst: false,
@@ -47,7 +47,7 @@ class StreamOptions {
     this.keep()
   }
 
-  /** The columns shown, in their order. */
+  /** The visible columns in order. */
   readonly columns: readonly Column[] = $derived(columns.filter((c) => this.saved.columns.includes(c)))
 
   toggle(column: Column): void {
@@ -56,7 +56,7 @@ class StreamOptions {
     this.keep()
   }
 
-  /** The kept filters, the newest first. */
+  /** The saved filters, newest first. */
   get filters(): readonly string[] {
     return this.saved.filters
   }
@@ -75,7 +75,7 @@ class StreamOptions {
     try {
       localStorage.setItem(NAME, JSON.stringify(this.saved))
     } catch {
-      // It holds until the page is closed.
+      // Storage is unavailable; the options last until the page is closed.
     }
   }
 }

@@ -6,32 +6,32 @@ import { searchHistory, type HistoryQuery } from './historySearch'
 import { rangeStart, isLimited, type TimeRange } from './timeRange'
 import { StreamView } from './view'
 
-/** A search that is under way. */
+/** The progress of a running search. */
 export interface SearchProgress {
   direction: HistoryQuery['direction']
   found: number
-  /** How far it has come, Unix ms; undefined: not known yet. */
+  /** The time it has reached, Unix ms; undefined until known. */
   at?: number
 }
 
 const PAGE = 200
 const BESIDE = 100
 
-/** The rows of the stream and the searches that bring more of them. */
+/** The rows of the stream, and the history searches that extend them. */
 export class StreamReader {
   readonly view = new StreamView(hub.events)
-  /** Grows when the view changed by other than what the ring got. */
+  /** Incremented when the view changes other than by new events. */
   changed = $state(0)
   searchProgress: SearchProgress | undefined = $state.raw()
-  /** Why the last search ended before its time, in words. */
+  /** The error of the last search; empty if there is none. */
   error = $state('')
-  /** The person called the search off: it goes on only when asked to. */
+  /** The person canceled the search; it continues only on request. */
   canceled = $state(false)
-  /** Rows were put before the first one. */
+  /** Called when rows were added before the first one. */
   onPrepend: (n: number) => void = () => undefined
 
   private stop: AbortController | undefined
-  /** How far on from a stretch of the past has been searched. */
+  /** The id up to which a detached view has been extended forward. */
   private ahead = 0
 
   setFilter(filter: Filter, range: TimeRange): void {
@@ -53,31 +53,31 @@ export class StreamReader {
     this.changed++
   }
 
-  /** Calls a search off; what it found stays. */
+  /** Cancels the search and keeps what it found. */
   cancel(): void {
     this.stopSearch()
     this.canceled = true
   }
 
-  /** Ends a search without a word, such as when the screen goes. */
+  /** Stops the search, such as when the screen is closed. */
   stopSearch(): void {
     this.stop?.abort()
     this.stop = undefined
     this.searchProgress = undefined
   }
 
-  /** Whether there may be rows before the first one. */
+  /** Whether there may be older rows. */
   get hasMore(): boolean {
     return !this.view.complete && !this.view.full
   }
 
-  /** Whether the range begins before what the page holds. */
+  /** Whether the range starts before the held events. */
   needsHistory(): boolean {
     const oldest = hub.events.at(hub.events.start)
     return isLimited(this.view.range) && (!oldest || oldest.at > rangeStart(this.view.range, hub.clock.now()))
   }
 
-  /** Looks further back until a page of rows is found. */
+  /** Loads older rows until a page of matches is found. */
   async loadOlder(want = PAGE): Promise<void> {
     const held = hub.events.at(hub.events.start)?.id
     const than = this.view.reached ?? Math.min(this.view.at(0)?.id ?? Infinity, held ?? Infinity)
@@ -91,7 +91,7 @@ export class StreamReader {
     })
   }
 
-  /** Goes on from a stretch of the past towards the present. */
+  /** Extends a detached view toward the present. */
   async loadNewer(): Promise<void> {
     if (this.stop || !this.view.detached) return
     await this.runSearch('on', this.ahead, PAGE, (entries, reached, complete) => {
@@ -103,15 +103,15 @@ export class StreamReader {
     })
   }
 
-  /** Whether what has been searched up to an id meets what the page holds. */
+  /** Whether a search up to this id has reached the held events. */
   private reachesBuffer(reached: number): boolean {
     const oldest = hub.events.at(hub.events.start)
     return oldest !== undefined && reached >= oldest.id - 1
   }
 
   /**
-   * Shows the surroundings of an event that is not among the rows: what fits before
-   * and after it. Returns whether they could be had.
+   * Shows the matches around an event that is not among the rows. Returns whether they
+   * could be loaded.
    */
   async goTo(id: number): Promise<boolean> {
     this.stopSearch()
@@ -137,7 +137,7 @@ export class StreamReader {
     return true
   }
 
-  /** Runs one search; false when it was called off or failed. */
+  /** Runs one search. Returns false if it was canceled or failed. */
   private async runSearch(
     direction: HistoryQuery['direction'],
     than: number,
@@ -179,14 +179,14 @@ export class StreamReader {
     const edge = seeking.direction === 'back' ? entries[0] : entries.at(-1)
     this.searchProgress = { ...seeking, found: seeking.found + entries.length, at: edge?.at ?? seeking.at }
     if (edge) return
-    // Nothing fits there, so nothing says when that was: the event itself does.
+    // No match carries a time, so the reached event itself is fetched for it.
     const stop = this.stop
     void api.find({ before: reached + 1, limit: 1 }).then(
       ([event]) => {
         if (event && stop === this.stop && this.searchProgress)
           this.searchProgress = { ...this.searchProgress, at: receivedAt(event) }
       },
-      () => undefined, // it is only told how far
+      () => undefined, // only the progress is missing
     )
   }
 }

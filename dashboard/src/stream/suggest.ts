@@ -1,15 +1,18 @@
 import { fields } from '../filter'
 import type { FilterOptions } from '../types'
+import { streamText } from './text'
 
-/** Something to put into the filter in the place of what is being typed. */
+const copy = streamText.filter
+
+/** A replacement for the term that is being typed. */
 export interface Suggestion {
-  /** The whole term, as it would be typed. */
+  /** The complete term. */
   term: string
-  /** What it is, in a few words. */
+  /** A short description. */
   about: string
 }
 
-/** What could stand where the caret is: the term goes in the place of text[from..to]. */
+/** The suggestions at the caret; a chosen term replaces text[from..to]. */
 export interface Suggestions {
   from: number
   to: number
@@ -17,18 +20,18 @@ export interface Suggestions {
 }
 
 const keyDescriptions: [key: string, about: string][] = [
-  ['agent', 'who sent it'],
-  ['type', 'PreToolUse, Stop …'],
-  ['tool', 'Bash, Edit …'],
-  ['session', 'one session'],
-  ['status', 'of a request'],
-  ['risk', 'of a request'],
-  ['kind', 'of a request'],
-  ['outcome', 'how a request ended'],
-  ['delivery', 'whether the agent has the answer'],
-  ['model', 'which model'],
-  ['error', 'what went wrong'],
-  ['id', 'one event'],
+  ['agent', copy.keys.agent],
+  ['type', copy.keys.type],
+  ['tool', copy.keys.tool],
+  ['session', copy.keys.session],
+  ['status', copy.keys.request],
+  ['risk', copy.keys.request],
+  ['kind', copy.keys.request],
+  ['outcome', copy.keys.outcome],
+  ['delivery', copy.keys.delivery],
+  ['model', copy.keys.model],
+  ['error', copy.keys.error],
+  ['id', copy.keys.id],
 ]
 
 const fixed: Record<string, string[]> = {
@@ -50,17 +53,17 @@ const lists: Record<string, keyof FilterOptions> = {
 
 const MOST = 8
 
-/** The values that are known for a key. */
+/** The known values of a key. */
 export function valuesFor(key: string, known: FilterOptions | undefined): string[] {
   const list = lists[key]
   return list ? (known?.[list] ?? []) : (fixed[key] ?? [])
 }
 
-/** A value as it is written in a filter. */
+/** Quotes a value for a filter if needed. */
 export const quoted = (value: string): string =>
   /[\s"]/.test(value) || value === '' ? `"${value.replaceAll('"', '')}"` : value
 
-/** What fits at the caret: keys and values at the begin of a term, values behind its colon. */
+/** Suggests keys and values at the start of a term, and values after its colon. */
 export function suggest(text: string, caret: number, known: FilterOptions | undefined): Suggestions {
   const [from, to] = termAt(text, caret)
   const term = text.slice(from, caret)
@@ -72,7 +75,7 @@ export function suggest(text: string, caret: number, known: FilterOptions | unde
   return { from, to, items: items.filter((i) => i.term !== whole).slice(0, MOST) }
 }
 
-/** Where the term around the caret begins and ends: blanks within quotes are part of it. */
+/** The bounds of the term around the caret. Blanks within quotes belong to it. */
 function termAt(text: string, caret: number): [from: number, to: number] {
   let from = 0
   let inQuotes = false
@@ -112,8 +115,8 @@ function values(rest: string, colon: number, minus: string, known: FilterOptions
 }
 
 /**
- * The text as far as it can be meant: without a term at its end that is only begun,
- * such as "agent:". Nothing would fit that, and it is about to change.
+ * The filter without an unfinished term at its end, such as "agent:", which would match
+ * nothing.
  */
 export function withoutUnfinishedTerm(text: string): string {
   const [, key] = /(?:^|\s)-?(\w*):$/.exec(text) ?? []
@@ -121,26 +124,25 @@ export function withoutUnfinishedTerm(text: string): string {
   return begun || /(?:^|\s)-$/.test(text) ? text.replace(/\S+$/, '').trimEnd() : text
 }
 
-/** What may be a mistake in a filter, in words; it is no error, so the filter holds. */
+/** A warning about a probable mistake in a filter that is valid anyway. */
 export function filterHint(text: string): string | undefined {
-  if ((text.match(/"/g)?.length ?? 0) % 2 === 1)
-    return 'The quote is not closed: all that follows it counts as one phrase.'
+  if ((text.match(/"/g)?.length ?? 0) % 2 === 1) return copy.openQuote
   for (const [, key, value] of text.replaceAll(/"[^"]*"/g, '""').matchAll(/(?:^|\s)-?([a-z]+):(\S*)/gi)) {
     const name = key?.toLowerCase() ?? ''
     if (Object.hasOwn(fields, name)) {
       const known = fixed[name]
       const plain = value && /^\w+$/.test(value) ? value.toLowerCase() : undefined
       if (known && name !== 'error' && plain && name !== 'outcome' && !known.some((v) => v.startsWith(plain)))
-        return `No ${name} is called “${value}”. There are ${known.join(', ')}.`
+        return copy.unknownValue(name, value ?? '', known.join(', '))
       continue
     }
     const near = keyDescriptions.find(([k]) => distance(k, name) === 1)?.[0]
-    if (near && name !== 'app') return `“${key}:” looks into the payload. Did you mean “${near}:”?`
+    if (near && name !== 'app') return copy.didYouMean(key ?? '', near)
   }
   return undefined
 }
 
-/** How many letters must be changed, added, taken away or swapped with their neighbour; 2 for many. */
+/** The edit distance with transpositions; 2 means 2 or more. */
 function distance(a: string, b: string): number {
   if (a === b) return 0
   if (Math.abs(a.length - b.length) > 1) return 2

@@ -1,10 +1,14 @@
-/** A stretch of time, on the hub's clock. Without since, from and to it is all of it. */
+import { streamText } from './text'
+
+const copy = streamText.range
+
+/** A time range by the hub's clock. Without any bound it is all time. */
 export interface TimeRange {
-  /** The last so many ms: it moves along with the time. */
+  /** Relative range: the last so many ms. */
   readonly since?: number
-  /** Unix ms; not before it. */
+  /** Unix ms, inclusive. */
   readonly from?: number
-  /** Unix ms; before it. */
+  /** Unix ms, exclusive. */
   readonly to?: number
 }
 
@@ -12,9 +16,8 @@ export const spans = ['5m', '15m', '1h', '24h', '7d'] as const
 export type Span = (typeof spans)[number]
 
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const words: Record<string, string> = { s: 'second', m: 'minute', h: 'hour', d: 'day' }
 
-/** Reads the range of an address: since=15m, or from= and to= in ISO 8601 or Unix ms. */
+/** Parses the range of a URL query: since=15m, or from= and to= in ISO 8601 or Unix ms. */
 export function parseRange(query: URLSearchParams): TimeRange {
   const [, n, unit] = /^(\d{1,4})([smhd])$/.exec(query.get('since') ?? '') ?? []
   if (Number(n) > 0 && unit) return { since: Number(n) * (units[unit] ?? 0) }
@@ -27,11 +30,11 @@ function timeOf(text: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** Whether the range leaves anything out. */
+/** Whether the range has any bound. */
 export const isLimited = (r: TimeRange): boolean =>
   r.since !== undefined || r.from !== undefined || r.to !== undefined
 
-/** When the range begins, as of now; -Infinity when it has no beginning. */
+/** The start of the range as of now; -Infinity if it is unbounded. */
 export const rangeStart = (r: TimeRange, now: number): number =>
   r.since === undefined ? (r.from ?? -Infinity) : now - r.since
 
@@ -50,30 +53,30 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   hourCycle: 'h23',
 })
 
-/** 12:04:31, with the day where it is not today. */
+/** "12:04:31", with the day if it is not today. */
 export function shortTime(ms: number, now: number): string {
   const sameDay = new Date(ms).toDateString() === new Date(now).toDateString()
   return (sameDay ? clock : moment).format(ms)
 }
 
-/** What the range is, in words: "last 15 minutes", "12:04:00 to 12:09:00". */
+/** The label of a range: "last 15 minutes", "12:04:00 to 12:09:00". */
 export function rangeLabel(r: TimeRange, now: number): string {
   if (r.since !== undefined) {
     const unit = (['d', 'h', 'm', 's'] as const).find((u) => (r.since ?? 0) % (units[u] ?? 1) === 0) ?? 's'
     const n = r.since / (units[unit] ?? 1)
-    if (unit === 'd' && n === 1) return 'last 24 hours'
-    return n === 1 ? `last ${words[unit]}` : `last ${n} ${words[unit]}s`
+    if (unit === 'd' && n === 1) return copy.last24Hours
+    return copy.last(n, unit)
   }
   const [from, to] = [r.from, r.to].map((ms) => (ms === undefined ? undefined : shortTime(ms, now)))
-  if (from && to) return `${from} to ${to}`
-  if (from) return `since ${from}`
-  return to ? `until ${to}` : 'all time'
+  if (from && to) return copy.fromTo(from, to)
+  if (from) return copy.since(from)
+  return to ? copy.until(to) : copy.allTime
 }
 
-/** For the address: whole seconds of UTC where that loses nothing. */
+/** ISO 8601 in UTC, without zero milliseconds. */
 export const toIso = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
 
-/** For <input type="datetime-local">: local time to the second. */
+/** Local time to the second, for <input type="datetime-local">. */
 export function toLocalInput(ms: number): string {
   const shifted = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)
   return shifted.toISOString().slice(0, 19)

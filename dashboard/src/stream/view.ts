@@ -3,31 +3,30 @@ import { matches, parse, type Filter } from '../filter'
 import type { RingBuffer } from '../ringBuffer'
 import { rangeStart, type TimeRange } from './timeRange'
 
-/** How many rows of history a view holds at most. */
+/** Maximum number of history rows in a view. */
 export const MOST_OLDER = 50_000
 
 /**
- * The rows of the stream: what of the ring fits the filter and the range, live or
- * frozen, and before it what the hub's history gave. Rows are always an unbroken
- * stretch of what fits. While it is frozen nothing on screen shifts; what arrives
- * is only counted.
+ * The rows of the stream: the matching entries of the ring buffer, live or frozen, preceded
+ * by matches from the hub's history. The rows have no gaps. While the view is frozen,
+ * rows do not move and new matches are only counted.
  */
 export class StreamView {
   filter: Filter = parse('')
   range: TimeRange = {}
-  /** How far back the history has been looked through: an id; undefined: not at all. */
+  /** The id down to which the history is searched; undefined if it is not. */
   reached: number | undefined
-  /** Nothing fits before the first row. */
+  /** There are no matches before the first row. */
   complete = false
-  /** The rows are a stretch of the past: what follows the last one is not here yet. */
+  /** The rows are a part of the past that does not reach the present yet. */
   detached = false
 
   private found: Entry[] = []
-  /** How many entries were cut off the front of `found`. */
+  /** Number of entries removed from the front of `found`. */
   private dropped = 0
-  /** Where in `found` the rows begin. */
+  /** Index in `found` of the first row. */
   private head = 0
-  /** The ring position to look at next. */
+  /** The next ring buffer position to read. */
   private next = 0
   private older: Entry[] = []
   private frozen: Entry[] | undefined
@@ -41,12 +40,12 @@ export class StreamView {
     return this.frozen !== undefined
   }
 
-  /** How many matching entries have arrived since it was frozen. */
+  /** Number of matches that arrived since the view was frozen. */
   get fresh(): number {
     return this.frozen ? this.arrived - this.seen : 0
   }
 
-  /** Shows what fits another filter or range; a frozen view stays frozen. */
+  /** Applies another filter or range. A frozen view stays frozen. */
   setFilter(filter: Filter, range: TimeRange = {}, now = 0): void {
     this.filter = filter
     this.range = range
@@ -72,10 +71,10 @@ export class StreamView {
     this.sync(now)
   }
 
-  /** Takes in what the ring got since the last time. now: the hub's clock. */
+  /** Reads new entries from the ring buffer. now: the hub's clock. */
   sync(now = 0): void {
     if (this.next > this.ring.end) {
-      this.forgetHistory() // it was cleared: another hub, another history
+      this.forgetHistory() // the buffer was cleared: another hub, another history
       return this.reset(now)
     }
     const { to } = this.range
@@ -91,7 +90,7 @@ export class StreamView {
     this.dropStale(from)
   }
 
-  /** Lets go of what is too old, and of what the ring has lost unless history goes before it. */
+  /** Drops rows that are too old, and overwritten ones unless history rows precede them. */
   private dropStale(from: number): void {
     if (this.older.length > 0 && !this.detached && this.rowsHeld > this.ring.capacity + MOST_OLDER)
       this.forgetHistory()
@@ -119,13 +118,13 @@ export class StreamView {
   }
 
   follow(): void {
-    // Had the ring moved on meanwhile, there would be a gap behind the history.
+    // If entries were overwritten in the meantime, there would be a gap after the history.
     if (this.detached || this.frozen?.[0] !== this.found[this.head]) this.forgetHistory()
     this.frozen = undefined
     this.detached = false
   }
 
-  /** Puts what the hub found before the first row; it looked back as far as the id reached. */
+  /** Adds history matches before the first row. reached: the id down to which was searched. */
   prepend(entries: Entry[], reached: number, complete: boolean): void {
     const first = this.at(0)?.id ?? Infinity
     this.older = [...entries.filter((e) => e.id < first), ...this.older]
@@ -133,12 +132,12 @@ export class StreamView {
     this.complete = complete
   }
 
-  /** Whether no more history can be held. */
+  /** Whether the limit of history rows is reached. */
   get full(): boolean {
     return this.older.length >= MOST_OLDER
   }
 
-  /** Shows a stretch of the past and holds still there. */
+  /** Shows a part of the past and freezes the view. */
   showRange(entries: Entry[]): void {
     this.forgetHistory()
     this.frozen = entries
@@ -148,13 +147,13 @@ export class StreamView {
     this.reached = entries[0]?.id
   }
 
-  /** Puts what the hub found behind the last row of a stretch of the past. */
+  /** Adds history matches after the last row of a detached view. */
   append(entries: Entry[]): void {
     const last = this.at(this.length - 1)?.id ?? 0
     this.frozen = [...(this.frozen ?? []), ...entries.filter((e) => e.id > last)]
   }
 
-  /** Ends a stretch of the past with what has arrived since: nothing is missing between. */
+  /** Reattaches the view to the live entries, once there is no gap between them. */
   rejoinLive(): void {
     this.append(this.found.slice(this.head))
     this.detached = false
@@ -165,7 +164,7 @@ export class StreamView {
     return this.older.length + (this.frozen?.length ?? this.found.length - this.head)
   }
 
-  /** A number for the row at 0 that changes as rows come and go before it, so that a row keeps its element. */
+  /** A stable number of row 0, adjusted as rows come and go before it, to key the elements. */
   get base(): number {
     return (this.frozen ? this.frozenBase : this.dropped + this.head) - this.older.length
   }
@@ -176,14 +175,14 @@ export class StreamView {
     return this.frozen ? this.frozen[j] : this.found[this.head + j]
   }
 
-  /** A number that grows with every entry that fits, by which newest() goes on. */
+  /** A counter of matching entries, the cursor of newest(). */
   get end(): number {
     return this.dropped + this.found.length
   }
 
   /**
-   * Calls fn for what arrived and fits, the newest first, down to the number given,
-   * until fn says false; with 0 for the history before it too.
+   * Calls fn for matching entries, newest first, down to the cursor, until fn returns
+   * false. With cursor 0 the history rows are included.
    */
   newest(down: number, fn: (entry: Entry) => boolean): void {
     for (let i = this.found.length - 1; i >= Math.max(this.head, down - this.dropped); i--) {
@@ -197,7 +196,7 @@ export class StreamView {
     }
   }
 
-  /** The place of an id among the rows, -1 when it is none of them. */
+  /** The row index of an id, or -1. */
   indexOf(id: number): number {
     let low = 0
     let high = this.length - 1

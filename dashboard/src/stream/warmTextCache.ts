@@ -1,12 +1,12 @@
 import { idly } from '../idleCallback'
 import type { RingBuffer } from '../ringBuffer'
 
-const SLICE = 6 // ms, so that no key waits for it
+const SLICE = 6 // ms, short enough not to delay input
 
 /**
- * Makes the texts that words are looked for in, a few at a time, the newest first: of
- * a full ring they take longer than a frame, and the first word typed would wait for
- * them. They are not made on arrival, for only a search needs the memory. Returns how to stop it.
+ * Fills the cache of searchable texts in small slices, newest first. For a full ring buffer
+ * this takes longer than a frame and would delay the first typed word. It is not done on
+ * arrival, because only a search needs the memory. Returns a stop function.
  */
 export function warmTextCache(ring: RingBuffer<{ readonly id: number; text(): string }>): () => void {
   let at = ring.end - 1

@@ -1,11 +1,12 @@
 import { diffArrays, diffWordsWithSpace } from 'diff'
 import type { ChangeSource } from '../inbox/callPreview'
+import { uiText } from './text'
 
-// Loaded when there is a change of a file to show.
+// Loaded on demand, when there is a file change to show.
 
 export interface FileChange {
   file?: string
-  /** What is to be said of it beside its lines. */
+  /** A note such as "new file". */
   note?: string
   lines: DiffLine[]
   /** JSON pointer of the new text in the call's arguments. */
@@ -20,7 +21,7 @@ export interface DiffLine {
   new?: number
 }
 
-/** The changes as lines. Nothing is left out. */
+/** Parses the changes into lines, without omissions. */
 export const fileChanges = (sources: ChangeSource[]): FileChange[] =>
   sources.flatMap((s): FileChange[] => {
     if (s.kind === 'texts')
@@ -30,10 +31,10 @@ export const fileChanges = (sources: ChangeSource[]): FileChange[] =>
 
 const COMPARE_FOR = 300 // ms
 
-/** The lines of two texts, those that differ marked. Nothing is left out. */
+/** Diffs two texts by lines, without omissions. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [linesOf(before), linesOf(after)]
-  // Two long texts with nothing in common take for ever to compare: all goes, all comes.
+  // Diffing long unrelated texts takes too long; then everything counts as replaced.
   const parts = diffArrays(a, b, { timeout: COMPARE_FOR }) ?? [
     { value: a, removed: true, added: false },
     { value: b, removed: false, added: true },
@@ -46,13 +47,13 @@ export function diffLines(before: string, after: string): DiffLine[] {
   if (before !== '' && after !== '' && had !== has) {
     lines.push({
       kind: 'head',
-      text: has ? '(a line feed is added at the end)' : '(the line feed at the end goes)',
+      text: has ? uiText.diff.newlineAdded : uiText.diff.newlineRemoved,
     })
   }
   return lines
 }
 
-/** A line feed at the end begins no further line. */
+/** Splits into lines; a final line feed does not start another line. */
 function linesOf(text: string): string[] {
   if (text === '') return []
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
@@ -77,8 +78,8 @@ function numbered(lines: string[], oldStart: number, newStart: number): DiffLine
 }
 
 /**
- * Reads a unified diff. What it doesn't understand is shown as it is: a diff that
- * is only nearly one must not lose a line.
+ * Parses a unified diff. Unrecognized lines are kept unchanged, so a malformed diff loses
+ * nothing.
  */
 export function parseDiff(diff: string): FileChange[] {
   const changes: FileChange[] = []
@@ -129,8 +130,7 @@ function nameIn(line: string): string | undefined {
 }
 
 /**
- * Reads a patch in the form of apply_patch. What it doesn't understand is shown as
- * it is.
+ * Parses a patch in the format of apply_patch. Unrecognized lines are kept unchanged.
  */
 export function parsePatch(patch: string): FileChange[] {
   const changes: FileChange[] = []
@@ -140,8 +140,10 @@ export function parsePatch(patch: string): FileChange[] {
   for (const line of lines) {
     const file = /^\*\*\* (Add|Update|Delete) File: (.*)$/.exec(line)
     if (file) {
-      const note = { Add: 'new file', Update: undefined, Delete: 'the file goes' }[file[1] as 'Add']
-      // What stands before the first file belongs to it.
+      const note = { Add: uiText.diff.newFile, Update: undefined, Delete: uiText.diff.deleted }[
+        file[1] as 'Add'
+      ]
+      // Lines before the first file belong to it.
       const before = changes.length === 1 && current && current.file === undefined ? current.lines : undefined
       current = { file: file[2], note, lines: [...(before ?? []), { kind: 'head', text: line }] }
       if (before) changes[0] = current
@@ -161,13 +163,13 @@ function patchLine(line: string): DiffLine {
   return { kind: 'head', text: line }
 }
 
-/** A row of two columns: what a line was, and what it becomes. */
+/** A row of the side-by-side view. */
 export interface LinePair {
   left?: DiffLine
   right?: DiffLine
 }
 
-/** The lines side by side: what goes beside what comes in its place. */
+/** Pairs removed lines with the added lines that replace them. */
 export function pairLines(lines: DiffLine[]): LinePair[] {
   const out: LinePair[] = []
   let gone: DiffLine[] = []
@@ -190,7 +192,7 @@ export function pairLines(lines: DiffLine[]): LinePair[] {
   return out
 }
 
-/** A stretch of a line; changed: it is what differs from the line on the other side. */
+/** A part of a line; changed if it differs from the paired line. */
 export interface DiffWord {
   text: string
   changed: boolean
@@ -198,7 +200,7 @@ export interface DiffWord {
 
 const LONGEST = 1000
 
-/** The words of two lines, those that differ marked; undefined when nearly all do. */
+/** Diffs two lines by words; undefined if they are too long or have little in common. */
 export function diffWords(left: string, right: string): { left: DiffWord[]; right: DiffWord[] } | undefined {
   if (left.length + right.length > LONGEST) return undefined
   const parts = diffWordsWithSpace(left, right)

@@ -1,17 +1,17 @@
 import type { Finding, Risk } from '../types'
 
-/** A finding with its number in the list beside the text. */
+/** A finding with its number in the list of findings. */
 export interface NumberedFinding extends Finding {
   n: number
 }
 
-/** A stretch of text in which the same findings hold. */
+/** A segment of text with the same findings. */
 export interface TextSegment {
   text: string
-  /** The highlighter's class. */
+  /** The class of the syntax highlighter. */
   kind: string
   risk?: Risk
-  /** What the findings say, for the tooltip. */
+  /** The texts of the findings, for the tooltip. */
   says?: string
   /** The numbers of the findings that end here. */
   ends?: string
@@ -20,8 +20,11 @@ export interface TextSegment {
 const MOST = 200
 const order: Risk[] = ['critical', 'high', 'medium', 'low']
 
-/** Where the findings' excerpts stand in a text. */
-export function findingSpans(text: string, findings: NumberedFinding[]): [from: number, to: number, f: NumberedFinding][] {
+/** Locates the excerpts of the findings in a text. */
+export function findingSpans(
+  text: string,
+  findings: NumberedFinding[],
+): [from: number, to: number, f: NumberedFinding][] {
   const spans: [number, number, NumberedFinding][] = []
   for (const f of findings) {
     if (!f.excerpt) continue
@@ -33,8 +36,11 @@ export function findingSpans(text: string, findings: NumberedFinding[]): [from: 
   return spans
 }
 
-/** Cuts tokens where findings begin and end. The texts put together are the text. */
-export function splitByFindings(tokens: { text: string; kind: string }[], findings: NumberedFinding[]): TextSegment[] {
+/** Splits tokens at the bounds of findings. The segments concatenate to the text. */
+export function splitByFindings(
+  tokens: { text: string; kind: string }[],
+  findings: NumberedFinding[],
+): TextSegment[] {
   const text = tokens.map((t) => t.text).join('')
   const spans = findings.length > 0 ? findingSpans(text, findings) : []
   if (spans.length === 0) return tokens
@@ -72,6 +78,6 @@ function segment(
   }
 }
 
-/** The findings about the value at a JSON pointer, or within it. */
+/** The findings at or below a JSON pointer. */
 export const findingsWithin = (findings: NumberedFinding[], at: string | undefined): NumberedFinding[] =>
   findings.filter((f) => at === undefined || f.at === at || (f.at ?? '').startsWith(at + '/'))

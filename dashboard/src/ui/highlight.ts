@@ -6,8 +6,7 @@ import python from 'highlight.js/lib/languages/python'
 import sql from 'highlight.js/lib/languages/sql'
 import typescript from 'highlight.js/lib/languages/typescript'
 
-// Loaded when there is something to colour. It yields tokens, not HTML: the page
-// draws them as text.
+// Loaded on demand. It returns tokens instead of HTML; the page renders them as text.
 
 export interface Token {
   text: string

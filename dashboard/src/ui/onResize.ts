@@ -1,8 +1,8 @@
 import type { Attachment } from 'svelte/attachments'
 
 /**
- * Calls fn when the element got another size, between layout and paint. What fn asks of
- * the page there costs nothing; asked any earlier, the page is laid out for the question.
+ * Calls fn when the element was resized, between layout and paint. Reading sizes there is
+ * free; reading them earlier would force a layout.
  */
 export const onResize =
   (fn: () => void): Attachment =>

@@ -1,14 +1,14 @@
 import type { Tokens } from '../schema'
 import type { Json, JsonObject } from '../types'
 
-// The chat of an event as messages of a conversation. Agents write transcripts in
-// formats that change: what is not understood is kept as it is, nothing is dropped.
+// Parses the chat of an event into messages. The formats of agents change, so unknown
+// lines are kept unchanged and nothing is dropped.
 
 export type Role = 'user' | 'assistant' | 'system' | 'summary' | 'other'
 
 export interface Image {
   type: string
-  /** Its size, where it is carried along. */
+  /** The decoded size; 0 if the data is not included. */
   bytes: number
 }
 
@@ -30,11 +30,11 @@ export interface Message {
   readonly index: number
   readonly role: Role
   readonly parts: Part[]
-  /** When, as the agent says. */
+  /** The time reported by the agent. */
   at?: number
   model?: string
   usage?: Tokens
-  /** Of a subagent. */
+  /** Whether it belongs to a subagent. */
   side: boolean
 }
 
@@ -50,7 +50,7 @@ const isObject = (v: Json | undefined): v is JsonObject =>
 const str = (v: Json | undefined): string => (typeof v === 'string' ? v : '')
 const num = (v: Json | undefined): number => (typeof v === 'number' && v >= 0 ? v : 0)
 
-/** The lines of a chat, whatever it came as: a list, an object around one, or JSON Lines in a text. */
+/** The lines of a chat, which is a list, an object that contains one, or JSON Lines. */
 function linesOf(chat: Json): Json[] {
   if (Array.isArray(chat)) return chat
   if (isObject(chat)) {
@@ -119,7 +119,7 @@ function imageOf(block: JsonObject): Image {
 
 const isImage = (type: string) => type === 'image' || type === 'image_url' || type === 'input_image'
 
-/** What a tool gave back: text, with its images counted beside it. */
+/** Parses a tool result into text and images. */
 function resultOf(content: Json | undefined, failed: boolean): Result {
   const images: Image[] = []
   const textOf = (value: Json | undefined): string => {
@@ -145,7 +145,7 @@ function argumentsOf(text: Json | undefined): Json {
   }
 }
 
-/** One block of a message's content. */
+/** Parses one block of a message's content. */
 function partOf(block: Json): Part {
   if (typeof block === 'string') return { kind: 'text', text: block }
   if (!isObject(block)) return { kind: 'unknown', name: '', value: block }
@@ -177,7 +177,7 @@ function partOf(block: Json): Part {
   return { kind: 'unknown', name: type, value: block }
 }
 
-/** What a line carries beside its content in other agents' formats. */
+/** The tool calls that some formats keep outside of the content. */
 function callsOf(line: JsonObject): Part[] {
   const out: Part[] = []
   for (const call of [line.tool_calls, line.toolCalls].flatMap((c) => (Array.isArray(c) ? c : []))) {
@@ -197,14 +197,14 @@ interface ParsedLine {
   parts: Part[]
   line: JsonObject
   message: JsonObject
-  /** What joins the lines of one answer of the model. */
+  /** The id that the lines of one model response share. */
   id: string
 }
 
-/** Understands one line, undefined when it is none of a conversation. */
+/** Parses one line; undefined if it is not a message. */
 function parseLine(raw: Json): ParsedLine | undefined {
   if (!isObject(raw)) return undefined
-  // Codex wraps what was said.
+  // Codex wraps its messages.
   const line = str(raw.type) === 'response_item' && isObject(raw.payload) ? { ...raw, ...raw.payload } : raw
   const message = isObject(line.message) ? line.message : line
   const type = str(line.type)
@@ -229,7 +229,7 @@ function parseLine(raw: Json): ParsedLine | undefined {
   return { role, parts, line, message, id: role === 'assistant' ? str(message.id) : '' }
 }
 
-/** Puts a chat together: lines of one answer become one message, results go to their calls. */
+/** Assembles messages: merges the lines of one response, and attaches results to their calls. */
 export class TranscriptParser {
   readonly messages: Message[] = []
   calls = 0
@@ -266,7 +266,7 @@ export class TranscriptParser {
     })
   }
 
-  /** Keeps what is no part of the conversation, lines that follow each other together. */
+  /** Keeps a line that is not a message; consecutive ones share a message. */
   private keep(value: Json): void {
     const name = isObject(value) ? str(value.type) || str(value.role) : ''
     const part: Part =
@@ -276,7 +276,7 @@ export class TranscriptParser {
     else this.messages.push({ index: this.messages.length, role: 'other', parts: [part], side: false })
   }
 
-  /** Gives a result to its call; true when it found it. */
+  /** Attaches a result to its call. Returns whether it found the call. */
   private attachResult(part: Part): boolean {
     if (part.kind === 'call') {
       this.calls++
@@ -291,7 +291,7 @@ export class TranscriptParser {
     return true
   }
 
-  /** An answer that spans several lines carries its usage on each. */
+  /** Adds the usage once per response, because each of its lines repeats it. */
   private count(usage: Tokens | undefined, id: string): Tokens | undefined {
     if (!usage) return undefined
     if (id === '' || !this.counted.has(id)) this.usage = sum(this.usage, usage)
@@ -323,7 +323,7 @@ function wordsOf(part: Part): string {
   }
 }
 
-/** The messages in which a text occurs, whatever its case. */
+/** The indexes of the messages that contain a text, ignoring case. */
 export function search(messages: readonly Message[], text: string): number[] {
   const wanted = text.trim().toLowerCase()
   if (wanted === '') return []
@@ -332,7 +332,7 @@ export function search(messages: readonly Message[], text: string): number[] {
     .map((m) => m.index)
 }
 
-/** A number of tokens, short: 940, 12.4k, 3.1M. */
+/** Formats a number of tokens: 940, 12.4k, 3.1M. */
 export function formatTokens(n: number): string {
   if (n < 1000) return String(n)
   if (n < 999_500) return `${(n / 1000).toFixed(n < 99_950 ? 1 : 0)}k`

@@ -1,10 +1,12 @@
-/** How much of a text is drawn before a person asks for the rest. */
+import { uiText } from './text'
+
+/** Characters and lines rendered before a click on "Show all". */
 const AT_ONCE = 40_000
 const LINES_AT_ONCE = 1500
 
 /**
- * Where to cut a text that is too long to draw at once; its length when it is not.
- * Never within a character, and at the end of a line where one is near.
+ * The index at which to truncate a long text; its length if it is short enough. Never
+ * within a surrogate pair, and preferably at the end of a line.
  */
 export function truncateAt(text: string): number {
   let at = 0
@@ -20,10 +22,5 @@ export function truncateAt(text: string): number {
   return at
 }
 
-/** A length of text in words. */
-export const formatLength = (characters: number): string =>
-  characters < 10_000
-    ? `${characters} characters`
-    : characters < 1_000_000
-      ? `${Math.round(characters / 1000)} thousand characters`
-      : `${(characters / 1_000_000).toFixed(1)} million characters`
+/** Formats a length, such as "12 thousand characters". */
+export const formatLength = (characters: number): string => uiText.code.characters(characters)
