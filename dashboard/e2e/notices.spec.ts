@@ -87,7 +87,7 @@ test('a browser that blocks notifications explains how to allow them', async ({ 
     Object.defineProperty(Notification, 'permission', { get: () => 'denied', configurable: true }),
   )
   await openAt(page, hub, '/settings/notifications')
-  await expect(page.getByTestId('push-denied')).toContainText('blocked')
+  await expect(page.getByTestId('push-denied')).toContainText('This browser blocks notifications')
   await expect(page.getByRole('button', { name: 'Enable push' })).toHaveCount(0)
 })
 

@@ -1,5 +1,5 @@
 import type { Notification, Status } from '../schema'
-import { kindSuffixes, statusText, suppressionReasons } from './text'
+import { kindSuffixes, statusText, suppressionReasons } from './statusText'
 
 export function stateLabel(n: Notification): string {
   const attempts = n.attempts ?? 0

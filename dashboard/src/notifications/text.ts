@@ -1,4 +1,4 @@
-import type { Channel, Notification } from '../schema'
+import type { Channel } from '../schema'
 
 /** User-visible strings of the notification settings. */
 export const text = {
@@ -76,38 +76,6 @@ export const pushText = {
   enabled: 'Push is enabled in this browser.',
   disable: 'Disable push',
   enable: 'Enable push',
-}
-
-/** Strings of the notification status on a request. */
-export const statusText = {
-  notified: 'Notified:',
-  sent: 'sent',
-  pending: 'pending',
-  retrying: (attempts: number) => `retrying after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
-  skipped: (reason: string) => (reason ? `skipped, ${reason}` : 'skipped'),
-  failed: (attempts: number) => (attempts > 1 ? `failed after ${attempts} attempts` : 'failed'),
-  via: (person: string, channel: string) => `${person} via ${channel}`,
-  counts: {
-    sent: (n: number) => `${n} sent`,
-    queued: (n: number) => `${n} pending`,
-    suppressed: (n: number) => `${n} skipped`,
-    failed: (n: number) => `${n} failed`,
-  },
-}
-
-export const suppressionReasons: Record<NonNullable<Notification['why']>, string> = {
-  cooldown: 'notified recently',
-  quiet_hours: 'in their quiet hours',
-  watching: 'already viewing it',
-  answered: 'already answered',
-  no_address: 'no address known',
-  gone: 'no longer allowed to answer',
-}
-
-export const kindSuffixes: Record<Notification['kind'], string> = {
-  asked: '',
-  reminder: '(reminder)',
-  escalated: '(escalation)',
 }
 
 /** Instructions, labels, and hints for each kind of channel. */

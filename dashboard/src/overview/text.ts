@@ -92,8 +92,8 @@ export const requestText = {
 }
 
 export const agentText = {
-  title: 'Agents',
-  region: 'Agents, the table',
+  title: 'Agent activity',
+  region: 'Agent activity, the table',
   columns: {
     agent: 'Agent',
     state: 'State',
