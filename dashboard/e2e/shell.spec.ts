@@ -333,7 +333,9 @@ test('the overview tells what happened, as charts and as tables, and follows it'
         .first(),
     ).toBeVisible()
   }
-  await expect(page.getByRole('region', { name: 'Agent activity, the table' }).getByRole('row')).toHaveCount(2)
+  await expect(page.getByRole('region', { name: 'Agent activity, the table' }).getByRole('row')).toHaveCount(
+    2,
+  )
   await page.getByRole('link', { name: '7 days' }).click()
   await expect(page).toHaveURL(/\/overview\?days=7$/)
   await expect(tile(/^Answered in 7 days/)).toHaveText('1')
