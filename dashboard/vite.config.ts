@@ -8,8 +8,8 @@ import { writeSources } from './sources.ts'
 
 const hub = process.env.HOOKBACK_URL ?? 'http://127.0.0.1:4000'
 
-// The hub takes requests of its own origin only, so the development server
-// speaks for the page under the hub's name.
+// The hub accepts requests from its own origin only, so the development server sends the
+// hub's origin.
 const toHub: ProxyOptions = {
   target: hub,
   changeOrigin: true,
@@ -47,5 +47,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts'],
     setupFiles: ['src/testing/setup.ts'],
     restoreMocks: true,
+    // Generous, because a busy machine can stall for seconds.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })

@@ -87,7 +87,7 @@ async function approve(page: Page, { id, ended }: Running): Promise<Said> {
 async function deny(page: Page, { id, ended }: Running): Promise<Said> {
   await choose(page, id)
   await detail(page, id)
-    .getByRole('button', { name: /^(Deny|Keep planning)/ })
+    .getByRole('button', { name: /^(Deny|Ask for changes)/ })
     .click()
   await page.getByLabel(/instead/).fill(wrote)
   await page.getByLabel(/instead/).press('Control+Enter')
@@ -135,7 +135,7 @@ test('Claude Code’s prompt: approved, denied, edited, remembered; and its gate
   await expect(detail(page, running.id)).toContainText('Claude Code')
   await expect(page.getByTestId('races')).toContainText('the first answer wins')
   expect(await approve(page, running)).toEqual(decision('allow'))
-  await expect(detail(page, running.id).getByTestId('ticks')).toContainText('agent has it')
+  await expect(detail(page, running.id).getByTestId('ticks')).toContainText('delivered')
 
   expect(await deny(page, await ask())).toEqual(decision('deny', { message: reason }))
 
@@ -235,7 +235,7 @@ test('an agent that is killed, or was answered in its terminal, ends its card; w
   killed.child.kill('SIGKILL')
   await expect(detail(page, killed.id).getByTestId('settled')).toContainText('The agent is gone')
   await expect(row(page, killed.id)).toContainText('The agent is gone')
-  await expect(page.getByLabel(/^You had written this/)).toHaveValue('Use the co')
+  await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('Use the co')
   await page.keyboard.type('py') // whoever types on types nowhere
   await expect(detail(page, killed.id)).toBeVisible()
 
@@ -246,7 +246,7 @@ test('an agent that is killed, or was answered in its terminal, ends its card; w
   const ran = { ...bash, hook_event_name: 'PostToolUse', tool_use_id: 'toolu_1', tool_response: 'ok' }
   expect(await home.run(['claude-code'], ran).ended).toEqual(silent)
   await expect(detail(page, raced.id).getByTestId('settled')).toContainText('Answered in the terminal')
-  await expect(page.getByLabel(/^You had written this/)).toHaveValue('command: psql -c "SELECT 2"')
+  await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('command: psql -c "SELECT 2"')
   expect(await raced.ended).toEqual(silent)
   await home.remove()
 })

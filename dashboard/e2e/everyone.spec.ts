@@ -181,7 +181,7 @@ test('a person without a pointer answers, reads along, looks into a session and 
   await page.keyboard.press('j') // chosen by hand: the keys act
   await expect(async () => {
     await page.keyboard.press('a')
-    await expect(page.getByTestId('ticks').first()).toContainText(/agent has it/, { timeout: 1500 })
+    await expect(page.getByTestId('ticks').first()).toContainText(/delivered/, { timeout: 1500 })
   }).toPass()
   expect((await answer).permission).toBe(true)
 

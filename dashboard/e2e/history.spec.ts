@@ -35,7 +35,7 @@ test('what is decided, expired and cancelled has a tab with its count, and the r
   await expect(row(page, ids.yes)).toContainText('Approved')
   await expect(row(page, ids.no)).toContainText('Keep the table')
   await expect(row(page, ids.off)).toHaveCount(0)
-  await tab(page, 'Cancelled').click()
+  await tab(page, 'Canceled').click()
   await expect(row(page, ids.off)).toContainText('Asked twice')
   await choose(page, ids.off)
   await expect(detail(page, ids.off).getByTestId('settled')).toContainText('Asked twice')
@@ -60,10 +60,10 @@ test('pages of the history come one after the other', async ({ page, hub }) => {
   const rows = page.getByTestId('list').locator('[data-id]')
   await expect(rows).toHaveCount(50)
   await expect(rows.first()).toContainText('No 69')
-  await page.getByRole('button', { name: 'Older ones' }).click()
+  await page.getByRole('button', { name: 'Show older' }).click()
   await expect(rows).toHaveCount(70)
   await expect(rows.last()).toContainText('No 0')
-  await expect(page.getByText('That is all.')).toBeVisible()
+  await expect(page.getByText('End of the list')).toBeVisible()
 })
 
 test('agents are chosen together, those of the past too, and the address tells of it', async ({

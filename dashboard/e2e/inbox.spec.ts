@@ -2,7 +2,7 @@ import { WebSocketServer } from 'ws'
 import { Agent } from './agent.ts'
 import { choose, detail, expect, live, openAt, row, strikeAtNext, test } from './page.ts'
 
-const has = /agent has it/
+const has = /delivered/
 
 test('a request appears by itself, one key answers it, and the page shows that the agent has it', async ({
   page,
@@ -10,7 +10,7 @@ test('a request appears by itself, one key answers it, and the page shows that t
   agent,
 }, info) => {
   await openAt(page, hub)
-  await expect(page.getByRole('heading', { name: 'No agent has asked yet' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
   await page.evaluate(() => {
     new MutationObserver((_, me) => {
       if (!document.body.textContent.includes('Delete ./build?')) return
@@ -201,7 +201,7 @@ test('a long command must have been on screen to its end before it is approved',
   const { id, answer } = await agent.ask(hub, { toolCall: { name: 'Bash', arguments: { command } } })
   await openAt(page, hub)
   await choose(page, id)
-  await expect(page.getByRole('button', { name: /Read to the end first/ })).toBeVisible()
+  await expect(page.getByRole('button', { name: /Scroll to review/ })).toBeVisible()
   await page.keyboard.press('a') // scrolls
   await expect(page.getByRole('button', { name: /^Approve/ })).toBeVisible()
   await expect(page.getByText('Raw JSON')).toBeInViewport()
@@ -243,7 +243,7 @@ test('an agent that is gone is shown, and gets its answer when it is back', asyn
   const group = page.getByRole('region', { name: 'Not delivered' })
   await expect(group.locator(`[data-id="${id}"]`)).toBeVisible()
   await expect(detail(page, id)).toContainText('The agent can’t be reached')
-  await expect(detail(page, id)).toContainText(/next try in/)
+  await expect(detail(page, id)).toContainText(/next attempt in/)
   await expect(detail(page, id).getByRole('button', { name: 'Copy the answer' })).toBeVisible()
   // It comes back on the same port, whatever the path.
   const back = new WebSocketServer({ host: '127.0.0.1', port })
@@ -264,7 +264,7 @@ test('a version 1 agent that closes the line counts as having taken it', async (
   await choose(page, id)
   await page.keyboard.press('a')
   expect((await answer).permission).toBe(true)
-  await expect(detail(page, id).getByTestId('ticks')).toContainText('agent took it')
+  await expect(detail(page, id).getByTestId('ticks')).toContainText('received by agent')
   await old.die()
 })
 
@@ -277,7 +277,7 @@ test('a request nobody answers ends by itself, and the page says what the agent 
   await openAt(page, hub)
   expect(await answer).toMatchObject({ permission: false, outcome: '__timeout__' })
   await expect(detail(page, id).getByTestId('settled')).toContainText('No answer')
-  await expect(detail(page, id).getByTestId('settled')).toContainText('The agent is told')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Message to the agent')
 })
 
 test('a deadline that gets short is spoken of once', async ({ page, hub, agent }) => {
@@ -317,7 +317,7 @@ test('a request is cancelled with a reason', async ({ page, hub, agent }) => {
   await page.getByLabel('Why').fill('Not today')
   await page.getByLabel('Why').press('Control+Enter')
   expect(await answer).toMatchObject({ permission: false, outcome: '__cancelled__' })
-  await expect(detail(page, id).getByTestId('settled')).toContainText('Cancelled')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Canceled')
   await expect(detail(page, id).getByTestId('settled')).toContainText('Not today')
 })
 

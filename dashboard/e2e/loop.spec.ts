@@ -11,8 +11,8 @@ const bash = (command: string, more = {}) => ({ toolCall: { name: 'Bash', argume
 /** Approves what the dialog shows, having gone to its end first. */
 async function confirm(page: Page, name: RegExp) {
   const dialog = page.getByRole('dialog')
-  const first = dialog.getByRole('button', { name: /Read to the end|Approve/ })
-  if (/Read/.test((await first.textContent()) ?? '')) await first.click()
+  const first = dialog.getByRole('button', { name: /Scroll to review|Approve/ })
+  if (/Scroll/.test((await first.textContent()) ?? '')) await first.click()
   // A list that changed by itself takes no click for half a second: one tries again.
   await expect(async () => {
     const button = dialog.getByRole('button', { name })
@@ -44,12 +44,12 @@ test('several are approved after a look at each, nothing risky among them; all o
   await page.bringToFront() // behind the other one it would draw no frames
   await choose(page, one)
   await page.keyboard.press('Shift+A')
-  const dialog = page.getByRole('dialog', { name: 'Approve these 3?' })
+  const dialog = page.getByRole('dialog', { name: 'Approve 3 requests?' })
   await expect(dialog.getByText('echo the-very-end')).toBeAttached()
   await expect(dialog.locator(`[data-id="${risky}"], [data-id="${question}"]`)).toHaveCount(0)
-  await expect(dialog).toContainText('High risk is looked at by itself')
-  await expect(dialog).toContainText('Only permissions can be approved together')
-  await confirm(page, /Approve these 3/)
+  await expect(dialog).toContainText('High-risk requests must be approved one at a time')
+  await expect(dialog).toContainText('Only permissions can be approved in bulk')
+  await confirm(page, /Approve 3 requests/)
   await expect(page.getByTestId('undo')).toContainText('3 approved')
   await expect(row(other, two)).toContainText(/undo \d s/)
   expect((await statusOf(hub, one)).held.outcome).toBe('approve')
@@ -68,7 +68,7 @@ test('several are approved after a look at each, nothing risky among them; all o
   await expect(page.getByTestId('picked')).toContainText('2 selected')
   await page.keyboard.press('Shift+A')
   await page.getByRole('dialog').getByRole('checkbox', { name: /Print/ }).uncheck()
-  await confirm(page, /Approve this one/)
+  await confirm(page, /Approve this request/)
   expect((await asked[0]!.answer).permission).toBe(true)
   expect((await statusOf(hub, two)).status).toBe('pending')
 })
@@ -78,7 +78,7 @@ test('what is risky cannot be selected, and the page says why', async ({ page, h
   await openAt(page, hub)
   await choose(page, id)
   await page.keyboard.press('x')
-  await expect(page.getByText('High risk is looked at by itself, and held.')).toBeVisible()
+  await expect(page.getByText('High-risk requests must be approved one at a time.')).toBeVisible()
   await expect(page.getByTestId('picked')).toHaveCount(0)
 })
 
@@ -90,8 +90,8 @@ test('what changed under the dialog is not approved from it', async ({ page, hub
   await page.keyboard.press('Shift+A')
   await expect(page.getByRole('dialog')).toBeVisible()
   await hub.post(`/events/${first.id}/respond`, { permission: false })
-  await expect(page.getByRole('dialog')).toContainText('Somebody was faster')
-  await confirm(page, /Approve this one/)
+  await expect(page.getByRole('dialog')).toContainText('Another answer came first')
+  await confirm(page, /Approve this request/)
   expect((await second.answer).permission).toBe(true)
   expect((await first.answer).permission).toBe(false)
 })
@@ -102,7 +102,7 @@ test('single answers have an undo window when the person wants one', async ({ pa
   await openAt(page, hub)
   await choose(page, id)
   await page.keyboard.press('Shift+D')
-  await expect(detail(page, id).getByTestId('held')).toContainText(/hears nothing for \d s/)
+  await expect(detail(page, id).getByTestId('held')).toContainText(/Sent to the agent in \d s/)
   await page.keyboard.press('z')
   await expect(detail(page, id).getByRole('button', { name: /Approve/ })).toBeVisible()
   await choose(page, id)
@@ -132,13 +132,13 @@ test('an answer nobody took is tried again, or marked as handled, on every page'
     ).toBeVisible()
   }
   await choose(page, id)
-  await expect(detail(page, id).getByTestId('trouble')).toContainText(/next try in|tries/)
+  await expect(detail(page, id).getByTestId('trouble')).toContainText(/next attempt in|attempts/)
   const before = (await statusOf(hub, id)).delivery.attempts
   await detail(page, id).getByRole('button', { name: 'Retry now' }).click()
   await expect.poll(async () => (await statusOf(hub, id)).delivery.attempts).toBeGreaterThan(before)
   await choose(page, kept)
   await detail(page, kept).getByRole('button', { name: 'Mark as handled' }).click()
-  await expect(detail(page, kept)).toContainText('somebody took care of that')
+  await expect(detail(page, kept)).toContainText('marked as handled')
   for (const each of [page, other])
     await expect(
       each.getByRole('region', { name: 'Not delivered' }).locator(`[data-id="${kept}"]`),
@@ -162,7 +162,7 @@ test('the ticks go on to what became of the call', async ({ page, hub, agent }) 
   await answer
   await expect(detail(page, id).getByTestId('ticks')).toContainText('runs')
   const end = await hub.event('PostToolUse', { tool_name: 'Bash', tool_response: 'ok' }, call)
-  await expect(detail(page, id).getByTestId('ticks')).toContainText(/ran|moved on/)
+  await expect(detail(page, id).getByTestId('ticks')).toContainText(/ran|continued/)
   await expect(detail(page, id).getByTestId('ticks').getByRole('link')).toHaveAttribute(
     'href',
     `/stream?event=${end}`,
@@ -226,12 +226,12 @@ test('what is put aside comes back, and never hides a deadline', async ({ page, 
   await openAt(page, hub)
   await choose(page, soon)
   await page.keyboard.press('h')
-  await expect(page.getByText('It ends soon')).toBeVisible()
+  await expect(page.getByText('It expires soon')).toBeVisible()
   await choose(page, id)
   await page.keyboard.press('h')
   await expect(detail(page, third)).toBeVisible()
-  const aside = page.getByRole('region', { name: 'Put aside' })
-  await expect(aside.locator(`[data-id="${id}"]`)).toContainText(/back in 4:\d\d/)
+  const aside = page.getByRole('region', { name: 'Snoozed' })
+  await expect(aside.locator(`[data-id="${id}"]`)).toContainText(/snoozed 4:\d\d/)
   await page.reload()
   await live(page)
   await choose(page, id)
@@ -248,14 +248,14 @@ test('what is settled is found again, by state and by words', async ({ page, hub
   await page.getByRole('button', { name: /^Decided/ }).click()
   await expect(row(page, yes)).toContainText('Approved')
   await expect(row(page, gone)).toHaveCount(0)
-  await page.getByRole('button', { name: 'Cancelled' }).click()
-  await expect(row(page, gone)).toContainText('Cancelled')
+  await page.getByRole('button', { name: 'Canceled' }).click()
+  await expect(row(page, gone)).toContainText('Canceled')
   await page.keyboard.press('j')
-  await expect(detail(page, gone)).toContainText('The agent is told')
+  await expect(detail(page, gone)).toContainText('Message to the agent')
   await page.getByRole('button', { name: /^Pending/ }).click()
   await page.keyboard.press('/')
   await page.keyboard.type('nothing like it')
-  await expect(page.getByText('none of them fits the filter')).toBeVisible()
+  await expect(page.getByText('none match the filter')).toBeVisible()
   await page.getByLabel('Search the requests').fill('leave')
   await expect(row(page, open)).toBeVisible()
 })
@@ -308,7 +308,7 @@ test.describe('one request by itself', () => {
     await page.waitForFunction(() => performance.now() > 3000) // the grace period is over
     await approve.tap()
     expect((await answer).permission).toBe(true)
-    await expect(page.getByTestId('ticks')).toContainText('agent has it')
+    await expect(page.getByTestId('ticks')).toContainText('delivered')
   })
 
   test('what is risky is held by touch, too: a tap does nothing', async ({ page, hub, agent }) => {
@@ -326,7 +326,7 @@ test.describe('one request by itself', () => {
   test('says when there is none, and when the hub is away', async ({ page, hub, agent }) => {
     const { id } = await agent.ask(hub, { type: 'question', question: 'Name?' })
     await page.goto(`${hub.url}/r/99999`)
-    await expect(page.getByTestId('gone')).toContainText('There is no request 99999')
+    await expect(page.getByTestId('gone')).toContainText('Request 99999 not found')
     await page.goto(`${hub.url}/r/${id}`)
     await page.getByLabel('Your answer').fill('half a sen')
     await hub.stop()

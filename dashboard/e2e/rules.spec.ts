@@ -23,12 +23,12 @@ test('a rule is made at a permission, after a look at what it would have done, a
   const { id } = await ask(agent, hub, 'npm test -- --run c')
   await openAt(page, hub)
   await choose(page, id)
-  await detail(page, id).getByRole('button', { name: 'Always allow …' }).click()
+  await detail(page, id).getByRole('button', { name: 'Always allow…' }).click()
   const panel = page.getByRole('dialog', { name: 'Always allow calls like this' })
   await expect(panel.getByTestId('rule-call')).toContainText('npm test -- --run c')
   await expect(panel.getByTestId('rule-words')).toContainText('npm test')
   await expect(panel.getByTestId('back-test')).toContainText(
-    '3: 1 as it was decided, 1 the other way round, 1 that nobody had answered',
+    '3: 1 same as people decided, 1 opposite, 1 unanswered',
   )
   await expect(panel.getByRole('list', { name: 'Examples' })).toContainText('not now')
   expect(await faults(page)).toEqual([])
@@ -41,9 +41,9 @@ test('a rule is made at a permission, after a look at what it would have done, a
 
   await panel.getByText('15 min').click()
   await expect(panel.getByTestId('rule-words')).toContainText(/15 min|until/)
-  await panel.getByRole('button', { name: 'Make this rule' }).click()
+  await panel.getByRole('button', { name: 'Create rule' }).click()
   await expect(panel).toHaveCount(0)
-  await expect(detail(page, id)).toContainText(/Rule \d+ is made/)
+  await expect(detail(page, id)).toContainText(/Rule \d+ created/)
   await expect(detail(page, id).getByRole('button', { name: /^Approve/ })).toBeVisible() // still the person's
 
   const next = await ask(agent, hub, 'npm test -- --run d')
@@ -93,7 +93,7 @@ test('the list of rules tells what each did, revokes with two presses, and folds
   await line.getByRole('button', { name: /^Revoke/ }).click()
   await expect(line.getByRole('button', { name: 'Confirm revoke' })).toBeFocused()
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('heading', { name: 'No rule holds' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'No rules yet' })).toBeVisible()
   await page.getByText('1 is over').click()
   await expect(line).toContainText('revoked')
 })
@@ -106,7 +106,7 @@ test('no rule is offered where a person has to look each time, and the card says
   const { id } = await ask(agent, hub, 'rm -rf /home/dev/app', { risk: 'high' })
   await openAt(page, hub)
   await choose(page, id)
-  await expect(detail(page, id)).toContainText(/risk is looked at each time: no rule ever answers it/)
+  await expect(detail(page, id)).toContainText(/High-risk requests always need a person; rules never apply/)
   await expect(detail(page, id).getByRole('button', { name: /Always/ })).toHaveCount(0)
 })
 
@@ -140,10 +140,10 @@ test('agents of a session that ask the same are one row, one count and one answe
   await expect(row(page, first!)).toContainText('×3')
   await expect(row(page, second!)).toHaveCount(0)
   await expect(page.getByTestId('count')).toHaveText(/^1/)
-  await page.getByRole('button', { name: /×3 agents wait for this/ }).click()
+  await page.getByRole('button', { name: /3 agents are asking the same thing/ }).click()
   await expect(row(page, second!)).toBeVisible()
   await choose(page, first!)
-  await expect(detail(page, first!).getByTestId('same')).toContainText('×3 agents wait for this')
+  await expect(detail(page, first!).getByTestId('same')).toContainText('3 agents are asking the same thing')
   expect(await faults(page)).toEqual([])
   await page.keyboard.press('a')
   for (const { answer } of asked) expect((await answer).permission).toBe(true)

@@ -46,8 +46,8 @@ test('an empty inbox leads to the setup, where the first question is one click a
   hub,
 }) => {
   await openAt(page, hub)
-  await expect(page.getByRole('heading', { name: 'No agent has asked yet' })).toBeVisible()
-  await page.getByRole('link', { name: 'Set it up' }).click()
+  await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
+  await page.getByRole('link', { name: 'Get started' }).click()
   await expect(page).toHaveURL(/\/setup$/)
   await expect(step(page, 'demo')).not.toHaveAttribute('data-done')
   await page.getByRole('button', { name: 'Send a test request' }).click()
@@ -60,7 +60,7 @@ test('an empty inbox leads to the setup, where the first question is one click a
   await expect(detail(page, id)).toContainText('nothing is deleted')
   await row(page, id).click()
   await page.keyboard.press('a')
-  await expect(detail(page, id).getByTestId('ticks')).toContainText(/agent has it/)
+  await expect(detail(page, id).getByTestId('ticks')).toContainText(/delivered/)
   await page.keyboard.press('g')
   await page.keyboard.press('u')
   await expect(step(page, 'demo')).toHaveAttribute('data-done')

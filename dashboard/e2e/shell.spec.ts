@@ -102,10 +102,12 @@ test('the help shows the keys that act here, under the names a person gave them'
 }) => {
   const { id } = await agent.ask(hub, {})
   await openAt(page, hub, '/settings')
-  const change = page.getByRole('button', { name: 'Approve (hold when it is risky): change the key' })
+  const change = page.getByRole('button', { name: 'Approve (hold if risky): change the key' })
   await change.click()
   await page.keyboard.press('d') // taken
-  await expect(page.getByText('D is taken: Deny with a reason. Press another key, or Esc.')).toBeVisible()
+  await expect(
+    page.getByText('D is already used: Deny with a reason. Press another key, or Esc.'),
+  ).toBeVisible()
   await page.keyboard.press('w')
   await page.reload()
   await live(page)
@@ -291,7 +293,7 @@ test('a screen that does not load says so', async ({ page, hub }) => {
   await openAt(page, hub, '/overview')
   await expect(page.getByRole('heading', { name: 'This screen did not load' })).toBeVisible()
   await page.unroute('**/assets/Overview-*.js')
-  await page.getByRole('link', { name: 'Load it again' }).click()
+  await page.getByRole('link', { name: 'Reload the page' }).click()
   await expect(page.getByRole('heading', { name: 'Overview' })).toBeVisible()
 })
 

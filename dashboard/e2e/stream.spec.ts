@@ -123,7 +123,7 @@ test('history beyond the page comes as one scrolls up, and what is read stays wh
   await page.keyboard.press('Home')
   await expect(page.getByText('900 events')).toBeVisible()
   await page.keyboard.press('Home')
-  await expect(page.getByText('The history begins here')).toBeVisible()
+  await expect(page.getByText('Start of the history')).toBeVisible()
 })
 
 test('the whole history is searched by the same filter, and a search can be called off', async ({
@@ -134,9 +134,9 @@ test('the whole history is searched by the same filter, and a search can be call
   await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
   for (const filter of ['agent:INFRA', 'type:ra*']) {
     await openAt(page, hub, `/stream?q=${encodeURIComponent(filter)}`)
-    await page.getByRole('button', { name: 'Look through the history' }).click()
+    await page.getByRole('button', { name: 'Search the history' }).click()
     await expect(page.getByText('3 events of 300')).toBeVisible()
-    await expect(page.getByText('The history begins here')).toBeVisible()
+    await expect(page.getByText('Start of the history')).toBeVisible()
   }
   await hub.batch(1, () => ({ hook_event_type: 'Rare' }))
   await expect(page.getByText('4 events of 301')).toBeVisible() // the live ones go on behind them
@@ -153,7 +153,7 @@ test('the whole history is searched by the same filter, and a search can be call
   await page.keyboard.press('Enter')
   await expect(page.getByText(/^Searched back to \d\d:\d\d:\d\d, 0 found/)).toBeVisible()
   await page.getByRole('button', { name: 'Cancel' }).click()
-  await expect(page.getByRole('button', { name: 'Look further back' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Search further back' })).toBeVisible()
   const soFar = asked.length
   await page.getByLabel('Filter', { exact: true }).fill('other')
   await page.keyboard.press('Enter')
@@ -177,8 +177,8 @@ test('a time range stands in the address, and holds for the history and for what
   await expect(page.getByText('just now')).toBeInViewport()
   const far = (ms: number) => new Date(Date.now() + ms).toISOString()
   await openAt(page, hub, `/stream?from=${far(-7_200_000)}&to=${far(-3_600_000)}`)
-  await expect(page.getByText('Nothing here is of that time')).toBeVisible()
-  await expect(page.getByRole('button', { name: 'Nothing older fits either' })).toBeVisible()
+  await expect(page.getByText('No events in this range')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'No older matches' })).toBeVisible()
 
   await openAt(page, hub, '/stream')
   await expect(page.getByText('301 events').or(page.getByText('300 events'))).toBeVisible()

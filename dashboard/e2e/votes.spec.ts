@@ -63,7 +63,7 @@ test('a vote can be changed while nothing is decided; no majority is an end of i
   await choose(mara, id)
   await mara.keyboard.press('a')
   await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
-  await expect(detail(mara, id)).toContainText('another vote takes the place of yours')
+  await expect(detail(mara, id)).toContainText('voting again replaces your vote')
   await choose(mara, id) // keys wait a moment once one has answered
   await mara.keyboard.press('Shift+D')
   await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Deny/)
@@ -101,7 +101,7 @@ test('an edit clears the votes; who looks on sees what would run, and their keys
 test('who was not asked reads, and is told who was', async ({ noor, hub, agent }) => {
   const { id } = await agent.ask(hub, { question: 'Ship it?', recipients: { mode: 'owner' } })
   await noor.goto(`${hub.url}/inbox/${id}`)
-  await expect(noor.getByTestId('may-not')).toContainText('This is put to mara')
+  await expect(noor.getByTestId('may-not')).toContainText('This is addressed to mara')
   await noor.keyboard.press('a')
   await expect(detail(noor, id).getByTestId('settled')).toHaveCount(0)
 })

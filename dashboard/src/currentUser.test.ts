@@ -47,7 +47,13 @@ const inTab = (key: string) => window.dispatchEvent(new StorageEvent('storage', 
 beforeEach(() => {
   ;[answers, calls, renewed, named] = [{ '/api/me': anyone }, [], 0, '']
   saveKey('')
-  Object.assign(me, { identity: undefined, sessionExpired: false, signInRequired: false, dialog: undefined, busy: false })
+  Object.assign(me, {
+    identity: undefined,
+    sessionExpired: false,
+    signInRequired: false,
+    dialog: undefined,
+    busy: false,
+  })
   vi.spyOn(hub, 'restartStream').mockImplementation(() => void renewed++)
   vi.spyOn(hub, 'setUser').mockImplementation((name) => void (named = name))
   return () => stop?.()
@@ -116,7 +122,12 @@ describe('the sign-in of this browser', () => {
     answers = { '/api/me': refusal(401, 'sign_in'), '/events/5/respond': refusal(401, 'sign_in') }
     await expect(api.respond(5, { permission: true })).rejects.toThrow('sign_in')
     await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
-    expect([me.isVerified, me.signInRequired, me.identity?.canAnswer, named]).toEqual([false, false, false, ''])
+    expect([me.isVerified, me.signInRequired, me.identity?.canAnswer, named]).toEqual([
+      false,
+      false,
+      false,
+      '',
+    ])
     answers = { '/api/me': anyone, '/api/sign-out': refusal(401, 'sign_in') }
     expect(await me.signOut()).toBeUndefined()
     expect([me.sessionExpired, me.identity, signInKey()]).toEqual([false, anyone, ''])
@@ -213,8 +224,8 @@ it('ends sign-ins, tokens and people by DELETE, as JSON, and lists them by GET',
 
 describe('providerProblem', () => {
   it('says why there is no sign-in in words of its own, never in those of the address', () => {
-    expect(providerProblem('refused').detail).toContain('did not let you in')
-    expect(providerProblem('provider-down').detail).toContain('can’t be reached')
+    expect(providerProblem('refused').detail).toContain('refused the sign-in')
+    expect(providerProblem('provider-down').detail).toContain('can’t reach the provider')
     expect(providerProblem('pay-me').detail).not.toContain('pay')
   })
 })

@@ -34,7 +34,9 @@ describe('a passkey', () => {
   })
 
   it('is wanted of nobody in particular, too', () =>
-    expect(blockerFor(asked('high'), { ...guarded, verified: false, passkeys: 0 })).toEqual({ why: 'passkey' }))
+    expect(blockerFor(asked('high'), { ...guarded, verified: false, passkeys: 0 })).toEqual({
+      why: 'passkey',
+    }))
 
   it('that the browser does not know is a problem in words', async () => {
     const options = { publicKey: { challenge: 'AAAA' } }
@@ -42,7 +44,7 @@ describe('a passkey', () => {
     const failed = await signAnswer(1, { permission: true }).catch((e: unknown) => e)
     expect(failed).toBeInstanceOf(ApiError)
     expect((failed as ApiError).problem).toMatchObject({ code: 'proof_required' })
-    expect((failed as ApiError).problem.hint).toContain('knows no passkeys')
+    expect((failed as ApiError).problem.hint).toContain('does not support passkeys')
     vi.unstubAllGlobals()
   })
 })

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { keyCaps, remapConflict, keysAsText, shortcutList, keysFromEvent, shortcutLines } from './shortcutList'
+import {
+  keyCaps,
+  remapConflict,
+  keysAsText,
+  shortcutList,
+  keysFromEvent,
+  shortcutLines,
+} from './shortcutList'
 import { destinations } from './screens'
 
 const components = import.meta.glob('./**/*.svelte', { query: '?raw', import: 'default', eager: true })
@@ -16,19 +23,20 @@ test('every key of every screen is in the map, and nothing else is', () => {
 })
 
 test('as they are, no two keys clash', () => {
-  for (const { keys, fixed } of shortcutList) if (!fixed) expect(remapConflict(keys, keys, {})).toBeUndefined()
+  for (const { keys, fixed } of shortcutList)
+    if (!fixed) expect(remapConflict(keys, keys, {})).toBeUndefined()
 })
 
 describe('other keys', () => {
   test.each([
     ['v', 'a', {}, undefined],
-    ['d', 'a', {}, 'D is taken: Deny with a reason.'],
+    ['d', 'a', {}, 'D is already used: Deny with a reason.'],
     ['d', 'a', { d: 'n' }, undefined],
-    ['n', 'a', { d: 'n' }, 'N is taken: Deny with a reason.'],
-    ['g', 'a', {}, 'G begins G then I: To the inbox.'],
+    ['n', 'a', { d: 'n' }, 'N is already used: Deny with a reason.'],
+    ['g', 'a', {}, 'G is the start of G then I: Go to the inbox.'],
     ['3', 'a', {}, 'Digits choose answers.'],
-    ['Shift+?', 'a', {}, '? shows the keys.'],
-    ['Shift+D', 'a', {}, '⇧ D is taken: Deny at once.'],
+    ['Shift+?', 'a', {}, '? shows the shortcuts.'],
+    ['Shift+D', 'a', {}, '⇧ D is already used: Deny immediately.'],
   ])('%s for %s', (keys, usual, remap, why) => expect(remapConflict(keys, usual, remap as never)).toBe(why))
 
   test.each([
@@ -58,8 +66,8 @@ test('the help says what the bindings are for, each once', () => {
     { keys: '$mod+F9', run },
   ])
   expect(lines.map((l) => [l.keys, l.description])).toEqual([
-    ['a', 'Approve (hold when it is risky)'],
-    ['?', 'Show the keys of this screen'],
+    ['a', 'Approve (hold if risky)'],
+    ['?', 'Show the shortcuts of this screen'],
     ['x', 'Mark it'],
     ['1 … 2', 'Choose an answer'],
   ])

@@ -121,7 +121,7 @@ describe('a permission', () => {
     show({ toolCall: { name: 'X', editable: true, arguments: { deep: [1], key: '[redacted:token]' } } })
     await press('e')
     await type(/deep/, '[')
-    expect(screen.getByRole('alert').textContent).toContain('not JSON')
+    expect(screen.getByRole('alert').textContent).toContain('not valid JSON')
     expect((screen.getByRole('button', { name: /^Approve/ }) as HTMLButtonElement).disabled).toBe(true)
     await type(/deep/, '[2]')
     expect((screen.getByRole('button', { name: /^Approve/ }) as HTMLButtonElement).disabled).toBe(true)
@@ -149,7 +149,7 @@ describe('a permission', () => {
     show({ toolCall: { name: 'Bash', arguments: { command } } })
     const text = screen.getByLabelText('What will happen').textContent ?? ''
     expect(text).toContain('end-of-it')
-    expect(text).toContain('50 characters')
+    expect(text).toContain('50 invisible characters')
     expect(text).toContain('RLO')
   })
 
@@ -244,7 +244,7 @@ describe('what is risky', () => {
     ])
     expect(exact.textContent).toContain(command)
     const risk = screen.getByTestId('risk').textContent ?? ''
-    for (const part of ['Critical risk', 'called it low', 'Runs what it downloads.', 'Acts as root.'])
+    for (const part of ['Critical risk', 'marked it low', 'Runs what it downloads.', 'Acts as root.'])
       expect(risk).toContain(part)
   })
 
@@ -276,7 +276,7 @@ describe('what led here', () => {
     }
     show({})
     const section = await screen.findByTestId('led')
-    expect(section.textContent).toContain('denied twice before, last 3 min ago: use the copy')
+    expect(section.textContent).toContain('denied twice (3 min ago): use the copy')
     expect(section.textContent).toContain('go test ./...')
     expect(section.querySelector('a[href="/inbox/900"]')).not.toBeNull()
   })
@@ -288,7 +288,7 @@ describe('what is very long', () => {
     show({ toolCall: { name: 'Bash', arguments: { command } } })
     const exact = screen.getByLabelText('What will happen')
     expect(exact.textContent).not.toContain('rm -rf ~')
-    expect(exact.textContent).toContain('This is the beginning')
+    expect(exact.textContent).toContain('Showing the first')
     await press('a')
     expect(sent).toEqual([])
     expect(exact.textContent).toContain('rm -rf ~')
@@ -303,7 +303,7 @@ describe('what is very long', () => {
     show({ toolCall: { name: 'X', arguments: args } })
     const exact = screen.getByLabelText('What will happen')
     expect(exact.querySelectorAll('dt')).toHaveLength(200)
-    await click('Show all of them')
+    await click('Show all arguments')
     expect(exact.querySelectorAll('dt')).toHaveLength(600)
   })
 })
@@ -312,7 +312,7 @@ describe('a kind this page does not know', () => {
   it('is shown, and can be cancelled', async () => {
     show({ type: 'plan' as never, question: 'Go on like this?' })
     expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('Go on like this?')
-    expect(screen.getByTestId('detail').textContent).toContain('does not know requests of the kind “plan”')
+    expect(screen.getByTestId('detail').textContent).toContain('does not support requests of the kind “plan”')
     await press('X', { shiftKey: true })
     await fireEvent.keyDown(screen.getByLabelText(/Why/), { key: 'Enter', ctrlKey: true })
     expect(cancelled).toEqual([''])

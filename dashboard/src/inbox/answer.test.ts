@@ -11,7 +11,16 @@ import type {
   FormQuestion,
   Status,
 } from '../types'
-import { answersTo, answerTo, Draft, editedArguments, editFields, hasRedacted, safeKey, editBlocker } from './draft.svelte'
+import {
+  answersTo,
+  answerTo,
+  Draft,
+  editedArguments,
+  editFields,
+  hasRedacted,
+  safeKey,
+  editBlocker,
+} from './draft.svelte'
 import { describeSuggestion } from './suggestion'
 import { earlierCallsText } from './earlierCalls'
 import { deliveryProgress, ranWithoutApproval } from './deliverySteps'
@@ -39,7 +48,7 @@ describe('how it ended', () => {
       { status: 'timeout', outcome: '__timeout__', response: { permission: false, respondedAt: 1 } },
       'No answer',
     ],
-    [{ status: 'error', outcome: '__cancelled__' }, 'Cancelled'],
+    [{ status: 'error', outcome: '__cancelled__' }, 'Canceled'],
     [{ status: 'error', outcome: '__withdrawn__' }, 'Withdrawn by the agent'],
     [{ status: 'responded', response: { permission: false, respondedAt: 1 } }, 'Denied'],
   ])('%j is “%s”', (status, word) => expect(requestOutcome(asked({}, status)).label).toBe(word))
@@ -62,14 +71,16 @@ describe('how it ended', () => {
     )
     expect(supersededBy(lost)).toBeUndefined()
     expect(supersededBy({ ...lost, problem: problem('decided') })).toContain('mara was faster')
-    expect(supersededBy({ ...lost, mine: true, problem: problem('decided') })).toContain('It was faster')
-    expect(supersededBy({ ...lost, problem: problem('expired') })).toContain('It was over')
+    expect(supersededBy({ ...lost, mine: true, problem: problem('decided') })).toContain(
+      'Another answer was faster',
+    )
+    expect(supersededBy({ ...lost, problem: problem('expired') })).toContain('It ended before')
   })
 
   it('says what the agent was told where no person decided', () => {
-    expect(agentMessage(asked({}, { status: 'timeout' }))).toContain('nobody answered')
+    expect(agentMessage(asked({}, { status: 'timeout' }))).toContain('No one answered')
     expect(agentMessage(asked({}, { status: 'error', outcome: '__withdrawn__' }))).toContain(
-      'took the request back',
+      'withdrew the request',
     )
     expect(agentMessage(asked({}, { status: 'responded', outcome: 'approve' }))).toBeUndefined()
   })
@@ -84,10 +95,10 @@ describe('the way of an answer', () => {
     ['delivered', { confirmed: 'close' }, 'done', 'done', ''],
     ['delivered', { confirmed: 'write' }, 'done', 'open', ''],
     ['none', {}, 'busy', 'open', ''],
-    ['unconfirmed', {}, 'done', 'failed', 'The line broke'],
-    ['refused', {}, 'failed', 'open', 'would not take it'],
-    ['unreachable', { nextAttemptAt: 9000 }, 'busy', 'open', 'next try in 0:04'],
-    ['unreachable', {}, 'failed', 'open', 'gave up'],
+    ['unconfirmed', {}, 'done', 'failed', 'Connection lost'],
+    ['refused', {}, 'failed', 'open', 'refused the answer'],
+    ['unreachable', { nextAttemptAt: 9000 }, 'busy', 'open', 'next attempt in 0:04'],
+    ['unreachable', {}, 'failed', 'open', 'stopped after'],
     ['too_late', {}, 'done', 'failed', 'stopped waiting'],
     ['blocked', {}, 'failed', 'open', '-callback-allow'],
   ])('%s', (state, more, second, third, trouble) => {
@@ -99,9 +110,9 @@ describe('the way of an answer', () => {
   })
 
   it('tells how long the agent took to have it', () => {
-    expect(deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2]?.took).toBe(
-      '11 ms',
-    )
+    expect(
+      deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2]?.took,
+    ).toBe('11 ms')
   })
 
   it('ends with what became of the call, and the event that shows it', () => {
@@ -126,12 +137,14 @@ describe('the way of an answer', () => {
       label: 'ran and failed',
     })
     expect(called({ execution: { state: 'interrupted' } })?.label).toBe('interrupted')
-    expect(called({}, anEvent(12))).toMatchObject({ label: 'moved on', event: 12 })
+    expect(called({}, anEvent(12))).toMatchObject({ label: 'continued', event: 12 })
     expect(called({ outcome: 'deny' })).toBeUndefined()
   })
 
   it('that no trouble is left of is not called trouble: somebody took care', () => {
-    expect(deliveryProgress(delivered({ state: 'refused', attempts: 1, handledAt: 5 }), 0)?.problem).toBeUndefined()
+    expect(
+      deliveryProgress(delivered({ state: 'refused', attempts: 1, handledAt: 5 }), 0)?.problem,
+    ).toBeUndefined()
   })
 
   it('has not left while it can be taken back', () => {
@@ -145,8 +158,8 @@ describe('the way of an answer', () => {
       ranWithoutApproval(asked({}, { execution: { state: 'succeeded' }, ...status }))
     expect(ran({ status: 'responded', outcome: 'approve' })).toBeUndefined()
     expect(ran({ status: 'responded', outcome: 'deny' })).toContain('denied')
-    expect(ran({ status: 'timeout', outcome: '__timeout__' })).toContain('nobody allowed')
-    expect(ran({ status: 'pending' })).toContain('before anybody answered')
+    expect(ran({ status: 'timeout', outcome: '__timeout__' })).toContain('without approval')
+    expect(ran({ status: 'pending' })).toContain('before anyone answered')
     const denied: Partial<Status> = {
       status: 'responded',
       outcome: 'deny',
@@ -189,14 +202,14 @@ describe('how the same call fared before', () => {
 
   it('is said in words, with the last reason', () => {
     expect(earlierCallsText({ approved: 0, denied: 2, other: 0, last }, 181_000)).toEqual({
-      before: 'The same call was denied twice before, last 3 min ago: ',
+      before: 'Same call asked before: denied twice (3 min ago): ',
       quote: 'use the copy',
     })
     expect(earlierCallsText({ approved: 5, denied: 1, other: 0, last }, 181_000)?.before).toBe(
-      'The same call was denied once and approved 5 times before, last denied 3 min ago: ',
+      'Same call asked before: denied once, approved 5 times (last denied 3 min ago): ',
     )
-    expect(earlierCallsText({ approved: 0, denied: 0, other: 1 }, 0)?.before).toContain(
-      'left without an answer once',
+    expect(earlierCallsText({ approved: 0, denied: 0, other: 1 }, 0)?.before).toBe(
+      'Same call asked before: no answer.',
     )
   })
 
@@ -275,7 +288,13 @@ describe('edited arguments', () => {
       ['json', false],
       ['json', false],
     ])
-    expect(editedArguments(fields)).toEqual({ ...args, command: 'rm b', timeout: 7, force: true, env: { A: '2' } })
+    expect(editedArguments(fields)).toEqual({
+      ...args,
+      command: 'rm b',
+      timeout: 7,
+      force: true,
+      env: { A: '2' },
+    })
   })
 
   it('that say the same count as no edit', () => {
@@ -299,13 +318,19 @@ describe('edited arguments', () => {
 describe('an “always allow” offer', () => {
   it('shows exactly what it covers', () => {
     const rule = { type: 'addRules', behavior: 'allow', destination: 'session' }
-    expect(describeSuggestion({ ...rule, rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }] })).toEqual({
-      verb: 'Always allow',
-      patterns: ['Bash(npm test:*)'],
-      scope: 'until this session ends',
-    })
-    expect(describeSuggestion({ ...rule, rules: [{ toolName: 'Bash' }] }).patterns).toEqual(['Bash (every call)'])
-    expect(describeSuggestion({ type: 'setMode', mode: 'bypassPermissions' }).verb).toBe('Never ask again for anything')
+    expect(describeSuggestion({ ...rule, rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }] })).toEqual(
+      {
+        verb: 'Always allow',
+        patterns: ['Bash(npm test:*)'],
+        scope: 'until this session ends',
+      },
+    )
+    expect(describeSuggestion({ ...rule, rules: [{ toolName: 'Bash' }] }).patterns).toEqual([
+      'Bash (every call)',
+    ])
+    expect(describeSuggestion({ type: 'setMode', mode: 'bypassPermissions' }).verb).toBe(
+      'Never ask again for anything',
+    )
     expect(describeSuggestion({ odd: 1 })).toEqual({ verb: 'Remember', patterns: ['{"odd":1}'], scope: '' })
   })
 })

@@ -130,9 +130,9 @@ describe('a plan', () => {
     )
     expect(container.textContent.split('Move it')).toHaveLength(2)
     expect(screen.getByText('/p.md')).toBeTruthy()
-    await fireEvent.click(screen.getByRole('button', { name: /^Keep planning/ }))
-    await fireEvent.input(screen.getByLabelText(/planned instead/), { target: { value: 'Smaller steps' } })
-    await fireEvent.click(screen.getByRole('button', { name: /^Keep planning with this feedback/ }))
+    await fireEvent.click(screen.getByRole('button', { name: /^Ask for changes/ }))
+    await fireEvent.input(screen.getByLabelText(/change in the plan/), { target: { value: 'Smaller steps' } })
+    await fireEvent.click(screen.getByRole('button', { name: /^Ask for changes with this feedback/ }))
     expect(sent).toEqual([{ permission: false, reason: 'Smaller steps' }])
   })
 
@@ -146,15 +146,15 @@ describe('an offer to remember', () => {
   const rules = [{ toolName: 'Bash', ruleContent: 'psql:*' }]
   it.each<[unknown, string]>([
     [bash.permission_suggestions[0], 'Always allow|Bash(psql:*)|in this project, for you only'],
-    [bash.permission_suggestions[1], 'Accept all edits of files||until this session ends'],
+    [bash.permission_suggestions[1], 'Accept all file edits||until this session ends'],
     [
       { type: 'removeRules', behavior: 'deny', rules, destination: 'userSettings' },
       'No longer always deny|Bash(psql:*)|in all your projects',
     ],
-    [{ type: 'replaceRules', behavior: 'allow', rules }, 'Allow nothing but this by rule:|Bash(psql:*)|'],
+    [{ type: 'replaceRules', behavior: 'allow', rules }, 'Replace all allow rules with:|Bash(psql:*)|'],
     [
       { type: 'addDirectories', directories: ['/x'], destination: 'session' },
-      'Work in these folders without asking, too:|/x|until',
+      'Also work in these directories without asking:|/x|until',
     ],
     [{ type: 'removeDirectories', directories: ['/x'] }, 'No longer work in|/x|'],
     [{ type: 'addRules', behavior: 'constructor', rules }, 'Remember|{"type"'],
@@ -181,13 +181,18 @@ describe('a request that ends at the agent', () => {
     [
       ended('agent', 'answered in the terminal'),
       'Answered in the terminal',
-      'somebody at the agent',
+      'a person at the agent',
       /decided there/,
     ],
-    [ended('agent', 'the agent went on'), 'Settled at the agent', 'somebody at the agent', /decided there/],
-    [ended('orphaned', 'the agent is gone'), 'The agent is gone', 'the agent going away', /nobody is there/],
-    [ended('session_end'), 'The session ended', 'the end of the session', /nobody is there/],
-    [ended('human', 'answered in the terminal'), 'Cancelled', 'somebody', /cancelled/],
+    [ended('agent', 'the agent went on'), 'Settled at the agent', 'a person at the agent', /decided there/],
+    [
+      ended('orphaned', 'the agent is gone'),
+      'The agent is gone',
+      'the agent disconnecting',
+      /no longer connected/,
+    ],
+    [ended('session_end'), 'The session ended', 'the end of the session', /no longer connected/],
+    [ended('human', 'answered in the terminal'), 'Canceled', 'unknown', /canceled/],
   ])('%j says how', (status, word, by, told) => {
     const r = asRequest(ask({}, {}, status))
     expect([requestOutcome(r).label, resolvedBy(r)]).toEqual([word, by])
@@ -201,11 +206,11 @@ describe('a request that ends at the agent', () => {
     box.focus()
     await fireEvent.input(box, { target: { value: 'half a sen' } })
     await rerender({ request: now(e, ended('agent', 'answered in the terminal')) })
-    const kept = (await screen.findByLabelText(/^You had written this/)) as HTMLTextAreaElement
+    const kept = (await screen.findByLabelText(/^Your draft was not sent/)) as HTMLTextAreaElement
     expect(kept.value).toBe('half a sen')
     await vi.waitFor(() => expect(document.activeElement).toBe(kept))
     expect(screen.getByTestId('settled').textContent).toContain('Answered in the terminal')
-    await fireEvent.click(screen.getByRole('button', { name: 'Throw it away' }))
+    await fireEvent.click(screen.getByRole('button', { name: 'Discard' }))
     expect(screen.queryByTestId('unsent')).toBeNull()
   })
 
@@ -216,8 +221,10 @@ describe('a request that ends at the agent', () => {
     await press('e')
     await fireEvent.input(screen.getByLabelText('command'), { target: { value: 'ls -l' } })
     await rerender({ request: now(e, ended('orphaned')) })
-    expect(screen.queryByTestId('ticks')).toBeNull() // nobody is there to have it
-    expect(((await screen.findByLabelText(/^You had/)) as HTMLTextAreaElement).value).toBe('command: ls -l')
+    expect(screen.queryByTestId('ticks')).toBeNull() // no longer connected to have it
+    expect(((await screen.findByLabelText(/^Your draft was/)) as HTMLTextAreaElement).value).toBe(
+      'command: ls -l',
+    )
     cleanup()
     const mine = ask({}, {}, { status: 'responded', outcome: 'approve' })
     show(mine)

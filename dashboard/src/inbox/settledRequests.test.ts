@@ -32,7 +32,7 @@ it.each<[string, Partial<HitlRequest>, string, string]>([
   [
     'a cancellation',
     { status: 'cancelled', outcome: '__cancelled__', source: 'cancel', cancellation_reason: 'Asked twice' },
-    'Cancelled',
+    'Canceled',
     'Asked twice',
   ],
   ['a withdrawal', { status: 'cancelled', outcome: '__withdrawn__' }, 'Withdrawn by the agent', ''],

@@ -13,7 +13,8 @@ export function joinNames(list: readonly string[]): string {
   return `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
 }
 
-const countOf = (n: number) => (n === 1 ? '' : ` ${times(n)}`)
+/** A single outcome that occurred once needs no count. */
+const countOf = (n: number, single: boolean) => (single && n === 1 ? '' : ` ${times(n)}`)
 
 export const kindNames: Record<Kind, string> = {
   permission: 'Permission',
@@ -188,7 +189,10 @@ export const inboxText = {
 
   findings: {
     label: (suffix: string) => `Why it is risky${suffix}`,
-    levels: { low: 'Low', medium: 'Medium', high: 'High', critical: 'Critical' } satisfies Record<Risk, string>,
+    levels: { low: 'Low', medium: 'Medium', high: 'High', critical: 'Critical' } satisfies Record<
+      Risk,
+      string
+    >,
     byAgent: (level: string) => `Marked ${level} risk by the agent (no reason given).`,
     agentLevel: (level: string) => `The agent marked it ${level}.`,
     in: 'in ',
@@ -289,9 +293,18 @@ export const inboxText = {
   blocked: {
     signedOut: ['You are signed out.', 'Sign in again to answer. Your draft is kept.'],
     locked: ['The hub is locked.', 'Sign in to answer.'],
-    named: ['Only certain people can answer this.', 'Sign in so the hub can check whether you are one of them.'],
-    role: ['You can view, but not answer.', 'You are a viewer. An admin can change that in Settings, People.'],
-    own: ['You can’t decide your own request.', 'It came from you or from a program you run. Another person must decide it.'],
+    named: [
+      'Only certain people can answer this.',
+      'Sign in so the hub can check whether you are one of them.',
+    ],
+    role: [
+      'You can view, but not answer.',
+      'You are a viewer. An admin can change that in Settings, People.',
+    ],
+    own: [
+      'You can’t decide your own request.',
+      'It came from you or from a program you run. Another person must decide it.',
+    ],
     passkey: ['This needs a passkey.', 'Approving at this risk level requires one.'],
     addPasskey: 'Add yours in Settings, People',
     signInAndAdd: 'Sign in, and add yours in Settings, People',
@@ -418,7 +431,8 @@ export const inboxText = {
       unknown: 'unknown',
     },
     expiredFirst: 'It ended before your answer arrived. This is how it ended.',
-    supersededBy: (who: string) => `${who} was faster: your answer was not accepted. This is the answer that counts.`,
+    supersededBy: (who: string) =>
+      `${who} was faster: your answer was not accepted. This is the answer that counts.`,
     it: 'Another answer',
     messages: {
       withdrawn: 'None: the agent withdrew the request.',
@@ -427,7 +441,8 @@ export const inboxText = {
       noQuorum: 'People voted and did not agree: nothing may run.',
       timeout: 'No one answered in time',
       canceled: 'The request was canceled',
-      notApproved: (what: string) => `${what}, so it may not continue: nothing is ever approved automatically.`,
+      notApproved: (what: string) =>
+        `${what}, so it may not continue: nothing is ever approved automatically.`,
       noAnswer: (what: string) => `${what}. There is no answer.`,
     },
   },
@@ -493,9 +508,9 @@ export const inboxText = {
   activity: {
     title: 'Recent activity',
     show: 'Show it',
-    denied: (n: number) => `denied${countOf(n)}`,
-    approved: (n: number) => `approved${countOf(n)}`,
-    unanswered: (n: number) => `no answer${countOf(n)}`,
+    denied: (n: number, single: boolean) => `denied${countOf(n, single)}`,
+    approved: (n: number, single: boolean) => `approved${countOf(n, single)}`,
+    unanswered: (n: number, single: boolean) => `no answer${countOf(n, single)}`,
     lastOutcome: { approve: 'approved', deny: 'denied' } as Record<string, string>,
     last: (outcome: string, ago: string) => `last ${outcome}${ago}`,
     /** "Same call asked before: denied twice, approved once (last approved 3 min ago)". */
@@ -516,7 +531,7 @@ export const inboxText = {
     extensionDelivered: '; the agent was notified.',
     extensionQueued: '; notifying the agent.',
     reminded: (sent: number, of: number) => `Reminded ${times(sent)}${of > 0 ? ` of ${of}` : ''}.`,
-    reminds: (n: number, every: string) => `Reminds up to ${times(n)}, every ${every}.`,
+    reminds: (n: number, every: string) => `Reminds at most ${times(n)}, every ${every}.`,
     escalated: (at: string, who: string) => `Escalated at ${at} to ${who}.`,
     escalates: (at: string, who: string) => `Escalates at ${at} to ${who}.`,
     failsRun: 'If no one answers in time, the agent stops its run.',

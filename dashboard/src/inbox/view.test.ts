@@ -12,8 +12,8 @@ describe('what can be approved together with others', () => {
   it.each<[string, Request, RegExp | undefined]>([
     ['a permission', asked(1), undefined],
     ['a medium risk', asked(1, {}, { risk: 'medium' }), undefined],
-    ['what the hub finds risky', asked(1, { risk: 'low' }, { risk: 'high' }), /by itself/],
-    ['what the agent finds risky', asked(1, { risk: 'critical' }), /by itself/],
+    ['what the hub finds risky', asked(1, { risk: 'low' }, { risk: 'high' }), /one at a time/],
+    ['what the agent finds risky', asked(1, { risk: 'critical' }), /one at a time/],
     ['a question', asked(1, { type: 'question' }), /Only permissions/],
     ['what wants a reason', asked(1, { reasonRequired: 'always' }), /reason/],
     ['what takes several votes', asked(1, {}, { requiredApprovals: 2 }), /votes/],
@@ -45,7 +45,9 @@ describe('the list', () => {
     expect(few('risk=high')).toEqual([2])
     expect(few('find=SHIP+deploy')).toEqual([1])
     expect(few('find=%232')).toEqual([2])
-    expect(filterLists(groupRequests(both, 0, new Map()), view('find=ship')).needs.map((r) => r.id)).toEqual([1])
+    expect(filterLists(groupRequests(both, 0, new Map()), view('find=ship')).needs.map((r) => r.id)).toEqual([
+      1,
+    ])
   })
 
   it('has no tab that does not exist', () => expect(view('tab=__proto__').tab).toBe('pending'))
@@ -81,7 +83,9 @@ describe('a view', () => {
   it('of some days has what was asked in them', () => {
     const at = alone.askedAt
     const within = (from?: number, to?: number) =>
-      [alone, anyone].filter((r) => matchesView(r, parseView(new URLSearchParams(), { from, to }))).map((r) => r.id)
+      [alone, anyone]
+        .filter((r) => matchesView(r, parseView(new URLSearchParams(), { from, to })))
+        .map((r) => r.id)
     expect(within(at)).toEqual([1, 2])
     expect(within(at + 1)).toEqual([2])
     expect(within(undefined, at + 1)).toEqual([1])

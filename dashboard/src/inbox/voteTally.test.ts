@@ -73,7 +73,7 @@ describe('a tally', () => {
 it('says in one line how the votes stand', () => {
   const line = (votes: Status['votes'], recipients?: string[]) =>
     tallyText(voteTally(asked({}, { requiredApprovals: 2, votes, recipients })) as VoteTally)
-  expect(line([])).toBe('2 must agree; so far nobody has voted.')
+  expect(line([])).toBe('2 must agree; so far no votes.')
   expect(line([vote('a', 'deny'), vote('b', 'approve')], ['a', 'b', 'c'])).toBe(
     '2 of 3 must agree; so far 1 Approve, 1 Deny.',
   )
@@ -104,19 +104,19 @@ it('puts the edited call in the place of the one that was asked for', () => {
 describe('what the hub does while nobody answers', () => {
   it.each<[string[], Partial<HumanInTheLoop>, Partial<Status>]>([
     [[], {}, {}],
-    [['Reminds twice at most, every 5 min.'], { reminderMaxCount: 2, reminderIntervalSeconds: 300 }, {}],
+    [['Reminds at most twice, every 5 min.'], { reminderMaxCount: 2, reminderIntervalSeconds: 300 }, {}],
     [['Reminded once of 3.'], { reminderMaxCount: 3, reminderIntervalSeconds: 300 }, { reminders: 1 }],
     [
-      ['If nobody answers in time, the agent stops its run.'],
+      ['If no one answers in time, the agent stops its run.'],
       { onTimeout: 'fail_run' },
       { expiresAt: 2_000_000_000_000 },
     ],
   ])('%j', (facts, question, status) => expect(automaticActions(asked(question, status))).toEqual(facts))
 
   it.each([
-    ['delivered', / gave it more time at \d\d:\d\d; the agent knows\.$/],
-    ['queued', /; the agent is being told\.$/],
-    ['none', /^mara gave it more time at \d\d:\d\d\.$/],
+    ['delivered', / extended the deadline at \d\d:\d\d; the agent was notified\.$/],
+    ['queued', /; notifying the agent\.$/],
+    ['none', /^mara extended the deadline at \d\d:\d\d\.$/],
   ] as const)('says whether the agent knows of more time: %s', (agent, words) => {
     const r = asked({}, { extended: { by: 'mara', at: 1, agent } })
     expect(automaticActions(r)[0]).toMatch(words)
@@ -131,10 +131,12 @@ describe('what the hub does while nobody answers', () => {
 
   it('names who is asked later, and who was', () => {
     const to = { escalateAfterSeconds: 60, escalateTo: { mode: 'owner_admins' as const } }
-    expect(automaticActions(asked(to, {}))[0]).toMatch(/^At \d\d:\d\d the owner and the admins will be asked too\.$/)
+    expect(automaticActions(asked(to, {}))[0]).toMatch(
+      /^Escalates at \d\d:\d\d to the owner and the admins\.$/,
+    )
     const members = { ...to, escalateTo: { mode: 'selected_members' as const, members: ['ali', 'noor'] } }
     expect(automaticActions(asked(members, { escalatedAt: 1 }))[0]).toMatch(
-      /^Since \d\d:\d\d ali and noor are asked too/,
+      /^Escalated at \d\d:\d\d to ali and noor/,
     )
   })
 })
@@ -145,7 +147,7 @@ describe('how a vote ended', () => {
     expect([requestOutcome(r).label, resolvedBy(r), agentMessage(r)]).toEqual([
       'No majority',
       'the votes',
-      'That people voted and did not agree: nothing may run.',
+      'People voted and did not agree: nothing may run.',
     ])
   })
   it('is told by the vote that decided', () => {
@@ -200,13 +202,13 @@ describe('the card', () => {
     render(RequestDetail, props(asked({}, { ...two, votes, awaiting: ['noor', 'ali'] })))
     expect(within(screen.getByTestId('votes')).getByText('Too early.')).toBeTruthy()
     expect(screen.getByTestId('votes').textContent).toMatch(/mara \(you\)\s+Deny/)
-    expect(screen.getByText(/another vote takes the place of yours/)).toBeTruthy()
+    expect(screen.getByText(/voting again replaces your vote/)).toBeTruthy()
   })
 
   it.each<[string, Partial<Me>, Partial<Status>, RegExp, boolean]>([
     ['sign-in', { verified: false, canAnswer: false }, {}, /The hub is locked/, false],
-    ['role', { canAnswer: false, role: 'viewer' }, {}, /You may look, not answer/, false],
-    ['not-asked', {}, { recipients: ['noor', 'ali'] }, /put to noor and ali/, true],
+    ['role', { canAnswer: false, role: 'viewer' }, {}, /You can view, but not answer/, false],
+    ['not-asked', {}, { recipients: ['noor', 'ali'] }, /addressed to noor and ali/, true],
   ])('can be read, and says why it can’t be answered: %s', async (why, who, status, words, cancels) => {
     me.identity = { ...mara, ...who }
     render(RequestDetail, props(asked({}, status)))
@@ -235,7 +237,7 @@ describe('the card', () => {
     expect(screen.getByTestId('edited').textContent).toMatch(/noor changed this call/)
     expect(screen.getByTestId('edited').querySelector('del')?.textContent).toContain('rf')
     expect(document.querySelector('.exact')?.textContent).toContain('rm -r build')
-    expect(screen.getByText(/noor changed the call\. Look at it again/)).toBeTruthy()
+    expect(screen.getByText(/noor changed the call\. Review it again/)).toBeTruthy()
     await press('a')
     expect(sent).toEqual([])
     shortcuts.endGrace()
@@ -261,7 +263,7 @@ describe('the card', () => {
     expect((await screen.findByRole('alert')).textContent).toContain('It has its own fuse.')
     await press('4')
     expect(extend).toHaveBeenLastCalledWith(1, 0)
-    await screen.findByText('People have all the time it takes.')
+    await screen.findByText('The deadline is removed.')
     expect(screen.queryByTestId('extend')).toBeNull()
   })
 
@@ -270,7 +272,7 @@ describe('the card', () => {
     const request = asked({}, { ...two, revision: 3, expiresAt: Date.now() + 600_000 })
     render(RequestDetail, props(request, { cancel: undefined, whose: 'ali', alone: true }))
     expect(screen.getByTestId('votes').textContent).toMatch(/ali \(you\)/)
-    expect([/Cancel/, /More time/, /Copy link/].map(button)).toEqual([null, null, null])
+    expect([/Cancel/, /Extend/, /Copy link/].map(button)).toEqual([null, null, null])
     expect(screen.queryByTestId('led')).toBeNull()
     await fireEvent.click(screen.getByRole('button', { name: /^Approve/ }))
     expect(sent).toEqual([{ permission: true, revision: 3 }])
@@ -280,13 +282,16 @@ describe('the card', () => {
     const respondedBy = { name: 'noor', verified: true, via: 'link' as const, passkey: true }
     const votes = [vote('mara', 'approve', 1), vote('noor', 'approve', 2, 'Go.')]
     const status = { ...two, status: 'responded' as const, outcome: 'approve', source: 'quorum' as const }
-    render(RequestDetail, props(asked({}, { ...status, respondedBy, respondedAt: 3, votes, awaiting: ['ali'] })))
+    render(
+      RequestDetail,
+      props(asked({}, { ...status, respondedBy, respondedAt: 3, votes, awaiting: ['ali'] })),
+    )
     const settled = screen.getByTestId('settled').textContent
     expect(settled).toMatch(/by\s+noor/)
     expect(settled).toMatch(/by a signed link/)
     expect(settled).toMatch(/passkey/)
-    expect(settled).toMatch(/the vote that decided/)
-    expect(screen.getByTestId('votes').textContent).toMatch(/Had not voted:\s+ali/)
+    expect(settled).toMatch(/the deciding vote/)
+    expect(screen.getByTestId('votes').textContent).toMatch(/Did not vote:\s+ali/)
     expect(screen.getByTestId('votes').querySelector('.won')?.textContent).toContain('Approve')
   })
 })

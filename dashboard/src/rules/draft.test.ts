@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { toRequest, type Request } from '../requests'
 import { aRequest } from '../testing/factories'
 import type { HumanInTheLoop, Status } from '../types'
-import { suggestConditions, sessionDenial, toRuleDraft, comparisons, validateCondition, type RuleFormState } from './draft'
+import {
+  suggestConditions,
+  sessionDenial,
+  toRuleDraft,
+  comparisons,
+  validateCondition,
+  type RuleFormState,
+} from './draft'
 import { ruleBlocker } from './ruleBlocker'
 
 const call = { name: 'Bash', arguments: { command: 'npm test -- --watch' } }
@@ -13,9 +20,9 @@ describe('whether a rule can be made at a request', () => {
   it.each<[string, Request, RegExp | undefined]>([
     ['a permission for a call', asked(), undefined],
     ['of medium risk', asked({}, { risk: 'medium' }), undefined],
-    ['of high risk by the hub', asked({ risk: 'low' }, { risk: 'high' }), /^High risk .* no rule/],
-    ['of critical risk by the agent', asked({ risk: 'critical' }), /^Critical risk .* no rule/],
-    ['that takes votes', asked({ requiredApprovals: 2 }), /votes of several/],
+    ['of high risk by the hub', asked({ risk: 'low' }, { risk: 'high' }), /^High-risk .* rules never apply/],
+    ['of critical risk by the agent', asked({ risk: 'critical' }), /^High-risk .* rules never apply/],
+    ['that takes votes', asked({ requiredApprovals: 2 }), /several votes/],
     ['for certain people', asked({ recipients: { mode: 'owner' } }), /certain people/],
     ['for anyone', asked({ recipients: { mode: 'anyone' } }), undefined],
     ['without a call', asked({ toolCall: undefined }), /no tool call/],
@@ -109,5 +116,11 @@ describe('what the hub is asked for', () => {
       applyNow: true,
     }))
   it('for a denial that is not asked again is the narrowest there is', () =>
-    expect(sessionDenial(7, '')).toEqual({ from: 7, then: 'deny', scope: 'call', reach: 'session', ttlSeconds: 0 }))
+    expect(sessionDenial(7, '')).toEqual({
+      from: 7,
+      then: 'deny',
+      scope: 'call',
+      reach: 'session',
+      ttlSeconds: 0,
+    }))
 })

@@ -25,10 +25,10 @@ const preview = (more: Partial<RulePreview>): RulePreview => ({
 })
 
 it.each([
-  [rule(), 'active', 'until it is revoked'],
-  [rule({ session_id: 's1' }), 'active', 'until its session ends'],
+  [rule(), 'active', 'until revoked'],
+  [rule({ session_id: 's1' }), 'active', 'until the session ends'],
   [rule({ expiresAt: 1_060_000 }), 'active', '1:00 left'],
-  [rule({ expiresAt: 1_000_000 }), 'expired', 'over'],
+  [rule({ expiresAt: 1_000_000 }), 'expired', 'expired'],
   [rule({ expiresAt: 9e9, revokedAt: 5, revokedBy: 'bob' }), 'revoked', 'revoked by bob'],
 ])('how a rule stands: %#', (r, standing, term) => {
   expect(ruleStatus(r, 1_000_000)).toBe(standing)
@@ -43,15 +43,15 @@ it.each([
 ])('%i uses', (uses, words) => expect(usageText(rule({ uses }))).toBe(words))
 
 it.each([
-  [{ looked: 0 }, 'There are no earlier requests to hold it against.'],
-  [{}, 'Of the 200 earlier requests it would have answered none.'],
+  [{ looked: 0 }, 'There are no earlier requests to compare with.'],
+  [{}, 'The rule matches none of the 200 earlier requests.'],
   [
     { looked: 1, matched: 1, agreed: 1 },
-    'Of the 1 earlier request it would have answered 1: 1 as it was decided.',
+    'Of the 1 earlier request, the rule would have answered 1: 1 same as people decided.',
   ],
   [
     { matched: 14, agreed: 12, opposed: 1, undecided: 1 },
-    'Of the 200 earlier requests it would have answered 14: 12 as they were decided, 1 the other way round, 1 that nobody had answered.',
+    'Of the 200 earlier requests, the rule would have answered 14: 12 same as people decided, 1 opposite, 1 unanswered.',
   ],
 ])('the back-test in words: %j', (found, words) => expect(backTestText(preview(found))).toBe(words))
 

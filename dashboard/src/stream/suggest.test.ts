@@ -76,7 +76,7 @@ describe('hints', () => {
     ['agnet:api', /Did you mean “agent:”/],
     ['tools:Bash', /“tool:”/],
     ['say "hello', /not closed/],
-    ['status:open', /No status is called “open”. There are pending/],
+    ['status:open', /No status is called “open”. Known values: pending/],
     ['risk:severe', /low, medium, high, critical/],
   ])('%s', (text, says) => {
     expect(filterHint(text)).toMatch(says)
