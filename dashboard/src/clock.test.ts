@@ -42,7 +42,12 @@ describe('time', () => {
   it('says how long ago', () => {
     expect(formatAgo(1000, 2000)).toBe('now')
     expect(formatAgo(0, 12_000)).toBe('12 s ago')
-    expect([formatInterval(59), formatInterval(60), formatInterval(7200), formatInterval(200_000)]).toEqual(['59 s', '1 min', '2 h', '2 d'])
+    expect([formatInterval(59), formatInterval(60), formatInterval(7200), formatInterval(200_000)]).toEqual([
+      '59 s',
+      '1 min',
+      '2 h',
+      '2 d',
+    ])
   })
 
   it('is urgent in the last fifth and in the last half minute', () => {

@@ -3,7 +3,6 @@ import { ApiError } from './api'
 import { isKeyChange, saveKey, onRefused, signInKey } from './signInKey'
 import { hub } from './liveState.svelte'
 import type { Me, Problem } from './types'
-import { appText } from './text'
 
 /** The step of the sign-in dialog. */
 export type SignInStep =
@@ -23,18 +22,18 @@ export function signInCode(text: string): string {
   return code ?? (/^[\w-]{8,200}$/.test(trimmed) ? trimmed : '')
 }
 
-/** The problem for a failed sign-in at the OpenID provider. reason: the code of the hub. */
-export function providerProblem(reason: string): Problem {
-  const detail = appText.signIn.provider[reason] ?? appText.signIn.providerOther
-  return {
-    type: 'about:blank',
-    title: appText.signIn.notSignedIn,
-    status: 403,
-    code: 'provider',
-    detail,
-    error: detail,
-  }
-}
+/**
+ * The problem for a failed sign-in at the OpenID provider. reason: the code of the hub, which
+ * signInError explains.
+ */
+export const providerProblem = (reason: string): Problem => ({
+  type: 'about:blank',
+  title: 'Sign-in failed',
+  status: 403,
+  code: 'provider',
+  detail: reason,
+  error: reason,
+})
 
 /** The permissions of an ended sign-in. */
 const signedOutUser = { verified: false, canAnswer: false, canAdmin: false }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { KEY_HEADER, saveKey, signInKey } from './signInKey'
 import { hub } from './liveState.svelte'
 import { signInCode, me, providerProblem } from './currentUser.svelte'
+import { signInError } from './people/errorText'
 import * as api from './api'
 import type { Me } from './types'
 
@@ -224,9 +225,9 @@ it('ends sign-ins, tokens and people by DELETE, as JSON, and lists them by GET',
 
 describe('providerProblem', () => {
   it('says why there is no sign-in in words of its own, never in those of the address', () => {
-    expect(providerProblem('refused').detail).toContain('refused the sign-in')
-    expect(providerProblem('provider-down').detail).toContain('can’t reach the provider')
-    expect(providerProblem('pay-me').detail).not.toContain('pay')
+    expect(signInError(providerProblem('refused')).text).toContain('refused the sign-in')
+    expect(signInError(providerProblem('provider-down')).text).toContain('can’t reach the provider')
+    expect(signInError(providerProblem('pay-me')).text).not.toContain('pay')
   })
 })
 

@@ -4,7 +4,8 @@ import { anEvent } from './testing/factories'
 
 describe('an event in one line', () => {
   it('leaves out the tool’s name where it stands beside the line', () => {
-    const line = (summary: string, tool_name = 'Bash') => summaryWithoutTool(anEvent(1, { summary, tool_name }))
+    const line = (summary: string, tool_name = 'Bash') =>
+      summaryWithoutTool(anEvent(1, { summary, tool_name }))
     expect(line('Bash: npm test')).toBe('npm test')
     expect(line('Bashful: npm test')).toBe('Bashful: npm test')
     expect(line(': no tool', '')).toBe(': no tool')

@@ -180,7 +180,11 @@ describe('an answer', () => {
       aRequest(90, {}, { status: 'responded', revision: 2, delivery: { state: 'sending', attempts: 1 } }),
     )
     expect(await taken).toBe(true)
-    expect(hub.request(90)).toMatchObject({ mine: true, submission: undefined, status: { status: 'responded' } })
+    expect(hub.request(90)).toMatchObject({
+      mine: true,
+      submission: undefined,
+      status: { status: 'responded' },
+    })
     say(
       statusOf(90, {
         status: 'responded',

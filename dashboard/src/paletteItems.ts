@@ -3,9 +3,9 @@ import { summaryLine, shortSession } from './eventView'
 import { shortcutLines } from './shortcutList'
 import type { Lists, Request } from './requests'
 import type { Event } from './types'
-import { appText } from './text'
+import { lazyAppText } from './lazyText'
 
-const copy = appText.palette
+const copy = lazyAppText.palette
 const { groups } = copy
 export type PaletteGroup = (typeof groups)[keyof typeof groups]
 

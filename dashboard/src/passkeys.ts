@@ -1,9 +1,9 @@
 import * as api from './api'
 import { ApiError } from './api'
 import type { Problem, Response } from './types'
-import { appText } from './text'
+import { lazyAppText } from './lazyText'
 
-const copy = appText.passkeys
+const copy = lazyAppText.passkeys
 
 const passkeyProblem = (code: string, detail: string, hint: string): Problem => ({
   type: 'about:blank',

@@ -12,9 +12,12 @@ describe('who else is looking', () => {
         { id: 9, screens: 1 },
       ],
     })
-    expect([presence.screens, presence.otherViewers(7), presence.otherViewers(9), presence.otherViewers(1)]).toEqual([
-      3, 1, 1, 0,
-    ])
+    expect([
+      presence.screens,
+      presence.otherViewers(7),
+      presence.otherViewers(9),
+      presence.otherViewers(1),
+    ]).toEqual([3, 1, 1, 0])
   })
 
   it('is right at once when this page turns to another request', () => {

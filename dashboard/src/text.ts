@@ -78,48 +78,7 @@ export const appText = {
     rejected: (why: string) => `Your answer was not accepted: ${why}`,
   },
 
-  palette: {
-    groups: {
-      requests: 'Requests',
-      here: 'Here',
-      goTo: 'Go to',
-      events: 'Events',
-      agents: 'Agents',
-      sessions: 'Sessions',
-      actions: 'Actions',
-    },
-    label: 'Find a screen, an agent, a session, a request or an action',
-    placeholder: 'Find anything, or #123 for an event',
-    results: 'Results',
-    none: 'No results.',
-    copyLink: 'Copy the link to this page',
-    exportSession: (format: string) => `Export this session as ${format}`,
-    theme: (name: string) => `Theme: ${name}`,
-    density: (name: string) => `Density: ${name}`,
-    muteHint: 'notifications and sound',
-    mute15: 'Mute for 15 minutes',
-    mute60: 'Mute for an hour',
-    showShortcuts: 'Show the shortcuts of this screen',
-    help: 'help',
-    request: (id: number) => `Request ${id}`,
-    undelivered: (agent: string) => `${agent} · not delivered`,
-    requestHint: (agent: string, id: number) => `${agent} · #${id}`,
-    eventById: (id: string) => `Event #${id}`,
-    inStream: 'in the stream',
-    requestById: (id: string) => `Request #${id}`,
-    inInbox: 'in the inbox',
-  },
-
   shortcuts: {
-    title: 'Keyboard shortcuts',
-    off: 'Single-key shortcuts are turned off in the settings.',
-    find: 'Find a shortcut',
-    onThisScreen: 'On this screen',
-    everywhere: 'Everywhere',
-    elsewhere: (screen: string) => `Elsewhere in ${screen}`,
-    none: 'No matching shortcut.',
-    hint: 'When the request on screen changes by itself, approval keys pause for 0.5 s, so you don’t answer the wrong one by accident. To change or disable shortcuts, see the ',
-    settings: 'settings',
     chooseAnswer: 'Choose an answer',
     then: ' then ',
     digits: 'Digits choose answers.',
@@ -177,32 +136,5 @@ export const appText = {
     status: (status: number, text: string) => `The hub responded with ${status} ${text}.`,
     noResult: 'No result',
     noResultDetail: 'The hub did not report a result for this request.',
-  },
-
-  signIn: {
-    notSignedIn: 'Not signed in',
-    provider: {
-      refused: 'The provider refused the sign-in. Ask its administrator whether you may use this hub.',
-      lost: 'That sign-in was not started in this browser, or took longer than ten minutes. Start again here.',
-      nameless:
-        'The provider sent a name that another person here already has. An admin can add your e-mail address under Settings, People, so the hub recognizes you.',
-      'provider-down':
-        'The hub can’t reach the provider right now. Try again in a moment, or use a sign-in link.',
-    } as Record<string, string>,
-    providerOther: 'The provider did not complete the sign-in. Start again here.',
-  },
-
-  passkeys: {
-    title: 'No passkey',
-    errors: {
-      NotAllowedError: 'It was canceled, took too long, or the device could not verify you.',
-      InvalidStateError: 'This device already has one of your passkeys.',
-      SecurityError: 'Passkeys don’t work at the address of this page.',
-    } as Record<string, string>,
-    unsupported: 'This browser does not support passkeys, or is too old.',
-    notUsed: 'Your passkey was not used.',
-    retry: 'Nothing was sent; your draft is kept. Approve again to retry.',
-    notCreated: 'No passkey was created.',
-    notCreatedHint: 'Try again, or use another device.',
   },
 }

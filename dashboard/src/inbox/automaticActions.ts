@@ -1,11 +1,10 @@
 import { clockTime, formatLongDuration } from '../clock'
 import { isDecidable, type Request } from '../requests'
 import type { DeadlineExtension } from '../schema'
-import { inboxText, joinNames } from './text'
+import { joinNames } from './text'
+import { lazyInboxText } from './lazyText'
 
-const copy = inboxText.automatic
-
-
+const copy = lazyInboxText.automatic
 
 /** A warning if the agent could not be told about the new deadline; undefined otherwise. */
 export function deadlineNotSent(r: Request): string | undefined {
@@ -34,11 +33,12 @@ export function automaticActions(r: Request): string[] {
   else if (due > 0 && isDecidable(r))
     facts.push(copy.reminds(due, formatLongDuration((q.reminderIntervalSeconds ?? 0) * 1000)))
   const to = q.escalateTo
-  const targets = to?.members?.length ? joinNames(to.members) : (copy.recipients[to?.mode ?? ''] ?? copy.others)
+  const targets = to?.members?.length
+    ? joinNames(to.members)
+    : (copy.recipients[to?.mode ?? ''] ?? copy.others)
   if (status.escalatedAt) facts.push(copy.escalated(clockTime(status.escalatedAt), targets))
   else if (to && q.escalateAfterSeconds && isDecidable(r))
     facts.push(copy.escalates(clockTime(r.askedAt + q.escalateAfterSeconds * 1000), targets))
-  if (q.onTimeout === 'fail_run' && isDecidable(r) && status.expiresAt)
-    facts.push(copy.failsRun)
+  if (q.onTimeout === 'fail_run' && isDecidable(r) && status.expiresAt) facts.push(copy.failsRun)
   return facts
 }

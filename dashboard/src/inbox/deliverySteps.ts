@@ -37,7 +37,11 @@ export function deliveryProgress(r: Request, now: number, next?: Event): Deliver
   }
   if (status.status === 'pending' || status.outcome === '__withdrawn__' || status.source === 'orphaned')
     return undefined
-  const saved = step('done', copy.saved, r.saveDurationMs === undefined ? undefined : formatDuration(r.saveDurationMs))
+  const saved = step(
+    'done',
+    copy.saved,
+    r.saveDurationMs === undefined ? undefined : formatDuration(r.saveDurationMs),
+  )
   const delivery = status.delivery
   if (!delivery) return undefined
   const way = deliverySteps(delivery, status.respondedAt)
@@ -58,7 +62,9 @@ function executionStep(r: Request, next: Event | undefined): Step | undefined {
   }
   if (next) return { ...step('done', copy.continued), event: next.id }
   const calls = (event.tool_use_id ?? question.toolCall?.id) !== undefined
-  return calls && status.outcome === 'approve' && !isUndelivered(status.delivery) ? step('open', copy.runs) : undefined
+  return calls && status.outcome === 'approve' && !isUndelivered(status.delivery)
+    ? step('open', copy.runs)
+    : undefined
 }
 
 const executionLabels: Record<Execution['state'], string> = copy.ran
@@ -73,7 +79,9 @@ export function ranWithoutApproval({ status, question }: Request): string | unde
 
 function deliverySteps(d: Delivery, respondedAt: number | undefined): [Step, Step] {
   const took =
-    d.deliveredAt !== undefined && respondedAt !== undefined ? formatDuration(d.deliveredAt - respondedAt) : undefined
+    d.deliveredAt !== undefined && respondedAt !== undefined
+      ? formatDuration(d.deliveredAt - respondedAt)
+      : undefined
   const sent = step('done', copy.sent)
   switch (d.state) {
     case 'acked':

@@ -142,7 +142,11 @@ export function editFields(args: JsonObject, edits: Record<string, string>): Fie
   })
 }
 
-function parseField(kind: Field['kind'], text: string, was: Json): Pick<Field, 'changed' | 'value' | 'error'> {
+function parseField(
+  kind: Field['kind'],
+  text: string,
+  was: Json,
+): Pick<Field, 'changed' | 'value' | 'error'> {
   if (kind === 'text') return { changed: true, value: text }
   if (kind === 'switch') return { changed: true, value: text === 'true' }
   if (kind === 'number') {
@@ -169,9 +173,7 @@ export function editBlocker(args: Json | undefined): string | undefined {
     if (typeof v === 'number') return Number.isInteger(v) && !Number.isSafeInteger(v)
     return v !== null && typeof v === 'object' && Object.values(v).some(unsafe)
   }
-  return args !== undefined && unsafe(args)
-    ? inboxText.edits.unsafeNumber
-    : undefined
+  return args !== undefined && unsafe(args) ? inboxText.edits.unsafeNumber : undefined
 }
 
 /** The arguments a person may edit; undefined if the agent or the browser does not allow it. */

@@ -1,9 +1,9 @@
 import { formatAgo } from '../clock'
 import { receivedAt } from '../eventView'
 import type { QuestionContext } from '../types'
-import { inboxText } from './text'
+import { lazyInboxText } from './lazyText'
 
-const copy = inboxText.activity
+const copy = lazyInboxText.activity
 
 /**
  * Summarizes the earlier outcomes of the same call. quote is the reason of the last one.

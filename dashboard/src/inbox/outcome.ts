@@ -48,9 +48,12 @@ export function requestOutcome(r: Request): Outcome {
   if (submission?.cancel !== undefined) return { label: copy.outcomes.canceled, tone: 'plain', icon: 'stop' }
   const answer = submission?.answer ?? status.response
   const outcome = submission ? undefined : (status.held?.outcome ?? status.outcome)
-  if (inUndoWindow(r) && r.question.type === 'choice') return { label: String(outcome), tone: 'ok', icon: 'check' }
-  if (inUndoWindow(r)) return outcomes.get(outcome ?? '') ?? { label: String(outcome), tone: 'ok', icon: 'check' }
-  if (!submission && status.status === 'pending') return { label: copy.outcomes.pending, tone: 'wait', icon: 'waiting' }
+  if (inUndoWindow(r) && r.question.type === 'choice')
+    return { label: String(outcome), tone: 'ok', icon: 'check' }
+  if (inUndoWindow(r))
+    return outcomes.get(outcome ?? '') ?? { label: String(outcome), tone: 'ok', icon: 'check' }
+  if (!submission && status.status === 'pending')
+    return { label: copy.outcomes.pending, tone: 'wait', icon: 'waiting' }
   // A choice is shown under its own name, even if it is called "approve".
   if (answer?.choice !== undefined && status.status !== 'timeout' && status.status !== 'error')
     return { label: answer.choice, tone: 'ok', icon: 'check' }
@@ -75,7 +78,9 @@ export function resolvedBy(r: Request): string {
     case 'timeout':
       return copy.resolvedBy.deadline
     case 'quorum':
-      return status.outcome === '__no_quorum__' ? copy.resolvedBy.votes : (status.respondedBy?.name ?? copy.resolvedBy.votes)
+      return status.outcome === '__no_quorum__'
+        ? copy.resolvedBy.votes
+        : (status.respondedBy?.name ?? copy.resolvedBy.votes)
     case 'agent':
       return agentSideOutcome(r) ? copy.resolvedBy.atAgent : copy.resolvedBy.agent
     case 'session_end':
@@ -101,15 +106,11 @@ export function agentMessage(r: Request): string | undefined {
   if (status.status !== 'timeout' && status.status !== 'error') return undefined
   if (status.outcome === '__withdrawn__') return copy.messages.withdrawn
   if (agentSideOutcome(r))
-    return status.source === 'agent'
-      ? copy.messages.decidedThere
-      : copy.messages.disconnected
+    return status.source === 'agent' ? copy.messages.decidedThere : copy.messages.disconnected
   if (status.response?.guidance) return status.response.guidance
   if (status.outcome === '__no_quorum__') return copy.messages.noQuorum
   const what = status.status === 'timeout' ? copy.messages.timeout : copy.messages.canceled
-  return question.type === 'permission'
-    ? copy.messages.notApproved(what)
-    : copy.messages.noAnswer(what)
+  return question.type === 'permission' ? copy.messages.notApproved(what) : copy.messages.noAnswer(what)
 }
 
 /** The answer as plain text, for the card and the clipboard. */

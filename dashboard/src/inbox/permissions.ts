@@ -9,7 +9,8 @@ export type Blocker =
   | { why: 'elsewhere'; at: string }
 
 /** Whether a denial is still possible: denying needs no passkey. */
-export const canOnlyDeny = (bar: Blocker | undefined): boolean => bar?.why === 'passkey' || bar?.why === 'elsewhere'
+export const canOnlyDeny = (bar: Blocker | undefined): boolean =>
+  bar?.why === 'passkey' || bar?.why === 'elsewhere'
 
 const ranks: Risk[] = ['low', 'medium', 'high', 'critical']
 

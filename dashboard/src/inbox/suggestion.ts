@@ -38,8 +38,7 @@ export function describeSuggestion(offer: unknown): SuggestionText {
     return verb ? { verb, patterns: rules.map(ruleText), scope } : raw
   }
   if (Array.isArray(directories) && directories.length > 0) {
-    const verb =
-      type === 'removeDirectories' ? copy.removeDirectories : copy.addDirectories
+    const verb = type === 'removeDirectories' ? copy.removeDirectories : copy.addDirectories
     return { verb, patterns: directories.map(String), scope }
   }
   if (type === 'setMode' && typeof mode === 'string')

@@ -46,7 +46,13 @@ export function voteTally(r: Request): VoteTally | undefined {
   })
   // Of many choices, only those with votes are shown.
   const shown = sides.length > SHOWN ? sides.filter((s) => s.votes.length > 0) : sides
-  return { required: need, choices: shown, votes, awaiting: status.awaiting ?? [], eligible: status.recipients?.length ?? 0 }
+  return {
+    required: need,
+    choices: shown,
+    votes,
+    awaiting: status.awaiting ?? [],
+    eligible: status.recipients?.length ?? 0,
+  }
 }
 
 /** The tally in one sentence. */
@@ -54,5 +60,3 @@ export function tallyText({ required: need, eligible: of, choices: sides }: Vote
   const count = sides.filter((s) => s.votes.length > 0).map((s) => `${s.votes.length} ${s.label}`)
   return inboxText.votes.summary(need, of, count.length > 0 ? count.join(', ') : inboxText.votes.none)
 }
-
-

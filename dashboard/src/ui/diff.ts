@@ -1,6 +1,6 @@
 import { diffArrays, diffWordsWithSpace } from 'diff'
 import type { ChangeSource } from '../inbox/callPreview'
-import { uiText } from './text'
+import { lazyUiText } from './lazyText'
 
 // Loaded on demand, when there is a file change to show.
 
@@ -47,7 +47,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
   if (before !== '' && after !== '' && had !== has) {
     lines.push({
       kind: 'head',
-      text: has ? uiText.diff.newlineAdded : uiText.diff.newlineRemoved,
+      text: has ? lazyUiText.diff.newlineAdded : lazyUiText.diff.newlineRemoved,
     })
   }
   return lines
@@ -140,7 +140,7 @@ export function parsePatch(patch: string): FileChange[] {
   for (const line of lines) {
     const file = /^\*\*\* (Add|Update|Delete) File: (.*)$/.exec(line)
     if (file) {
-      const note = { Add: uiText.diff.newFile, Update: undefined, Delete: uiText.diff.deleted }[
+      const note = { Add: lazyUiText.diff.newFile, Update: undefined, Delete: lazyUiText.diff.deleted }[
         file[1] as 'Add'
       ]
       // Lines before the first file belong to it.

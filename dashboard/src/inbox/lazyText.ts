@@ -1,0 +1,203 @@
+// Strings of components outside the first load.
+
+import { one, times } from './text'
+
+const countOf = (n: number, single: boolean) => (single && n === 1 ? '' : ` ${times(n)}`)
+
+export const lazyInboxText = {
+  you: '(you)',
+  tryAgain: 'Try again',
+  signIn: 'Sign in',
+
+  history: {
+    failed: 'The hub could not be reached.',
+    older: 'Show older',
+    empty: (tab: string) => `No ${tab} requests in this period.`,
+    noMatch: (tab: string) => `No ${tab} requests match the search.`,
+    end: 'End of the list',
+  },
+
+  page: {
+    home: 'Hookback, to the inbox',
+    others: (n: number) => `${n} more waiting`,
+    offline: (left: string) => `The hub can’t be reached; retrying in ${left}. Your draft is kept.`,
+    tryNow: 'Try now',
+    unreachable: 'The hub can’t be reached',
+    unreachableHint: 'The request appears as soon as the hub is back.',
+    otherHub: 'It may have been pruned, or the link belongs to another hub.',
+  },
+
+  cancel: {
+    hint: 'Canceling is not a denial: the agent is told that the request was canceled and that nothing may run.',
+    placeholder: 'The agent reads this. Optional.',
+    run: 'Cancel the request',
+  },
+
+  extend: {
+    label: 'Extend the deadline',
+    hint: 'The agent will wait longer.',
+    steps: [
+      { seconds: 300, label: '+5 min', name: '5 min' },
+      { seconds: 900, label: '+15 min', name: '15 min' },
+      { seconds: 3600, label: '+60 min', name: '60 min' },
+      { seconds: 0, label: 'No limit', name: '' },
+    ],
+    shortcut: (name: string) => (name ? `Extend by ${name}` : 'Remove the deadline'),
+    done: (name: string) => (name ? `Extended by ${name}.` : 'The deadline is removed.'),
+  },
+
+  voterEdit: {
+    label: 'Changed by a voter',
+    changed: ' changed this call',
+    pending: 'The call below is what would run now.',
+    settled: 'The call below is what was decided.',
+    cleared: 'Votes before this edit were cleared because they were for a different call.',
+  },
+
+  duplicate: {
+    asked: (ago: string) => `asked ${ago}`,
+    sameAs: ['Same request as ', ': one answer applies to both.'],
+  },
+
+  blocked: {
+    signedOut: ['You are signed out.', 'Sign in again to answer. Your draft is kept.'],
+    locked: ['The hub is locked.', 'Sign in to answer.'],
+    named: [
+      'Only certain people can answer this.',
+      'Sign in so the hub can check whether you are one of them.',
+    ],
+    role: [
+      'You can view, but not answer.',
+      'You are a viewer. An admin can change that in Settings, People.',
+    ],
+    own: [
+      'You can’t decide your own request.',
+      'It came from you or from a program you run. Another person must decide it.',
+    ],
+    passkey: ['This needs a passkey.', 'Approving at this risk level requires one.'],
+    addPasskey: 'Add yours in Settings, People',
+    signInAndAdd: 'Sign in, and add yours in Settings, People',
+    denyWithout: '; denying needs none.',
+    elsewhere: [
+      'This needs your passkey,',
+      'which belongs to a different address than this page. Denying needs none.',
+    ],
+    notAsked: ['You are not a recipient.', 'This is addressed to '],
+    settings: 'Open settings',
+    openAt: 'Open it at ',
+  },
+
+  undoToast: {
+    label: 'Just approved',
+    answered: 'answered',
+    summary: (n: number, what: string) => `${n} ${what}`,
+    all: ' all',
+    oneByOne: 'One by one',
+    undoOf: (title: string) => `Undo: ${title}`,
+    tooLate: (n: number) => `Too late to undo ${n === 1 ? 'one answer' : `${n} answers`}: already sent.`,
+    notApproved: (n: number) => `Not approved: ${n}`,
+  },
+
+  unsent: {
+    label: 'Your draft was not sent: the request ended first.',
+    copy: 'Copy',
+    discard: 'Discard',
+  },
+
+  responder: {
+    passkey: 'passkey',
+    passkeyHint: 'Verified with a passkey for exactly this answer.',
+    rule: 'by a rule',
+    via: {
+      session: 'signed in',
+      token: 'by a token',
+      proxy: 'by your proxy',
+      link: 'by a signed link',
+    } as Record<string, string>,
+    verified: 'verified',
+    verifiedHint: 'Verified by sign-in or token.',
+    unverified: 'unverified',
+    unverifiedHint: 'In local mode, any program on the hub’s machine could have sent this answer.',
+  },
+
+  activity: {
+    title: 'Recent activity',
+    show: 'Show it',
+    denied: (n: number, single: boolean) => `denied${countOf(n, single)}`,
+    approved: (n: number, single: boolean) => `approved${countOf(n, single)}`,
+    unanswered: (n: number, single: boolean) => `no answer${countOf(n, single)}`,
+    lastOutcome: { approve: 'approved', deny: 'denied' } as Record<string, string>,
+    last: (outcome: string, ago: string) => `last ${outcome}${ago}`,
+    /** "Same call asked before: denied twice, approved once (last approved 3 min ago)". */
+    summary: (outcomes: string[], when: string | undefined) =>
+      `Same call asked before: ${outcomes.join(', ')}${when ? ` (${when})` : ''}`,
+  },
+
+  automatic: {
+    recipients: {
+      owner: 'the owner',
+      owner_admins: 'the owner and the admins',
+      anyone: 'everyone',
+    } as Record<string, string>,
+    others: 'others',
+    deadlineNotSent: (why: string) =>
+      `The agent could not be told about the new deadline${why}. It may stop waiting at the old deadline; a later answer is kept for it.`,
+    extended: (by: string, at: string) => `${by} extended the deadline at ${at}`,
+    extensionDelivered: '; the agent was notified.',
+    extensionQueued: '; notifying the agent.',
+    reminded: (sent: number, of: number) => `Reminded ${times(sent)}${of > 0 ? ` of ${of}` : ''}.`,
+    reminds: (n: number, every: string) => `Reminds at most ${times(n)}, every ${every}.`,
+    escalated: (at: string, who: string) => `Escalated at ${at} to ${who}.`,
+    escalates: (at: string, who: string) => `Escalates at ${at} to ${who}.`,
+    failsRun: 'If no one answers in time, the agent stops its run.',
+  },
+  filters: {
+    waitingOnMe: 'Waiting on me',
+    anyAgent: 'Any agent',
+    agents: (n: number) => `${n} agents`,
+    agentMenu: (chosen: string) => `Agents: ${chosen}`,
+    findAgent: 'Find an agent',
+    findPlaceholder: 'Find',
+    noAgent: 'No matching agent',
+    pending: (n: number | undefined) => `${n} pending`,
+  },
+  call: {
+    changes: (n: number, lines: number) => `${n} changes, ${lines} lines`,
+    folded: (n: number) => `${n} folded`,
+    unfoldAll: 'Unfold all',
+  },
+  question: {
+    pickAny: 'pick any',
+    other: 'Something else…',
+    otherLabel: (question: string) => `Another answer to: ${question}`,
+    answerLabel: (question: string) => `Answer to: ${question}`,
+    sendAnswers: (n: number) => `Send ${n} ${one(n, 'answer', 'answers')}`,
+    progress: (done: number, of: number) => `${done} of ${of} answered`,
+  },
+  edits: {
+    title: 'Edit the arguments',
+    reset: 'Reset',
+    whatChanged: 'What changed',
+  },
+  bulk: {
+    title: (n: number) => (n === 1 ? 'Approve this request?' : `Approve ${n} requests?`),
+    none: 'None of the open requests can be approved in bulk.',
+    intro:
+      'Review what you’re approving. Uncheck anything you want to handle separately. You can undo all of it for five seconds.',
+    changedHint: 'It will not be approved here.',
+    answeredFirst: 'Another answer came first.',
+    changed: 'It has changed since.',
+    excluded: 'Not included',
+    limit: (n: number) => `At most ${n} at a time.`,
+    approve: (n: number) => `Approve ${n === 1 ? 'this request' : `${n} requests`}`,
+  },
+  votes: {
+    label: 'Votes',
+    required: (pending: boolean, need: number, of: number) =>
+      `${pending ? 'Needs' : 'Needed'} ${need}${of > 0 ? ` of ${of}` : ''} to agree`,
+    ofNeeded: (n: number) => ` of ${n} needed`,
+    waitingFor: 'Waiting for',
+    notVoted: 'Did not vote:',
+    anyone: 'Anyone who can answer here can vote.',
+  },
+}
