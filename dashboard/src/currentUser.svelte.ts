@@ -28,7 +28,7 @@ export function signInCode(text: string): string {
  */
 export const providerProblem = (reason: string): Problem => ({
   type: 'about:blank',
-  title: 'Sign-in failed',
+  title: '',
   status: 403,
   code: 'provider',
   detail: reason,

@@ -11,7 +11,7 @@ export const appText = {
   notFoundHint: 'There is no page at this address. ',
   backToInbox: 'Back to the inbox',
   oldBrowser:
-    'This browser is too old for the dashboard. It needs Chrome 123, Firefox 128 or Safari 17.5. You can still answer agents with the command hookback.',
+    'This browser is too old. Use Chrome 123, Firefox 128, Safari 17.5, or later.',
 
   screens: {
     inbox: 'Inbox',

@@ -2,6 +2,7 @@ import type { Problem } from '../types'
 import { failureText } from './text'
 
 export * from './roles'
+export { roleDescriptions } from './text'
 
 export interface ErrorText {
   title: string
@@ -13,6 +14,11 @@ export function signInError({ code, detail, hint, status, title }: Problem): Err
   if (status === 0) return failureText.unreachable
   if (code === 'sign_in' || code === 'not_found')
     return { title: failureText.linkInvalid, text: hint ?? failureText.linkUsed }
+  if (code === 'provider') {
+    const reason = detail ?? ''
+    const known = Object.hasOwn(failureText.provider, reason) ? failureText.provider[reason] : undefined
+    return { title: failureText.signInFailed, text: known ?? failureText.providerOther }
+  }
   return { title: failureText.signInFailed, text: joinSentences(detail ?? title, hint) }
 }
 

@@ -14,12 +14,6 @@ export const roleNames: Record<string, string> = {
   admin: 'Admin',
 }
 
-export const roleDescriptions: Record<string, string> = {
-  viewer: 'sees everything, can’t answer',
-  operator: 'answers requests',
-  admin: 'answers requests and manages people, tokens, rules, and channels',
-}
-
 export const lockDescription =
   'Once locked, only signed-in people can answer, cancel, extend, or create rules. Agents on this machine can still ask.'
 
