@@ -1,6 +1,6 @@
 import base from './playwright.config.ts'
 
-// make bench-dashboard: what the page costs. It measures, so nothing runs beside it.
+// Benchmarks of the dashboard (make bench-dashboard). They run alone: other load would distort them.
 export default {
   ...base,
   testDir: 'e2e/bench',

@@ -98,7 +98,6 @@ test('every agent that runs a hook before a call hears yes and no in its own wor
   page,
   hub,
 }) => {
-  test.setTimeout(90_000)
   const home = await Home.make(hub, { rules: [{ tool: '*', then: 'ask' }] })
   await openAt(page, hub)
   // The same call of the same session would be the same question, answered already.
@@ -124,7 +123,6 @@ test('Claude Code’s prompt: approved, denied, edited, remembered; and its gate
   page,
   hub,
 }) => {
-  test.setTimeout(60_000)
   const home = await Home.make(hub)
   const bash = await sample('claude-code-PermissionRequest-Bash')
   const input = bash.tool_input as Record<string, unknown>
@@ -166,7 +164,6 @@ test('questions, a plan, an MCP server’s question, Codex’s and OpenCode’s 
   page,
   hub,
 }) => {
-  test.setTimeout(60_000)
   const home = await Home.make(hub)
   await openAt(page, hub)
   const asked = await sample('claude-code-PermissionRequest-AskUserQuestion')

