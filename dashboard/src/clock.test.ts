@@ -13,8 +13,8 @@ import {
   setTimeStyle,
 } from './clock'
 
-describe('time', () => {
-  it('follows the hub’s clock on a machine whose own is wrong', () => {
+describe('Clock', () => {
+  it('follows the hub’s clock if the local clock is wrong', () => {
     let local = 1_000_000
     const clock = new Clock(() => local)
     clock.sync(5_000_000)
@@ -30,16 +30,16 @@ describe('time', () => {
     [288_000, '4:48'],
     [3_850_000, '1:04:10'],
     [183_600_000, '2 d 3 h'],
-  ])('%i ms left is %s', (ms, text) => expect(formatTimeLeft(ms)).toBe(text))
+  ])('formatTimeLeft(%i) is %s', (ms, text) => expect(formatTimeLeft(ms)).toBe(text))
 
   it.each([
     [11.4, '11 ms'],
     [1234, '1.2 s'],
     [14_200, '14 s'],
     [-3, '0 ms'],
-  ])('a lapse of %d ms is %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+  ])('formatDuration(%d) is %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
 
-  it('says how long ago', () => {
+  it('formats the age of an event', () => {
     expect(formatAgo(1000, 2000)).toBe('now')
     expect(formatAgo(0, 12_000)).toBe('12 s ago')
     expect([formatInterval(59), formatInterval(60), formatInterval(7200), formatInterval(200_000)]).toEqual([
@@ -50,13 +50,13 @@ describe('time', () => {
     ])
   })
 
-  it('is urgent in the last fifth and in the last half minute', () => {
+  it('is urgent in the last fifth or the last 30 seconds', () => {
     expect(isUrgent(300_000, 0, 200_000)).toBe(false)
     expect(isUrgent(300_000, 0, 240_000)).toBe(true)
     expect(isUrgent(100_000, 0, 70_000)).toBe(true)
   })
 
-  it('says what is left in words', () => {
+  it('formats the time left in words', () => {
     expect([0, 900, 30_000, 61_000, 90_000].map(spokenTimeLeft)).toEqual([
       '0 seconds',
       '1 second',
@@ -66,17 +66,17 @@ describe('time', () => {
     ])
   })
 
-  it('reads the hub’s time from a UUIDv7, and from nothing else', () => {
+  it('reads the hub’s time only from a UUIDv7', () => {
     expect(uidTime('01a1fc2d-a4a7-78fc-91db-1c6fb382d6e7')).toBe(0x01a1fc2da4a7)
     expect(uidTime('c232ab00-9414-41ec-b3c8-9f6bdeced846')).toBeUndefined()
     expect(uidTime(undefined)).toBeUndefined()
   })
 })
 
-describe('times in the style a person wants', () => {
+describe('Time styles', () => {
   const now = Date.UTC(2026, 10, 21, 12, 0, 7)
   const before = now - 3 * 3_600_000
-  it('by the clock of Greenwich', () => {
+  it('formats times in UTC', () => {
     setTimeStyle(() => 'utc')
     expect(timeOfDay(now)).toBe('12:00:07.000')
     expect(fullTime(now)).toBe('21 Nov 2026, 12:00:07 UTC')

@@ -60,8 +60,8 @@ beforeEach(() => {
   return () => stop?.()
 })
 
-describe('a sign-in link', () => {
-  it('signs in, keeps the key and leaves no code in the address', async () => {
+describe('Sign-in link', () => {
+  it('signs in, stores the key and removes the code from the URL', async () => {
     answers['/api/sign-in'] = { key: 'k1', me: mara }
     start(`#sign-in=${CODE}`)
     expect(location.href).toMatch(/\/inbox\/3\?kind=choice$/)
@@ -70,7 +70,7 @@ describe('a sign-in link', () => {
     expect([me.name, named, renewed, signInKey(), me.dialog]).toEqual(['mara', 'mara', 1, 'k1', undefined])
   })
 
-  it('asks the first person for a name, keeps what the hub says of it, and offers the lock then', async () => {
+  it('asks the first user for a name, shows the hub’s error, then offers to lock the hub', async () => {
     answers['/api/sign-in'] = refusal(400, 'invalid', { field: 'name', detail: 'name is missing' })
     start(`#sign-in=${CODE}`)
     await settled()
@@ -83,7 +83,7 @@ describe('a sign-in link', () => {
     expect(me.dialog).toEqual({ step: 'welcome' })
   })
 
-  it('that fails says so, and the page goes on as before', async () => {
+  it('reports a failure without changing the page', async () => {
     answers['/api/sign-in'] = refusal(401, 'sign_in', { detail: 'this link has expired' })
     start(`#sign-in=${CODE}`)
     await settled()
@@ -99,11 +99,11 @@ describe('a sign-in link', () => {
     ['http://localhost:4000/', ''],
     ['#sign-in=', ''],
     ['', ''],
-  ])('is read from %j', (text, code) => expect(signInCode(text)).toBe(code))
+  ])('has a code in %j', (text, code) => expect(signInCode(text)).toBe(code))
 })
 
-describe('the sign-in of this browser', () => {
-  it('goes with everything that changes something, and is read by its cookie', async () => {
+describe('Browser sign-in', () => {
+  it('sends the key with writes, and the cookie with reads', async () => {
     saveKey('k1')
     answers['/events/5/respond'] = { id: 5 }
     await api.respond(5, { permission: true })
@@ -115,7 +115,7 @@ describe('the sign-in of this browser', () => {
     expect(calls[2]?.init?.headers).toEqual({ [KEY_HEADER]: 'k1' })
   })
 
-  it('that the hub does not believe any more ends calmly, and the way on without it is open', async () => {
+  it('ends if the hub rejects it, and allows access without it', async () => {
     saveKey('k1')
     answers = { '/api/me': mara }
     start()
@@ -134,7 +134,7 @@ describe('the sign-in of this browser', () => {
     expect([me.sessionExpired, me.identity, signInKey()]).toEqual([false, anyone, ''])
   })
 
-  it('is half gone when its key or its cookie is', async () => {
+  it('is incomplete without its key or its cookie', async () => {
     saveKey('k1')
     start()
     await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
@@ -146,7 +146,7 @@ describe('the sign-in of this browser', () => {
     expect([me.sessionExpired, me.isVerified, me.identity?.canAnswer]).toEqual([true, false, false])
   })
 
-  it('is needed where the hub shows nothing without one', async () => {
+  it('is required if the hub allows no unauthenticated reads', async () => {
     answers['/events/recent?limit=1'] = answers['/events/7'] = refusal(401, 'sign_in')
     start()
     await expect(api.event(7)).rejects.toThrow('sign_in')
@@ -157,7 +157,7 @@ describe('the sign-in of this browser', () => {
     expect(me.signInRequired).toBe(false)
   })
 
-  it('that was stale is not missed where reading is free', async () => {
+  it('is dropped if stale and reads are public', async () => {
     answers['/events/recent?limit=1'] = []
     answers['/events/7'] = refusal(401, 'sign_in')
     start()
@@ -166,7 +166,7 @@ describe('the sign-in of this browser', () => {
     expect(me.signInRequired).toBe(false)
   })
 
-  it('is told by the hub to be over: the line ends with 4401', async () => {
+  it('ends if the stream closes with 4401', async () => {
     saveKey('k1')
     answers['/api/me'] = mara
     start()
@@ -176,7 +176,7 @@ describe('the sign-in of this browser', () => {
     await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
   })
 
-  it('made or ended in one tab reaches the others', async () => {
+  it('is shared between tabs', async () => {
     start()
     await vi.waitFor(() => expect(me.identity).toEqual(anyone))
     me.openSignIn()
@@ -195,7 +195,7 @@ describe('the sign-in of this browser', () => {
   })
 })
 
-it('locks the hub, and says why it could not', async () => {
+it('locks the hub, or reports why that failed', async () => {
   answers['/api/me'] = { ...mara, locked: true }
   answers['/api/lock'] = {}
   expect(await me.lock(true)).toBeUndefined()
@@ -204,7 +204,7 @@ it('locks the hub, and says why it could not', async () => {
   expect(await me.lock(false)).toMatchObject({ code: 'not_allowed' })
 })
 
-it('knows nobody at a hub that is gone or knows no people', async () => {
+it('has no user if the hub is offline or has no users', async () => {
   answers['/api/me'] = new Error('gone')
   start()
   await vi.waitFor(() => expect(calls.length).toBeGreaterThan(0))
@@ -213,7 +213,7 @@ it('knows nobody at a hub that is gone or knows no people', async () => {
   expect([me.identity, me.signInRequired, me.sessionExpired]).toEqual([undefined, false, false])
 })
 
-it('ends sign-ins, tokens and people by DELETE, as JSON, and lists them by GET', async () => {
+it('lists sign-ins, tokens and users by GET, and deletes them by DELETE', async () => {
   Object.assign(answers, { '/api/sign-ins': [], '/api/tokens': [], '/api/people': [] })
   Object.assign(answers, { '/api/sign-ins/s1': [], '/api/tokens/t1': [], '/api/people/A%20b': [] })
   await Promise.all([api.signIns(), api.tokens(), api.people()])
@@ -224,15 +224,15 @@ it('ends sign-ins, tokens and people by DELETE, as JSON, and lists them by GET',
 })
 
 describe('providerProblem', () => {
-  it('says why there is no sign-in in words of its own, never in those of the address', () => {
+  it('describes the error in its own words, never with text from the URL', () => {
     expect(signInError(providerProblem('refused')).text).toContain('refused the sign-in')
     expect(signInError(providerProblem('provider-down')).text).toContain('can’t reach the provider')
     expect(signInError(providerProblem('pay-me')).text).not.toContain('pay')
   })
 })
 
-describe('a way back from the provider without a sign-in', () => {
-  it('takes the reason out of the address and shows it', () => {
+describe('Failed provider sign-in', () => {
+  it('removes the reason from the URL and shows it', () => {
     history.replaceState(null, '', '/#sign-in-failed=lost')
     const stop = me.start(window)
     expect(location.hash).toBe('')

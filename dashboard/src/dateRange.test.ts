@@ -21,7 +21,7 @@ it.each([
   if (period) expect(of(new URLSearchParams(dateRangeQuery(period)).toString())).toEqual(period)
 })
 
-it('days begin where the person is, and the last one is in it', () => {
+it('days start in local time, and the last day is included', () => {
   const now = new Date(2026, 10, 21, 15, 30).getTime()
   const day = (n: number) => new Date(2026, 10, n).getTime()
   expect(dateRangeBounds({}, now)).toEqual({})

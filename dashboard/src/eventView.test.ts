@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { summaryWithoutTool, shortSession } from './eventView'
 import { anEvent } from './testing/factories'
 
-describe('an event in one line', () => {
-  it('leaves out the tool’s name where it stands beside the line', () => {
+describe('summaryLine', () => {
+  it('omits the tool name if it is shown next to the line', () => {
     const line = (summary: string, tool_name = 'Bash') =>
       summaryWithoutTool(anEvent(1, { summary, tool_name }))
     expect(line('Bash: npm test')).toBe('npm test')
@@ -19,4 +19,4 @@ it.each([
   ['s1', 's1'],
   ['shop-api-5f2a91', 'shop-api-5f2a91'],
   ['a-very-long-name-of-a-session', 'a-very-long-name-of…'],
-])('session %s is called %s', (id, name) => expect(shortSession(id)).toBe(name))
+])('shortSession(%s) is %s', (id, name) => expect(shortSession(id)).toBe(name))

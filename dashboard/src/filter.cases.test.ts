@@ -14,7 +14,7 @@ interface Case {
 const shared = JSON.parse(text) as { events: Record<string, Event>; cases: Case[] }
 
 // The hub looks through its history by the same language, and runs the same cases.
-describe('the cases that page and hub share', () => {
+describe('Shared filter cases', () => {
   it.each(shared.cases.filter((c) => c.refused === undefined))(
     '$filter of $event → $matches',
     ({ filter, event, matches: expected }) => {

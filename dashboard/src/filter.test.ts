@@ -17,7 +17,7 @@ const run = anEvent(1, {
   },
 })
 
-describe('a filter', () => {
+describe('Filter', () => {
   it.each([
     ['', true],
     ['store', true],
@@ -48,18 +48,18 @@ describe('a filter', () => {
     expect(fits(text, run)).toBe(expected)
   })
 
-  it('knows what became of a request', () => {
+  it('matches the outcome of a request', () => {
     expect(fits('status:pending kind:permission risk:high', aRequest(2, { risk: 'high' }))).toBe(true)
     expect(fits('status:pending', run)).toBe(false)
   })
 
-  it('says what is wrong and goes on with the rest', () => {
+  it('reports an invalid term and applies the others', () => {
     const filter = parse('store /(/')
     expect(filter.problem).toContain('not a regular expression')
     expect(matches(filter, new Entry(run))).toBe(true)
   })
 
-  it('never throws, whatever is typed', () => {
+  it('never throws on any input', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(typeof fits(text, run)).toBe('boolean')
@@ -67,14 +67,14 @@ describe('a filter', () => {
     )
   })
 
-  it('treats what is special in a regular expression as text', () => {
+  it('treats regular expression syntax as text', () => {
     expect(fits('agent:a.b*', anEvent(3, { source_app: 'a.b(c)' }))).toBe(true)
     expect(fits('agent:a.b*', anEvent(3, { source_app: 'axbc' }))).toBe(false)
   })
 })
 
-describe('a click on a cell', () => {
-  it('adds a term once, quotes what needs it, and replaces its opposite', () => {
+describe('Cell click', () => {
+  it('adds a term once, quotes it if needed, and replaces its opposite', () => {
     expect(addTerm('', 'agent', 'infra')).toBe('agent:infra')
     expect(addTerm('agent:infra', 'agent', 'infra')).toBe('agent:infra')
     expect(addTerm('x', 'agent', 'my agent')).toBe('x agent:"my agent"')

@@ -89,8 +89,8 @@ beforeEach(() => {
   return () => hub.stop()
 })
 
-describe('the inbox', () => {
-  it('has every pending request, however old, and each once', async () => {
+describe('HubState inbox', () => {
+  it('contains every pending request once, regardless of age', async () => {
     stored.pending = [{ ...aRequest(1), source_app: 'old' }, aRequest(2), aRequest(3), aRequest(90)]
     stored.recent = [anEvent(89), aRequest(90)]
     await start()
@@ -100,7 +100,7 @@ describe('the inbox', () => {
     expect(happened).toEqual([])
   })
 
-  it('adds a new request at the end and says so', async () => {
+  it('appends a new request and announces it', async () => {
     stored.pending = [aRequest(90)]
     await start()
     say({ type: 'event', data: aRequest(101) }, { type: 'event', data: anEvent(102) })
@@ -108,7 +108,7 @@ describe('the inbox', () => {
     expect(happened.map((h) => [h.kind, h.request.id])).toEqual([['asked', 101]])
   })
 
-  it('sorts by what became of a request', async () => {
+  it('groups requests by outcome', async () => {
     await start()
     const at = Date.now()
     say(
@@ -143,7 +143,7 @@ describe('the inbox', () => {
     expect(ids(hub.lists().settled)).toEqual([103, 102, 101])
   })
 
-  it('never goes back to an older revision', async () => {
+  it('ignores older revisions', async () => {
     await start()
     say(
       { type: 'event', data: aRequest(101) },
@@ -153,26 +153,26 @@ describe('the inbox', () => {
     expect(hub.request(101)?.status.status).toBe('responded')
   })
 
-  it('keeps the stream’s events true too', async () => {
+  it('updates the events of the stream', async () => {
     await start()
     say({ type: 'event', data: aRequest(101) }, statusOf(101, { status: 'responded', revision: 2 }))
     expect(hub.events.find(101)?.event.humanInTheLoopStatus?.status).toBe('responded')
   })
 
-  it('fetches an old request that comes back to life', async () => {
+  it('fetches an old request that is pending again', async () => {
     await start()
     say(statusOf(7, { status: 'pending', revision: 4 }))
     await vi.waitFor(() => expect(ids(hub.lists().needs)).toEqual([7]))
   })
 })
 
-describe('an answer', () => {
+describe('HubState answer', () => {
   beforeEach(async () => {
     stored.pending = [aRequest(90)]
     await start()
   })
 
-  it('counts at once, and its delivery is told', async () => {
+  it('counts immediately, and reports its delivery', async () => {
     const taken = hub.answer(90, { permission: true })
     expect(ids(hub.lists().needs)).toEqual([])
     expect(ids(hub.lists().settled)).toEqual([90])
@@ -195,12 +195,12 @@ describe('an answer', () => {
     expect(happened.map((h) => h.kind)).toEqual(['reached'])
   })
 
-  it('is given once: a second one goes nowhere', async () => {
+  it('is sent once; a second one is ignored', async () => {
     void hub.answer(90, { permission: true })
     expect(await hub.answer(90, { permission: false })).toBe(false)
   })
 
-  it('opens the request again when the hub does not take it', async () => {
+  it('reopens the request if the hub rejects it', async () => {
     const taken = hub.answer(90, { permission: true })
     refuse({ code: 'busy', detail: 'the hub has too much to do' })
     expect(await taken).toBe(false)
@@ -209,7 +209,7 @@ describe('an answer', () => {
     expect(happened.map((h) => h.kind)).toEqual(['failed'])
   })
 
-  it('that lost the race shows who won', async () => {
+  it('shows the winner after a lost race', async () => {
     const taken = hub.answer(90, { permission: true })
     const won: Status = {
       status: 'responded',
@@ -228,13 +228,13 @@ describe('an answer', () => {
     expect(ids(hub.lists().settled)).toEqual([90])
   })
 
-  it('that is on its way survives news about the request', async () => {
+  it('survives updates of the request while being sent', async () => {
     void hub.answer(90, { permission: true })
     say(statusOf(90, { status: 'pending', revision: 2, waiter: 'lost' }))
     expect(ids(hub.lists().needs)).toEqual([])
   })
 
-  it('may be to call it off', async () => {
+  it('can cancel the request', async () => {
     const taken = hub.cancel(90, 'not today')
     expect(hub.request(90)?.submission?.cancel).toBe('not today')
     answering.resolve(aRequest(90, {}, { status: 'error', outcome: '__cancelled__', revision: 2 }))
@@ -242,8 +242,8 @@ describe('an answer', () => {
   })
 })
 
-describe('the page’s memory', () => {
-  it('lets go of old settled requests, and of nothing that waits', async () => {
+describe('HubState memory', () => {
+  it('evicts old settled requests, but no pending ones', async () => {
     stored.pending = [aRequest(1)]
     await start()
     for (let id = 101; id < 1101; id++) {
@@ -256,8 +256,8 @@ describe('the page’s memory', () => {
   })
 })
 
-describe('the line to the hub', () => {
-  it('knows when the hub serves another page by now', async () => {
+describe('HubState connection', () => {
+  it('detects a newer page on the hub', async () => {
     const greet = (page?: string) =>
       socket.onmessage?.({
         data: JSON.stringify({
@@ -275,7 +275,7 @@ describe('the line to the hub', () => {
     expect(hub.outdated).toBe(true)
   })
 
-  it('knows how late the events are, once it has caught up', async () => {
+  it('measures the lag of events after catching up', async () => {
     const uid = (ms: number) => {
       const hex = ms.toString(16).padStart(12, '0')
       return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
@@ -292,8 +292,8 @@ const refusal = (code: string): Problem => ({ type: '', title: 'No', status: 409
 const held = (id: number, revision = 2) =>
   aRequest(id, {}, { revision, held: { until: Date.now() + 5000, outcome: 'approve' } })
 
-describe('several approvals at once', () => {
-  it('are exactly those the person saw, at the revision they saw; each has its own result', async () => {
+describe('Bulk approval', () => {
+  it('sends the revisions that were shown, with a result for each', async () => {
     await start()
     say(...[101, 102, 103].map((id) => ({ type: 'event', data: aRequest(id) })))
     const seen = hub.lists().needs
@@ -314,7 +314,7 @@ describe('several approvals at once', () => {
     expect(ids(hub.lists().needs)).toEqual([102])
   })
 
-  it('are open again when the hub is not there', async () => {
+  it('reopens the requests if the hub is offline', async () => {
     await start()
     say({ type: 'event', data: aRequest(101) }, { type: 'event', data: aRequest(102) })
     const done = hub.approve(hub.lists().needs, 5000)
@@ -324,8 +324,8 @@ describe('several approvals at once', () => {
   })
 })
 
-describe('an answer that can still be taken back', () => {
-  it('counts as settled, and is open again when it was; its keys are anyone’s then', async () => {
+describe('Undo window', () => {
+  it('settles the request, and reopens it with free keys after an undo', async () => {
     await start()
     say({ type: 'event', data: aRequest(101) })
     const done = hub.answer(101, { permission: true, holdMs: 5000 })
@@ -340,7 +340,7 @@ describe('an answer that can still be taken back', () => {
     expect(hub.request(101)).toMatchObject({ mine: false, busy: undefined })
   })
 
-  it('says why it could not be', async () => {
+  it('reports why an undo failed', async () => {
     await start()
     say({ type: 'event', data: held(101) })
     const undone = hub.undo(101)
@@ -354,8 +354,8 @@ describe('an answer that can still be taken back', () => {
   })
 })
 
-describe('a request put aside', () => {
-  it('comes back by itself, at the latest a minute before its deadline', async () => {
+describe('Snoozed request', () => {
+  it('returns after its time, at least a minute before its deadline', async () => {
     await start()
     vi.useFakeTimers()
     const now = Date.now()
@@ -375,8 +375,8 @@ describe('a request put aside', () => {
   })
 })
 
-describe('the agent', () => {
-  it('has moved on when its session goes on after the answer', async () => {
+describe('Agent activity', () => {
+  it('continues if its session has events after the answer', async () => {
     await start()
     const at = Date.now()
     const timed = (id: number, ms: number, more = {}) => ({
@@ -396,12 +396,12 @@ describe('the agent', () => {
   })
 })
 
-describe('a question to several', () => {
+describe('Vote', () => {
   const asking = { requiredApprovals: 2, recipients: ['mara', 'noor'], awaiting: ['mara', 'noor'] }
   const voted = (by: string, more: Partial<Status> = {}) =>
     aRequest(101, {}, { ...asking, revision: 2, votes: [{ user: by, choice: 'approve', at: 1 }], ...more })
 
-  it('waits for others once one has voted, or was not asked', async () => {
+  it('waits for others after my vote, or if I am not a recipient', async () => {
     await start()
     say({ type: 'event', data: aRequest(101, {}, asking) })
     expect(ids(hub.lists().votes)).toEqual([101]) // nobody the hub knows: it is not theirs
@@ -417,7 +417,7 @@ describe('a question to several', () => {
     expect([ids(hub.lists().needs), ids(hub.lists().votes)]).toEqual([[], [101]])
   })
 
-  it('is ended by the vote that decides: only that one is whose answer counts', async () => {
+  it('belongs to the user with the deciding vote', async () => {
     await start()
     hub.setUser('mara')
     say({ type: 'event', data: aRequest(101, {}, asking) })
@@ -427,7 +427,7 @@ describe('a question to several', () => {
     expect(hub.request(101)?.mine).toBe(true)
   })
 
-  it('that was edited meanwhile comes back with what it is now', async () => {
+  it('reopens with the edited call if it changed meanwhile', async () => {
     await start()
     hub.setUser('mara')
     say({ type: 'event', data: aRequest(101, {}, asking) })

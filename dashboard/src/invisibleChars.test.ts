@@ -7,7 +7,7 @@ const drawn = (text: string) =>
     .map((p) => (p.mark ? `[${p.mark}]` : p.text))
     .join('')
 
-describe('hidden characters', () => {
+describe('Invisible characters', () => {
   it.each([
     ['plain text', 'plain text'],
     ['tabs\tand\nlines\r\nstay', 'tabs\tand\nlines\r\nstay'],
@@ -22,16 +22,16 @@ describe('hidden characters', () => {
     ['\u3164filler', '[HF]filler'],
     ['a\ufe0fb', 'a[U+FE0F]b'],
     ['a\u200db', 'a[ZWJ]b'],
-  ])('%j is drawn as %j', (text, expected) => {
+  ])('shows %j as %j', (text, expected) => {
     expect(drawn(text)).toBe(expected)
   })
 
-  it.each(['❤️', '👩‍💻', '👩🏽‍🚀', '1️⃣', '🏳️‍🌈', 'שלום', 'naïve café', '日本語'])('%s hides nothing', (text) => {
+  it.each(['❤️', '👩‍💻', '👩🏽‍🚀', '1️⃣', '🏳️‍🌈', 'שלום', 'naïve café', '日本語'])('%s contains none', (text) => {
     expect(countInvisible(text)).toBe(0)
     expect(drawn(text)).toBe(text)
   })
 
-  it('loses no character of any text', () => {
+  it('keeps every character of any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(
@@ -43,7 +43,7 @@ describe('hidden characters', () => {
     )
   })
 
-  it('counts them', () => {
+  it('are counted', () => {
     expect(countInvisible('a\u200b\u202eb')).toBe(2)
   })
 })

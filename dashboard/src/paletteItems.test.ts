@@ -12,19 +12,19 @@ test.each([
   ['12a', []],
   ['#', []],
   ['1234567890123456', []],
-])('%j names the events at %j', (query, expected) => {
+])('query %j finds the events %j', (query, expected) => {
   paths.length = 0
   for (const item of eventItems(query, go)) item.run()
   expect(paths).toEqual(expected)
 })
 
-test('requests are found by their first line', () => {
+test('finds requests by their first line', () => {
   const request = toRequest(aRequest(7, { question: 'Deploy?\nnow' })) as Request
   const [item] = requestItems(groupRequests([request], Date.now(), new Map()), go)
   expect(item).toMatchObject({ text: 'Deploy?', hint: 'api · #7' })
 })
 
-test('sessions are there once, the newest first', () => {
+test('lists each session once, newest first', () => {
   const opened: string[][] = []
   const newest = [
     anEvent(3, { session_id: 's2' }),
@@ -39,7 +39,7 @@ test('sessions are there once, the newest first', () => {
   ])
 })
 
-test('what decides, and what only fields need, is no action of the palette', () => {
+test('excludes shortcuts that decide or only apply to fields', () => {
   const ran: string[] = []
   const bind = (keys: string, more = {}) => ({ keys, run: () => void ran.push(keys), ...more })
   const items = shortcutItems([

@@ -11,7 +11,7 @@ const at = 'http://localhost:4000'
 const guarded: Me = { ...mara, passkeyFor: 'high', passkeyAt: location.origin, passkeys: 1 }
 const asked = (risk: Risk) => toRequest(aRequest(1, {}, { risk })) as Request
 
-describe('a passkey', () => {
+describe('Passkey', () => {
   it.each<[string, Me | undefined, Risk, Answer, boolean]>([
     ['of a risky approval', guarded, 'high', { permission: true }, true],
     ['of a risky choice', guarded, 'critical', { choice: 'go' }, true],
@@ -20,11 +20,11 @@ describe('a passkey', () => {
     ['not of a small risk', guarded, 'medium', { permission: true }, false],
     ['not where none is asked for', mara, 'critical', { permission: true }, false],
     ['not where the hub knows no people', undefined, 'critical', { permission: true }, false],
-  ])('is wanted %s', (_, who, risk, what, wanted) =>
+  ])('is required: %s', (_, who, risk, what, wanted) =>
     expect(needsPasskey(asked(risk), who, what)).toBe(wanted),
   )
 
-  it('belongs to one address: elsewhere it can only be denied', () => {
+  it('belongs to one origin; other origins can only deny', () => {
     expect(passkeyOrigin(guarded)).toBeUndefined()
     expect(passkeyOrigin({ ...guarded, passkeyAt: at })).toBe(at)
     const bar = blockerFor(asked('high'), { ...guarded, passkeyAt: at })
@@ -33,12 +33,12 @@ describe('a passkey', () => {
     expect(canOnlyDeny({ why: 'role' })).toBe(false)
   })
 
-  it('is wanted of nobody in particular, too', () =>
+  it('is required of unauthenticated users, too', () =>
     expect(blockerFor(asked('high'), { ...guarded, verified: false, passkeys: 0 })).toEqual({
       why: 'passkey',
     }))
 
-  it('that the browser does not know is a problem in words', async () => {
+  it('reports a problem if the browser does not support it', async () => {
     const options = { publicKey: { challenge: 'AAAA' } }
     vi.stubGlobal('fetch', () => Promise.resolve(Response.json(options)))
     const failed = await signAnswer(1, { permission: true }).catch((e: unknown) => e)

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { defaults, isQuiet, parsePreferences } from './preferences'
 
-describe('preferencesOf', () => {
-  test('keeps what is sound', () => {
+describe('parsePreferences', () => {
+  test('keeps valid values', () => {
     const chosen = {
       ...defaults(),
       theme: 'dark',
@@ -34,11 +34,11 @@ describe('preferencesOf', () => {
     ['remap', ['a']],
     ['remap', { a: 1 }],
     ['remap', { a: '' }],
-  ])('takes the usual for %s: %j', (name, value) =>
+  ])('uses the default of %s for %j', (name, value) =>
     expect(parsePreferences({ [name]: value })).toEqual(defaults()),
   )
 
-  test('whatever is in the store, the page gets preferences', () => {
+  test('returns complete preferences for any input', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -48,7 +48,7 @@ describe('preferencesOf', () => {
     expect(parsePreferences(Object.create({ theme: 'dark' }))).toEqual(defaults())
   })
 
-  test('an older page kept less', () =>
+  test('fills in values that an older version did not store', () =>
     expect(parsePreferences({ theme: 'light', keys: false, confirm: 'twice' })).toEqual({
       ...defaults(),
       theme: 'light',
@@ -57,7 +57,7 @@ describe('preferencesOf', () => {
     }))
 })
 
-describe('quiet hours', () => {
+describe('isQuiet', () => {
   const at = (h: number, m = 0) => new Date(2026, 10, 21, h, m)
   const night = { ...defaults(), quiet: true, quietFrom: '22:00', quietTo: '07:00' }
   test.each([
@@ -66,12 +66,12 @@ describe('quiet hours', () => {
     [0, 0, true],
     [6, 59, true],
     [7, 0, false],
-  ])('over midnight, %i:%i', (h, m, quiet) => expect(isQuiet(night, at(h, m))).toBe(quiet))
-  test('within a day', () => {
+  ])('crosses midnight: %i:%i', (h, m, quiet) => expect(isQuiet(night, at(h, m))).toBe(quiet))
+  test('supports ranges within a day', () => {
     const noon = { ...night, quietFrom: '12:00', quietTo: '13:30' }
     expect([11, 12, 13, 14].map((h) => isQuiet(noon, at(h)))).toEqual([false, true, true, false])
   })
-  test('only when they are on, and not all day', () => {
+  test('is false if disabled or if both times are equal', () => {
     expect(isQuiet({ ...night, quiet: false }, at(23))).toBe(false)
     expect(isQuiet({ ...night, quietTo: '22:00' }, at(23))).toBe(false)
   })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Presence } from './presence'
 
-describe('who else is looking', () => {
-  it('leaves this page out of the count', () => {
+describe('Presence', () => {
+  it('excludes this page from the count', () => {
     const presence = new Presence()
     presence.setViewing(7)
     presence.update({
@@ -20,7 +20,7 @@ describe('who else is looking', () => {
     ]).toEqual([3, 1, 1, 0])
   })
 
-  it('is right at once when this page turns to another request', () => {
+  it('updates immediately when this page shows another request', () => {
     const presence = new Presence()
     presence.setViewing(7)
     presence.update({ screens: 2, looking: [{ id: 7, screens: 1 }] })
@@ -30,7 +30,7 @@ describe('who else is looking', () => {
     expect(presence.otherViewers(9)).toBe(0)
   })
 
-  it('counts nobody when it has not been told, or can not be', () => {
+  it('counts no one without data from the hub', () => {
     const presence = new Presence()
     presence.setViewing(7)
     expect(presence.otherViewers(7)).toBe(0)

@@ -4,8 +4,8 @@ import { RingBuffer } from './ringBuffer'
 
 const items = (ids: number[]) => ids.map((id) => ({ id }))
 
-describe('Ring', () => {
-  it('holds the newest items, oldest first, whatever came before', () => {
+describe('RingBuffer', () => {
+  it('keeps the newest items, oldest first', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 0, max: 70 }), (capacity, n) => {
         const ring = new RingBuffer<{ id: number }>(capacity)
@@ -25,7 +25,7 @@ describe('Ring', () => {
     )
   })
 
-  it('keeps an item at its position for ever', () => {
+  it('never changes the position of an item', () => {
     const ring = new RingBuffer<{ id: number }>(3)
     for (const item of items([1, 2, 3, 4])) ring.push(item)
     expect(ring.at(0)).toBeUndefined()
@@ -35,7 +35,7 @@ describe('Ring', () => {
     expect(ring.last).toEqual({ id: 4 })
   })
 
-  it('starts over when cleared', () => {
+  it('starts empty after clear', () => {
     const ring = new RingBuffer<{ id: number }>(2)
     for (const item of items([1, 2, 3])) ring.push(item)
     ring.clear()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { eventInHash, parsePath, router, sessionPath } from './router.svelte'
 
-describe('placeOf', () => {
+describe('parsePath', () => {
   test.each([
     ['/', { screen: 'inbox' }],
     ['/inbox', { screen: 'inbox' }],
@@ -37,10 +37,10 @@ describe('placeOf', () => {
     '/constructor',
     '//',
     '/overview/x',
-  ])('%s leads nowhere', (path) => expect(parsePath(path)).toEqual({ screen: 'notFound' }))
+  ])('%s is not found', (path) => expect(parsePath(path)).toEqual({ screen: 'notFound' }))
 })
 
-test('every name of an agent and a session survives the address bar', () => {
+test('paths round-trip every agent and session name', () => {
   const name = fc.oneof(
     fc.string({ unit: 'grapheme', minLength: 1 }),
     fc.constantFrom('.', '..', '~.', '~~..', '%2e', '%', '/', 'a/b', '#1', '?x', 'x.js', '~x'),
@@ -61,12 +61,12 @@ test.each([
   ['#main', undefined],
   ['#1e3', undefined],
   ['#1234567890123456', undefined],
-])('the fragment %s names event %s', (hash, event) => expect(eventInHash(hash)).toBe(event))
+])('eventInHash(%s) is %s', (hash, event) => expect(eventInHash(hash)).toBe(event))
 
 describe('router', () => {
   afterEach(() => router.go('/', { replace: true }))
 
-  test('goes to places, with what the query and the fragment say', () => {
+  test('navigates to a path with query and fragment', () => {
     router.go('/overview?days=7')
     expect(router.place).toEqual({ screen: 'overview' })
     expect(router.query.get('days')).toBe('7')
@@ -77,7 +77,7 @@ describe('router', () => {
     expect(router.event).toBeUndefined()
   })
 
-  test('takes clicks on links of this page, and leaves those on fragments to the browser', () => {
+  test('handles clicks on internal links, and leaves fragment links to the browser', () => {
     const stop = router.listen()
     const click = (href: string) => {
       const link = document.body.appendChild(document.createElement('a'))

@@ -6,7 +6,7 @@ const kept = () => JSON.parse(localStorage.getItem('hookback.settings') ?? 'null
 
 beforeEach(() => settings.reset())
 
-test('what is set is kept and shown', () => {
+test('settings are stored and applied', () => {
   settings.theme = 'dark'
   settings.density = 'roomy'
   expect(kept()).toMatchObject({ theme: 'dark', density: 'roomy' })
@@ -16,14 +16,14 @@ test('what is set is kept and shown', () => {
   expect(document.documentElement.dataset.theme).toBe('system')
 })
 
-test('a hold lasts as long as chosen, and not at all when it is pressed twice instead', () => {
+test('holdTime is the chosen time, or 0 to confirm by a second press', () => {
   settings.hold = 1200
   expect(settings.holdTime).toBe(1200)
   settings.confirm = 'twice'
   expect(settings.holdTime).toBe(0)
 })
 
-test('another tab has its say, whatever it wrote', () => {
+test('settings follow another tab, even if it stored invalid values', () => {
   const stop = settings.listen(window)
   const tell = (value: string) => {
     localStorage.setItem('hookback.settings', value)

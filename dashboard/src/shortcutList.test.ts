@@ -12,7 +12,7 @@ import { destinations } from './screens'
 const components = import.meta.glob('./**/*.svelte', { query: '?raw', import: 'default', eager: true })
 const sources = Object.values(components).map(String).join('\n')
 
-test('every key of every screen is in the map, and nothing else is', () => {
+test('the list contains exactly the keys of all screens', () => {
   const used = new Set([...sources.matchAll(/\bkeys: '([^']+)'/g)].map((m) => m[1]))
   const elsewhere = new Set(['Shift+?', 'ArrowDown', 'ArrowUp'])
   const known = new Set(shortcutList.map((k) => k.keys))
@@ -22,12 +22,12 @@ test('every key of every screen is in the map, and nothing else is', () => {
   expect(destinations.filter((d) => !places.has(d.keys))).toEqual([])
 })
 
-test('as they are, no two keys clash', () => {
+test('no default keys conflict', () => {
   for (const { keys, fixed } of shortcutList)
     if (!fixed) expect(remapConflict(keys, keys, {})).toBeUndefined()
 })
 
-describe('other keys', () => {
+describe('Remapped keys', () => {
   test.each([
     ['v', 'a', {}, undefined],
     ['d', 'a', {}, 'D is already used: Deny with a reason.'],
@@ -50,10 +50,12 @@ describe('other keys', () => {
     [{ key: ' ' }, undefined],
     [{ key: '+' }, undefined],
     [{ key: 'Enter' }, undefined],
-  ])('a press of %j', (press, keys) => expect(keysFromEvent(new KeyboardEvent('keydown', press))).toBe(keys))
+  ])('keysFromEvent(%j)', (press, keys) =>
+    expect(keysFromEvent(new KeyboardEvent('keydown', press))).toBe(keys),
+  )
 })
 
-test('the help says what the bindings are for, each once', () => {
+test('shortcutLines describes each binding once', () => {
   const run = () => undefined
   const lines = shortcutLines([
     { keys: 'a', run },
@@ -73,7 +75,7 @@ test('the help says what the bindings are for, each once', () => {
   ])
 })
 
-test('keys are written as on their caps', () => {
+test('keyCaps returns the labels of keys', () => {
   expect(keyCaps('g i')).toEqual(['G', 'I'])
   expect(keyCaps('Shift+D')).toEqual(['⇧ D'])
   expect(keyCaps('$mod+Enter')).toEqual(['Ctrl ↵'])

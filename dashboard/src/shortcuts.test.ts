@@ -24,15 +24,15 @@ beforeEach(() => {
   keys = new ShortcutDispatcher({ now: () => now, hasFocus: () => focused, enabled: () => enabled })
 })
 
-describe('a key', () => {
-  it('acts', () => {
+describe('Shortcut', () => {
+  it('runs its action', () => {
     bind({ keys: 'a' }, { keys: 'Shift+D' })
     press('a')
     press('D', { shiftKey: true })
     expect(ran).toEqual(['a', 'Shift+D'])
   })
 
-  it('does nothing with a modifier it does not name', () => {
+  it('ignores a press with other modifiers', () => {
     bind({ keys: 'a' })
     press('a', { ctrlKey: true })
     press('a', { metaKey: true })
@@ -40,7 +40,7 @@ describe('a key', () => {
     expect(ran).toEqual([])
   })
 
-  it('does nothing while the page lacks the focus, repeats, or is switched off', () => {
+  it('does nothing on repeats, without page focus, or if disabled', () => {
     bind({ keys: 'a' })
     focused = false
     press('a')
@@ -51,7 +51,7 @@ describe('a key', () => {
     expect(ran).toEqual([])
   })
 
-  it('does nothing in a field, but sends from there', () => {
+  it('does nothing in a text field, except for sending', () => {
     bind({ keys: 'a' }, { keys: '$mod+Enter', inFields: true })
     const target = document.createElement('textarea')
     press('a', { target })
@@ -59,7 +59,7 @@ describe('a key', () => {
     expect(ran).toEqual(['$mod+Enter'])
   })
 
-  it('leaves Space and Enter to the button that has the focus', () => {
+  it('leaves Space and Enter to a focused button', () => {
     bind({ keys: 'Space' }, { keys: '$mod+Enter', inFields: true })
     const target = document.createElement('button')
     expect(press(' ', { target }).defaultPrevented).toBe(false)
@@ -68,7 +68,7 @@ describe('a key', () => {
     expect(ran).toEqual(['$mod+Enter', 'Space'])
   })
 
-  it('acts on a ticked box: nothing is typed there', () => {
+  it('runs while a checkbox is focused', () => {
     bind({ keys: 'a' })
     const target = document.createElement('input')
     target.type = 'checkbox'
@@ -76,7 +76,7 @@ describe('a key', () => {
     expect(ran).toEqual(['a'])
   })
 
-  it('goes to the topmost scope, and to none below a dialog', () => {
+  it('runs in the topmost scope, and never below a dialog', () => {
     bind({ keys: 'a', run: () => ran.push('below') }, { keys: 'b', run: () => ran.push('b below') })
     const pop = keys.push({ bindings: () => [{ keys: 'a', run: () => ran.push('above') }] })
     press('a')
@@ -89,20 +89,20 @@ describe('a key', () => {
     expect(ran).toEqual(['above', 'b below', 'below'])
   })
 
-  it('may be a sequence', () => {
+  it('can be a sequence', () => {
     bind({ keys: 'g i' })
     press('g')
     press('i')
     expect(ran).toEqual(['g i'])
   })
 
-  it('is followed by another sequence at once', () => {
+  it('can follow another sequence immediately', () => {
     bind({ keys: 'g o' }, { keys: 'g ,' })
     for (const key of 'gog,') press(key)
     expect(ran).toEqual(['g o', 'g ,'])
   })
 
-  it('goes on with a sequence when a part of the page came up or went in between, but not after a dialog', () => {
+  it('continues a sequence if a scope opens or closes in between, but not after a dialog', () => {
     bind({ keys: 'g i' })
     press('g')
     const pop = keys.push({ bindings: () => [] })
@@ -118,8 +118,8 @@ describe('a key', () => {
   })
 })
 
-describe('a deciding key', () => {
-  it('is dead after the request changed by itself, and each press starts that anew', () => {
+describe('Approval key', () => {
+  it('is ignored after the request changes by itself, and each press restarts the grace period', () => {
     bind({ keys: 'a', decides: true }, { keys: 'j' })
     keys.startGrace()
     now += GRACE - 1
@@ -134,7 +134,7 @@ describe('a deciding key', () => {
     expect(ran).toEqual(['j', 'a'])
   })
 
-  it('acts at once when the person chose the request', () => {
+  it('runs immediately if the user selected the request', () => {
     bind({ keys: 'a', decides: true })
     keys.startGrace()
     keys.endGrace()
@@ -142,7 +142,7 @@ describe('a deciding key', () => {
     expect(ran).toEqual(['a'])
   })
 
-  it('first scrolls to a request out of sight', () => {
+  it('first scrolls to a request that is not visible', () => {
     let hidden = true
     keys.reveal = () => {
       const was = hidden
@@ -158,7 +158,7 @@ describe('a deciding key', () => {
     expect(ran).toEqual(['a', 'd'])
   })
 
-  it('must be held when it is risky: a tap does nothing', () => {
+  it('requires a hold if risky; a tap does nothing', () => {
     vi.useFakeTimers()
     const shown: boolean[] = []
     keys.onHold = (going) => shown.push(going)
@@ -174,7 +174,7 @@ describe('a deciding key', () => {
     expect(shown).toEqual([true, false, true, false])
   })
 
-  it('is let go of when the request changes under it', () => {
+  it('cancels a hold if the request changes', () => {
     vi.useFakeTimers()
     bind({ keys: 'a', decides: true, hold: () => HOLD })
     press('a')
@@ -184,8 +184,8 @@ describe('a deciding key', () => {
   })
 })
 
-describe('a click', () => {
-  it('that brings the window to the front decides nothing', () => {
+describe('Click', () => {
+  it('does not decide if it only focuses the window', () => {
     keys.windowFocused()
     now += CLICK_GUARD - 1
     keys.pointerPressed()
@@ -195,7 +195,7 @@ describe('a click', () => {
     expect(keys.allowsClick()).toBe(true)
   })
 
-  it('that is the second half of a double click does not answer the next request', () => {
+  it('does not answer the next request as part of a double click', () => {
     keys.startGrace()
     now += 150
     expect(keys.allowsClick()).toBe(false)
@@ -204,8 +204,8 @@ describe('a click', () => {
   })
 })
 
-describe('other keys than the usual ones', () => {
-  it('act, held as long as the usual ones would be, and the usual ones no more', () => {
+describe('Remapped shortcut', () => {
+  it('replaces the default key, with the same hold time', () => {
     vi.useFakeTimers()
     let chosen: Record<string, string> = { a: 'y' }
     keys = new ShortcutDispatcher({
@@ -231,7 +231,7 @@ describe('other keys than the usual ones', () => {
     expect(ran).toEqual(['a', 'g i', 'a'])
   })
 
-  it('says which bindings act now: below a dialog, none', () => {
+  it('active returns the current bindings, and none below a dialog', () => {
     bind({ keys: 'g i' })
     bind({ keys: 'a' })
     expect(keys.active().map((b) => b.keys)).toEqual(['a', 'g i'])

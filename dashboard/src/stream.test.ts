@@ -78,8 +78,8 @@ async function goLive(seq = 10) {
   await settle()
 }
 
-describe('the stream', () => {
-  it('loads a snapshot first and keeps the frames that come meanwhile', async () => {
+describe('Stream', () => {
+  it('loads a snapshot first and buffers frames that arrive meanwhile', async () => {
     expect(socket().path).toBe('/stream?v=2')
     socket().say(hello(10))
     expect(phase()).toBe('catching-up')
@@ -93,7 +93,7 @@ describe('the stream', () => {
     expect(got).toEqual([11, 12, 13])
   })
 
-  it('resumes where it stopped: nothing twice, nothing missing, no snapshot again', async () => {
+  it('resumes without duplicates, gaps or a second snapshot', async () => {
     await goLive()
     socket().say(event(11), event(12))
     socket().die()
@@ -108,7 +108,7 @@ describe('the stream', () => {
     expect(snapshots).toHaveLength(1)
   })
 
-  it('waits longer each time, up to 15 s, and starts over once it is through', async () => {
+  it('backs off up to 15 s, and resets after connecting', async () => {
     await goLive()
     const waits: number[] = []
     for (let i = 0; i < 8; i++) {
@@ -124,7 +124,7 @@ describe('the stream', () => {
     expect(states.at(-1)).toMatchObject({ attempt: 1 })
   })
 
-  it('connects at once when the network or the person comes back', async () => {
+  it('connects immediately when the network or the user returns', async () => {
     await goLive()
     socket().die()
     const before = sockets.length
@@ -134,7 +134,7 @@ describe('the stream', () => {
     expect(sockets).toHaveLength(before + 1)
   })
 
-  it('loads everything anew when the hub says resync, or is another', async () => {
+  it('reloads everything on resync or if the hub was replaced', async () => {
     await goLive()
     socket().say({ type: 'resync', data: { hubId: 'h2', seq: 3, serverTime: 0, version: 'x' } }, event(4))
     expect(replaced).toBe(1)
@@ -149,7 +149,7 @@ describe('the stream', () => {
     expect(snapshots).toHaveLength(3)
   })
 
-  it('tries again when the snapshot fails', async () => {
+  it('retries a failed snapshot', async () => {
     socket().say(hello(10))
     snapshots[0]?.reject(new Error('gone'))
     await settle()
@@ -164,7 +164,7 @@ describe('the stream', () => {
     expect(phase()).toBe('live')
   })
 
-  it('says how the line came back: what was missed, and whether the hub had gone down in order', async () => {
+  it('reports the number of missed events and a hub restart after reconnecting', async () => {
     await goLive()
     expect(states.at(-1)).toEqual({ phase: 'live', since: Date.now(), back: undefined })
     socket().die(1012)
@@ -183,7 +183,7 @@ describe('the stream', () => {
     expect(states.at(-1)).toMatchObject({ phase: 'live', back: { missed: 0, restarted: false } })
   })
 
-  it('tells the hub what is looked at, on every line anew, and takes what it says of others', async () => {
+  it('reports the viewed request on every connection, and receives other viewers', async () => {
     vi.spyOn(document, 'hasFocus').mockReturnValue(false)
     await goLive()
     expect(socket().sent).toEqual([])
@@ -201,7 +201,7 @@ describe('the stream', () => {
     expect(got).toEqual([11])
   })
 
-  it('says whether the person is here, at every turn and while they stay', async () => {
+  it('reports focus changes, and repeats while focused', async () => {
     const here = vi.spyOn(document, 'hasFocus').mockReturnValue(false)
     await goLive()
     stream.reportViewing(0)
@@ -217,7 +217,7 @@ describe('the stream', () => {
     here.mockRestore()
   })
 
-  it('tells that its sign-in is over, and goes on as the hub lets it', async () => {
+  it('reports the end of the sign-in and reconnects', async () => {
     await goLive()
     socket().die(1006)
     await vi.advanceTimersByTimeAsync(300)
@@ -228,7 +228,7 @@ describe('the stream', () => {
     expect(sockets).toHaveLength(3)
   })
 
-  it('makes a new line for whoever signed in, which misses nothing', async () => {
+  it('reconnects after sign-in without missing events', async () => {
     await goLive()
     const old = socket()
     stream.renew()
@@ -242,7 +242,7 @@ describe('the stream', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  it('ignores what an old socket still says', async () => {
+  it('ignores frames of an old socket', async () => {
     await goLive()
     const old = socket()
     old.die()
@@ -251,7 +251,7 @@ describe('the stream', () => {
     expect(old.closed).toBe(true)
   })
 
-  it('is silent once stopped', async () => {
+  it('does nothing after stop', async () => {
     await goLive()
     stream.stop()
     socket().die()

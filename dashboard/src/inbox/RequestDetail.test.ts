@@ -56,15 +56,15 @@ afterEach(() => {
   settings.confirm = 'hold'
 })
 
-describe('a permission', () => {
-  it('is approved with A, denied at once with Shift+D', async () => {
+describe('Permission', () => {
+  it('is approved with A, and denied immediately with Shift+D', async () => {
     show({ toolCall: { name: 'Bash', arguments: { command: 'ls' } } })
     await press('a')
     await press('D', { shiftKey: true })
     expect(sent).toEqual([{ permission: true }, { permission: false }])
   })
 
-  it('is denied with a reason: D, write, Ctrl+Enter', async () => {
+  it('is denied with a reason by D, text, Ctrl+Enter', async () => {
     show({})
     await press('d')
     const box = await screen.findByLabelText(/instead/)
@@ -75,7 +75,7 @@ describe('a permission', () => {
     expect(sent).toEqual([{ permission: false, reason: 'use the copy' }])
   })
 
-  it('wants a reason when the agent does', async () => {
+  it('requires a reason if the agent does', async () => {
     show({ reasonRequired: 'deny' })
     await press('D', { shiftKey: true })
     expect(sent).toEqual([])
@@ -85,7 +85,7 @@ describe('a permission', () => {
     expect(sent).toEqual([{ permission: false, reason: 'no' }])
   })
 
-  it('that is risky must be held: neither a tap nor a click approves', async () => {
+  it('if risky, is approved by a hold, not by a tap or a click', async () => {
     vi.useFakeTimers()
     show({ risk: 'high' })
     await press('a')
@@ -98,7 +98,7 @@ describe('a permission', () => {
     expect(sent).toEqual([{ permission: true }])
   })
 
-  it('that is risky may be pressed twice instead', async () => {
+  it('if risky, can be approved by a second press instead', async () => {
     settings.confirm = 'twice'
     show({ risk: 'critical' })
     await press('a')
@@ -107,7 +107,7 @@ describe('a permission', () => {
     expect(sent).toEqual([{ permission: true }])
   })
 
-  it('is approved with edited arguments, whole and typed', async () => {
+  it('is approved with all edited arguments and their types', async () => {
     show({ toolCall: { name: 'Bash', editable: true, arguments: { command: 'rm a', n: 1, deep: [1] } } })
     await press('e')
     await type(/command/, 'rm b')
@@ -117,7 +117,7 @@ describe('a permission', () => {
     expect(sent).toEqual([{ permission: true, modifiedArguments: { command: 'rm b', n: 2, deep: [1] } }])
   })
 
-  it('is not approved with edits that are no JSON, or that still hold a hidden secret', async () => {
+  it('rejects edits with invalid JSON or a redacted secret', async () => {
     show({ toolCall: { name: 'X', editable: true, arguments: { deep: [1], key: '[redacted:token]' } } })
     await press('e')
     await type(/deep/, '[')
@@ -130,13 +130,13 @@ describe('a permission', () => {
     expect(sent).toEqual([{ permission: true, modifiedArguments: { deep: [2], key: 'mine' } }])
   })
 
-  it('can’t be edited unless the agent says so', async () => {
+  it('can be edited only if the agent allows it', async () => {
     show({ toolCall: { name: 'Bash', arguments: { command: 'ls' } } })
     await press('e')
     expect(screen.queryByRole('button', { name: /Edit/ })).toBeNull()
   })
 
-  it('takes a suggestion along when it is ticked', async () => {
+  it('sends a suggestion if it is checked', async () => {
     const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'ls:*' }] }
     show({ suggestions: [rule] })
     await fireEvent.click(screen.getByLabelText(/Always allow Bash\(ls:\*\)/))
@@ -144,7 +144,7 @@ describe('a permission', () => {
     expect(sent).toEqual([{ permission: true, remember: rule }])
   })
 
-  it('shows the whole command, with what would not be seen', () => {
+  it('shows the whole command, including invisible characters', () => {
     const command = 'echo ok\u202e\n'.repeat(50) + 'end-of-it'
     show({ toolCall: { name: 'Bash', arguments: { command } } })
     const text = screen.getByLabelText('What will happen').textContent ?? ''
@@ -153,7 +153,7 @@ describe('a permission', () => {
     expect(text).toContain('RLO')
   })
 
-  it('is dead for a moment after it came up by itself', async () => {
+  it('ignores keys briefly after it appears by itself', async () => {
     show({})
     shortcuts.startGrace()
     await press('a')
@@ -162,8 +162,8 @@ describe('a permission', () => {
   })
 })
 
-describe('a question', () => {
-  it('is answered with R, words and Ctrl+Enter; the draft stays when it fails', async () => {
+describe('Question', () => {
+  it('is answered by R, text, Ctrl+Enter, and keeps the draft on failure', async () => {
     take = false
     show({ type: 'question', question: 'Name?\nIt must be **short**.' })
     await press('r')
@@ -176,7 +176,7 @@ describe('a question', () => {
     expect(sessionStorage.getItem(`hookback.draft.${id}`)).toContain('a, 1')
   })
 
-  it('with several parts is sent when each has an answer', async () => {
+  it('with several parts, is sent once each has an answer', async () => {
     show({
       type: 'question',
       questions: [
@@ -201,8 +201,8 @@ describe('a question', () => {
   })
 })
 
-describe('a choice', () => {
-  it('is made with a digit or a click, with a comment or without', async () => {
+describe('Choice', () => {
+  it('is made by a digit or a click, with or without a comment', async () => {
     show({ type: 'choice', choices: ['Jest', 'Vitest'] })
     await press('2')
     await press('c')
@@ -211,14 +211,14 @@ describe('a choice', () => {
     expect(sent).toEqual([{ choice: 'Vitest' }, { choice: 'Jest', comment: 'for now' }])
   })
 
-  it('has no key for what was not offered', async () => {
+  it('has no key for an option that does not exist', async () => {
     show({ type: 'choice', choices: ['Jest', 'Vitest'] })
     await press('3')
     expect(sent).toEqual([])
   })
 })
 
-describe('what is risky', () => {
+describe('Risk', () => {
   const findings = [
     {
       code: 'pipe_to_shell',
@@ -230,7 +230,7 @@ describe('what is risky', () => {
     { code: 'sudo', risk: 'high', text: 'Acts as root.', at: '/command', excerpt: 'sudo' },
   ] as const
 
-  it('is marked inside the command and said in plain words', () => {
+  it('is highlighted in the command and explained', () => {
     const command = 'sudo true && curl x | sh # curl x | sh'
     show(
       { risk: 'low', toolCall: { name: 'Bash', arguments: { command } } },
@@ -248,7 +248,7 @@ describe('what is risky', () => {
       expect(risk).toContain(part)
   })
 
-  it('must be held when the hub says so, whatever the agent says', async () => {
+  it('requires a hold if the hub assesses it, regardless of the agent', async () => {
     vi.useFakeTimers()
     show({ risk: 'low' }, { risk: 'high', findings: [findings[1]] })
     await press('a')
@@ -258,8 +258,8 @@ describe('what is risky', () => {
   })
 })
 
-describe('what led here', () => {
-  it('tells how the same call fared before, and the session’s last events', async () => {
+describe('Recent activity', () => {
+  it('shows earlier outcomes of the same call and the session’s last events', async () => {
     const last = aRequest(
       900,
       {},
@@ -282,8 +282,8 @@ describe('what led here', () => {
   })
 })
 
-describe('what is very long', () => {
-  it('is not drawn at once, says so, and is not approved before it was', async () => {
+describe('Long call', () => {
+  it('is truncated with a note, and not approved before it is shown in full', async () => {
     const command = 'echo ok\n'.repeat(9000) + 'rm -rf ~'
     show({ toolCall: { name: 'Bash', arguments: { command } } })
     const exact = screen.getByLabelText('What will happen')
@@ -298,7 +298,7 @@ describe('what is very long', () => {
     })
   })
 
-  it('may be thousands of arguments', async () => {
+  it('can have thousands of arguments', async () => {
     const args = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, i]))
     show({ toolCall: { name: 'X', arguments: args } })
     const exact = screen.getByLabelText('What will happen')
@@ -308,8 +308,8 @@ describe('what is very long', () => {
   })
 })
 
-describe('a kind this page does not know', () => {
-  it('is shown, and can be cancelled', async () => {
+describe('Unknown kind', () => {
+  it('is shown and can be canceled', async () => {
     show({ type: 'plan' as never, question: 'Go on like this?' })
     expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('Go on like this?')
     expect(screen.getByTestId('detail').textContent).toContain('does not support requests of the kind “plan”')
@@ -319,8 +319,8 @@ describe('a kind this page does not know', () => {
   })
 })
 
-describe('any request', () => {
-  it('is cancelled with Shift+X, a reason and Ctrl+Enter', async () => {
+describe('Request', () => {
+  it('is canceled by Shift+X, a reason, Ctrl+Enter', async () => {
     show({})
     await press('X', { shiftKey: true })
     await type(/Why/, 'not today')
@@ -328,7 +328,7 @@ describe('any request', () => {
     expect(cancelled).toEqual(['not today'])
   })
 
-  it('says why the hub did not take the answer, and can be answered again', async () => {
+  it('shows why the hub rejected the answer, and can be answered again', async () => {
     show(
       {},
       {},
@@ -339,7 +339,7 @@ describe('any request', () => {
     expect(sent).toEqual([{ permission: true }])
   })
 
-  it('that is over has no buttons and dead keys, and says who won and whether the agent has it', async () => {
+  it('once settled, ignores keys, has no buttons, and shows the responder and the delivery', async () => {
     show(
       {},
       {
@@ -377,7 +377,7 @@ describe('any request', () => {
     expect(screen.queryByRole('button', { name: /Approve/ })).toBeNull()
   })
 
-  it('is text, whatever an agent sends', () => {
+  it('renders everything an agent sends as text', () => {
     const { container } = show({
       question: '<img src=x onerror=alert(1)> <b>hi</b>\n<script>alert(2)</script>',
     })

@@ -31,7 +31,7 @@ const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>) =>
 const delivered = (delivery: Delivery) =>
   asked({}, { status: 'responded', outcome: 'approve', respondedAt: 1000, delivery })
 
-describe('how it ended', () => {
+describe('Outcome', () => {
   it.each<[Partial<Status>, string]>([
     [{ status: 'pending' }, 'Needs you'],
     [{ status: 'responded', outcome: 'approve' }, 'Approved'],
@@ -51,9 +51,9 @@ describe('how it ended', () => {
     [{ status: 'error', outcome: '__cancelled__' }, 'Canceled'],
     [{ status: 'error', outcome: '__withdrawn__' }, 'Withdrawn by the agent'],
     [{ status: 'responded', response: { permission: false, respondedAt: 1 } }, 'Denied'],
-  ])('%j is “%s”', (status, word) => expect(requestOutcome(asked({}, status)).label).toBe(word))
+  ])('%j is labeled “%s”', (status, word) => expect(requestOutcome(asked({}, status)).label).toBe(word))
 
-  it('says by whom', () => {
+  it('names the responder', () => {
     expect(resolvedBy(asked({}, { status: 'timeout', source: 'timeout' }))).toBe('the deadline')
     expect(
       resolvedBy(
@@ -63,7 +63,7 @@ describe('how it ended', () => {
     expect(resolvedBy({ ...asked({}, { status: 'responded' }), mine: true })).toBe('you')
   })
 
-  it('tells the loser of a race who was faster', () => {
+  it('tells the loser of a race who answered first', () => {
     const problem = (code: string) => ({ type: '', title: '', status: 409, code, error: '' }) as Problem
     const lost = asked(
       {},
@@ -77,7 +77,7 @@ describe('how it ended', () => {
     expect(supersededBy({ ...lost, problem: problem('expired') })).toContain('It ended before')
   })
 
-  it('says what the agent was told where no person decided', () => {
+  it('shows the message to the agent if no person decided', () => {
     expect(agentMessage(asked({}, { status: 'timeout' }))).toContain('No one answered')
     expect(agentMessage(asked({}, { status: 'error', outcome: '__withdrawn__' }))).toContain(
       'withdrew the request',
@@ -86,7 +86,7 @@ describe('how it ended', () => {
   })
 })
 
-describe('the way of an answer', () => {
+describe('Delivery steps', () => {
   it.each<[DeliveryState, Partial<Delivery>, string, string, string]>([
     ['queued', {}, 'busy', 'open', ''],
     ['sending', {}, 'busy', 'open', ''],
@@ -109,13 +109,13 @@ describe('the way of an answer', () => {
     expect(text === '').toBe(trouble === '')
   })
 
-  it('tells how long the agent took to have it', () => {
+  it('show how long delivery took', () => {
     expect(
       deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2]?.took,
     ).toBe('11 ms')
   })
 
-  it('ends with what became of the call, and the event that shows it', () => {
+  it('end with the execution of the call and its event', () => {
     const called = (more: Partial<Status>, next?: Event) => {
       const status = {
         status: 'responded',
@@ -141,19 +141,19 @@ describe('the way of an answer', () => {
     expect(called({ outcome: 'deny' })).toBeUndefined()
   })
 
-  it('that no trouble is left of is not called trouble: somebody took care', () => {
+  it('show no problem once it is marked as handled', () => {
     expect(
       deliveryProgress(delivered({ state: 'refused', attempts: 1, handledAt: 5 }), 0)?.problem,
     ).toBeUndefined()
   })
 
-  it('has not left while it can be taken back', () => {
+  it('are not sent during the undo window', () => {
     const r = asked({}, { held: { until: 1, outcome: 'approve', by: { name: 'mara', verified: true } } })
     expect(deliveryProgress(r, 0)?.steps.map((s) => s.state)).toEqual(['done', 'open', 'open'])
     expect([requestOutcome(r).label, resolvedBy(r)]).toEqual(['Approved', 'mara'])
   })
 
-  it('is an alarm when the call ran without one', () => {
+  it('warn if the call ran without approval', () => {
     const ran = (status: Partial<Status>) =>
       ranWithoutApproval(asked({}, { execution: { state: 'succeeded' }, ...status }))
     expect(ran({ status: 'responded', outcome: 'approve' })).toBeUndefined()
@@ -169,7 +169,7 @@ describe('the way of an answer', () => {
     expect(steps?.at(-1)).toMatchObject({ state: 'failed', label: 'ran anyway' })
   })
 
-  it('has not begun while the hub has not saved it', () => {
+  it('start only once the hub has saved the answer', () => {
     const sending = { ...asked({}, {}), submission: { since: 1, answer: { permission: true } } }
     expect(deliveryProgress(sending, 0)?.steps.map((s) => s.state)).toEqual(['busy', 'open', 'open'])
     expect(requestOutcome(sending).label).toBe('Approved')
@@ -193,14 +193,14 @@ const parts: FormQuestion = {
 }
 const title: FormQuestion = { id: 'title', question: 'Title?' }
 
-describe('how the same call fared before', () => {
+describe('earlierOutcomes', () => {
   const last = aRequest(
     3,
     {},
     { outcome: 'deny', respondedAt: 1_000, response: { respondedAt: 1_000, reason: 'use the copy' } },
   )
 
-  it('is said in words, with the last reason', () => {
+  it('describes outcomes, with the last reason', () => {
     expect(earlierCallsText({ approved: 0, denied: 2, other: 0, last }, 181_000)).toEqual({
       before: 'Same call asked before: denied twice (3 min ago): ',
       quote: 'use the copy',
@@ -213,13 +213,13 @@ describe('how the same call fared before', () => {
     )
   })
 
-  it('is nothing when it never did', () => {
+  it('is undefined without earlier calls', () => {
     expect(earlierCallsText({ approved: 0, denied: 0, other: 0 }, 0)).toBeUndefined()
   })
 })
 
-describe('several questions', () => {
-  it('are answered by label, labels or text, and all or none', () => {
+describe('Several questions', () => {
+  it('are answered by label, labels or text, only all together', () => {
     const { form: kept } = new Draft(1)
     expect(answersTo([tone, parts, title], kept)).toBeUndefined()
     kept.picks[safeKey('tone')] = ['B']
@@ -236,7 +236,7 @@ describe('several questions', () => {
     expect(answerTo(tone, kept)).toBe('my own')
   })
 
-  it('may have any name', () => {
+  it('can have any name', () => {
     const named = ['__proto__', 'constructor', 'toString'].map((id) => ({ id, question: id }))
     const { form: kept } = new Draft(1)
     expect(answersTo(named, kept)).toBeUndefined()
@@ -246,7 +246,7 @@ describe('several questions', () => {
     )
   })
 
-  it('are read back in words', () => {
+  it('are formatted from the answer', () => {
     const r = asked(
       { type: 'question', questions: [tone, parts] },
       { status: 'responded', response: { answers: { tone: 'B', parts: ['X', 'Y'] }, respondedAt: 1 } },
@@ -255,8 +255,8 @@ describe('several questions', () => {
   })
 })
 
-describe('a draft', () => {
-  it('outlives a reload, and goes with the answer', () => {
+describe('Draft', () => {
+  it('survives a reload, and is deleted with the answer', () => {
     const draft = new Draft(7)
     draft.form.text = 'half a sen'
     draft.save()
@@ -268,7 +268,7 @@ describe('a draft', () => {
   })
 })
 
-describe('edited arguments', () => {
+describe('Edited arguments', () => {
   const args: JsonObject = {
     command: 'rm a',
     timeout: 5,
@@ -297,26 +297,26 @@ describe('edited arguments', () => {
     })
   })
 
-  it('that say the same count as no edit', () => {
+  it('without a change in value are not an edit', () => {
     expect(editFields(args, slots({ env: '{ "A": "1" }', timeout: '5.0' })).filter((f) => f.changed)).toEqual(
       [],
     )
   })
 
-  it('that are no JSON, or no number, say so', () => {
+  it('report invalid JSON and invalid numbers', () => {
     const fields = editFields(args, slots({ env: '{', timeout: 'soon' }))
     expect(fields.filter((f) => f.error).map((f) => f.name)).toEqual(['timeout', 'env'])
   })
 
-  it('are refused where the browser would change a number by itself', () => {
+  it('are rejected if the browser would change a number', () => {
     expect(editBlocker({ id: 2 ** 60 })).toContain('too large')
     expect(editBlocker(args)).toBeUndefined()
     expect(hasRedacted({ a: { b: 'x [redacted:token]' } })).toBe(true)
   })
 })
 
-describe('an “always allow” offer', () => {
-  it('shows exactly what it covers', () => {
+describe('“Always allow” suggestion', () => {
+  it('shows exactly the calls it covers', () => {
     const rule = { type: 'addRules', behavior: 'allow', destination: 'session' }
     expect(describeSuggestion({ ...rule, rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }] })).toEqual(
       {

@@ -8,8 +8,8 @@ import { callPreview } from './callPreview'
 const changed = (e: Event) => fileChanges(callPreview(e)?.changes ?? [])
 const call = (name: string, args: never) => aRequest(1, { toolCall: { name, arguments: args } })
 
-describe('the exact thing', () => {
-  it('is a command, whole, and everything beside it', () => {
+describe('callPreview', () => {
+  it('contains the whole command and the other arguments', () => {
     const command = 'cd / && \\\n\n\n\n  rm -rf x # ' + 'y'.repeat(9000)
     const exact = callPreview(call('Bash', { command, timeout: 5, cwd: '/tmp' } as never))
     expect(exact?.command).toBe(command)
@@ -19,13 +19,13 @@ describe('the exact thing', () => {
     ])
   })
 
-  it('joins a command given as a list so that words stay words', () => {
+  it('joins a command list with quoting', () => {
     expect(callPreview(call('Shell', { command: ['rm', '-rf', 'a b', "it's"] } as never))?.command).toBe(
       `rm -rf 'a b' 'it'\\''s'`,
     )
   })
 
-  it('is a change of a file, for the ways tools have to say so', () => {
+  it('recognizes the file changes of known tools', () => {
     const edit = call('Edit', {
       file_path: 'a.go',
       old_string: 'x\ny',
@@ -68,7 +68,7 @@ describe('the exact thing', () => {
     expect(callPreview(cell)?.rest).toEqual([['cell_id', 'c3']])
   })
 
-  it('is a patch, alone or as a word of a command', () => {
+  it('recognizes a patch, alone or inside a command', () => {
     const patch = '*** Begin Patch\n*** Update File: a.go\n@@ f\n x\n-old\n+new\n*** End Patch\n'
     const forms = [{ input: patch }, { command: ['apply_patch', patch] }]
     for (const args of forms) {
@@ -83,7 +83,7 @@ describe('the exact thing', () => {
     expect(callPreview(beside)?.command).toContain('rm -rf x')
   })
 
-  it('shows edits it does not fully understand as arguments, never half of them', () => {
+  it('shows edits it does not fully recognize as arguments', () => {
     const odd = callPreview(
       call('MultiEdit', {
         file_path: 'c',
@@ -94,18 +94,18 @@ describe('the exact thing', () => {
     expect(odd?.rest.map(([name]) => name)).toEqual(['file_path', 'edits'])
   })
 
-  it('is found in the payload of a hook that knows no toolCall', () => {
+  it('falls back to the payload of a hook without toolCall', () => {
     const e = aRequest(1)
     e.payload = { tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: '/src' }
     expect(callPreview(e)).toMatchObject({ tool: 'Bash', command: 'ls', cwd: '/src' })
   })
 
-  it('is nothing when the question stands for itself', () => {
+  it('is undefined for a question without a call', () => {
     expect(callPreview(aRequest(1))).toBeUndefined()
   })
 })
 
-describe('a diff', () => {
+describe('Diff', () => {
   const diff = [
     'diff --git a/x.go b/x.go',
     'index 1..2 100644',
@@ -135,7 +135,7 @@ describe('a diff', () => {
     expect(y?.file).toBe('y')
   })
 
-  it('loses no line, whatever it is', () => {
+  it('loses no line of any input', () => {
     const line = fc.oneof(
       fc.string({ maxLength: 12 }).map((s) => s.replaceAll('\n', '')),
       fc.constantFrom('--- a/f', '+++ b/f', '@@ -1 +1 @@', '+x', '-x', ' x', 'diff --git a/f b/f', '\\ No'),
@@ -149,12 +149,12 @@ describe('a diff', () => {
     )
   })
 
-  it('shows that only the end of the file changes', () => {
+  it('shows a change of the final newline', () => {
     expect(diffLines('a', 'a\n').map((l) => l.kind)).toEqual(['same', 'head'])
     expect(diffLines('a\n', 'a\n').map((l) => l.kind)).toEqual(['same'])
   })
 
-  it('in the form of apply_patch loses no line either', () => {
+  it('loses no line of apply_patch input', () => {
     const line = fc.oneof(
       fc.string({ maxLength: 12 }).map((s) => s.replaceAll('\n', '')),
       fc.constantFrom('*** Begin Patch', '*** Add File: f', '*** Update File: ', '@@', '+x', '-x', ' x'),
@@ -168,7 +168,7 @@ describe('a diff', () => {
     )
   })
 
-  it('stands side by side: each line once on its side, in order', () => {
+  it('shows each line once on its side, in order', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c')), fc.array(fc.constantFrom('a', 'd')), (a, b) => {
         const lines = diffLines(a.join('\n'), b.join('\n'))
@@ -181,19 +181,19 @@ describe('a diff', () => {
     expect([row?.left?.text, row?.right?.text]).toEqual(['old line', 'new line'])
   })
 
-  it('marks the words that differ, and none where nearly all do', () => {
+  it('highlights the words that differ, unless nearly all do', () => {
     const found = diffWords('rm -rf /tmp/a now', 'rm -rf /tmp/b now')
     expect(found?.left.filter((w) => w.changed).map((w) => w.text)).toEqual(['a'])
     expect(found?.right.map((w) => w.text).join('')).toBe('rm -rf /tmp/b now')
     expect(diffWords('abc def', 'xyz uvw')).toBeUndefined()
   })
 
-  it('of two long texts with nothing in common is shown all the same, and soon', () => {
+  it('compares two long texts with nothing in common within bounds', () => {
     const many = (mark: string) => Array.from({ length: 6000 }, (_, i) => `${mark}${i}`).join('\n')
     expect(diffLines(many('a'), many('b')).length).toBe(12_000)
   })
 
-  it('of two texts shows every line of both', () => {
+  it('shows every line of both texts', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('a', 'b', 'c', '')),

@@ -54,15 +54,15 @@ afterEach(() => {
   stop()
 })
 
-describe('the coding agent', () => {
-  it('has a name of its own, and one the page does not know keeps its own', () => {
+describe('Coding agent', () => {
+  it('has a display name, and an unknown one keeps its own', () => {
     expect(codingAgents().map((a) => a.id)).toHaveLength(13)
     expect(new Set(codingAgents().map((a) => a.mark)).size).toBe(13)
     expect(codingAgent('claude-code')).toMatchObject({ name: 'Claude Code', mark: 'CC' })
     expect(codingAgent('constructor')).toEqual({ id: 'constructor', name: 'constructor', mark: '' })
   })
 
-  it('stands on its request, which says so where its own prompt is open as well', () => {
+  it('is shown on its request, with a note if its own prompt is open too', () => {
     const races = () => screen.getByTestId('races').textContent?.replace(/\s+/g, ' ')
     show(ask({ alsoAsked: true }))
     expect(screen.getByText('Claude Code')).toBeTruthy()
@@ -76,7 +76,7 @@ describe('the coding agent', () => {
   })
 })
 
-describe('the questions of AskUserQuestion', () => {
+describe('AskUserQuestion', () => {
   const questions = asking.tool_input.questions.map((q, i) => ({
     id: String(i + 1),
     question: q.question,
@@ -91,7 +91,7 @@ describe('the questions of AskUserQuestion', () => {
       { tool_name: 'AskUserQuestion', payload: asking as unknown as JsonObject },
     )
 
-  it('are answered by digits, an own text and one key to send', async () => {
+  it('is answered by digits, free text and one key to send', async () => {
     show(event(2))
     expect(screen.queryByText('Raw JSON')).toBeNull() // the questions are all there is
     await press('2')
@@ -103,7 +103,7 @@ describe('the questions of AskUserQuestion', () => {
     expect(sent).toEqual([{ answers: { 1: 'Postgres', 2: ['Migrations', 'Docs'] } }])
   })
 
-  it('say a single question once, and show what an option would look like', () => {
+  it('shows a single question once, with previews of its options', () => {
     const e = event(1)
     e.humanInTheLoop!.questions![0]!.options = [
       { label: 'A', preview: 'drawn <b>' } as never,
@@ -115,7 +115,7 @@ describe('the questions of AskUserQuestion', () => {
   })
 })
 
-describe('a plan', () => {
+describe('Plan', () => {
   const plan = '# Move it\n\n1. Add **one** table\n2. `drop` the other'
   const event = (tool = 'ExitPlanMode') =>
     ask({
@@ -123,7 +123,7 @@ describe('a plan', () => {
       toolCall: { name: tool, arguments: { plan, planFilePath: '/p.md' } },
     })
 
-  it('is read as Markdown, once, and sent back with what should be planned instead', async () => {
+  it('is rendered once as Markdown, and sent back with the requested changes', async () => {
     const { container } = show(event())
     await vi.waitFor(() =>
       expect(container.querySelector('[data-testid=plan] strong')?.textContent).toBe('one'),
@@ -136,13 +136,13 @@ describe('a plan', () => {
     expect(sent).toEqual([{ permission: false, reason: 'Smaller steps' }])
   })
 
-  it('of another tool is an argument as any other', () => {
+  it('is an ordinary argument of other tools', () => {
     expect(callPreview(event('Bash'))?.plan).toBeUndefined()
     expect(callPreview(event('Bash'))?.rest.map(([name]) => name)).toContain('plan')
   })
 })
 
-describe('an offer to remember', () => {
+describe('describeSuggestion', () => {
   const rules = [{ toolName: 'Bash', ruleContent: 'psql:*' }]
   it.each<[unknown, string]>([
     [bash.permission_suggestions[0], 'Always allow|Bash(psql:*)|in this project, for you only'],
@@ -160,7 +160,7 @@ describe('an offer to remember', () => {
     [{ type: 'addRules', behavior: 'constructor', rules }, 'Remember|{"type"'],
     [{ type: 'blessRules', behavior: 'allow', rules }, 'Remember|{"type"'],
     [{ type: 'setMode', mode: 'toString' }, 'Switch to mode|toString|'],
-  ])('%j says what it does, to what, and where', (offer, says) => {
+  ])('describes the verb, patterns and scope of %j', (offer, says) => {
     const { verb, patterns, scope } = describeSuggestion(offer)
     expect(
       `${verb}|${patterns.join()}|${scope}`.startsWith(says),
@@ -168,13 +168,13 @@ describe('an offer to remember', () => {
     ).toBe(true)
   })
 
-  it('of everything is marked', () => {
+  it('marks a suggestion that allows everything', () => {
     expect(describeSuggestion({ type: 'setMode', mode: 'bypassPermissions' }).wide).toBe(true)
     expect(describeSuggestion({ type: 'setMode', mode: 'plan' }).wide).toBe(false)
   })
 })
 
-describe('a request that ends at the agent', () => {
+describe('Request settled at the agent', () => {
   const ended = (source: Status['source'], reason?: string) =>
     ({ status: 'error', outcome: '__cancelled__', source, reason }) as Partial<Status>
   it.each<[Partial<Status>, string, string, RegExp]>([
@@ -193,13 +193,13 @@ describe('a request that ends at the agent', () => {
     ],
     [ended('session_end'), 'The session ended', 'the end of the session', /no longer connected/],
     [ended('human', 'answered in the terminal'), 'Canceled', 'unknown', /canceled/],
-  ])('%j says how', (status, word, by, told) => {
+  ])('%j has an outcome, a responder and a message', (status, word, by, told) => {
     const r = asRequest(ask({}, {}, status))
     expect([requestOutcome(r).label, resolvedBy(r)]).toEqual([word, by])
     expect(agentMessage(r)).toMatch(told)
   })
 
-  it('leaves what was being written in sight, and the keys of who types on act nowhere', async () => {
+  it('keeps the unsent draft visible and focused', async () => {
     const e = ask({ type: 'question', question: 'Name?' })
     const { rerender } = show(e)
     const box = screen.getByLabelText('Your answer')
@@ -214,7 +214,7 @@ describe('a request that ends at the agent', () => {
     expect(screen.queryByTestId('unsent')).toBeNull()
   })
 
-  it('keeps reasons, picks and edits, too; an answer that was taken leaves nothing', async () => {
+  it('keeps unsent edits, and nothing after an accepted answer', async () => {
     const args = { command: 'ls', timeout: 5 }
     const e = ask({ toolCall: { name: 'Bash', editable: true, arguments: args } })
     const { rerender } = show(e)

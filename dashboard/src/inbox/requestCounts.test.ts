@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { statsQuery } from './requestCounts.svelte'
 
-it('the hub is asked for no more than it counts', () => {
+it('statsQuery requests at most the days that the hub counts', () => {
   const now = new Date(2026, 10, 21, 15).getTime()
   const day = (n: number) => new Date(2026, 10, n).getTime()
   expect(statsQuery({}, now)).toEqual({ days: 90 })

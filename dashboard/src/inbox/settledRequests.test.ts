@@ -36,7 +36,7 @@ it.each<[string, Partial<HitlRequest>, string, string]>([
     'Asked twice',
   ],
   ['a withdrawal', { status: 'cancelled', outcome: '__withdrawn__' }, 'Withdrawn by the agent', ''],
-])('%s has a row as if the page had seen it', (_, more, word, why) => {
+])('%s has the same row as a request the page received', (_, more, word, why) => {
   const request = settledRequest(of(more))
   expect(requestOutcome(request).label).toBe(word)
   expect(resolutionReason(request)).toBe(why)
@@ -44,7 +44,7 @@ it.each<[string, Partial<HitlRequest>, string, string]>([
   expect(request).toMatchObject({ id: 5, askedAt: 1000, event: { source_app: 'api', session_id: 's1' } })
 })
 
-it('knows of an answer that did not arrive', () => {
+it('includes an undelivered answer', () => {
   expect(hasDeliveryFailure(settledRequest(of({ outcome: 'approve', delivery: 'unreachable' })))).toBe(true)
   expect(hasDeliveryFailure(settledRequest(of({ outcome: 'approve', delivery: 'acked' })))).toBe(false)
 })

@@ -8,33 +8,33 @@ const asked = (id: number, question: Partial<HumanInTheLoop> = {}, status: Parti
   toRequest(aRequest(id, question, status)) as Request
 const view = (query: string) => parseView(new URLSearchParams(query))
 
-describe('what can be approved together with others', () => {
+describe('bulkBlocker', () => {
   it.each<[string, Request, RegExp | undefined]>([
     ['a permission', asked(1), undefined],
     ['a medium risk', asked(1, {}, { risk: 'medium' }), undefined],
-    ['what the hub finds risky', asked(1, { risk: 'low' }, { risk: 'high' }), /one at a time/],
-    ['what the agent finds risky', asked(1, { risk: 'critical' }), /one at a time/],
+    ['a high risk assessed by the hub', asked(1, { risk: 'low' }, { risk: 'high' }), /one at a time/],
+    ['a critical risk set by the agent', asked(1, { risk: 'critical' }), /one at a time/],
     ['a question', asked(1, { type: 'question' }), /Only permissions/],
-    ['what wants a reason', asked(1, { reasonRequired: 'always' }), /reason/],
-    ['what takes several votes', asked(1, {}, { requiredApprovals: 2 }), /votes/],
-    ['what is settled', asked(1, {}, { status: 'responded' }), /settled/],
-    ['what nobody waits for', asked(1, {}, { waiter: 'lost' }), /gone/],
-    ['what is held', asked(1, {}, { held: { until: 1, outcome: 'approve' } }), /settled/],
-    ['what is on its way', { ...asked(1), submission: { since: 1 } }, /settled/],
+    ['a required reason', asked(1, { reasonRequired: 'always' }), /reason/],
+    ['several required votes', asked(1, {}, { requiredApprovals: 2 }), /votes/],
+    ['a settled request', asked(1, {}, { status: 'responded' }), /settled/],
+    ['an agent that is gone', asked(1, {}, { waiter: 'lost' }), /gone/],
+    ['an answer in its undo window', asked(1, {}, { held: { until: 1, outcome: 'approve' } }), /settled/],
+    ['a submitted answer', { ...asked(1), submission: { since: 1 } }, /settled/],
   ])('%s', (_, request, why) => {
     if (why) expect(bulkBlocker(request)).toMatch(why)
     else expect(bulkBlocker(request)).toBeUndefined()
   })
 })
 
-describe('the list', () => {
+describe('Request lists', () => {
   const deploy = asked(1, {
     question: 'Deploy it',
     toolCall: { name: 'Bash', arguments: { command: 'make ship' } },
   })
   const name = asked(2, { type: 'question', question: 'Name?' }, { risk: 'high' })
 
-  it('is narrowed by kind, agent, risk and words, in any order', () => {
+  it('are filtered by kind, agent, risk and words in any order', () => {
     const both = [deploy, name]
     const few = (query: string) => both.filter((r) => matchesView(r, view(query))).map((r) => r.id)
     expect(few('')).toEqual([1, 2])
@@ -50,9 +50,9 @@ describe('the list', () => {
     ])
   })
 
-  it('has no tab that does not exist', () => expect(view('tab=__proto__').tab).toBe('pending'))
+  it('fall back to pending for an unknown tab', () => expect(view('tab=__proto__').tab).toBe('pending'))
 
-  it('goes through the groups from the top', () => {
+  it('are ordered by group', () => {
     const mine = asked(3, {}, { requiredApprovals: 2, votes: [{ user: 'me', choice: 'approve', at: 1 }] })
     const lost = asked(4, {}, { status: 'responded', delivery: { state: 'refused', attempts: 1 } })
     const all = groupRequests([deploy, name, mine, lost], 0, new Map([[1, 1e15]]), 'me')
@@ -60,7 +60,7 @@ describe('the list', () => {
     expect(visibleOrder(all).map((r) => r.id)).toEqual([4, 2, 3, 1])
   })
 
-  it('shows everything that can still be taken back, however much', () => {
+  it('show every answer in its undo window', () => {
     const held = Array.from({ length: 60 }, (_, i) =>
       asked(i + 1, {}, { held: { until: 1e15, outcome: 'approve' } }),
     )
@@ -68,19 +68,19 @@ describe('the list', () => {
   })
 })
 
-describe('a view', () => {
+describe('matchesView', () => {
   const alone = asked(1, {}, { recipients: ['ann', 'bob'], awaiting: ['bob'] })
   const anyone = asked(2)
   const over = asked(3, {}, { status: 'responded', recipients: ['ann'], awaiting: ['ann'] })
   const few = (query: string, me = '') =>
     [alone, anyone, over].filter((r) => matchesView(r, view(query), me)).map((r) => r.id)
 
-  it('of what waits for a person leaves out what they voted on, and what is over', () => {
+  it('“Waiting on me” excludes requests that are settled or have my vote', () => {
     expect(few('mine=1', 'ann')).toEqual([2])
     expect(few('mine=1', 'bob')).toEqual([1, 2])
     expect(few('mine=1')).toEqual([1, 2, 3]) // nobody is known: it means nothing
   })
-  it('of some days has what was asked in them', () => {
+  it('limits requests to the date range', () => {
     const at = alone.askedAt
     const within = (from?: number, to?: number) =>
       [alone, anyone]

@@ -29,7 +29,7 @@ const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>, more:
 const vote = (user: string, choice: string, at = 1, comment?: string) => ({ user, choice, at, comment })
 const two = { requiredApprovals: 2, recipients: ['mara', 'noor', 'ali'], awaiting: ['mara', 'ali'] }
 
-describe('who can answer', () => {
+describe('blockerFor', () => {
   const problem = { type: '', title: '', status: 403, code: 'self_approval', error: '' }
   it.each<[string, Partial<Me> | undefined, Request]>([
     ['nothing', undefined, asked({}, {})],
@@ -44,13 +44,13 @@ describe('who can answer', () => {
     ['passkey', { passkeyFor: 'high' }, asked({ risk: 'critical' }, {})],
     ['nothing', { passkeyFor: 'high' }, asked({ risk: 'medium' }, {})],
     ['nothing', { passkeyFor: 'high', passkeys: 1 }, asked({}, { risk: 'high' })],
-  ])('%s is in the way of %j', (why, who, request) =>
+  ])('returns %s for %j', (why, who, request) =>
     expect(blockerFor(request, who && { ...mara, ...who })?.why ?? 'nothing').toBe(why),
   )
 })
 
-describe('a tally', () => {
-  it('counts each choice, and says which has won', () => {
+describe('voteTally', () => {
+  it('counts each choice and marks the winner', () => {
     const votes = [vote('noor', 'approve'), vote('ali', 'deny'), vote('mara', 'approve')]
     const tally = voteTally(asked({}, { ...two, votes, awaiting: [] }))
     expect(tally?.choices.map((s) => [s.label, s.votes.length, s.won])).toEqual([
@@ -60,17 +60,17 @@ describe('a tally', () => {
     expect([tally?.required, tally?.eligible]).toEqual([2, 3])
   })
 
-  it('is none where one answer is enough', () =>
+  it('is undefined if one answer is enough', () =>
     expect(voteTally(asked({}, { recipients: ['mara'] }))).toBeUndefined())
 
-  it('shows of many choices those that somebody is for', () => {
+  it('lists only the choices with votes if there are many', () => {
     const choices = Array.from({ length: 9 }, (_, i) => `c${i}`)
     const tally = voteTally(asked({ type: 'choice', choices }, { ...two, votes: [vote('noor', 'c7')] }))
     expect(tally?.choices.map((s) => s.choice)).toEqual(['c7'])
   })
 })
 
-it('says in one line how the votes stand', () => {
+it('has a summary line', () => {
   const line = (votes: Status['votes'], recipients?: string[]) =>
     tallyText(voteTally(asked({}, { requiredApprovals: 2, votes, recipients })) as VoteTally)
   expect(line([])).toBe('2 must agree; so far no votes.')
@@ -79,10 +79,10 @@ it('says in one line how the votes stand', () => {
   )
 })
 
-it('says names as people do', () =>
+it('joinNames joins names with commas and “and”', () =>
   expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(joinNames)).toEqual(['', 'a', 'a and b', 'a, b and c']))
 
-it('finds what an edit changed, in the order of the call', () => {
+it('argumentChanges returns edits in argument order', () => {
   expect(argumentChanges({ a: 'x', b: 1, c: [1] }, { a: 'x', b: 2, d: true })).toEqual([
     { name: 'b', before: '1', after: '2' },
     { name: 'c', before: '[\n  1\n]', after: '' },
@@ -92,7 +92,7 @@ it('finds what an edit changed, in the order of the call', () => {
   expect(argumentChanges({ constructor: 1 }, {})).toEqual([{ name: 'constructor', before: '1', after: '' }])
 })
 
-it('puts the edited call in the place of the one that was asked for', () => {
+it('withEdits replaces the original call', () => {
   const edited = { arguments: { command: 'ls' }, by: 'noor', at: 1, revision: 2 }
   const call = { name: 'Bash', arguments: { command: 'rm' } }
   const request = asked({ toolCall: call }, { edited })
@@ -101,7 +101,7 @@ it('puts the edited call in the place of the one that was asked for', () => {
   expect(request.question.toolCall?.arguments).toEqual({ command: 'rm' })
 })
 
-describe('what the hub does while nobody answers', () => {
+describe('automaticActions', () => {
   it.each<[string[], Partial<HumanInTheLoop>, Partial<Status>]>([
     [[], {}, {}],
     [['Reminds at most twice, every 5 min.'], { reminderMaxCount: 2, reminderIntervalSeconds: 300 }, {}],
@@ -123,13 +123,13 @@ describe('what the hub does while nobody answers', () => {
     expect(deadlineNotSent(r)).toBeUndefined()
   })
 
-  it('warns while the agent could not be told of more time', () => {
+  it('warns if a new deadline was not sent to the agent', () => {
     const extended = { by: 'mara', at: 1, agent: 'unreachable', error: 'connection refused' } as const
     expect(deadlineNotSent(asked({}, { extended }))).toMatch(/could not be told .* \(connection refused\)/)
     expect(deadlineNotSent(asked({}, { extended, status: 'timeout' }))).toBeUndefined()
   })
 
-  it('names who is asked later, and who was', () => {
+  it('names the recipients of an escalation', () => {
     const to = { escalateAfterSeconds: 60, escalateTo: { mode: 'owner_admins' as const } }
     expect(automaticActions(asked(to, {}))[0]).toMatch(
       /^Escalates at \d\d:\d\d to the owner and the admins\.$/,
@@ -141,8 +141,8 @@ describe('what the hub does while nobody answers', () => {
   })
 })
 
-describe('how a vote ended', () => {
-  it('without a majority is nobody’s answer', () => {
+describe('Vote outcome', () => {
+  it('without a majority has no responder', () => {
     const r = asked({}, { status: 'error', source: 'quorum', outcome: '__no_quorum__' }, { mine: true })
     expect([requestOutcome(r).label, resolvedBy(r), agentMessage(r)]).toEqual([
       'No majority',
@@ -150,14 +150,14 @@ describe('how a vote ended', () => {
       'People voted and did not agree: nothing may run.',
     ])
   })
-  it('is told by the vote that decided', () => {
+  it('names the user with the deciding vote', () => {
     const respondedBy = { name: 'noor', verified: true }
     const r = asked({}, { status: 'responded', source: 'quorum', outcome: 'approve', respondedBy })
     expect(resolvedBy(r)).toBe('noor')
   })
 })
 
-describe('the card', () => {
+describe('Vote card', () => {
   let sent: Response[]
   let stop: () => void
   const props = (request: Request, more = {}) => ({
@@ -185,7 +185,7 @@ describe('the card', () => {
     me.identity = undefined
   })
 
-  it('takes a vote with a comment, and says which call it was for', async () => {
+  it('sends a vote with a comment and the revision it was for', async () => {
     render(RequestDetail, props(asked({}, { ...two, revision: 7, votes: [vote('noor', 'approve')] })))
     const votes = screen.getByTestId('votes')
     expect(votes.textContent).toMatch(/Needs\s+2 of 3 to agree/)
@@ -197,7 +197,7 @@ describe('the card', () => {
     expect(sent).toEqual([{ permission: true, comment: 'Fine by me.', revision: 7 }])
   })
 
-  it('shows my own vote, and that another takes its place', () => {
+  it('shows my vote and that voting again replaces it', () => {
     const votes = [vote('mara', 'deny', 1, 'Too early.')]
     render(RequestDetail, props(asked({}, { ...two, votes, awaiting: ['noor', 'ali'] })))
     expect(within(screen.getByTestId('votes')).getByText('Too early.')).toBeTruthy()
@@ -209,7 +209,7 @@ describe('the card', () => {
     ['sign-in', { verified: false, canAnswer: false }, {}, /The hub is locked/, false],
     ['role', { canAnswer: false, role: 'viewer' }, {}, /You can view, but not answer/, false],
     ['not-asked', {}, { recipients: ['noor', 'ali'] }, /addressed to noor and ali/, true],
-  ])('can be read, and says why it can’t be answered: %s', async (why, who, status, words, cancels) => {
+  ])('is readable and explains why it can’t be answered: %s', async (why, who, status, words, cancels) => {
     me.identity = { ...mara, ...who }
     render(RequestDetail, props(asked({}, status)))
     expect(screen.getByTestId('may-not').dataset.why).toBe(why)
@@ -220,7 +220,7 @@ describe('the card', () => {
     expect(sent).toEqual([])
   })
 
-  it('opens the dialog that says how to sign in', async () => {
+  it('opens the sign-in dialog', async () => {
     me.identity = { ...mara, verified: false, canAnswer: false }
     render(RequestDetail, props(asked({}, {})))
     await fireEvent.click(screen.getByRole('button', { name: 'Sign in' }))
@@ -228,7 +228,7 @@ describe('the card', () => {
     me.close()
   })
 
-  it('shows the call as a voter changed it; the keys wait until one has seen it', async () => {
+  it('shows the call as edited by a voter, and enables keys once it was seen', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     const call = { toolCall: { name: 'Bash', arguments: { command: 'rm -rf build' } } }
     const { rerender } = render(RequestDetail, props(asked(call, { ...two, revision: 1 })))
@@ -245,7 +245,7 @@ describe('the card', () => {
     expect(sent).toEqual([{ permission: true, revision: 2 }])
   })
 
-  it('gives more time by the keyboard, and says what the hub says when it will not', async () => {
+  it('extends the deadline by keyboard, and shows the hub’s error', async () => {
     const refusal = {
       type: '',
       title: 'No',
@@ -267,7 +267,7 @@ describe('the card', () => {
     expect(screen.queryByTestId('extend')).toBeNull()
   })
 
-  it('opened by a signed link answers as that person, and does nothing else', async () => {
+  it('opened by a signed link, only answers as that recipient', async () => {
     me.identity = undefined
     const request = asked({}, { ...two, revision: 3, expiresAt: Date.now() + 600_000 })
     render(RequestDetail, props(request, { cancel: undefined, whose: 'ali', alone: true }))
@@ -278,7 +278,7 @@ describe('the card', () => {
     expect(sent).toEqual([{ permission: true, revision: 3 }])
   })
 
-  it('that ended tells who decided and how the hub knows them', () => {
+  it('once settled, names the responder and how they were verified', () => {
     const respondedBy = { name: 'noor', verified: true, via: 'link' as const, passkey: true }
     const votes = [vote('mara', 'approve', 1), vote('noor', 'approve', 2, 'Go.')]
     const status = { ...two, status: 'responded' as const, outcome: 'approve', source: 'quorum' as const }

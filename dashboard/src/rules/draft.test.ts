@@ -16,12 +16,12 @@ const call = { name: 'Bash', arguments: { command: 'npm test -- --watch' } }
 const asked = (question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) =>
   toRequest(aRequest(7, { toolCall: call, ...question }, status)) as Request
 
-describe('whether a rule can be made at a request', () => {
+describe('ruleBlocker', () => {
   it.each<[string, Request, RegExp | undefined]>([
     ['a permission for a call', asked(), undefined],
     ['of medium risk', asked({}, { risk: 'medium' }), undefined],
     ['of high risk by the hub', asked({ risk: 'low' }, { risk: 'high' }), /^High-risk .* rules never apply/],
-    ['of critical risk by the agent', asked({ risk: 'critical' }), /^High-risk .* rules never apply/],
+    ['of critical risk by the agent', asked({ risk: 'critical' }), /^Critical-risk .* rules never apply/],
     ['that takes votes', asked({ requiredApprovals: 2 }), /several votes/],
     ['for certain people', asked({ recipients: { mode: 'owner' } }), /certain people/],
     ['for anyone', asked({ recipients: { mode: 'anyone' } }), undefined],
@@ -33,7 +33,7 @@ describe('whether a rule can be made at a request', () => {
   })
 })
 
-describe('the conditions that the arguments offer', () => {
+describe('suggestConditions', () => {
   const of = (args: Parameters<typeof suggestConditions>[0]) =>
     suggestConditions(args).map(({ argument, is, value, on }) => [argument, is, value, on])
 
@@ -59,17 +59,17 @@ describe('the conditions that the arguments offer', () => {
     ['text', []],
   ])('%j', (args, clauses) => expect(of(args)).toEqual(clauses))
 
-  it('are of a kind that has such a test', () => {
+  it('suggests only operators of the argument’s type', () => {
     for (const clause of suggestConditions({ a: 'x', b: 1, c: true, d: '/a/b', command: 'ls' }))
       expect(comparisons[clause.kind].map(([is]) => is)).toContain(clause.is)
   })
-  it('leave out no more than what is written, and are never more than the hub takes', () => {
+  it('uses the exact values and at most the hub’s number of conditions', () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, i]))
     expect(suggestConditions(many)).toHaveLength(20)
   })
 })
 
-describe('what the hub is asked for', () => {
+describe('Rule request', () => {
   const choice = (more: Partial<RuleFormState> = {}): RuleFormState => ({
     then: 'allow',
     scope: 'when',
@@ -81,7 +81,7 @@ describe('what the hub is asked for', () => {
     ...more,
   })
 
-  it('has each value in its own kind, and only the ticked conditions', () => {
+  it('contains typed values of the checked conditions only', () => {
     const c = choice()
     c.clauses.forEach((clause) => (clause.on = clause.argument !== 'note'))
     expect(toRuleDraft(7, c)).toEqual({
@@ -96,7 +96,7 @@ describe('what the hub is asked for', () => {
       ],
     })
   })
-  it('is nothing while no condition is ticked, or one is not whole', () => {
+  it('is undefined without checked conditions or with an incomplete one', () => {
     const none = choice()
     none.clauses.forEach((clause) => (clause.on = false))
     expect(toRuleDraft(7, none)).toBeUndefined()
@@ -105,7 +105,7 @@ describe('what the hub is asked for', () => {
     expect(validateCondition(broken.clauses[0]!)).toBe('This must be a number.')
     expect(toRuleDraft(7, broken)).toBeUndefined()
   })
-  it('says nothing of conditions where they do not count', () =>
+  it('omits conditions that do not apply', () =>
     expect(toRuleDraft(7, choice({ scope: 'tool', reason: ' no ', applyNow: true }))).toEqual({
       from: 7,
       then: 'allow',
@@ -115,7 +115,7 @@ describe('what the hub is asked for', () => {
       reason: 'no',
       applyNow: true,
     }))
-  it('for a denial that is not asked again is the narrowest there is', () =>
+  it('is as narrow as possible to deny for the session', () =>
     expect(sessionDenial(7, '')).toEqual({
       from: 7,
       then: 'deny',

@@ -30,7 +30,7 @@ it.each([
   [rule({ expiresAt: 1_060_000 }), 'active', '1:00 left'],
   [rule({ expiresAt: 1_000_000 }), 'expired', 'expired'],
   [rule({ expiresAt: 9e9, revokedAt: 5, revokedBy: 'bob' }), 'revoked', 'revoked by bob'],
-])('how a rule stands: %#', (r, standing, term) => {
+])('ruleStatus and expiryText: %#', (r, standing, term) => {
   expect(ruleStatus(r, 1_000_000)).toBe(standing)
   expect(expiryText(r, 1_000_000)).toBe(term)
 })
@@ -40,7 +40,7 @@ it.each([
   [1, 'used once'],
   [2, 'used twice'],
   [1200, 'used 1,200 times'],
-])('%i uses', (uses, words) => expect(usageText(rule({ uses }))).toBe(words))
+])('usageText(%i)', (uses, words) => expect(usageText(rule({ uses }))).toBe(words))
 
 it.each([
   [{ looked: 0 }, 'There are no earlier requests to compare with.'],
@@ -53,9 +53,9 @@ it.each([
     { matched: 14, agreed: 12, opposed: 1, undecided: 1 },
     'Of the 200 earlier requests, the rule would have answered 14: 12 same as people decided, 1 opposite, 1 unanswered.',
   ],
-])('the back-test in words: %j', (found, words) => expect(backTestText(preview(found))).toBe(words))
+])('backTestText(%j)', (found, words) => expect(backTestText(preview(found))).toBe(words))
 
-it('the bar has no part of nothing', () =>
+it('previewBar omits empty parts', () =>
   expect(previewBar(preview({ agreed: 3, undecided: 1 })).map(({ tone, n }) => [tone, n])).toEqual([
     ['agreed', 3],
     ['undecided', 1],

@@ -8,11 +8,11 @@ const call = (id: number, type: string, use: string, more = {}) =>
     anEvent(id, { hook_event_type: type, payload: { tool_use_id: use }, timestamp: id * 100, ...more }),
   )
 
-describe('the two ends of a tool call', () => {
+describe('CallPairs', () => {
   it.each([
-    ['as they come', false],
-    ['from the history, backwards', true],
-  ])('find each other %s', (_, backwards) => {
+    ['live', false],
+    ['from the history, backward', true],
+  ])('pairs the start and end of a call, %s', (_, backwards) => {
     const all = [
       call(1, 'PreToolUse', 'a'),
       call(2, 'PreToolUse', 'b'),
@@ -25,9 +25,9 @@ describe('the two ends of a tool call', () => {
   })
 
   it.each([
-    ['as they come', false],
-    ['from the history, backwards', true],
-  ])('are apart by the call alone, without the wait for a person, %s', (_, backwards) => {
+    ['live', false],
+    ['from the history, backward', true],
+  ])('excludes human wait from the duration, %s', (_, backwards) => {
     const asked = (id: number, use: string, respondedAt?: number) =>
       call(id, 'PermissionRequest', use, {
         humanInTheLoop: { question: 'May I?', type: 'permission' },
@@ -47,7 +47,7 @@ describe('the two ends of a tool call', () => {
     expect([all[3]?.durationMs, all[6]?.durationMs]).toEqual([200, undefined])
   })
 
-  it('must be of the same session, and of a call that has a name', () => {
+  it('pairs only events of one session and of a call with an id', () => {
     const pairs = new CallPairs()
     const post = call(2, 'PostToolUse', 'a', { session_id: 'other' })
     const nameless = call(4, 'PostToolUse', '')
@@ -55,7 +55,7 @@ describe('the two ends of a tool call', () => {
     expect([post.durationMs, nameless.durationMs]).toEqual([undefined, undefined])
   })
 
-  it('are not waited for without end', () => {
+  it('keeps a bounded number of unpaired calls', () => {
     const pairs = new CallPairs()
     for (let i = 0; i < 6000; i++) pairs.add(call(i, 'PreToolUse', `use ${i}`))
     const first = call(7000, 'PostToolUse', 'use 0')

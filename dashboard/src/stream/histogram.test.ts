@@ -21,8 +21,8 @@ function setup() {
   return { view, pulse, at, event }
 }
 
-describe('the pulse', () => {
-  it('counts the last minute by second and by look, and forgets what is older', () => {
+describe('Histogram', () => {
+  it('counts the last minute by second and style, and drops older events', () => {
     const { view, pulse, at } = setup()
     at(-90)
     at(0)
@@ -39,7 +39,7 @@ describe('the pulse', () => {
     expect(pulse.total).toBe(0)
   })
 
-  it('counts what fits the filter', () => {
+  it('counts events that match the filter', () => {
     const { view, pulse, at } = setup()
     at(0, { source_app: 'a' })
     at(1, { source_app: 'b' })
@@ -49,7 +49,7 @@ describe('the pulse', () => {
     expect(pulse.total).toBe(1)
   })
 
-  it('covers a range, with the history of it', () => {
+  it('covers a time range including its history', () => {
     const { view, pulse, at, event } = setup()
     const old = event(60)
     at(3000)
@@ -59,7 +59,7 @@ describe('the pulse', () => {
     expect([pulse.total, pulse.width]).toEqual([2, 60_000])
   })
 
-  it('stands still over a range that has an end', () => {
+  it('does not move for a range with an end', () => {
     const { view, pulse, at } = setup()
     at(10)
     at(69)
@@ -69,7 +69,7 @@ describe('the pulse', () => {
     expect([pulse.from, pulse.to]).toEqual([start + 10_000, start + 70_000])
   })
 
-  it('tells how many events a second bring, over whole bars', () => {
+  it('returns the event rate over complete bars', () => {
     const { view, pulse, at } = setup()
     for (let s = -10; s <= 0; s++) for (let i = 0; i < 3; i++) at(s)
     pulse.restart({}, start)

@@ -30,8 +30,8 @@ async function all(hub: ReturnType<typeof hubWith>, more: Partial<HistoryQuery> 
   return steps.map((s) => [s.entries.map((e) => e.id), s.reached, s.complete])
 }
 
-describe('a search through the history', () => {
-  it('goes on, also over stretches where nothing fits, until it has enough', async () => {
+describe('History search', () => {
+  it('continues across batches without matches until it has enough', async () => {
     const hub = hubWith([[90], 80], [[], 60], [[50, 51], 50], [[1], 1])
     expect(await all(hub)).toEqual([
       [[90], 80, false],
@@ -41,15 +41,15 @@ describe('a search through the history', () => {
     expect(hub.asked.map((a) => a.before)).toEqual([100, 80, 60])
   })
 
-  it('ends where the history does', async () => {
+  it('ends with the history', async () => {
     expect(await all(hubWith([[90], 1, true], [[80], 1]))).toEqual([[[90], 1, true]])
   })
 
-  it('does not ask for ever when it does not get on', async () => {
+  it('stops if the hub makes no progress', async () => {
     expect(await all(hubWith([[], 100], [[], 100]))).toEqual([[[], 100, true]])
   })
 
-  it('goes the other way too', async () => {
+  it('searches forward, too', async () => {
     const hub = hubWith([[], 150], [[160], 160, true])
     expect(await all(hub, { direction: 'on' })).toHaveLength(2)
     expect(hub.asked.map((a) => [a.before, a.after])).toEqual([
@@ -67,7 +67,7 @@ describe('a search through the history', () => {
     expect(other.asked[0]).toMatchObject({ from: 5, to: 7 })
   })
 
-  it('stops when it is cancelled, and says nothing more', async () => {
+  it('stops when canceled, without further results', async () => {
     const stop = new AbortController()
     const hub = hubWith([[90], 80])
     const search = async (filter: string, what?: SearchRange) => {

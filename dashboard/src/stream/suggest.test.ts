@@ -17,14 +17,14 @@ const taken = (text: string, n = 0) => {
   return plain.slice(0, from) + (items[n]?.term ?? '') + plain.slice(to)
 }
 
-describe('suggestions for a filter', () => {
-  it('begin with the keys', () => {
+describe('suggest', () => {
+  it('starts with the keys', () => {
     expect(terms('|').slice(0, 3)).toEqual(['agent:', 'type:', 'tool:'])
     expect(terms('Bash to|')).toContain('tool:')
     expect(terms('-ty|')).toEqual(['-type:'])
   })
 
-  it('know the values of a key, what begins with the text first', () => {
+  it('lists the values of a key, prefix matches first', () => {
     expect(terms('type:|')).toEqual(['type:PreToolUse', 'type:PostToolUse', 'type:Stop'])
     expect(terms('type:po|')).toEqual(['type:PostToolUse'])
     expect(terms('type:tool|')).toEqual(['type:PreToolUse', 'type:PostToolUse'])
@@ -32,22 +32,22 @@ describe('suggestions for a filter', () => {
     expect(terms('-agent:|')).toContain('-agent:"my agent"')
   })
 
-  it('find values without their key', () => {
+  it('finds values without a key', () => {
     expect(terms('bas|')).toEqual(['tool:Bash'])
   })
 
-  it('take the place of the term at the caret, and of no other', () => {
+  it('replaces only the term at the caret', () => {
     expect(taken('agent:inf| x')).toBe('agent:infra x')
     expect(taken('agent:i|nf x')).toBe('agent:infra x')
     expect(taken('x agent:"my a|" y')).toBe('x agent:"my agent" y')
     expect(taken('x agent:"my a|')).toBe('x agent:"my agent"')
   })
 
-  it('are not what stands there already', () => {
+  it('excludes the text that is already there', () => {
     expect(terms('tool:Bash|')).toEqual([])
   })
 
-  it('never throw, wherever the caret is', () => {
+  it('never throws at any caret position', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(20), (text, caret) => {
         const { from, to } = suggest(text, Math.min(caret, text.length), known)
@@ -57,7 +57,7 @@ describe('suggestions for a filter', () => {
   })
 })
 
-describe('what is meant', () => {
+describe('didYouMean', () => {
   it.each([
     ['agent:', ''],
     ['x -agent:', 'x'],
@@ -71,7 +71,7 @@ describe('what is meant', () => {
   })
 })
 
-describe('hints', () => {
+describe('filterHint', () => {
   it.each([
     ['agnet:api', /Did you mean “agent:”/],
     ['tools:Bash', /“tool:”/],
@@ -92,5 +92,5 @@ describe('hints', () => {
     'error:exit',
     'command:ls',
     'status:pending',
-  ])('nothing is wrong with %s', (text) => expect(filterHint(text)).toBeUndefined())
+  ])('has no hint for %s', (text) => expect(filterHint(text)).toBeUndefined())
 })

@@ -4,7 +4,7 @@ import { rangeStart, toIso, toLocalInput, parseRange, rangeLabel } from './timeR
 const read = (query: string) => parseRange(new URLSearchParams(query))
 const now = Date.UTC(2026, 10, 21, 12)
 
-describe('a range in the address', () => {
+describe('Time range', () => {
   it.each([
     ['', {}],
     ['since=15m', { since: 900_000 }],
@@ -18,13 +18,13 @@ describe('a range in the address', () => {
     expect(read(query)).toEqual({ from: undefined, to: undefined, ...range })
   })
 
-  it('moves along with the time, or stands', () => {
+  it('is relative to now or fixed', () => {
     expect(rangeStart({ since: 1000 }, 5000)).toBe(4000)
     expect(rangeStart({ from: 3000 }, 5000)).toBe(3000)
     expect(rangeStart({}, 5000)).toBe(-Infinity)
   })
 
-  it('is said in words', () => {
+  it('has a label', () => {
     expect(rangeLabel({ since: 900_000 }, now)).toBe('last 15 minutes')
     expect(rangeLabel({ since: 3_600_000 }, now)).toBe('last hour')
     expect(rangeLabel({ since: 86_400_000 }, now)).toBe('last 24 hours')
@@ -34,7 +34,7 @@ describe('a range in the address', () => {
     expect(rangeLabel({ from: now - 86_400_000 }, now)).toMatch(/^since 20 Nov/)
   })
 
-  it('survives the way through the fields of a form', () => {
+  it('round-trips through form fields', () => {
     expect(toIso(now)).toBe('2026-11-21T12:00:00Z')
     expect(toIso(now + 5)).toBe('2026-11-21T12:00:00.005Z')
     expect(new Date(toLocalInput(now)).getTime()).toBe(now)

@@ -21,14 +21,14 @@ function setup(capacity = 5) {
   return { ring, view, add, shown, entries }
 }
 
-describe('the rows of the stream', () => {
-  it('are what the ring holds', () => {
+describe('StreamView', () => {
+  it('contains the events of the ring buffer', () => {
     const { add, shown } = setup()
     add(7)
     expect(shown()).toEqual([3, 4, 5, 6, 7])
   })
 
-  it('are those that fit the filter, whichever came when', () => {
+  it('contains exactly the events that match the filter', () => {
     const { view, add, shown } = setup(6)
     add(2, 'a')
     add(2, 'b')
@@ -42,7 +42,7 @@ describe('the rows of the stream', () => {
     expect(shown()).toEqual([6, 7, 8, 9, 10, 11])
   })
 
-  it('stand still while paused, and what comes is counted', () => {
+  it('does not change while paused, and counts new events', () => {
     const { view, add, shown } = setup()
     add(5)
     view.pause()
@@ -64,7 +64,7 @@ describe('the rows of the stream', () => {
     expect([shown(), view.fresh, view.paused]).toEqual([[1, 2], 1, true])
   })
 
-  it('take history before the first row, once each, and say how far back it reaches', () => {
+  it('prepends each history event once, and reports how far back it reaches', () => {
     const { view, ring, shown, entries } = setup(10)
     for (const entry of entries(50, 51)) ring.push(entry)
     view.sync()
@@ -77,7 +77,7 @@ describe('the rows of the stream', () => {
     expect([view.reached, view.complete]).toEqual([undefined, false])
   })
 
-  it('have no gap behind their history, however far the ring goes on', () => {
+  it('has no gap after its history, however far the ring buffer advances', () => {
     const { view, add, shown, entries } = setup(5)
     add(5)
     view.prepend(entries(-1, 0), -1, true)
@@ -89,7 +89,7 @@ describe('the rows of the stream', () => {
     expect(shown()).toEqual([-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
   })
 
-  it('let the history go when there would be a gap', () => {
+  it('drops the history rather than show a gap', () => {
     const { view, add, shown, entries } = setup(5)
     add(5)
     view.pause()
@@ -100,7 +100,7 @@ describe('the rows of the stream', () => {
     expect([shown(), view.reached]).toEqual([[6, 7, 8, 9, 10], undefined])
   })
 
-  it('hold a bounded history', () => {
+  it('keeps a bounded history', () => {
     const { view, ring, add, entries } = setup(5)
     view.prepend(entries(...Array.from({ length: MOST_OLDER }, (_, i) => i - MOST_OLDER)), -MOST_OLDER, false)
     expect(view.full).toBe(true)
@@ -109,7 +109,7 @@ describe('the rows of the stream', () => {
     expect(view.full).toBe(false)
   })
 
-  it('are those within the range, and go as time goes on', () => {
+  it('contains events within the range, and drops them as time passes', () => {
     const { ring, view, shown } = setup(10)
     const at = (id: number, timestamp: number) => ring.push(new Entry(anEvent(id, { timestamp })))
     for (const id of [1, 2, 3, 4]) at(id, id * 1000)
@@ -124,7 +124,7 @@ describe('the rows of the stream', () => {
     expect(shown()).toEqual([2, 3])
   })
 
-  it('can be a stretch of the past, which grows both ways and ends in the present', () => {
+  it('can show a past range, grow both ways and rejoin the present', () => {
     const { view, add, shown, entries } = setup(5)
     add(20)
     view.showRange(entries(4, 5, 6))
@@ -142,7 +142,7 @@ describe('the rows of the stream', () => {
     expect(shown()).toEqual([17, 18, 19, 20, 21])
   })
 
-  it('give the newest first, down to where one was, and the history only from the beginning', () => {
+  it('newest iterates backward to a position, and includes history only from the start', () => {
     const { view, add, entries } = setup(5)
     add(3)
     view.prepend(entries(-1), -1, true)
@@ -161,7 +161,7 @@ describe('the rows of the stream', () => {
     expect(seen).toEqual([5])
   })
 
-  it('start over when the hub was replaced', () => {
+  it('resets if the hub was replaced', () => {
     const { view, ring, add, shown } = setup()
     add(5)
     ring.clear()
@@ -170,7 +170,7 @@ describe('the rows of the stream', () => {
     expect(shown()).toEqual([900])
   })
 
-  it('keep one element per row: base + index never changes for an entry on screen', () => {
+  it('keeps base + index constant for an entry on screen', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 30 }), (steps) => {
         const { view, add, entries } = setup(8)

@@ -21,7 +21,7 @@ function slow(n: number) {
   return { ring, made }
 }
 
-it('makes every text the ring holds, the newest first, in slices', () => {
+it('computes the text of every event in slices, newest first', () => {
   const { ring, made } = slow(150)
   warmTextCache(ring)
   expect(made).toEqual([])
@@ -32,7 +32,7 @@ it('makes every text the ring holds, the newest first, in slices', () => {
   expect(made).toEqual(Array.from({ length: 100 }, (_, i) => 150 - i))
 })
 
-it('stops when it is told to', () => {
+it('stops when canceled', () => {
   const { ring, made } = slow(100)
   const stop = warmTextCache(ring)
   vi.advanceTimersToNextTimer()

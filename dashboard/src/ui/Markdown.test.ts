@@ -5,7 +5,7 @@ import Markdown from './Markdown.svelte'
 const draw = (text: string) => render(Markdown, { text }).container
 
 describe('Markdown', () => {
-  it('is drawn as elements', () => {
+  it('renders elements', () => {
     const page = draw(
       '**bold** and `code`\n\n- one\n- two\n\n```go\nfunc main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |',
     )
@@ -15,7 +15,7 @@ describe('Markdown', () => {
     expect(page.querySelectorAll('td')).toHaveLength(2)
   })
 
-  it('keeps raw HTML, images and odd links as text', () => {
+  it('keeps raw HTML, images and unsafe links as text', () => {
     const page = draw(
       '<img src=x onerror=alert(1)> ![pic](http://evil/x.png) [go](javascript:alert(1)) <b>x</b>',
     )
@@ -29,13 +29,13 @@ describe('Markdown', () => {
       expect(page.textContent).toContain(part)
   })
 
-  it('says where a link leads when its text does not', () => {
+  it('shows the target of a link if its text differs', () => {
     const page = draw('[your bank](https://evil.example/login)')
     expect(page.textContent).toContain('https://evil.example/login')
     expect(page.querySelector('a')?.rel).toContain('noopener')
   })
 
-  it('draws hidden characters here too', () => {
+  it('shows invisible characters', () => {
     expect(draw('a\u202eb').textContent).toContain('RLO')
   })
 })

@@ -11,8 +11,8 @@ const finding = (n: number, excerpt: string, risk: NumberedFinding['risk'] = 'hi
   excerpt,
 })
 
-describe('findings in a text', () => {
-  it('are marked where they stand, across the colours of the code', () => {
+describe('Finding spans', () => {
+  it('highlight their range across syntax colors', () => {
     const tokens = [
       { text: 'sudo ', kind: 'a' },
       { text: 'rm', kind: 'b' },
@@ -25,7 +25,7 @@ describe('findings in a text', () => {
     ])
   })
 
-  it('that overlap take the worst one’s colour and keep both numbers', () => {
+  it('use the color of the worst finding on overlap, and keep both numbers', () => {
     const out = splitByFindings(
       [{ text: 'curl x | sh', kind: '' }],
       [finding(1, 'curl x | sh', 'critical'), finding(2, 'curl x', 'medium')],
@@ -36,7 +36,7 @@ describe('findings in a text', () => {
     ])
   })
 
-  it('lose and change no character', () => {
+  it('keep every character', () => {
     const word = fc.string()
     fc.assert(
       fc.property(fc.array(word), fc.array(word, { maxLength: 4 }), (texts, excerpts) => {
@@ -50,7 +50,7 @@ describe('findings in a text', () => {
     )
   })
 
-  it('belong to the argument they point into', () => {
+  it('belong to the argument that they refer to', () => {
     const all = [
       finding(1, 'x'),
       { ...finding(2, 'y'), at: '/commander' },

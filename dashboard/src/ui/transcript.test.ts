@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../types'
 import { parseTranscript, search, formatTokens, type Part } from './transcript'
 
-const kinds = (chat: Json) => parseTranscript(chat).messages.map((m) => [m.role, ...m.parts.map((p) => p.kind)])
+const kinds = (chat: Json) =>
+  parseTranscript(chat).messages.map((m) => [m.role, ...m.parts.map((p) => p.kind)])
 const call = (p: Part | undefined) => (p?.kind === 'call' ? p : undefined)
 
 const usage = {
@@ -39,8 +40,8 @@ const claude: Json = [
   { type: 'system', content: 'Compacted' },
 ]
 
-describe('Claude Code', () => {
-  it('makes one message of the lines of one answer and gives results to their calls', () => {
+describe('Claude Code transcript', () => {
+  it('merges the lines of an answer into one message, and attaches results to calls', () => {
     expect(kinds(claude)).toEqual([
       ['other', 'unknown', 'unknown'],
       ['user', 'text'],
@@ -57,18 +58,23 @@ describe('Claude Code', () => {
     expect(messages[2]).toMatchObject({ model: 'claude-opus-5', at: Date.parse('2026-11-21T12:00:01Z') })
   })
 
-  it('counts the usage of an answer once, however many lines carry it', () => {
-    expect(parseTranscript(claude).usage).toEqual({ input: 24, output: 68, cacheRead: 10_000, cacheWrite: 140 })
+  it('counts the usage of an answer once, even if several lines contain it', () => {
+    expect(parseTranscript(claude).usage).toEqual({
+      input: 24,
+      output: 68,
+      cacheRead: 10_000,
+      cacheWrite: 140,
+    })
   })
 
-  it('reads the same from JSON Lines in a text, and keeps a line that is none', () => {
+  it('reads JSON Lines from text, and keeps invalid lines', () => {
     const lines = (claude as Json[]).map((line) => JSON.stringify(line)).join('\n')
     expect(parseTranscript(lines)).toEqual(parseTranscript(claude))
     expect(kinds(lines + '\nnot json')).toHaveLength(7)
     expect(parseTranscript('plain words').messages[0]?.parts).toEqual([{ kind: 'text', text: 'plain words' }])
   })
 
-  it('draws images as what they are and how big, in messages and in results', () => {
+  it('shows the type and size of images in messages and results', () => {
     const image = {
       type: 'image',
       source: { type: 'base64', media_type: 'image/png', data: 'AAAA'.repeat(100) },
@@ -89,7 +95,7 @@ describe('Claude Code', () => {
     })
   })
 
-  it('shows a result without its call, and a second one', () => {
+  it('shows a result without a call, and a second result', () => {
     const result = { type: 'tool_result', tool_use_id: 't', content: 'x' }
     expect(kinds([{ role: 'user', content: [result] }])).toEqual([['user', 'result']])
     const use = said('m', { type: 'tool_use', id: 't', name: 'Read', input: {} })
@@ -99,13 +105,13 @@ describe('Claude Code', () => {
     ])
   })
 
-  it('says what a subagent said', () => {
+  it('contains the messages of subagents', () => {
     const { messages } = parseTranscript([{ ...said('m', { type: 'text', text: 'a' }), isSidechain: true }])
     expect(messages[0]?.side).toBe(true)
   })
 })
 
-describe('other agents', () => {
+describe('Other transcripts', () => {
   it('reads plain roles', () => {
     expect(
       kinds([
@@ -120,7 +126,7 @@ describe('other agents', () => {
     ])
   })
 
-  it('reads calls of the OpenAI kind', () => {
+  it('reads OpenAI tool calls', () => {
     const { messages } = parseTranscript({
       messages: [
         {
@@ -139,7 +145,7 @@ describe('other agents', () => {
     })
   })
 
-  it('reads what Codex wraps', () => {
+  it('reads wrapped Codex items', () => {
     const item = (payload: Json) => ({ type: 'response_item', payload })
     const { messages } = parseTranscript([
       { type: 'session_meta', payload: { id: 'x' } },
@@ -151,7 +157,7 @@ describe('other agents', () => {
     expect(call(messages[2]?.parts[0])?.result?.text).toBe('ok')
   })
 
-  it('reads what Gemini keeps', () => {
+  it('reads Gemini messages', () => {
     const { messages, usage: all } = parseTranscript([
       {
         type: 'gemini',
@@ -165,7 +171,7 @@ describe('other agents', () => {
   })
 })
 
-describe('anything else', () => {
+describe('Unknown transcript', () => {
   const odd: Json[] = [
     null,
     1,
@@ -180,7 +186,7 @@ describe('anything else', () => {
       expect(message.parts.length).toBeGreaterThan(0)
   })
 
-  it('keeps every line it does not understand', () => {
+  it('keeps every unknown line', () => {
     const lines: Json[] = [
       { a: 1 },
       5,
@@ -191,7 +197,7 @@ describe('anything else', () => {
     expect(all.map((p) => p.kind)).toEqual(['unknown', 'unknown', 'unknown', 'unknown', 'unknown'])
   })
 
-  it('takes five thousand messages at once', () => {
+  it('accepts 5,000 messages', () => {
     const many = Array.from({ length: 5000 }, (_, i) => ({
       role: i % 2 ? 'assistant' : 'user',
       content: `n ${i}`,
@@ -200,7 +206,7 @@ describe('anything else', () => {
   })
 })
 
-it('finds text in words, arguments and results, whatever its case', () => {
+it('search is case-insensitive in messages, arguments and results', () => {
   const { messages } = parseTranscript(claude)
   expect(search(messages, 'BROKEN')).toEqual([3, 4])
   expect(search(messages, 'exit 2')).toEqual([2])
@@ -217,4 +223,4 @@ it.each([
   [123_456, '123k'],
   [999_600, '1.0M'],
   [3_100_000, '3.1M'],
-])('says %i tokens as %s', (n, text) => expect(formatTokens(n)).toBe(text))
+])('formatTokens(%i) is %s', (n, text) => expect(formatTokens(n)).toBe(text))
