@@ -3,7 +3,7 @@ import { defineConfig } from '@playwright/test'
 // CHROMIUM is the path of the system's browser.
 export default defineConfig({
   testDir: 'e2e',
-  globalSetup: './e2e/build-hub.ts',
+  globalSetup: './e2e/build-binaries.ts',
   fullyParallel: true,
   workers: 2,
   forbidOnly: !!process.env.CI,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
-import type { RunningHub } from './hub.ts'
+import type { HubProcess } from './hub.ts'
 
 export interface Answer {
   permission?: boolean
@@ -16,7 +16,7 @@ export interface Answer {
   answerId?: string
 }
 
-export interface Asked {
+export interface PendingQuestion {
   id: number
   answer: Promise<Answer>
 }
@@ -40,10 +40,10 @@ export class Agent {
 
   /** Asks, and waits for the answer on a path of the question's own. */
   async ask(
-    hub: RunningHub,
+    hub: HubProcess,
     question: Record<string, unknown>,
     event: Record<string, unknown> = {},
-  ): Promise<Asked> {
+  ): Promise<PendingQuestion> {
     const path = '/' + Math.random().toString(36).slice(2)
     const answer = this.listen(path)
     const id = await hub.event(
@@ -79,7 +79,7 @@ export class Agent {
   }
 
   /** The agent is gone: nobody listens any more. */
-  async die(): Promise<void> {
+  async stop(): Promise<void> {
     for (const socket of this.server.clients) socket.terminate()
     await new Promise((done) => this.server.close(done))
   }

@@ -2,17 +2,17 @@
 // person's answer on the real page, and to the byte what the agent reads.
 
 import type { Page } from '@playwright/test'
-import { Home, sample, type Running, type Said } from './hook.ts'
-import { choose, detail, expect, openAt, row, test } from './page.ts'
+import { HookHome, sample, type HookRun, type HookOutput } from './hook-home.ts'
+import { choose, detail, expect, openAt, row, test } from './fixtures.ts'
 
-const said = (stdout: unknown): Said => ({
+const said = (stdout: unknown): HookOutput => ({
   code: 0,
   stdout: typeof stdout === 'string' ? stdout : JSON.stringify(stdout),
   stderr: '',
 })
 const silent = said('')
 /** The only word for no that some agents have. */
-const blocked = (stderr: string): Said => ({ code: 2, stdout: '', stderr: stderr + '\n' })
+const blocked = (stderr: string): HookOutput => ({ code: 2, stdout: '', stderr: stderr + '\n' })
 
 /** What a person writes with a no, and what the agent's model reads then. */
 const wrote = 'Use "staging" <3'
@@ -23,7 +23,7 @@ const gate = (decision: object) => said({ hookSpecificOutput: { hookEventName: '
 const denied = { permissionDecision: 'deny', permissionDecisionReason: reason }
 
 /** What the agents that only run hooks before a call get for a yes and for a no. */
-const gates: { agent: string; sample: string; flags?: string[]; yes: Said; no: Said }[] = [
+const gates: { agent: string; sample: string; flags?: string[]; yes: HookOutput; no: HookOutput }[] = [
   { agent: 'codex', sample: 'codex-PreToolUse', yes: silent, no: gate(denied) },
   { agent: 'gemini', sample: 'gemini-BeforeTool', yes: silent, no: said({ decision: 'deny', reason }) },
   {
@@ -70,7 +70,7 @@ const gates: { agent: string; sample: string; flags?: string[]; yes: Said; no: S
 ]
 
 /** Approves the request on screen: what is risky is held until the agent has its answer. */
-async function approve(page: Page, { id, ended }: Running): Promise<Said> {
+async function approve(page: Page, { id, ended }: HookRun): Promise<HookOutput> {
   await choose(page, id)
   const button = detail(page, id).getByRole('button', { name: /^Approve/ })
   if (!/hold/.test(await button.innerText())) {
@@ -84,7 +84,7 @@ async function approve(page: Page, { id, ended }: Running): Promise<Said> {
   return what
 }
 
-async function deny(page: Page, { id, ended }: Running): Promise<Said> {
+async function deny(page: Page, { id, ended }: HookRun): Promise<HookOutput> {
   await choose(page, id)
   await detail(page, id)
     .getByRole('button', { name: /^(Deny|Ask for changes)/ })
@@ -94,156 +94,156 @@ async function deny(page: Page, { id, ended }: Running): Promise<Said> {
   return ended
 }
 
-test('every agent that runs a hook before a call hears yes and no in its own words', async ({
-  page,
-  hub,
-}) => {
-  const home = await Home.make(hub, { rules: [{ tool: '*', then: 'ask' }] })
-  await openAt(page, hub)
-  // The same call of the same session would be the same question, answered already.
-  const ask = async ({ agent, flags = [], ...one }: (typeof gates)[number], session = '') => {
-    const text = JSON.stringify(await sample(one.sample))
-    const ids = /("(?:session_?id|conversation_?id|taskId|trajectory_id)":"[^"]*)"/gi
-    return home.ask([agent, ...flags], JSON.parse(text.replace(ids, `$1${session}"`)))
-  }
-  for (const one of gates) {
-    const running = await ask(one)
+test.describe('Coding agents', () => {
+  test("sends approvals and denials to every gate hook in its agent's format", async ({ page, hub }) => {
+    const home = await HookHome.make(hub, { rules: [{ tool: '*', then: 'ask' }] })
+    await openAt(page, hub)
+    // The same call of the same session would be the same question, answered already.
+    const ask = async ({ agent, flags = [], ...one }: (typeof gates)[number], session = '') => {
+      const text = JSON.stringify(await sample(one.sample))
+      const ids = /("(?:session_?id|conversation_?id|taskId|trajectory_id)":"[^"]*)"/gi
+      return home.ask([agent, ...flags], JSON.parse(text.replace(ids, `$1${session}"`)))
+    }
+    for (const one of gates) {
+      const running = await ask(one)
+      await choose(page, running.id)
+      await expect(detail(page, running.id)).toContainText('shop-api')
+      expect(await approve(page, running), `${one.agent}: yes`).toEqual(one.yes)
+    }
+    for (const one of gates)
+      expect(await deny(page, await ask(one, '-2')), `${one.agent}: no`).toEqual(one.no)
+    await home.remove()
+  })
+
+  const decision = (behavior: string, more: object = {}) =>
+    said({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior, ...more } } })
+
+  test("answers Claude Code's permission prompt: approve, deny, edit, always allow; its gate hands over to the prompt", async ({
+    page,
+    hub,
+  }) => {
+    const home = await HookHome.make(hub)
+    const bash = await sample('claude-code-PermissionRequest-Bash')
+    const input = bash.tool_input as Record<string, unknown>
+    const ask = () => home.ask(['claude-code'], bash)
+    await openAt(page, hub)
+    let running = await ask()
     await choose(page, running.id)
-    await expect(detail(page, running.id)).toContainText('shop-api')
-    expect(await approve(page, running), `${one.agent}: yes`).toEqual(one.yes)
-  }
-  for (const one of gates) expect(await deny(page, await ask(one, '-2')), `${one.agent}: no`).toEqual(one.no)
-  await home.remove()
-})
+    await expect(detail(page, running.id)).toContainText('Claude Code')
+    await expect(page.getByTestId('open-at-agent')).toContainText('the first answer wins')
+    expect(await approve(page, running)).toEqual(decision('allow'))
+    await expect(detail(page, running.id).getByTestId('delivery-steps')).toContainText('delivered')
 
-const decision = (behavior: string, more: object = {}) =>
-  said({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior, ...more } } })
+    expect(await deny(page, await ask())).toEqual(decision('deny', { message: reason }))
 
-test('Claude Code’s prompt: approved, denied, edited, remembered; and its gate leads there', async ({
-  page,
-  hub,
-}) => {
-  const home = await Home.make(hub)
-  const bash = await sample('claude-code-PermissionRequest-Bash')
-  const input = bash.tool_input as Record<string, unknown>
-  const ask = () => home.ask(['claude-code'], bash)
-  await openAt(page, hub)
-  let running = await ask()
-  await choose(page, running.id)
-  await expect(detail(page, running.id)).toContainText('Claude Code')
-  await expect(page.getByTestId('races')).toContainText('the first answer wins')
-  expect(await approve(page, running)).toEqual(decision('allow'))
-  await expect(detail(page, running.id).getByTestId('ticks')).toContainText('delivered')
+    running = await ask()
+    await choose(page, running.id)
+    await page.getByLabel(/Always allow Bash\(psql:\*\)/).check()
+    const [rule] = bash.permission_suggestions as unknown[]
+    expect(await approve(page, running)).toEqual(decision('allow', { updatedPermissions: [rule] }))
 
-  expect(await deny(page, await ask())).toEqual(decision('deny', { message: reason }))
+    running = await ask()
+    await choose(page, running.id)
+    await page.keyboard.press('e')
+    await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 1"')
+    expect(await approve(page, running)).toEqual(
+      decision('allow', { updatedInput: { ...input, command: 'psql -c "SELECT 1"' } }),
+    )
 
-  running = await ask()
-  await choose(page, running.id)
-  await page.getByLabel(/Always allow Bash\(psql:\*\)/).check()
-  const [rule] = bash.permission_suggestions as unknown[]
-  expect(await approve(page, running)).toEqual(decision('allow', { updatedPermissions: [rule] }))
+    const strict = await HookHome.make(hub, { rules: [{ tool: 'Bash', then: 'ask' }] })
+    const first = await strict.run(['claude-code'], await sample('claude-code-PreToolUse-Bash')).ended
+    const gated = JSON.parse(first.stdout) as { hookSpecificOutput: Record<string, string> }
+    expect(gated.hookSpecificOutput).toMatchObject({ permissionDecision: 'ask' })
+    expect(gated.hookSpecificOutput.permissionDecisionReason).toContain('hookback.json')
+    await home.remove()
+    await strict.remove()
+  })
 
-  running = await ask()
-  await choose(page, running.id)
-  await page.keyboard.press('e')
-  await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 1"')
-  expect(await approve(page, running)).toEqual(
-    decision('allow', { updatedInput: { ...input, command: 'psql -c "SELECT 1"' } }),
-  )
+  test('answers questions, a plan, an elicitation, and the prompts of Codex and OpenCode', async ({
+    page,
+    hub,
+  }) => {
+    const home = await HookHome.make(hub)
+    await openAt(page, hub)
+    const asked = await sample('claude-code-PermissionRequest-AskUserQuestion')
+    let running = await home.ask(['claude-code'], asked)
+    await choose(page, running.id)
+    await page.keyboard.press('2')
+    await page.getByLabel('Seed data').check()
+    await page.getByLabel(/^Another answer to: Which extras/).fill('Docs')
+    await page.getByRole('button', { name: 'Send 2 answers' }).click()
+    const answers = {
+      'Which database should the order service use?': 'Postgres',
+      'Which extras should I add?': 'Seed data, Docs',
+    }
+    expect(JSON.parse((await running.ended).stdout)).toEqual(
+      JSON.parse(decision('allow', { updatedInput: { ...(asked.tool_input as object), answers } }).stdout),
+    )
 
-  const strict = await Home.make(hub, { rules: [{ tool: 'Bash', then: 'ask' }] })
-  const first = await strict.run(['claude-code'], await sample('claude-code-PreToolUse-Bash')).ended
-  const gated = JSON.parse(first.stdout) as { hookSpecificOutput: Record<string, string> }
-  expect(gated.hookSpecificOutput).toMatchObject({ permissionDecision: 'ask' })
-  expect(gated.hookSpecificOutput.permissionDecisionReason).toContain('hookback.json')
-  await home.remove()
-  await strict.remove()
-})
+    const plan = { ...asked, tool_name: 'ExitPlanMode', tool_input: { plan: '# Move it\n\n1. **Copy** it' } }
+    running = await home.ask(['claude-code'], plan)
+    await choose(page, running.id)
+    await expect(page.getByTestId('plan').locator('strong')).toHaveText('Copy')
+    expect(await deny(page, running)).toEqual(decision('deny', { message: reason }))
+    expect(await approve(page, await home.ask(['claude-code'], plan))).toEqual(
+      decision('allow', { updatedInput: plan.tool_input }),
+    )
 
-test('questions, a plan, an MCP server’s question, Codex’s and OpenCode’s prompts are answered', async ({
-  page,
-  hub,
-}) => {
-  const home = await Home.make(hub)
-  await openAt(page, hub)
-  const asked = await sample('claude-code-PermissionRequest-AskUserQuestion')
-  let running = await home.ask(['claude-code'], asked)
-  await choose(page, running.id)
-  await page.keyboard.press('2')
-  await page.getByLabel('Seed data').check()
-  await page.getByLabel(/^Another answer to: Which extras/).fill('Docs')
-  await page.getByRole('button', { name: 'Send 2 answers' }).click()
-  const answers = {
-    'Which database should the order service use?': 'Postgres',
-    'Which extras should I add?': 'Seed data, Docs',
-  }
-  expect(JSON.parse((await running.ended).stdout)).toEqual(
-    JSON.parse(decision('allow', { updatedInput: { ...(asked.tool_input as object), answers } }).stdout),
-  )
+    running = await home.ask(['claude-code'], await sample('claude-code-Elicitation'))
+    await choose(page, running.id)
+    await page.getByLabel('Answer to: Project key').fill('SHOP')
+    await page.getByLabel('Answer to: Project key').press('Control+Enter')
+    expect(await running.ended).toEqual(
+      said({
+        hookSpecificOutput: { hookEventName: 'Elicitation', action: 'accept', content: { project: 'SHOP' } },
+      }),
+    )
 
-  const plan = { ...asked, tool_name: 'ExitPlanMode', tool_input: { plan: '# Move it\n\n1. **Copy** it' } }
-  running = await home.ask(['claude-code'], plan)
-  await choose(page, running.id)
-  await expect(page.getByTestId('plan').locator('strong')).toHaveText('Copy')
-  expect(await deny(page, running)).toEqual(decision('deny', { message: reason }))
-  expect(await approve(page, await home.ask(['claude-code'], plan))).toEqual(
-    decision('allow', { updatedInput: plan.tool_input }),
-  )
+    const codex = async () => home.ask(['codex'], await sample('codex-PermissionRequest'))
+    expect(await approve(page, await codex())).toEqual(decision('allow'))
+    expect(await deny(page, await codex())).toEqual(decision('deny', { message: reason }))
 
-  running = await home.ask(['claude-code'], await sample('claude-code-Elicitation'))
-  await choose(page, running.id)
-  await page.getByLabel('Answer to: Project key').fill('SHOP')
-  await page.getByLabel('Answer to: Project key').press('Control+Enter')
-  expect(await running.ended).toEqual(
-    said({
-      hookSpecificOutput: { hookEventName: 'Elicitation', action: 'accept', content: { project: 'SHOP' } },
-    }),
-  )
+    let calls = 0
+    const opencode = async () => {
+      const text = JSON.stringify(await sample('opencode-permission.asked'))
+      return home.ask(['opencode'], JSON.parse(text.replace(/"callID":"/, `$&${++calls}`)))
+    }
+    expect(await approve(page, await opencode())).toEqual(said({ reply: 'once' }))
+    expect(await deny(page, await opencode())).toEqual(said({ reply: 'reject', message: reason }))
+    running = await opencode()
+    await choose(page, running.id)
+    await page.getByLabel(/Always allow bash\(git commit \*\)/).check()
+    expect(await approve(page, running)).toEqual(said({ reply: 'always' }))
+    await home.remove()
+  })
 
-  const codex = async () => home.ask(['codex'], await sample('codex-PermissionRequest'))
-  expect(await approve(page, await codex())).toEqual(decision('allow'))
-  expect(await deny(page, await codex())).toEqual(decision('deny', { message: reason }))
+  test('closes the request of a killed agent or one answered in the terminal, and keeps the draft', async ({
+    page,
+    hub,
+  }) => {
+    const home = await HookHome.make(hub)
+    const bash = await sample('claude-code-PermissionRequest-Bash')
+    await openAt(page, hub)
+    const killed = await home.ask(['claude-code'], bash)
+    await choose(page, killed.id)
+    await page.keyboard.press('d')
+    await page.getByLabel(/instead/).fill('Use the co')
+    killed.child.kill('SIGKILL')
+    await expect(detail(page, killed.id).getByTestId('settled')).toContainText('The agent is gone')
+    await expect(row(page, killed.id)).toContainText('The agent is gone')
+    await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('Use the co')
+    await page.keyboard.type('py') // whoever types on types nowhere
+    await expect(detail(page, killed.id)).toBeVisible()
 
-  let calls = 0
-  const opencode = async () => {
-    const text = JSON.stringify(await sample('opencode-permission.asked'))
-    return home.ask(['opencode'], JSON.parse(text.replace(/"callID":"/, `$&${++calls}`)))
-  }
-  expect(await approve(page, await opencode())).toEqual(said({ reply: 'once' }))
-  expect(await deny(page, await opencode())).toEqual(said({ reply: 'reject', message: reason }))
-  running = await opencode()
-  await choose(page, running.id)
-  await page.getByLabel(/Always allow bash\(git commit \*\)/).check()
-  expect(await approve(page, running)).toEqual(said({ reply: 'always' }))
-  await home.remove()
-})
-
-test('an agent that is killed, or was answered in its terminal, ends its card; what was written stays', async ({
-  page,
-  hub,
-}) => {
-  const home = await Home.make(hub)
-  const bash = await sample('claude-code-PermissionRequest-Bash')
-  await openAt(page, hub)
-  const killed = await home.ask(['claude-code'], bash)
-  await choose(page, killed.id)
-  await page.keyboard.press('d')
-  await page.getByLabel(/instead/).fill('Use the co')
-  killed.child.kill('SIGKILL')
-  await expect(detail(page, killed.id).getByTestId('settled')).toContainText('The agent is gone')
-  await expect(row(page, killed.id)).toContainText('The agent is gone')
-  await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('Use the co')
-  await page.keyboard.type('py') // whoever types on types nowhere
-  await expect(detail(page, killed.id)).toBeVisible()
-
-  const raced = await home.ask(['claude-code'], bash)
-  await choose(page, raced.id)
-  await page.keyboard.press('e')
-  await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 2"')
-  const ran = { ...bash, hook_event_name: 'PostToolUse', tool_use_id: 'toolu_1', tool_response: 'ok' }
-  expect(await home.run(['claude-code'], ran).ended).toEqual(silent)
-  await expect(detail(page, raced.id).getByTestId('settled')).toContainText('Answered in the terminal')
-  await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('command: psql -c "SELECT 2"')
-  expect(await raced.ended).toEqual(silent)
-  await home.remove()
+    const raced = await home.ask(['claude-code'], bash)
+    await choose(page, raced.id)
+    await page.keyboard.press('e')
+    await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 2"')
+    const ran = { ...bash, hook_event_name: 'PostToolUse', tool_use_id: 'toolu_1', tool_response: 'ok' }
+    expect(await home.run(['claude-code'], ran).ended).toEqual(silent)
+    await expect(detail(page, raced.id).getByTestId('settled')).toContainText('Answered in the terminal')
+    await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('command: psql -c "SELECT 2"')
+    expect(await raced.ended).toEqual(silent)
+    await home.remove()
+  })
 })

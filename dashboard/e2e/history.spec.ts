@@ -1,14 +1,14 @@
-import { faults } from './barriers.ts'
-import { choose, detail, expect, openAt, row, test, visit } from './page.ts'
+import { accessibilityViolations } from './accessibility.ts'
+import { choose, detail, expect, openAt, row, test, visit } from './fixtures.ts'
 import type { Agent } from './agent.ts'
-import type { RunningHub } from './hub.ts'
+import type { HubProcess } from './hub.ts'
 import type { Page } from '@playwright/test'
 
 const tab = (page: Page, name: string) =>
   page.getByRole('group', { name: 'Which requests' }).getByRole('button', { name: new RegExp(`^${name}`) })
 
 /** One request of each end, by two agents. */
-async function settle(hub: RunningHub, agent: Agent) {
+async function settle(hub: HubProcess, agent: Agent) {
   const ask = (question: string, source_app: string) => agent.ask(hub, { question }, { source_app })
   const yes = await ask('Ship it?', 'api')
   const no = await ask('Drop it?', 'web')
@@ -22,100 +22,102 @@ async function settle(hub: RunningHub, agent: Agent) {
   return { yes: yes.id, no: no.id, off: off.id, late: late.id, open: open.id }
 }
 
-test('what is decided, expired and cancelled has a tab with its count, and the reason beside it', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const ids = await settle(hub, agent)
-  await openAt(page, hub)
-  await expect(tab(page, 'Pending')).toContainText('1')
-  await expect(tab(page, 'Decided')).toContainText('2')
-  await tab(page, 'Decided').click()
-  await expect(row(page, ids.yes)).toContainText('Approved')
-  await expect(row(page, ids.no)).toContainText('Keep the table')
-  await expect(row(page, ids.off)).toHaveCount(0)
-  await tab(page, 'Canceled').click()
-  await expect(row(page, ids.off)).toContainText('Asked twice')
-  await choose(page, ids.off)
-  await expect(detail(page, ids.off).getByTestId('settled')).toContainText('Asked twice')
-  await tab(page, 'Expired').click()
-  await expect(row(page, ids.late)).toContainText('No answer')
-  await expect(page).toHaveURL(/tab=expired/)
-  await page.reload()
-  await expect(row(page, ids.late)).toBeVisible()
-  expect(await faults(page)).toEqual([])
-})
+test.describe('History', () => {
+  test('has tabs for decided, expired and canceled requests with counts and reasons', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const ids = await settle(hub, agent)
+    await openAt(page, hub)
+    await expect(tab(page, 'Pending')).toContainText('1')
+    await expect(tab(page, 'Decided')).toContainText('2')
+    await tab(page, 'Decided').click()
+    await expect(row(page, ids.yes)).toContainText('Approved')
+    await expect(row(page, ids.no)).toContainText('Keep the table')
+    await expect(row(page, ids.off)).toHaveCount(0)
+    await tab(page, 'Canceled').click()
+    await expect(row(page, ids.off)).toContainText('Asked twice')
+    await choose(page, ids.off)
+    await expect(detail(page, ids.off).getByTestId('settled')).toContainText('Asked twice')
+    await tab(page, 'Expired').click()
+    await expect(row(page, ids.late)).toContainText('No answer')
+    await expect(page).toHaveURL(/tab=expired/)
+    await page.reload()
+    await expect(row(page, ids.late)).toBeVisible()
+    expect(await accessibilityViolations(page)).toEqual([])
+  })
 
-test('pages of the history come one after the other', async ({ page, hub }) => {
-  for (let i = 0; i < 70; i++) {
-    const id = await hub.event(
-      'PermissionRequest',
-      {},
-      { humanInTheLoop: { type: 'permission', question: `No ${i}` } },
-    )
-    await hub.post(`/events/${id}/respond`, { permission: true })
-  }
-  await openAt(page, hub, '/?tab=decided')
-  const rows = page.getByTestId('list').locator('[data-id]')
-  await expect(rows).toHaveCount(50)
-  await expect(rows.first()).toContainText('No 69')
-  await page.getByRole('button', { name: 'Show older' }).click()
-  await expect(rows).toHaveCount(70)
-  await expect(rows.last()).toContainText('No 0')
-  await expect(page.getByText('End of the list')).toBeVisible()
-})
+  test('loads older requests page by page', async ({ page, hub }) => {
+    for (let i = 0; i < 70; i++) {
+      const id = await hub.event(
+        'PermissionRequest',
+        {},
+        { humanInTheLoop: { type: 'permission', question: `No ${i}` } },
+      )
+      await hub.post(`/events/${id}/respond`, { permission: true })
+    }
+    await openAt(page, hub, '/?tab=decided')
+    const rows = page.getByTestId('list').locator('[data-id]')
+    await expect(rows).toHaveCount(50)
+    await expect(rows.first()).toContainText('No 69')
+    await page.getByRole('button', { name: 'Show older' }).click()
+    await expect(rows).toHaveCount(70)
+    await expect(rows.last()).toContainText('No 0')
+    await expect(page.getByText('End of the list')).toBeVisible()
+  })
 
-test('agents are chosen together, those of the past too, and the address tells of it', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const ids = await settle(hub, agent)
-  await openAt(page, hub, '/?tab=decided')
-  await page.getByRole('button', { name: /^Agents:/ }).click()
-  await page.getByLabel('gone-by').check()
-  await page.getByLabel('web').check()
-  await expect(page).toHaveURL(/agent=gone-by&agent=web/)
-  await expect(row(page, ids.no)).toBeVisible()
-  await expect(row(page, ids.yes)).toHaveCount(0)
-  await tab(page, 'Expired').click()
-  await expect(row(page, ids.late)).toBeVisible()
-  const shared = page.url()
-  await page.goto('about:blank')
-  await page.goto(shared)
-  await expect(row(page, ids.late)).toBeVisible()
-  await expect(page.getByRole('button', { name: 'Agents: 2 agents' })).toBeVisible()
-})
+  test('filters by several agents, including past ones, and keeps them in the URL', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const ids = await settle(hub, agent)
+    await openAt(page, hub, '/?tab=decided')
+    await page.getByRole('button', { name: /^Agents:/ }).click()
+    await page.getByLabel('gone-by').check()
+    await page.getByLabel('web').check()
+    await expect(page).toHaveURL(/agent=gone-by&agent=web/)
+    await expect(row(page, ids.no)).toBeVisible()
+    await expect(row(page, ids.yes)).toHaveCount(0)
+    await tab(page, 'Expired').click()
+    await expect(row(page, ids.late)).toBeVisible()
+    const shared = page.url()
+    await page.goto('about:blank')
+    await page.goto(shared)
+    await expect(row(page, ids.late)).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Agents: 2 agents' })).toBeVisible()
+  })
 
-test('the days that are looked at are the same in the inbox and the overview, and leave no pending one unseen', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const ids = await settle(hub, agent)
-  await openAt(page, hub)
-  await page.getByRole('button', { name: /^Time:/ }).click()
-  await page.getByRole('button', { name: '7 days' }).click()
-  await expect(page).toHaveURL(/days=7/)
-  await expect(row(page, ids.open)).toBeVisible()
-  await visit(page, '/overview')
-  await expect(page).toHaveURL(/days=7/)
-  const chart = page.getByTestId('requests-by-day')
-  await expect(chart).toContainText('5 requests, 7 days')
-  await chart.getByRole('button', { name: 'Requests as a table' }).click()
-  await expect(chart.locator('tbody tr')).toHaveCount(7)
-  await expect(chart.locator('tbody tr').last()).toContainText(/2.*1.*1.*1/s)
-  await expect(page.getByTestId('waiting-on-me')).toContainText('1 request needs you')
-  await page.getByTestId('waiting-on-me').getByRole('link').click()
-  await expect(row(page, ids.open)).toBeVisible()
-  await expect(page).toHaveURL(/days=7/)
+  test('shares its date range with the overview and never hides a pending request', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const ids = await settle(hub, agent)
+    await openAt(page, hub)
+    await page.getByRole('button', { name: /^Time:/ }).click()
+    await page.getByRole('button', { name: '7 days' }).click()
+    await expect(page).toHaveURL(/days=7/)
+    await expect(row(page, ids.open)).toBeVisible()
+    await visit(page, '/overview')
+    await expect(page).toHaveURL(/days=7/)
+    const chart = page.getByTestId('requests-by-day')
+    await expect(chart).toContainText('5 requests, 7 days')
+    await chart.getByRole('button', { name: 'Requests as a table' }).click()
+    await expect(chart.locator('tbody tr')).toHaveCount(7)
+    await expect(chart.locator('tbody tr').last()).toContainText(/2.*1.*1.*1/s)
+    await expect(page.getByTestId('waiting-on-me')).toContainText('1 request needs you')
+    await page.getByTestId('waiting-on-me').getByRole('link').click()
+    await expect(row(page, ids.open)).toBeVisible()
+    await expect(page).toHaveURL(/days=7/)
 
-  await page.getByRole('button', { name: /^Time:/ }).click()
-  await page.getByLabel('First day').fill('2026-01-01')
-  await page.getByLabel('Last day').fill('2026-01-31')
-  await page.getByRole('button', { name: 'Show', exact: true }).click()
-  await expect(row(page, ids.open)).toHaveCount(0)
-  await page.getByRole('button', { name: 'Show any time' }).click()
-  await expect(row(page, ids.open)).toBeVisible()
+    await page.getByRole('button', { name: /^Time:/ }).click()
+    await page.getByLabel('First day').fill('2026-01-01')
+    await page.getByLabel('Last day').fill('2026-01-31')
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await expect(row(page, ids.open)).toHaveCount(0)
+    await page.getByRole('button', { name: 'Show any time' }).click()
+    await expect(row(page, ids.open)).toBeVisible()
+  })
 })

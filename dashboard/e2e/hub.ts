@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { program } from './build-hub.ts'
+import { hubBinary } from './build-binaries.ts'
 
 type Json = Record<string, unknown>
 
 /** A real hub on a free port, with a database of its own. */
-export class RunningHub {
+export class HubProcess {
   url = ''
   /** What it printed for the one who is to own it; empty once somebody does. */
   signInLink = ''
@@ -22,15 +22,15 @@ export class RunningHub {
     private readonly flags: string[],
   ) {}
 
-  static async start(flags: string[] = []): Promise<RunningHub> {
-    const hub = new RunningHub(await mkdtemp(join(tmpdir(), 'hookback-e2e-')), flags)
+  static async start(flags: string[] = []): Promise<HubProcess> {
+    const hub = new HubProcess(await mkdtemp(join(tmpdir(), 'hookback-e2e-')), flags)
     await hub.start('127.0.0.1:0')
     return hub
   }
 
   private async start(addr: string): Promise<void> {
     await this.ended // whoever ends it need not have waited: two can't have one database
-    const child = spawn(program, ['-addr', addr, '-db', join(this.dir, 'hub.db'), ...this.flags], {
+    const child = spawn(hubBinary, ['-addr', addr, '-db', join(this.dir, 'hub.db'), ...this.flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child = child
@@ -90,14 +90,14 @@ export class RunningHub {
    * The same hub, posted to by a program of its own each time, as agents do. Who asks, and
    * the browser that they started, make no rules; these tests started theirs.
    */
-  apart(): RunningHub {
+  fromOtherProcess(): HubProcess {
     const post = async (path: string, body: unknown): Promise<Json> => {
       const program = `fetch(process.argv[1], { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: process.argv[2] })
         .then(async (r) => { console.log(await r.text()); process.exitCode = r.ok ? 0 : 1 })`
       const args = ['-e', program, this.url + path, JSON.stringify(body)]
       return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as Json
     }
-    return Object.assign(Object.create(this) as RunningHub, { post })
+    return Object.assign(Object.create(this) as HubProcess, { post })
   }
 
   /** Stores one event; returns its id. */

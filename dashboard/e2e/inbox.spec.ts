@@ -4,387 +4,387 @@ import {
   choose,
   detail,
   expect,
-  live,
+  waitUntilLive,
   openAt,
   pauseClock,
   row,
   skipGrace,
-  strikeAtNext,
+  pressKeyAtNext,
   test,
-} from './page.ts'
+} from './fixtures.ts'
 
-const has = /delivered/
+const delivered = /delivered/
 
-test('a request appears by itself, one key answers it, and the page shows that the agent has it', async ({
-  page,
-  hub,
-  agent,
-}, info) => {
-  await openAt(page, hub)
-  await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
-  await page.evaluate(() => {
-    new MutationObserver((_, me) => {
-      if (!document.body.textContent.includes('Delete ./build?')) return
-      document.body.dataset.seen = String(Date.now())
-      me.disconnect()
-    }).observe(document.body, { subtree: true, childList: true, characterData: true })
+test.describe('Inbox', () => {
+  test('shows a new request, answers it with one key and shows the delivery', async ({
+    page,
+    hub,
+    agent,
+  }, info) => {
+    await openAt(page, hub)
+    await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
+    await page.evaluate(() => {
+      new MutationObserver((_, me) => {
+        if (!document.body.textContent.includes('Delete ./build?')) return
+        document.body.dataset.seen = String(Date.now())
+        me.disconnect()
+      }).observe(document.body, { subtree: true, childList: true, characterData: true })
+    })
+    const posted = Date.now()
+    const { id, answer } = await agent.ask(hub, { question: 'Delete ./build?' })
+    await expect(detail(page, id)).toBeVisible()
+    await expect(page).toHaveTitle('(1) Hookback')
+    await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon-waiting.svg')
+    await expect(page.getByTestId('polite')).toHaveText('api asks: Delete ./build?')
+    const seen = Number(await page.locator('body').getAttribute('data-seen')) - posted
+    info.annotations.push({ type: 'measured', description: `POST to row on screen: ${seen} ms` })
+
+    await choose(page, id)
+    await page.keyboard.press('a')
+    expect((await answer).permission).toBe(true)
+    await expect(detail(page, id).getByTestId('delivery-steps')).toContainText(delivered)
+    await expect(detail(page, id).getByTestId('settled')).toContainText('Approved')
+    await expect(detail(page, id).getByTestId('settled')).toContainText('by you')
+    await expect(detail(page, id).getByTestId('settled')).toContainText('unverified')
+    await expect(page).toHaveTitle('Hookback')
+    await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon.svg')
   })
-  const posted = Date.now()
-  const { id, answer } = await agent.ask(hub, { question: 'Delete ./build?' })
-  await expect(detail(page, id)).toBeVisible()
-  await expect(page).toHaveTitle('(1) Hookback')
-  await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon-waiting.svg')
-  await expect(page.getByTestId('polite')).toHaveText('api asks: Delete ./build?')
-  const seen = Number(await page.locator('body').getAttribute('data-seen')) - posted
-  info.annotations.push({ type: 'measured', description: `POST to row on screen: ${seen} ms` })
 
-  await choose(page, id)
-  await page.keyboard.press('a')
-  expect((await answer).permission).toBe(true)
-  await expect(detail(page, id).getByTestId('ticks')).toContainText(has)
-  await expect(detail(page, id).getByTestId('settled')).toContainText('Approved')
-  await expect(detail(page, id).getByTestId('settled')).toContainText('by you')
-  await expect(detail(page, id).getByTestId('settled')).toContainText('unverified')
-  await expect(page).toHaveTitle('Hookback')
-  await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon.svg')
-})
-
-test('an answer leads on to the next request, whose keys wait a moment', async ({ page, hub, agent }) => {
-  const asked = [await agent.ask(hub, {}), await agent.ask(hub, {}), await agent.ask(hub, {})]
-  await openAt(page, hub)
-  await choose(page, asked[0]!.id)
-  await strikeAtNext(page, asked[0]!.id, 'a') // too soon: swallowed
-  await page.keyboard.press('a')
-  await expect(page.locator('body')).toHaveAttribute('data-struck', String(asked[1]!.id))
-  expect((await asked[0]!.answer).permission).toBe(true)
-  await expect(page.getByTestId('receipt')).toContainText(has)
-  await expect(detail(page, asked[1]!.id).getByRole('button', { name: /Approve/ })).toBeVisible()
-  await page.keyboard.press('j')
-  await expect(detail(page, asked[2]!.id)).toBeVisible()
-  await page.keyboard.press('Shift+D')
-  expect((await asked[2]!.answer).permission).toBe(false)
-})
-
-test('when nothing was left, the next request comes up by itself, and its keys wait a moment', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  await page.clock.install()
-  await openAt(page, hub)
-  const first = await agent.ask(hub, {})
-  await choose(page, first.id)
-  await page.keyboard.press('a')
-  await expect(detail(page, first.id).getByTestId('ticks')).toContainText(has)
-  await strikeAtNext(page, first.id, 'a') // too soon: swallowed
-  const second = await agent.ask(hub, {})
-  await expect(page.locator('body')).toHaveAttribute('data-struck', String(second.id))
-  await skipGrace(page)
-  await page.keyboard.press('Shift+D')
-  await expect(detail(page, second.id).getByTestId('settled')).toBeVisible()
-  expect((await second.answer).permission).toBe(false)
-})
-
-test('a new request moves neither the selection nor what is being written', async ({ page, hub, agent }) => {
-  const first = await agent.ask(hub, { type: 'question', question: 'Name?' })
-  await openAt(page, hub)
-  await choose(page, first.id)
-  await page.keyboard.press('r')
-  await page.keyboard.type('add a D')
-  const second = await agent.ask(hub, {})
-  await expect(row(page, second.id)).toBeVisible()
-  await page.keyboard.type('-team')
-  await expect(page.getByLabel('Your answer')).toHaveValue('add a D-team')
-  await page.reload()
-  await expect(page.getByLabel('Your answer')).toHaveValue('add a D-team')
-  await page.getByLabel('Your answer').press('Control+Enter')
-  expect((await first.answer).response).toBe('add a D-team')
-  await expect(row(page, second.id)).toContainText('May I?')
-})
-
-test('a choice is made with its digit, with a comment', async ({ page, hub, agent }) => {
-  const { id, answer } = await agent.ask(hub, {
-    type: 'choice',
-    question: 'Which runner?',
-    choices: ['Jest', 'Vitest', 'Mocha'],
+  test('selects the next request after an answer and ignores keys in the grace period', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const asked = [await agent.ask(hub, {}), await agent.ask(hub, {}), await agent.ask(hub, {})]
+    await openAt(page, hub)
+    await choose(page, asked[0]!.id)
+    await pressKeyAtNext(page, asked[0]!.id, 'a') // too soon: swallowed
+    await page.keyboard.press('a')
+    await expect(page.locator('body')).toHaveAttribute('data-pressed', String(asked[1]!.id))
+    expect((await asked[0]!.answer).permission).toBe(true)
+    await expect(page.getByTestId('last-answer')).toContainText(delivered)
+    await expect(detail(page, asked[1]!.id).getByRole('button', { name: /Approve/ })).toBeVisible()
+    await page.keyboard.press('j')
+    await expect(detail(page, asked[2]!.id)).toBeVisible()
+    await page.keyboard.press('Shift+D')
+    expect((await asked[2]!.answer).permission).toBe(false)
   })
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('c')
-  await page.getByLabel('Comment').fill('for its speed')
-  await page.getByLabel('Comment').press('Escape')
-  await page.keyboard.press('c')
-  await page.getByRole('button', { name: /Vitest/ }).click()
-  expect(await answer).toMatchObject({ choice: 'Vitest', comment: 'for its speed' })
-})
 
-test('a denial takes a reason along', async ({ page, hub, agent }) => {
-  const { id, answer } = await agent.ask(hub, { reasonRequired: 'deny' })
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('Shift+D') // at once is not enough here
-  await page.getByLabel(/instead/).fill('Use the copy')
-  await page.getByLabel(/instead/).press('Control+Enter')
-  expect(await answer).toMatchObject({ permission: false, reason: 'Use the copy' })
-  await expect(detail(page, id).getByTestId('settled')).toContainText('Use the copy')
-})
-
-test('a call is approved with changed arguments', async ({ page, hub, agent }) => {
-  const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] }
-  const { id, answer } = await agent.ask(hub, {
-    toolCall: {
-      name: 'Bash',
-      editable: true,
-      arguments: { command: 'rm -rf /tmp/a', timeout: 5, quiet: false },
-    },
-    suggestions: [rule],
+  test('selects a request that arrives in an empty inbox and ignores keys in the grace period', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    await page.clock.install()
+    await openAt(page, hub)
+    const first = await agent.ask(hub, {})
+    await choose(page, first.id)
+    await page.keyboard.press('a')
+    await expect(detail(page, first.id).getByTestId('delivery-steps')).toContainText(delivered)
+    await pressKeyAtNext(page, first.id, 'a') // too soon: swallowed
+    const second = await agent.ask(hub, {})
+    await expect(page.locator('body')).toHaveAttribute('data-pressed', String(second.id))
+    await skipGrace(page)
+    await page.keyboard.press('Shift+D')
+    await expect(detail(page, second.id).getByTestId('settled')).toBeVisible()
+    expect((await second.answer).permission).toBe(false)
   })
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('e')
-  await page.getByLabel('command', { exact: true }).fill('rm -rf /tmp/b')
-  await page.getByLabel('timeout', { exact: true }).fill('60')
-  await expect(page.getByLabel('What changed').first().locator('ins')).toHaveText('b')
-  await page.getByLabel(/Always allow Bash\(rm:\*\)/).check()
-  await page.getByRole('button', { name: 'Approve with 2 edits' }).click()
-  expect(await answer).toMatchObject({
-    permission: true,
-    modifiedArguments: { command: 'rm -rf /tmp/b', timeout: 60, quiet: false },
-    remember: rule,
-  })
-})
 
-test('several questions are answered together', async ({ page, hub, agent }) => {
-  const { id, answer } = await agent.ask(hub, {
-    type: 'question',
-    question: 'Three things',
-    questions: [
-      {
-        id: 'a',
-        question: 'Tone?',
-        options: [{ label: 'Friendly', description: 'short' }, { label: 'Formal' }],
+  test('keeps the selection and the draft when a request arrives', async ({ page, hub, agent }) => {
+    const first = await agent.ask(hub, { type: 'question', question: 'Name?' })
+    await openAt(page, hub)
+    await choose(page, first.id)
+    await page.keyboard.press('r')
+    await page.keyboard.type('add a D')
+    const second = await agent.ask(hub, {})
+    await expect(row(page, second.id)).toBeVisible()
+    await page.keyboard.type('-team')
+    await expect(page.getByLabel('Your answer')).toHaveValue('add a D-team')
+    await page.reload()
+    await expect(page.getByLabel('Your answer')).toHaveValue('add a D-team')
+    await page.getByLabel('Your answer').press('Control+Enter')
+    expect((await first.answer).response).toBe('add a D-team')
+    await expect(row(page, second.id)).toContainText('May I?')
+  })
+
+  test('sends a choice with a comment', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, {
+      type: 'choice',
+      question: 'Which runner?',
+      choices: ['Jest', 'Vitest', 'Mocha'],
+    })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('c')
+    await page.getByLabel('Comment').fill('for its speed')
+    await page.getByLabel('Comment').press('Escape')
+    await page.keyboard.press('c')
+    await page.getByRole('button', { name: /Vitest/ }).click()
+    expect(await answer).toMatchObject({ choice: 'Vitest', comment: 'for its speed' })
+  })
+
+  test('sends a denial with its reason', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, { reasonRequired: 'deny' })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('Shift+D') // at once is not enough here
+    await page.getByLabel(/instead/).fill('Use the copy')
+    await page.getByLabel(/instead/).press('Control+Enter')
+    expect(await answer).toMatchObject({ permission: false, reason: 'Use the copy' })
+    await expect(detail(page, id).getByTestId('settled')).toContainText('Use the copy')
+  })
+
+  test('approves a call with edited arguments', async ({ page, hub, agent }) => {
+    const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] }
+    const { id, answer } = await agent.ask(hub, {
+      toolCall: {
+        name: 'Bash',
+        editable: true,
+        arguments: { command: 'rm -rf /tmp/a', timeout: 5, quiet: false },
       },
-      {
-        id: 'b',
-        question: 'Parts?',
-        multiple: true,
-        allowOther: true,
-        options: [{ label: 'API' }, { label: 'CLI' }],
-      },
-      { id: 'c', question: 'Title?' },
-    ],
+      suggestions: [rule],
+    })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('e')
+    await page.getByLabel('command', { exact: true }).fill('rm -rf /tmp/b')
+    await page.getByLabel('timeout', { exact: true }).fill('60')
+    await expect(page.getByLabel('What changed').first().locator('ins')).toHaveText('b')
+    await page.getByLabel(/Always allow Bash\(rm:\*\)/).check()
+    await page.getByRole('button', { name: 'Approve with 2 edits' }).click()
+    expect(await answer).toMatchObject({
+      permission: true,
+      modifiedArguments: { command: 'rm -rf /tmp/b', timeout: 60, quiet: false },
+      remember: rule,
+    })
   })
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('2')
-  await page.getByLabel('API').check()
-  await page.getByLabel('Another answer to: Parts?').fill('Docs')
-  await page.getByLabel('Answer to: Title?').fill('Release 4')
-  await page.getByLabel('Answer to: Title?').press('Control+Enter')
-  expect((await answer).answers).toEqual({ a: 'Formal', b: ['API', 'Docs'], c: 'Release 4' })
-})
 
-test('what is risky is held, not tapped', async ({ page, hub, agent }) => {
-  const { id, answer } = await agent.ask(hub, {
-    risk: 'high',
-    toolCall: { name: 'Bash', arguments: { command: 'x' } },
+  test('answers several questions together', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, {
+      type: 'question',
+      question: 'Three things',
+      questions: [
+        {
+          id: 'a',
+          question: 'Tone?',
+          options: [{ label: 'Friendly', description: 'short' }, { label: 'Formal' }],
+        },
+        {
+          id: 'b',
+          question: 'Parts?',
+          multiple: true,
+          allowOther: true,
+          options: [{ label: 'API' }, { label: 'CLI' }],
+        },
+        { id: 'c', question: 'Title?' },
+      ],
+    })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('2')
+    await page.getByLabel('API').check()
+    await page.getByLabel('Another answer to: Parts?').fill('Docs')
+    await page.getByLabel('Answer to: Title?').fill('Release 4')
+    await page.getByLabel('Answer to: Title?').press('Control+Enter')
+    expect((await answer).answers).toEqual({ a: 'Formal', b: ['API', 'Docs'], c: 'Release 4' })
   })
-  await page.clock.install()
-  await openAt(page, hub)
-  await choose(page, id)
-  await pauseClock(page) // however slow the machine is, a tap is shorter than a hold
-  await page.keyboard.press('a')
-  await page.getByRole('button', { name: /Approve/ }).click()
-  await expect(detail(page, id).getByRole('button', { name: /Approve/ })).toBeVisible()
-  expect((await fetch(`${hub.url}/events/${id}`).then((r) => r.json())).humanInTheLoopStatus.status).toBe(
-    'pending',
-  )
-  await page.clock.resume()
-  await page.keyboard.down('a')
-  expect((await answer).permission).toBe(true)
-  await page.keyboard.up('a')
-})
 
-test('a long command must have been on screen to its end before it is approved', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const command = Array.from({ length: 120 }, (_, i) => `echo ${i} && \\`).join('\n') + '\ntrue'
-  const { id, answer } = await agent.ask(hub, { toolCall: { name: 'Bash', arguments: { command } } })
-  await openAt(page, hub)
-  await choose(page, id)
-  await expect(page.getByRole('button', { name: /Scroll to review/ })).toBeVisible()
-  await page.keyboard.press('a') // scrolls
-  await expect(page.getByRole('button', { name: /^Approve/ })).toBeVisible()
-  await expect(page.getByText('Raw JSON')).toBeInViewport()
-  await page.keyboard.press('a')
-  expect((await answer).permission).toBe(true)
-})
-
-test('two people answer at once: the loser sees who won', async ({ page, context, hub, agent, watch }) => {
-  const { id, answer } = await agent.ask(hub, {})
-  const other = await context.newPage()
-  watch(other)
-  await openAt(page, hub)
-  await openAt(other, hub)
-  let release: () => void = () => undefined
-  const held = new Promise<void>((ok) => (release = ok))
-  await other.route('**/respond', async (route) => {
-    await held
-    await route.continue()
+  test('requires press-and-hold for a risky request', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, {
+      risk: 'high',
+      toolCall: { name: 'Bash', arguments: { command: 'x' } },
+    })
+    await page.clock.install()
+    await openAt(page, hub)
+    await choose(page, id)
+    await pauseClock(page) // however slow the machine is, a tap is shorter than a hold
+    await page.keyboard.press('a')
+    await page.getByRole('button', { name: /Approve/ }).click()
+    await expect(detail(page, id).getByRole('button', { name: /Approve/ })).toBeVisible()
+    expect((await fetch(`${hub.url}/events/${id}`).then((r) => r.json())).humanInTheLoopStatus.status).toBe(
+      'pending',
+    )
+    await page.clock.resume()
+    await page.keyboard.down('a')
+    expect((await answer).permission).toBe(true)
+    await page.keyboard.up('a')
   })
-  await choose(other, id)
-  await other.keyboard.press('Shift+D')
-  await expect(row(other, id)).toContainText('Denied') // shown as taken, for now
-  await choose(page, id)
-  await page.keyboard.press('a')
-  expect((await answer).permission).toBe(true)
-  release()
-  await expect(detail(other, id).getByTestId('settled')).toContainText('Approved')
-  await expect(detail(other, id).getByTestId('settled')).toContainText('faster')
-  await expect(row(other, id)).toContainText('Approved')
-})
 
-test('an agent that is gone is shown, and gets its answer when it is back', async ({ page, hub, agent }) => {
-  const { id } = await agent.ask(hub, { question: 'Apply the plan?' })
-  const { port } = agent
-  await agent.die()
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('a')
-  const group = page.getByRole('region', { name: 'Not delivered' })
-  await expect(group.locator(`[data-id="${id}"]`)).toBeVisible()
-  await expect(detail(page, id)).toContainText('The agent can’t be reached')
-  await expect(detail(page, id)).toContainText(/next attempt in/)
-  await expect(detail(page, id).getByRole('button', { name: 'Copy the answer' })).toBeVisible()
-  // It comes back on the same port, whatever the path.
-  const back = new WebSocketServer({ host: '127.0.0.1', port })
-  back.on('connection', (socket) =>
-    socket.on('message', (m) =>
-      socket.send(JSON.stringify({ type: 'ack', answerId: JSON.parse(String(m)).answerId })),
-    ),
-  )
-  await expect(detail(page, id).getByTestId('ticks')).toContainText(has)
-  await expect(group).toHaveCount(0)
-  back.close()
-})
+  test('requires a long command to be scrolled to its end before approval', async ({ page, hub, agent }) => {
+    const command = Array.from({ length: 120 }, (_, i) => `echo ${i} && \\`).join('\n') + '\ntrue'
+    const { id, answer } = await agent.ask(hub, { toolCall: { name: 'Bash', arguments: { command } } })
+    await openAt(page, hub)
+    await choose(page, id)
+    await expect(page.getByRole('button', { name: /Scroll to review/ })).toBeVisible()
+    await page.keyboard.press('a') // scrolls
+    await expect(page.getByRole('button', { name: /^Approve/ })).toBeVisible()
+    await expect(page.getByText('Raw JSON')).toBeInViewport()
+    await page.keyboard.press('a')
+    expect((await answer).permission).toBe(true)
+  })
 
-test('a version 1 agent that closes the line counts as having taken it', async ({ page, hub }) => {
-  const old = await Agent.start({ version: 1 })
-  const { id, answer } = await old.ask(hub, {})
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('a')
-  expect((await answer).permission).toBe(true)
-  await expect(detail(page, id).getByTestId('ticks')).toContainText('received by agent')
-  await old.die()
-})
+  test('shows the winning answer to the person who answered second', async ({
+    page,
+    context,
+    hub,
+    agent,
+    watch,
+  }) => {
+    const { id, answer } = await agent.ask(hub, {})
+    const other = await context.newPage()
+    watch(other)
+    await openAt(page, hub)
+    await openAt(other, hub)
+    let release: () => void = () => undefined
+    const held = new Promise<void>((ok) => (release = ok))
+    await other.route('**/respond', async (route) => {
+      await held
+      await route.continue()
+    })
+    await choose(other, id)
+    await other.keyboard.press('Shift+D')
+    await expect(row(other, id)).toContainText('Denied') // shown as taken, for now
+    await choose(page, id)
+    await page.keyboard.press('a')
+    expect((await answer).permission).toBe(true)
+    release()
+    await expect(detail(other, id).getByTestId('settled')).toContainText('Approved')
+    await expect(detail(other, id).getByTestId('settled')).toContainText('faster')
+    await expect(row(other, id)).toContainText('Approved')
+  })
 
-test('a request nobody answers ends by itself, and the page says what the agent is told', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const { id, answer } = await agent.ask(hub, { timeout: 20 })
-  await openAt(page, hub, `/inbox/${id}`)
-  expect(await answer).toMatchObject({ permission: false, outcome: '__timeout__' })
-  await expect(detail(page, id).getByTestId('settled')).toContainText('No answer')
-  await expect(detail(page, id).getByTestId('settled')).toContainText('Message to the agent')
-})
+  test('shows an unreachable agent and delivers the answer when it returns', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'Apply the plan?' })
+    const { port } = agent
+    await agent.stop()
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('a')
+    const group = page.getByRole('region', { name: 'Not delivered' })
+    await expect(group.locator(`[data-id="${id}"]`)).toBeVisible()
+    await expect(detail(page, id)).toContainText('The agent can’t be reached')
+    await expect(detail(page, id)).toContainText(/next attempt in/)
+    await expect(detail(page, id).getByRole('button', { name: 'Copy the answer' })).toBeVisible()
+    // It comes back on the same port, whatever the path.
+    const back = new WebSocketServer({ host: '127.0.0.1', port })
+    back.on('connection', (socket) =>
+      socket.on('message', (m) =>
+        socket.send(JSON.stringify({ type: 'ack', answerId: JSON.parse(String(m)).answerId })),
+      ),
+    )
+    await expect(detail(page, id).getByTestId('delivery-steps')).toContainText(delivered)
+    await expect(group).toHaveCount(0)
+    back.close()
+  })
 
-test('a deadline that gets short is spoken of once', async ({ page, hub, agent }) => {
-  const { id } = await agent.ask(hub, { question: 'Deploy?', timeout: 45 })
-  await openAt(page, hub, `/inbox/${id}`)
-  await expect(page.getByTestId('polite')).toHaveText(/^\d+ seconds left to answer api: Deploy\?$/)
-  const announcement = String(await page.getByTestId('polite').textContent())
-  const secondsLeft = async () =>
-    Number(/0:(\d\d) left/.exec((await detail(page, id).textContent()) ?? '')?.[1] ?? NaN)
-  await expect.poll(secondsLeft).toBeLessThan(parseInt(announcement) - 1)
-  await expect(page.getByTestId('polite')).toHaveText(announcement)
-})
+  test('counts a closed connection as receipt for a version 1 agent', async ({ page, hub }) => {
+    const old = await Agent.start({ version: 1 })
+    const { id, answer } = await old.ask(hub, {})
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('a')
+    expect((await answer).permission).toBe(true)
+    await expect(detail(page, id).getByTestId('delivery-steps')).toContainText('received by agent')
+    await old.stop()
+  })
 
-test('a form that was left open is found open, and takes no focus by itself', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const { id } = await agent.ask(hub, { question: 'Deploy?' })
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('d')
-  await expect(page.getByLabel(/instead/)).toBeFocused()
-  await page.getByLabel(/instead/).fill('Use the copy')
-  await page.reload()
-  await live(page)
-  await expect(page.getByLabel(/instead/)).toHaveValue('Use the copy')
-  await expect(page.getByLabel(/instead/)).not.toBeFocused()
-  await page.getByRole('button', { name: /Back/ }).click()
-  await page.keyboard.press('d')
-  await expect(page.getByLabel(/instead/)).toBeFocused()
-})
+  test('expires an unanswered request and shows the message to the agent', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, { timeout: 20 })
+    await openAt(page, hub, `/inbox/${id}`)
+    expect(await answer).toMatchObject({ permission: false, outcome: '__timeout__' })
+    await expect(detail(page, id).getByTestId('settled')).toContainText('No answer')
+    await expect(detail(page, id).getByTestId('settled')).toContainText('Message to the agent')
+  })
 
-test('a request is cancelled with a reason', async ({ page, hub, agent }) => {
-  const { id, answer } = await agent.ask(hub, {})
-  await openAt(page, hub)
-  await choose(page, id)
-  await page.keyboard.press('Shift+X')
-  await page.getByLabel('Why').fill('Not today')
-  await page.getByLabel('Why').press('Control+Enter')
-  expect(await answer).toMatchObject({ permission: false, outcome: '__cancelled__' })
-  await expect(detail(page, id).getByTestId('settled')).toContainText('Canceled')
-  await expect(detail(page, id).getByTestId('settled')).toContainText('Not today')
-})
+  test('announces a short deadline once', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'Deploy?', timeout: 45 })
+    await openAt(page, hub, `/inbox/${id}`)
+    await expect(page.getByTestId('polite')).toHaveText(/^\d+ seconds left to answer api: Deploy\?$/)
+    const announcement = String(await page.getByTestId('polite').textContent())
+    const secondsLeft = async () =>
+      Number(/0:(\d\d) left/.exec((await detail(page, id).textContent()) ?? '')?.[1] ?? NaN)
+    await expect.poll(secondsLeft).toBeLessThan(parseInt(announcement) - 1)
+    await expect(page.getByTestId('polite')).toHaveText(announcement)
+  })
 
-test('a hub that goes away and comes back: nothing lost, nothing twice, and an answer it did not get is kept', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const first = await agent.ask(hub, { type: 'question', question: 'First?' })
-  await openAt(page, hub)
-  await choose(page, first.id)
-  await page.keyboard.press('r')
-  await page.keyboard.type('my answer')
-  await hub.stop()
-  await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
-  await page.getByLabel('Your answer').press('Control+Enter')
-  await expect(detail(page, first.id).getByRole('alert')).toContainText('could not be reached')
-  await expect(page.getByLabel('Your answer')).toHaveValue('my answer')
-  await hub.restart()
-  await live(page)
-  const second = await agent.ask(hub, { question: 'Second?' })
-  await expect(row(page, second.id)).toBeVisible()
-  await expect(page.getByRole('region', { name: 'Needs you' }).getByRole('link')).toHaveCount(2)
-  await page.getByLabel('Your answer').press('Control+Enter')
-  expect((await first.answer).response).toBe('my answer')
-})
+  test('restores an open form after a reload without moving the focus', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'Deploy?' })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('d')
+    await expect(page.getByLabel(/instead/)).toBeFocused()
+    await page.getByLabel(/instead/).fill('Use the copy')
+    await page.reload()
+    await waitUntilLive(page)
+    await expect(page.getByLabel(/instead/)).toHaveValue('Use the copy')
+    await expect(page.getByLabel(/instead/)).not.toBeFocused()
+    await page.getByRole('button', { name: /Back/ }).click()
+    await page.keyboard.press('d')
+    await expect(page.getByLabel(/instead/)).toBeFocused()
+  })
 
-test('filters narrow the list and stand in the address', async ({ page, hub, agent }) => {
-  const ask = await agent.ask(hub, { question: 'A permission' })
-  const choice = await agent.ask(hub, { type: 'choice', question: 'A choice', choices: ['x'] })
-  await openAt(page, hub)
-  await page.getByRole('button', { name: /^Choice/ }).click()
-  await expect(row(page, ask.id)).toHaveCount(0)
-  await expect(row(page, choice.id)).toBeVisible()
-  await expect(page).toHaveURL(/kind=choice/)
-  await page.reload()
-  await expect(row(page, choice.id)).toBeVisible()
-  await expect(row(page, ask.id)).toHaveCount(0)
-})
+  test('cancels a request with a reason', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, {})
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('Shift+X')
+    await page.getByLabel('Why').fill('Not today')
+    await page.getByLabel('Why').press('Control+Enter')
+    expect(await answer).toMatchObject({ permission: false, outcome: '__cancelled__' })
+    await expect(detail(page, id).getByTestId('settled')).toContainText('Canceled')
+    await expect(detail(page, id).getByTestId('settled')).toContainText('Not today')
+  })
 
-test('single keys can be switched off, and the theme chosen', async ({ page, hub, agent }) => {
-  const { id } = await agent.ask(hub, {})
-  await openAt(page, hub)
-  await page.getByRole('link', { name: 'Settings' }).click()
-  await page.getByLabel(/Single-key shortcuts/).uncheck()
-  await page.getByText('Dark', { exact: true }).click()
-  await page.getByRole('link', { name: /^Inbox/ }).click()
-  await choose(page, id)
-  await page.keyboard.press('a')
-  await page.keyboard.press('?')
-  await expect(page.getByRole('dialog')).toHaveCount(0)
-  await expect(page.getByRole('button', { name: /Approve/ })).toBeVisible()
-  await page.reload()
-  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  test('keeps an unsent answer and every request across a restart of the hub', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const first = await agent.ask(hub, { type: 'question', question: 'First?' })
+    await openAt(page, hub)
+    await choose(page, first.id)
+    await page.keyboard.press('r')
+    await page.keyboard.type('my answer')
+    await hub.stop()
+    await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
+    await page.getByLabel('Your answer').press('Control+Enter')
+    await expect(detail(page, first.id).getByRole('alert')).toContainText('could not be reached')
+    await expect(page.getByLabel('Your answer')).toHaveValue('my answer')
+    await hub.restart()
+    await waitUntilLive(page)
+    const second = await agent.ask(hub, { question: 'Second?' })
+    await expect(row(page, second.id)).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Needs you' }).getByRole('link')).toHaveCount(2)
+    await page.getByLabel('Your answer').press('Control+Enter')
+    expect((await first.answer).response).toBe('my answer')
+  })
+
+  test('filters the list and keeps the filter in the URL', async ({ page, hub, agent }) => {
+    const ask = await agent.ask(hub, { question: 'A permission' })
+    const choice = await agent.ask(hub, { type: 'choice', question: 'A choice', choices: ['x'] })
+    await openAt(page, hub)
+    await page.getByRole('button', { name: /^Choice/ }).click()
+    await expect(row(page, ask.id)).toHaveCount(0)
+    await expect(row(page, choice.id)).toBeVisible()
+    await expect(page).toHaveURL(/kind=choice/)
+    await page.reload()
+    await expect(row(page, choice.id)).toBeVisible()
+    await expect(row(page, ask.id)).toHaveCount(0)
+  })
+
+  test('follows the settings for single-key shortcuts and the theme', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, {})
+    await openAt(page, hub)
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByLabel(/Single-key shortcuts/).uncheck()
+    await page.getByText('Dark', { exact: true }).click()
+    await page.getByRole('link', { name: /^Inbox/ }).click()
+    await choose(page, id)
+    await page.keyboard.press('a')
+    await page.keyboard.press('?')
+    await expect(page.getByRole('dialog')).toHaveCount(0)
+    await expect(page.getByRole('button', { name: /Approve/ })).toBeVisible()
+    await page.reload()
+    await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  })
 })

@@ -1,37 +1,39 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { command } from './build-hub.ts'
-import { choose, expect, openAt, test } from './page.ts'
+import { cliBinary } from './build-binaries.ts'
+import { choose, expect, openAt, test } from './fixtures.ts'
 
 const client = fileURLToPath(new URL('mcp-client.mjs', import.meta.url))
 
-for (const way of ['over HTTP', 'through hookback mcp'] as const) {
-  test(`a client of npm's asks ${way}, and a person answers in the inbox`, async ({ page, hub }) => {
-    const args = way === 'over HTTP' ? [`${hub.url}/mcp`] : ['--', command, 'mcp', '--hub', hub.url]
-    const child = spawn(process.execPath, [client, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-    const said = async () => JSON.parse((await lines.next()).value as string) as Record<string, unknown>
-    try {
-      expect((await said()).tools).toContain('request_approval')
-      expect(await said()).toEqual({ asked: 'pending' })
-      // It is told while it waits: were the stream held back, this would come with the answer.
-      expect(await said()).toEqual({ progress: 'Waiting for a person.' })
-      await openAt(page, hub)
-      const list = page.getByTestId('list')
-      await expect(list).toContainText('Which region?')
-      const id = Number(await list.locator('[data-id]').first().getAttribute('data-id'))
-      await choose(page, id)
-      await page.getByTestId('detail').getByText('eu', { exact: true }).first().click()
-      await page.keyboard.press('Enter')
-      let last = await said()
-      while (last.progress) last = await said()
-      expect(last.outcome).toBe('eu')
-      const vote = await said()
-      expect(vote.refused).toBe(true)
-      expect(vote.why).toContain('sign_in')
-    } finally {
-      child.kill()
-    }
-  })
-}
+test.describe('MCP', () => {
+  for (const way of ['over HTTP', 'through hookback mcp'] as const) {
+    test(`answers the official npm client ${way} from the inbox`, async ({ page, hub }) => {
+      const args = way === 'over HTTP' ? [`${hub.url}/mcp`] : ['--', cliBinary, 'mcp', '--hub', hub.url]
+      const child = spawn(process.execPath, [client, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+      const said = async () => JSON.parse((await lines.next()).value as string) as Record<string, unknown>
+      try {
+        expect((await said()).tools).toContain('request_approval')
+        expect(await said()).toEqual({ asked: 'pending' })
+        // It is told while it waits: were the stream held back, this would come with the answer.
+        expect(await said()).toEqual({ progress: 'Waiting for a person.' })
+        await openAt(page, hub)
+        const list = page.getByTestId('list')
+        await expect(list).toContainText('Which region?')
+        const id = Number(await list.locator('[data-id]').first().getAttribute('data-id'))
+        await choose(page, id)
+        await page.getByTestId('detail').getByText('eu', { exact: true }).first().click()
+        await page.keyboard.press('Enter')
+        let last = await said()
+        while (last.progress) last = await said()
+        expect(last.outcome).toBe('eu')
+        const vote = await said()
+        expect(vote.refused).toBe(true)
+        expect(vote.why).toContain('sign_in')
+      } finally {
+        child.kill()
+      }
+    })
+  }
+})

@@ -1,16 +1,16 @@
 import type { CDPSession, Page } from '@playwright/test'
-import { faults } from './barriers.ts'
-import { RunningHub } from './hub.ts'
-import { at, badge, call, own } from './people.ts'
-import { choose, detail, expect, test as base } from './page.ts'
+import { accessibilityViolations } from './accessibility.ts'
+import { HubProcess } from './hub.ts'
+import { atHubAddress, userBadge, callApi, claimHub } from './people.ts'
+import { choose, detail, expect, test as base } from './fixtures.ts'
 
 /** A hub that wants passkeys, at the name that they belong to. */
 const test = base.extend({
   // eslint-disable-next-line no-empty-pattern -- Playwright's way to say "needs nothing"
   hub: async ({}, use) => {
-    const hub = await RunningHub.start(['-passkeys', 'high'])
+    const hub = await HubProcess.start(['-passkeys', 'high'])
     hub.url = hub.url.replace('127.0.0.1', 'localhost')
-    hub.signInLink = at(hub, hub.signInLink)
+    hub.signInLink = atHubAddress(hub, hub.signInLink)
     await use(hub)
     await hub.remove()
   },
@@ -45,7 +45,7 @@ class Device {
   }
 }
 
-async function addPasskey(page: Page, hub: RunningHub): Promise<void> {
+async function addPasskey(page: Page, hub: HubProcess): Promise<void> {
   await page.goto(`${hub.url}/settings/people`)
   const mine = page.getByRole('region', { name: 'Your passkeys' })
   await mine.getByRole('button', { name: 'Add passkey' }).click()
@@ -61,71 +61,73 @@ async function approve(page: Page, comes: () => Promise<unknown>): Promise<void>
   await page.keyboard.up('a')
 }
 
-test('a risky request is approved with a passkey, for exactly that answer', async ({ page, hub, agent }) => {
-  const { id, answer } = await agent.ask(hub, { question: 'Drop the table?', risk: 'high' })
-  const device = await Device.of(page)
-  await own(page, hub)
-  await choose(page, id)
-  const card = detail(page, id)
-  await expect(card.getByTestId('may-not')).toContainText('This needs a passkey')
-  await expect(card.getByRole('button', { name: /^Approve/ })).toHaveCount(0)
-  await expect(card.getByRole('button', { name: /^Deny/ })).toBeVisible()
+test.describe('Passkeys', () => {
+  test('are required to approve a risky request, for exactly that answer', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, { question: 'Drop the table?', risk: 'high' })
+    const device = await Device.of(page)
+    await claimHub(page, hub)
+    await choose(page, id)
+    const card = detail(page, id)
+    await expect(card.getByTestId('cannot-answer')).toContainText('This needs a passkey')
+    await expect(card.getByRole('button', { name: /^Approve/ })).toHaveCount(0)
+    await expect(card.getByRole('button', { name: /^Deny/ })).toBeVisible()
 
-  await addPasskey(page, hub)
-  await page.goto(`${hub.url}/inbox/${id}`)
-  await expect(card.getByRole('button', { name: /^Approve/ })).toBeVisible()
-  await expect(card.getByTestId('may-not')).toHaveCount(0)
-  await device.verifies(false)
-  const refused = card.getByRole('alert')
-  await approve(page, () => expect(refused).toContainText('Your passkey was not used'))
-  await expect(refused).toContainText('Nothing was sent')
-  expect(await call(page, 'GET', `/events/${id}`)).toMatchObject({
-    humanInTheLoopStatus: { status: 'pending' },
+    await addPasskey(page, hub)
+    await page.goto(`${hub.url}/inbox/${id}`)
+    await expect(card.getByRole('button', { name: /^Approve/ })).toBeVisible()
+    await expect(card.getByTestId('cannot-answer')).toHaveCount(0)
+    await device.verifies(false)
+    const refused = card.getByRole('alert')
+    await approve(page, () => expect(refused).toContainText('Your passkey was not used'))
+    await expect(refused).toContainText('Nothing was sent')
+    expect(await callApi(page, 'GET', `/events/${id}`)).toMatchObject({
+      humanInTheLoopStatus: { status: 'pending' },
+    })
+
+    await device.verifies(true)
+    await approve(page, () => answer)
+    expect(await answer).toMatchObject({
+      permission: true,
+      respondedBy: { name: 'mara', verified: true, passkey: true },
+    })
+    await page.goto(`${hub.url}/inbox/${id}`)
+    await expect(card.getByTestId('settled')).toContainText('passkey')
+    const ledger = (await callApi(page, 'GET', '/api/ledger')) as { act: string; data?: { by?: object } }[]
+    expect(ledger.find((e) => e.act === 'question.ended')?.data?.by).toMatchObject({ passkey: true })
+    expect(ledger.map((e) => e.act)).toContain('passkey.added')
   })
 
-  await device.verifies(true)
-  await approve(page, () => answer)
-  expect(await answer).toMatchObject({
-    permission: true,
-    respondedBy: { name: 'mara', verified: true, passkey: true },
+  test('are not required to deny, even without a sign-in', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, { question: 'Drop the table?', risk: 'critical' })
+    await page.goto(`${hub.url}/inbox/${id}`)
+    const card = detail(page, id)
+    await expect(card.getByTestId('cannot-answer')).toContainText('Sign in, and add yours')
+    expect(await callApi(page, 'POST', `/events/${id}/respond`, { permission: true })).toMatchObject({
+      code: 'proof_required',
+    })
+    await card.getByRole('button', { name: /^Deny/ }).click()
+    await card.getByRole('button', { name: /^Deny/ }).click()
+    expect(await answer).toMatchObject({ permission: false })
   })
-  await page.goto(`${hub.url}/inbox/${id}`)
-  await expect(card.getByTestId('settled')).toContainText('passkey')
-  const ledger = (await call(page, 'GET', '/api/ledger')) as { act: string; data?: { by?: object } }[]
-  expect(ledger.find((e) => e.act === 'question.ended')?.data?.by).toMatchObject({ passkey: true })
-  expect(ledger.map((e) => e.act)).toContain('passkey.added')
-})
 
-test('to deny it needs no passkey, and nobody in particular can', async ({ page, hub, agent }) => {
-  const { id, answer } = await agent.ask(hub, { question: 'Drop the table?', risk: 'critical' })
-  await page.goto(`${hub.url}/inbox/${id}`)
-  const card = detail(page, id)
-  await expect(card.getByTestId('may-not')).toContainText('Sign in, and add yours')
-  expect(await call(page, 'POST', `/events/${id}/respond`, { permission: true })).toMatchObject({
-    code: 'proof_required',
+  test('link to the address where they work, and can be removed', async ({ page, hub }) => {
+    await Device.of(page)
+    await claimHub(page, hub)
+    await addPasskey(page, hub)
+    const mine = page.getByRole('region', { name: 'Your passkeys' })
+    await mine.getByRole('button', { name: 'Add passkey' }).click()
+    expect(await accessibilityViolations(page)).toEqual([])
+    await mine.getByRole('button', { name: /^Remove/ }).click()
+    await mine.getByRole('button', { name: /^Confirm remove/ }).click()
+    await expect(mine.getByRole('listitem')).toHaveCount(0)
+
+    const person = (await callApi(page, 'POST', '/api/people/mara/link')) as { signInUrl: string }
+    const number = hub.url.replace('localhost', '127.0.0.1')
+    await page.goto(`${number}/${new URL(person.signInUrl).hash}`)
+    await expect(userBadge(page)).toContainText('mara')
+    await page.goto(`${number}/settings/people`)
+    const link = page.getByTestId('passkeys-other-origin').getByRole('link')
+    await expect(link).toHaveAttribute('href', `${hub.url}/settings/people`)
+    await expect(page.getByRole('button', { name: 'Add passkey' })).toHaveCount(0)
   })
-  await card.getByRole('button', { name: /^Deny/ }).click()
-  await card.getByRole('button', { name: /^Deny/ }).click()
-  expect(await answer).toMatchObject({ permission: false })
-})
-
-test('at another address the page says where passkeys work, and they are removed', async ({ page, hub }) => {
-  await Device.of(page)
-  await own(page, hub)
-  await addPasskey(page, hub)
-  const mine = page.getByRole('region', { name: 'Your passkeys' })
-  await mine.getByRole('button', { name: 'Add passkey' }).click()
-  expect(await faults(page)).toEqual([])
-  await mine.getByRole('button', { name: /^Remove/ }).click()
-  await mine.getByRole('button', { name: /^Confirm remove/ }).click()
-  await expect(mine.getByRole('listitem')).toHaveCount(0)
-
-  const person = (await call(page, 'POST', '/api/people/mara/link')) as { signInUrl: string }
-  const number = hub.url.replace('localhost', '127.0.0.1')
-  await page.goto(`${number}/${new URL(person.signInUrl).hash}`)
-  await expect(badge(page)).toContainText('mara')
-  await page.goto(`${number}/settings/people`)
-  const link = page.getByTestId('passkeys-elsewhere').getByRole('link')
-  await expect(link).toHaveAttribute('href', `${hub.url}/settings/people`)
-  await expect(page.getByRole('button', { name: 'Add passkey' })).toHaveCount(0)
 })

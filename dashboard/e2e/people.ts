@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext, Page } from '@playwright/test'
-import { expect, live, test } from './page.ts'
-import type { RunningHub } from './hub.ts'
+import { expect, waitUntilLive, test } from './fixtures.ts'
+import type { HubProcess } from './hub.ts'
 
-/** A page in a browser of its own: another person's. */
-export async function another(
+/** A page in a browser of its own: openInNewBrowser person's. */
+export async function openInNewBrowser(
   browser: Browser,
   watch: (page: Page) => Promise<void>,
   url: string,
@@ -15,10 +15,10 @@ export async function another(
   return page
 }
 
-export const badge = (page: Page) => page.getByTestId('me')
+export const userBadge = (page: Page) => page.getByTestId('current-user')
 
 /** The first one to sign in, by the link that the hub printed: the hub is theirs. */
-export async function own(page: Page, hub: RunningHub, name = 'mara'): Promise<void> {
+export async function claimHub(page: Page, hub: HubProcess, name = 'mara'): Promise<void> {
   await page.goto(hub.signInLink)
   const welcome = page.getByRole('dialog', { name: 'Welcome to your hub' })
   await welcome.getByLabel('Your name').fill(name)
@@ -27,22 +27,22 @@ export async function own(page: Page, hub: RunningHub, name = 'mara'): Promise<v
     .getByRole('dialog', { name: `Welcome, ${name}` })
     .getByRole('button', { name: 'Leave it unlocked' })
     .click()
-  await expect(badge(page)).toContainText(name)
-  await live(page)
+  await expect(userBadge(page)).toContainText(name)
+  await waitUntilLive(page)
 }
 
 /** The same link at the address that this test knows the hub by: a sign-in belongs to one. */
-export const at = (hub: RunningHub, link: string): string => hub.url + '/' + new URL(link).hash
+export const atHubAddress = (hub: HubProcess, link: string): string => hub.url + '/' + new URL(link).hash
 
 /** Makes a person by the page's own calls, as an admin; returns the link that signs them in. */
-export async function invited(admin: Page, name: string, role = 'operator'): Promise<string> {
-  const person = await call(admin, 'POST', '/api/people', { name, role })
+export async function invitePerson(admin: Page, name: string, role = 'operator'): Promise<string> {
+  const person = await callApi(admin, 'POST', '/api/people', { name, role })
   const { hash } = new URL((person as { signInUrl: string }).signInUrl)
   return `${new URL(admin.url()).origin}/${hash}`
 }
 
 /** Asks the hub as the page does, with its sign-in. */
-export function call(page: Page, method: string, path: string, body?: unknown): Promise<unknown> {
+export function callApi(page: Page, method: string, path: string, body?: unknown): Promise<unknown> {
   return page.evaluate(
     async ([method, path, body]) => {
       const answer = await fetch(path, {

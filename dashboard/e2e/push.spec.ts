@@ -1,49 +1,53 @@
-import { expect, test } from './page.ts'
+import { expect, test } from './fixtures.ts'
 
-test('a message by Web Push is shown once for each request and taken back when that is settled', async ({
-  page,
-  context,
-  hub,
-}) => {
-  await context.grantPermissions(['notifications'], { origin: hub.url })
-  await page.goto(hub.url)
-  const scope = await page.evaluate(async () => {
-    // As in src/alerts/push.ts: the Trusted Types policy allows no other script URL.
-    const types = (
-      globalThis as never as {
-        trustedTypes: { createPolicy(name: string, rules: object): { createScriptURL(url: string): string } }
-      }
-    ).trustedTypes
-    const policy = types.createPolicy('hookback-worker', { createScriptURL: (url: string) => url })
-    await navigator.serviceWorker.register(policy.createScriptURL('/sw.js'))
-    return (await navigator.serviceWorker.ready).scope
+test.describe('Web Push', () => {
+  test('shows one notification per request and closes it when the request is settled', async ({
+    page,
+    context,
+    hub,
+  }) => {
+    await context.grantPermissions(['notifications'], { origin: hub.url })
+    await page.goto(hub.url)
+    const scope = await page.evaluate(async () => {
+      // As in src/alerts/push.ts: the Trusted Types policy allows no other script URL.
+      const types = (
+        globalThis as never as {
+          trustedTypes: {
+            createPolicy(name: string, rules: object): { createScriptURL(url: string): string }
+          }
+        }
+      ).trustedTypes
+      const policy = types.createPolicy('hookback-worker', { createScriptURL: (url: string) => url })
+      await navigator.serviceWorker.register(policy.createScriptURL('/sw.js'))
+      return (await navigator.serviceWorker.ready).scope
+    })
+    const cdp = await context.newCDPSession(page)
+    const registered = new Promise<string>((done) =>
+      cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+        const mine = registrations.find((r) => r.scopeURL === scope)
+        if (mine) done(mine.registrationId)
+      }),
+    )
+    await cdp.send('ServiceWorker.enable')
+    const registrationId = await registered
+    const push = (data: unknown) =>
+      cdp.send('ServiceWorker.deliverPushMessage', {
+        origin: new URL(hub.url).origin,
+        registrationId,
+        data: JSON.stringify(data),
+      })
+    const shown = () =>
+      page.evaluate(async () => {
+        const registration = await navigator.serviceWorker.ready
+        return (await registration.getNotifications()).map((n) => `${n.tag} ${n.title} ${n.data?.id}`)
+      })
+    await push({ id: 7, title: 'shop asks for an answer', tag: 'request-7' })
+    await expect.poll(shown).toEqual(['request-7 shop asks for an answer 7'])
+    await push({ id: 7, title: 'shop is still waiting for an answer', tag: 'request-7' })
+    await expect.poll(shown).toEqual(['request-7 shop is still waiting for an answer 7'])
+    await push({ id: 8, title: '<b>x</b>', tag: 'request-8' })
+    await expect.poll(async () => (await shown()).length).toBe(2)
+    await push({ id: 7, title: 'This is answered.', tag: 'request-7', settled: true })
+    await expect.poll(shown).toEqual(['request-8 <b>x</b> 8'])
   })
-  const cdp = await context.newCDPSession(page)
-  const registered = new Promise<string>((done) =>
-    cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
-      const mine = registrations.find((r) => r.scopeURL === scope)
-      if (mine) done(mine.registrationId)
-    }),
-  )
-  await cdp.send('ServiceWorker.enable')
-  const registrationId = await registered
-  const push = (data: unknown) =>
-    cdp.send('ServiceWorker.deliverPushMessage', {
-      origin: new URL(hub.url).origin,
-      registrationId,
-      data: JSON.stringify(data),
-    })
-  const shown = () =>
-    page.evaluate(async () => {
-      const registration = await navigator.serviceWorker.ready
-      return (await registration.getNotifications()).map((n) => `${n.tag} ${n.title} ${n.data?.id}`)
-    })
-  await push({ id: 7, title: 'shop asks for an answer', tag: 'request-7' })
-  await expect.poll(shown).toEqual(['request-7 shop asks for an answer 7'])
-  await push({ id: 7, title: 'shop is still waiting for an answer', tag: 'request-7' })
-  await expect.poll(shown).toEqual(['request-7 shop is still waiting for an answer 7'])
-  await push({ id: 8, title: '<b>x</b>', tag: 'request-8' })
-  await expect.poll(async () => (await shown()).length).toBe(2)
-  await push({ id: 7, title: 'This is answered.', tag: 'request-7', settled: true })
-  await expect.poll(shown).toEqual(['request-8 <b>x</b> 8'])
 })

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { acceptedInputs } from '../src/testing/hostileInputs.ts'
 import type { Agent } from './agent.ts'
-import { faults, overflow, smallTargets } from './barriers.ts'
-import type { RunningHub } from './hub.ts'
-import { expect, live, openAt, test, visit } from './page.ts'
+import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
+import type { HubProcess } from './hub.ts'
+import { expect, waitUntilLive, openAt, test, visit } from './fixtures.ts'
 import type { Page } from '@playwright/test'
 
-const at = '/sessions/api/s1'
+const sessionPath = '/sessions/api/s1'
 const line = (page: Page, id: number) => page.locator(`[data-testid=turn-line][data-event="${id}"]`)
 const lanes = (page: Page) => page.getByTestId('lanes')
 
 /** A tool call from begin to end; returns the ids of both events. */
-async function call(hub: RunningHub, tool: string, more: { use: string; fails?: string; agent?: object }) {
+async function call(hub: HubProcess, tool: string, more: { use: string; fails?: string; agent?: object }) {
   const same = { tool_name: tool, tool_use_id: more.use, ...more.agent }
   const input = { tool_name: tool, tool_input: { file_path: `/src/${more.use}.go` } }
   const begin = await hub.event('PreToolUse', input, same)
@@ -48,7 +48,7 @@ const chat = [
 ]
 
 /** A session with a bit of everything. */
-async function work(hub: RunningHub, agent: Agent) {
+async function postSession(hub: HubProcess, agent: Agent) {
   await hub.event('SessionStart', { source: 'startup', cwd: '/home/dev/api' })
   await hub.event('UserPromptSubmit', { prompt: 'Clean up the build' })
   const read = await call(hub, 'Read', { use: 'r1' })
@@ -72,7 +72,7 @@ async function work(hub: RunningHub, agent: Agent) {
 }
 
 /** An agent within an agent, as Claude Code tells of it, and what its telemetry says. */
-async function family(hub: RunningHub) {
+async function postNestedAgents(hub: HubProcess) {
   const asks = (type: string) => ({ tool_name: 'Agent', tool_input: { subagent_type: type } })
   const explore = { agent_id: 'a1', agent_type: 'Explore' }
   const plan = { agent_id: 'a2', agent_type: 'Plan' }
@@ -106,377 +106,388 @@ async function family(hub: RunningHub) {
   await hub.post('/v1/logs', { resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] })
 }
 
-test.describe('the timeline', () => {
-  test('shows calls, a failure, a denied call, a settled and a pending wait, by turns and agents', async ({
+test.describe('Sessions', () => {
+  test.describe('timeline', () => {
+    test('shows calls, failures, denials and waits by turn and agent', async ({ page, hub, agent }) => {
+      const ids = await postSession(hub, agent)
+      await openAt(page, hub, sessionPath)
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText('Clean up the build')
+      await expect(page.getByTestId('turn')).toHaveCount(3)
+      await expect(page.getByTestId('turn').nth(1)).toContainText('Clean up the build')
+      await expect(page.getByTestId('turn').nth(1)).toContainText('1 failed')
+      await expect(line(page, ids.read[1])).toContainText('Read')
+      await expect(line(page, ids.read[0])).toHaveCount(0)
+      await expect(line(page, ids.failed[1])).toContainText('failed')
+      await expect(line(page, ids.settled)).toContainText('Denied')
+      await expect(line(page, ids.pending)).toContainText('needs you')
+      await expect(page.getByText('waiting for a person:')).toBeVisible()
+      await expect(lanes(page)).toHaveAttribute('data-bars', '12')
+      await page.getByRole('button', { name: 'As a table' }).click()
+      const table = page.getByTestId('lane-table')
+      await expect(table.getByRole('row')).toHaveCount(13)
+      await expect(table.getByRole('row', { name: /Grep/ })).toContainText('Explore')
+      await expect(table.getByRole('row', { name: /Bash.*denied/ })).toBeVisible()
+    })
+
+    test('grows as the agent works and extends a wait until its answer', async ({ page, hub, agent }) => {
+      const ids = await postSession(hub, agent)
+      await openAt(page, hub, sessionPath)
+      const wait = line(page, ids.pending)
+      await expect(wait).toContainText('needs you')
+      await expect(wait).toContainText(/waited ([2-9](\.\d)?|\d\d) s|waited \d+ min/)
+      await hub.post(`/events/${ids.pending}/respond`, { permission: true })
+      await expect(wait).toContainText('Approved')
+      const [begin] = await call(hub, 'Write', { use: 'w1' })
+      await expect(page.getByTestId('turn-line').last()).toContainText('Write')
+      await page.goto(hub.url + sessionPath + '#' + begin)
+      await expect(page.locator('[data-testid=turn-line][aria-selected=true]')).toContainText('Write')
+    })
+
+    test('opens at the linked event, also after a reload', async ({ page, hub }) => {
+      await hub.event('UserPromptSubmit', { prompt: 'go' })
+      await hub.batch(600, (i) => ({
+        hook_event_type: i % 2 ? 'PostToolUse' : 'PreToolUse',
+        tool_name: 'Read',
+        tool_use_id: `u${i >> 1}`,
+      }))
+      await openAt(page, hub, sessionPath + '#21') // the second event of the tenth call
+      const chosen = page.locator('[data-testid=turn-line][aria-selected=true]')
+      await expect(chosen).toBeInViewport()
+      await expect(chosen).toHaveAttribute('data-event', '21')
+      await page.reload()
+      await waitUntilLive(page)
+      await expect(chosen).toBeInViewport()
+      await expect(page).toHaveURL(/#21$/)
+    })
+
+    test('works by keyboard alone', async ({ page, hub, agent }) => {
+      const ids = await postSession(hub, agent)
+      await openAt(page, hub, sessionPath)
+      await lanes(page).focus()
+      await page.keyboard.press('Home')
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('ArrowRight')
+      await expect(line(page, ids.read[1])).toHaveAttribute('aria-selected', 'true')
+      await expect(page.getByTestId('tip')).toContainText('Read')
+      await page.keyboard.press('ArrowDown')
+      await expect(page.locator('#lane-bar')).toContainText('Explore')
+      await page.keyboard.press('ArrowUp')
+      await page.keyboard.press('+')
+      await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
+      await page.keyboard.press('0')
+      await expect(lanes(page)).toHaveAttribute('data-zoom', '1.00')
+      await page.keyboard.press('Enter')
+      await expect(page.getByTestId('drawer')).toBeVisible()
+      await page.keyboard.press('Escape')
+      await expect(page.getByTestId('drawer')).toBeHidden()
+      await page.getByTestId('turns').focus()
+      await page.keyboard.press('End')
+      await expect(line(page, ids.pending)).toHaveAttribute('aria-selected', 'true')
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Escape')
+      await expect(page).toHaveURL(/\/sessions$/)
+    })
+
+    test('zooms with the wheel, pans by dragging and opens on click', async ({ page, hub, agent }) => {
+      const ids = await postSession(hub, agent)
+      await openAt(page, hub, sessionPath)
+      await expect(line(page, ids.pending)).toBeVisible()
+      const box = (await lanes(page).boundingBox())!
+      await page.mouse.move(box.x + box.width * 0.6, box.y + 90)
+      await page.mouse.wheel(0, -400)
+      await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
+      await page.mouse.down()
+      await page.mouse.move(box.x + box.width * 0.4, box.y + 90, { steps: 4 })
+      await page.mouse.up()
+      await expect(page.getByTestId('drawer')).toBeHidden()
+      await page.getByRole('button', { name: 'Show everything' }).click()
+      // The wait that goes on takes the right end of the first lane.
+      await page.mouse.click(box.x + box.width - 60, box.y + 61)
+      await expect(page.getByTestId('drawer')).toContainText('PermissionRequest')
+      await expect(page).toHaveURL(new RegExp(`#${ids.pending}$`))
+    })
+
+    test('loads twenty thousand events and draws only the visible ones', async ({ page, hub }) => {
+      for (let n = 0; n < 20; n++) {
+        await hub.batch(1000, (i) => ({
+          hook_event_type: i === 0 ? 'UserPromptSubmit' : i % 2 ? 'PreToolUse' : 'PostToolUse',
+          payload: i === 0 ? { prompt: `turn ${n}` } : { tool_input: { command: `go test ./${i}` } },
+          ...(i === 0 ? {} : { tool_name: 'Bash', tool_use_id: `u${n}-${(i - 1) >> 1}` }),
+        }))
+      }
+      await openAt(page, hub, sessionPath)
+      await expect(lanes(page)).toHaveAttribute('data-bars', '10020', { timeout: 120_000 })
+      expect(await page.getByTestId('turn-line').count()).toBeLessThan(60)
+      const slow = await page.evaluate(async () => {
+        const list = document.querySelector('[data-testid=turns]') as HTMLElement
+        const times: number[] = []
+        for (let i = 0; i < 60; i++) {
+          const began = performance.now()
+          list.scrollTop = (list.scrollHeight / 60) * i
+          await new Promise((next) => requestAnimationFrame(() => setTimeout(next)))
+          times.push(performance.now() - began)
+        }
+        return times.sort((a, b) => a - b)[30] ?? 0
+      })
+      test.info().annotations.push({ type: 'measured', description: `a scroll step: ${slow.toFixed(1)} ms` })
+      expect(await page.getByTestId('turn-line').count()).toBeLessThan(60)
+    })
+  })
+
+  test.describe('transcript', () => {
+    test('renders Markdown, collapsed calls, usage and unknown messages without running content', async ({
+      page,
+      hub,
+      agent,
+    }) => {
+      await postSession(hub, agent)
+      await openAt(page, hub, sessionPath + '?tab=transcript')
+      const messages = page.getByTestId('transcript').getByRole('article')
+      await expect(messages).toHaveCount(3)
+      await expect(messages.first()).toContainText('<img src=x onerror=alert(1)>')
+      await expect(page.getByTestId('transcript').locator('img')).toHaveCount(0)
+      await expect(messages.nth(1).locator('strong')).toHaveText('look')
+      await expect(messages.nth(1)).toContainText('1.2k (+9.0k cached) in, 300 out')
+      await messages.nth(1).getByText('ls -la').click()
+      await expect(messages.nth(1)).toContainText('Result')
+      await page.getByRole('searchbox').fill('SNAPSHOT')
+      await expect(page.getByRole('status').filter({ hasText: '1 of 1' })).toBeVisible()
+      await expect(messages.nth(2)).toHaveClass(/found/)
+    })
+
+    test('draws five thousand messages in parts and searches all of them', async ({ page, hub }) => {
+      const long = Array.from({ length: 5000 }, (_, i) => ({
+        role: i % 2 ? 'assistant' : 'user',
+        content: `message number ${i} ${'words '.repeat(200)}`,
+      }))
+      await hub.event('Stop', {}, { chat: long })
+      await openAt(page, hub, sessionPath + '?tab=transcript')
+      await expect(page.getByTestId('transcript')).toHaveAttribute('data-messages', '5000')
+      await page.getByRole('searchbox').fill('number 4321 ')
+      await expect(page.getByRole('article', { name: 'message 4322' })).toBeInViewport()
+      expect(await page.getByRole('article').count()).toBeLessThan(200)
+      await page.getByRole('searchbox').fill('')
+      await page.getByRole('button', { name: 'End' }).click()
+      await expect(page.getByRole('article', { name: 'message 5000' })).toBeInViewport()
+    })
+  })
+
+  test.describe('tools and export', () => {
+    test('lists calls and failures of each tool', async ({ page, hub, agent }) => {
+      await postSession(hub, agent)
+      await openAt(page, hub, sessionPath)
+      await page.getByRole('tab', { name: 'Tools' }).click()
+      await expect(page).toHaveURL(/tab=tools/)
+      const tools = page.getByTestId('tools')
+      await expect(tools.getByRole('row', { name: /Edit/ })).toContainText('✕ 1')
+      await expect(tools).toContainText('1.2k')
+    })
+
+    test('nests agents below their parents, with their telemetry', async ({ page, hub }) => {
+      await postNestedAgents(hub)
+      await openAt(page, hub, sessionPath + '?tab=agents')
+      const rows = page.getByTestId('agents').getByRole('row')
+      await expect(rows).toHaveText([
+        /Agent/,
+        /^main/,
+        /Explore.*level 1, started by main/,
+        /Plan.*level 2, started by Explore/,
+      ])
+      await expect(rows.nth(2)).toContainText('claude-haiku-4-5')
+      await expect(rows.nth(2)).toContainText('$0.25')
+      await expect(rows.nth(3)).toContainText('✕ 1')
+      await page.getByRole('tab', { name: 'Tools' }).click()
+      await expect(page.getByTestId('models').getByRole('row')).toHaveText([
+        /Model/,
+        /opus.*\$1\.50/,
+        /haiku.*\$0\.25/,
+      ])
+      await expect(page.getByText('$1.75').first()).toBeVisible()
+      await page.getByRole('tab', { name: 'Agents' }).click()
+      await rows.nth(3).getByRole('link').click()
+      await expect(page.locator('#lane-bar')).toContainText('Plan')
+      await expect(lanes(page)).toHaveAttribute('data-bars', '7')
+    })
+
+    test('downloads the whole session', async ({ page, hub, agent }) => {
+      await postSession(hub, agent)
+      await openAt(page, hub, sessionPath)
+      for (const [name, looks] of [
+        ['Markdown', /Clean up the build/],
+        ['NDJSON', /"hook_event_type":"SessionStart"/],
+      ] as const) {
+        await page.getByRole('button', { name: 'Export' }).click()
+        const loading = page.waitForEvent('download')
+        await page.getByRole('link', { name }).click()
+        expect(await readFile(await (await loading).path(), 'utf8')).toMatch(looks)
+      }
+      await expect(page).toHaveURL(new RegExp(sessionPath + '$'))
+    })
+  })
+
+  test.describe('list', () => {
+    test('shows live sessions and links to them', async ({ page, hub, agent }) => {
+      await openAt(page, hub, '/sessions')
+      await expect(page.getByRole('heading', { name: 'No sessions yet' })).toBeVisible()
+      await postSession(hub, agent)
+      const rows = page.getByTestId('sessions').getByRole('link')
+      await expect(rows).toHaveCount(1)
+      await expect(rows.first()).toContainText('Clean up the build')
+      await expect(rows.first()).toContainText('needs you')
+      await expect(rows.first()).toContainText('~/api')
+      await expect(rows.first()).toContainText('✕ 1 failed')
+      await hub.event(
+        'UserPromptSubmit',
+        { prompt: 'Another thing' },
+        { session_id: 's2', source_app: 'web' },
+      )
+      await expect(rows.first()).toContainText('Another thing')
+      await hub.event('SessionEnd', {}, { session_id: 's2', source_app: 'web' })
+      await expect(rows.first()).toContainText('ended')
+      await rows.nth(1).click()
+      await expect(page).toHaveURL(new RegExp(sessionPath + '$'))
+      await page.goBack()
+      await expect(rows).toHaveCount(2)
+    })
+
+    test('searches and filters, and keeps both in the URL', async ({ page, hub }) => {
+      await hub.event('UserPromptSubmit', { prompt: 'Fix the parser' })
+      await hub.event(
+        'UserPromptSubmit',
+        { prompt: 'Write the docs' },
+        { session_id: 's2', source_app: 'web' },
+      )
+      await openAt(page, hub, '/sessions')
+      const rows = page.getByTestId('sessions').getByRole('link')
+      await expect(rows).toHaveCount(2)
+      await page.getByLabel('Search sessions').fill('parser')
+      await expect(rows).toHaveCount(1)
+      await expect(page).toHaveURL(/q=parser/)
+      await page.getByLabel('Search sessions').fill('nobody')
+      await page.getByRole('button', { name: 'Show all sessions' }).click()
+      await page.getByLabel('Agent', { exact: true }).selectOption('web')
+      await expect(rows).toHaveCount(1)
+      await expect(rows.first()).toContainText('Write the docs')
+      await page.reload()
+      await expect(rows).toHaveCount(1)
+    })
+
+    test('loads older sessions page by page', async ({ page, hub }) => {
+      await hub.batch(120, (i) => ({
+        session_id: `s${i}`,
+        hook_event_type: 'UserPromptSubmit',
+        payload: { prompt: `p${i}` },
+      }))
+      await openAt(page, hub, '/sessions')
+      const rows = page.getByTestId('sessions').getByRole('link')
+      await expect(rows).toHaveCount(50)
+      await page.getByRole('button', { name: 'Load older sessions' }).click()
+      await expect(rows).toHaveCount(100)
+      await page.getByRole('button', { name: 'Load older sessions' }).click()
+      await expect(rows).toHaveCount(120)
+      await expect(page.getByText('All 120 sessions')).toBeVisible()
+    })
+  })
+
+  test("link from an event drawer to its session and from the sidebar to an agent's sessions", async ({
     page,
     hub,
     agent,
   }) => {
-    const did = await work(hub, agent)
-    await openAt(page, hub, at)
-    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Clean up the build')
-    await expect(page.getByTestId('turn')).toHaveCount(3)
-    await expect(page.getByTestId('turn').nth(1)).toContainText('Clean up the build')
-    await expect(page.getByTestId('turn').nth(1)).toContainText('1 failed')
-    await expect(line(page, did.read[1])).toContainText('Read')
-    await expect(line(page, did.read[0])).toHaveCount(0)
-    await expect(line(page, did.failed[1])).toContainText('failed')
-    await expect(line(page, did.settled)).toContainText('Denied')
-    await expect(line(page, did.pending)).toContainText('needs you')
-    await expect(page.getByText('waiting for a person:')).toBeVisible()
-    await expect(lanes(page)).toHaveAttribute('data-bars', '12')
-    await page.getByRole('button', { name: 'As a table' }).click()
-    const table = page.getByTestId('lane-table')
-    await expect(table.getByRole('row')).toHaveCount(13)
-    await expect(table.getByRole('row', { name: /Grep/ })).toContainText('Explore')
-    await expect(table.getByRole('row', { name: /Bash.*denied/ })).toBeVisible()
+    const ids = await postSession(hub, agent)
+    await hub.event('Stop', {}, { source_app: 'idle-one' })
+    await openAt(page, hub, `/stream?event=${ids.stop}`)
+    const drawer = page.getByTestId('drawer')
+    await drawer.getByRole('tab', { name: 'Transcript' }).click()
+    await expect(drawer.getByRole('article')).toHaveCount(3)
+    await drawer.getByRole('link', { name: 'Open in session' }).click()
+    await expect(page).toHaveURL(new RegExp(`${sessionPath}#${ids.stop}$`))
+    await expect(line(page, ids.stop)).toHaveAttribute('aria-selected', 'true')
+    await page.getByRole('link', { name: /idle-one/ }).click()
+    await expect(page).toHaveURL(/\/sessions\?agent=idle-one$/)
+    await expect(page.getByTestId('sessions').getByRole('link')).toHaveCount(1)
   })
 
-  test('grows as the agent works, and a wait grows until its answer', async ({ page, hub, agent }) => {
-    const did = await work(hub, agent)
-    await openAt(page, hub, at)
-    const wait = line(page, did.pending)
-    await expect(wait).toContainText('needs you')
-    await expect(wait).toContainText(/waited ([2-9](\.\d)?|\d\d) s|waited \d+ min/)
-    await hub.post(`/events/${did.pending}/respond`, { permission: true })
-    await expect(wait).toContainText('Approved')
-    const [begin] = await call(hub, 'Write', { use: 'w1' })
-    await expect(page.getByTestId('turn-line').last()).toContainText('Write')
-    await page.goto(hub.url + at + '#' + begin)
-    await expect(page.locator('[data-testid=turn-line][aria-selected=true]')).toContainText('Write')
-  })
-
-  test('a link to an event leads there, and still does after a reload', async ({ page, hub }) => {
-    await hub.event('UserPromptSubmit', { prompt: 'go' })
-    await hub.batch(600, (i) => ({
-      hook_event_type: i % 2 ? 'PostToolUse' : 'PreToolUse',
-      tool_name: 'Read',
-      tool_use_id: `u${i >> 1}`,
-    }))
-    await openAt(page, hub, at + '#21') // the second event of the tenth call
-    const chosen = page.locator('[data-testid=turn-line][aria-selected=true]')
-    await expect(chosen).toBeInViewport()
-    await expect(chosen).toHaveAttribute('data-event', '21')
-    await page.reload()
-    await live(page)
-    await expect(chosen).toBeInViewport()
-    await expect(page).toHaveURL(/#21$/)
-  })
-
-  test('is worked by keys alone', async ({ page, hub, agent }) => {
-    const did = await work(hub, agent)
-    await openAt(page, hub, at)
+  test('show hostile content as text in the timeline, the table and the transcript', async ({
+    page,
+    hub,
+  }) => {
+    const ids: number[] = []
+    for (const { body } of acceptedInputs) {
+      if (typeof body !== 'string') continue
+      const event = JSON.parse(body) as Record<string, unknown>
+      const answer = await hub.post('/events', {
+        ...event,
+        source_app: 'api',
+        session_id: 's1',
+        chat: [event, event.payload],
+      })
+      ids.push(answer.id as number)
+    }
+    expect(ids.length).toBeGreaterThan(20)
+    await page.addInitScript(() => (document.title = 'Hookback'))
+    await openAt(page, hub, sessionPath)
+    await expect(lanes(page)).not.toHaveAttribute('data-bars', '0')
     await lanes(page).focus()
     await page.keyboard.press('Home')
-    await page.keyboard.press('ArrowRight')
-    await page.keyboard.press('ArrowRight')
-    await expect(line(page, did.read[1])).toHaveAttribute('aria-selected', 'true')
-    await expect(page.getByTestId('tip')).toContainText('Read')
-    await page.keyboard.press('ArrowDown')
-    await expect(page.locator('#lane-bar')).toContainText('Explore')
-    await page.keyboard.press('ArrowUp')
-    await page.keyboard.press('+')
-    await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
-    await page.keyboard.press('0')
-    await expect(lanes(page)).toHaveAttribute('data-zoom', '1.00')
-    await page.keyboard.press('Enter')
-    await expect(page.getByTestId('drawer')).toBeVisible()
-    await page.keyboard.press('Escape')
-    await expect(page.getByTestId('drawer')).toBeHidden()
-    await page.getByTestId('turns').focus()
-    await page.keyboard.press('End')
-    await expect(line(page, did.pending)).toHaveAttribute('aria-selected', 'true')
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('Escape')
-    await expect(page).toHaveURL(/\/sessions$/)
+    for (let i = 0; i < 25; i++) await page.keyboard.press('ArrowRight')
+    await page.getByRole('button', { name: 'As a table' }).click()
+    await expect(page.getByTestId('lane-table').getByRole('row').nth(20)).toBeAttached()
+    await page.getByRole('tab', { name: 'Transcript' }).click()
+    await expect(page.getByTestId('transcript')).toBeVisible()
+    await openAt(page, hub, '/sessions')
+    await expect(page.getByTestId('sessions')).toBeVisible()
+    await expect(page).not.toHaveTitle(/pwned/)
+    expect(await page.locator('main :is(script, iframe, object, embed)').count()).toBe(0)
   })
 
-  test('the wheel zooms, a drag moves, a click opens what is under it', async ({ page, hub, agent }) => {
-    const did = await work(hub, agent)
-    await openAt(page, hub, at)
-    await expect(line(page, did.pending)).toBeVisible()
-    const box = (await lanes(page).boundingBox())!
-    await page.mouse.move(box.x + box.width * 0.6, box.y + 90)
-    await page.mouse.wheel(0, -400)
-    await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
-    await page.mouse.down()
-    await page.mouse.move(box.x + box.width * 0.4, box.y + 90, { steps: 4 })
-    await page.mouse.up()
-    await expect(page.getByTestId('drawer')).toBeHidden()
-    await page.getByRole('button', { name: 'Show everything' }).click()
-    // The wait that goes on takes the right end of the first lane.
-    await page.mouse.click(box.x + box.width - 60, box.y + 61)
-    await expect(page.getByTestId('drawer')).toContainText('PermissionRequest')
-    await expect(page).toHaveURL(new RegExp(`#${did.pending}$`))
-  })
-
-  test('loads twenty thousand events and stays quick', async ({ page, hub }) => {
-    for (let n = 0; n < 20; n++) {
-      await hub.batch(1000, (i) => ({
-        hook_event_type: i === 0 ? 'UserPromptSubmit' : i % 2 ? 'PreToolUse' : 'PostToolUse',
-        payload: i === 0 ? { prompt: `turn ${n}` } : { tool_input: { command: `go test ./${i}` } },
-        ...(i === 0 ? {} : { tool_name: 'Bash', tool_use_id: `u${n}-${(i - 1) >> 1}` }),
-      }))
-    }
-    await openAt(page, hub, at)
-    await expect(lanes(page)).toHaveAttribute('data-bars', '10020', { timeout: 120_000 })
-    expect(await page.getByTestId('turn-line').count()).toBeLessThan(60)
-    const slow = await page.evaluate(async () => {
-      const list = document.querySelector('[data-testid=turns]') as HTMLElement
-      const times: number[] = []
-      for (let i = 0; i < 60; i++) {
-        const began = performance.now()
-        list.scrollTop = (list.scrollHeight / 60) * i
-        await new Promise((next) => requestAnimationFrame(() => setTimeout(next)))
-        times.push(performance.now() - began)
+  // Every screen is everyone.spec.ts; here are the tabs and menus of these.
+  for (const width of [1360, 390]) {
+    test(`have no accessibility violations, light or dark, at ${width} px`, async ({ page, hub, agent }) => {
+      await page.setViewportSize({ width, height: 844 })
+      const ids = await postSession(hub, agent)
+      await openAt(page, hub)
+      for (const path of [
+        '/sessions',
+        sessionPath,
+        `${sessionPath}#${ids.settled}`,
+        `${sessionPath}?open=1#${ids.failed[1]}`,
+        `${sessionPath}?tab=transcript`,
+        `${sessionPath}?tab=agents`,
+        `${sessionPath}?tab=tools`,
+        '/sessions/nobody/nothing',
+      ]) {
+        await visit(page, path)
+        await expect(
+          page.locator(':is([data-testid=sessions], h1, [data-testid=drawer]):visible').first(),
+        ).toBeVisible()
+        await expect(page.getByText('Loading …')).toHaveCount(0)
+        expect.soft(await accessibilityViolations(page), path).toEqual([])
+        expect.soft(await horizontalOverflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
       }
-      return times.sort((a, b) => a - b)[30] ?? 0
-    })
-    test.info().annotations.push({ type: 'measured', description: `a scroll step: ${slow.toFixed(1)} ms` })
-    expect(await page.getByTestId('turn-line').count()).toBeLessThan(60)
-  })
-})
-
-test.describe('the transcript', () => {
-  test('is a conversation: Markdown, folded calls, usage, what is unknown as it is, and nothing of it runs', async ({
-    page,
-    hub,
-    agent,
-  }) => {
-    await work(hub, agent)
-    await openAt(page, hub, at + '?tab=transcript')
-    const messages = page.getByTestId('transcript').getByRole('article')
-    await expect(messages).toHaveCount(3)
-    await expect(messages.first()).toContainText('<img src=x onerror=alert(1)>')
-    await expect(page.getByTestId('transcript').locator('img')).toHaveCount(0)
-    await expect(messages.nth(1).locator('strong')).toHaveText('look')
-    await expect(messages.nth(1)).toContainText('1.2k (+9.0k cached) in, 300 out')
-    await messages.nth(1).getByText('ls -la').click()
-    await expect(messages.nth(1)).toContainText('Result')
-    await page.getByRole('searchbox').fill('SNAPSHOT')
-    await expect(page.getByRole('status').filter({ hasText: '1 of 1' })).toBeVisible()
-    await expect(messages.nth(2)).toHaveClass(/found/)
-  })
-
-  test('of five thousand messages is drawn a few at a time and searched as a whole', async ({
-    page,
-    hub,
-  }) => {
-    const long = Array.from({ length: 5000 }, (_, i) => ({
-      role: i % 2 ? 'assistant' : 'user',
-      content: `message number ${i} ${'words '.repeat(200)}`,
-    }))
-    await hub.event('Stop', {}, { chat: long })
-    await openAt(page, hub, at + '?tab=transcript')
-    await expect(page.getByTestId('transcript')).toHaveAttribute('data-messages', '5000')
-    await page.getByRole('searchbox').fill('number 4321 ')
-    await expect(page.getByRole('article', { name: 'message 4322' })).toBeInViewport()
-    expect(await page.getByRole('article').count()).toBeLessThan(200)
-    await page.getByRole('searchbox').fill('')
-    await page.getByRole('button', { name: 'End' }).click()
-    await expect(page.getByRole('article', { name: 'message 5000' })).toBeInViewport()
-  })
-})
-
-test.describe('tools and export', () => {
-  test('a table says how often and how long', async ({ page, hub, agent }) => {
-    await work(hub, agent)
-    await openAt(page, hub, at)
-    await page.getByRole('tab', { name: 'Tools' }).click()
-    await expect(page).toHaveURL(/tab=tools/)
-    const tools = page.getByTestId('tools')
-    await expect(tools.getByRole('row', { name: /Edit/ })).toContainText('✕ 1')
-    await expect(tools).toContainText('1.2k')
-  })
-
-  test('agents stand below who started them, with what telemetry says each took', async ({ page, hub }) => {
-    await family(hub)
-    await openAt(page, hub, at + '?tab=agents')
-    const rows = page.getByTestId('agents').getByRole('row')
-    await expect(rows).toHaveText([
-      /Agent/,
-      /^main/,
-      /Explore.*level 1, started by main/,
-      /Plan.*level 2, started by Explore/,
-    ])
-    await expect(rows.nth(2)).toContainText('claude-haiku-4-5')
-    await expect(rows.nth(2)).toContainText('$0.25')
-    await expect(rows.nth(3)).toContainText('✕ 1')
-    await page.getByRole('tab', { name: 'Tools' }).click()
-    await expect(page.getByTestId('models').getByRole('row')).toHaveText([
-      /Model/,
-      /opus.*\$1\.50/,
-      /haiku.*\$0\.25/,
-    ])
-    await expect(page.getByText('$1.75').first()).toBeVisible()
-    await page.getByRole('tab', { name: 'Agents' }).click()
-    await rows.nth(3).getByRole('link').click()
-    await expect(page.locator('#lane-bar')).toContainText('Plan')
-    await expect(lanes(page)).toHaveAttribute('data-bars', '7')
-  })
-
-  test('downloads are the whole session', async ({ page, hub, agent }) => {
-    await work(hub, agent)
-    await openAt(page, hub, at)
-    for (const [name, looks] of [
-      ['Markdown', /Clean up the build/],
-      ['NDJSON', /"hook_event_type":"SessionStart"/],
-    ] as const) {
+      await visit(page, sessionPath)
+      await page.getByRole('button', { name: 'As a table' }).click()
+      await expect(page.getByTestId('lane-table')).toBeVisible()
+      expect.soft(await accessibilityViolations(page), 'as a table').toEqual([])
       await page.getByRole('button', { name: 'Export' }).click()
-      const loading = page.waitForEvent('download')
-      await page.getByRole('link', { name }).click()
-      expect(await readFile(await (await loading).path(), 'utf8')).toMatch(looks)
-    }
-    await expect(page).toHaveURL(new RegExp(at + '$'))
-  })
-})
-
-test.describe('the list', () => {
-  test('shows sessions as they are, live, and leads to them', async ({ page, hub, agent }) => {
-    await openAt(page, hub, '/sessions')
-    await expect(page.getByRole('heading', { name: 'No sessions yet' })).toBeVisible()
-    await work(hub, agent)
-    const rows = page.getByTestId('sessions').getByRole('link')
-    await expect(rows).toHaveCount(1)
-    await expect(rows.first()).toContainText('Clean up the build')
-    await expect(rows.first()).toContainText('needs you')
-    await expect(rows.first()).toContainText('~/api')
-    await expect(rows.first()).toContainText('✕ 1 failed')
-    await hub.event('UserPromptSubmit', { prompt: 'Another thing' }, { session_id: 's2', source_app: 'web' })
-    await expect(rows.first()).toContainText('Another thing')
-    await hub.event('SessionEnd', {}, { session_id: 's2', source_app: 'web' })
-    await expect(rows.first()).toContainText('ended')
-    await rows.nth(1).click()
-    await expect(page).toHaveURL(new RegExp(at + '$'))
-    await page.goBack()
-    await expect(rows).toHaveCount(2)
-  })
-
-  test('is searched and narrowed, and both stand in the address', async ({ page, hub }) => {
-    await hub.event('UserPromptSubmit', { prompt: 'Fix the parser' })
-    await hub.event('UserPromptSubmit', { prompt: 'Write the docs' }, { session_id: 's2', source_app: 'web' })
-    await openAt(page, hub, '/sessions')
-    const rows = page.getByTestId('sessions').getByRole('link')
-    await expect(rows).toHaveCount(2)
-    await page.getByLabel('Search sessions').fill('parser')
-    await expect(rows).toHaveCount(1)
-    await expect(page).toHaveURL(/q=parser/)
-    await page.getByLabel('Search sessions').fill('nobody')
-    await page.getByRole('button', { name: 'Show all sessions' }).click()
-    await page.getByLabel('Agent', { exact: true }).selectOption('web')
-    await expect(rows).toHaveCount(1)
-    await expect(rows.first()).toContainText('Write the docs')
-    await page.reload()
-    await expect(rows).toHaveCount(1)
-  })
-
-  test('loads older ones page by page', async ({ page, hub }) => {
-    await hub.batch(120, (i) => ({
-      session_id: `s${i}`,
-      hook_event_type: 'UserPromptSubmit',
-      payload: { prompt: `p${i}` },
-    }))
-    await openAt(page, hub, '/sessions')
-    const rows = page.getByTestId('sessions').getByRole('link')
-    await expect(rows).toHaveCount(50)
-    await page.getByRole('button', { name: 'Load older sessions' }).click()
-    await expect(rows).toHaveCount(100)
-    await page.getByRole('button', { name: 'Load older sessions' }).click()
-    await expect(rows).toHaveCount(120)
-    await expect(page.getByText('All 120 sessions')).toBeVisible()
-  })
-})
-
-test('the drawer of an event leads to its session and shows its transcript; the rail leads to an agent’s sessions', async ({
-  page,
-  hub,
-  agent,
-}) => {
-  const did = await work(hub, agent)
-  await hub.event('Stop', {}, { source_app: 'idle-one' })
-  await openAt(page, hub, `/stream?event=${did.stop}`)
-  const drawer = page.getByTestId('drawer')
-  await drawer.getByRole('tab', { name: 'Transcript' }).click()
-  await expect(drawer.getByRole('article')).toHaveCount(3)
-  await drawer.getByRole('link', { name: 'Open in session' }).click()
-  await expect(page).toHaveURL(new RegExp(`${at}#${did.stop}$`))
-  await expect(line(page, did.stop)).toHaveAttribute('aria-selected', 'true')
-  await page.getByRole('link', { name: /idle-one/ }).click()
-  await expect(page).toHaveURL(/\/sessions\?agent=idle-one$/)
-  await expect(page.getByTestId('sessions').getByRole('link')).toHaveCount(1)
-})
-
-test('what is hostile is text in the timeline, the table and the transcript', async ({ page, hub }) => {
-  const ids: number[] = []
-  for (const { body } of acceptedInputs) {
-    if (typeof body !== 'string') continue
-    const event = JSON.parse(body) as Record<string, unknown>
-    const answer = await hub.post('/events', {
-      ...event,
-      source_app: 'api',
-      session_id: 's1',
-      chat: [event, event.payload],
+      expect.soft(await accessibilityViolations(page), 'export').toEqual([])
     })
-    ids.push(answer.id as number)
   }
-  expect(ids.length).toBeGreaterThan(20)
-  await page.addInitScript(() => (document.title = 'Hookback'))
-  await openAt(page, hub, at)
-  await expect(lanes(page)).not.toHaveAttribute('data-bars', '0')
-  await lanes(page).focus()
-  await page.keyboard.press('Home')
-  for (let i = 0; i < 25; i++) await page.keyboard.press('ArrowRight')
-  await page.getByRole('button', { name: 'As a table' }).click()
-  await expect(page.getByTestId('lane-table').getByRole('row').nth(20)).toBeAttached()
-  await page.getByRole('tab', { name: 'Transcript' }).click()
-  await expect(page.getByTestId('transcript')).toBeVisible()
-  await openAt(page, hub, '/sessions')
-  await expect(page.getByTestId('sessions')).toBeVisible()
-  await expect(page).not.toHaveTitle(/pwned/)
-  expect(await page.locator('main :is(script, iframe, object, embed)').count()).toBe(0)
-})
 
-// Every screen is everyone.spec.ts; here are the tabs and menus of these.
-for (const width of [1360, 390]) {
-  test(`no barrier on the session screens, light or dark, ${width} px`, async ({ page, hub, agent }) => {
-    await page.setViewportSize({ width, height: 844 })
-    const did = await work(hub, agent)
+  test('fit 320 px and have targets of 24 px', async ({ page, hub, agent }) => {
+    await page.setViewportSize({ width: 320, height: 640 })
+    await postSession(hub, agent)
     await openAt(page, hub)
     for (const path of [
       '/sessions',
-      at,
-      `${at}#${did.settled}`,
-      `${at}?open=1#${did.failed[1]}`,
-      `${at}?tab=transcript`,
-      `${at}?tab=agents`,
-      `${at}?tab=tools`,
-      '/sessions/nobody/nothing',
+      sessionPath,
+      `${sessionPath}?tab=transcript`,
+      `${sessionPath}?tab=tools`,
     ]) {
       await visit(page, path)
-      await expect(
-        page.locator(':is([data-testid=sessions], h1, [data-testid=drawer]):visible').first(),
-      ).toBeVisible()
       await expect(page.getByText('Loading …')).toHaveCount(0)
-      expect.soft(await faults(page), path).toEqual([])
-      expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+      expect.soft(await horizontalOverflow(page), path).toBeLessThanOrEqual(0)
+      expect.soft(await smallTargets(page), path).toEqual([])
     }
-    await visit(page, at)
-    await page.getByRole('button', { name: 'As a table' }).click()
-    await expect(page.getByTestId('lane-table')).toBeVisible()
-    expect.soft(await faults(page), 'as a table').toEqual([])
-    await page.getByRole('button', { name: 'Export' }).click()
-    expect.soft(await faults(page), 'export').toEqual([])
   })
-}
-
-test('the session screens fit 320 px and have targets of 24 px', async ({ page, hub, agent }) => {
-  await page.setViewportSize({ width: 320, height: 640 })
-  await work(hub, agent)
-  await openAt(page, hub)
-  for (const path of ['/sessions', at, `${at}?tab=transcript`, `${at}?tab=tools`]) {
-    await visit(page, path)
-    await expect(page.getByText('Loading …')).toHaveCount(0)
-    expect.soft(await overflow(page), path).toBeLessThanOrEqual(0)
-    expect.soft(await smallTargets(page), path).toEqual([])
-  }
 })

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from '@playwright/test'
-import { command as program } from './build-hub.ts'
-import { sample } from './hook.ts'
-import { detail, expect, live, openAt, row, test } from './page.ts'
+import { cliBinary } from './build-binaries.ts'
+import { sample } from './hook-home.ts'
+import { detail, expect, waitUntilLive, openAt, row, test } from './fixtures.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const step = (page: Page, id: string) => page.getByTestId(`step-${id}`)
@@ -24,7 +24,7 @@ async function aMachine(): Promise<Machine> {
   const home = await mkdtemp(join(tmpdir(), 'hookback-home-'))
   const bin = join(home, 'bin')
   await mkdir(bin)
-  await symlink(program, join(bin, 'hookback'))
+  await symlink(cliBinary, join(bin, 'hookback'))
   return { home, bin }
 }
 
@@ -41,158 +41,154 @@ function shell(text: string, { home, bin }: Machine, { stdin = '', more = {} } =
 }
 const goCache = execFileSync('go', ['env', 'GOCACHE'], { encoding: 'utf8' }).trim()
 
-test('an empty inbox leads to the setup, where the first question is one click away', async ({
-  page,
-  hub,
-}) => {
-  await openAt(page, hub)
-  await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
-  await page.getByRole('link', { name: 'Get started' }).click()
-  await expect(page).toHaveURL(/\/setup$/)
-  await expect(step(page, 'demo')).not.toHaveAttribute('data-done')
-  await page.getByRole('button', { name: 'Send a test request' }).click()
-  await expect(step(page, 'demo')).toHaveAttribute('data-done')
-  await expect(step(page, 'demo')).toContainText(/received .+ ago/)
-  await page.getByRole('link', { name: 'Answer it in the inbox' }).click()
-  await expect(page).toHaveURL(/\/inbox\/\d+$/)
-  const id = Number(/(\d+)$/.exec(page.url())?.[1])
-  await expect(detail(page, id)).toContainText('rm -r ./build')
-  await expect(detail(page, id)).toContainText('nothing is deleted')
-  await row(page, id).click()
-  await page.keyboard.press('a')
-  await expect(detail(page, id).getByTestId('ticks')).toContainText(/delivered/)
-  await page.keyboard.press('g')
-  await page.keyboard.press('u')
-  await expect(step(page, 'demo')).toHaveAttribute('data-done')
-})
-
-test('every command that asks works as it is written, and ticks its step', async ({ page, hub }) => {
-  test.setTimeout(600_000) // three commands compile Go code
-  const machine = await aMachine()
-  await openAt(page, hub, '/setup')
-  const installed = await shell(await command(page, 'ask'), machine, {
-    more: { GOBIN: join(machine.home, 'go') },
-  }).ended
-  expect(installed).toEqual({ code: 0, out: '' })
-  for (const [id, said] of [
-    ['ask', /^approved$/m],
-    ['python', /^approved$/m],
-    ['go', /^approved: true$/m],
-  ] as const) {
-    await expect(step(page, id)).not.toHaveAttribute('data-done')
-    const run = shell(await command(page, id, id === 'ask' ? 1 : 0), {
-      ...machine,
-      bin: join(machine.home, 'go'), // what was just installed
-    })
-    await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 180_000 })
-    const pending = (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number }[]
-    expect(pending).toHaveLength(1)
-    await hub.post(`/events/${pending[0]!.id}/respond`, { permission: true })
-    const { code, out } = await run.ended
-    expect(code, out).toBe(0)
-    expect(out).toMatch(said)
-  }
-  await rm(machine.home, { recursive: true })
-})
-
-test('the commands that only tell work too', async ({ page, hub }) => {
-  const machine = await aMachine()
-  await openAt(page, hub, '/setup')
-  for (const id of ['send', 'curl']) {
-    const { code, out } = await shell(await command(page, id), machine).ended
-    expect(code, out).toBe(0)
-    await expect(step(page, id)).toHaveAttribute('data-done', '')
-  }
-  await page.reload()
-  await live(page)
-  for (const id of ['send', 'curl']) await expect(step(page, id)).toHaveAttribute('data-done')
-  await expect(step(page, 'go')).not.toHaveAttribute('data-done')
-  await rm(machine.home, { recursive: true })
-})
-
-/** A sample of each coding agent's, and how its hook is called beside its name. */
-const heard: Record<string, [sample: string, flags?: string]> = {
-  'claude-code': ['claude-code-SessionStart'],
-  codex: ['codex-SessionStart'],
-  gemini: ['gemini-Notification'],
-  cursor: ['cursor-preToolUse'],
-  copilot: ['copilot-notification', '--event Notification'],
-  opencode: ['opencode-permission.asked', '--observe'],
-  qwen: ['qwen-PreToolUse'],
-  droid: ['droid-PreToolUse'],
-  crush: ['crush-PreToolUse'],
-  cline: ['cline-PreToolUse'],
-  windsurf: ['windsurf-pre_run_command'],
-  kiro: ['kiro-preToolUse'],
-  antigravity: ['antigravity-PreToolUse', '--event PreToolUse'],
-}
-
-test('each coding agent’s line wires it, and ticks when the agent is heard', async ({ page, hub }) => {
-  const machine = await aMachine()
-  await mkdir(join(machine.home, '.kiro', 'agents'), { recursive: true })
-  await writeFile(join(machine.home, '.kiro', 'agents', 'mine.json'), '{"name": "mine"}')
-  await openAt(page, hub, '/setup')
-  const rows = step(page, 'agents').locator('.agents li')
-  await expect(rows).toHaveCount(Object.keys(heard).length)
-  for (const [id, [name, flags = '']] of Object.entries(heard)) {
-    const line = page.getByTestId(`agent-${id}`)
-    await expect(line).not.toHaveAttribute('data-done')
-    const { code, out } = await shell(await line.locator('.command').innerText(), machine).ended
-    expect(code, out).toBe(0)
-    const file = (await line.locator('.more code').innerText())
-      .replace('~', machine.home)
-      .replace('*', 'mine')
-    const written = file.endsWith('/') ? join(file, 'PreToolUse') : file
-    expect(await readFile(written, 'utf8'), id).toMatch(/hookback/)
-    const stdin = JSON.stringify(await sample(name))
-    const hook = `HOOKBACK_URL=${hub.url} hookback hook ${id} ${flags}`
-    expect(await shell(hook, machine, { stdin }).ended, id).toEqual({ code: 0, out: '' })
-    await expect(line).toHaveAttribute('data-done', '')
-    await expect(line).toContainText(/first event received .+ ago/)
-  }
-  await page.reload()
-  await expect(page.getByTestId('agent-kiro')).toHaveAttribute('data-done', '')
-  await rm(machine.home, { recursive: true })
-})
-
-test('the policy, the doctor and Claude Code’s hooks over HTTP work as they are written', async ({
-  page,
-  hub,
-}) => {
-  const machine = await aMachine()
-  await openAt(page, hub, '/setup')
-  await step(page, 'agents')
-    .locator('summary')
-    .evaluateAll((all) => all.forEach((s) => (s as HTMLElement).click()))
-  const block = (name: string) => page.getByRole('region', { name: new RegExp(`^${name}: `) }).innerText()
-  expect((await shell(await block('Connect your agents'), machine).ended).out).toContain(
-    'no coding agent was found',
-  )
-  await mkdir(join(machine.home, '.claude'))
-  expect((await shell(await block('Connect your agents'), machine).ended).code).toBe(0)
-  expect((await shell(await block('Policy'), machine).ended).code).toBe(0)
-  const doctor = await shell(await block('Doctor'), machine).ended
-  expect(doctor.code, doctor.out).toBe(0)
-  await expect(page.getByTestId('agent-claude-code')).not.toHaveAttribute('data-done')
-
-  const { hooks } = JSON.parse(await block('Claude Code over HTTP')) as {
-    hooks: Record<string, [{ hooks: [{ url: string }] }]>
-  }
-  const call = async (event: string, name: string) =>
-    fetch(hooks[event]![0].hooks[0].url, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(await sample(name)),
-    })
-  expect((await call('Stop', 'claude-code-Stop')).status).toBe(200)
-  await expect(page.getByTestId('agent-claude-code')).toHaveAttribute('data-done', '')
-  const asked = call('PermissionRequest', 'claude-code-PermissionRequest-Bash').then((r) => r.json())
-  const pending = async () =>
-    (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number; agent: string }[]
-  await expect.poll(async () => (await pending()).map((e) => e.agent)).toEqual(['claude-code'])
-  await hub.post(`/events/${(await pending())[0]!.id}/respond`, { permission: true })
-  expect(await asked).toEqual({
-    hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } },
+test.describe('Setup', () => {
+  test('leads from an empty inbox to a first request in one click', async ({ page, hub }) => {
+    await openAt(page, hub)
+    await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
+    await page.getByRole('link', { name: 'Get started' }).click()
+    await expect(page).toHaveURL(/\/setup$/)
+    await expect(step(page, 'demo')).not.toHaveAttribute('data-done')
+    await page.getByRole('button', { name: 'Send a test request' }).click()
+    await expect(step(page, 'demo')).toHaveAttribute('data-done')
+    await expect(step(page, 'demo')).toContainText(/received .+ ago/)
+    await page.getByRole('link', { name: 'Answer it in the inbox' }).click()
+    await expect(page).toHaveURL(/\/inbox\/\d+$/)
+    const id = Number(/(\d+)$/.exec(page.url())?.[1])
+    await expect(detail(page, id)).toContainText('rm -r ./build')
+    await expect(detail(page, id)).toContainText('nothing is deleted')
+    await row(page, id).click()
+    await page.keyboard.press('a')
+    await expect(detail(page, id).getByTestId('delivery-steps')).toContainText(/delivered/)
+    await page.keyboard.press('g')
+    await page.keyboard.press('u')
+    await expect(step(page, 'demo')).toHaveAttribute('data-done')
   })
-  await rm(machine.home, { recursive: true })
+
+  test('completes a step with each of its asking commands, run as written', async ({ page, hub }) => {
+    test.setTimeout(600_000) // three commands compile Go code
+    const machine = await aMachine()
+    await openAt(page, hub, '/setup')
+    const installed = await shell(await command(page, 'ask'), machine, {
+      more: { GOBIN: join(machine.home, 'go') },
+    }).ended
+    expect(installed).toEqual({ code: 0, out: '' })
+    for (const [id, said] of [
+      ['ask', /^approved$/m],
+      ['python', /^approved$/m],
+      ['go', /^approved: true$/m],
+    ] as const) {
+      await expect(step(page, id)).not.toHaveAttribute('data-done')
+      const run = shell(await command(page, id, id === 'ask' ? 1 : 0), {
+        ...machine,
+        bin: join(machine.home, 'go'), // what was just installed
+      })
+      await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 180_000 })
+      const pending = (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number }[]
+      expect(pending).toHaveLength(1)
+      await hub.post(`/events/${pending[0]!.id}/respond`, { permission: true })
+      const { code, out } = await run.ended
+      expect(code, out).toBe(0)
+      expect(out).toMatch(said)
+    }
+    await rm(machine.home, { recursive: true })
+  })
+
+  test('completes a step with each of its sending commands, run as written', async ({ page, hub }) => {
+    const machine = await aMachine()
+    await openAt(page, hub, '/setup')
+    for (const id of ['send', 'curl']) {
+      const { code, out } = await shell(await command(page, id), machine).ended
+      expect(code, out).toBe(0)
+      await expect(step(page, id)).toHaveAttribute('data-done', '')
+    }
+    await page.reload()
+    await waitUntilLive(page)
+    for (const id of ['send', 'curl']) await expect(step(page, id)).toHaveAttribute('data-done')
+    await expect(step(page, 'go')).not.toHaveAttribute('data-done')
+    await rm(machine.home, { recursive: true })
+  })
+
+  /** A sample of each coding agent's, and how its hook is called beside its name. */
+  const heard: Record<string, [sample: string, flags?: string]> = {
+    'claude-code': ['claude-code-SessionStart'],
+    codex: ['codex-SessionStart'],
+    gemini: ['gemini-Notification'],
+    cursor: ['cursor-preToolUse'],
+    copilot: ['copilot-notification', '--event Notification'],
+    opencode: ['opencode-permission.asked', '--observe'],
+    qwen: ['qwen-PreToolUse'],
+    droid: ['droid-PreToolUse'],
+    crush: ['crush-PreToolUse'],
+    cline: ['cline-PreToolUse'],
+    windsurf: ['windsurf-pre_run_command'],
+    kiro: ['kiro-preToolUse'],
+    antigravity: ['antigravity-PreToolUse', '--event PreToolUse'],
+  }
+
+  test("installs each coding agent's hook and shows its first event", async ({ page, hub }) => {
+    const machine = await aMachine()
+    await mkdir(join(machine.home, '.kiro', 'agents'), { recursive: true })
+    await writeFile(join(machine.home, '.kiro', 'agents', 'mine.json'), '{"name": "mine"}')
+    await openAt(page, hub, '/setup')
+    const rows = step(page, 'agents').locator('.agents li')
+    await expect(rows).toHaveCount(Object.keys(heard).length)
+    for (const [id, [name, flags = '']] of Object.entries(heard)) {
+      const line = page.getByTestId(`agent-${id}`)
+      await expect(line).not.toHaveAttribute('data-done')
+      const { code, out } = await shell(await line.locator('.command').innerText(), machine).ended
+      expect(code, out).toBe(0)
+      const file = (await line.locator('.more code').innerText())
+        .replace('~', machine.home)
+        .replace('*', 'mine')
+      const written = file.endsWith('/') ? join(file, 'PreToolUse') : file
+      expect(await readFile(written, 'utf8'), id).toMatch(/hookback/)
+      const stdin = JSON.stringify(await sample(name))
+      const hook = `HOOKBACK_URL=${hub.url} hookback hook ${id} ${flags}`
+      expect(await shell(hook, machine, { stdin }).ended, id).toEqual({ code: 0, out: '' })
+      await expect(line).toHaveAttribute('data-done', '')
+      await expect(line).toContainText(/first event received .+ ago/)
+    }
+    await page.reload()
+    await expect(page.getByTestId('agent-kiro')).toHaveAttribute('data-done', '')
+    await rm(machine.home, { recursive: true })
+  })
+
+  test('runs the policy, doctor and Claude Code HTTP snippets as written', async ({ page, hub }) => {
+    const machine = await aMachine()
+    await openAt(page, hub, '/setup')
+    await step(page, 'agents')
+      .locator('summary')
+      .evaluateAll((all) => all.forEach((s) => (s as HTMLElement).click()))
+    const block = (name: string) => page.getByRole('region', { name: new RegExp(`^${name}: `) }).innerText()
+    expect((await shell(await block('Connect your agents'), machine).ended).out).toContain(
+      'no coding agent was found',
+    )
+    await mkdir(join(machine.home, '.claude'))
+    expect((await shell(await block('Connect your agents'), machine).ended).code).toBe(0)
+    expect((await shell(await block('Policy'), machine).ended).code).toBe(0)
+    const doctor = await shell(await block('Doctor'), machine).ended
+    expect(doctor.code, doctor.out).toBe(0)
+    await expect(page.getByTestId('agent-claude-code')).not.toHaveAttribute('data-done')
+
+    const { hooks } = JSON.parse(await block('Claude Code over HTTP')) as {
+      hooks: Record<string, [{ hooks: [{ url: string }] }]>
+    }
+    const call = async (event: string, name: string) =>
+      fetch(hooks[event]![0].hooks[0].url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(await sample(name)),
+      })
+    expect((await call('Stop', 'claude-code-Stop')).status).toBe(200)
+    await expect(page.getByTestId('agent-claude-code')).toHaveAttribute('data-done', '')
+    const asked = call('PermissionRequest', 'claude-code-PermissionRequest-Bash').then((r) => r.json())
+    const pending = async () =>
+      (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number; agent: string }[]
+    await expect.poll(async () => (await pending()).map((e) => e.agent)).toEqual(['claude-code'])
+    await hub.post(`/events/${(await pending())[0]!.id}/respond`, { permission: true })
+    expect(await asked).toEqual({
+      hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } },
+    })
+    await rm(machine.home, { recursive: true })
+  })
 })

@@ -1,314 +1,308 @@
-import { expect, openAt, live, test } from './page.ts'
+import { expect, openAt, waitUntilLive, test } from './fixtures.ts'
 
 const rows = '[data-testid=rows] [role=row]'
 
-test('events stream in; scrolling up pauses, the pill counts, End follows', async ({ page, hub }) => {
-  await hub.batch(200, (i) => ({ payload: { tool_name: 'Bash', tool_input: { command: `echo ${i}` } } }))
-  await openAt(page, hub, '/stream')
-  await expect(page.getByText('echo 199', { exact: true })).toBeInViewport()
-  await hub.batch(1, () => ({ payload: { tool_input: { command: 'live one' } } }))
-  await expect(page.getByText('live one')).toBeInViewport()
+test.describe('Stream', () => {
+  test('follows new events, pauses on scrolling up, counts, and resumes with End', async ({ page, hub }) => {
+    await hub.batch(200, (i) => ({ payload: { tool_name: 'Bash', tool_input: { command: `echo ${i}` } } }))
+    await openAt(page, hub, '/stream')
+    await expect(page.getByText('echo 199', { exact: true })).toBeInViewport()
+    await hub.batch(1, () => ({ payload: { tool_input: { command: 'live one' } } }))
+    await expect(page.getByText('live one')).toBeInViewport()
 
-  await page.getByTestId('rows').hover()
-  await page.mouse.wheel(0, -600)
-  await expect(page.getByTestId('pill')).toContainText('Paused')
-  const before = await page.locator(rows).allTextContents()
-  await hub.batch(30, (i) => ({ payload: { tool_input: { command: `later ${i}` } } }))
-  await expect(page.getByTestId('pill')).toContainText('30 new')
-  expect(await page.locator(rows).allTextContents()).toEqual(before)
-  await page.keyboard.press('End')
-  await expect(page.getByText('later 29', { exact: true })).toBeInViewport()
-  await expect(page.getByTestId('pill')).toHaveCount(0)
+    await page.getByTestId('rows').hover()
+    await page.mouse.wheel(0, -600)
+    await expect(page.getByTestId('pill')).toContainText('Paused')
+    const before = await page.locator(rows).allTextContents()
+    await hub.batch(30, (i) => ({ payload: { tool_input: { command: `later ${i}` } } }))
+    await expect(page.getByTestId('pill')).toContainText('30 new')
+    expect(await page.locator(rows).allTextContents()).toEqual(before)
+    await page.keyboard.press('End')
+    await expect(page.getByText('later 29', { exact: true })).toBeInViewport()
+    await expect(page.getByTestId('pill')).toHaveCount(0)
 
-  await page.keyboard.press('Space')
-  await expect(page.getByTestId('pill')).toBeVisible()
-  await page.keyboard.press('Space')
-  await expect(page.getByTestId('pill')).toHaveCount(0)
-})
-
-test('a filter is typed or clicked together, and stands in the address', async ({ page, hub }) => {
-  await hub.batch(40, (i) => ({
-    source_app: i % 2 ? 'infra' : 'api',
-    hook_event_type: i % 4 === 1 ? 'PostToolUse' : 'PreToolUse',
-    payload: { tool_input: { command: `echo ${i}` } },
-  }))
-  await openAt(page, hub, '/stream')
-  await page.keyboard.press('/')
-  await page.keyboard.type('type:Post*')
-  await expect(page.getByText('10 events')).toBeVisible()
-  await page.getByLabel('Filter', { exact: true }).fill('')
-  await page.keyboard.press('Escape')
-  await page
-    .locator(rows)
-    .getByRole('button', { name: 'infra' })
-    .first()
-    .click({ modifiers: ['Alt'] })
-  await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('-agent:infra')
-  await expect(page.getByText('20 events of 40')).toBeVisible()
-  await page.getByLabel('Filter', { exact: true }).fill('')
-  await page.keyboard.press('Escape')
-  await page.locator(rows).getByRole('button', { name: 'infra' }).first().click()
-  await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('agent:infra')
-  await expect(page.getByText('20 events of 40')).toBeVisible()
-  await page.getByLabel('Filter', { exact: true }).fill('agent:infra -"echo 3"')
-  await expect(page.getByText('14 events of 40')).toBeVisible()
-  await page.reload()
-  await live(page)
-  await expect(page.getByText('14 events of 40')).toBeVisible()
-  await page.getByLabel('Filter', { exact: true }).fill('/(/')
-  await expect(page.getByText('is not a regular expression')).toBeVisible()
-})
-
-test('an event opens beside the rows, whole, even when the stream left its payload out', async ({
-  page,
-  hub,
-}) => {
-  const big = await hub.event('PostToolUse', {
-    tool_name: 'Read',
-    note: 'x'.repeat(100_000),
-    last: 'the very end',
+    await page.keyboard.press('Space')
+    await expect(page.getByTestId('pill')).toBeVisible()
+    await page.keyboard.press('Space')
+    await expect(page.getByTestId('pill')).toHaveCount(0)
   })
-  const after = await hub.event('Stop')
-  await openAt(page, hub, '/stream')
-  await page.locator(`#event-${big}`).click()
-  const drawer = page.getByTestId('drawer')
-  await expect(drawer).toContainText('the very end')
-  await expect(page.getByTestId('pill')).toBeVisible()
-  await drawer.getByRole('tab', { name: 'Raw' }).click()
-  await expect(drawer.getByRole('tabpanel')).toContainText('"tool_name": "Read"')
-  await expect(page).toHaveURL(new RegExp(`event=${big}`))
-  await page.getByTestId('rows').focus()
-  await page.keyboard.press('ArrowDown')
-  await expect(page).toHaveURL(new RegExp(`event=${after}`))
-  await page.keyboard.press('Escape')
-  await expect(drawer).toHaveCount(0)
-  await expect(page.getByTestId('pill')).toHaveCount(0)
-  await page.goto(`${hub.url}/stream?event=${big}`)
-  await expect(drawer).toContainText('the very end')
-})
 
-test('copies an event as JSON and as a command that posts it again', async ({ page, context, hub }) => {
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  const id = await hub.event('PreToolUse', { tool_input: { command: `echo 'it'` } })
-  await openAt(page, hub, `/stream?event=${id}`)
-  await page.getByTestId('drawer').getByRole('button', { name: 'curl' }).click()
-  const command = await page.evaluate(() => navigator.clipboard.readText())
-  expect(command).toContain(`${hub.url}/events`)
-  expect(command).toContain(`'\\''it'\\''`)
-  await page.getByTestId('drawer').getByRole('button', { name: 'JSON' }).click()
-  await expect
-    .poll(async () => JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).id)
-    .toBe(id)
-})
+  test('filters by typing or clicking and keeps the filter in the URL', async ({ page, hub }) => {
+    await hub.batch(40, (i) => ({
+      source_app: i % 2 ? 'infra' : 'api',
+      hook_event_type: i % 4 === 1 ? 'PostToolUse' : 'PreToolUse',
+      payload: { tool_input: { command: `echo ${i}` } },
+    }))
+    await openAt(page, hub, '/stream')
+    await page.keyboard.press('/')
+    await page.keyboard.type('type:Post*')
+    await expect(page.getByText('10 events')).toBeVisible()
+    await page.getByLabel('Filter', { exact: true }).fill('')
+    await page.keyboard.press('Escape')
+    await page
+      .locator(rows)
+      .getByRole('button', { name: 'infra' })
+      .first()
+      .click({ modifiers: ['Alt'] })
+    await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('-agent:infra')
+    await expect(page.getByText('20 events of 40')).toBeVisible()
+    await page.getByLabel('Filter', { exact: true }).fill('')
+    await page.keyboard.press('Escape')
+    await page.locator(rows).getByRole('button', { name: 'infra' }).first().click()
+    await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('agent:infra')
+    await expect(page.getByText('20 events of 40')).toBeVisible()
+    await page.getByLabel('Filter', { exact: true }).fill('agent:infra -"echo 3"')
+    await expect(page.getByText('14 events of 40')).toBeVisible()
+    await page.reload()
+    await waitUntilLive(page)
+    await expect(page.getByText('14 events of 40')).toBeVisible()
+    await page.getByLabel('Filter', { exact: true }).fill('/(/')
+    await expect(page.getByText('is not a regular expression')).toBeVisible()
+  })
 
-test('history beyond the page comes as one scrolls up, and what is read stays where it is', async ({
-  page,
-  hub,
-}) => {
-  await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
-  await openAt(page, hub, '/stream')
-  await expect(page.getByText('300 events')).toBeVisible()
-  await page.getByRole('button', { name: 'Older events' }).click()
-  await expect(page.getByText('500 events')).toBeVisible()
-  await expect(page.getByText('echo 899', { exact: true })).toBeInViewport() // it still follows
-  await page.getByTestId('rows').hover()
-  await page.mouse.wheel(0, -2500)
-  await expect(page.getByTestId('pill')).toBeVisible()
-  // The row of event 405 begins 30 px below the top, before and after.
-  await page.evaluate(() => (document.querySelector('[data-testid=rows]')!.scrollTop = 90))
-  await expect(page.getByText('700 events')).toBeVisible()
-  const from = async (selector: string) => (await page.locator(selector).boundingBox())!.y
-  expect((await from('#event-405')) - (await from('[data-testid=rows]'))).toBe(30)
-  await page.getByTestId('rows').focus()
-  await page.keyboard.press('Home')
-  await expect(page.getByText('900 events')).toBeVisible()
-  await page.keyboard.press('Home')
-  await expect(page.getByText('Start of the history')).toBeVisible()
-})
+  test('opens the whole event in the drawer even if the stream omitted its payload', async ({
+    page,
+    hub,
+  }) => {
+    const big = await hub.event('PostToolUse', {
+      tool_name: 'Read',
+      note: 'x'.repeat(100_000),
+      last: 'the very end',
+    })
+    const after = await hub.event('Stop')
+    await openAt(page, hub, '/stream')
+    await page.locator(`#event-${big}`).click()
+    const drawer = page.getByTestId('drawer')
+    await expect(drawer).toContainText('the very end')
+    await expect(page.getByTestId('pill')).toBeVisible()
+    await drawer.getByRole('tab', { name: 'Raw' }).click()
+    await expect(drawer.getByRole('tabpanel')).toContainText('"tool_name": "Read"')
+    await expect(page).toHaveURL(new RegExp(`event=${big}`))
+    await page.getByTestId('rows').focus()
+    await page.keyboard.press('ArrowDown')
+    await expect(page).toHaveURL(new RegExp(`event=${after}`))
+    await page.keyboard.press('Escape')
+    await expect(drawer).toHaveCount(0)
+    await expect(page.getByTestId('pill')).toHaveCount(0)
+    await page.goto(`${hub.url}/stream?event=${big}`)
+    await expect(drawer).toContainText('the very end')
+  })
 
-test('the whole history is searched by the same filter, and a search can be called off', async ({
-  page,
-  hub,
-}) => {
-  await hub.batch(3, () => ({ source_app: 'Infra', hook_event_type: 'Rare' }))
-  await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
-  for (const filter of ['agent:INFRA', 'type:ra*']) {
-    await openAt(page, hub, `/stream?q=${encodeURIComponent(filter)}`)
-    await page.getByRole('button', { name: 'Search the history' }).click()
-    await expect(page.getByText('3 events of 300')).toBeVisible()
+  test('copies an event as JSON and as a curl command', async ({ page, context, hub }) => {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const id = await hub.event('PreToolUse', { tool_input: { command: `echo 'it'` } })
+    await openAt(page, hub, `/stream?event=${id}`)
+    await page.getByTestId('drawer').getByRole('button', { name: 'curl' }).click()
+    const command = await page.evaluate(() => navigator.clipboard.readText())
+    expect(command).toContain(`${hub.url}/events`)
+    expect(command).toContain(`'\\''it'\\''`)
+    await page.getByTestId('drawer').getByRole('button', { name: 'JSON' }).click()
+    await expect
+      .poll(async () => JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).id)
+      .toBe(id)
+  })
+
+  test('loads older events on scrolling up and keeps the scroll position', async ({ page, hub }) => {
+    await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
+    await openAt(page, hub, '/stream')
+    await expect(page.getByText('300 events')).toBeVisible()
+    await page.getByRole('button', { name: 'Older events' }).click()
+    await expect(page.getByText('500 events')).toBeVisible()
+    await expect(page.getByText('echo 899', { exact: true })).toBeInViewport() // it still follows
+    await page.getByTestId('rows').hover()
+    await page.mouse.wheel(0, -2500)
+    await expect(page.getByTestId('pill')).toBeVisible()
+    // The row of event 405 begins 30 px below the top, before and after.
+    await page.evaluate(() => (document.querySelector('[data-testid=rows]')!.scrollTop = 90))
+    await expect(page.getByText('700 events')).toBeVisible()
+    const from = async (selector: string) => (await page.locator(selector).boundingBox())!.y
+    expect((await from('#event-405')) - (await from('[data-testid=rows]'))).toBe(30)
+    await page.getByTestId('rows').focus()
+    await page.keyboard.press('Home')
+    await expect(page.getByText('900 events')).toBeVisible()
+    await page.keyboard.press('Home')
     await expect(page.getByText('Start of the history')).toBeVisible()
-  }
-  await hub.batch(1, () => ({ hook_event_type: 'Rare' }))
-  await expect(page.getByText('4 events of 301')).toBeVisible() // the live ones go on behind them
-
-  const asked: string[] = []
-  await page.route('**/events/search?*', async (route) => {
-    const query = new URL(route.request().url()).searchParams
-    const before = Number(query.get('before'))
-    asked.push(`${query.get('filter')} ${before}`)
-    const json = { events: [], searchedTo: before - 10, complete: false }
-    await route.fulfill({ json }) // a hub with a history without end
   })
-  await page.getByLabel('Filter', { exact: true }).fill('nowhere')
-  await page.keyboard.press('Enter')
-  await expect(page.getByText(/^Searched back to \d\d:\d\d:\d\d, 0 found/)).toBeVisible()
-  await page.getByRole('button', { name: 'Cancel' }).click()
-  await expect(page.getByRole('button', { name: 'Search further back' })).toBeVisible()
-  const soFar = asked.length
-  await page.getByLabel('Filter', { exact: true }).fill('other')
-  await page.keyboard.press('Enter')
-  await expect.poll(() => asked.some((a) => a.startsWith('other'))).toBe(true)
-  expect(asked.slice(soFar + 1).filter((a) => a.startsWith('nowhere'))).toEqual([])
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-})
 
-test('a time range stands in the address, and holds for the history and for what comes', async ({
-  page,
-  hub,
-}) => {
-  await hub.batch(400, (i) => ({ payload: { tool_input: { command: `old ${i}` } } }))
-  await openAt(page, hub, '/stream')
-  await page.getByRole('button', { name: /^Time range/ }).click()
-  await page.getByRole('button', { name: 'last 5 minutes' }).click()
-  await expect(page).toHaveURL(/since=5m/)
-  // The page holds 300 of them; the range begins before, so the rest is fetched.
-  await expect(page.getByText('400 events')).toBeVisible()
-  await hub.batch(1, () => ({ payload: { tool_input: { command: 'just now' } } }))
-  await expect(page.getByText('just now')).toBeInViewport()
-  const far = (ms: number) => new Date(Date.now() + ms).toISOString()
-  await openAt(page, hub, `/stream?from=${far(-7_200_000)}&to=${far(-3_600_000)}`)
-  await expect(page.getByText('No events in this range')).toBeVisible()
-  await expect(page.getByRole('button', { name: 'No older matches' })).toBeVisible()
+  test('searches the whole history with the same filter and cancels a search', async ({ page, hub }) => {
+    await hub.batch(3, () => ({ source_app: 'Infra', hook_event_type: 'Rare' }))
+    await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
+    for (const filter of ['agent:INFRA', 'type:ra*']) {
+      await openAt(page, hub, `/stream?q=${encodeURIComponent(filter)}`)
+      await page.getByRole('button', { name: 'Search the history' }).click()
+      await expect(page.getByText('3 events of 300')).toBeVisible()
+      await expect(page.getByText('Start of the history')).toBeVisible()
+    }
+    await hub.batch(1, () => ({ hook_event_type: 'Rare' }))
+    await expect(page.getByText('4 events of 301')).toBeVisible() // the live ones go on behind them
 
-  await openAt(page, hub, '/stream')
-  await expect(page.getByText('301 events').or(page.getByText('300 events'))).toBeVisible()
-  const chart = (await page.getByTestId('pulse').boundingBox())!
-  await page.mouse.move(chart.x + chart.width * 0.1, chart.y + 10)
-  await page.mouse.down()
-  await page.mouse.move(chart.x + chart.width * 0.3, chart.y + 10)
-  await page.mouse.up()
-  await expect(page).toHaveURL(/from=20.*to=20/)
-  await page.goBack()
-  await expect(page).not.toHaveURL(/from=/)
-})
+    const asked: string[] = []
+    await page.route('**/events/search?*', async (route) => {
+      const query = new URL(route.request().url()).searchParams
+      const before = Number(query.get('before'))
+      asked.push(`${query.get('filter')} ${before}`)
+      const json = { events: [], searchedTo: before - 10, complete: false }
+      await route.fulfill({ json }) // a hub with a history without end
+    })
+    await page.getByLabel('Filter', { exact: true }).fill('nowhere')
+    await page.keyboard.press('Enter')
+    await expect(page.getByText(/^Searched back to \d\d:\d\d:\d\d, 0 found/)).toBeVisible()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await expect(page.getByRole('button', { name: 'Search further back' })).toBeVisible()
+    const soFar = asked.length
+    await page.getByLabel('Filter', { exact: true }).fill('other')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => asked.some((a) => a.startsWith('other'))).toBe(true)
+    expect(asked.slice(soFar + 1).filter((a) => a.startsWith('nowhere'))).toEqual([])
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
 
-test('a link shows an event far back in its surroundings, and leads on to the present', async ({
-  page,
-  context,
-  hub,
-}) => {
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  await hub.batch(900, (i) => ({
-    source_app: i % 3 ? 'api' : 'infra',
-    payload: { tool_input: { command: `echo ${i}` } },
-  }))
-  await openAt(page, hub, '/stream?event=100')
-  const drawer = page.getByTestId('drawer')
-  await expect(drawer).toContainText('echo 99')
-  await expect(page.locator('#event-100')).toBeInViewport()
-  await expect(page.locator('#event-99')).toBeInViewport()
-  await expect(page.getByTestId('pill')).toContainText('Back to live')
-  await page.keyboard.press('j')
-  await expect(page).toHaveURL(/event=101/)
-  await page.keyboard.press('k')
-  await page.keyboard.press('k')
-  await expect(page).toHaveURL(/event=99/)
-  await drawer.getByRole('button', { name: 'Link' }).click()
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`${hub.url}/stream?event=99`)
-  await expect(drawer.getByRole('link', { name: 'Open in session' })).toHaveAttribute(
-    'href',
-    '/sessions/api/s1#99',
-  )
-  // On it goes by scrolling, without a gap, until it meets what the page holds.
-  for (const n of ['400 events', '900 events']) {
-    await page.evaluate(() => document.querySelector('[data-testid=rows]')!.scrollTo(0, 1e7))
-    await expect(page.getByText(n)).toBeVisible()
-  }
-  await expect(page.getByTestId('pill')).toContainText('Paused')
-  await page.keyboard.press('Escape')
-  await page.keyboard.press('End')
-  await expect(page.getByText('echo 899', { exact: true })).toBeInViewport()
-  // With a filter, the surroundings are those that fit it.
-  await openAt(page, hub, '/stream?event=100&q=agent:infra')
-  await expect(page.locator('#event-103')).toBeInViewport()
-  await expect(page.locator('#event-101')).toHaveCount(0)
-})
+  test('applies a time range from the URL to the history and new events', async ({ page, hub }) => {
+    await hub.batch(400, (i) => ({ payload: { tool_input: { command: `old ${i}` } } }))
+    await openAt(page, hub, '/stream')
+    await page.getByRole('button', { name: /^Time range/ }).click()
+    await page.getByRole('button', { name: 'last 5 minutes' }).click()
+    await expect(page).toHaveURL(/since=5m/)
+    // The page holds 300 of them; the range begins before, so the rest is fetched.
+    await expect(page.getByText('400 events')).toBeVisible()
+    await hub.batch(1, () => ({ payload: { tool_input: { command: 'just now' } } }))
+    await expect(page.getByText('just now')).toBeInViewport()
+    const far = (ms: number) => new Date(Date.now() + ms).toISOString()
+    await openAt(page, hub, `/stream?from=${far(-7_200_000)}&to=${far(-3_600_000)}`)
+    await expect(page.getByText('No events in this range')).toBeVisible()
+    await expect(page.getByRole('button', { name: 'No older matches' })).toBeVisible()
 
-test('suggestions, mistakes in words, and filters that are kept', async ({ page, hub }) => {
-  await hub.batch(2, () => ({ source_app: 'infra', payload: { tool_name: 'Bash' } }))
-  await openAt(page, hub, '/stream')
-  const box = page.getByLabel('Filter', { exact: true })
-  await page.keyboard.press('/')
-  await page.keyboard.type('ag')
-  await page.keyboard.press('ArrowDown')
-  await page.keyboard.press('Enter')
-  await expect(box).toHaveValue('agent:')
-  await expect(page.getByText('2 events of 2')).toBeVisible() // half a term hides nothing
-  await page.getByRole('option', { name: 'agent:infra' }).click()
-  await expect(box).toHaveValue('agent:infra ')
-  await page.getByRole('button', { name: 'Save this filter' }).click()
-  await box.fill('agnet:infra')
-  await expect(page.getByText('Did you mean “agent:”?')).toBeVisible()
-  await page.reload()
-  await live(page)
-  await box.fill('')
-  await page.getByRole('option', { name: 'agent:infra' }).click()
-  await expect(box).toHaveValue('agent:infra')
-  await expect(page.getByText('2 events of 2')).toBeVisible()
-})
+    await openAt(page, hub, '/stream')
+    await expect(page.getByText('301 events').or(page.getByText('300 events'))).toBeVisible()
+    const chart = (await page.getByTestId('event-histogram').boundingBox())!
+    await page.mouse.move(chart.x + chart.width * 0.1, chart.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(chart.x + chart.width * 0.3, chart.y + 10)
+    await page.mouse.up()
+    await expect(page).toHaveURL(/from=20.*to=20/)
+    await page.goBack()
+    await expect(page).not.toHaveURL(/from=/)
+  })
 
-test('newest first, wrapped, other columns: as the person wants it, and kept', async ({ page, hub }) => {
-  const pre = { tool_name: 'Bash', tool_use_id: 'u1', tool_input: { command: 'make' } }
-  await hub.batch(100, (i) => ({ model_name: 'opus', payload: { tool_input: { command: `echo ${i}` } } }))
-  await hub.event('PreToolUse', pre)
-  const post = await hub.event('PostToolUse', pre)
-  await openAt(page, hub, '/stream')
-  await expect(page.locator(`#event-${post}`)).toContainText(/\d m?s$/)
-  await page.getByRole('button', { name: 'View' }).click()
-  await page.getByLabel('Newest first').check()
-  await page.getByLabel('Wrap').check()
-  await page.getByLabel('Model').check()
-  await page.getByLabel('Time', { exact: true }).uncheck()
-  await page.keyboard.press('Escape')
-  await page.reload()
-  await live(page)
-  const first = page.locator(rows).first()
-  await expect(page.locator(rows).filter({ hasText: 'opus' }).first()).toBeVisible()
-  expect(await page.locator(`#event-${post}`).evaluate((e) => e.getBoundingClientRect().height)).toBe(68)
-  await expect(page.locator(`#event-${post}`)).toHaveAttribute('aria-rowindex', '1')
-  await expect(page.locator(`#event-${post}`)).toBeInViewport()
-  await expect(first).toBeVisible()
-  await hub.batch(1, () => ({ payload: { tool_input: { command: 'on top' } } }))
-  await expect(page.getByText('on top')).toBeInViewport()
-  await page.getByTestId('rows').hover()
-  await page.mouse.wheel(0, 900)
-  await expect(page.getByTestId('pill')).toContainText('Paused')
-  await hub.batch(2, () => ({}))
-  await expect(page.getByTestId('pill')).toContainText('2 new')
-  await page.keyboard.press('Home')
-  await expect(page.getByTestId('pill')).toHaveCount(0)
-})
+  test('opens a linked old event among its neighbors and scrolls on to the present', async ({
+    page,
+    context,
+    hub,
+  }) => {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await hub.batch(900, (i) => ({
+      source_app: i % 3 ? 'api' : 'infra',
+      payload: { tool_input: { command: `echo ${i}` } },
+    }))
+    await openAt(page, hub, '/stream?event=100')
+    const drawer = page.getByTestId('drawer')
+    await expect(drawer).toContainText('echo 99')
+    await expect(page.locator('#event-100')).toBeInViewport()
+    await expect(page.locator('#event-99')).toBeInViewport()
+    await expect(page.getByTestId('pill')).toContainText('Back to live')
+    await page.keyboard.press('j')
+    await expect(page).toHaveURL(/event=101/)
+    await page.keyboard.press('k')
+    await page.keyboard.press('k')
+    await expect(page).toHaveURL(/event=99/)
+    await drawer.getByRole('button', { name: 'Link' }).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`${hub.url}/stream?event=99`)
+    await expect(drawer.getByRole('link', { name: 'Open in session' })).toHaveAttribute(
+      'href',
+      '/sessions/api/s1#99',
+    )
+    // On it goes by scrolling, without a gap, until it meets what the page holds.
+    for (const n of ['400 events', '900 events']) {
+      await page.evaluate(() => document.querySelector('[data-testid=rows]')!.scrollTo(0, 1e7))
+      await expect(page.getByText(n)).toBeVisible()
+    }
+    await expect(page.getByTestId('pill')).toContainText('Paused')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('End')
+    await expect(page.getByText('echo 899', { exact: true })).toBeInViewport()
+    // With a filter, the surroundings are those that fit it.
+    await openAt(page, hub, '/stream?event=100&q=agent:infra')
+    await expect(page.locator('#event-103')).toBeInViewport()
+    await expect(page.locator('#event-101')).toHaveCount(0)
+  })
 
-test('a restart of the hub leaves no gap and no double', async ({ page, hub }) => {
-  await hub.batch(5, (i) => ({ payload: { tool_input: { command: `before ${i}` } } }))
-  await openAt(page, hub, '/stream')
-  await expect(page.getByText('5 events')).toBeVisible()
-  await hub.stop()
-  await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
-  await hub.restart()
-  await hub.batch(5, (i) => ({ payload: { tool_input: { command: `after ${i}` } } }))
-  await live(page)
-  await expect(page.getByText('10 events')).toBeVisible()
-  for (const i of [0, 1, 2, 3, 4]) await expect(page.getByText(`after ${i}`, { exact: true })).toHaveCount(1)
-})
+  test('suggests filter terms, explains mistakes and keeps saved filters', async ({ page, hub }) => {
+    await hub.batch(2, () => ({ source_app: 'infra', payload: { tool_name: 'Bash' } }))
+    await openAt(page, hub, '/stream')
+    const box = page.getByLabel('Filter', { exact: true })
+    await page.keyboard.press('/')
+    await page.keyboard.type('ag')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await expect(box).toHaveValue('agent:')
+    await expect(page.getByText('2 events of 2')).toBeVisible() // half a term hides nothing
+    await page.getByRole('option', { name: 'agent:infra' }).click()
+    await expect(box).toHaveValue('agent:infra ')
+    await page.getByRole('button', { name: 'Save this filter' }).click()
+    await box.fill('agnet:infra')
+    await expect(page.getByText('Did you mean “agent:”?')).toBeVisible()
+    await page.reload()
+    await waitUntilLive(page)
+    await box.fill('')
+    await page.getByRole('option', { name: 'agent:infra' }).click()
+    await expect(box).toHaveValue('agent:infra')
+    await expect(page.getByText('2 events of 2')).toBeVisible()
+  })
 
-test('a request in the stream leads to the inbox and shows how it ended', async ({ page, hub, agent }) => {
-  const { id } = await agent.ask(hub, { question: 'May I deploy?' })
-  await openAt(page, hub, '/stream')
-  await expect(page.locator(`#event-${id}`)).toContainText('needs you')
-  await hub.post(`/events/${id}/respond`, { permission: true })
-  await expect(page.locator(`#event-${id}`)).toContainText('Approved')
-  await page.locator(`#event-${id}`).click()
-  await page.getByRole('link', { name: /open in the inbox/ }).click()
-  await expect(page).toHaveURL(new RegExp(`/inbox/${id}`))
+  test('keeps the order, wrapping and columns of the view', async ({ page, hub }) => {
+    const pre = { tool_name: 'Bash', tool_use_id: 'u1', tool_input: { command: 'make' } }
+    await hub.batch(100, (i) => ({ model_name: 'opus', payload: { tool_input: { command: `echo ${i}` } } }))
+    await hub.event('PreToolUse', pre)
+    const post = await hub.event('PostToolUse', pre)
+    await openAt(page, hub, '/stream')
+    await expect(page.locator(`#event-${post}`)).toContainText(/\d m?s$/)
+    await page.getByRole('button', { name: 'View' }).click()
+    await page.getByLabel('Newest first').check()
+    await page.getByLabel('Wrap').check()
+    await page.getByLabel('Model').check()
+    await page.getByLabel('Time', { exact: true }).uncheck()
+    await page.keyboard.press('Escape')
+    await page.reload()
+    await waitUntilLive(page)
+    const first = page.locator(rows).first()
+    await expect(page.locator(rows).filter({ hasText: 'opus' }).first()).toBeVisible()
+    expect(await page.locator(`#event-${post}`).evaluate((e) => e.getBoundingClientRect().height)).toBe(68)
+    await expect(page.locator(`#event-${post}`)).toHaveAttribute('aria-rowindex', '1')
+    await expect(page.locator(`#event-${post}`)).toBeInViewport()
+    await expect(first).toBeVisible()
+    await hub.batch(1, () => ({ payload: { tool_input: { command: 'on top' } } }))
+    await expect(page.getByText('on top')).toBeInViewport()
+    await page.getByTestId('rows').hover()
+    await page.mouse.wheel(0, 900)
+    await expect(page.getByTestId('pill')).toContainText('Paused')
+    await hub.batch(2, () => ({}))
+    await expect(page.getByTestId('pill')).toContainText('2 new')
+    await page.keyboard.press('Home')
+    await expect(page.getByTestId('pill')).toHaveCount(0)
+  })
+
+  test('has no gap and no duplicate after a restart of the hub', async ({ page, hub }) => {
+    await hub.batch(5, (i) => ({ payload: { tool_input: { command: `before ${i}` } } }))
+    await openAt(page, hub, '/stream')
+    await expect(page.getByText('5 events')).toBeVisible()
+    await hub.stop()
+    await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
+    await hub.restart()
+    await hub.batch(5, (i) => ({ payload: { tool_input: { command: `after ${i}` } } }))
+    await waitUntilLive(page)
+    await expect(page.getByText('10 events')).toBeVisible()
+    for (const i of [0, 1, 2, 3, 4])
+      await expect(page.getByText(`after ${i}`, { exact: true })).toHaveCount(1)
+  })
+
+  test('shows the outcome of a request and links to the inbox', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'May I deploy?' })
+    await openAt(page, hub, '/stream')
+    await expect(page.locator(`#event-${id}`)).toContainText('needs you')
+    await hub.post(`/events/${id}/respond`, { permission: true })
+    await expect(page.locator(`#event-${id}`)).toContainText('Approved')
+    await page.locator(`#event-${id}`).click()
+    await page.getByRole('link', { name: /open in the inbox/ }).click()
+    await expect(page).toHaveURL(new RegExp(`/inbox/${id}`))
+  })
 })

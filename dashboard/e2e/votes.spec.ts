@@ -1,19 +1,19 @@
 import type { Page } from '@playwright/test'
-import { another, call, invited, own } from './people.ts'
+import { openInNewBrowser, callApi, invitePerson, claimHub } from './people.ts'
 import type { Agent } from './agent.ts'
-import type { RunningHub } from './hub.ts'
-import { choose, detail, expect, live, row, test as base } from './page.ts'
+import type { HubProcess } from './hub.ts'
+import { choose, detail, expect, waitUntilLive, row, test as base } from './fixtures.ts'
 
 /** Two people, each with a browser of their own. */
 const test = base.extend<{ mara: Page; noor: Page }>({
   mara: async ({ page, hub }, use) => {
-    await own(page, hub)
+    await claimHub(page, hub)
     await use(page)
   },
   noor: async ({ mara, browser, watch }, use) => {
-    const noor = await another(browser, watch, await invited(mara, 'noor', 'admin'))
-    await expect(noor.getByTestId('me')).toContainText('noor')
-    await live(noor)
+    const noor = await openInNewBrowser(browser, watch, await invitePerson(mara, 'noor', 'admin'))
+    await expect(noor.getByTestId('current-user')).toContainText('noor')
+    await waitUntilLive(noor)
     await use(noor)
   },
 })
@@ -23,102 +23,94 @@ const needsBoth = {
   recipients: { mode: 'selected_members', members: ['mara', 'noor'] },
 }
 const bash = (command: string) => ({ toolCall: { name: 'Bash', arguments: { command }, editable: true } })
-const ask = (agent: Agent, hub: RunningHub, more: object) =>
+const ask = (agent: Agent, hub: HubProcess, more: object) =>
   agent.ask(hub, { question: 'Ship it?', ...needsBoth, ...more })
 const votes = (page: Page, id: number) => detail(page, id).getByTestId('votes')
 
-test('two people vote in two browsers: each sees the other’s vote, and the second decides', async ({
-  mara,
-  noor,
-  hub,
-  agent,
-}) => {
-  const { id, answer } = await ask(agent, hub, {})
-  await choose(mara, id)
-  await expect(votes(mara, id)).toContainText('Needs 2 of 2 to agree')
-  await mara.keyboard.press('c')
-  await mara.getByLabel('Comment').fill('Tests are green.')
-  await mara.keyboard.press('Control+Enter')
-  await expect(row(mara, id)).toBeVisible()
-  await choose(noor, id)
-  await expect(votes(noor, id)).toContainText('Tests are green.')
-  await expect(votes(noor, id)).toContainText('Waiting for noor (you)')
-  await noor.keyboard.press('a')
-  expect(await answer).toMatchObject({ permission: true, outcome: 'approve' })
-  await mara.goto(`${hub.url}/inbox/${id}`)
-  const settled = detail(mara, id).getByTestId('settled')
-  await expect(settled).toContainText('Approved')
-  await expect(settled).toContainText('noor')
-  await expect(settled).toContainText('signed in')
-  await expect(votes(mara, id).locator('.won')).toContainText('Approve')
-})
-
-test('a vote can be changed while nothing is decided; no majority is an end of its own', async ({
-  mara,
-  noor,
-  hub,
-  agent,
-}) => {
-  const { id, answer } = await ask(agent, hub, {})
-  await choose(mara, id)
-  await mara.keyboard.press('a')
-  await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
-  await expect(detail(mara, id)).toContainText('voting again replaces your vote')
-  await choose(mara, id) // keys wait a moment once one has answered
-  await mara.keyboard.press('Shift+D')
-  await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Deny/)
-  await choose(noor, id)
-  await noor.keyboard.press('a')
-  expect(await answer).toMatchObject({ permission: false, outcome: '__no_quorum__' })
-  await expect(detail(mara, id).getByTestId('settled')).toContainText('No majority')
-})
-
-test('an edit clears the votes; who looks on sees what would run, and their keys wait', async ({
-  mara,
-  noor,
-  hub,
-  agent,
-}) => {
-  const { id, answer } = await ask(agent, hub, bash('rm -rf build'))
-  await choose(mara, id)
-  await mara.keyboard.press('a')
-  await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
-  await choose(noor, id)
-  await noor.keyboard.press('e')
-  await noor.getByLabel('command', { exact: true }).fill('rm -r build')
-  await noor.getByRole('button', { name: /Approve with 1 edit/ }).click()
-  const edited = detail(mara, id).getByTestId('edited')
-  await expect(edited).toContainText('noor changed this call')
-  await expect(edited.locator('del')).toContainText('rf')
-  await expect(votes(mara, id)).toContainText('Waiting for mara (you)')
-  await expect(votes(mara, id)).not.toContainText(/mara \(you\)\s+Approve/)
-  await mara.setViewportSize({ width: 1360, height: 1400 }) // all of it is to be read first
-  await choose(mara, id) // and clicks wait a moment, too
-  await mara.getByRole('button', { name: /^Approve/ }).click()
-  expect(await answer).toMatchObject({ permission: true, modifiedArguments: { command: 'rm -r build' } })
-})
-
-test('who was not asked reads, and is told who was', async ({ noor, hub, agent }) => {
-  const { id } = await agent.ask(hub, { question: 'Ship it?', recipients: { mode: 'owner' } })
-  await noor.goto(`${hub.url}/inbox/${id}`)
-  await expect(noor.getByTestId('may-not')).toContainText('This is addressed to mara')
-  await noor.keyboard.press('a')
-  // The page would have sent its answer before this request.
-  expect(await call(noor, 'GET', `/events/${id}`)).toMatchObject({
-    humanInTheLoopStatus: { status: 'pending' },
+test.describe('Votes', () => {
+  test('are visible to each voter, and the second one decides', async ({ mara, noor, hub, agent }) => {
+    const { id, answer } = await ask(agent, hub, {})
+    await choose(mara, id)
+    await expect(votes(mara, id)).toContainText('Needs 2 of 2 to agree')
+    await mara.keyboard.press('c')
+    await mara.getByLabel('Comment').fill('Tests are green.')
+    await mara.keyboard.press('Control+Enter')
+    await expect(row(mara, id)).toBeVisible()
+    await choose(noor, id)
+    await expect(votes(noor, id)).toContainText('Tests are green.')
+    await expect(votes(noor, id)).toContainText('Waiting for noor (you)')
+    await noor.keyboard.press('a')
+    expect(await answer).toMatchObject({ permission: true, outcome: 'approve' })
+    await mara.goto(`${hub.url}/inbox/${id}`)
+    const settled = detail(mara, id).getByTestId('settled')
+    await expect(settled).toContainText('Approved')
+    await expect(settled).toContainText('noor')
+    await expect(settled).toContainText('signed in')
+    await expect(votes(mara, id).locator('.won')).toContainText('Approve')
   })
-  await expect(detail(noor, id).getByTestId('settled')).toHaveCount(0)
-})
 
-test('more time by the keyboard', async ({ page, hub, agent }) => {
-  const { id } = await agent.ask(hub, { question: 'Ship it?', timeout: 120 })
-  await page.goto(`${hub.url}/inbox/${id}`)
-  await live(page)
-  await choose(page, id)
-  await page.keyboard.press('t')
-  await page.keyboard.press('2')
-  await expect(detail(page, id)).toContainText(/16:\d\d|17:00/)
-  await page.keyboard.press('t')
-  await page.keyboard.press('4')
-  await expect(detail(page, id)).toContainText('No deadline')
+  test('can be changed while pending, and end without a majority', async ({ mara, noor, hub, agent }) => {
+    const { id, answer } = await ask(agent, hub, {})
+    await choose(mara, id)
+    await mara.keyboard.press('a')
+    await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
+    await expect(detail(mara, id)).toContainText('voting again replaces your vote')
+    await choose(mara, id) // keys wait a moment once one has answered
+    await mara.keyboard.press('Shift+D')
+    await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Deny/)
+    await choose(noor, id)
+    await noor.keyboard.press('a')
+    expect(await answer).toMatchObject({ permission: false, outcome: '__no_quorum__' })
+    await expect(detail(mara, id).getByTestId('settled')).toContainText('No majority')
+  })
+
+  test('are cleared by an edit, which the other voter reviews after a grace period', async ({
+    mara,
+    noor,
+    hub,
+    agent,
+  }) => {
+    const { id, answer } = await ask(agent, hub, bash('rm -rf build'))
+    await choose(mara, id)
+    await mara.keyboard.press('a')
+    await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
+    await choose(noor, id)
+    await noor.keyboard.press('e')
+    await noor.getByLabel('command', { exact: true }).fill('rm -r build')
+    await noor.getByRole('button', { name: /Approve with 1 edit/ }).click()
+    const edited = detail(mara, id).getByTestId('voter-edit')
+    await expect(edited).toContainText('noor changed this call')
+    await expect(edited.locator('del')).toContainText('rf')
+    await expect(votes(mara, id)).toContainText('Waiting for mara (you)')
+    await expect(votes(mara, id)).not.toContainText(/mara \(you\)\s+Approve/)
+    await mara.setViewportSize({ width: 1360, height: 1400 }) // all of it is to be read first
+    await choose(mara, id) // and clicks wait a moment, too
+    await mara.getByRole('button', { name: /^Approve/ }).click()
+    expect(await answer).toMatchObject({ permission: true, modifiedArguments: { command: 'rm -r build' } })
+  })
+
+  test('are refused to people who are not recipients, with the reason', async ({ noor, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'Ship it?', recipients: { mode: 'owner' } })
+    await noor.goto(`${hub.url}/inbox/${id}`)
+    await expect(noor.getByTestId('cannot-answer')).toContainText('This is addressed to mara')
+    await noor.keyboard.press('a')
+    // The page would have sent its answer before this request.
+    expect(await callApi(noor, 'GET', `/events/${id}`)).toMatchObject({
+      humanInTheLoopStatus: { status: 'pending' },
+    })
+    await expect(detail(noor, id).getByTestId('settled')).toHaveCount(0)
+  })
+
+  test('get a longer deadline by keyboard', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'Ship it?', timeout: 120 })
+    await page.goto(`${hub.url}/inbox/${id}`)
+    await waitUntilLive(page)
+    await choose(page, id)
+    await page.keyboard.press('t')
+    await page.keyboard.press('2')
+    await expect(detail(page, id)).toContainText(/16:\d\d|17:00/)
+    await page.keyboard.press('t')
+    await page.keyboard.press('4')
+    await expect(detail(page, id)).toContainText('No deadline')
+  })
 })

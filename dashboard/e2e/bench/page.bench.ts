@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from '@playwright/test'
-import { expect, openAt, test } from '../page.ts'
-import type { RunningHub } from '../hub.ts'
+import { expect, openAt, test } from '../fixtures.ts'
+import type { HubProcess } from '../hub.ts'
 
 // What the page costs, as a table; a figure beyond its gate fails. Frames are counted
 // in the page; script time is the renderer's own thread clock, which other load on the
@@ -57,14 +57,14 @@ const anEvent = (i: number) => ({
 })
 
 let sent = 0
-async function post(hub: RunningHub, n: number) {
+async function post(hub: HubProcess, n: number) {
   const from = sent
   sent += n
   await hub.batch(n, (i) => anEvent(from + i))
 }
 
 /** Sends so many events a second until told to stop, which waits for the last of them. */
-function feed(hub: RunningHub, rate: number): () => Promise<void> {
+function feed(hub: HubProcess, rate: number): () => Promise<void> {
   const began = performance.now()
   let fed = 0
   let going = true
@@ -119,7 +119,7 @@ const frames = (page: Page, seconds: number) =>
     seconds,
   )
 
-async function underLoad(page: Page, hub: RunningHub, cdp: CDPSession, rate: number) {
+async function underLoad(page: Page, hub: HubProcess, cdp: CDPSession, rate: number) {
   const stop = feed(hub, rate)
   await frames(page, 2)
   const before = await metrics(cdp)

@@ -1,10 +1,10 @@
 import { acceptedInputs } from '../src/testing/hostileInputs.ts'
-import { expect, test } from './page.ts'
-import type { RunningHub } from './hub.ts'
+import { expect, test } from './fixtures.ts'
+import type { HubProcess } from './hub.ts'
 import type { Page } from '@playwright/test'
 
 /** Posts every hostile event that the hub takes; says which of them ask. */
-export async function postHostile(hub: RunningHub): Promise<{ ids: number[]; asking: number[] }> {
+export async function postHostileEvents(hub: HubProcess): Promise<{ ids: number[]; asking: number[] }> {
   const ids: number[] = []
   const asking: number[] = []
   for (const { body } of acceptedInputs) {
@@ -22,7 +22,7 @@ export async function postHostile(hub: RunningHub): Promise<{ ids: number[]; ask
 }
 
 /** Nothing that an agent sent is more than text, and none of it is wider than the page. */
-export async function expectText(page: Page, where: string): Promise<void> {
+export async function expectPlainText(page: Page, where: string): Promise<void> {
   const seen = await page.evaluate(() => ({
     title: document.title,
     wide: document.documentElement.scrollWidth - window.innerWidth,

@@ -1,11 +1,11 @@
 import { expect, test as base, type Page } from '@playwright/test'
 import { Agent } from './agent.ts'
-import { RunningHub } from './hub.ts'
+import { HubProcess } from './hub.ts'
 
 export { expect }
 
 interface Fixtures {
-  hub: RunningHub
+  hub: HubProcess
   agent: Agent
   /** Fails the test when a page broke its policy or threw. */
   watch: (page: Page) => Promise<void>
@@ -14,7 +14,7 @@ interface Fixtures {
 export const test = base.extend<Fixtures>({
   // eslint-disable-next-line no-empty-pattern -- Playwright's way to say "needs nothing"
   hub: async ({}, use) => {
-    const hub = await RunningHub.start()
+    const hub = await HubProcess.start()
     await use(hub)
     await hub.remove()
   },
@@ -22,7 +22,7 @@ export const test = base.extend<Fixtures>({
   agent: async ({}, use) => {
     const agent = await Agent.start()
     await use(agent)
-    await agent.die()
+    await agent.stop()
   },
   // eslint-disable-next-line no-empty-pattern -- as above
   watch: async ({}, use) => {
@@ -49,9 +49,9 @@ export const test = base.extend<Fixtures>({
 })
 
 /** Opens a screen and waits until the page follows the hub. */
-export async function openAt(page: Page, hub: RunningHub, path = '/'): Promise<void> {
+export async function openAt(page: Page, hub: HubProcess, path = '/'): Promise<void> {
   await page.goto(hub.url + path)
-  await live(page)
+  await waitUntilLive(page)
 }
 
 /** Goes to another screen without a load, as a link does. */
@@ -67,7 +67,7 @@ export async function visit(page: Page, path: string): Promise<void> {
   await expect(page.locator('main').getByText(/^Loading/)).toHaveCount(0)
 }
 
-export const live = (page: Page) =>
+export const waitUntilLive = (page: Page) =>
   expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live')
 
 export const row = (page: Page, id: number) => page.getByTestId('list').locator(`[data-id="${id}"]`)
@@ -97,7 +97,7 @@ export async function pauseClock(page: Page): Promise<void> {
  * Presses a key as soon as another request than this one could be decided: a person
  * who was about to press it anyway.
  */
-export async function strikeAtNext(page: Page, than: number, key: string): Promise<void> {
+export async function pressKeyAtNext(page: Page, than: number, key: string): Promise<void> {
   await page.evaluate(
     ([current, stray]) => {
       const look = () => {
@@ -114,7 +114,7 @@ export async function strikeAtNext(page: Page, than: number, key: string): Promi
             cancelable: true,
           }),
         )
-        document.body.dataset.struck = shown?.dataset.request
+        document.body.dataset.pressed = shown?.dataset.request
       }
       look()
     },

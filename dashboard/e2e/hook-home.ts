@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { command } from './build-hub.ts'
-import type { RunningHub } from './hub.ts'
+import { cliBinary } from './build-binaries.ts'
+import type { HubProcess } from './hub.ts'
 
 type Json = Record<string, unknown>
 
@@ -18,34 +18,34 @@ export const sample = async (name: string): Promise<Json> =>
   ) as Json
 
 /** What a hook said when it had ended. */
-export interface Said {
+export interface HookOutput {
   code: number | null
   stdout: string
   stderr: string
 }
 
-export interface Running {
+export interface HookRun {
   child: ChildProcess
   /** The request it made. */
   id: number
-  ended: Promise<Said>
+  ended: Promise<HookOutput>
 }
 
 /** A home of its own, where coding agents run hooks. */
-export class Home {
+export class HookHome {
   private constructor(
     readonly dir: string,
-    private readonly hub: RunningHub,
+    private readonly hub: HubProcess,
   ) {}
 
   /** With a policy, when one is given, as the user's own. */
-  static async make(hub: RunningHub, policy?: Json): Promise<Home> {
+  static async make(hub: HubProcess, policy?: Json): Promise<HookHome> {
     const dir = await mkdtemp(join(tmpdir(), 'hookback-home-'))
     await mkdir(join(dir, '.config', 'hookback'), { recursive: true })
     await mkdir(join(dir, 'project'))
     if (policy)
       await writeFile(join(dir, '.config', 'hookback', 'hookback.json'), JSON.stringify(policy, null, 2))
-    return new Home(dir, hub)
+    return new HookHome(dir, hub)
   }
 
   remove(): Promise<void> {
@@ -53,24 +53,24 @@ export class Home {
   }
 
   /** Runs `hookback hook` with these words on this input, in an environment of nothing else. */
-  run(words: string[], input: Json): { child: ChildProcess; ended: Promise<Said> } {
-    const child = spawn(command, ['hook', ...words], {
+  run(words: string[], input: Json): { child: ChildProcess; ended: Promise<HookOutput> } {
+    const child = spawn(cliBinary, ['hook', ...words], {
       cwd: join(this.dir, 'project'),
       env: { PATH: process.env.PATH, HOME: this.dir, HOOKBACK_URL: this.hub.url },
     })
-    const said: Said = { code: null, stdout: '', stderr: '' }
+    const said: HookOutput = { code: null, stdout: '', stderr: '' }
     child.stdout.on('data', (data) => (said.stdout += String(data)))
     child.stderr.on('data', (data) => (said.stderr += String(data)))
     child.stdin.end(JSON.stringify(input))
-    const ended = new Promise<Said>((ok) => child.once('close', (code) => ok({ ...said, code })))
+    const ended = new Promise<HookOutput>((ok) => child.once('close', (code) => ok({ ...said, code })))
     return { child, ended }
   }
 
   /** Runs a hook that asks; returns when its request is there. */
-  async ask(words: string[], input: Json): Promise<Running> {
+  async ask(words: string[], input: Json): Promise<HookRun> {
     const before = new Set(await this.pending())
     const { child, ended } = this.run(words, input)
-    let over: Said | undefined
+    let over: HookOutput | undefined
     void ended.then((said) => (over = said))
     for (;;) {
       const id = (await this.pending()).find((one) => !before.has(one))

@@ -28,7 +28,7 @@ async function found(page: Page, rule?: string): Promise<string[]> {
  * What axe finds in the light, and in the dark: there only the colours are others, so
  * only their contrast is asked for again.
  */
-export async function faults(page: Page): Promise<string[]> {
+export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   const light = await found(page)
   await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
@@ -37,7 +37,7 @@ export async function faults(page: Page): Promise<string[]> {
 }
 
 /** By how much the page is wider than the window. */
-export const overflow = (page: Page) =>
+export const horizontalOverflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
 
 /** What a finger could miss: targets below 24 px, but for links within a sentence. */

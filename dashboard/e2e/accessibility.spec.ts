@@ -1,0 +1,225 @@
+import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
+import { expect, openAt, skipGrace, test, visit } from './fixtures.ts'
+import type { HubProcess } from './hub.ts'
+import type { Agent } from './agent.ts'
+
+async function fill(hub: HubProcess, agent: Agent) {
+  await hub.event('UserPromptSubmit', { prompt: 'Deploy it' })
+  await hub.event('PostToolUseFailure', { tool_name: 'Bash', error: 'exit 1' }, { error: 'exit 1' })
+  const permission = await agent.ask(hub, {
+    risk: 'high',
+    question: 'Run a shell command',
+    toolCall: {
+      name: 'Bash',
+      editable: true,
+      arguments: { command: 'rm -rf ./x\u202e', timeout: 5, deep: { a: 1 } },
+    },
+    context: {
+      why: 'It deletes.',
+      cwd: '~/src',
+      branch: 'main',
+      userPrompt: 'Deploy it',
+      links: ['https://example.com'],
+    },
+    suggestions: [
+      { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] },
+    ],
+  })
+  const edit = await agent.ask(hub, {
+    question: 'Edit a.go',
+    toolCall: { name: 'Edit', arguments: { file_path: 'a.go', old_string: 'a\nb', new_string: 'a\nc' } },
+  })
+  const text = await agent.ask(hub, {
+    type: 'question',
+    question: 'What name?\n\n- **bold**\n- `code`\n\n```sh\nls\n```',
+  })
+  const choice = await agent.ask(hub, { type: 'choice', question: 'Which?', choices: ['One', 'Two'] })
+  const several = await agent.ask(hub, {
+    type: 'question',
+    question: 'Several',
+    questions: [
+      {
+        id: 'a',
+        question: 'Tone?',
+        options: [{ label: 'Friendly', description: 'short' }, { label: 'Formal' }],
+      },
+      { id: 'b', question: 'Name?' },
+    ],
+  })
+  const done = await agent.ask(hub, { question: 'Settled' })
+  await hub.post(`/events/${done.id}/respond`, { permission: false, reason: 'Use the copy' })
+  const lost = await agent.ask(hub, { question: 'Lost', responseWebSocketUrl: 'ws://10.1.2.3:9/x' })
+  await hub.post(`/events/${lost.id}/respond`, { permission: true })
+  return [permission, edit, text, choice, several, done, lost].map((a) => a.id)
+}
+
+/** Every screen, and each kind of request on it. */
+const screens = (ids: number[]) => [
+  '/',
+  ...ids.map((id) => `/inbox/${id}`),
+  `/r/${ids[0]}`,
+  `/r/${ids[3]}`,
+  '/stream',
+  `/stream?event=${ids[0]}&q=agent:api`,
+  '/sessions',
+  '/sessions/api/s1',
+  `/sessions/api/s1#${ids[0]}`,
+  '/overview',
+  '/rules',
+  '/setup',
+  '/settings',
+  '/settings/notifications',
+  '/settings/record',
+  '/nowhere',
+]
+
+test.describe('Accessibility', () => {
+  for (const width of [1360, 390]) {
+    test(`has no violations on any screen, light or dark, at ${width} px`, async ({ page, hub, agent }) => {
+      await page.setViewportSize({ width, height: 844 })
+      await openAt(page, hub)
+      expect.soft(await accessibilityViolations(page), 'empty inbox').toEqual([])
+      const ids = await fill(hub, agent)
+      for (const path of screens(ids)) {
+        await visit(page, path)
+        expect.soft(await accessibilityViolations(page), path).toEqual([])
+        expect.soft(await horizontalOverflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+        expect.soft(await smallTargets(page), `${path} has small targets`).toEqual([])
+      }
+      await visit(page, `/inbox/${ids[0]}`)
+      await page.getByRole('button', { name: /Edit/ }).click()
+      expect.soft(await accessibilityViolations(page), 'editing').toEqual([])
+      await page.getByRole('button', { name: /Deny/ }).click()
+      expect.soft(await accessibilityViolations(page), 'denying').toEqual([])
+      for (const name of ['Keyboard shortcuts', 'Find']) {
+        if (width < 760) await page.getByRole('button', { name: 'More', exact: true }).click()
+        await page.getByRole('button', { name, exact: true }).filter({ visible: true }).click()
+        await expect(page.getByRole('dialog')).toBeVisible()
+        expect.soft(await accessibilityViolations(page), name).toEqual([])
+        await page.keyboard.press('Escape')
+      }
+      await visit(page, '/stream')
+      for (const name of [/^Time range/, 'View']) {
+        await page.getByRole('button', { name }).click()
+        expect.soft(await accessibilityViolations(page), String(name)).toEqual([])
+        await page.keyboard.press('Escape')
+      }
+      await page.getByLabel('Filter', { exact: true }).fill('type:')
+      await expect(page.getByRole('option').first()).toBeVisible()
+      expect.soft(await accessibilityViolations(page), 'suggestions').toEqual([])
+    })
+  }
+
+  test('fits every screen into 320 px and next to the icon sidebar', async ({ page, hub, agent }) => {
+    const ids = await fill(hub, agent)
+    await openAt(page, hub)
+    for (const width of [320, 900]) {
+      await page.setViewportSize({ width, height: 640 })
+      for (const path of screens(ids)) {
+        await visit(page, path)
+        expect.soft(await horizontalOverflow(page), `${path} at ${width} px`).toBeLessThanOrEqual(0)
+      }
+    }
+  })
+
+  test('reaches every control with the Tab key', async ({ page, hub, agent }) => {
+    const ids = await fill(hub, agent)
+    await openAt(page, hub)
+    for (const path of [
+      `/inbox/${ids[0]}`,
+      `/stream?event=${ids[0]}`,
+      '/sessions/api/s1',
+      '/overview',
+      '/settings',
+    ]) {
+      await visit(page, path)
+      // One of several radio buttons or tabs is a stop; arrows lead to the others.
+      const stops = await page.evaluate(() => {
+        const all = [
+          ...document.querySelectorAll<HTMLElement>('a[href], button, input, textarea, select, summary'),
+        ]
+        const shown = all.filter(
+          (e) =>
+            e.tabIndex >= 0 &&
+            !e.matches(':disabled, [type=radio]') &&
+            e.checkVisibility({ visibilityProperty: true }),
+        )
+        shown.forEach((e, i) => (e.dataset.stop = String(i)))
+        ;(document.activeElement as HTMLElement | null)?.blur()
+        return shown.map((e) => e.outerHTML.slice(0, 100))
+      })
+      const reached = new Set<number>()
+      for (let i = 0; i < stops.length * 2 + 20 && reached.size < stops.length; i++) {
+        await page.keyboard.press('Tab')
+        const stop = await page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.stop)
+        if (stop !== undefined) reached.add(Number(stop))
+      }
+      expect
+        .soft(
+          stops.filter((_, i) => !reached.has(i)),
+          path,
+        )
+        .toEqual([])
+    }
+  })
+
+  test('supports answering, the stream, sessions and settings by keyboard alone', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const { id, answer } = await agent.ask(hub, { question: 'May I?' })
+    await hub.event('PreToolUse', { tool_name: 'Bash', tool_input: { command: 'make' } })
+    await page.clock.install()
+    await openAt(page, hub)
+    await expect(page.locator(`[data-testid=detail][data-request="${id}"]`)).toBeVisible()
+    await skipGrace(page)
+    await page.keyboard.press('a')
+    await expect(page.getByTestId('delivery-steps').first()).toContainText(/delivered/)
+    expect((await answer).permission).toBe(true)
+
+    await page.keyboard.press('g')
+    await page.keyboard.press('s')
+    await expect(page.getByTestId('rows')).toBeVisible()
+    await page.keyboard.press('/')
+    await page.keyboard.type('make')
+    await expect(page.getByText('1 event of 2')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('k')
+    await expect(page.locator('.row.active')).toHaveCount(1)
+    for (
+      let i = 0;
+      i < 30 && !(await page.getByTestId('rows').evaluate((e) => e === document.activeElement));
+      i++
+    )
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await expect(page.getByTestId('drawer')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(page.getByTestId('drawer')).toHaveCount(0)
+
+    await page.keyboard.press('g')
+    await page.keyboard.press('e')
+    await expect(page.getByRole('heading', { name: 'Sessions', level: 1 })).toBeVisible()
+    const link = page.locator('main a[href^="/sessions/api/"]').first()
+    await expect(link).toBeVisible()
+    for (let i = 0; i < 40 && !(await link.evaluate((e) => e === document.activeElement)); i++)
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL(/sessions\/api\/s1/)
+
+    await page.keyboard.press('g')
+    await page.keyboard.press('o')
+    await expect(page.getByRole('heading', { name: 'Overview', level: 1 })).toBeVisible()
+    await page.keyboard.press('g')
+    await page.keyboard.press(',')
+    await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
+    const radio = page.locator('main input[type=radio]:checked').first()
+    for (let i = 0; i < 40 && !(await radio.evaluate((e) => e === document.activeElement)); i++)
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowRight')
+    await expect(page.locator('html')).not.toHaveAttribute('data-theme', 'system')
+  })
+})

@@ -1,0 +1,352 @@
+import type { BrowserContext, Page } from '@playwright/test'
+import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
+import { choose, detail, expect, waitUntilLive, openAt, test, visit } from './fixtures.ts'
+
+const screens = ['/overview', '/overview?days=90', '/setup', '/settings', '/nowhere/at-all']
+
+test.describe('App shell', () => {
+  // Every screen is everyone.spec.ts; here is what opens above them, and names that are hostile.
+  for (const width of [1360, 390]) {
+    test(`has no accessibility violations, light or dark, at ${width} px`, async ({ page, hub, agent }) => {
+      await page.setViewportSize({ width, height: 844 })
+      const asked = await agent.ask(hub, { question: 'May I\u202e?' }, { source_app: '<b>a\u202e' })
+      await hub.post(`/events/${asked.id}/respond`, { permission: true })
+      await agent.ask(hub, {})
+      await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't' })
+      await openAt(page, hub)
+      for (const path of screens) {
+        await visit(page, path)
+        expect.soft(await accessibilityViolations(page), path).toEqual([])
+        expect.soft(await horizontalOverflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+      }
+      await page.keyboard.press('Control+k')
+      await expect(page.getByTestId('palette')).toBeVisible()
+      expect.soft(await accessibilityViolations(page), 'palette').toEqual([])
+      await page.keyboard.type('zzzz')
+      expect.soft(await accessibilityViolations(page), 'empty palette').toEqual([])
+    })
+  }
+
+  test('fits 320 px', async ({ page, hub }) => {
+    await page.setViewportSize({ width: 320, height: 640 })
+    await hub.event(
+      'SessionStart',
+      {},
+      { source_app: 'an-agent-with-a-name-that-is-longer-than-a-phone-is-wide' },
+    )
+    await openAt(page, hub)
+    for (const path of screens) {
+      await visit(page, path)
+      expect.soft(await horizontalOverflow(page), path).toBeLessThanOrEqual(0)
+    }
+  })
+
+  test('finds screens, requests, events and actions in the command palette by keyboard', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const hostile = '<img src=x onerror=alert(1)>'
+    const { id } = await agent.ask(
+      hub,
+      { question: `Deploy ${hostile} to staging?` },
+      { source_app: hostile },
+    )
+    const other = await agent.ask(hub, { question: 'Something else' })
+    await openAt(page, hub, '/stream')
+    const box = page.getByTestId('palette').getByRole('combobox')
+    const chosen = page.getByTestId('palette').getByRole('option', { selected: true })
+    const find = async (text: string) => {
+      await page.keyboard.press('Control+k')
+      await expect(box).toBeFocused()
+      await page.keyboard.type(text)
+    }
+    await find('sett')
+    await expect(chosen).toContainText('Settings')
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL(/\/settings$/)
+    await expect(page.getByTestId('palette')).toHaveCount(0)
+
+    await find('deploy stag')
+    await expect(chosen).toContainText(hostile) // as text
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL(new RegExp(`/inbox/${id}$`))
+
+    await find(`#${other.id}`)
+    await expect(chosen).toContainText(`Event #${other.id}`)
+    await page.keyboard.press('ArrowDown')
+    await expect(chosen).toContainText(`Request #${other.id}`)
+    await page.keyboard.press('Enter')
+    await expect(detail(page, other.id)).toBeVisible()
+
+    await find('theme dark')
+    await page.keyboard.press('Enter')
+    await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+
+    // A decision is never one of its actions.
+    await page.keyboard.press('Control+k')
+    await expect(box).toBeFocused()
+    await expect(page.getByRole('option', { name: /^Approve \(hold|^Deny/ })).toHaveCount(0)
+    await page.keyboard.press('Escape')
+    await expect(page.getByTestId('palette')).toHaveCount(0)
+
+    await find('mute hour')
+    await page.keyboard.press('Enter')
+    await expect(page.getByText(/Muted until/)).toBeVisible()
+  })
+
+  test('lists the active shortcuts with their remapped keys', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, {})
+    await openAt(page, hub, '/settings')
+    const change = page.getByRole('button', { name: 'Approve (hold if risky): change the key' })
+    await change.click()
+    await page.keyboard.press('d') // taken
+    await expect(
+      page.getByText('D is already used: Deny with a reason. Press another key, or Esc.'),
+    ).toBeVisible()
+    await page.keyboard.press('w')
+    await page.reload()
+    await waitUntilLive(page)
+    await page.keyboard.press('g')
+    await page.keyboard.press('i')
+    await choose(page, id)
+    await page.keyboard.press('?')
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    const line = (does: RegExp) => help.locator('dd').filter({ hasText: does })
+    await expect(line(/^Approve \(/)).toBeVisible()
+    await help.getByRole('searchbox').fill('approve (hold')
+    await expect(help.locator('dd')).toHaveCount(1)
+    await expect(help.locator('dt')).toHaveText('W')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await expect(help).toHaveCount(0)
+    await page.keyboard.press('a') // no more
+    await page.keyboard.press('w')
+    await expect(detail(page, id).getByTestId('settled')).toContainText('Approved')
+  })
+
+  test('applies settings to every tab and keeps them', async ({ page, hub, context, watch }) => {
+    await openAt(page, hub, '/settings')
+    const other = await context.newPage()
+    watch(other)
+    await openAt(other, hub, '/')
+    await page.getByText('Dark', { exact: true }).click()
+    await page.getByText('Compact', { exact: true }).click()
+    await expect(other.locator('html')).toHaveAttribute('data-theme', 'dark')
+    await expect(other.locator('html')).toHaveAttribute('data-density', 'compact')
+    await page.getByText('UTC', { exact: true }).click()
+    await expect(page.getByText(/Now: .* UTC\./)).toBeVisible()
+    await page.getByRole('button', { name: 'Reset to defaults' }).click()
+    await page.getByRole('button', { name: 'Confirm reset' }).click()
+    await expect(other.locator('html')).toHaveAttribute('data-theme', 'system')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save to a file' }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe('hookback-settings.json')
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'mine.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from('{"theme": "dark", "hold": "long", "volume": 0.1}'),
+    })
+    await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+    await expect(page.getByText('Hold for 0.7 s')).toBeVisible()
+  })
+
+  /** Has a page write down what it shows on the desktop; headless browsers have none. */
+  const recordAlerts = (context: BrowserContext) =>
+    context.addInitScript(() => {
+      const log = ((window as unknown as { shown: unknown[] }).shown = [])
+      class FakeNotification extends EventTarget {
+        static permission = 'granted'
+        static requestPermission = () => Promise.resolve('granted')
+        onclick: (() => void) | null = null
+        onclose: (() => void) | null = null
+        closed = false
+        tag: string
+        constructor(
+          readonly title: string,
+          readonly options: NotificationOptions,
+        ) {
+          super()
+          this.tag = options.tag ?? ''
+          ;(log as unknown[]).push(this)
+        }
+        close() {
+          this.closed = true
+          this.onclose?.()
+        }
+      }
+      Object.defineProperty(window, 'Notification', { value: FakeNotification })
+      document.hasFocus = () => false // the person looks elsewhere
+    })
+
+  type ShownAlert = {
+    title: string
+    closed: boolean
+    tag: string
+    options: { body: string }
+    onclick: () => void
+  }
+  const shownAlerts = (page: Page) =>
+    page.evaluate(() =>
+      (window as unknown as { shown: ShownAlert[] }).shown.map(({ title, closed, tag, options }) => ({
+        title,
+        closed,
+        tag,
+        body: options.body,
+      })),
+    )
+
+  test('alerts the desktop from one tab until the request is settled', async ({
+    context,
+    hub,
+    agent,
+    watch,
+  }) => {
+    await recordAlerts(context)
+    await context.addInitScript(() =>
+      localStorage.setItem('hookback.settings', '{"notify": true, "sound": true}'),
+    )
+    const pages = [await context.newPage(), await context.newPage()]
+    for (const page of pages) {
+      watch(page)
+      await openAt(page, hub, '/overview')
+      await page.waitForFunction(async () => (await navigator.locks.query()).held?.length === 1)
+    }
+    const { id } = await agent.ask(hub, { question: 'Deploy?\n\nto <b>production</b>' })
+    for (const page of pages) await expect(page).toHaveTitle('(1) Hookback')
+    const all = async () => (await Promise.all(pages.map(shownAlerts))).flat()
+    await expect
+      .poll(all)
+      .toEqual([{ title: 'api asks', closed: false, tag: `req-${id}`, body: 'Deploy? to <b>production</b>' }])
+    const leader = (await shownAlerts(pages[0]!)).length > 0 ? pages[0]! : pages[1]!
+    await leader.evaluate(() => (window as unknown as { shown: ShownAlert[] }).shown[0]?.onclick())
+    await expect(leader).toHaveURL(new RegExp(`/inbox/${id}$`))
+
+    const second = await agent.ask(hub, { question: 'Again?' })
+    await expect.poll(async () => (await all()).map((n) => n.closed)).toEqual([true, false])
+    await hub.post(`/events/${second.id}/respond`, { permission: true })
+    await expect.poll(async () => (await all()).map((n) => n.closed)).toEqual([true, true])
+
+    // The leader goes: the other one tells what comes next, and nothing twice.
+    const [stays] = pages.filter((page) => page !== leader)
+    const holder = () => stays!.evaluate(async () => (await navigator.locks.query()).held?.[0]?.clientId)
+    const before = await holder()
+    await leader.close()
+    await expect.poll(async () => [undefined, before].includes(await holder())).toBe(false)
+    const third = await agent.ask(hub, { question: 'And now?' })
+    await expect
+      .poll(() => shownAlerts(stays!))
+      .toEqual([expect.objectContaining({ tag: `req-${third.id}` })])
+  })
+
+  test("uses the browser's notification permission and reports an insecure origin", async ({
+    page,
+    hub,
+    context,
+  }) => {
+    await openAt(page, hub, '/settings')
+    await context.grantPermissions(['notifications'], { origin: hub.url })
+    await page.reload()
+    await waitUntilLive(page)
+    await page.getByText('Desktop notifications').click()
+    await page.getByRole('button', { name: 'Test notification' }).click()
+    await expect(page.getByText(/^Sent\./)).toBeVisible()
+    await page.getByRole('button', { name: 'Test sound' }).click()
+    await expect(page.getByText(/^Played\.|blocked the sound/)).toBeVisible()
+    await page.getByRole('button', { name: 'Mute for 15 min' }).click()
+    await expect(page.getByText(/Muted until/).first()).toBeVisible()
+    await page.addInitScript(() => Object.defineProperty(window, 'isSecureContext', { value: false }))
+    await page.reload()
+    await expect(page.getByTestId('insecure')).toContainText('over https and on localhost only')
+  })
+
+  test('can be installed', async ({ page, hub }) => {
+    await openAt(page, hub)
+    const href = await page.locator('link[rel=manifest]').getAttribute('href')
+    const answer = await page.request.get(hub.url + href)
+    expect(answer.headers()['content-type']).toBe('application/manifest+json')
+    const manifest = (await answer.json()) as { icons: { src: string; type: string; sizes: string }[] }
+    for (const icon of manifest.icons) {
+      const file = await page.request.get(hub.url + icon.src)
+      expect(file.headers()['content-type'], icon.src).toBe(icon.type)
+      if (icon.type !== 'image/png') continue
+      const bytes = await file.body() // width and height stand in the header
+      expect(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, icon.src).toBe(icon.sizes)
+    }
+  })
+
+  test('gives every screen a URL', async ({ page, hub }) => {
+    await openAt(page, hub)
+    for (const [key, path, title] of [
+      ['o', '/overview', 'Overview'],
+      ['u', '/setup', 'Connect your agents'],
+      [',', '/settings', 'Settings'],
+      ['e', '/sessions', 'Sessions'],
+    ] as const) {
+      await page.keyboard.press('g')
+      await page.keyboard.press(key)
+      await expect(page).toHaveURL(hub.url + path)
+      await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+      await page.reload()
+      await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+    }
+    await page.goBack()
+    await expect(page).toHaveURL(hub.url + '/settings')
+  })
+
+  test('reports a screen that does not load', async ({ page, hub }) => {
+    await page.route('**/assets/Overview-*.js', (route) => route.abort())
+    await openAt(page, hub, '/overview')
+    await expect(page.getByRole('heading', { name: 'This screen did not load' })).toBeVisible()
+    await page.unroute('**/assets/Overview-*.js')
+    await page.getByRole('link', { name: 'Reload the page' }).click()
+    await expect(page.getByRole('heading', { name: 'Overview' })).toBeVisible()
+  })
+})
+
+test.describe('Overview', () => {
+  test('updates its charts and tables live', async ({ page, hub, agent }) => {
+    await openAt(page, hub, '/overview')
+    await expect(page.getByRole('heading', { name: 'No data yet' })).toBeVisible()
+    const asked = await agent.ask(hub, { question: 'One?' })
+    await hub.event('PreToolUse', { tool_name: 'Bash', tool_use_id: 't1' })
+    await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't1' })
+    const tile = (name: string | RegExp) => page.locator('.tile').filter({ hasText: name }).locator('.value')
+    await expect(tile('Need you now')).toHaveText('1')
+    await hub.post(`/events/${asked.id}/respond`, { permission: true })
+    await expect(tile('Need you now')).toHaveText('0')
+    await expect(tile(/^Answered in 14 days/)).toHaveText('1')
+
+    const chart = page.getByRole('slider', { name: /^Outcomes/ })
+    await expect(chart).toHaveAttribute('aria-valuetext', /: Approved 1$/)
+    await chart.focus()
+    await page.keyboard.press('ArrowLeft')
+    await expect(chart).toHaveAttribute('aria-valuetext', /: none$/)
+    await chart.hover({ position: { x: 3, y: 20 } })
+    await expect(chart.locator('.tip')).toContainText('None')
+
+    for (const [title, cell] of [
+      ['Outcomes', '1'],
+      ['Time to answer', '1'],
+      ['Tools', '1'],
+      ['Blocked by people', 'api'],
+    ] as const) {
+      await page.getByRole('button', { name: `${title} as a table` }).click()
+      await expect(
+        page
+          .getByRole('region', { name: `${title}, the table` })
+          .getByText(cell, { exact: true })
+          .first(),
+      ).toBeVisible()
+    }
+    await expect(
+      page.getByRole('region', { name: 'Agent activity, the table' }).getByRole('row'),
+    ).toHaveCount(2)
+    await page.getByRole('link', { name: '7 days' }).click()
+    await expect(page).toHaveURL(/\/overview\?days=7$/)
+    await expect(tile(/^Answered in 7 days/)).toHaveText('1')
+    await expect(page.getByRole('region', { name: 'Outcomes, the table' }).getByRole('row')).toHaveCount(8)
+  })
+})

@@ -1,0 +1,145 @@
+import { expect, openAt, test } from './fixtures.ts'
+import type { Page } from '@playwright/test'
+import type { HubProcess } from './hub.ts'
+
+test.describe('Live updates', () => {
+  test('show a thousand events a second completely and in order while keys still work', async ({
+    page,
+    hub,
+  }) => {
+    await openAt(page, hub, '/stream')
+    /** Sends the events first to end-1, a thousand a second at most. */
+    const send = async (first: number, end: number) => {
+      const began = performance.now()
+      for (let next = first; next < end; next += 50) {
+        const from = next
+        await hub.batch(50, (i) => ({ payload: { tool_input: { command: `n ${from + i}` } } }))
+        const early = next + 50 - first - (performance.now() - began)
+        if (early > 0) await new Promise((resume) => setTimeout(resume, early))
+      }
+    }
+    const firstHalf = send(0, 1500)
+    await expect(page.locator('[data-testid=rows] [role=row]').first()).toBeVisible()
+    await page.keyboard.press('Space')
+    await expect(page.getByTestId('pill')).toBeVisible()
+    const secondHalf = firstHalf.then(() => send(1500, 3000)) // after the pause, on any machine
+    const frozen = await page.locator('[data-testid=rows]').textContent()
+    await expect(page.getByTestId('pill')).toContainText('new')
+    expect(await page.locator('[data-testid=rows]').textContent()).toBe(frozen)
+    await page.keyboard.press('End')
+    await expect(page.getByTestId('pill')).toHaveCount(0)
+    await secondHalf
+    await expect(page.getByText('3,000 events')).toBeVisible()
+    await expect(page.getByText('n 2999', { exact: true })).toBeInViewport()
+    const order = await page.locator('[data-testid=rows] [role=row]').evaluateAll((rows) =>
+      rows
+        .map((r) => [Number(r.getAttribute('aria-rowindex')), Number(r.id.replace('event-', ''))] as const)
+        .toSorted(([a], [b]) => a - b)
+        .map(([, id]) => id),
+    )
+    expect(order.length).toBeGreaterThan(20)
+    expect(order).toEqual(order.map((_, i) => (order[0] ?? 0) + i))
+  })
+
+  /** Leaves a mark the moment a text comes up on the page. */
+  const markAt = (page: Page, text: string) =>
+    page.evaluate((wanted) => {
+      new MutationObserver((_, me) => {
+        if (!document.body.textContent.includes(wanted)) return
+        performance.mark(wanted)
+        me.disconnect()
+      }).observe(document.body, { subtree: true, childList: true, characterData: true })
+    }, text)
+
+  const marked = async (page: Page, text: string) => {
+    await expect.poll(() => page.evaluate((name) => performance.getEntriesByName(name).length, text)).toBe(1)
+    return page.evaluate(
+      (name) => performance.timeOrigin + (performance.getEntriesByName(name)[0]?.startTime ?? 0),
+      text,
+    )
+  }
+
+  /** Collects what a page receives over its WebSocket. Called before the page loads. */
+  function framesOf(page: Page): string[] {
+    const frames: string[] = []
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => void frames.push(String(payload))),
+    )
+    return frames
+  }
+
+  test('reach all open pages over the stream', async ({ page, context, hub, agent, watch }, info) => {
+    const other = await context.newPage()
+    await watch(other)
+    const received = new Map([page, other].map((each) => [each, framesOf(each)]))
+    await openAt(page, hub, '/stream')
+    await openAt(other, hub, '/')
+    const late: number[] = []
+    for (let i = 0; i < 5; i++) {
+      const text = `Question ${i} of many`
+      await Promise.all([markAt(page, text), markAt(other, text)])
+      await agent.ask(hub, { question: text })
+      const [a, b] = await Promise.all([marked(page, text), marked(other, text)])
+      late.push(Math.abs(a - b))
+      // Both pages have it from the stream; a page that polls would have no such frame.
+      for (const frames of received.values()) expect(frames.join('\n')).toContain(text)
+    }
+    late.sort((a, b) => a - b)
+    info.annotations.push({ type: 'measured', description: `apart: ${late.map(Math.round).join(', ')} ms` })
+  })
+
+  test('catch up after a restart of the hub and report the restart', async ({ page, hub }) => {
+    await hub.batch(5, () => ({}))
+    await openAt(page, hub, '/stream')
+    const line = page.getByTestId('connection')
+    await hub.stop()
+    await expect(line).toHaveAttribute('data-phase', 'waiting')
+    await expect(line).toContainText('Hub restarting')
+    await expect(line).toContainText(/in \d+ s|now/)
+    await hub.restart()
+    for (let i = 0; i < 2; i++) await hub.batch(600, () => ({}))
+    // The page may have reconnected by itself.
+    const connectNow = page.getByRole('button', { name: /connect now/ })
+    await connectNow.evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()))
+    await expect(line).toContainText('Live again · hub restarted')
+    await expect(page.getByText('1,205 events')).toBeVisible()
+  })
+
+  /** Changes what the hub says of its page from the second hello on. */
+  async function renewPage(page: Page, hub: HubProcess) {
+    let hellos = 0
+    await page.routeWebSocket(hub.url.replace('http', 'ws') + '/stream**', (socket) => {
+      const server = socket.connectToServer()
+      server.onMessage((message) => {
+        const text = String(message)
+        if (text.includes('"type":"hello"') && ++hellos > 1)
+          return socket.send(text.replace(/"page":"[^"]*"/, '"page":"another"'))
+        socket.send(message)
+      })
+    })
+  }
+
+  test('offer to load a newer version of the page', async ({ page, hub }) => {
+    await renewPage(page, hub)
+    await openAt(page, hub, '/')
+    await expect(page.getByTestId('outdated')).toHaveCount(0)
+    await hub.stop()
+    await hub.restart()
+    await expect(page.getByTestId('outdated')).toBeVisible()
+    await page.getByTestId('outdated').getByRole('button', { name: 'Reload' }).click()
+    await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live')
+  })
+
+  test('tell pages which request the other pages show', async ({ page, context, hub, agent, watch }) => {
+    const { id } = await agent.ask(hub, { question: 'Who looks?' })
+    await openAt(page, hub, `/inbox/${id}`)
+    const other = await context.newPage()
+    await watch(other)
+    const frames = framesOf(other)
+    await openAt(other, hub, `/inbox/${id}`)
+    const lastPresence = () => frames.filter((frame) => frame.includes('"presence"')).at(-1) ?? ''
+    await expect.poll(lastPresence).toContain(`"looking":[{"id":${id},"screens":2}]`)
+    await page.close()
+    await expect.poll(lastPresence).toContain(`"looking":[{"id":${id},"screens":1}]`)
+  })
+})

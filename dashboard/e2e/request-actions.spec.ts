@@ -1,0 +1,381 @@
+import type { Page, Route } from '@playwright/test'
+import { Agent } from './agent.ts'
+import {
+  choose,
+  detail,
+  expect,
+  waitUntilLive,
+  openAt,
+  pauseClock,
+  row,
+  skipGrace,
+  test,
+} from './fixtures.ts'
+import type { HubProcess } from './hub.ts'
+
+/** Gives the next answer the longest undo window, so that a slow machine can still undo it. */
+const holdLonger = (page: Page, url: string) =>
+  page.route(
+    url,
+    (route) =>
+      route.continue({
+        postData: JSON.stringify({ ...(route.request().postDataJSON() as object), holdMs: 30_000 }),
+      }),
+    { times: 1 },
+  )
+
+const statusOf = async (hub: HubProcess, id: number) =>
+  (await fetch(`${hub.url}/events/${id}`).then((r) => r.json())).humanInTheLoopStatus
+
+const bash = (command: string, more = {}) => ({ toolCall: { name: 'Bash', arguments: { command }, ...more } })
+
+/** Approves what the dialog shows, having gone to its end first. */
+async function confirm(page: Page, name: RegExp) {
+  const dialog = page.getByRole('dialog')
+  const first = dialog.getByRole('button', { name: /Scroll to review|Approve/ })
+  await skipGrace(page)
+  if (/Scroll/.test((await first.textContent()) ?? '')) await first.click()
+  await dialog.getByRole('button', { name }).click()
+  await expect(dialog).toHaveCount(0)
+}
+
+test.describe('Request actions', () => {
+  test('approve several reviewed requests without the risky ones, and undo them', async ({
+    page,
+    context,
+    hub,
+    agent,
+    watch,
+  }) => {
+    const long = 'echo begin && ' + 'true && '.repeat(40) + 'echo the-very-end'
+    const asked = [
+      await agent.ask(hub, { question: 'List', ...bash('ls -l') }),
+      await agent.ask(hub, { question: 'Print', ...bash(long) }),
+      await agent.ask(hub, { question: 'Test', ...bash('go test ./...') }),
+    ]
+    const [one, two, three] = asked.map((a) => a.id) as [number, number, number]
+    const { id: risky } = await agent.ask(hub, { question: 'Wipe', ...bash('rm -rf ~') })
+    const { id: question } = await agent.ask(hub, { type: 'question', question: 'Name?' })
+    const other = await context.newPage()
+    watch(other)
+    await page.clock.install()
+    await openAt(page, hub)
+    await openAt(other, hub)
+    await holdLonger(page, '**/events/approve')
+    await page.bringToFront() // behind the other one it would draw no frames
+    await choose(page, one)
+    await page.keyboard.press('Shift+A')
+    const dialog = page.getByRole('dialog', { name: 'Approve 3 requests?' })
+    await expect(dialog.getByText('echo the-very-end')).toBeAttached()
+    await expect(dialog.locator(`[data-id="${risky}"], [data-id="${question}"]`)).toHaveCount(0)
+    await expect(dialog).toContainText('High-risk requests must be approved one at a time')
+    await expect(dialog).toContainText('Only permissions can be approved in bulk')
+    await confirm(page, /Approve 3 requests/)
+    await expect(page.getByTestId('undo')).toContainText('3 approved')
+    await expect(row(other, two)).toContainText(/undo \d+ s/)
+    expect((await statusOf(hub, one)).held.outcome).toBe('approve')
+
+    await page.getByText('One by one').click()
+    await page.getByRole('button', { name: 'Undo: Print' }).click()
+    await expect(page.getByRole('region', { name: 'Needs you' }).locator(`[data-id="${two}"]`)).toBeVisible()
+    await page.keyboard.press('z')
+    for (const id of [one, three]) await expect(row(other, id)).not.toContainText('undo')
+    await expect(page.getByTestId('undo')).toHaveCount(0)
+    for (const id of [one, two, three, risky]) expect((await statusOf(hub, id)).status).toBe('pending')
+
+    await choose(page, one)
+    await page.keyboard.press('x')
+    await page.keyboard.press('Shift+J')
+    await expect(page.getByTestId('selection')).toContainText('2 selected')
+    await page.keyboard.press('Shift+A')
+    await page.getByRole('dialog').getByRole('checkbox', { name: /Print/ }).uncheck()
+    await confirm(page, /Approve this request/)
+    expect((await asked[0]!.answer).permission).toBe(true)
+    expect((await statusOf(hub, two)).status).toBe('pending')
+  })
+
+  test('refuse to select a risky request and explain why', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, bash('rm -rf ~'))
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('x')
+    await expect(page.getByText('High-risk requests must be approved one at a time.')).toBeVisible()
+    await expect(page.getByTestId('selection')).toHaveCount(0)
+  })
+
+  test('leave out a request that changed while the dialog was open', async ({ page, hub, agent }) => {
+    const first = await agent.ask(hub, { question: 'First' })
+    const second = await agent.ask(hub, { question: 'Second' })
+    await page.clock.install()
+    await openAt(page, hub)
+    await choose(page, first.id)
+    await page.keyboard.press('Shift+A')
+    await expect(page.getByRole('dialog')).toBeVisible()
+    await hub.post(`/events/${first.id}/respond`, { permission: false })
+    await expect(page.getByRole('dialog')).toContainText('Another answer came first')
+    await confirm(page, /Approve this request/)
+    expect((await second.answer).permission).toBe(true)
+    expect((await first.answer).permission).toBe(false)
+  })
+
+  test('open an undo window for single answers if the setting asks for it', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, { question: 'Deploy?' })
+    await page.addInitScript(() => localStorage.setItem('hookback.settings', JSON.stringify({ undo: 5 })))
+    await holdLonger(page, '**/respond')
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('Shift+D')
+    await expect(detail(page, id).getByTestId('undo-banner')).toContainText(/Sent to the agent in \d+ s/)
+    await page.keyboard.press('z')
+    await expect(detail(page, id).getByRole('button', { name: /Approve/ })).toBeVisible()
+    await choose(page, id)
+    await page.keyboard.press('a')
+    expect((await answer).permission).toBe(true)
+  })
+
+  test('retry an undelivered answer or mark it as handled, on every page', async ({
+    page,
+    context,
+    hub,
+    agent,
+    watch,
+  }) => {
+    const { id } = await agent.ask(hub, { question: 'Apply the plan?' })
+    const { id: kept } = await agent.ask(hub, { question: 'Restart?' })
+    await agent.stop()
+    const other = await context.newPage()
+    watch(other)
+    await openAt(page, hub)
+    await openAt(other, hub)
+    for (const each of [id, kept]) {
+      await choose(page, each)
+      await page.keyboard.press('a')
+      await expect(
+        page.getByRole('region', { name: 'Not delivered' }).locator(`[data-id="${each}"]`),
+      ).toBeVisible()
+    }
+    await choose(page, id)
+    await expect(detail(page, id).getByTestId('delivery-problem')).toContainText(/next attempt in|attempts/)
+    const before = (await statusOf(hub, id)).delivery.attempts
+    await detail(page, id).getByRole('button', { name: 'Retry now' }).click()
+    await expect.poll(async () => (await statusOf(hub, id)).delivery.attempts).toBeGreaterThan(before)
+    await choose(page, kept)
+    await detail(page, kept).getByRole('button', { name: 'Mark as handled' }).click()
+    await expect(detail(page, kept)).toContainText('marked as handled')
+    for (const each of [page, other])
+      await expect(
+        each.getByRole('region', { name: 'Not delivered' }).locator(`[data-id="${kept}"]`),
+      ).toHaveCount(0)
+    await other.reload()
+    await waitUntilLive(other)
+    await expect(
+      other.getByRole('region', { name: 'Not delivered' }).locator(`[data-id="${id}"]`),
+    ).toBeVisible()
+    await expect(
+      other.getByRole('region', { name: 'Not delivered' }).locator(`[data-id="${kept}"]`),
+    ).toHaveCount(0)
+  })
+
+  test('show the execution of the call after the delivery', async ({ page, hub, agent }) => {
+    const call = { tool_use_id: 'toolu_1', tool_name: 'Bash' }
+    const { id, answer } = await agent.ask(hub, bash('go vet ./...', { id: 'toolu_1' }), call)
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('a')
+    await answer
+    await expect(detail(page, id).getByTestId('delivery-steps')).toContainText('runs')
+    const end = await hub.event('PostToolUse', { tool_name: 'Bash', tool_response: 'ok' }, call)
+    await expect(detail(page, id).getByTestId('delivery-steps')).toContainText(/ran|continued/)
+    await expect(detail(page, id).getByTestId('delivery-steps').getByRole('link')).toHaveAttribute(
+      'href',
+      `/stream?event=${end}`,
+    )
+  })
+
+  test('keep the draft when the hub rejects the answer', async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, bash('ls', { editable: true }))
+    await openAt(page, hub)
+    await page.route('**/respond', (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({
+          type: '',
+          title: 'Busy',
+          status: 503,
+          code: 'busy',
+          detail: 'Too much to do.',
+          error: '',
+        }),
+      }),
+    )
+    await choose(page, id)
+    await page.keyboard.press('d')
+    await page.getByLabel(/instead/).fill('Use the copy')
+    await page.getByLabel(/instead/).press('Control+Enter')
+    await expect(detail(page, id).getByRole('alert')).toContainText('Too much to do.')
+    await expect(page.getByLabel(/instead/)).toHaveValue('Use the copy')
+    await page.unroute('**/respond')
+    await page.reload()
+    await waitUntilLive(page)
+    await expect(page.getByLabel(/instead/)).toHaveValue('Use the copy')
+    await page.getByLabel(/instead/).press('Control+Enter')
+    expect(await answer).toMatchObject({ permission: false, reason: 'Use the copy' })
+  })
+
+  test('keep edits across a reload and reset each one', async ({ page, hub, agent }) => {
+    const args = { command: 'echo a', timeout: 5 }
+    const { id, answer } = await agent.ask(hub, {
+      toolCall: { name: 'Bash', editable: true, arguments: args },
+    })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('e')
+    await page.getByLabel('command', { exact: true }).fill('echo b')
+    await page.getByLabel('timeout', { exact: true }).fill('60')
+    await page.reload()
+    await waitUntilLive(page)
+    await expect(page.getByLabel('command', { exact: true })).toHaveValue('echo b')
+    await page.getByRole('button', { name: 'Reset' }).first().click()
+    await expect(page.getByLabel('command', { exact: true })).toHaveValue('echo a')
+    await page.getByRole('button', { name: /Approve with 1 edit/ }).click()
+    expect(await answer).toMatchObject({ permission: true, modifiedArguments: { ...args, timeout: 60 } })
+  })
+
+  test('snooze a request but never one with a near deadline', async ({ page, hub, agent }) => {
+    const { id: soon } = await agent.ask(hub, { question: 'Soon', timeout: 90 })
+    const { id } = await agent.ask(hub, { question: 'Later', timeout: 3600 })
+    const { id: third } = await agent.ask(hub, { question: 'Third' })
+    await openAt(page, hub)
+    await choose(page, soon)
+    await page.keyboard.press('h')
+    await expect(page.getByText('It expires soon')).toBeVisible()
+    await choose(page, id)
+    await page.keyboard.press('h')
+    await expect(detail(page, third)).toBeVisible()
+    const aside = page.getByRole('region', { name: 'Snoozed' })
+    await expect(aside.locator(`[data-id="${id}"]`)).toContainText(/snoozed 4:\d\d/)
+    await page.reload()
+    await waitUntilLive(page)
+    await choose(page, id)
+    await page.keyboard.press('h')
+    await expect(aside).toHaveCount(0)
+  })
+
+  test('find settled requests by state and text', async ({ page, hub, agent }) => {
+    const ask = async (question: string) => (await agent.ask(hub, { question })).id
+    const [yes, gone, open] = [await ask('Approve me'), await ask('Cancel me'), await ask('Leave me')]
+    await hub.post(`/events/${yes}/respond`, { permission: true })
+    await hub.post(`/events/${gone}/cancel`, { reason: 'no' })
+    await openAt(page, hub)
+    await page.getByRole('button', { name: /^Decided/ }).click()
+    await expect(row(page, yes)).toContainText('Approved')
+    await expect(row(page, gone)).toHaveCount(0)
+    await page.getByRole('button', { name: 'Canceled' }).click()
+    await expect(row(page, gone)).toContainText('Canceled')
+    await page.keyboard.press('j')
+    await expect(detail(page, gone)).toContainText('Message to the agent')
+    await page.getByRole('button', { name: /^Pending/ }).click()
+    await page.keyboard.press('/')
+    await page.keyboard.type('nothing like it')
+    await expect(page.getByText('none match the filter')).toBeVisible()
+    await page.getByLabel('Search the requests').fill('leave')
+    await expect(row(page, open)).toBeVisible()
+  })
+
+  test('make the list one tab stop', async ({ page, hub, agent }) => {
+    for (let i = 0; i < 4; i++) await agent.ask(hub, { question: `Q${i}` })
+    await openAt(page, hub)
+    await expect(page.getByTestId('list').locator('a[tabindex="0"]')).toHaveCount(1)
+    await page.getByTestId('list').locator('a[tabindex="0"]').focus()
+    await page.keyboard.press('ArrowDown')
+    await expect(page.getByTestId('list').locator('a:focus')).toContainText('Q1')
+    await page.keyboard.press('Tab')
+    await expect(page.getByTestId('list').locator(':focus')).toHaveCount(0)
+  })
+
+  test('show that another screen has the same request open', async ({ page, context, hub, agent, watch }) => {
+    const { id } = await agent.ask(hub, {})
+    const other = await context.newPage()
+    watch(other)
+    await openAt(page, hub, `/inbox/${id}`)
+    await expect(page.getByTestId('other-viewers')).toHaveCount(0)
+    await openAt(other, hub, `/r/${id}`)
+    await expect(page.getByTestId('other-viewers')).toContainText('another screen')
+    await other.close()
+    await expect(page.getByTestId('other-viewers')).toHaveCount(0)
+  })
+
+  test.describe('on the page of one request', () => {
+    test.use({ viewport: { width: 390, height: 780 }, hasTouch: true })
+
+    test('answer it on a phone and show the delivery', async ({ page, hub, agent }) => {
+      const { id, answer } = await agent.ask(hub, { question: 'Run the tests', ...bash('go test ./...') })
+      await page.clock.install()
+      await page.goto(`${hub.url}/r/${id}`)
+      const approve = page.getByRole('button', { name: /^Approve/ })
+      await expect(approve).toBeVisible()
+      await expect(page.getByRole('navigation')).toHaveCount(0)
+      const [box, deny] = [
+        await approve.boundingBox(),
+        await page.getByRole('button', { name: /Deny/ }).boundingBox(),
+      ]
+      expect(box!.width).toBeGreaterThan(340)
+      expect(box!.height).toBeGreaterThanOrEqual(44)
+      expect(deny!.y).toBeGreaterThan(box!.y + box!.height - 1)
+      await skipGrace(page)
+      await approve.tap()
+      expect((await answer).permission).toBe(true)
+      await expect(page.getByTestId('delivery-steps')).toContainText('delivered')
+    })
+
+    test('require press-and-hold by touch for a risky request', async ({ page, hub, agent }) => {
+      const { id, answer } = await agent.ask(hub, { risk: 'high' })
+      await page.clock.install()
+      await page.goto(`${hub.url}/r/${id}`)
+      const approve = page.getByRole('button', { name: /^Approve/ })
+      await expect(approve).toBeVisible()
+      await pauseClock(page) // however slow the machine is, a tap is shorter than a hold
+      await approve.tap()
+      expect((await statusOf(hub, id)).status).toBe('pending')
+      await page.clock.resume()
+      await approve.dispatchEvent('pointerdown', { pointerType: 'touch', button: 0 })
+      expect((await answer).permission).toBe(true)
+    })
+
+    test('report a missing request and an unreachable hub', async ({ page, hub, agent }) => {
+      const { id } = await agent.ask(hub, { type: 'question', question: 'Name?' })
+      await page.goto(`${hub.url}/r/99999`)
+      await expect(page.getByTestId('not-found')).toContainText('Request 99999 not found')
+      await page.goto(`${hub.url}/r/${id}`)
+      await page.getByLabel('Your answer').fill('half a sen')
+      await hub.stop()
+      await expect(page.getByTestId('offline')).toContainText('can’t be reached')
+      await hub.restart()
+      await expect(page.getByTestId('offline')).toHaveCount(0)
+      await expect(page.getByLabel('Your answer')).toHaveValue('half a sen')
+    })
+  })
+
+  test('never lose an answer when the hub stops while it handles the answer', async ({ page, hub }) => {
+    const agent = await Agent.start()
+    const { id, answer } = await agent.ask(hub, { type: 'question', question: 'Name?' })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.getByLabel('Your answer').fill('the name')
+    // The hub takes the answer, and dies before the page hears of it.
+    const dieOnce = async (route: Route) => {
+      await route.fetch()
+      await hub.stop()
+      await route.abort()
+    }
+    await page.route('**/respond', dieOnce, { times: 1 })
+    await page.getByLabel('Your answer').press('Control+Enter')
+    await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
+    await hub.restart()
+    await waitUntilLive(page)
+    await expect(detail(page, id).getByTestId('settled')).toContainText('the name')
+    expect((await answer).response).toBe('the name')
+    await agent.stop()
+  })
+})

@@ -1,0 +1,61 @@
+import type { Page } from '@playwright/test'
+import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
+import { Mailbox } from './mailbox.ts'
+import { openInNewBrowser, callApi, claimHub } from './people.ts'
+import type { HubProcess } from './hub.ts'
+import { expect, test } from './fixtures.ts'
+
+/** The one who owns the hub gets mail, and is not looking. */
+async function byMail(page: Page, hub: HubProcess, mailbox: Mailbox): Promise<void> {
+  await claimHub(page, hub)
+  await callApi(page, 'POST', '/api/people/mara', { email: 'mara@example.com' })
+  await callApi(page, 'POST', '/api/channels', { name: 'mail', url: mailbox.channel })
+  await page.goto('about:blank')
+}
+
+/** The signed link in the mail, at the address that the tests use. */
+async function linkTo(mailbox: Mailbox, hub: HubProcess): Promise<string> {
+  const [path] = /\/hitl\/\d+\/vote#\S+/.exec(await mailbox.to('mara@example.com')) ?? []
+  return hub.url + String(path)
+}
+
+test.describe('Signed link', () => {
+  test('answers once for its recipient, without a sign-in', async ({ page, hub, agent, browser, watch }) => {
+    const mailbox = await Mailbox.open()
+    await byMail(page, hub, mailbox)
+    const { id, answer } = await agent.ask(hub, {
+      question: 'Ship it?',
+      toolCall: { name: 'Bash', arguments: { command: 'make release' } },
+    })
+    const link = await linkTo(mailbox, hub)
+    const phone = await openInNewBrowser(browser, watch, link)
+    await phone.setViewportSize({ width: 390, height: 844 })
+    await expect(phone.getByText('make release')).toBeVisible()
+    await expect(phone.locator('header').first()).toContainText('For mara')
+    expect(phone.url()).toBe(`${hub.url}/hitl/${id}/vote`)
+    await phone.reload()
+    await expect(phone.getByText('make release')).toBeVisible()
+    expect(await accessibilityViolations(phone)).toEqual([])
+    expect(await horizontalOverflow(phone)).toBeLessThanOrEqual(0)
+    await phone.getByRole('button', { name: /^Approve/ }).click()
+    await expect(phone.getByTestId('voted')).toContainText('Done.')
+    await expect(phone.getByTestId('settled')).toContainText('by a signed link')
+    expect(await answer).toMatchObject({ permission: true, respondedBy: { name: 'mara', via: 'link' } })
+    const again = await openInNewBrowser(browser, watch, link)
+    await expect(again.getByTestId('link-failed')).toContainText(/has been used|already decided/)
+    expect(await accessibilityViolations(again)).toEqual([])
+    mailbox.close()
+  })
+
+  test('explains a truncated or invalid link', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'Ship it?' })
+    await page.goto(`${hub.url}/hitl/${id}/vote`)
+    await expect(page.getByTestId('link-failed')).toContainText('It was cut off')
+    await page.waitForLoadState('networkidle') // what is fetched ahead would fail by the page's end
+    await page.goto('about:blank')
+    await page.goto(`${hub.url}/hitl/${id}/vote#made.up`)
+    await expect(page.getByTestId('link-failed')).toContainText('This link no longer works')
+    await page.getByRole('link', { name: 'Open it in the dashboard' }).click()
+    await expect(page.getByRole('heading', { name: 'Ship it?' })).toBeVisible()
+  })
+})
