@@ -28,7 +28,7 @@ export const test = base.extend<Fixtures>({
   watch: async ({}, use) => {
     const broken: string[] = []
     await use(async (page) => {
-      page.on('pageerror', (error) => broken.push(String(error.stack ?? error)))
+      page.on('pageerror', (error) => broken.push(`${error.name}: ${error.message}\n${error.stack}`))
       page.on('console', (message) => {
         if (/content security policy|trusted ?type|refused to|policy broken/i.test(message.text()))
           broken.push(message.text())

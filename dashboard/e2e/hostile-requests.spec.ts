@@ -94,7 +94,7 @@ test.describe('Hostile requests', () => {
     expect.soft(await accessibilityViolations(page), 'several').toEqual([])
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: /^Expired/ }).click()
-    await expect(page.getByText('Nothing expired here.')).toBeVisible()
+    await expect(page.getByText('No expired requests in this period.')).toBeVisible()
     expect.soft(await accessibilityViolations(page), 'settled').toEqual([])
   })
 })
