@@ -53,7 +53,7 @@ async function fill(hub: HubProcess, agent: Agent) {
   return [permission, edit, text, choice, several, done, lost].map((a) => a.id)
 }
 
-/** Every screen, and each kind of request on it. */
+/** The paths of every screen, with each kind of request. */
 const screens = (ids: number[]) => [
   '/',
   ...ids.map((id) => `/inbox/${id}`),
@@ -133,7 +133,7 @@ test.describe('Accessibility', () => {
       '/settings',
     ]) {
       await visit(page, path)
-      // One of several radio buttons or tabs is a stop; arrows lead to the others.
+      // A radio group or tab list is one tab stop; the arrow keys move within it.
       const stops = await page.evaluate(() => {
         const all = [
           ...document.querySelectorAll<HTMLElement>('a[href], button, input, textarea, select, summary'),

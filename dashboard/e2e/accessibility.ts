@@ -5,9 +5,9 @@ const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'
 
 type Axe = { axe?: typeof axe }
 
-/** What axe finds by all rules, or only by the named one, as short lines. */
+/** Returns axe's violations of all rules, or of the named rule, one line each. */
 async function found(page: Page, rule?: string): Promise<string[]> {
-  // A load takes axe away, a visit leaves it.
+  // A page load removes axe; client-side navigation keeps it.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
   return page.evaluate(
     async ([values, only]) => {
@@ -25,8 +25,8 @@ async function found(page: Page, rule?: string): Promise<string[]> {
 }
 
 /**
- * What axe finds in the light, and in the dark: there only the colours are others, so
- * only their contrast is asked for again.
+ * Returns axe's violations in the light and dark themes. The dark theme changes only colors,
+ * so only their contrast is checked again.
  */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
@@ -36,11 +36,11 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
   return [...light, ...dark.map((fault) => `dark: ${fault}`)]
 }
 
-/** By how much the page is wider than the window. */
+/** Returns the pixels by which the page is wider than the window. */
 export const horizontalOverflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
 
-/** What a finger could miss: targets below 24 px, but for links within a sentence. */
+/** Returns the click targets below 24 px, except links within a sentence. */
 export const smallTargets = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('a, button, summary, input, select, textarea')]

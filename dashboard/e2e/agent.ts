@@ -21,7 +21,7 @@ export interface PendingQuestion {
   answer: Promise<Answer>
 }
 
-/** An agent as agents are: a real listener, a real POST, and an acknowledgement (version 2). */
+/** A test agent: it listens on a WebSocket, posts questions and acknowledges answers (version 2). */
 export class Agent {
   private constructor(
     private readonly server: WebSocketServer,
@@ -38,7 +38,7 @@ export class Agent {
     return (this.server.address() as AddressInfo).port
   }
 
-  /** Asks, and waits for the answer on a path of the question's own. */
+  /** Posts a question. Its answer arrives on a separate path. */
   async ask(
     hub: HubProcess,
     question: Record<string, unknown>,
@@ -78,7 +78,7 @@ export class Agent {
     })
   }
 
-  /** The agent is gone: nobody listens any more. */
+  /** Stops listening and closes every connection, like an agent that exits. */
   async stop(): Promise<void> {
     for (const socket of this.server.clients) socket.terminate()
     await new Promise((done) => this.server.close(done))

@@ -1,5 +1,5 @@
-// Each coding agent, as it calls its hook: its own input into the real program, a
-// person's answer on the real page, and to the byte what the agent reads.
+// Runs each coding agent's hook: the agent's own input goes into the real command, a person
+// answers on the real page, and the output is compared byte by byte.
 
 import type { Page } from '@playwright/test'
 import { HookHome, sample, type HookRun, type HookOutput } from './hook-home.ts'
@@ -11,10 +11,10 @@ const said = (stdout: unknown): HookOutput => ({
   stderr: '',
 })
 const silent = said('')
-/** The only word for no that some agents have. */
+/** A denial for agents that read only the exit code and stderr. */
 const blocked = (stderr: string): HookOutput => ({ code: 2, stdout: '', stderr: stderr + '\n' })
 
-/** What a person writes with a no, and what the agent's model reads then. */
+/** The reason a person gives for a denial, and the text that the agent's model reads. */
 const wrote = 'Use "staging" <3'
 const reason =
   'A person denied this. Nothing was run. Do not try to achieve the same result another way. The reason given: ' +
@@ -22,7 +22,7 @@ const reason =
 const gate = (decision: object) => said({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } })
 const denied = { permissionDecision: 'deny', permissionDecisionReason: reason }
 
-/** What the agents that only run hooks before a call get for a yes and for a no. */
+/** The output for an approval and a denial, for agents that only run hooks before a call. */
 const gates: { agent: string; sample: string; flags?: string[]; yes: HookOutput; no: HookOutput }[] = [
   { agent: 'codex', sample: 'codex-PreToolUse', yes: silent, no: gate(denied) },
   { agent: 'gemini', sample: 'gemini-BeforeTool', yes: silent, no: said({ decision: 'deny', reason }) },
@@ -69,7 +69,7 @@ const gates: { agent: string; sample: string; flags?: string[]; yes: HookOutput;
   },
 ]
 
-/** Approves the request on screen: what is risky is held until the agent has its answer. */
+/** Approves the request on screen. A risky one is held down until the agent has its answer. */
 async function approve(page: Page, { id, ended }: HookRun): Promise<HookOutput> {
   await choose(page, id)
   const button = detail(page, id).getByRole('button', { name: /^Approve/ })
@@ -98,7 +98,7 @@ test.describe('Coding agents', () => {
   test("sends approvals and denials to every gate hook in its agent's format", async ({ page, hub }) => {
     const home = await HookHome.make(hub, { rules: [{ tool: '*', then: 'ask' }] })
     await openAt(page, hub)
-    // The same call of the same session would be the same question, answered already.
+    // The same call in the same session would be a duplicate of an answered question.
     const ask = async ({ agent, flags = [], ...one }: (typeof gates)[number], session = '') => {
       const text = JSON.stringify(await sample(one.sample))
       const ids = /("(?:session_?id|conversation_?id|taskId|trajectory_id)":"[^"]*)"/gi
@@ -232,7 +232,7 @@ test.describe('Coding agents', () => {
     await expect(detail(page, killed.id).getByTestId('settled')).toContainText('The agent is gone')
     await expect(row(page, killed.id)).toContainText('The agent is gone')
     await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('Use the co')
-    await page.keyboard.type('py') // whoever types on types nowhere
+    await page.keyboard.type('py') // further typing has no effect
     await expect(detail(page, killed.id)).toBeVisible()
 
     const raced = await home.ask(['claude-code'], bash)

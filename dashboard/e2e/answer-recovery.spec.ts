@@ -13,7 +13,7 @@ test.describe('Answer recovery', () => {
     await expect(page).toHaveURL(new RegExp(`/inbox/${first.id}$`))
     await expect(row(page, first.id)).toContainText('not accepted')
 
-    // It stands below the list for as long as another one is on screen, whatever becomes of that.
+    // It stays below the list while another request is on screen, whatever its outcome.
     await choose(page, second.id)
     const kept = page.getByRole('complementary', { name: `Not accepted: #${first.id}` })
     await expect(kept).toContainText('First?')
@@ -86,7 +86,7 @@ test.describe('Setup', () => {
     await expect(page.getByTestId('step-ask')).not.toHaveAttribute('data-done')
     await agent.ask(hub, {}, { source_app: 'deploy' })
     await expect(page.getByTestId('step-ask')).toHaveAttribute('data-done')
-    await page.reload() // from the hub's own history now
+    await page.reload() // after a reload it comes from the hub's history
     await expect(page.getByTestId('step-ask')).toHaveAttribute('data-done')
   })
 })

@@ -5,7 +5,7 @@ import { choose, detail, expect, waitUntilLive, openAt, test, visit } from './fi
 const screens = ['/overview', '/overview?days=90', '/setup', '/settings', '/nowhere/at-all']
 
 test.describe('App shell', () => {
-  // Every screen is everyone.spec.ts; here is what opens above them, and names that are hostile.
+  // accessibility.spec.ts covers every screen; this covers overlays and hostile names.
   for (const width of [1360, 390]) {
     test(`has no accessibility violations, light or dark, at ${width} px`, async ({ page, hub, agent }) => {
       await page.setViewportSize({ width, height: 844 })
@@ -68,7 +68,7 @@ test.describe('App shell', () => {
     await expect(page.getByTestId('palette')).toHaveCount(0)
 
     await find('deploy stag')
-    await expect(chosen).toContainText(hostile) // as text
+    await expect(chosen).toContainText(hostile) // shown as text
     await page.keyboard.press('Enter')
     await expect(page).toHaveURL(new RegExp(`/inbox/${id}$`))
 
@@ -83,7 +83,7 @@ test.describe('App shell', () => {
     await page.keyboard.press('Enter')
     await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
 
-    // A decision is never one of its actions.
+    // The palette never offers a decision.
     await page.keyboard.press('Control+k')
     await expect(box).toBeFocused()
     await expect(page.getByRole('option', { name: /^Approve \(hold|^Deny/ })).toHaveCount(0)
@@ -100,7 +100,7 @@ test.describe('App shell', () => {
     await openAt(page, hub, '/settings')
     const change = page.getByRole('button', { name: 'Approve (hold if risky): change the key' })
     await change.click()
-    await page.keyboard.press('d') // taken
+    await page.keyboard.press('d') // already used
     await expect(
       page.getByText('D is already used: Deny with a reason. Press another key, or Esc.'),
     ).toBeVisible()
@@ -120,7 +120,7 @@ test.describe('App shell', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     await expect(help).toHaveCount(0)
-    await page.keyboard.press('a') // no more
+    await page.keyboard.press('a') // no longer bound
     await page.keyboard.press('w')
     await expect(detail(page, id).getByTestId('settled')).toContainText('Approved')
   })
@@ -153,7 +153,7 @@ test.describe('App shell', () => {
     await expect(page.getByText('Hold for 0.7 s')).toBeVisible()
   })
 
-  /** Has a page write down what it shows on the desktop; headless browsers have none. */
+  /** Records the desktop notifications of a page; a headless browser has none. */
   const recordAlerts = (context: BrowserContext) =>
     context.addInitScript(() => {
       const log = ((window as unknown as { shown: unknown[] }).shown = [])
@@ -178,7 +178,7 @@ test.describe('App shell', () => {
         }
       }
       Object.defineProperty(window, 'Notification', { value: FakeNotification })
-      document.hasFocus = () => false // the person looks elsewhere
+      document.hasFocus = () => false // the person uses another window
     })
 
   type ShownAlert = {
@@ -229,7 +229,7 @@ test.describe('App shell', () => {
     await hub.post(`/events/${second.id}/respond`, { permission: true })
     await expect.poll(async () => (await all()).map((n) => n.closed)).toEqual([true, true])
 
-    // The leader goes: the other one tells what comes next, and nothing twice.
+    // The leader closes: the other tab shows the next alert, and no alert appears twice.
     const [stays] = pages.filter((page) => page !== leader)
     const holder = () => stays!.evaluate(async () => (await navigator.locks.query()).held?.[0]?.clientId)
     const before = await holder()
@@ -272,7 +272,7 @@ test.describe('App shell', () => {
       const file = await page.request.get(hub.url + icon.src)
       expect(file.headers()['content-type'], icon.src).toBe(icon.type)
       if (icon.type !== 'image/png') continue
-      const bytes = await file.body() // width and height stand in the header
+      const bytes = await file.body() // the header has the width and height
       expect(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, icon.src).toBe(icon.sizes)
     }
   })

@@ -5,10 +5,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const cachePath = (name: string) =>
   fileURLToPath(new URL(`../node_modules/.cache/hookback/${name}`, import.meta.url))
 
-/** Where the hub's program is: HOOKBACK_HUB, or built here from the tree as it is. */
+/** The path of the hub's binary: HOOKBACK_HUB, or a build of the working tree. */
 export const hubBinary = process.env.HOOKBACK_HUB ?? cachePath('hub')
 
-/** Where the agents' program is: HOOKBACK_COMMAND, or built here as well. */
+/** The path of the hookback command: HOOKBACK_COMMAND, or a build of the working tree. */
 export const cliBinary = process.env.HOOKBACK_COMMAND ?? cachePath('hookback')
 
 export default function buildBinaries(): void {

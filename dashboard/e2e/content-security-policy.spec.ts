@@ -34,12 +34,12 @@ test.describe('Content security policy', () => {
       try {
         script.setAttribute('src', '/x.js')
       } catch {
-        // Trusted Types throw; what is asked here is whether the test hears of it.
+        // Trusted Types throw here; the test must fail even so.
       }
     })
   })
 
-  // Each request by itself is hostile-page.spec.ts.
+  // hostile-requests.spec.ts covers each request by itself.
   test('shows hostile events as text on every screen without freezing or overflowing', async ({
     page,
     hub,

@@ -1,7 +1,7 @@
 import { expect, test } from './fixtures.ts'
 
 test.describe('API reference', () => {
-  // The policy of the page is held by the watch of every test (page.ts).
+  // The watch fixture (fixtures.ts) checks the content security policy.
   for (const colorScheme of ['light', 'dark'] as const) {
     test(`is served at /docs by the hub alone, ${colorScheme} theme`, async ({ page, hub }) => {
       const asked: string[] = []
@@ -11,7 +11,7 @@ test.describe('API reference', () => {
       const respond = page.locator('#operations-Events-postEventsIdRespond')
       await expect(respond).toContainText('Answer a question')
       await expect(page.locator('html.dark-mode')).toHaveCount(colorScheme === 'dark' ? 1 : 0)
-      await page.locator('#operations-tag-Requests').getByRole('button').first().click() // folds it
+      await page.locator('#operations-tag-Requests').getByRole('button').first().click() // collapses the section
       await respond.getByRole('button').first().click()
       await expect(respond.locator('.body-param__example')).toContainText('"choice": "Vitest"')
       await expect(respond.getByRole('cell', { name: '409' })).toBeVisible()

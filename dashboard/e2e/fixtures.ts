@@ -7,12 +7,12 @@ export { expect }
 interface Fixtures {
   hub: HubProcess
   agent: Agent
-  /** Fails the test when a page broke its policy or threw. */
+  /** Fails the test if the page violates its content security policy or throws. */
   watch: (page: Page) => Promise<void>
 }
 
 export const test = base.extend<Fixtures>({
-  // eslint-disable-next-line no-empty-pattern -- Playwright's way to say "needs nothing"
+  // eslint-disable-next-line no-empty-pattern -- Playwright's form for "no dependencies"
   hub: async ({}, use) => {
     const hub = await HubProcess.start()
     await use(hub)
@@ -33,7 +33,7 @@ export const test = base.extend<Fixtures>({
         if (/content security policy|trusted ?type|refused to|policy broken/i.test(message.text()))
           broken.push(message.text())
       })
-      // The browser tells of a breach in words that change; the event does not.
+      // The wording of the browser's message changes between versions; the event does not.
       await page.addInitScript(() => {
         document.addEventListener('securitypolicyviolation', (e) =>
           console.error(`policy broken: ${e.effectiveDirective} ${e.blockedURI} ${e.sample}`),
@@ -48,13 +48,13 @@ export const test = base.extend<Fixtures>({
   },
 })
 
-/** Opens a screen and waits until the page follows the hub. */
+/** Opens a screen and waits until its stream is live. */
 export async function openAt(page: Page, hub: HubProcess, path = '/'): Promise<void> {
   await page.goto(hub.url + path)
   await waitUntilLive(page)
 }
 
-/** Goes to another screen without a load, as a link does. */
+/** Navigates to another screen without a page load, like a link. */
 export async function visit(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => {
     const link = document.createElement('a')
@@ -73,7 +73,7 @@ export const waitUntilLive = (page: Page) =>
 export const row = (page: Page, id: number) => page.getByTestId('list').locator(`[data-id="${id}"]`)
 export const detail = (page: Page, id: number) => page.locator(`[data-testid="detail"][data-request="${id}"]`)
 
-/** Chooses a request as a person does: then the keys act at once. */
+/** Selects a request with a click, which ends the grace period. */
 export async function choose(page: Page, id: number): Promise<void> {
   await row(page, id).click()
   await expect(detail(page, id)).toBeVisible()
@@ -94,8 +94,8 @@ export async function pauseClock(page: Page): Promise<void> {
 }
 
 /**
- * Presses a key as soon as another request than this one could be decided: a person
- * who was about to press it anyway.
+ * Presses a key in the first frame that shows a decidable request other than the given one,
+ * like a person who was about to press it anyway.
  */
 export async function pressKeyAtNext(page: Page, than: number, key: string): Promise<void> {
   await page.evaluate(

@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test'
 const tab = (page: Page, name: string) =>
   page.getByRole('group', { name: 'Which requests' }).getByRole('button', { name: new RegExp(`^${name}`) })
 
-/** One request of each end, by two agents. */
+/** Creates one request of each outcome, from two agents. */
 async function settle(hub: HubProcess, agent: Agent) {
   const ask = (question: string, source_app: string) => agent.ask(hub, { question }, { source_app })
   const yes = await ask('Ship it?', 'api')

@@ -8,7 +8,7 @@ import type { HubProcess } from './hub.ts'
 
 type Json = Record<string, unknown>
 
-/** A sample of what an agent writes to its hooks. */
+/** Reads a recorded hook input of an agent. */
 export const sample = async (name: string): Promise<Json> =>
   JSON.parse(
     await readFile(
@@ -17,7 +17,7 @@ export const sample = async (name: string): Promise<Json> =>
     ),
   ) as Json
 
-/** What a hook said when it had ended. */
+/** The exit code and output of a finished hook. */
 export interface HookOutput {
   code: number | null
   stdout: string
@@ -26,19 +26,19 @@ export interface HookOutput {
 
 export interface HookRun {
   child: ChildProcess
-  /** The request it made. */
+  /** id of the request that the hook created */
   id: number
   ended: Promise<HookOutput>
 }
 
-/** A home of its own, where coding agents run hooks. */
+/** A temporary home directory in which coding agents run hooks. */
 export class HookHome {
   private constructor(
     readonly dir: string,
     private readonly hub: HubProcess,
   ) {}
 
-  /** With a policy, when one is given, as the user's own. */
+  /** Creates the directory, with the given policy as the user's policy. */
   static async make(hub: HubProcess, policy?: Json): Promise<HookHome> {
     const dir = await mkdtemp(join(tmpdir(), 'hookback-home-'))
     await mkdir(join(dir, '.config', 'hookback'), { recursive: true })
@@ -52,7 +52,7 @@ export class HookHome {
     return rm(this.dir, { recursive: true, force: true })
   }
 
-  /** Runs `hookback hook` with these words on this input, in an environment of nothing else. */
+  /** Runs `hookback hook` with these arguments and input, in a minimal environment. */
   run(words: string[], input: Json): { child: ChildProcess; ended: Promise<HookOutput> } {
     const child = spawn(cliBinary, ['hook', ...words], {
       cwd: join(this.dir, 'project'),
@@ -66,7 +66,7 @@ export class HookHome {
     return { child, ended }
   }
 
-  /** Runs a hook that asks; returns when its request is there. */
+  /** Runs a hook that asks; resolves when the hub has its request. */
   async ask(words: string[], input: Json): Promise<HookRun> {
     const before = new Set(await this.pending())
     const { child, ended } = this.run(words, input)

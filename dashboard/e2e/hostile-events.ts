@@ -3,7 +3,7 @@ import { expect, test } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
 import type { Page } from '@playwright/test'
 
-/** Posts every hostile event that the hub takes; says which of them ask. */
+/** Posts every hostile event that the hub accepts. Returns all ids, and those of questions. */
 export async function postHostileEvents(hub: HubProcess): Promise<{ ids: number[]; asking: number[] }> {
   const ids: number[] = []
   const asking: number[] = []
@@ -21,7 +21,7 @@ export async function postHostileEvents(hub: HubProcess): Promise<{ ids: number[
   return { ids, asking }
 }
 
-/** Nothing that an agent sent is more than text, and none of it is wider than the page. */
+/** Expects the page to show agents' data only as text, and no wider than the window. */
 export async function expectPlainText(page: Page, where: string): Promise<void> {
   const seen = await page.evaluate(() => ({
     title: document.title,

@@ -21,7 +21,7 @@ test.describe('Hostile requests', () => {
         dispatchEvent(new PopStateEvent('popstate'))
       }, `/inbox/${id}`)
       await expect(detail(page, id)).toBeVisible()
-      // As it came up, and after the window changed under it.
+      // Once as first drawn, and once after a resize.
       for (let turn = 0; turn < 2; turn++) {
         if (turn === 1) width = width === 320 ? 1360 : 320
         await page.setViewportSize({ width, height: 800 })
@@ -29,7 +29,7 @@ test.describe('Hostile requests', () => {
         const wide = await detail(page, id).evaluate((d) =>
           [...d.querySelectorAll('.pane, footer')].map((e) => e.scrollWidth - e.clientWidth),
         )
-        // Everything wraps; only the ink of marks stacked over a letter sticks out.
+        // Everything wraps; only stacked combining marks may overflow.
         expect.soft(Math.max(...wide), `#${id} is cut at ${width} px`).toBeLessThanOrEqual(24)
       }
     }

@@ -9,10 +9,10 @@ import { hubBinary } from './build-binaries.ts'
 
 type Json = Record<string, unknown>
 
-/** A real hub on a free port, with a database of its own. */
+/** A hub process on a free port with its own database. */
 export class HubProcess {
   url = ''
-  /** What it printed for the one who is to own it; empty once somebody does. */
+  /** The printed sign-in link of the future owner; empty once the hub has an owner. */
   signInLink = ''
   private child: ChildProcess | undefined
   private ended: Promise<unknown> = Promise.resolve()
@@ -29,7 +29,7 @@ export class HubProcess {
   }
 
   private async start(addr: string): Promise<void> {
-    await this.ended // whoever ends it need not have waited: two can't have one database
+    await this.ended // two processes cannot share a database
     const child = spawn(hubBinary, ['-addr', addr, '-db', join(this.dir, 'hub.db'), ...this.flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -43,7 +43,7 @@ export class HubProcess {
           said.push(line)
           const found = /Dashboard\s+http:\/\/localhost:(\d+)/.exec(line)
           if (found?.[1]) this.url = `http://127.0.0.1:${found[1]}`
-          // A sign-in belongs to one address: the one that the tests use.
+          // A sign-in is valid for one address, so use that of the tests.
           const link = /Sign in\s+http:\/\/\S+(\/#sign-in=\S+)/.exec(line)
           if (link?.[1]) this.signInLink = this.url + link[1]
           if (/Ctrl-C/.test(line)) ok(this.url)
@@ -52,12 +52,12 @@ export class HubProcess {
     })
   }
 
-  /** Ends the hub as a person would. */
+  /** Stops the hub with SIGTERM. */
   async stop(): Promise<void> {
     await this.end('SIGTERM')
   }
 
-  /** Starts it again where it was, on the same database. */
+  /** Starts the hub again on the same address and database. */
   async restart(): Promise<void> {
     await this.start(new URL(this.url).host)
   }
@@ -87,8 +87,9 @@ export class HubProcess {
   }
 
   /**
-   * The same hub, posted to by a program of its own each time, as agents do. Who asks, and
-   * the browser that they started, make no rules; these tests started theirs.
+   * Returns the same hub, but each post comes from a separate process, like an agent's. The hub
+   * lets neither a requester nor a browser that it started create rules, and the test process
+   * started the browser.
    */
   fromOtherProcess(): HubProcess {
     const post = async (path: string, body: unknown): Promise<Json> => {
@@ -100,13 +101,13 @@ export class HubProcess {
     return Object.assign(Object.create(this) as HubProcess, { post })
   }
 
-  /** Stores one event; returns its id. */
+  /** Posts one event. Returns its id. */
   async event(type: string, payload: Json = {}, more: Json = {}): Promise<number> {
     const event = { source_app: 'api', session_id: 's1', hook_event_type: type, payload, ...more }
     return (await this.post('/events', event)).id as number
   }
 
-  /** Stores n events at once. */
+  /** Posts n events in one batch. */
   async batch(n: number, make: (i: number) => Json): Promise<void> {
     const events = Array.from({ length: n }, (_, i) => ({
       source_app: 'api',

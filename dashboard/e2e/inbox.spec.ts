@@ -58,7 +58,7 @@ test.describe('Inbox', () => {
     const asked = [await agent.ask(hub, {}), await agent.ask(hub, {}), await agent.ask(hub, {})]
     await openAt(page, hub)
     await choose(page, asked[0]!.id)
-    await pressKeyAtNext(page, asked[0]!.id, 'a') // too soon: swallowed
+    await pressKeyAtNext(page, asked[0]!.id, 'a') // ignored: within the grace period
     await page.keyboard.press('a')
     await expect(page.locator('body')).toHaveAttribute('data-pressed', String(asked[1]!.id))
     expect((await asked[0]!.answer).permission).toBe(true)
@@ -81,7 +81,7 @@ test.describe('Inbox', () => {
     await choose(page, first.id)
     await page.keyboard.press('a')
     await expect(detail(page, first.id).getByTestId('delivery-steps')).toContainText(delivered)
-    await pressKeyAtNext(page, first.id, 'a') // too soon: swallowed
+    await pressKeyAtNext(page, first.id, 'a') // ignored: within the grace period
     const second = await agent.ask(hub, {})
     await expect(page.locator('body')).toHaveAttribute('data-pressed', String(second.id))
     await skipGrace(page)
@@ -127,7 +127,7 @@ test.describe('Inbox', () => {
     const { id, answer } = await agent.ask(hub, { reasonRequired: 'deny' })
     await openAt(page, hub)
     await choose(page, id)
-    await page.keyboard.press('Shift+D') // at once is not enough here
+    await page.keyboard.press('Shift+D') // opens the form, because a reason is required
     await page.getByLabel(/instead/).fill('Use the copy')
     await page.getByLabel(/instead/).press('Control+Enter')
     expect(await answer).toMatchObject({ permission: false, reason: 'Use the copy' })
@@ -197,7 +197,7 @@ test.describe('Inbox', () => {
     await page.clock.install()
     await openAt(page, hub)
     await choose(page, id)
-    await pauseClock(page) // however slow the machine is, a tap is shorter than a hold
+    await pauseClock(page) // so that a tap is shorter than a hold on any machine
     await page.keyboard.press('a')
     await page.getByRole('button', { name: /Approve/ }).click()
     await expect(detail(page, id).getByRole('button', { name: /Approve/ })).toBeVisible()
@@ -216,7 +216,7 @@ test.describe('Inbox', () => {
     await openAt(page, hub)
     await choose(page, id)
     await expect(page.getByRole('button', { name: /Scroll to review/ })).toBeVisible()
-    await page.keyboard.press('a') // scrolls
+    await page.keyboard.press('a') // scrolls instead of approving
     await expect(page.getByRole('button', { name: /^Approve/ })).toBeVisible()
     await expect(page.getByText('Raw JSON')).toBeInViewport()
     await page.keyboard.press('a')
@@ -243,7 +243,7 @@ test.describe('Inbox', () => {
     })
     await choose(other, id)
     await other.keyboard.press('Shift+D')
-    await expect(row(other, id)).toContainText('Denied') // shown as taken, for now
+    await expect(row(other, id)).toContainText('Denied') // shown before the hub confirms it
     await choose(page, id)
     await page.keyboard.press('a')
     expect((await answer).permission).toBe(true)
@@ -265,7 +265,7 @@ test.describe('Inbox', () => {
     await expect(detail(page, id)).toContainText('The agent can’t be reached')
     await expect(detail(page, id)).toContainText(/next attempt in/)
     await expect(detail(page, id).getByRole('button', { name: 'Copy the answer' })).toBeVisible()
-    // It comes back on the same port, whatever the path.
+    // The agent returns on the same port; the path does not matter.
     const back = new WebSocketServer({ host: '127.0.0.1', port })
     back.on('connection', (socket) =>
       socket.on('message', (m) =>

@@ -8,7 +8,7 @@ test.describe('Live updates', () => {
     hub,
   }) => {
     await openAt(page, hub, '/stream')
-    /** Sends the events first to end-1, a thousand a second at most. */
+    /** Posts the events first to end-1, at most a thousand a second. */
     const send = async (first: number, end: number) => {
       const began = performance.now()
       for (let next = first; next < end; next += 50) {
@@ -41,7 +41,7 @@ test.describe('Live updates', () => {
     expect(order).toEqual(order.map((_, i) => (order[0] ?? 0) + i))
   })
 
-  /** Leaves a mark the moment a text comes up on the page. */
+  /** Sets a performance mark when the text appears on the page. */
   const markAt = (page: Page, text: string) =>
     page.evaluate((wanted) => {
       new MutationObserver((_, me) => {
@@ -98,14 +98,14 @@ test.describe('Live updates', () => {
     await expect(line).toContainText(/in \d+ s|now/)
     await hub.restart()
     for (let i = 0; i < 2; i++) await hub.batch(600, () => ({}))
-    // The page may have reconnected by itself.
+    // There is no button if the page has reconnected by itself.
     const connectNow = page.getByRole('button', { name: /connect now/ })
     await connectNow.evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()))
     await expect(line).toContainText('Live again · hub restarted')
     await expect(page.getByText('1,205 events')).toBeVisible()
   })
 
-  /** Changes what the hub says of its page from the second hello on. */
+  /** Replaces the page version in every hello message after the first. */
   async function renewPage(page: Page, hub: HubProcess) {
     let hellos = 0
     await page.routeWebSocket(hub.url.replace('http', 'ws') + '/stream**', (socket) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A server that takes mail, as much of SMTP as a hub on the same machine speaks. */
+/** A mail server with the subset of SMTP that the hub uses. */
 export class Mailbox {
   private readonly letters: { to: string; text: string }[] = []
   private readonly waiting = new Set<() => void>()
@@ -17,12 +17,12 @@ export class Mailbox {
     return new Mailbox(server)
   }
 
-  /** The address of a channel that writes to each person here. */
+  /** The URL of a channel that sends each person's mail to this server. */
   get channel(): string {
     return `smtp://127.0.0.1:${(this.server.address() as AddressInfo).port}/?from=hub@example.com`
   }
 
-  /** The text of the first letter to an address, once it is there. */
+  /** Resolves with the text of the first message to an address. */
   async to(address: string): Promise<string> {
     for (;;) {
       const letter = this.letters.find((l) => l.to === address)
@@ -62,7 +62,7 @@ export class Mailbox {
   }
 }
 
-/** Undoes quoted-printable. */
+/** Decodes quoted-printable. */
 const plain = (text: string): string =>
   text
     .replace(/=\n/g, '')

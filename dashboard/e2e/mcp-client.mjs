@@ -1,6 +1,6 @@
-// A client of the Model Context Protocol that is nobody of ours: the official one for
-// JavaScript, in a process of its own. node mcp-client.mjs URL, or -- COMMAND …
-// It asks, waits with progress, and prints what it was told, one JSON value per line.
+// Runs the official JavaScript client of the Model Context Protocol in a separate process.
+// Usage: node mcp-client.mjs URL, or node mcp-client.mjs -- COMMAND …
+// It asks a question, waits with progress, and prints each result as one line of JSON.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 

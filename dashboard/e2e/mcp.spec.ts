@@ -16,7 +16,7 @@ test.describe('MCP', () => {
       try {
         expect((await said()).tools).toContain('request_approval')
         expect(await said()).toEqual({ asked: 'pending' })
-        // It is told while it waits: were the stream held back, this would come with the answer.
+        // The progress arrives before the answer, so the response is not buffered.
         expect(await said()).toEqual({ progress: 'Waiting for a person.' })
         await openAt(page, hub)
         const list = page.getByTestId('list')

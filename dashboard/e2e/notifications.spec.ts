@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { accessibilityViolations } from './accessibility.ts'
 import { choose, detail, expect, openAt, test } from './fixtures.ts'
 
-/** A receiver of webhooks that answers as it is told to. */
+/** Starts a webhook server that responds with the given status. */
 async function receiver(status: () => number): Promise<{ server: Server; url: string; got: string[] }> {
   const got: string[] = []
   const server = createServer((request: IncomingMessage, answer) => {

@@ -4,9 +4,9 @@ import { HubProcess } from './hub.ts'
 import { atHubAddress, userBadge, callApi, claimHub } from './people.ts'
 import { choose, detail, expect, test as base } from './fixtures.ts'
 
-/** A hub that wants passkeys, at the name that they belong to. */
+/** A hub that requires passkeys, opened under the host name that they are bound to. */
 const test = base.extend({
-  // eslint-disable-next-line no-empty-pattern -- Playwright's way to say "needs nothing"
+  // eslint-disable-next-line no-empty-pattern -- Playwright's form for "no dependencies"
   hub: async ({}, use) => {
     const hub = await HubProcess.start(['-passkeys', 'high'])
     hub.url = hub.url.replace('127.0.0.1', 'localhost')
@@ -16,7 +16,7 @@ const test = base.extend({
   },
 })
 
-/** The browser's own authenticator: a device whose person is there, or is not. */
+/** A virtual authenticator that accepts or rejects its user. */
 class Device {
   private constructor(
     private readonly cdp: CDPSession,
@@ -39,7 +39,7 @@ class Device {
     return new Device(cdp, authenticatorId)
   }
 
-  /** Whether it finds that the person before it is its own. */
+  /** Sets whether user verification succeeds. */
   async verifies(isUserVerified: boolean): Promise<void> {
     await this.cdp.send('WebAuthn.setUserVerified', { authenticatorId: this.id, isUserVerified })
   }
@@ -54,7 +54,7 @@ async function addPasskey(page: Page, hub: HubProcess): Promise<void> {
   await expect(mine.getByRole('listitem')).toContainText('this laptop')
 }
 
-/** Approves what is risky, as a person does: it is held down until something comes of it. */
+/** Holds the approve key down until the given result appears. */
 async function approve(page: Page, comes: () => Promise<unknown>): Promise<void> {
   await page.keyboard.down('a')
   await comes()

@@ -43,7 +43,8 @@ test.describe('People', () => {
     expect(refused).toMatchObject({ code: 'sign_in' })
     await other.getByTestId('cannot-answer').getByRole('button', { name: 'Sign in' }).click()
     await expect(other.getByRole('dialog', { name: 'Sign in' })).toBeVisible()
-    // The browser of a test descends from the program that asked: a locked hub would not have it.
+    // The test process started both the browser and the agent, so a locked hub would refuse the
+    // answer as a self-approval.
     await userBadge(page).getByRole('button', { name: 'Unlock' }).click()
     await expect(userBadge(page)).toContainText('Anyone on this machine can answer')
     await choose(page, id)

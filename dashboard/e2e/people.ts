@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from '@playwright/test'
 import { expect, waitUntilLive, test } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
 
-/** A page in a browser of its own: openInNewBrowser person's. */
+/** Opens a URL in a separate browser context, as another person. */
 export async function openInNewBrowser(
   browser: Browser,
   watch: (page: Page) => Promise<void>,
@@ -17,7 +17,7 @@ export async function openInNewBrowser(
 
 export const userBadge = (page: Page) => page.getByTestId('current-user')
 
-/** The first one to sign in, by the link that the hub printed: the hub is theirs. */
+/** Signs in with the link that the hub printed and claims the hub. */
 export async function claimHub(page: Page, hub: HubProcess, name = 'mara'): Promise<void> {
   await page.goto(hub.signInLink)
   const welcome = page.getByRole('dialog', { name: 'Welcome to your hub' })
@@ -31,17 +31,17 @@ export async function claimHub(page: Page, hub: HubProcess, name = 'mara'): Prom
   await waitUntilLive(page)
 }
 
-/** The same link at the address that this test knows the hub by: a sign-in belongs to one. */
+/** Returns the link at the address that the test uses; a sign-in is valid for one address. */
 export const atHubAddress = (hub: HubProcess, link: string): string => hub.url + '/' + new URL(link).hash
 
-/** Makes a person by the page's own calls, as an admin; returns the link that signs them in. */
+/** Creates a person with the admin's sign-in. Returns their sign-in link. */
 export async function invitePerson(admin: Page, name: string, role = 'operator'): Promise<string> {
   const person = await callApi(admin, 'POST', '/api/people', { name, role })
   const { hash } = new URL((person as { signInUrl: string }).signInUrl)
   return `${new URL(admin.url()).origin}/${hash}`
 }
 
-/** Asks the hub as the page does, with its sign-in. */
+/** Calls the hub's API with the page's sign-in. */
 export function callApi(page: Page, method: string, path: string, body?: unknown): Promise<unknown> {
   return page.evaluate(
     async ([method, path, body]) => {

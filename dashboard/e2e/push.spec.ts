@@ -9,7 +9,7 @@ test.describe('Web Push', () => {
     await context.grantPermissions(['notifications'], { origin: hub.url })
     await page.goto(hub.url)
     const scope = await page.evaluate(async () => {
-      // As in src/alerts/push.ts: the Trusted Types policy allows no other script URL.
+      // Like src/alerts/push.ts: the Trusted Types policy allows no other script URL.
       const types = (
         globalThis as never as {
           trustedTypes: {

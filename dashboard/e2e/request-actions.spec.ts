@@ -29,7 +29,7 @@ const statusOf = async (hub: HubProcess, id: number) =>
 
 const bash = (command: string, more = {}) => ({ toolCall: { name: 'Bash', arguments: { command }, ...more } })
 
-/** Approves what the dialog shows, having gone to its end first. */
+/** Scrolls the dialog to its end and approves the requests in it. */
 async function confirm(page: Page, name: RegExp) {
   const dialog = page.getByRole('dialog')
   const first = dialog.getByRole('button', { name: /Scroll to review|Approve/ })
@@ -62,7 +62,7 @@ test.describe('Request actions', () => {
     await openAt(page, hub)
     await openAt(other, hub)
     await holdLonger(page, '**/events/approve')
-    await page.bringToFront() // behind the other one it would draw no frames
+    await page.bringToFront() // a page in the background draws no frames
     await choose(page, one)
     await page.keyboard.press('Shift+A')
     const dialog = page.getByRole('dialog', { name: 'Approve 3 requests?' })
@@ -335,7 +335,7 @@ test.describe('Request actions', () => {
       await page.goto(`${hub.url}/r/${id}`)
       const approve = page.getByRole('button', { name: /^Approve/ })
       await expect(approve).toBeVisible()
-      await pauseClock(page) // however slow the machine is, a tap is shorter than a hold
+      await pauseClock(page) // so that a tap is shorter than a hold on any machine
       await approve.tap()
       expect((await statusOf(hub, id)).status).toBe('pending')
       await page.clock.resume()
@@ -363,7 +363,7 @@ test.describe('Request actions', () => {
     await openAt(page, hub)
     await choose(page, id)
     await page.getByLabel('Your answer').fill('the name')
-    // The hub takes the answer, and dies before the page hears of it.
+    // The hub accepts the answer and stops before the page gets the response.
     const dieOnce = async (route: Route) => {
       await route.fetch()
       await hub.stop()

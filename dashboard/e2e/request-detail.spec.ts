@@ -112,7 +112,7 @@ test.describe('Request detail', () => {
     await pressKeyAtNext(page, first, 'A')
     await page.keyboard.press('a')
     await expect(page.locator('body')).toHaveAttribute('data-pressed', String(second))
-    await page.keyboard.press('x') // acts only when there is no dialog
+    await page.keyboard.press('x') // works only if no dialog is open
     await expect(page.getByTestId('selection')).toContainText('1 selected')
     await expect(dialog).toHaveCount(0)
     await choose(page, second)
@@ -192,13 +192,13 @@ test.describe('Request detail', () => {
       await openAt(page, hub, `/inbox/${id}`)
       await expect(page.getByText('Comparing…')).toBeInViewport()
       const decide = detail(page, id).getByRole('button', { name: /^Scroll|^Approve/ })
-      // Two frames later the page has seen what is on screen.
+      // The page reads the scroll position two frames later.
       await page.evaluate(() => new Promise((ok) => requestAnimationFrame(() => requestAnimationFrame(ok))))
       await expect(decide).toContainText('Scroll to review')
       go?.()
       await expect(page.getByText('new 59')).toBeAttached()
       await expect(decide).toContainText('Scroll to review')
-      // News of the request leaves on screen what is there.
+      // An update of the request keeps the rendered lines.
       await detail(page, id)
         .getByText('new 59')
         .evaluate((line) => (line.id = 'same'))

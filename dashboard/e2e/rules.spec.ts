@@ -34,7 +34,7 @@ test.describe('Rules', () => {
     await expect(panel.getByRole('list', { name: 'Examples' })).toContainText('not now')
     expect(await accessibilityViolations(page)).toEqual([])
 
-    // Enter, and the keys that decide, make no rule.
+    // Neither Enter nor a deciding key creates a rule.
     await page.keyboard.press('Control+Enter')
     await page.keyboard.press('a')
     await expect(panel).toBeVisible()
@@ -45,7 +45,7 @@ test.describe('Rules', () => {
     await panel.getByRole('button', { name: 'Create rule' }).click()
     await expect(panel).toHaveCount(0)
     await expect(detail(page, id)).toContainText(/Rule \d+ created/)
-    await expect(detail(page, id).getByRole('button', { name: /^Approve/ })).toBeVisible() // still the person's
+    await expect(detail(page, id).getByRole('button', { name: /^Approve/ })).toBeVisible() // the rule does not answer the pending request
 
     const next = await ask(agent, hub, 'npm test -- --run d')
     expect((await next.answer).permission).toBe(true)
@@ -89,7 +89,7 @@ test.describe('Rules', () => {
     expect(await accessibilityViolations(page)).toEqual([])
     await line.getByRole('button', { name: /^Revoke/ }).click()
     await page.keyboard.press('Escape')
-    await page.locator('h1').click() // elsewhere: it keeps
+    await page.locator('h1').click() // a click elsewhere cancels
     await expect(line.getByRole('button', { name: /^Revoke/ })).toBeVisible()
     await line.getByRole('button', { name: /^Revoke/ }).click()
     await expect(line.getByRole('button', { name: 'Confirm revoke' })).toBeFocused()

@@ -10,7 +10,7 @@ const sessionPath = '/sessions/api/s1'
 const line = (page: Page, id: number) => page.locator(`[data-testid=turn-line][data-event="${id}"]`)
 const lanes = (page: Page) => page.getByTestId('lanes')
 
-/** A tool call from begin to end; returns the ids of both events. */
+/** Posts the start and end of a tool call. Returns the ids of both events. */
 async function call(hub: HubProcess, tool: string, more: { use: string; fails?: string; agent?: object }) {
   const same = { tool_name: tool, tool_use_id: more.use, ...more.agent }
   const input = { tool_name: tool, tool_input: { file_path: `/src/${more.use}.go` } }
@@ -47,7 +47,7 @@ const chat = [
   { type: 'file-history-snapshot', snapshot: { a: 1 } },
 ]
 
-/** A session with a bit of everything. */
+/** Posts a session with every kind of event. Returns the ids of some. */
 async function postSession(hub: HubProcess, agent: Agent) {
   await hub.event('SessionStart', { source: 'startup', cwd: '/home/dev/api' })
   await hub.event('UserPromptSubmit', { prompt: 'Clean up the build' })
@@ -71,7 +71,7 @@ async function postSession(hub: HubProcess, agent: Agent) {
   return { read, failed, settled: settled.id, stop, pending: pending.id }
 }
 
-/** An agent within an agent, as Claude Code tells of it, and what its telemetry says. */
+/** Posts a nested subagent as Claude Code reports it, with its telemetry. */
 async function postNestedAgents(hub: HubProcess) {
   const asks = (type: string) => ({ tool_name: 'Agent', tool_input: { subagent_type: type } })
   const explore = { agent_id: 'a1', agent_type: 'Explore' }
@@ -201,7 +201,7 @@ test.describe('Sessions', () => {
       await page.mouse.up()
       await expect(page.getByTestId('drawer')).toBeHidden()
       await page.getByRole('button', { name: 'Show everything' }).click()
-      // The wait that goes on takes the right end of the first lane.
+      // The pending wait is at the right end of the first lane.
       await page.mouse.click(box.x + box.width - 60, box.y + 61)
       await expect(page.getByTestId('drawer')).toContainText('PermissionRequest')
       await expect(page).toHaveURL(new RegExp(`#${ids.pending}$`))
@@ -441,7 +441,7 @@ test.describe('Sessions', () => {
     expect(await page.locator('main :is(script, iframe, object, embed)').count()).toBe(0)
   })
 
-  // Every screen is everyone.spec.ts; here are the tabs and menus of these.
+  // accessibility.spec.ts covers every screen; this covers their tabs and menus.
   for (const width of [1360, 390]) {
     test(`have no accessibility violations, light or dark, at ${width} px`, async ({ page, hub, agent }) => {
       await page.setViewportSize({ width, height: 844 })

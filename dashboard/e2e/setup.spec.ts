@@ -15,11 +15,11 @@ const command = (page: Page, id: string, n = 0) => step(page, id).locator('pre')
 
 interface Machine {
   home: string
-  /** Where programs are found first. */
+  /** first directory on the PATH */
   bin: string
 }
 
-/** A home where hookback is on the PATH, as go install leaves it. */
+/** Creates a home directory with hookback on the PATH, like go install. */
 async function aMachine(): Promise<Machine> {
   const home = await mkdtemp(join(tmpdir(), 'hookback-home-'))
   const bin = join(home, 'bin')
@@ -28,10 +28,10 @@ async function aMachine(): Promise<Machine> {
   return { home, bin }
 }
 
-/** Runs a command as a person would, in a terminal in the repository. */
+/** Runs a shell command in the repository. */
 function shell(text: string, { home, bin }: Machine, { stdin = '', more = {} } = {}) {
   const own = { HOME: home, XDG_CONFIG_HOME: '', XDG_STATE_HOME: '', PATH: `${bin}:${process.env.PATH}` }
-  // Go keeps what it has fetched and built where it always does.
+  // Go keeps its module and build caches.
   const go = { GOPATH: process.env.GOPATH ?? join(process.env.HOME ?? '', 'go'), GOCACHE: goCache }
   const child = spawn('sh', ['-c', text], { cwd: root, env: { ...process.env, ...go, ...own, ...more } })
   let out = ''
@@ -80,7 +80,7 @@ test.describe('Setup', () => {
       await expect(step(page, id)).not.toHaveAttribute('data-done')
       const run = shell(await command(page, id, id === 'ask' ? 1 : 0), {
         ...machine,
-        bin: join(machine.home, 'go'), // what was just installed
+        bin: join(machine.home, 'go'), // the binary that was just installed
       })
       await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 180_000 })
       const pending = (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number }[]
@@ -108,7 +108,7 @@ test.describe('Setup', () => {
     await rm(machine.home, { recursive: true })
   })
 
-  /** A sample of each coding agent's, and how its hook is called beside its name. */
+  /** A recorded hook input of each coding agent, and the flags of its hook. */
   const heard: Record<string, [sample: string, flags?: string]> = {
     'claude-code': ['claude-code-SessionStart'],
     codex: ['codex-SessionStart'],

@@ -5,7 +5,7 @@ import { openInNewBrowser, callApi, claimHub } from './people.ts'
 import type { HubProcess } from './hub.ts'
 import { expect, test } from './fixtures.ts'
 
-/** The one who owns the hub gets mail, and is not looking. */
+/** Gives the owner a mail channel and leaves the dashboard. */
 async function byMail(page: Page, hub: HubProcess, mailbox: Mailbox): Promise<void> {
   await claimHub(page, hub)
   await callApi(page, 'POST', '/api/people/mara', { email: 'mara@example.com' })
@@ -13,7 +13,7 @@ async function byMail(page: Page, hub: HubProcess, mailbox: Mailbox): Promise<vo
   await page.goto('about:blank')
 }
 
-/** The signed link in the mail, at the address that the tests use. */
+/** Returns the signed link in the mail, at the address that the test uses. */
 async function linkTo(mailbox: Mailbox, hub: HubProcess): Promise<string> {
   const [path] = /\/hitl\/\d+\/vote#\S+/.exec(await mailbox.to('mara@example.com')) ?? []
   return hub.url + String(path)
@@ -51,7 +51,7 @@ test.describe('Signed link', () => {
     const { id } = await agent.ask(hub, { question: 'Ship it?' })
     await page.goto(`${hub.url}/hitl/${id}/vote`)
     await expect(page.getByTestId('link-failed')).toContainText('It was cut off')
-    await page.waitForLoadState('networkidle') // what is fetched ahead would fail by the page's end
+    await page.waitForLoadState('networkidle') // navigating away would abort prefetches
     await page.goto('about:blank')
     await page.goto(`${hub.url}/hitl/${id}/vote#made.up`)
     await expect(page.getByTestId('link-failed')).toContainText('This link no longer works')

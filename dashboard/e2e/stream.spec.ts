@@ -108,11 +108,11 @@ test.describe('Stream', () => {
     await expect(page.getByText('300 events')).toBeVisible()
     await page.getByRole('button', { name: 'Older events' }).click()
     await expect(page.getByText('500 events')).toBeVisible()
-    await expect(page.getByText('echo 899', { exact: true })).toBeInViewport() // it still follows
+    await expect(page.getByText('echo 899', { exact: true })).toBeInViewport() // still following
     await page.getByTestId('rows').hover()
     await page.mouse.wheel(0, -2500)
     await expect(page.getByTestId('pill')).toBeVisible()
-    // The row of event 405 begins 30 px below the top, before and after.
+    // The row of event 405 starts 30 px below the top before and after the load.
     await page.evaluate(() => (document.querySelector('[data-testid=rows]')!.scrollTop = 90))
     await expect(page.getByText('700 events')).toBeVisible()
     const from = async (selector: string) => (await page.locator(selector).boundingBox())!.y
@@ -134,7 +134,7 @@ test.describe('Stream', () => {
       await expect(page.getByText('Start of the history')).toBeVisible()
     }
     await hub.batch(1, () => ({ hook_event_type: 'Rare' }))
-    await expect(page.getByText('4 events of 301')).toBeVisible() // the live ones go on behind them
+    await expect(page.getByText('4 events of 301')).toBeVisible() // live events follow the matches
 
     const asked: string[] = []
     await page.route('**/events/search?*', async (route) => {
@@ -142,7 +142,7 @@ test.describe('Stream', () => {
       const before = Number(query.get('before'))
       asked.push(`${query.get('filter')} ${before}`)
       const json = { events: [], searchedTo: before - 10, complete: false }
-      await route.fulfill({ json }) // a hub with a history without end
+      await route.fulfill({ json }) // an endless history
     })
     await page.getByLabel('Filter', { exact: true }).fill('nowhere')
     await page.keyboard.press('Enter')
@@ -163,7 +163,7 @@ test.describe('Stream', () => {
     await page.getByRole('button', { name: /^Time range/ }).click()
     await page.getByRole('button', { name: 'last 5 minutes' }).click()
     await expect(page).toHaveURL(/since=5m/)
-    // The page holds 300 of them; the range begins before, so the rest is fetched.
+    // The page holds 300 events; the range starts earlier, so the rest is fetched.
     await expect(page.getByText('400 events')).toBeVisible()
     await hub.batch(1, () => ({ payload: { tool_input: { command: 'just now' } } }))
     await expect(page.getByText('just now')).toBeInViewport()
@@ -211,7 +211,7 @@ test.describe('Stream', () => {
       'href',
       '/sessions/api/s1#99',
     )
-    // On it goes by scrolling, without a gap, until it meets what the page holds.
+    // Scrolling loads newer events without a gap until they meet the live ones.
     for (const n of ['400 events', '900 events']) {
       await page.evaluate(() => document.querySelector('[data-testid=rows]')!.scrollTo(0, 1e7))
       await expect(page.getByText(n)).toBeVisible()
@@ -220,7 +220,7 @@ test.describe('Stream', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('End')
     await expect(page.getByText('echo 899', { exact: true })).toBeInViewport()
-    // With a filter, the surroundings are those that fit it.
+    // With a filter, only matching neighbors are shown.
     await openAt(page, hub, '/stream?event=100&q=agent:infra')
     await expect(page.locator('#event-103')).toBeInViewport()
     await expect(page.locator('#event-101')).toHaveCount(0)
@@ -235,7 +235,7 @@ test.describe('Stream', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await expect(box).toHaveValue('agent:')
-    await expect(page.getByText('2 events of 2')).toBeVisible() // half a term hides nothing
+    await expect(page.getByText('2 events of 2')).toBeVisible() // an incomplete term filters nothing
     await page.getByRole('option', { name: 'agent:infra' }).click()
     await expect(box).toHaveValue('agent:infra ')
     await page.getByRole('button', { name: 'Save this filter' }).click()

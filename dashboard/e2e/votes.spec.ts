@@ -4,7 +4,7 @@ import type { Agent } from './agent.ts'
 import type { HubProcess } from './hub.ts'
 import { choose, detail, expect, waitUntilLive, row, test as base } from './fixtures.ts'
 
-/** Two people, each with a browser of their own. */
+/** Two people, each in a separate browser. */
 const test = base.extend<{ mara: Page; noor: Page }>({
   mara: async ({ page, hub }, use) => {
     await claimHub(page, hub)
@@ -55,7 +55,7 @@ test.describe('Votes', () => {
     await mara.keyboard.press('a')
     await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
     await expect(detail(mara, id)).toContainText('voting again replaces your vote')
-    await choose(mara, id) // keys wait a moment once one has answered
+    await choose(mara, id) // an answer starts a grace period; selecting ends it
     await mara.keyboard.press('Shift+D')
     await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Deny/)
     await choose(noor, id)
@@ -83,8 +83,8 @@ test.describe('Votes', () => {
     await expect(edited.locator('del')).toContainText('rf')
     await expect(votes(mara, id)).toContainText('Waiting for mara (you)')
     await expect(votes(mara, id)).not.toContainText(/mara \(you\)\s+Approve/)
-    await mara.setViewportSize({ width: 1360, height: 1400 }) // all of it is to be read first
-    await choose(mara, id) // and clicks wait a moment, too
+    await mara.setViewportSize({ width: 1360, height: 1400 }) // everything must be visible before approval
+    await choose(mara, id) // the edit started a grace period
     await mara.getByRole('button', { name: /^Approve/ }).click()
     expect(await answer).toMatchObject({ permission: true, modifiedArguments: { command: 'rm -r build' } })
   })
@@ -94,7 +94,7 @@ test.describe('Votes', () => {
     await noor.goto(`${hub.url}/inbox/${id}`)
     await expect(noor.getByTestId('cannot-answer')).toContainText('This is addressed to mara')
     await noor.keyboard.press('a')
-    // The page would have sent its answer before this request.
+    // An answer of the page would have been sent before this request.
     expect(await callApi(noor, 'GET', `/events/${id}`)).toMatchObject({
       humanInTheLoopStatus: { status: 'pending' },
     })

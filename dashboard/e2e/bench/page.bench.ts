@@ -2,9 +2,9 @@ import type { CDPSession, Page } from '@playwright/test'
 import { expect, openAt, test } from '../fixtures.ts'
 import type { HubProcess } from '../hub.ts'
 
-// What the page costs, as a table; a figure beyond its gate fails. Frames are counted
-// in the page; script time is the renderer's own thread clock, which other load on the
-// machine does not lengthen. Frames do suffer from it: measure on a quiet machine.
+// Measures the cost of the page and prints a table. A figure beyond its limit fails. Script time
+// comes from the renderer's thread clock, so other load does not affect it. Frame rates are
+// counted in the page and do suffer from load: run this on an idle machine.
 
 const WINDOW = 50_000
 const RATE = Number(process.env.RATE ?? 1000)
@@ -16,11 +16,11 @@ interface Row {
   unit: string
   gate?: string
   fails: boolean
-  told?: boolean
+  reported?: boolean
 }
 const table: Row[] = []
 
-function note(what: string, value: number, unit: string, gate?: { most?: number; least?: number }) {
+function record(what: string, value: number, unit: string, gate?: { most?: number; least?: number }) {
   const { most = Infinity, least = -Infinity } = gate ?? {}
   const text = gate ? (gate.most === undefined ? `≥ ${least}` : `≤ ${most}`) : undefined
   table.push({ what, value, unit, gate: text, fails: value > most || value < least })
@@ -34,15 +34,15 @@ test.afterAll(() => {
   }
 })
 test.afterEach(() => {
-  const missed = table.filter((r) => r.fails && !r.told)
-  for (const r of missed) r.told = true
+  const missed = table.filter((r) => r.fails && !r.reported)
+  for (const r of missed) r.reported = true
   expect(missed.map((r) => `${r.what}: ${r.value.toFixed(1)} ${r.unit}`)).toEqual([])
 })
 
 const median = (all: number[]) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0
 
-/** An event as agents send them, about 700 bytes. */
-const anEvent = (i: number) => ({
+/** Returns a typical event of about 700 bytes. */
+const sampleEvent = (i: number) => ({
   source_app: ['api', 'infra', 'web', 'docs', 'data'][i % 5],
   session_id: `session-${i % 7}`,
   hook_event_type: i % 97 === 0 ? 'PostToolUseFailure' : i % 2 ? 'PostToolUse' : 'PreToolUse',
@@ -60,25 +60,25 @@ let sent = 0
 async function post(hub: HubProcess, n: number) {
   const from = sent
   sent += n
-  await hub.batch(n, (i) => anEvent(from + i))
+  await hub.batch(n, (i) => sampleEvent(from + i))
 }
 
-/** Sends so many events a second until told to stop, which waits for the last of them. */
+/** Posts rate events a second. The returned function stops it and waits for the last post. */
 function feed(hub: HubProcess, rate: number): () => Promise<void> {
   const began = performance.now()
-  let fed = 0
-  let going = true
+  let posted = 0
+  let running = true
   const done = (async () => {
-    while (going) {
-      const due = Math.floor(((performance.now() - began) / 1000) * rate) - fed
+    while (running) {
+      const due = Math.floor(((performance.now() - began) / 1000) * rate) - posted
       if (due > 0) {
-        fed += due
+        posted += due
         await post(hub, Math.min(due, 1000))
       }
       await new Promise((next) => setTimeout(next, 20))
     }
   })()
-  return () => ((going = false), done)
+  return () => ((running = false), done)
 }
 
 async function metrics(cdp: CDPSession): Promise<Record<string, number>> {
@@ -98,7 +98,7 @@ async function heap(cdp: CDPSession): Promise<number> {
   return ((await metrics(cdp)).JSHeapUsedSize ?? 0) / 2 ** 20
 }
 
-/** Frames of each of the next seconds. */
+/** Counts the frames in each of the next seconds. */
 const frames = (page: Page, seconds: number) =>
   page.evaluate(
     (n) =>
@@ -128,13 +128,13 @@ async function underLoad(page: Page, hub: HubProcess, cdp: CDPSession, rate: num
   const seconds = (performance.now() - began) / 1000
   const after = await metrics(cdp)
   await stop()
-  const took = (name: string) => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / seconds
-  return { perSecond, script: took('ScriptDuration'), task: took('TaskDuration') }
+  const perSecondOf = (name: string) => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / seconds
+  return { perSecond, script: perSecondOf('ScriptDuration'), task: perSecondOf('TaskDuration') }
 }
 
-/** Script ms of one filter change until it is on screen, the median of some. */
+/** Returns the median script time, in ms, from a filter change until it is drawn. */
 async function filterChange(page: Page, cdp: CDPSession): Promise<number> {
-  const took: number[] = []
+  const scriptTimes: number[] = []
   for (const text of ['tool:Bash', 'exit', 'agent:infra type:Post*', '-tool:Read', '/Test\\d*7 /', '']) {
     const before = await metrics(cdp)
     await page.evaluate((value) => {
@@ -144,30 +144,30 @@ async function filterChange(page: Page, cdp: CDPSession): Promise<number> {
       box.dispatchEvent(new InputEvent('input', { bubbles: true }))
       return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
     }, text)
-    took.push((((await metrics(cdp)).ScriptDuration ?? 0) - (before.ScriptDuration ?? 0)) * 1000)
+    scriptTimes.push((((await metrics(cdp)).ScriptDuration ?? 0) - (before.ScriptDuration ?? 0)) * 1000)
   }
-  return median(took)
+  return median(scriptTimes)
 }
 
-test('a full window and a steady flow', async ({ page, hub }) => {
+test('keeps frame rate and heap within limits under a steady event rate', async ({ page, hub }) => {
   await openAt(page, hub, '/stream')
   const cdp = await attach(page)
   while (sent < WINDOW) await post(hub, 1000)
   await expect(page.getByText(`${WINDOW.toLocaleString('en')} events`)).toBeVisible({ timeout: 60_000 })
 
   const stream = await underLoad(page, hub, cdp, RATE)
-  note(`stream at ${RATE}/s: frames`, stream.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
-  note(`stream at ${RATE}/s: script`, stream.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
-  note(`stream at ${RATE}/s: script, style, layout, paint`, stream.task, 'ms/s')
-  note('stream: heap', await heap(cdp), 'MB', { most: 60 })
-  note('filter change to paint: script', await filterChange(page, cdp), 'ms', { most: 10 })
-  note('heap, all filtered once', await heap(cdp), 'MB')
+  record(`stream at ${RATE}/s: frames`, stream.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
+  record(`stream at ${RATE}/s: script`, stream.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
+  record(`stream at ${RATE}/s: script, style, layout, paint`, stream.task, 'ms/s')
+  record('stream: heap', await heap(cdp), 'MB', { most: 60 })
+  record('filter change to paint: script', await filterChange(page, cdp), 'ms', { most: 10 })
+  record('heap, all filtered once', await heap(cdp), 'MB')
 
   for (const [name, path] of [
     ['inbox', '/'],
     ['session', '/sessions/api/session-0'],
   ] as const) {
-    // By the page's own router, so that the window stays full.
+    // Navigate with the page's router, so that it keeps its events.
     await page.evaluate((to) => {
       const link = document.createElement('a')
       link.href = to
@@ -177,12 +177,12 @@ test('a full window and a steady flow', async ({ page, hub }) => {
     }, path)
     await page.waitForTimeout(1500)
     const other = await underLoad(page, hub, cdp, RATE)
-    note(`${name} at ${RATE}/s: frames`, other.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
-    note(`${name} at ${RATE}/s: script`, other.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
+    record(`${name} at ${RATE}/s: frames`, other.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
+    record(`${name} at ${RATE}/s: script`, other.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
   }
 })
 
-test('the first load', async ({ browser, hub }) => {
+test('keeps the first load within limits', async ({ browser, hub }) => {
   await post(hub, 300)
   const context = await browser.newContext()
   const page = await context.newPage()
@@ -191,7 +191,7 @@ test('the first load', async ({ browser, hub }) => {
   await cdp.send('Emulation.setCPUThrottlingRate', { rate: 4 })
   const html = await (await fetch(hub.url)).text()
   const first = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((m) => hub.url + m[1])
-  const kinds = new Map<string, string>() // request → kind, of what the first screen needs
+  const kinds = new Map<string, string>() // request id → kind, for the files of the first screen
   const bytes = new Map<string, number>()
   cdp.on('Network.responseReceived', ({ requestId, type, response }) => {
     if (first.includes(response.url)) kinds.set(requestId, type)
@@ -209,9 +209,9 @@ test('the first load', async ({ browser, hub }) => {
   })
   await page.goto(hub.url)
   await expect(page.locator('html')).toHaveAttribute('data-usable', /\d/)
-  note('first load: script as sent', (bytes.get('Script') ?? 0) / 1000, 'kB', { most: 92 })
-  note('first load: styles as sent', (bytes.get('Stylesheet') ?? 0) / 1000, 'kB', { most: 11 })
+  record('first load: script as sent', (bytes.get('Script') ?? 0) / 1000, 'kB', { most: 92 })
+  record('first load: styles as sent', (bytes.get('Stylesheet') ?? 0) / 1000, 'kB', { most: 11 })
   const usable = Number(await page.locator('html').getAttribute('data-usable'))
-  note('usable at a quarter of the speed', usable, 'ms', { most: 1000 })
+  record('usable at a quarter of the speed', usable, 'ms', { most: 1000 })
   await context.close()
 })
