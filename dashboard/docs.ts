@@ -1,5 +1,5 @@
-// Copies Swagger UI beside public/docs, so that the hub shows its interface at /docs
-// without asking anybody else. It is a program of its own, in no bundle of the dashboard's.
+// Copies Swagger UI to docs/ next to the page in public/docs, so the hub serves its API
+// reference at /docs without a CDN. Swagger UI is not part of any dashboard bundle.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Plugin } from 'vite'
@@ -12,15 +12,15 @@ export function copyViewer(): Plugin {
     name: 'hookback-docs',
     apply: 'build',
     configResolved(config) {
-      // A tree whose node_modules is older than the lockfile keeps what was committed:
-      // dist is emptied later. CI installs what the lockfile says.
+      // If node_modules is older than the lockfile and lacks Swagger UI, keep the committed
+      // copy. It is read here because Vite empties dist later. CI installs from the lockfile.
       const installed = resolve(config.root, 'node_modules/swagger-ui-dist')
       const from = existsSync(installed) ? installed : resolve(config.root, 'dist/docs')
       for (const name of files) contents.set(name, readFileSync(join(from, name)))
     },
     generateBundle() {
       for (const [name, content] of contents) {
-        // Without its source map, which is not served.
+        // The source map is not served.
         const source = content
           .toString('utf8')
           .replace(/\n?(\/\/|\/\*)# sourceMappingURL=\S+( \*\/)?\s*$/, '\n')

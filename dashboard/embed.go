@@ -1,10 +1,10 @@
-// Package dashboard is the hub's single-page app, as it was built.
+// Package dashboard embeds the built single-page app that the hub serves.
 package dashboard
 
 import "embed"
 
-// FS holds the built page under dist/. It is committed, so that the hub builds
-// and runs on a machine with nothing but Go.
+// FS contains the built dashboard in dist/. dist is committed, so building the hub
+// requires only Go.
 //
 //go:embed all:dist
 var FS embed.FS

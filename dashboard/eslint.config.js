@@ -14,7 +14,7 @@ export default ts.config(
   {
     languageOptions: { globals: { ...globals.browser, ...globals.node } },
     rules: {
-      'no-undef': 'off', // TypeScript does this
+      'no-undef': 'off', // TypeScript checks this
       'max-lines': ['error', 600],
       'max-lines-per-function': ['error', { max: 80, skipComments: true, skipBlankLines: true }],
       'max-params': ['error', 4],
@@ -26,16 +26,16 @@ export default ts.config(
     files: ['**/*.svelte', '**/*.svelte.ts'],
     languageOptions: { parserOptions: { parser: ts.parser, extraFileExtensions: ['.svelte'] } },
     rules: {
-      // Everything an agent sent is text, and the policy of the page forbids inline styles.
+      // Input from agents is rendered as text, and the page's Content Security Policy forbids inline styles.
       'svelte/no-at-html-tags': 'error',
-      // (style:name={…} is set through the object model, which the policy allows.)
+      // style:name={…} is set through the CSSOM, which the policy allows.
       'no-restricted-syntax': [
         'error',
         { selector: 'SvelteAttribute[key.name="style"]', message: 'Use a class or style:name={…}.' },
       ],
-      'svelte/no-useless-mustaches': 'off', // {' '} keeps a space that formatting would take
-      'svelte/prefer-svelte-reactivity': 'off', // what is not drawn need not be reactive
-      // Links are plain paths: the router needs no resolve().
+      'svelte/no-useless-mustaches': 'off', // {' '} keeps a space that Prettier would remove
+      'svelte/prefer-svelte-reactivity': 'off', // state that is not rendered need not be reactive
+      // Links are plain paths; the router needs no resolve().
       'svelte/no-navigation-without-resolve': 'off',
     },
   },

@@ -1,14 +1,14 @@
-// Writes dist/.sources: one sha256 over everything dist is built from, so that a
-// Go test can tell a stale dist without Node.
+// Writes dist/.sources: a SHA-256 over all inputs of dist, so that a Go test can detect
+// a stale dist without Node.
 //
-// The algorithm, to be recomputed elsewhere:
-//   1. Take every file below src/ and public/, and the files named in `single`,
-//      as paths relative to dashboard/ with forward slashes. Tests (*.test.ts),
-//      goldens (*.golden.ts) and src/testing/ are left out: they don't end up in dist.
+// The algorithm, which the Go test repeats:
+//   1. List every file below src/ and public/, and the files in `single`, as paths
+//      relative to dashboard/ with forward slashes. Exclude tests (*.test.ts),
+//      goldens (*.golden.ts) and src/testing/, which are not part of dist.
 //   2. Sort the paths by their bytes.
-//   3. For each path, append to one text: path, a NUL byte, the lower-case hex
-//      sha256 of the file's bytes, a newline.
-//   4. .sources holds the lower-case hex sha256 of that text, and a newline.
+//   3. For each path, append to one text: the path, a NUL byte, the lower-case hex
+//      SHA-256 of the file's bytes, a newline.
+//   4. .sources contains the lower-case hex SHA-256 of that text, and a newline.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -227,7 +227,7 @@ export const createSignInLink = (name: string) => post<Person>(`${personPath(nam
 /** Removes a person with their sign-ins and tokens. */
 export const removePerson = (name: string) => remove<unknown>(personPath(name))
 
-/** The signed-in browsers: one's own, or for an admin all of them. */
+/** The user's sign-ins; for an admin, the sign-ins of everyone. */
 export const signIns = () => call<SignIn[]>('/api/sign-ins')
 
 /** Revokes a sign-in; its open pages are notified within a second. */

@@ -104,12 +104,12 @@ export function spokenTimeLeft(ms: number): string {
 }
 
 /** Whether the last fifth of the time, or the last 30 s, has begun. */
-export function isUrgent(expiresAt: number, asked: number, now: number): boolean {
+export function isUrgent(expiresAt: number, askedAt: number, now: number): boolean {
   const rest = expiresAt - now
-  return rest <= 30_000 || rest <= (expiresAt - asked) / 5
+  return rest <= 30_000 || rest <= (expiresAt - askedAt) / 5
 }
 
-/** The timestamp inside a UUIDv7, Unix ms; undefined if uid is none. */
+/** The timestamp of a UUIDv7, Unix ms; undefined if uid is not a UUIDv7. */
 export function uidTime(uid: string | undefined): number | undefined {
   if (!uid || uid.length !== 36 || uid[14] !== '7') return undefined
   const ms = parseInt(uid.slice(0, 8) + uid.slice(9, 13), 16)

@@ -13,7 +13,7 @@ interface Case {
 
 const shared = JSON.parse(text) as { events: Record<string, Event>; cases: Case[] }
 
-// The hub looks through its history by the same language, and runs the same cases.
+// The hub's history search uses the same filter language and runs the same cases.
 describe('Shared filter cases', () => {
   it.each(shared.cases.filter((c) => c.refused === undefined))(
     '$filter of $event → $matches',

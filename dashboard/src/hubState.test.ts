@@ -11,7 +11,7 @@ class FakeSocket {
   onmessage: ((m: { data: string }) => void) | null = null
   onclose: (() => void) | null = null
   close() {
-    // nobody listens
+    // no listener
   }
 }
 
@@ -404,7 +404,7 @@ describe('Vote', () => {
   it('waits for others after my vote, or if I am not a recipient', async () => {
     await start()
     say({ type: 'event', data: aRequest(101, {}, asking) })
-    expect(ids(hub.lists().votes)).toEqual([101]) // nobody the hub knows: it is not theirs
+    expect(ids(hub.lists().votes)).toEqual([101]) // not a recipient before sign-in
     hub.setUser('mara')
     expect(ids(hub.lists().needs)).toEqual([101])
     const sent = hub.answer(101, { permission: true, revision: 1 })

@@ -161,9 +161,9 @@ export class HubState {
     this.changed()
   }
 
-  private scheduleWake(aside: Request[]): void {
+  private scheduleWake(requests: Request[]): void {
     clearTimeout(this.wakeTimer)
-    const next = Math.min(...aside.map((r) => snoozedUntil(r, this.snoozed)))
+    const next = Math.min(...requests.map((r) => snoozedUntil(r, this.snoozed)))
     if (next < Infinity) this.wakeTimer = setTimeout(() => this.changed(), next - this.clock.now() + 1)
   }
 
@@ -502,11 +502,11 @@ export class HubState {
 
   private prune(): void {
     if (this.requests.size < this.pruneAt) return
-    const over = [...this.requests.values()]
+    const evicted = [...this.requests.values()]
       .filter((r) => !isDecidable(r) && !r.submission && !isUndelivered(r.status.delivery))
       .sort((a, b) => settledAt(b) - settledAt(a))
       .slice(SETTLED_KEPT)
-    for (const r of over) this.requests.delete(r.id)
+    for (const r of evicted) this.requests.delete(r.id)
     this.pruneAt = this.requests.size + SETTLED_KEPT
   }
 

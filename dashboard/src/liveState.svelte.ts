@@ -49,7 +49,7 @@ export const live = {
     return hub.lists()
   },
   /** End of the snooze of a request; in the past if it is not snoozed. */
-  asideUntil(request: Request) {
+  snoozedUntil(request: Request) {
     inbox()
     return snoozedUntil(request, snoozed)
   },

@@ -27,9 +27,9 @@ describe('Passkey', () => {
   it('belongs to one origin; other origins can only deny', () => {
     expect(passkeyOrigin(guarded)).toBeUndefined()
     expect(passkeyOrigin({ ...guarded, passkeyAt: at })).toBe(at)
-    const bar = blockerFor(asked('high'), { ...guarded, passkeyAt: at })
-    expect(bar).toEqual({ why: 'elsewhere', at })
-    expect(canOnlyDeny(bar)).toBe(true)
+    const blocker = blockerFor(asked('high'), { ...guarded, passkeyAt: at })
+    expect(blocker).toEqual({ why: 'elsewhere', at })
+    expect(canOnlyDeny(blocker)).toBe(true)
     expect(canOnlyDeny({ why: 'role' })).toBe(false)
   })
 

@@ -3,39 +3,39 @@ import type { Kind, Risk } from './types'
 export type Theme = 'system' | 'light' | 'dark'
 export type Density = 'compact' | 'normal' | 'roomy'
 export type TimeStyle = 'relative' | 'local' | 'utc'
-/** Seconds. */
+/** Length of the undo window, seconds; 0 disables it. */
 export type Undo = 0 | 3 | 5
 
-/** What a person chose on this page. Kept in the browser, shared by its tabs. */
+/** The settings of this browser, stored locally and shared by its tabs. */
 export interface Preferences {
   theme: Theme
   density: Density
   time: TimeStyle
-  /** Whether single keys act (WCAG 2.1.4). */
+  /** Whether single-key shortcuts are enabled (WCAG 2.1.4). */
   keys: boolean
-  /** Other keys than the usual ones. :: usual keys → chosen keys */
+  /** Remapped shortcuts: default keys to chosen keys. */
   remap: Record<string, string>
-  /** How a risky approval is given: by holding the key, or by pressing it twice. */
+  /** How a high-risk approval is confirmed: by holding the key, or by pressing it twice. */
   confirm: 'hold' | 'twice'
-  /** How long a hold lasts, ms. */
+  /** Duration of press-and-hold, ms. */
   hold: number
-  /** How long a single answer can be taken back, seconds. */
+  /** How long a single answer can be undone, seconds. */
   undo: Undo
-  /** Whether the desktop tells of new requests; the browser has a say in it too. */
+  /** Whether new requests show desktop notifications. The browser's permission is required, too. */
   notify: boolean
   notifyKinds: Kind[]
-  /** From which risk on; low: of all. */
+  /** The minimum risk level of notifications; low includes requests without a risk level. */
   notifyRisk: Risk
-  /** Whether it also tells of answers that did not reach their agent. */
+  /** Whether undelivered answers show notifications, too. */
   notifyLost: boolean
-  /** Whether nothing is shown and heard between two times of day, "22:00" and "07:00". */
+  /** Whether alerts are off between quietFrom and quietTo, local times such as "22:00". */
   quiet: boolean
   quietFrom: string
   quietTo: string
   sound: boolean
   /** 0 to 1. */
   volume: number
-  /** Nothing is shown and heard before this time, Unix ms of this machine. */
+  /** Alerts are off until this time, Unix ms of the local clock. */
   mutedUntil: number
 }
 
@@ -116,8 +116,8 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
 export const preferenceNames = Object.keys(checks) as (keyof Preferences)[]
 
 /**
- * Reads preferences from anywhere: an older page, a file a person edited, another
- * tab. What is missing or unsound is as usual.
+ * Parses preferences from untrusted JSON, such as an older version's, an edited file or
+ * another tab's. Missing and invalid values get their defaults.
  */
 export function parsePreferences(value: unknown): Preferences {
   const out = defaults()
@@ -130,11 +130,11 @@ export function parsePreferences(value: unknown): Preferences {
   return out
 }
 
-/** Whether the quiet hours are on at this time of day of this machine. */
+/** Whether the local time at is within the quiet hours. */
 export function isQuiet(p: Preferences, at: Date): boolean {
   if (!p.quiet || p.quietFrom === p.quietTo) return false
-  const two = (n: number) => String(n).padStart(2, '0')
-  const now = `${two(at.getHours())}:${two(at.getMinutes())}`
+  const pad = (n: number) => String(n).padStart(2, '0')
+  const now = `${pad(at.getHours())}:${pad(at.getMinutes())}`
   if (p.quietFrom < p.quietTo) return now >= p.quietFrom && now < p.quietTo
-  return now >= p.quietFrom || now < p.quietTo // over midnight
+  return now >= p.quietFrom || now < p.quietTo // crosses midnight
 }

@@ -110,8 +110,8 @@ export const findVote = (r: Request, name: string): Vote | undefined =>
 /** Whether it waits for other voters only: the named person has voted or is not a recipient. */
 export function awaitsVotes(r: Request, me: string): boolean {
   if (!isDecidable(r) || !hasRecipients(r)) return false
-  const asked = r.status.recipients
-  return findVote(r, me) !== undefined || (asked !== undefined && !asked.includes(me))
+  const { recipients } = r.status
+  return findVote(r, me) !== undefined || (recipients !== undefined && !recipients.includes(me))
 }
 
 export interface Lists {
@@ -120,7 +120,7 @@ export interface Lists {
   votes: Request[]
   snoozed: Request[]
   settled: Request[]
-  /** The duplicates by the id of their group leader; they have no rows of their own. */
+  /** Duplicates by the id of their group leader. They have no separate rows. */
   duplicates: ReadonlyMap<number, Request[]>
 }
 

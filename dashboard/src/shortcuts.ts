@@ -121,7 +121,7 @@ export class ShortcutDispatcher {
     for (const fn of this.graceListeners) fn()
   }
 
-  /** The active bindings, those of the topmost scope first. */
+  /** Returns the active bindings, starting with the topmost scope. */
   active(): Binding[] {
     const modal = this.scopes.findLastIndex((scope) => scope.modal)
     return this.scopes

@@ -33,7 +33,10 @@ export const isKeyChange = (e: StorageEvent): boolean => e.key === NAME || e.key
 
 const listeners = new Set<(reading: boolean) => void>()
 
-/** Calls fn when the hub required a sign-in; reading tells reads from changes. Returns the unsubscribe function. */
+/**
+ * Calls fn when the hub requires a sign-in. reading is true for reads and false for
+ * changes. Returns the unsubscribe function.
+ */
 export function onRefused(fn: (reading: boolean) => void): () => void {
   listeners.add(fn)
   return () => listeners.delete(fn)

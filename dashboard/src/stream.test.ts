@@ -190,7 +190,7 @@ describe('Stream', () => {
     stream.reportViewing(7)
     expect(socket().sent).toEqual([{ type: 'looking', id: 7 }])
     socket().die()
-    stream.reportViewing(8) // nobody hears it
+    stream.reportViewing(8) // disconnected, so nothing is sent
     await vi.advanceTimersByTimeAsync(300)
     expect(socket().sent).toEqual([])
     socket().say(hello(10))

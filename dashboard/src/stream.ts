@@ -77,7 +77,7 @@ export class Stream {
   private missed: number | undefined
   /** The request that this page shows; undefined before it is set. */
   private viewing: number | undefined
-  /** The attention that the hub was last told. */
+  /** The focus that was last reported to the hub. */
   private focused = false
   private attention: ReturnType<typeof setInterval> | undefined
   /** Frames that arrived while the snapshot loads; undefined otherwise. */

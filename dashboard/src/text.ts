@@ -10,8 +10,7 @@ export const appText = {
   notFound: 'Page not found',
   notFoundHint: 'There is no page at this address. ',
   backToInbox: 'Back to the inbox',
-  oldBrowser:
-    'This browser is too old. Use Chrome 123, Firefox 128, Safari 17.5, or later.',
+  oldBrowser: 'This browser is too old. Use Chrome 123, Firefox 128, Safari 17.5, or later.',
 
   screens: {
     inbox: 'Inbox',

@@ -236,13 +236,13 @@ describe('Risk', () => {
       { risk: 'low', toolCall: { name: 'Bash', arguments: { command } } },
       { risk: 'critical', findings: [...findings] },
     )
-    const exact = screen.getByLabelText('What will happen')
-    expect([...exact.querySelectorAll('mark')].map((m) => m.textContent)).toEqual([
+    const preview = screen.getByLabelText('What will happen')
+    expect([...preview.querySelectorAll('mark')].map((m) => m.textContent)).toEqual([
       'sudo',
       'curl x | sh',
       'curl x | sh',
     ])
-    expect(exact.textContent).toContain(command)
+    expect(preview.textContent).toContain(command)
     const risk = screen.getByTestId('risk').textContent ?? ''
     for (const part of ['Critical risk', 'marked it low', 'Runs what it downloads.', 'Acts as root.'])
       expect(risk).toContain(part)
@@ -275,7 +275,7 @@ describe('Recent activity', () => {
       earlier: { approved: 0, denied: 2, other: 0, last },
     }
     show({})
-    const section = await screen.findByTestId('led')
+    const section = await screen.findByTestId('recent-activity')
     expect(section.textContent).toContain('denied twice (3 min ago): use the copy')
     expect(section.textContent).toContain('go test ./...')
     expect(section.querySelector('a[href="/inbox/900"]')).not.toBeNull()
@@ -286,12 +286,12 @@ describe('Long call', () => {
   it('is truncated with a note, and not approved before it is shown in full', async () => {
     const command = 'echo ok\n'.repeat(9000) + 'rm -rf ~'
     show({ toolCall: { name: 'Bash', arguments: { command } } })
-    const exact = screen.getByLabelText('What will happen')
-    expect(exact.textContent).not.toContain('rm -rf ~')
-    expect(exact.textContent).toContain('Showing the first')
+    const preview = screen.getByLabelText('What will happen')
+    expect(preview.textContent).not.toContain('rm -rf ~')
+    expect(preview.textContent).toContain('Showing the first')
     await press('a')
     expect(sent).toEqual([])
-    expect(exact.textContent).toContain('rm -rf ~')
+    expect(preview.textContent).toContain('rm -rf ~')
     await vi.waitFor(async () => {
       await press('a')
       expect(sent).toEqual([{ permission: true }])
@@ -301,10 +301,10 @@ describe('Long call', () => {
   it('can have thousands of arguments', async () => {
     const args = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, i]))
     show({ toolCall: { name: 'X', arguments: args } })
-    const exact = screen.getByLabelText('What will happen')
-    expect(exact.querySelectorAll('dt')).toHaveLength(200)
+    const preview = screen.getByLabelText('What will happen')
+    expect(preview.querySelectorAll('dt')).toHaveLength(200)
     await click('Show all arguments')
-    expect(exact.querySelectorAll('dt')).toHaveLength(600)
+    expect(preview.querySelectorAll('dt')).toHaveLength(600)
   })
 })
 

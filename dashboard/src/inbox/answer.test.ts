@@ -24,7 +24,9 @@ import {
 import { describeSuggestion } from './suggestion'
 import { earlierCallsText } from './earlierCalls'
 import { deliveryProgress, ranWithoutApproval } from './deliverySteps'
-import { answerText, supersededBy, resolvedBy, agentMessage, requestOutcome } from './outcome'
+import { agentMessage } from './agentMessage'
+import { deliveryProblemText } from './deliveryProblem'
+import { answerText, supersededBy, resolvedBy, requestOutcome } from './outcome'
 
 const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>) =>
   toRequest(aRequest(1, question, status)) as Request
@@ -102,16 +104,19 @@ describe('Delivery steps', () => {
     ['too_late', {}, 'done', 'failed', 'stopped waiting'],
     ['blocked', {}, 'failed', 'open', '-callback-allow'],
   ])('%s', (state, more, second, third, trouble) => {
-    const progress = deliveryProgress(delivered({ state, attempts: 2, ...more }), 5000)
+    const request = delivered({ state, attempts: 2, ...more })
+    const progress = deliveryProgress(request)
     expect(progress?.steps.map((s) => s.state)).toEqual(['done', second, third])
-    const text = progress?.problem ? `${progress.problem.title} ${progress.problem.text}` : ''
+    const details = deliveryProblemText(request.status.delivery as Delivery, 5000)
+    const text = progress?.problem ? `${progress.problem} ${details}` : ''
+    expect(details === undefined).toBe(progress?.problem === undefined)
     expect(text).toContain(trouble)
     expect(text === '').toBe(trouble === '')
   })
 
   it('show how long delivery took', () => {
     expect(
-      deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2]?.took,
+      deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }))?.steps[2]?.took,
     ).toBe('11 ms')
   })
 
@@ -123,7 +128,7 @@ describe('Delivery steps', () => {
         delivery: { state: 'acked', attempts: 1 },
       } as const
       const r = asked({ toolCall: { name: 'Bash', id: 't1' } }, { ...status, ...more })
-      return deliveryProgress(r, 0, next)?.steps[3]
+      return deliveryProgress(r, next)?.steps[3]
     }
     expect(called({})).toMatchObject({ state: 'open', label: 'runs' })
     expect(called({ execution: { state: 'succeeded', durationMs: 1200, eventId: 9 } })).toEqual({
@@ -143,13 +148,13 @@ describe('Delivery steps', () => {
 
   it('show no problem once it is marked as handled', () => {
     expect(
-      deliveryProgress(delivered({ state: 'refused', attempts: 1, handledAt: 5 }), 0)?.problem,
+      deliveryProgress(delivered({ state: 'refused', attempts: 1, handledAt: 5 }))?.problem,
     ).toBeUndefined()
   })
 
   it('are not sent during the undo window', () => {
     const r = asked({}, { held: { until: 1, outcome: 'approve', by: { name: 'mara', verified: true } } })
-    expect(deliveryProgress(r, 0)?.steps.map((s) => s.state)).toEqual(['done', 'open', 'open'])
+    expect(deliveryProgress(r)?.steps.map((s) => s.state)).toEqual(['done', 'open', 'open'])
     expect([requestOutcome(r).label, resolvedBy(r)]).toEqual(['Approved', 'mara'])
   })
 
@@ -165,13 +170,13 @@ describe('Delivery steps', () => {
       outcome: 'deny',
       delivery: { state: 'acked', attempts: 1 },
     }
-    const steps = deliveryProgress(asked({}, { ...denied, execution: { state: 'succeeded' } }), 0)?.steps
+    const steps = deliveryProgress(asked({}, { ...denied, execution: { state: 'succeeded' } }))?.steps
     expect(steps?.at(-1)).toMatchObject({ state: 'failed', label: 'ran anyway' })
   })
 
   it('start only once the hub has saved the answer', () => {
     const sending = { ...asked({}, {}), submission: { since: 1, answer: { permission: true } } }
-    expect(deliveryProgress(sending, 0)?.steps.map((s) => s.state)).toEqual(['busy', 'open', 'open'])
+    expect(deliveryProgress(sending)?.steps.map((s) => s.state)).toEqual(['busy', 'open', 'open'])
     expect(requestOutcome(sending).label).toBe('Approved')
   })
 })

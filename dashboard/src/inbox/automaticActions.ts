@@ -6,7 +6,7 @@ import { lazyInboxText } from './lazyText'
 
 const copy = lazyInboxText.automatic
 
-/** A warning if the agent could not be told about the new deadline; undefined otherwise. */
+/** Returns a warning if the agent could not be notified of the new deadline; undefined otherwise. */
 export function deadlineNotSent(r: Request): string | undefined {
   const { extended } = r.status
   if (extended?.agent !== 'unreachable' || !isDecidable(r)) return undefined

@@ -11,9 +11,9 @@ const call = (name: string, args: never) => aRequest(1, { toolCall: { name, argu
 describe('callPreview', () => {
   it('contains the whole command and the other arguments', () => {
     const command = 'cd / && \\\n\n\n\n  rm -rf x # ' + 'y'.repeat(9000)
-    const exact = callPreview(call('Bash', { command, timeout: 5, cwd: '/tmp' } as never))
-    expect(exact?.command).toBe(command)
-    expect(exact?.rest).toEqual([
+    const preview = callPreview(call('Bash', { command, timeout: 5, cwd: '/tmp' } as never))
+    expect(preview?.command).toBe(command)
+    expect(preview?.rest).toEqual([
       ['timeout', 5],
       ['cwd', '/tmp'],
     ])

@@ -44,36 +44,36 @@ export function callPreview(e: Event): CallPreview | undefined {
   const args = asks ? undefined : call ? call.arguments : e.payload.tool_input
   const changes: ChangeSource[] = context?.diff ? [{ kind: 'unified', text: context.diff }] : []
   if (!tool && args === undefined && changes.length === 0) return undefined
-  const exact: CallPreview = {
+  const preview: CallPreview = {
     tool: tool ?? '',
     args,
     changes,
     rest: [],
     cwd: context?.cwd ?? text(e.payload.cwd),
   }
-  if (isObject(args)) readArguments(exact, args)
-  else if (args !== undefined && args !== null) exact.rest.push(['argument', args])
-  return exact
+  if (isObject(args)) readArguments(preview, args)
+  else if (args !== undefined && args !== null) preview.rest.push(['argument', args])
+  return preview
 }
 
-function readArguments(exact: CallPreview, args: JsonObject): void {
+function readArguments(preview: CallPreview, args: JsonObject): void {
   const used = new Set<string>()
   const plan = text(args.plan)
-  if (/^exit_?plan_?mode$/i.test(exact.tool) && plan?.trim()) {
-    exact.plan = plan
+  if (/^exit_?plan_?mode$/i.test(preview.tool) && plan?.trim()) {
+    preview.plan = plan
     used.add('plan')
   }
-  if (exact.changes.length === 0) for (const name of readEdits(exact, args)) used.add(name)
+  if (preview.changes.length === 0) for (const name of readEdits(preview, args)) used.add(name)
   for (const name of ['command', 'cmd', 'script']) {
     const value = args[name]
-    if (exact.command !== undefined || used.has(name)) continue
+    if (preview.command !== undefined || used.has(name)) continue
     if (typeof value !== 'string' && !(Array.isArray(value) && value.every((v) => typeof v === 'string')))
       continue
-    exact.command = Array.isArray(value) ? value.map(quoteArg).join(' ') : value
-    exact.commandAt = '/' + name
+    preview.command = Array.isArray(value) ? value.map(quoteArg).join(' ') : value
+    preview.commandAt = '/' + name
     used.add(name)
   }
-  exact.rest = Object.entries(args).filter(([name]) => !used.has(name))
+  preview.rest = Object.entries(args).filter(([name]) => !used.has(name))
 }
 
 /** Quotes one argument of a command list for display as a command line. */
@@ -83,26 +83,26 @@ function quoteArg(word: Json): string {
 }
 
 /** Adds the file edits to the preview. Returns the names of the arguments it used. */
-function readEdits(exact: CallPreview, args: JsonObject): string[] {
+function readEdits(preview: CallPreview, args: JsonObject): string[] {
   const named = ['file_path', 'path', 'notebook_path'].find((name) => text(args[name]) !== undefined)
   const file = named && text(args[named])
   const shown = (...names: string[]) => (named ? [named, ...names] : names)
   const patch = findPatch(args)
   if (patch) {
-    exact.changes.push({ kind: 'patch', ...patch })
+    preview.changes.push({ kind: 'patch', ...patch })
     return [patch.at.split('/')[1] ?? '']
   }
   const before = text(args.old_string)
   const after = text(args.new_string)
   if (before !== undefined && after !== undefined) {
-    exact.changes.push({ kind: 'texts', file, before, after, at: '/new_string' })
+    preview.changes.push({ kind: 'texts', file, before, after, at: '/new_string' })
     return shown('old_string', 'new_string')
   }
   if (Array.isArray(args.edits) && args.edits.length > 0 && args.edits.every(isEdit)) {
     for (const [i, edit] of args.edits.filter(isEdit).entries()) {
       const note = edit.replace_all === true ? inboxText.call.everyOccurrence : undefined
       const [before, after] = [edit.old_string, edit.new_string]
-      exact.changes.push({ kind: 'texts', file, before, after, at: `/edits/${i}/new_string`, note })
+      preview.changes.push({ kind: 'texts', file, before, after, at: `/edits/${i}/new_string`, note })
     }
     return shown('edits')
   }
@@ -110,7 +110,7 @@ function readEdits(exact: CallPreview, args: JsonObject): string[] {
     const content = text(args[name])
     if (file === undefined || content === undefined) continue
     const note = name === 'new_source' ? cellNote(args) : undefined
-    exact.changes.push({ kind: 'texts', file, before: '', after: content, at: '/' + name, note })
+    preview.changes.push({ kind: 'texts', file, before: '', after: content, at: '/' + name, note })
     return shown(name)
   }
   return []
@@ -125,7 +125,7 @@ function cellNote(args: JsonObject): string {
 
 const PATCH = '*** Begin Patch'
 
-/** Finds an apply_patch patch: as an argument of its own, or inside the command. */
+/** Finds an apply_patch patch in a separate argument or inside the command. */
 function findPatch(args: JsonObject): { text: string; at: string } | undefined {
   for (const name of ['input', 'patch']) {
     const value = text(args[name])

@@ -1,4 +1,4 @@
-import { formatDuration, formatTimeLeft } from '../clock'
+import { formatDuration } from '../clock'
 import { inUndoWindow, isUndelivered, type Request } from '../requests'
 import type { Delivery, Event, Execution } from '../types'
 import { inboxText } from './text'
@@ -19,15 +19,15 @@ export interface Step {
 
 export interface DeliveryProgress {
   steps: Step[]
-  /** What failed, what is kept and what to do; undefined without a failure. */
-  problem?: { title: string; text: string }
+  /** The title of a failure; undefined without one. deliveryProblemText returns the details. */
+  problem?: string
 }
 
 /**
  * The delivery of an answer and the execution of its call; undefined if nothing is delivered.
  * next: the session's first event after the answer, if the page holds one.
  */
-export function deliveryProgress(r: Request, now: number, next?: Event): DeliveryProgress | undefined {
+export function deliveryProgress(r: Request, next?: Event): DeliveryProgress | undefined {
   const { status } = r
   if (r.submission) {
     return { steps: [step('busy', copy.saving), step('open', copy.sent), step('open', copy.delivered)] }
@@ -47,7 +47,7 @@ export function deliveryProgress(r: Request, now: number, next?: Event): Deliver
   const way = deliverySteps(delivery, status.respondedAt)
   const after = executionStep(r, next)
   const steps = after ? [saved, ...way, after] : [saved, ...way]
-  return { steps, problem: delivery.handledAt ? undefined : deliveryProblem(delivery, now) }
+  return { steps, problem: delivery.handledAt ? undefined : problemTitle(delivery) }
 }
 
 /** The last step, taken from the agent's later events. */
@@ -113,36 +113,20 @@ function deliverySteps(d: Delivery, respondedAt: number | undefined): [Step, Ste
 
 const step = (state: StepState, label: string, took?: string): Step => ({ state, label, took })
 
-function deliveryProblem(d: Delivery, now: number): DeliveryProgress['problem'] {
-  const cause = d.lastError ? ` (${d.lastError})` : ''
-  const attempts = copy.attempts(d.attempts)
+function problemTitle(d: Delivery): string | undefined {
   const { problems } = copy
   switch (d.state) {
     case 'unconfirmed':
-      return { title: problems.unconfirmed.title, text: problems.unconfirmed.text(cause) }
+      return problems.unconfirmed
     case 'refused':
-      return { title: problems.refused.title, text: problems.refused.text(cause) }
+      return problems.refused
     case 'unreachable':
-      return d.nextAttemptAt !== undefined
-        ? {
-            title: problems.retrying.title,
-            text: problems.retrying.text(cause, formatTimeLeft(d.nextAttemptAt - now), attempts),
-          }
-        : { title: problems.unreachable.title, text: problems.unreachable.text(cause, attempts) }
+      return d.nextAttemptAt !== undefined ? problems.retrying : problems.unreachable
     case 'too_late':
-      return { title: problems.tooLate.title, text: problems.tooLate.text(cause) }
+      return problems.tooLate
     case 'blocked':
-      return {
-        title: problems.blocked.title,
-        text: problems.blocked.text(blockReason(d) ?? problems.blocked.notLocal),
-      }
+      return problems.blocked
     default:
       return undefined
   }
-}
-
-/** The hub's reason for not dialing, without the part that the title repeats. */
-function blockReason(d: Delivery): string | undefined {
-  const text = d.lastError?.replace('the hub may not dial this address: ', '')
-  return text && text.charAt(0).toUpperCase() + text.slice(1)
 }

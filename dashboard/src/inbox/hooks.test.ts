@@ -12,7 +12,8 @@ import RequestDetail from './RequestDetail.svelte'
 import { callPreview } from './callPreview'
 import { lazyBundle } from './lazyBundle.svelte'
 import { describeSuggestion } from './suggestion'
-import { resolvedBy, agentMessage, requestOutcome } from './outcome'
+import { agentMessage } from './agentMessage'
+import { resolvedBy, requestOutcome } from './outcome'
 
 vi.stubGlobal('fetch', (path: string) => {
   const led = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
@@ -63,13 +64,13 @@ describe('Coding agent', () => {
   })
 
   it('is shown on its request, with a note if its own prompt is open too', () => {
-    const races = () => screen.getByTestId('races').textContent?.replace(/\s+/g, ' ')
+    const races = () => screen.getByTestId('open-at-agent').textContent?.replace(/\s+/g, ' ')
     show(ask({ alsoAsked: true }))
     expect(screen.getByText('Claude Code')).toBeTruthy()
     expect(races()).toContain('Also open in Claude Code’s own window: the first answer wins.')
     cleanup()
-    show(ask({}, { hook_event_type: 'PermissionRequest' })) // headless: nobody sits at its window
-    expect(screen.queryByTestId('races')).toBeNull()
+    show(ask({}, { hook_event_type: 'PermissionRequest' })) // headless, so it has no window
+    expect(screen.queryByTestId('open-at-agent')).toBeNull()
     cleanup()
     show(ask({ alsoAsked: true }, { agent: '' }))
     expect(races()).toContain('the agent’s own window')
@@ -211,7 +212,7 @@ describe('Request settled at the agent', () => {
     await vi.waitFor(() => expect(document.activeElement).toBe(kept))
     expect(screen.getByTestId('settled').textContent).toContain('Answered in the terminal')
     await fireEvent.click(screen.getByRole('button', { name: 'Discard' }))
-    expect(screen.queryByTestId('unsent')).toBeNull()
+    expect(screen.queryByTestId('unsent-draft')).toBeNull()
   })
 
   it('keeps unsent edits, and nothing after an accepted answer', async () => {
@@ -221,13 +222,13 @@ describe('Request settled at the agent', () => {
     await press('e')
     await fireEvent.input(screen.getByLabelText('command'), { target: { value: 'ls -l' } })
     await rerender({ request: now(e, ended('orphaned')) })
-    expect(screen.queryByTestId('ticks')).toBeNull() // no longer connected to have it
+    expect(screen.queryByTestId('delivery-steps')).toBeNull() // no longer connected to have it
     expect(((await screen.findByLabelText(/^Your draft was/)) as HTMLTextAreaElement).value).toBe(
       'command: ls -l',
     )
     cleanup()
     const mine = ask({}, {}, { status: 'responded', outcome: 'approve' })
     show(mine)
-    expect(screen.queryByTestId('unsent')).toBeNull()
+    expect(screen.queryByTestId('unsent-draft')).toBeNull()
   })
 })

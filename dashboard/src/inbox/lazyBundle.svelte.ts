@@ -1,26 +1,24 @@
 type Components = typeof import('./lazyComponents')
 
-/**
- * Loads the components of a request that the first paint can do without.
- */
+/** The components of a request that are not needed for the first paint, loaded on demand. */
 class LazyBundle {
   components: Components | undefined = $state.raw()
   failed = $state(false)
-  private asked: Promise<void> | undefined
+  private loading: Promise<void> | undefined
 
   /** Loads the chunk once. A failed load is retried with the next request. */
   load(): Promise<void> {
-    this.asked ??= import('./lazyComponents').then(
+    this.loading ??= import('./lazyComponents').then(
       (parts) => {
         this.components = parts
         this.failed = false
       },
       () => {
-        this.asked = undefined
+        this.loading = undefined
         this.failed = true
       },
     )
-    return this.asked
+    return this.loading
   }
 }
 

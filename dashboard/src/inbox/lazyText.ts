@@ -1,13 +1,61 @@
 // Strings of components outside the first load.
 
-import { one, times } from './text'
+import { plural, times } from './text'
 
+/** The number of times an outcome occurred. A single outcome that occurred once needs no count. */
 const countOf = (n: number, single: boolean) => (single && n === 1 ? '' : ` ${times(n)}`)
 
 export const lazyInboxText = {
   you: '(you)',
   tryAgain: 'Try again',
   signIn: 'Sign in',
+
+  outcome: {
+    label: 'Outcome',
+    by: 'by ',
+    decidingVote: '· the deciding vote',
+    process: 'process',
+    selfApproval: 'Possible self-approval.',
+    selfApprovalHint: 'The program that answered is the one that asked, or was started by it.',
+    reason: 'Reason',
+    editedArguments: 'Approved with edited arguments',
+    ranHint:
+      'Later events of the agent show that this call ran. Check what it did and how the agent is configured: it does not wait for you.',
+    showEvent: 'Show the event',
+    failedWith: 'Failed with',
+    continued: 'The agent has continued since.',
+    retry: 'Retry now',
+    copyAnswer: 'Copy the answer',
+    markHandled: 'Mark as handled',
+    handled: 'It did not reach the agent; marked as handled ',
+    message: 'Message to the agent',
+    messages: {
+      withdrawn: 'None: the agent withdrew the request.',
+      decidedThere: 'None: the agent continues with what was decided there.',
+      disconnected: 'None: the agent is no longer connected.',
+      noQuorum: 'People voted and did not agree: nothing may run.',
+      timeout: 'No one answered in time',
+      canceled: 'The request was canceled',
+      notApproved: (what: string) =>
+        `${what}, so it may not continue: nothing is ever approved automatically.`,
+      noAnswer: (what: string) => `${what}. There is no answer.`,
+    },
+  },
+
+  deliveryProblems: {
+    unconfirmed: (cause: string) =>
+      `The answer was sent, but the agent did not confirm it${cause}. It may or may not have arrived: check what the agent does next.`,
+    refused: (cause: string) =>
+      `Its listener refused the answer${cause}. The answer is kept here; copy it and tell the agent yourself.`,
+    retrying: (cause: string, left: string, attempts: string) =>
+      `The agent does not respond${cause}. The answer is kept; next attempt in ${left}, after ${attempts}.`,
+    unreachable: (cause: string, attempts: string) =>
+      `The hub stopped after ${attempts}${cause}. The answer is kept here; copy it and tell the agent yourself.`,
+    tooLate: (cause: string) =>
+      `The agent had stopped waiting${cause}. The answer is kept here; the agent proceeds as if there was no answer.`,
+    blocked: (reason: string) => `The answer is kept here. ${reason}.`,
+    notLocal: 'Its address is not on this machine. Start the hub with -callback-allow to allow it',
+  },
 
   history: {
     failed: 'The hub could not be reached.',
@@ -50,7 +98,7 @@ export const lazyInboxText = {
     label: 'Changed by a voter',
     changed: ' changed this call',
     pending: 'The call below is what would run now.',
-    settled: 'The call below is what was decided.',
+    settled: 'The decision applies to the call below.',
     cleared: 'Votes before this edit were cleared because they were for a different call.',
   },
 
@@ -171,7 +219,7 @@ export const lazyInboxText = {
     other: 'Something else…',
     otherLabel: (question: string) => `Another answer to: ${question}`,
     answerLabel: (question: string) => `Answer to: ${question}`,
-    sendAnswers: (n: number) => `Send ${n} ${one(n, 'answer', 'answers')}`,
+    sendAnswers: (n: number) => `Send ${n} ${plural(n, 'answer', 'answers')}`,
     progress: (done: number, of: number) => `${done} of ${of} answered`,
   },
   edits: {

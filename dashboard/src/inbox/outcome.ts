@@ -34,7 +34,7 @@ const agentSideOutcomes: Record<string, Outcome> = {
 }
 
 /** The outcome if it was decided where the agent runs; undefined otherwise. */
-function agentSideOutcome({ status }: Request): Outcome | undefined {
+export function agentSideOutcome({ status }: Request): Outcome | undefined {
   if (status.status !== 'error' || status.outcome !== '__cancelled__') return undefined
   const there = status.source === 'agent' && status.reason?.startsWith('answered in the terminal')
   const how = there ? 'terminal' : (status.source ?? '')
@@ -98,19 +98,6 @@ export function supersededBy(r: Request): string | undefined {
   if (r.problem?.code !== 'decided') return undefined
   const who = r.mine ? copy.it : resolvedBy(r)
   return copy.supersededBy(who)
-}
-
-/** The message the agent received when a request ended without an answer. */
-export function agentMessage(r: Request): string | undefined {
-  const { status, question } = r
-  if (status.status !== 'timeout' && status.status !== 'error') return undefined
-  if (status.outcome === '__withdrawn__') return copy.messages.withdrawn
-  if (agentSideOutcome(r))
-    return status.source === 'agent' ? copy.messages.decidedThere : copy.messages.disconnected
-  if (status.response?.guidance) return status.response.guidance
-  if (status.outcome === '__no_quorum__') return copy.messages.noQuorum
-  const what = status.status === 'timeout' ? copy.messages.timeout : copy.messages.canceled
-  return question.type === 'permission' ? copy.messages.notApproved(what) : copy.messages.noAnswer(what)
 }
 
 /** The answer as plain text, for the card and the clipboard. */

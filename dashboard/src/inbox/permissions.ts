@@ -4,24 +4,27 @@ import type { Event, Me, Response, Risk } from '../types'
 /** Why a person cannot answer a request. */
 export type Blocker =
   | { why: 'sign-in' | 'named' | 'role' | 'own' | 'passkey' }
-  | { why: 'not-asked'; asked: string[] }
-  // Passkeys work at this origin only.
+  | { why: 'not-asked'; recipients: string[] }
+  /** at: the only origin where passkeys work. */
   | { why: 'elsewhere'; at: string }
 
 /** Whether a denial is still possible: denying needs no passkey. */
-export const canOnlyDeny = (bar: Blocker | undefined): boolean =>
-  bar?.why === 'passkey' || bar?.why === 'elsewhere'
+export const canOnlyDeny = (blocker: Blocker | undefined): boolean =>
+  blocker?.why === 'passkey' || blocker?.why === 'elsewhere'
 
 const ranks: Risk[] = ['low', 'medium', 'high', 'critical']
 
-/** Why the person cannot answer; undefined if they can, as far as the page knows. */
+/**
+ * Returns why the person cannot answer, or undefined if they can. The hub checks again and
+ * can still reject the answer.
+ */
 export function blockerFor(r: Request, who: Me | undefined): Blocker | undefined {
   if (!who) return undefined // a hub without people
   if (!who.canAnswer) return { why: who.verified ? 'role' : 'sign-in' }
   const { recipients = [] } = r.status
   if (hasRecipients(r) && !who.verified) return { why: 'named' }
   if (r.problem?.code === 'self_approval') return { why: 'own' }
-  if (recipients.length > 0 && !recipients.includes(who.name)) return { why: 'not-asked', asked: recipients }
+  if (recipients.length > 0 && !recipients.includes(who.name)) return { why: 'not-asked', recipients }
   if (!requiresPasskey(r, who)) return undefined
   if (!who.verified || !who.passkeys) return { why: 'passkey' }
   const at = passkeyOrigin(who)
@@ -40,8 +43,8 @@ export const needsPasskey = (r: Request, who: Me | undefined, what: Response): b
   what.choice?.toLowerCase() !== 'deny'
 
 /**
- * The origin where this hub's passkeys work, if it is not this page's: passkeys are bound
- * to a host name, and 127.0.0.1 is none. undefined if they work here.
+ * Returns the origin where this hub's passkeys work, or undefined if it is this page's
+ * origin. Passkeys are bound to a host name, and 127.0.0.1 is not a host name.
  */
 export const passkeyOrigin = (who: Me | undefined, here = location.origin): string | undefined =>
   who?.passkeyAt !== undefined && who.passkeyAt !== here ? who.passkeyAt : undefined

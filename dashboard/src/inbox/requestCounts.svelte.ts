@@ -24,7 +24,7 @@ export class RequestCounts {
   /** Why the last load failed; current is outdated then. */
   problem: string | undefined = $state()
   private wanted: Parameters<typeof stats>[0] = {}
-  private asked = 0
+  private loads = 0
   readonly refresh = new Poller(() => this.load(), 2000)
 
   want(wanted: Parameters<typeof stats>[0]): void {
@@ -33,15 +33,15 @@ export class RequestCounts {
   }
 
   private async load(): Promise<void> {
-    const mine = ++this.asked
+    const mine = ++this.loads
     try {
       const found = await stats(this.wanted)
-      if (mine !== this.asked) return
+      if (mine !== this.loads) return
       this.now = found
       this.problem = undefined
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      if (mine === this.asked) this.problem = error.message
+      if (mine === this.loads) this.problem = error.message
     }
   }
 }

@@ -9,7 +9,7 @@ const states: Record<Exclude<Tab, 'pending'>, Status['status']> = {
   cancelled: 'error',
 }
 
-/** Converts an entry of the hub's request list; it has only what a row shows. */
+/** Converts an entry of the hub's request list. The result has only the fields that a row shows. */
 export function settledRequest(h: HitlRequest): Request {
   const answer: Answer = {
     respondedAt: h.decided_at ?? 0,

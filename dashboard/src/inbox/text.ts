@@ -3,7 +3,7 @@ import type { Kind, Risk } from '../types'
 // Every text that the inbox shows. Texts of agents and wire values are not in here.
 
 /** The singular or the plural form for n. */
-export const one = (n: number, singular: string, plural: string) => (n === 1 ? singular : plural)
+export const plural = (n: number, singular: string, plural: string) => (n === 1 ? singular : plural)
 
 /** "once", "twice", "3 times". */
 export const times = (n: number): string => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`)
@@ -13,8 +13,6 @@ export function joinNames(list: readonly string[]): string {
   if (list.length < 2) return list[0] ?? ''
   return `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
 }
-
-/** A single outcome that occurred once needs no count. */
 
 export const kindNames: Record<Kind, string> = {
   permission: 'Permission',
@@ -50,10 +48,10 @@ export const inboxText = {
       snoozed: 'Snoozed',
       settled: 'Just settled',
     },
-    needYou: (n: number) => `${n} ${one(n, 'needs', 'need')} you`,
+    needYou: (n: number) => `${n} ${plural(n, 'needs', 'need')} you`,
     approveAll: (n: number) => `Review and approve ${n}`,
     failed: 'This list did not load.',
-    otherDays: (n: number) => `${n} more ${one(n, 'request is', 'requests are')} waiting from other days.`,
+    otherDays: (n: number) => `${n} more ${plural(n, 'request is', 'requests are')} waiting from other days.`,
     showAllDays: 'Show any time',
     selected: (n: number) => `${n} selected`,
     approve: 'Review and approve',
@@ -185,7 +183,7 @@ export const inboxText = {
     pressAgain: 'Press again to approve',
     approve: 'Approve',
     approvePlan: 'Approve plan',
-    approveEdits: (n: number) => `Approve with ${n} ${one(n, 'edit', 'edits')}`,
+    approveEdits: (n: number) => `Approve with ${n} ${plural(n, 'edit', 'edits')}`,
     hold: 'hold',
     discardEdits: 'Discard edits',
     also: 'Also:',
@@ -242,24 +240,6 @@ export const inboxText = {
   },
 
   outcome: {
-    label: 'Outcome',
-    by: 'by ',
-    decidingVote: '· the deciding vote',
-    process: 'process',
-    selfApproval: 'Possible self-approval.',
-    selfApprovalHint: 'The program that answered is the one that asked, or was started by it.',
-    reason: 'Reason',
-    editedArguments: 'Approved with edited arguments',
-    ranHint:
-      'Later events of the agent show that this call ran. Check what it did and how the agent is configured: it does not wait for you.',
-    showEvent: 'Show the event',
-    failedWith: 'Failed with',
-    continued: 'The agent has continued since.',
-    retry: 'Retry now',
-    copyAnswer: 'Copy the answer',
-    markHandled: 'Mark as handled',
-    handled: 'It did not reach the agent; marked as handled ',
-    message: 'Message to the agent',
     outcomes: {
       approved: 'Approved',
       denied: 'Denied',
@@ -289,17 +269,6 @@ export const inboxText = {
     supersededBy: (who: string) =>
       `${who} was faster: your answer was not accepted. This is the answer that counts.`,
     it: 'Another answer',
-    messages: {
-      withdrawn: 'None: the agent withdrew the request.',
-      decidedThere: 'None: the agent continues with what was decided there.',
-      disconnected: 'None: the agent is no longer connected.',
-      noQuorum: 'People voted and did not agree: nothing may run.',
-      timeout: 'No one answered in time',
-      canceled: 'The request was canceled',
-      notApproved: (what: string) =>
-        `${what}, so it may not continue: nothing is ever approved automatically.`,
-      noAnswer: (what: string) => `${what}. There is no answer.`,
-    },
   },
 
   delivery: {
@@ -325,38 +294,14 @@ export const inboxText = {
     ranBeforeAnswer: 'It ran before anyone answered',
     ranDespiteDenial: 'It ran although it was denied',
     ranUnapproved: 'It ran without approval',
-    attempts: (n: number) => one(n, '1 attempt', `${n} attempts`),
+    attempts: (n: number) => plural(n, '1 attempt', `${n} attempts`),
     problems: {
-      unconfirmed: {
-        title: 'Connection lost',
-        text: (cause: string) =>
-          `The answer was sent, but the agent did not confirm it${cause}. It may or may not have arrived: check what the agent does next.`,
-      },
-      refused: {
-        title: 'The agent refused the answer',
-        text: (cause: string) =>
-          `Its listener refused the answer${cause}. The answer is kept here; copy it and tell the agent yourself.`,
-      },
-      retrying: {
-        title: 'The agent can’t be reached',
-        text: (cause: string, left: string, attempts: string) =>
-          `The agent does not respond${cause}. The answer is kept; next attempt in ${left}, after ${attempts}.`,
-      },
-      unreachable: {
-        title: 'The agent could not be reached',
-        text: (cause: string, attempts: string) =>
-          `The hub stopped after ${attempts}${cause}. The answer is kept here; copy it and tell the agent yourself.`,
-      },
-      tooLate: {
-        title: 'The answer came too late',
-        text: (cause: string) =>
-          `The agent had stopped waiting${cause}. The answer is kept here; the agent proceeds as if there was no answer.`,
-      },
-      blocked: {
-        title: 'The hub may not call this agent',
-        text: (reason: string) => `The answer is kept here. ${reason}.`,
-        notLocal: 'Its address is not on this machine. Start the hub with -callback-allow to allow it',
-      },
+      unconfirmed: 'Connection lost',
+      refused: 'The agent refused the answer',
+      retrying: 'The agent can’t be reached',
+      unreachable: 'The agent could not be reached',
+      tooLate: 'The answer came too late',
+      blocked: 'The hub may not call this agent',
     },
   },
 

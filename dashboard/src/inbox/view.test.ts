@@ -78,7 +78,7 @@ describe('matchesView', () => {
   it('“Waiting on me” excludes requests that are settled or have my vote', () => {
     expect(few('mine=1', 'ann')).toEqual([2])
     expect(few('mine=1', 'bob')).toEqual([1, 2])
-    expect(few('mine=1')).toEqual([1, 2, 3]) // nobody is known: it means nothing
+    expect(few('mine=1')).toEqual([1, 2, 3]) // the filter has no effect without a user
   })
   it('limits requests to the date range', () => {
     const at = alone.askedAt

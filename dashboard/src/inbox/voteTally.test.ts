@@ -12,7 +12,8 @@ import { lazyBundle } from './lazyBundle.svelte'
 import { withEdits, blockerFor } from './permissions'
 import { joinNames } from './text'
 import { tallyText, voteTally, type VoteTally } from './voteTally'
-import { resolvedBy, agentMessage, requestOutcome } from './outcome'
+import { agentMessage } from './agentMessage'
+import { resolvedBy, requestOutcome } from './outcome'
 
 const mara: Me = {
   name: 'mara',
@@ -212,7 +213,7 @@ describe('Vote card', () => {
   ])('is readable and explains why it can’t be answered: %s', async (why, who, status, words, cancels) => {
     me.identity = { ...mara, ...who }
     render(RequestDetail, props(asked({}, status)))
-    expect(screen.getByTestId('may-not').dataset.why).toBe(why)
+    expect(screen.getByTestId('cannot-answer').dataset.why).toBe(why)
     expect(screen.getByText(words)).toBeTruthy()
     expect(button(/^Approve/)).toBeNull()
     expect(button(/Cancel request/) !== null).toBe(cancels)
@@ -234,9 +235,9 @@ describe('Vote card', () => {
     const { rerender } = render(RequestDetail, props(asked(call, { ...two, revision: 1 })))
     const edited = { arguments: { command: 'rm -r build' }, by: 'noor', at: 1, revision: 2 }
     await rerender({ request: asked(call, { ...two, revision: 2, edited }) })
-    expect(screen.getByTestId('edited').textContent).toMatch(/noor changed this call/)
-    expect(screen.getByTestId('edited').querySelector('del')?.textContent).toContain('rf')
-    expect(document.querySelector('.exact')?.textContent).toContain('rm -r build')
+    expect(screen.getByTestId('voter-edit').textContent).toMatch(/noor changed this call/)
+    expect(screen.getByTestId('voter-edit').querySelector('del')?.textContent).toContain('rf')
+    expect(document.querySelector('.call-preview')?.textContent).toContain('rm -r build')
     expect(screen.getByText(/noor changed the call\. Review it again/)).toBeTruthy()
     await press('a')
     expect(sent).toEqual([])
@@ -273,7 +274,7 @@ describe('Vote card', () => {
     render(RequestDetail, props(request, { cancel: undefined, whose: 'ali', alone: true }))
     expect(screen.getByTestId('votes').textContent).toMatch(/ali \(you\)/)
     expect([/Cancel/, /Extend/, /Copy link/].map(button)).toEqual([null, null, null])
-    expect(screen.queryByTestId('led')).toBeNull()
+    expect(screen.queryByTestId('recent-activity')).toBeNull()
     await fireEvent.click(screen.getByRole('button', { name: /^Approve/ }))
     expect(sent).toEqual([{ permission: true, revision: 3 }])
   })

@@ -44,7 +44,7 @@ export function voteTally(r: Request): VoteTally | undefined {
     const those = votes.filter((v) => v.choice === choice)
     return { choice, ...choiceLabel(question, choice), votes: those, won: those.length >= need }
   })
-  // Of many choices, only those with votes are shown.
+  // If there are many choices, show only the ones with votes.
   const shown = sides.length > SHOWN ? sides.filter((s) => s.votes.length > 0) : sides
   return {
     required: need,

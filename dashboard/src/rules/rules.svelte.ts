@@ -8,18 +8,18 @@ class Rules {
   /** undefined before the first load. */
   all: Rule[] | undefined = $state.raw()
   problem: Problem | undefined = $state.raw()
-  private asked = 0
+  private loads = 0
 
   async load(): Promise<void> {
-    const mine = ++this.asked
+    const mine = ++this.loads
     try {
       const found = await fetchRules()
-      if (mine !== this.asked) return
+      if (mine !== this.loads) return
       this.all = found
       this.problem = undefined
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      if (mine === this.asked) this.problem = error.problem
+      if (mine === this.loads) this.problem = error.problem
     }
   }
 

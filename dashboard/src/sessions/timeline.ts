@@ -117,10 +117,10 @@ const requiresAnswer = (e: Event): boolean =>
   e.humanInTheLoop !== undefined && e.humanInTheLoop.requiresResponse !== false
 
 /** When a wait ended, by the hub's clock; undefined while it is pending. */
-function settledAt(status: Status | undefined, asked: number): number | undefined {
+function settledAt(status: Status | undefined, askedAt: number): number | undefined {
   if (!status || status.status === 'pending') return undefined
-  const at = status.respondedAt ?? status.response?.respondedAt ?? status.expiresAt ?? asked
-  return Math.max(asked, at)
+  const at = status.respondedAt ?? status.response?.respondedAt ?? status.expiresAt ?? askedAt
+  return Math.max(askedAt, at)
 }
 
 function waitState(status: Status | undefined): State {

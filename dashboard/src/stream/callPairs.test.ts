@@ -40,7 +40,7 @@ describe('CallPairs', () => {
       call(12, 'PostToolUse', 'a'),
       call(20, 'PreToolUse', 'b'),
       asked(21, 'b'),
-      call(90, 'PostToolUse', 'b'), // answered in the terminal: nobody knows when
+      call(90, 'PostToolUse', 'b'), // answered in the terminal at an unknown time
     ]
     const pairs = new CallPairs()
     for (const entry of backwards ? all.toReversed() : all) pairs.add(entry)

@@ -4,7 +4,7 @@ import { anEvent } from '../testing/factories'
 import type { SearchResult } from '../types'
 import { searchHistory, type HistoryQuery, type Step } from './historySearch'
 
-/** A hub that answers with these, and what it was asked. */
+/** A fake hub with these answers; asked records its queries. */
 function hubWith(...answers: [ids: number[], searchedTo: number, complete?: boolean][]) {
   const asked: (SearchRange & { filter: string })[] = []
   const search = async (filter: string, what: SearchRange = {}): Promise<SearchResult> => {

@@ -2,7 +2,7 @@
 export const columns = ['time', 'agent', 'session', 'type', 'tool', 'model', 'took'] as const
 export type Column = (typeof columns)[number]
 
-interface Saved {
+interface StoredOptions {
   newestFirst: boolean
   wrap: boolean
   columns: Column[]
@@ -12,10 +12,10 @@ interface Saved {
 const NAME = 'hookback.stream'
 const FILTERS_KEPT = 30
 
-function read(): Partial<Saved> {
+function read(): Partial<StoredOptions> {
   try {
     const saved: unknown = JSON.parse(localStorage.getItem(NAME) ?? '{}')
-    return typeof saved === 'object' && saved !== null ? (saved as Partial<Saved>) : {}
+    return typeof saved === 'object' && saved !== null ? (saved as Partial<StoredOptions>) : {}
   } catch {
     return {}
   }
@@ -23,7 +23,7 @@ function read(): Partial<Saved> {
 
 /** The display options and saved filters of the stream, stored in this browser. */
 class StreamOptions {
-  private saved: Saved = $state({
+  private saved: StoredOptions = $state({
     newestFirst: false,
     wrap: false,
     columns: ['time', 'agent', 'type', 'tool', 'took'],

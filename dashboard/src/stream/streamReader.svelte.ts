@@ -53,7 +53,7 @@ export class StreamReader {
     this.changed++
   }
 
-  /** Cancels the search and keeps what it found. */
+  /** Cancels the search and keeps its results. */
   cancel(): void {
     this.stopSearch()
     this.canceled = true

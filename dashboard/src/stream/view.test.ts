@@ -93,7 +93,7 @@ describe('StreamView', () => {
     const { view, add, shown, entries } = setup(5)
     add(5)
     view.pause()
-    add(5) // the ring has lost what the view still shows
+    add(5) // the ring buffer drops events that the view still shows
     view.prepend(entries(-1, 0), -1, true)
     expect(shown()).toEqual([-1, 0, 1, 2, 3, 4, 5])
     view.follow()
@@ -186,7 +186,7 @@ describe('StreamView', () => {
             expect(places.get(id) ?? view.base + i).toBe(view.base + i)
             now.set(id, view.base + i)
           }
-          places = now // who has left the screen may come back elsewhere
+          places = now // an entry that left the screen can return at a different position
         }
       }),
       { examples: [[[7, 1, 8, 7, 7]]] },

@@ -66,14 +66,14 @@ function segment(
   spans: [number, number, NumberedFinding][],
   [from, to]: [number, number],
 ): TextSegment {
-  const over = spans.filter(([a, b]) => a <= from && b >= to).map(([, , f]) => f)
-  if (over.length === 0) return { text, kind }
+  const covering = spans.filter(([a, b]) => a <= from && b >= to).map(([, , f]) => f)
+  if (covering.length === 0) return { text, kind }
   const ends = spans.filter(([a, b]) => a <= from && b === to).map(([, , f]) => f.n)
   return {
     text,
     kind,
-    risk: order.find((risk) => over.some((f) => f.risk === risk)),
-    says: over.map((f) => f.text).join(' '),
+    risk: order.find((risk) => covering.some((f) => f.risk === risk)),
+    says: covering.map((f) => f.text).join(' '),
     ends: ends.length > 0 ? ends.join(' ') : undefined,
   }
 }
