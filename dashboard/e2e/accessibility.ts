@@ -3,15 +3,15 @@ import type { Page } from '@playwright/test'
 
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice']
 
-type Axe = { axe?: typeof axe }
+type AxeWindow = { axe?: typeof axe }
 
 /** Returns axe's violations of all rules, or of the named rule, one line each. */
-async function found(page: Page, rule?: string): Promise<string[]> {
+async function runAxe(page: Page, rule?: string): Promise<string[]> {
   // A page load removes axe; client-side navigation keeps it.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
   return page.evaluate(
     async ([values, only]) => {
-      const run = (window as unknown as Required<Axe>).axe.run
+      const run = (window as unknown as Required<AxeWindow>).axe.run
       const { violations } = await run(document, {
         runOnly: only ? { type: 'rule', values: [only] } : { type: 'tag', values },
         resultTypes: ['violations'],
@@ -30,10 +30,10 @@ async function found(page: Page, rule?: string): Promise<string[]> {
  */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-  const light = await found(page)
+  const light = await runAxe(page)
   await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
-  const dark = await found(page, 'color-contrast')
-  return [...light, ...dark.map((fault) => `dark: ${fault}`)]
+  const dark = await runAxe(page, 'color-contrast')
+  return [...light, ...dark.map((violation) => `dark: ${violation}`)]
 }
 
 /** Returns the pixels by which the page is wider than the window. */

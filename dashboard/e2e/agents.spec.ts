@@ -5,67 +5,68 @@ import type { Page } from '@playwright/test'
 import { HookHome, sample, type HookRun, type HookOutput } from './hook-home.ts'
 import { choose, detail, expect, openAt, row, test } from './fixtures.ts'
 
-const said = (stdout: unknown): HookOutput => ({
+const output = (stdout: unknown): HookOutput => ({
   code: 0,
   stdout: typeof stdout === 'string' ? stdout : JSON.stringify(stdout),
   stderr: '',
 })
-const silent = said('')
+const noOutput = output('')
 /** A denial for agents that read only the exit code and stderr. */
-const blocked = (stderr: string): HookOutput => ({ code: 2, stdout: '', stderr: stderr + '\n' })
+const blockOutput = (stderr: string): HookOutput => ({ code: 2, stdout: '', stderr: stderr + '\n' })
 
 /** The reason a person gives for a denial, and the text that the agent's model reads. */
 const wrote = 'Use "staging" <3'
 const reason =
   'A person denied this. Nothing was run. Do not try to achieve the same result another way. The reason given: ' +
   wrote
-const gate = (decision: object) => said({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } })
+const gateOutput = (decision: object) =>
+  output({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } })
 const denied = { permissionDecision: 'deny', permissionDecisionReason: reason }
 
 /** The output for an approval and a denial, for agents that only run hooks before a call. */
 const gates: { agent: string; sample: string; flags?: string[]; yes: HookOutput; no: HookOutput }[] = [
-  { agent: 'codex', sample: 'codex-PreToolUse', yes: silent, no: gate(denied) },
-  { agent: 'gemini', sample: 'gemini-BeforeTool', yes: silent, no: said({ decision: 'deny', reason }) },
+  { agent: 'codex', sample: 'codex-PreToolUse', yes: noOutput, no: gateOutput(denied) },
+  { agent: 'gemini', sample: 'gemini-BeforeTool', yes: noOutput, no: output({ decision: 'deny', reason }) },
   {
     agent: 'cursor',
     sample: 'cursor-beforeShellExecution',
-    yes: said({ permission: 'allow' }),
-    no: said({ permission: 'deny', user_message: reason, agent_message: reason }),
+    yes: output({ permission: 'allow' }),
+    no: output({ permission: 'deny', user_message: reason, agent_message: reason }),
   },
   {
     agent: 'copilot',
     sample: 'copilot-preToolUse-camelCase',
     flags: ['--event', 'preToolUse'],
-    yes: said({ permissionDecision: 'allow' }),
-    no: said(denied),
+    yes: output({ permissionDecision: 'allow' }),
+    no: output(denied),
   },
-  { agent: 'qwen', sample: 'qwen-PreToolUse', yes: silent, no: gate(denied) },
+  { agent: 'qwen', sample: 'qwen-PreToolUse', yes: noOutput, no: gateOutput(denied) },
   {
     agent: 'droid',
     sample: 'droid-PreToolUse',
-    yes: gate({ permissionDecision: 'allow' }),
-    no: gate(denied),
+    yes: gateOutput({ permissionDecision: 'allow' }),
+    no: gateOutput(denied),
   },
   {
     agent: 'crush',
     sample: 'crush-PreToolUse',
-    yes: said({ decision: 'allow' }),
-    no: said({ decision: 'deny', reason }),
+    yes: output({ decision: 'allow' }),
+    no: output({ decision: 'deny', reason }),
   },
   {
     agent: 'cline',
     sample: 'cline-PreToolUse',
-    yes: silent,
-    no: said({ cancel: true, errorMessage: reason }),
+    yes: noOutput,
+    no: output({ cancel: true, errorMessage: reason }),
   },
-  { agent: 'windsurf', sample: 'windsurf-pre_run_command', yes: silent, no: blocked(reason) },
-  { agent: 'kiro', sample: 'kiro-preToolUse', yes: silent, no: blocked(reason) },
+  { agent: 'windsurf', sample: 'windsurf-pre_run_command', yes: noOutput, no: blockOutput(reason) },
+  { agent: 'kiro', sample: 'kiro-preToolUse', yes: noOutput, no: blockOutput(reason) },
   {
     agent: 'antigravity',
     sample: 'antigravity-PreToolUse',
     flags: ['--event', 'PreToolUse'],
-    yes: said({ decision: 'allow' }),
-    no: said({ decision: 'deny', reason }),
+    yes: output({ decision: 'allow' }),
+    no: output({ decision: 'deny', reason }),
   },
 ]
 
@@ -79,9 +80,9 @@ async function approve(page: Page, { id, ended }: HookRun): Promise<HookOutput> 
   }
   await button.hover()
   await page.mouse.down()
-  const what = await ended
+  const result = await ended
   await page.mouse.up()
-  return what
+  return result
 }
 
 async function deny(page: Page, { id, ended }: HookRun): Promise<HookOutput> {
@@ -99,24 +100,24 @@ test.describe('Coding agents', () => {
     const home = await HookHome.make(hub, { rules: [{ tool: '*', then: 'ask' }] })
     await openAt(page, hub)
     // The same call in the same session would be a duplicate of an answered question.
-    const ask = async ({ agent, flags = [], ...one }: (typeof gates)[number], session = '') => {
-      const text = JSON.stringify(await sample(one.sample))
+    const ask = async ({ agent, flags = [], ...entry }: (typeof gates)[number], session = '') => {
+      const text = JSON.stringify(await sample(entry.sample))
       const ids = /("(?:session_?id|conversation_?id|taskId|trajectory_id)":"[^"]*)"/gi
       return home.ask([agent, ...flags], JSON.parse(text.replace(ids, `$1${session}"`)))
     }
-    for (const one of gates) {
-      const running = await ask(one)
+    for (const entry of gates) {
+      const running = await ask(entry)
       await choose(page, running.id)
       await expect(detail(page, running.id)).toContainText('shop-api')
-      expect(await approve(page, running), `${one.agent}: yes`).toEqual(one.yes)
+      expect(await approve(page, running), `${entry.agent}: yes`).toEqual(entry.yes)
     }
-    for (const one of gates)
-      expect(await deny(page, await ask(one, '-2')), `${one.agent}: no`).toEqual(one.no)
+    for (const entry of gates)
+      expect(await deny(page, await ask(entry, '-2')), `${entry.agent}: no`).toEqual(entry.no)
     await home.remove()
   })
 
-  const decision = (behavior: string, more: object = {}) =>
-    said({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior, ...more } } })
+  const decisionOutput = (behavior: string, more: object = {}) =>
+    output({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior, ...more } } })
 
   test("answers Claude Code's permission prompt: approve, deny, edit, always allow; its gate hands over to the prompt", async ({
     page,
@@ -131,23 +132,23 @@ test.describe('Coding agents', () => {
     await choose(page, running.id)
     await expect(detail(page, running.id)).toContainText('Claude Code')
     await expect(page.getByTestId('open-at-agent')).toContainText('the first answer wins')
-    expect(await approve(page, running)).toEqual(decision('allow'))
+    expect(await approve(page, running)).toEqual(decisionOutput('allow'))
     await expect(detail(page, running.id).getByTestId('delivery-steps')).toContainText('delivered')
 
-    expect(await deny(page, await ask())).toEqual(decision('deny', { message: reason }))
+    expect(await deny(page, await ask())).toEqual(decisionOutput('deny', { message: reason }))
 
     running = await ask()
     await choose(page, running.id)
     await page.getByLabel(/Always allow Bash\(psql:\*\)/).check()
     const [rule] = bash.permission_suggestions as unknown[]
-    expect(await approve(page, running)).toEqual(decision('allow', { updatedPermissions: [rule] }))
+    expect(await approve(page, running)).toEqual(decisionOutput('allow', { updatedPermissions: [rule] }))
 
     running = await ask()
     await choose(page, running.id)
     await page.keyboard.press('e')
     await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 1"')
     expect(await approve(page, running)).toEqual(
-      decision('allow', { updatedInput: { ...input, command: 'psql -c "SELECT 1"' } }),
+      decisionOutput('allow', { updatedInput: { ...input, command: 'psql -c "SELECT 1"' } }),
     )
 
     const strict = await HookHome.make(hub, { rules: [{ tool: 'Bash', then: 'ask' }] })
@@ -177,16 +178,18 @@ test.describe('Coding agents', () => {
       'Which extras should I add?': 'Seed data, Docs',
     }
     expect(JSON.parse((await running.ended).stdout)).toEqual(
-      JSON.parse(decision('allow', { updatedInput: { ...(asked.tool_input as object), answers } }).stdout),
+      JSON.parse(
+        decisionOutput('allow', { updatedInput: { ...(asked.tool_input as object), answers } }).stdout,
+      ),
     )
 
     const plan = { ...asked, tool_name: 'ExitPlanMode', tool_input: { plan: '# Move it\n\n1. **Copy** it' } }
     running = await home.ask(['claude-code'], plan)
     await choose(page, running.id)
     await expect(page.getByTestId('plan').locator('strong')).toHaveText('Copy')
-    expect(await deny(page, running)).toEqual(decision('deny', { message: reason }))
+    expect(await deny(page, running)).toEqual(decisionOutput('deny', { message: reason }))
     expect(await approve(page, await home.ask(['claude-code'], plan))).toEqual(
-      decision('allow', { updatedInput: plan.tool_input }),
+      decisionOutput('allow', { updatedInput: plan.tool_input }),
     )
 
     running = await home.ask(['claude-code'], await sample('claude-code-Elicitation'))
@@ -194,26 +197,26 @@ test.describe('Coding agents', () => {
     await page.getByLabel('Answer to: Project key').fill('SHOP')
     await page.getByLabel('Answer to: Project key').press('Control+Enter')
     expect(await running.ended).toEqual(
-      said({
+      output({
         hookSpecificOutput: { hookEventName: 'Elicitation', action: 'accept', content: { project: 'SHOP' } },
       }),
     )
 
     const codex = async () => home.ask(['codex'], await sample('codex-PermissionRequest'))
-    expect(await approve(page, await codex())).toEqual(decision('allow'))
-    expect(await deny(page, await codex())).toEqual(decision('deny', { message: reason }))
+    expect(await approve(page, await codex())).toEqual(decisionOutput('allow'))
+    expect(await deny(page, await codex())).toEqual(decisionOutput('deny', { message: reason }))
 
     let calls = 0
     const opencode = async () => {
       const text = JSON.stringify(await sample('opencode-permission.asked'))
       return home.ask(['opencode'], JSON.parse(text.replace(/"callID":"/, `$&${++calls}`)))
     }
-    expect(await approve(page, await opencode())).toEqual(said({ reply: 'once' }))
-    expect(await deny(page, await opencode())).toEqual(said({ reply: 'reject', message: reason }))
+    expect(await approve(page, await opencode())).toEqual(output({ reply: 'once' }))
+    expect(await deny(page, await opencode())).toEqual(output({ reply: 'reject', message: reason }))
     running = await opencode()
     await choose(page, running.id)
     await page.getByLabel(/Always allow bash\(git commit \*\)/).check()
-    expect(await approve(page, running)).toEqual(said({ reply: 'always' }))
+    expect(await approve(page, running)).toEqual(output({ reply: 'always' }))
     await home.remove()
   })
 
@@ -240,10 +243,10 @@ test.describe('Coding agents', () => {
     await page.keyboard.press('e')
     await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 2"')
     const ran = { ...bash, hook_event_name: 'PostToolUse', tool_use_id: 'toolu_1', tool_response: 'ok' }
-    expect(await home.run(['claude-code'], ran).ended).toEqual(silent)
+    expect(await home.run(['claude-code'], ran).ended).toEqual(noOutput)
     await expect(detail(page, raced.id).getByTestId('settled')).toContainText('Answered in the terminal')
     await expect(page.getByLabel(/^Your draft was not sent/)).toHaveValue('command: psql -c "SELECT 2"')
-    expect(await raced.ended).toEqual(silent)
+    expect(await raced.ended).toEqual(noOutput)
     await home.remove()
   })
 })

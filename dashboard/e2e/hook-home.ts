@@ -53,29 +53,29 @@ export class HookHome {
   }
 
   /** Runs `hookback hook` with these arguments and input, in a minimal environment. */
-  run(words: string[], input: Json): { child: ChildProcess; ended: Promise<HookOutput> } {
-    const child = spawn(cliBinary, ['hook', ...words], {
+  run(args: string[], input: Json): { child: ChildProcess; ended: Promise<HookOutput> } {
+    const child = spawn(cliBinary, ['hook', ...args], {
       cwd: join(this.dir, 'project'),
       env: { PATH: process.env.PATH, HOME: this.dir, HOOKBACK_URL: this.hub.url },
     })
-    const said: HookOutput = { code: null, stdout: '', stderr: '' }
-    child.stdout.on('data', (data) => (said.stdout += String(data)))
-    child.stderr.on('data', (data) => (said.stderr += String(data)))
+    const output: HookOutput = { code: null, stdout: '', stderr: '' }
+    child.stdout.on('data', (data) => (output.stdout += String(data)))
+    child.stderr.on('data', (data) => (output.stderr += String(data)))
     child.stdin.end(JSON.stringify(input))
-    const ended = new Promise<HookOutput>((ok) => child.once('close', (code) => ok({ ...said, code })))
+    const ended = new Promise<HookOutput>((ok) => child.once('close', (code) => ok({ ...output, code })))
     return { child, ended }
   }
 
   /** Runs a hook that asks; resolves when the hub has its request. */
-  async ask(words: string[], input: Json): Promise<HookRun> {
+  async ask(args: string[], input: Json): Promise<HookRun> {
     const before = new Set(await this.pending())
-    const { child, ended } = this.run(words, input)
-    let over: HookOutput | undefined
-    void ended.then((said) => (over = said))
+    const { child, ended } = this.run(args, input)
+    let finished: HookOutput | undefined
+    void ended.then((output) => (finished = output))
     for (;;) {
-      const id = (await this.pending()).find((one) => !before.has(one))
+      const id = (await this.pending()).find((id) => !before.has(id))
       if (id !== undefined) return { child, id, ended }
-      if (over) throw new Error(`${words.join(' ')} did not ask: ${JSON.stringify(over)}`)
+      if (finished) throw new Error(`${args.join(' ')} did not ask: ${JSON.stringify(finished)}`)
       await new Promise((next) => setTimeout(next, 20))
     }
   }

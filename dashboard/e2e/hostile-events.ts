@@ -8,12 +8,12 @@ export async function postHostileEvents(hub: HubProcess): Promise<{ ids: number[
   const ids: number[] = []
   const asking: number[] = []
   for (const { body } of acceptedInputs) {
-    const answer = await fetch(hub.url + '/events', {
+    const response = await fetch(hub.url + '/events', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body,
     })
-    const event = (await answer.json()) as { id: number; humanInTheLoop?: unknown }
+    const event = (await response.json()) as { id: number; humanInTheLoop?: unknown }
     ids.push(event.id)
     if (event.humanInTheLoop) asking.push(event.id)
   }
@@ -23,15 +23,15 @@ export async function postHostileEvents(hub: HubProcess): Promise<{ ids: number[
 
 /** Expects the page to show agents' data only as text, and no wider than the window. */
 export async function expectPlainText(page: Page, where: string): Promise<void> {
-  const seen = await page.evaluate(() => ({
+  const found = await page.evaluate(() => ({
     title: document.title,
-    wide: document.documentElement.scrollWidth - window.innerWidth,
+    excess: document.documentElement.scrollWidth - window.innerWidth,
     foreign: document.querySelectorAll('iframe, img[src^=http], base, object, embed').length,
     scripts: [...document.querySelectorAll('a')].filter((a) => /^\s*javascript:/i.test(a.href)).length,
   }))
-  expect.soft(seen, where).toMatchObject({ foreign: 0, scripts: 0 })
-  expect.soft(seen.title, where).not.toContain('pwned')
-  expect.soft(seen.wide, `${where} scrolls sideways`).toBeLessThanOrEqual(0)
+  expect.soft(found, where).toMatchObject({ foreign: 0, scripts: 0 })
+  expect.soft(found.title, where).not.toContain('pwned')
+  expect.soft(found.excess, `${where} scrolls sideways`).toBeLessThanOrEqual(0)
 }
 
 /**

@@ -8,22 +8,22 @@ test.describe('Hostile input', () => {
   test('is stored unchanged or rejected with a precise error', async () => {
     const hub = await HubProcess.start()
     try {
-      let taken = 0
-      for (const { name, body, rejection: refused } of hostileInputs) {
-        const answer = await fetch(hub.url + '/events', { method: 'POST', headers: json, body })
-        const said = (await answer.json()) as Record<string, unknown>
-        if (refused) {
-          expect(answer.status, name).toBe(400)
-          expect(said.code, name).toBe(refused.code)
-          expect(said.field, name).toBe(refused.field)
-          expect(said.detail, name).toMatch(refused.message)
+      let accepted = 0
+      for (const { name, body, rejection } of hostileInputs) {
+        const response = await fetch(hub.url + '/events', { method: 'POST', headers: json, body })
+        const result = (await response.json()) as Record<string, unknown>
+        if (rejection) {
+          expect(response.status, name).toBe(400)
+          expect(result.code, name).toBe(rejection.code)
+          expect(result.field, name).toBe(rejection.field)
+          expect(result.detail, name).toMatch(rejection.message)
           continue
         }
-        taken++
-        expect(answer.status, `${name}: ${JSON.stringify(said)}`).toBe(200)
-        expect(said.id, name).toBe(taken)
+        accepted++
+        expect(response.status, `${name}: ${JSON.stringify(result)}`).toBe(200)
+        expect(result.id, name).toBe(accepted)
         const sent = JSON.parse(String(body)) as Record<string, unknown>
-        const kept = await (await fetch(`${hub.url}/events/${taken}`)).json()
+        const kept = await (await fetch(`${hub.url}/events/${accepted}`)).json()
         expect(kept.payload, name).toEqual(sent.payload)
         if (sent.humanInTheLoop) expect(kept.humanInTheLoopStatus.status, name).toBe('pending')
       }

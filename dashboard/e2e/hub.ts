@@ -34,13 +34,13 @@ export class HubProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child = child
-    const said: string[] = []
+    const output: string[] = []
     const lines = [child.stdout, child.stderr].map((input) => createInterface({ input }))
     this.url = await new Promise<string>((ok, no) => {
-      child.once('exit', (code) => no(new Error(`the hub ended with ${code}:\n${said.join('\n')}`)))
+      child.once('exit', (code) => no(new Error(`the hub ended with ${code}:\n${output.join('\n')}`)))
       for (const from of lines) {
         from.on('line', (line) => {
-          said.push(line)
+          output.push(line)
           const found = /Dashboard\s+http:\/\/localhost:(\d+)/.exec(line)
           if (found?.[1]) this.url = `http://127.0.0.1:${found[1]}`
           // A sign-in is valid for one address, so use that of the tests.
@@ -77,13 +77,13 @@ export class HubProcess {
   }
 
   async post(path: string, body: unknown): Promise<Json> {
-    const answer = await fetch(this.url + path, {
+    const response = await fetch(this.url + path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     })
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-    return (await answer.json()) as Json
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as Json
   }
 
   /**
@@ -102,8 +102,8 @@ export class HubProcess {
   }
 
   /** Posts one event. Returns its id. */
-  async event(type: string, payload: Json = {}, more: Json = {}): Promise<number> {
-    const event = { source_app: 'api', session_id: 's1', hook_event_type: type, payload, ...more }
+  async event(type: string, payload: Json = {}, extra: Json = {}): Promise<number> {
+    const event = { source_app: 'api', session_id: 's1', hook_event_type: type, payload, ...extra }
     return (await this.post('/events', event)).id as number
   }
 

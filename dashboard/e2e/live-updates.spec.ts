@@ -42,7 +42,7 @@ test.describe('Live updates', () => {
   })
 
   /** Sets a performance mark when the text appears on the page. */
-  const markAt = (page: Page, text: string) =>
+  const markAppearance = (page: Page, text: string) =>
     page.evaluate((wanted) => {
       new MutationObserver((_, me) => {
         if (!document.body.textContent.includes(wanted)) return
@@ -51,7 +51,7 @@ test.describe('Live updates', () => {
       }).observe(document.body, { subtree: true, childList: true, characterData: true })
     }, text)
 
-  const marked = async (page: Page, text: string) => {
+  const appearanceTime = async (page: Page, text: string) => {
     await expect.poll(() => page.evaluate((name) => performance.getEntriesByName(name).length, text)).toBe(1)
     return page.evaluate(
       (name) => performance.timeOrigin + (performance.getEntriesByName(name)[0]?.startTime ?? 0),
@@ -74,18 +74,21 @@ test.describe('Live updates', () => {
     const received = new Map([page, other].map((each) => [each, framesOf(each)]))
     await openAt(page, hub, '/stream')
     await openAt(other, hub, '/')
-    const late: number[] = []
+    const offsets: number[] = []
     for (let i = 0; i < 5; i++) {
       const text = `Question ${i} of many`
-      await Promise.all([markAt(page, text), markAt(other, text)])
+      await Promise.all([markAppearance(page, text), markAppearance(other, text)])
       await agent.ask(hub, { question: text })
-      const [a, b] = await Promise.all([marked(page, text), marked(other, text)])
-      late.push(Math.abs(a - b))
+      const [a, b] = await Promise.all([appearanceTime(page, text), appearanceTime(other, text)])
+      offsets.push(Math.abs(a - b))
       // Both pages have it from the stream; a page that polls would have no such frame.
       for (const frames of received.values()) expect(frames.join('\n')).toContain(text)
     }
-    late.sort((a, b) => a - b)
-    info.annotations.push({ type: 'measured', description: `apart: ${late.map(Math.round).join(', ')} ms` })
+    offsets.sort((a, b) => a - b)
+    info.annotations.push({
+      type: 'measured',
+      description: `apart: ${offsets.map(Math.round).join(', ')} ms`,
+    })
   })
 
   test('catch up after a restart of the hub and report the restart', async ({ page, hub }) => {
@@ -106,7 +109,7 @@ test.describe('Live updates', () => {
   })
 
   /** Replaces the page version in every hello message after the first. */
-  async function renewPage(page: Page, hub: HubProcess) {
+  async function changePageVersion(page: Page, hub: HubProcess) {
     let hellos = 0
     await page.routeWebSocket(hub.url.replace('http', 'ws') + '/stream**', (socket) => {
       const server = socket.connectToServer()
@@ -120,7 +123,7 @@ test.describe('Live updates', () => {
   }
 
   test('offer to load a newer version of the page', async ({ page, hub }) => {
-    await renewPage(page, hub)
+    await changePageVersion(page, hub)
     await openAt(page, hub, '/')
     await expect(page.getByTestId('outdated')).toHaveCount(0)
     await hub.stop()

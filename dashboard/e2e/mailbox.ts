@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 
 /** A mail server with the subset of SMTP that the hub uses. */
 export class Mailbox {
-  private readonly letters: { to: string; text: string }[] = []
+  private readonly messages: { to: string; text: string }[] = []
   private readonly waiting = new Set<() => void>()
 
   private constructor(private readonly server: Server) {
@@ -25,8 +25,8 @@ export class Mailbox {
   /** Resolves with the text of the first message to an address. */
   async to(address: string): Promise<string> {
     for (;;) {
-      const letter = this.letters.find((l) => l.to === address)
-      if (letter) return letter.text
+      const message = this.messages.find((l) => l.to === address)
+      if (message) return message.text
       await new Promise<void>((ok) => this.waiting.add(ok))
     }
   }
@@ -37,20 +37,20 @@ export class Mailbox {
 
   private serve(socket: Socket): void {
     let [rest, to, body] = ['', '', undefined as string[] | undefined]
-    const say = (line: string) => socket.write(line + '\r\n')
+    const reply = (line: string) => socket.write(line + '\r\n')
     const line = (text: string) => {
       if (body && text !== '.') return void body.push(text.replace(/^\.\./, '.'))
       if (body) {
-        this.letters.push({ to, text: plain(body.join('\n')) })
+        this.messages.push({ to, text: decodeQuotedPrintable(body.join('\n')) })
         body = undefined
         for (const fn of this.waiting) fn()
         this.waiting.clear()
-        return say('250 taken')
+        return reply('250 accepted')
       }
       const [, recipient] = /^RCPT TO:<([^>]+)>/i.exec(text) ?? []
       to = recipient ?? to
       if (/^DATA/i.test(text)) body = []
-      say(body ? '354 go on' : /^QUIT/i.test(text) ? '221 bye' : '250 fine')
+      reply(body ? '354 go on' : /^QUIT/i.test(text) ? '221 bye' : '250 fine')
     }
     socket.on('error', () => undefined)
     socket.on('data', (data) => {
@@ -58,12 +58,12 @@ export class Mailbox {
       rest = lines.pop() ?? ''
       lines.forEach(line)
     })
-    say('220 mailbox')
+    reply('220 mailbox')
   }
 }
 
 /** Decodes quoted-printable. */
-const plain = (text: string): string =>
+const decodeQuotedPrintable = (text: string): string =>
   text
     .replace(/=\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))

@@ -4,31 +4,31 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-const [where, ...rest] = process.argv.slice(2)
+const [target, ...rest] = process.argv.slice(2)
 const transport =
-  where === '--'
+  target === '--'
     ? new StdioClientTransport({ command: rest[0], args: rest.slice(1), env: { ...process.env } })
-    : new StreamableHTTPClientTransport(new URL(where))
-const say = (what) => process.stdout.write(JSON.stringify(what) + '\n')
+    : new StreamableHTTPClientTransport(new URL(target))
+const print = (value) => process.stdout.write(JSON.stringify(value) + '\n')
 
 const client = new Client({ name: 'outsider', version: '1.0.0' })
 await client.connect(transport)
 const { tools } = await client.listTools()
-say({ tools: tools.map((tool) => tool.name).sort() })
+print({ tools: tools.map((tool) => tool.name).sort() })
 const asked = await client.callTool({
   name: 'ask_human',
   arguments: { question: 'Which region?', choices: ['eu', 'us'] },
 })
-say({ asked: asked.structuredContent.status })
+print({ asked: asked.structuredContent.status })
 const { request_id, secret } = asked.structuredContent
 const answered = await client.callTool(
   { name: 'await_hitl_request', arguments: { request_id, secret, max_wait_seconds: 50 } },
-  { onprogress: (progress) => say({ progress: progress.message }) },
+  { onprogress: (progress) => print({ progress: progress.message }) },
 )
-say({ outcome: answered.structuredContent.outcome, comment: answered.structuredContent.comment })
+print({ outcome: answered.structuredContent.outcome, comment: answered.structuredContent.comment })
 const vote = await client.callTool({
   name: 'vote_on_hitl_request',
   arguments: { request_id, choice: 'us' },
 })
-say({ refused: vote.isError, why: vote.content[0].text })
+print({ refused: vote.isError, why: vote.content[0].text })
 await client.close()
