@@ -128,7 +128,7 @@ test.describe('App shell', () => {
   test('applies settings to every tab and keeps them', async ({ page, hub, context, watch }) => {
     await openAt(page, hub, '/settings')
     const other = await context.newPage()
-    watch(other)
+    await watch(other)
     await openAt(other, hub, '/')
     await page.getByText('Dark', { exact: true }).click()
     await page.getByText('Compact', { exact: true }).click()
@@ -210,7 +210,7 @@ test.describe('App shell', () => {
     )
     const pages = [await context.newPage(), await context.newPage()]
     for (const page of pages) {
-      watch(page)
+      await watch(page)
       await openAt(page, hub, '/overview')
       await page.waitForFunction(async () => (await navigator.locks.query()).held?.length === 1)
     }

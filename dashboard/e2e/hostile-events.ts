@@ -3,7 +3,7 @@ import { expect, test } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
 import type { Page } from '@playwright/test'
 
-/** Posts every hostile event that the hub accepts. Returns all ids, and those of questions. */
+/** Posts every hostile event that the hub accepts. Returns all ids, and the ids of questions. */
 export async function postHostileEvents(hub: HubProcess): Promise<{ ids: number[]; asking: number[] }> {
   const ids: number[] = []
   const asking: number[] = []

@@ -232,7 +232,7 @@ test.describe('Inbox', () => {
   }) => {
     const { id, answer } = await agent.ask(hub, {})
     const other = await context.newPage()
-    watch(other)
+    await watch(other)
     await openAt(page, hub)
     await openAt(other, hub)
     let release: () => void = () => undefined

@@ -59,7 +59,7 @@ test.describe('Live updates', () => {
     )
   }
 
-  /** Collects what a page receives over its WebSocket. Called before the page loads. */
+  /** Collects the WebSocket frames that a page receives. Call it before the page loads. */
   function framesOf(page: Page): string[] {
     const frames: string[] = []
     page.on('websocket', (socket) =>

@@ -57,7 +57,7 @@ test.describe('Request actions', () => {
     const { id: risky } = await agent.ask(hub, { question: 'Wipe', ...bash('rm -rf ~') })
     const { id: question } = await agent.ask(hub, { type: 'question', question: 'Name?' })
     const other = await context.newPage()
-    watch(other)
+    await watch(other)
     await page.clock.install()
     await openAt(page, hub)
     await openAt(other, hub)
@@ -144,7 +144,7 @@ test.describe('Request actions', () => {
     const { id: kept } = await agent.ask(hub, { question: 'Restart?' })
     await agent.stop()
     const other = await context.newPage()
-    watch(other)
+    await watch(other)
     await openAt(page, hub)
     await openAt(other, hub)
     for (const each of [id, kept]) {
@@ -297,7 +297,7 @@ test.describe('Request actions', () => {
   test('show that another screen has the same request open', async ({ page, context, hub, agent, watch }) => {
     const { id } = await agent.ask(hub, {})
     const other = await context.newPage()
-    watch(other)
+    await watch(other)
     await openAt(page, hub, `/inbox/${id}`)
     await expect(page.getByTestId('other-viewers')).toHaveCount(0)
     await openAt(other, hub, `/r/${id}`)
