@@ -1,5 +1,5 @@
 /** Runs fn when the browser is idle, after at most 250 ms. Returns a cancel function. */
-export function idly(fn: () => void): () => void {
+export function runWhenIdle(fn: () => void): () => void {
   // Safari does not support requestIdleCallback.
   if (!('requestIdleCallback' in window)) {
     const timer = setTimeout(fn, 50)

@@ -27,8 +27,8 @@ export const shortcuts = new ShortcutDispatcher({
 })
 
 /** Whether a press-and-hold is in progress. */
-export const holdState = $state({ going: false })
-shortcuts.onHold = (going) => (holdState.going = going)
+export const holdState = $state({ active: false })
+shortcuts.onHold = (active) => (holdState.active = active)
 
 const follow = (topic: Topic) => createSubscriber((update) => hub.scheduler.on(topic, update))
 const inbox = follow('inbox')

@@ -161,7 +161,7 @@ describe('Approval key', () => {
   it('requires a hold if risky; a tap does nothing', () => {
     vi.useFakeTimers()
     const shown: boolean[] = []
-    keys.onHold = (going) => shown.push(going)
+    keys.onHold = (active) => shown.push(active)
     bind({ keys: 'a', decides: true, hold: () => HOLD })
     press('a')
     vi.advanceTimersByTime(HOLD - 1)

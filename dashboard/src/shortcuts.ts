@@ -62,7 +62,7 @@ export class ShortcutDispatcher {
   /** Scrolls to the request. Returns false if it was visible already. */
   reveal: () => boolean = () => false
   /** Called with true when a hold starts, and with false when it ends. */
-  onHold: (going: boolean) => void = () => undefined
+  onHold: (active: boolean) => void = () => undefined
 
   constructor(private readonly world: ShortcutEnvironment = browser) {}
 

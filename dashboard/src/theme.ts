@@ -3,12 +3,12 @@ import { createSubscriber } from 'svelte/reactivity'
 const mediaQueries = ['(prefers-color-scheme: dark)', '(prefers-contrast: more)', '(forced-colors: active)']
 
 const changed = createSubscriber((update) => {
-  const looks = new MutationObserver(update)
-  looks.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
+  const observer = new MutationObserver(update)
+  observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
   const media = mediaQueries.map((query) => window.matchMedia(query))
   for (const query of media) query.addEventListener('change', update)
   return () => {
-    looks.disconnect()
+    observer.disconnect()
     for (const query of media) query.removeEventListener('change', update)
   }
 })

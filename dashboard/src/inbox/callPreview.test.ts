@@ -79,8 +79,8 @@ describe('callPreview', () => {
       expect(file?.lines.map((l) => l.kind)).toEqual(['head', 'head', 'head', 'same', 'del', 'add', 'head'])
       expect(changed(e)).toHaveLength(1)
     }
-    const beside = call('shell', { command: ['apply_patch', patch, '&& rm -rf x'] } as never)
-    expect(callPreview(beside)?.command).toContain('rm -rf x')
+    const patchAndCommand = call('shell', { command: ['apply_patch', patch, '&& rm -rf x'] } as never)
+    expect(callPreview(patchAndCommand)?.command).toContain('rm -rf x')
   })
 
   it('shows edits it does not fully recognize as arguments', () => {

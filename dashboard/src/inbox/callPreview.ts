@@ -156,6 +156,9 @@ export function callSummary(e: Event, edited?: Record<string, unknown>): string 
 function summaryParts(e: Event, edited?: Json): string[] {
   const call = e.humanInTheLoop?.toolCall
   const tool = call?.name ?? e.tool_name ?? text(e.payload.tool_name)
-  const gist = mainArgument(edited ?? (call ? call.arguments : e.payload.tool_input))?.replace(/\s+/g, ' ')
-  return [tool, gist].filter((part): part is string => part !== undefined && part !== '')
+  const mainLine = mainArgument(edited ?? (call ? call.arguments : e.payload.tool_input))?.replace(
+    /\s+/g,
+    ' ',
+  )
+  return [tool, mainLine].filter((part): part is string => part !== undefined && part !== '')
 }

@@ -13,7 +13,7 @@ export interface DraftState {
   again: boolean
   /** Index of the suggestion to return with an approval; -1 for none. */
   remember: number
-  /** safeKey of a question's id → picked labels. */
+  /** safeKey of a question's id → chosen labels. */
   picks: Record<string, string[]>
   /** safeKey of a question's id → free text; undefined if not used. */
   other: Record<string, string | undefined>
@@ -79,12 +79,14 @@ export class Draft {
 export function answerTo(q: FormQuestion, form: DraftState): Json | undefined {
   const own = form.other[safeKey(q.id)]?.trim()
   if (!q.options?.length) return own || undefined
-  const picked = q.options.map((o) => o.label).filter((label) => form.picks[safeKey(q.id)]?.includes(label))
+  const chosenLabels = q.options
+    .map((o) => o.label)
+    .filter((label) => form.picks[safeKey(q.id)]?.includes(label))
   if (q.multiple) {
-    const all = own ? [...picked, own] : picked
+    const all = own ? [...chosenLabels, own] : chosenLabels
     return all.length > 0 ? all : undefined
   }
-  return own || picked[0]
+  return own || chosenLabels[0]
 }
 
 /** All answers; undefined while one is missing. */
@@ -102,8 +104,10 @@ export function answersTo(questions: FormQuestion[], form: DraftState): Response
 export function draftText(question: HumanInTheLoop, form: DraftState): string {
   const lines = [form.text, form.reason, form.comment]
   for (const q of question.questions ?? []) {
-    const picked = (q.options ?? []).map((o) => o.label).filter((l) => form.picks[safeKey(q.id)]?.includes(l))
-    const all = [...picked, form.other[safeKey(q.id)]?.trim() ?? ''].filter((a) => a !== '')
+    const chosenLabels = (q.options ?? [])
+      .map((o) => o.label)
+      .filter((l) => form.picks[safeKey(q.id)]?.includes(l))
+    const all = [...chosenLabels, form.other[safeKey(q.id)]?.trim() ?? ''].filter((a) => a !== '')
     if (all.length > 0) lines.push(`${q.header ?? q.question}: ${all.join(', ')}`)
   }
   const args = editableArguments(question)

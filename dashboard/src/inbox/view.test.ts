@@ -71,9 +71,9 @@ describe('Request lists', () => {
 describe('matchesView', () => {
   const alone = asked(1, {}, { recipients: ['ann', 'bob'], awaiting: ['bob'] })
   const anyone = asked(2)
-  const over = asked(3, {}, { status: 'responded', recipients: ['ann'], awaiting: ['ann'] })
+  const ended = asked(3, {}, { status: 'responded', recipients: ['ann'], awaiting: ['ann'] })
   const few = (query: string, me = '') =>
-    [alone, anyone, over].filter((r) => matchesView(r, view(query), me)).map((r) => r.id)
+    [alone, anyone, ended].filter((r) => matchesView(r, view(query), me)).map((r) => r.id)
 
   it('“Waiting on me” excludes requests that are settled or have my vote', () => {
     expect(few('mine=1', 'ann')).toEqual([2])

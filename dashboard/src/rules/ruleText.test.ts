@@ -30,9 +30,9 @@ it.each([
   [rule({ expiresAt: 1_060_000 }), 'active', '1:00 left'],
   [rule({ expiresAt: 1_000_000 }), 'expired', 'expired'],
   [rule({ expiresAt: 9e9, revokedAt: 5, revokedBy: 'bob' }), 'revoked', 'revoked by bob'],
-])('ruleStatus and expiryText: %#', (r, standing, term) => {
-  expect(ruleStatus(r, 1_000_000)).toBe(standing)
-  expect(expiryText(r, 1_000_000)).toBe(term)
+])('ruleStatus and expiryText: %#', (r, status, expiry) => {
+  expect(ruleStatus(r, 1_000_000)).toBe(status)
+  expect(expiryText(r, 1_000_000)).toBe(expiry)
 })
 
 it.each([

@@ -141,8 +141,8 @@ function drawGap(pen: Pen, p: Scene, b: Gap): void {
   for (const row of p.rows) {
     for (let i = 0; i < row.lane.tracks.length; i++) {
       const y = AXIS + row.tracks + i * TRACK + TRACK / 2 - p.top
-      const going = row.lane.tracks[i]?.[firstBarFrom(row.lane.tracks[i] ?? [], b.to)]
-      if (going && going.start <= b.from) pen.fillText('…', (from + to) / 2 - 5, y - 2)
+      const continuing = row.lane.tracks[i]?.[firstBarFrom(row.lane.tracks[i] ?? [], b.to)]
+      if (continuing && continuing.start <= b.from) pen.fillText('…', (from + to) / 2 - 5, y - 2)
     }
   }
 }
@@ -403,8 +403,8 @@ function drawMarks(pen: Pen, p: Scene, marks: readonly Bar[], y: number): void {
     const bar = marks[i] as Bar
     const x = p.scale.x(bar.start) - p.left
     if (x > p.width + 8) break
-    const matters = bar.state === 'failed' || bar === p.selected
-    if (x - last < 11 && !matters) {
+    const important = bar.state === 'failed' || bar === p.selected
+    if (x - last < 11 && !important) {
       if (x - last < 2) continue
       pen.fillStyle = p.colors.edge
       pen.fillRect(x - 0.5, y - 4, 1, 8)

@@ -381,8 +381,8 @@ export class Session {
     const candidates = [...this.openCalls].filter(
       (b) => b.lane === lane && b.tool === tool && !toolUseIdOf(b.event),
     )
-    const gist = mainArgument(e.payload.tool_input)
-    return candidates.find((b) => mainArgument(b.event.payload.tool_input) === gist) ?? candidates[0]
+    const argument = mainArgument(e.payload.tool_input)
+    return candidates.find((b) => mainArgument(b.event.payload.tool_input) === argument) ?? candidates[0]
   }
 
   /** Adds a call whose start was not reported. */

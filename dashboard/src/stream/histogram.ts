@@ -63,9 +63,9 @@ export class Histogram {
   private count(entry: Entry): boolean {
     const age = this.last - Math.floor(entry.at / this.width)
     if (age >= BARS) return false
-    const bins = this.counts[stackOf[eventStyle(entry.event)]]
+    const stack = this.counts[stackOf[eventStyle(entry.event)]]
     const slot = BARS - 1 - Math.max(0, age)
-    bins[slot] = (bins[slot] ?? 0) + 1
+    stack[slot] = (stack[slot] ?? 0) + 1
     return true
   }
 

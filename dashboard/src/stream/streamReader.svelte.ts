@@ -15,7 +15,7 @@ export interface SearchProgress {
 }
 
 const PAGE = 200
-const BESIDE = 100
+const CONTEXT_ROWS = 100
 
 /** The rows of the stream, and the history searches that extend them. */
 export class StreamReader {
@@ -118,12 +118,12 @@ export class StreamReader {
     const before: Entry[] = []
     const after: Entry[] = []
     let [reached, complete, done] = [id, false, false]
-    const found = await this.runSearch('back', id + 1, BESIDE, (entries, to, all) => {
+    const found = await this.runSearch('back', id + 1, CONTEXT_ROWS, (entries, to, all) => {
       before.unshift(...entries)
       ;[reached, complete] = [to, all]
     })
     if (!found) return false
-    await this.runSearch('on', id, BESIDE, (entries, to, all) => {
+    await this.runSearch('on', id, CONTEXT_ROWS, (entries, to, all) => {
       after.push(...entries)
       this.ahead = to
       done = all || this.reachesBuffer(to)

@@ -1,4 +1,4 @@
-import { idly } from '../idleCallback'
+import { runWhenIdle } from '../idleCallback'
 import type { RingBuffer } from '../ringBuffer'
 
 const SLICE = 6 // ms, short enough not to delay input
@@ -10,11 +10,11 @@ const SLICE = 6 // ms, short enough not to delay input
  */
 export function warmTextCache(ring: RingBuffer<{ readonly id: number; text(): string }>): () => void {
   let at = ring.end - 1
-  let stop = idly(slice)
+  let stop = runWhenIdle(slice)
   function slice() {
     const until = performance.now() + SLICE
     while (at >= ring.start && performance.now() < until) ring.at(at--)?.text()
-    if (at >= ring.start) stop = idly(slice)
+    if (at >= ring.start) stop = runWhenIdle(slice)
   }
   return () => stop()
 }
