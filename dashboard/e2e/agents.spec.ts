@@ -90,8 +90,8 @@ async function deny(page: Page, { id, ended }: HookRun): Promise<HookOutput> {
   await detail(page, id)
     .getByRole('button', { name: /^(Deny|Ask for changes)/ })
     .click()
-  await page.getByLabel(/instead/).fill(wrote)
-  await page.getByLabel(/instead/).press('Control+Enter')
+  await page.getByLabel(/instead|What should change/).fill(wrote)
+  await page.getByLabel(/instead|What should change/).press('Control+Enter')
   return ended
 }
 
@@ -230,7 +230,7 @@ test.describe('Coding agents', () => {
     const killed = await home.ask(['claude-code'], bash)
     await choose(page, killed.id)
     await page.keyboard.press('d')
-    await page.getByLabel(/instead/).fill('Use the co')
+    await page.getByLabel(/instead|What should change/).fill('Use the co')
     killed.child.kill('SIGKILL')
     await expect(detail(page, killed.id).getByTestId('settled')).toContainText('The agent is gone')
     await expect(row(page, killed.id)).toContainText('The agent is gone')

@@ -95,7 +95,7 @@ test.describe('Rules', () => {
     await expect(line.getByRole('button', { name: 'Confirm revoke' })).toBeFocused()
     await page.keyboard.press('Enter')
     await expect(page.getByRole('heading', { name: 'No rules yet' })).toBeVisible()
-    await page.getByText('1 is over').click()
+    await page.getByText('1 expired or revoked rule').click()
     await expect(line).toContainText('revoked')
   })
 
