@@ -1,5 +1,5 @@
-// Shows what the hub sends by Web Push while no page is open, and takes it back when the
-// request is settled. It keeps nothing, and no request of the page goes through it.
+// Shows Web Push messages of the hub while no tab is open, and closes them when the request
+// is settled. It caches nothing and has no fetch handler.
 
 self.addEventListener('install', () => self.skipWaiting())
 self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()))
@@ -11,7 +11,7 @@ async function show(data) {
   try {
     message = data.json()
   } catch {
-    // shown all the same: a browser that is sent something has to show something
+    // browsers require a notification for every push message
   }
   const id = Number.isSafeInteger(message.id) && message.id > 0 ? message.id : 0
   const tag = `request-${id}`
@@ -33,7 +33,7 @@ self.addEventListener('notificationclick', (event) => {
   event.waitUntil(open(event.notification.data?.id ? `/r/${event.notification.data.id}` : '/'))
 })
 
-// A page that is open goes there; where none is, or it won't, a new one does.
+// Opens the path in an open tab if possible, else in a new one.
 async function open(path) {
   const pages = await self.clients.matchAll({ type: 'window' })
   for (const page of pages) {
@@ -42,7 +42,7 @@ async function open(path) {
       await page.navigate(path)
       return
     } catch {
-      // another one
+      // try the next tab
     }
   }
   await self.clients.openWindow(path)

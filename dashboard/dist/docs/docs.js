@@ -1,6 +1,5 @@
 /* global SwaggerUIBundle */
-// The hub's interface, drawn by Swagger UI from the hub's own document. Nothing here asks
-// anybody but the hub.
+// Shows the hub's OpenAPI document with Swagger UI. It sends requests to the hub only.
 const theme = /"theme":"(dark|light)"/.exec(localStorage.getItem('hookback.settings') ?? '')?.[1]
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const paint = () =>

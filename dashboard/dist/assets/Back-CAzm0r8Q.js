@@ -1,1 +1,0 @@
-import"./disclose-version-xihTtKlq.js";import"./legacy-DQENX2DZ.js";import{Ct as e,L as t,St as n,tt as r,z as i}from"./index-client-DPR90D88.js";import{L as a}from"./index-Cy8ilbZ1.js";var o=i(`<a href="/settings" class="svelte-110isus"><!> Settings</a>`);function s(i){var s=o(),c=r(s);a(c,{size:14,"aria-hidden":`true`}),n(),e(s),t(i,s)}export{s as t};
