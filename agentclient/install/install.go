@@ -162,7 +162,7 @@ func (a *agentConfig) settingsFiles(m Machine, s Scope) ([]string, error) {
 	}
 	files, err := filepath.Glob(path)
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("Kiro's hooks belong to its custom agents (%s), and none exists; create one with /agent create in Kiro, then install again", path)
+		err = fmt.Errorf("the hooks of Kiro belong to its custom agents (%s), and none exists; create one with /agent create in Kiro, then install again", path)
 	}
 	return files, err
 }

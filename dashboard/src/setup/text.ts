@@ -25,7 +25,7 @@ export const agentText = {
   connectAll: 'All agents on this machine',
   connectAllName: 'Connect your agents',
   waiting: 'waiting for first event …',
-  received: (ago: string) => `first event received ${ago} ago`,
+  received: (ago: string) => `received ${ago} ago`,
   intro: 'The command adds its own entries to that file and changes nothing else.',
   scopeHint: 'uses the project’s file instead,',
   observeHint: 'only reports events,',

@@ -121,8 +121,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
 		Redactor: redactor, CheckURL: dialPolicy.Check, Dispatch: a.dispatcher.Dispatch, WakeLiveness: a.dispatcher.WakeLiveness, ProcessOf: peer.ProcessOf,
-		LogAppended:  func() { a.notifier.LogAppended() },
-		SendDeadline: a.dispatcher.SendDeadline, NudgeAfter: a.cfg.NudgeAfter,
+		QuestionChanged: func() { a.notifier.QuestionChanged() },
+		SendDeadline:    a.dispatcher.SendDeadline, NudgeAfter: a.cfg.NudgeAfter,
 		People:  a.auth,
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})

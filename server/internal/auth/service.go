@@ -25,8 +25,8 @@ type Config struct {
 	Log      *slog.Logger     // default: discard
 }
 
-// Service authenticates and authorizes the callers of a hub and manages its accounts. All
-// of it is kept in memory, so that a request costs no query. A nil Service has no accounts
+// Service authenticates and authorizes the callers of a hub and manages its accounts.
+// Accounts and sessions are cached in memory, so a request costs no query. A nil Service has no accounts
 // and is not locked. Its methods are safe for concurrent use.
 type Service struct {
 	Config

@@ -56,7 +56,7 @@ func (s *Service) OwnerCode(ctx context.Context) (string, error) {
 func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.PeopleChange) (string, error) {
 	now := s.Clock()
 	for _, old := range s.current.Load().Codes {
-		if old.Person == draft.Person || s.isSpent(&old) {
+		if old.Person == draft.Person || s.isCodeExpired(&old) {
 			c.RemovedCodes = append(c.RemovedCodes, old.Hash)
 		}
 	}
@@ -67,9 +67,9 @@ func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.People
 	return code, s.applyChange(ctx, c)
 }
 
-// isSpent reports whether a code has expired. A code from the future was created before
+// isCodeExpired reports whether a code has expired. A code from the future was created before
 // the clock was set back; its age is unknown, so it counts as expired.
-func (s *Service) isSpent(c *store.Code) bool {
+func (s *Service) isCodeExpired(c *store.Code) bool {
 	return s.isExpired(c.ExpiresAt) || s.Clock().Before(c.CreatedAt.Add(-time.Minute))
 }
 
@@ -82,7 +82,7 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 	defer s.changeMu.Unlock()
 	hash := digestOf(a.Code)
 	code := s.current.Load().codes[hash]
-	if code == nil || s.isSpent(code) || code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil {
+	if code == nil || s.isCodeExpired(code) || code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil {
 		s.signInLimiter.recordFailure(a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was already used or is older than 15 minutes. " + s.newLinkHint()}

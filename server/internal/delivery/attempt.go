@@ -37,7 +37,7 @@ func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, isParked
 	if result, done := d.finishUndialable(q); done {
 		return d.recordResult(ctx, q, q.Delivery.Attempts, result)
 	}
-	target, err := d.DialPolicy.parse(q.URL)
+	target, err := d.DialPolicy.checkURL(q.URL)
 	if err != nil {
 		return d.recordResult(ctx, q, q.Delivery.Attempts, attemptResult{state: schema.Blocked, problem: err.Error()})
 	}

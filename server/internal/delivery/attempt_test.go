@@ -294,7 +294,7 @@ func TestSendV1Once_RetriesWhenListenerClosedFirst(t *testing.T) {
 	d := h.dispatcher()
 	q, err := h.store.Question(t.Context(), h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, ""))
 	require.NoError(t, err)
-	to, err := h.policy.parse(q.URL)
+	to, err := h.policy.checkURL(q.URL)
 	require.NoError(t, err)
 	conn, _ := d.dial(t.Context(), to, q)
 	require.NotNil(t, conn)

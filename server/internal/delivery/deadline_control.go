@@ -104,7 +104,7 @@ func (d *Dispatcher) sendDeadline(ctx context.Context, id schema.EventID) error 
 
 // sendDeadlineOnce dials the listener and sends the control frame.
 func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) attemptResult {
-	target, err := d.DialPolicy.parse(q.URL)
+	target, err := d.DialPolicy.checkURL(q.URL)
 	if err != nil {
 		return attemptResult{state: schema.Blocked, problem: err.Error()}
 	}

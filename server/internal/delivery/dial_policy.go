@@ -133,7 +133,7 @@ func isHostName(name string) bool {
 // Check returns nil if the hub may dial rawURL. Otherwise the error wraps ErrBlocked and is safe
 // to show to anyone. It does no name lookup.
 func (p *DialPolicy) Check(rawURL string) error {
-	_, err := p.parse(rawURL)
+	_, err := p.checkURL(rawURL)
 	return err
 }
 
@@ -141,9 +141,9 @@ func blockedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrBlocked, fmt.Sprintf(format, args...))
 }
 
-// parse checks a URL. Its errors contain only the host and port, because the path is the agent's
+// checkURL checks a URL. Its errors contain only the host and port, because the path is the agent's
 // secret.
-func (p *DialPolicy) parse(rawURL string) (target, error) {
+func (p *DialPolicy) checkURL(rawURL string) (target, error) {
 	u, err := url.Parse(rawURL)
 	switch {
 	case len(rawURL) > schema.MaxURL || err != nil || u.Opaque != "" || u.Host == "":

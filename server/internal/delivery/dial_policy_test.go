@@ -90,7 +90,7 @@ func TestNewDialPolicy_RejectsInvalidEntries(t *testing.T) {
 func TestDialPolicy_RejectsDNSRebinding(t *testing.T) {
 	t.Parallel()
 	targets := newPolicy(t, "agent.example", "ws://agent.example")
-	to, err := targets.parse("ws://agent.example:5000")
+	to, err := targets.checkURL("ws://agent.example:5000")
 	require.NoError(t, err)
 	for _, addr := range []string{"169.254.169.254:5000", "[fe80::1]:5000", "[::]:5000", "0.0.0.0:5000", "10.1.2.3:5001", "nonsense", "[fe80::1%lo]:5000"} {
 		require.ErrorIs(t, targets.checkConnect(to, addr), ErrBlocked, addr)
@@ -142,7 +142,7 @@ func FuzzDialPolicy(f *testing.F) {
 	own := newPolicy(f)
 	wide := newPolicy(f, "10.1.0.0/16", "0.0.0.0/0", "::/0")
 	f.Fuzz(func(t *testing.T, url string) {
-		to, err := own.parse(url)
+		to, err := own.checkURL(url)
 		require.Equal(t, err, own.Check(url))
 		if err == nil {
 			for _, at := range dialedAddrs(own, to) {
@@ -154,7 +154,7 @@ func FuzzDialPolicy(f *testing.F) {
 		} else {
 			require.ErrorIs(t, err, ErrBlocked)
 		}
-		if to, err = wide.parse(url); err == nil {
+		if to, err = wide.checkURL(url); err == nil {
 			for _, at := range dialedAddrs(wide, to) {
 				addr := at.Addr().Unmap()
 				require.False(t, addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified(), "%q connects to %s", url, at)

@@ -11,7 +11,7 @@
 // A version 2 listener acknowledges an answer by its id and drops repeats, so the dispatcher
 // resends until it gets the acknowledgement. A version 1 listener can do neither. The row is
 // therefore marked before the first byte is written, and a marked answer is never sent again,
-// not even after a crash.
+// not even after a crash, unless it is certain that no byte left the hub.
 package delivery
 
 import (
@@ -84,17 +84,17 @@ type Dispatcher struct {
 	livenessWake chan struct{} // a question with a liveness connection may be new; capacity 1, never closed
 	pollWake     chan struct{} // a delivery may be due, or a worker has capacity; capacity 1, never closed
 
-	mu       sync.Mutex
-	ctx      context.Context             //nolint:containedctx // Run's; nil before Run, canceled after it
-	queue    []schema.EventID            // deliveries to attempt, oldest first
-	jobs     map[schema.EventID]jobState // dispatched deliveries
-	running  int                         // worker goroutines
-	starved  bool                        // more deliveries may be due than the last poll had capacity for
-	inFlight map[string]int              // listener → attempts in progress
-	parked   map[string][]schema.EventID // listener → deliveries waiting for one of its slots
-	refusals map[schema.EventID]refusalCount
-	controls controlQueue
-	workers  sync.WaitGroup
+	mu        sync.Mutex
+	ctx       context.Context             //nolint:containedctx // Run's; nil before Run, canceled after it
+	queue     []schema.EventID            // deliveries to attempt, oldest first
+	jobs      map[schema.EventID]jobState // dispatched deliveries
+	running   int                         // worker goroutines
+	saturated bool                        // more deliveries may be due than the last poll had capacity for
+	inFlight  map[string]int              // listener → attempts in progress
+	parked    map[string][]schema.EventID // listener → deliveries waiting for one of its slots
+	refusals  map[schema.EventID]refusalCount
+	controls  controlQueue
+	workers   sync.WaitGroup
 }
 
 // jobState is the state of a dispatched delivery.
@@ -175,8 +175,8 @@ func (d *Dispatcher) startWorkersLocked() {
 	}
 }
 
-// Run delivers the answers that are due until ctx ends. It returns when every attempt has ended. A delivery
-// whose attempt was canceled is due again at the next start.
+// Run delivers due answers until ctx ends, and returns when every attempt has ended. A
+// delivery whose attempt was canceled is due again at the next start.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	d.mu.Lock()
 	d.ctx = ctx
@@ -216,7 +216,7 @@ func errorText(ctx context.Context, err error) string {
 func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 	d.mu.Lock()
 	capacity := 4*d.Workers - len(d.queue)
-	d.starved = capacity < d.Workers
+	d.saturated = capacity < d.Workers
 	d.mu.Unlock()
 	if capacity < d.Workers {
 		return maxPollInterval, nil // the worker that frees capacity wakes the loop
@@ -262,8 +262,8 @@ func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 		delete(d.jobs, id)
 	}
 	d.startWorkersLocked()
-	if d.starved && len(d.queue) < d.Workers {
-		d.starved = false
+	if d.saturated && len(d.queue) < d.Workers {
+		d.saturated = false
 		d.wakePoll()
 	}
 	d.mu.Unlock()

@@ -26,8 +26,8 @@ const (
 
 // RunLiveness resolves the questions of agents that are gone and that declared they can't come
 // back, until ctx ends. It keeps an idle connection to each listener. If the agent's process
-// dies for any reason, the kernel closes the connection. So a waiting agent costs nothing, and a
-// dead one is detected immediately.
+// dies for any reason, the kernel closes the connection. So a waiting agent costs one idle
+// connection, and a dead one is detected immediately.
 //
 // A listener may close a connection that sends nothing. The agent only counts as gone if the
 // next two connections are refused, which happens only if no process listens on the port. An
@@ -87,7 +87,7 @@ func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slot
 		pause := time.Second // delay if the store fails; RunLiveness logs that error
 		if err == nil {
 			if pause, err = d.holdOnce(ctx, q, &state, slots); err != nil {
-				return // the dial policy forbids it
+				return // ctx ended, or the dial policy forbids it
 			}
 		}
 		select {
@@ -104,9 +104,9 @@ type livenessState struct {
 }
 
 // holdOnce connects to the listener and holds the connection until it ends. It returns the delay
-// before the next connection, or an error if the listener may not be dialed.
+// before the next connection, or an error if ctx ended or the listener may not be dialed.
 func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *livenessState, slots chan struct{}) (pause time.Duration, err error) {
-	to, err := d.DialPolicy.parse(q.URL)
+	to, err := d.DialPolicy.checkURL(q.URL)
 	if err != nil {
 		return 0, err
 	}

@@ -100,7 +100,7 @@ func (p *prober) groupByTarget(ctx context.Context, listeners []store.Listener) 
 	cancel() // makes AwaitResponseSent a non-blocking check
 	targets := map[target][]store.Listener{}
 	for _, q := range listeners {
-		to, err := p.DialPolicy.parse(q.URL)
+		to, err := p.DialPolicy.checkURL(q.URL)
 		if err == nil && p.AwaitResponseSent(canceled, q.ID) == nil {
 			targets[to] = append(targets[to], q)
 		}

@@ -283,7 +283,7 @@ func TestProber_IgnoresStaleResult(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	to, err := w.DialPolicy.parse(q.URL)
+	to, err := w.DialPolicy.checkURL(q.URL)
 	require.NoError(t, err)
 	require.Equal(t, schema.Unknown, w.probe(ctx, to), "a canceled probe proves nothing")
 }

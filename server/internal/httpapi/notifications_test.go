@@ -42,7 +42,7 @@ func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 				return persons, nil
 			},
 		})
-		h.LogAppended, cfg.Notifier = notifier.LogAppended, notifier
+		h.QuestionChanged, cfg.Notifier = notifier.QuestionChanged, notifier
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup

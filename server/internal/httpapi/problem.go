@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// writeError sends an error as a problem document. It is the only place that does. It never
+// writeError sends an error as a problem document. It never
 // shows the text of an error that is not from package schema, because an error of the HTTP
 // server may contain request headers, including cookies.
 func (s *Server) writeError(c *fiber.Ctx, err error) error {

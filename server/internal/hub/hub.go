@@ -2,8 +2,8 @@
 // question, cancel it, pull its answer, follow the log. It contains no HTTP and no SQL.
 //
 // A question is a state machine with one terminal transition, and every change of it
-// uses optimistic concurrency. A pure function computes the change from a snapshot of
-// the row (transition.go), and store.Apply commits it only if the row's version is
+// uses optimistic concurrency. A function without side effects computes the change from
+// a snapshot of the row (transition.go), and store.Apply commits it only if the row's version is
 // still the same (compare-and-swap). The first commit wins. Every other writer reads
 // the row again and decides on its current state.
 package hub
@@ -45,9 +45,9 @@ type Config struct {
 	// WakeLiveness wakes the liveness worker. It is called after storing a question that is
 	// abandoned when its listener disconnects.
 	WakeLiveness func()
-	// LogAppended is called after a question was created or changed. It runs on the
+	// QuestionChanged is called after a question was created or changed. It runs on the
 	// store's writer goroutine and must not block.
-	LogAppended func()
+	QuestionChanged func()
 	// SendDeadline sends the current deadline of a pending question to its version 2
 	// listener.
 	SendDeadline func(schema.EventID)
@@ -118,8 +118,8 @@ func New(cfg Config) *Hub {
 	if cfg.WakeLiveness == nil {
 		cfg.WakeLiveness = func() {}
 	}
-	if cfg.LogAppended == nil {
-		cfg.LogAppended = func() {}
+	if cfg.QuestionChanged == nil {
+		cfg.QuestionChanged = func() {}
 	}
 	h := &Hub{
 		Config:          cfg,
@@ -260,7 +260,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 		id := row.Event.ID
 		switch {
 		case row.Change:
-			h.LogAppended()
+			h.QuestionChanged()
 			for ch := range h.subscribers[id] {
 				wake(ch)
 			}
@@ -270,7 +270,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 		case row.Event.Question != nil:
 			h.unsentResponses[id] = make(chan struct{})
 			h.pending.add(row.Event)
-			h.LogAppended()
+			h.QuestionChanged()
 			wake(h.deadlineChanged)
 		}
 	}

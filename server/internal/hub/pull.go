@@ -8,7 +8,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// deliveryGrace is how long a pull waits for a dial-back in progress.
+// deliveryGrace is how long a pull waits for a callback in progress.
 const deliveryGrace = 2 * time.Second
 
 // PullOptions holds the options of Hub.Pull.
@@ -62,7 +62,7 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 	}
 }
 
-// isDelivering reports whether the first dial-back is still in progress. A pull lets it
+// isDelivering reports whether the first callback is still in progress. A pull lets it
 // finish, so that the agent does not get the answer twice.
 func (s *snapshot) isDelivering() bool {
 	d := s.status.Delivery

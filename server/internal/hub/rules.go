@@ -239,7 +239,7 @@ func (h *Hub) initRules(ctx context.Context) {
 
 // endSessionRules ends the rules that are limited to a session.
 func (h *Hub) endSessionRules(ctx context.Context, end *store.Event) {
-	if !h.rules.Load().EndsWith(end.App, end.Session) {
+	if !h.rules.Load().HasSessionRule(end.App, end.Session) {
 		return
 	}
 	err := h.Store.EndRules(ctx, end.App, end.Session, h.Clock())

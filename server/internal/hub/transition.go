@@ -81,8 +81,9 @@ type resolution struct {
 }
 
 // transition changes a question with optimistic concurrency and returns the resulting
-// event. decide is a pure function from the snapshot to its change, or nil if no change
-// is needed. It is called again with a new snapshot if another writer committed first.
+// event. decide computes the change of a snapshot, or nil if no change is needed. It
+// must have no side effects: it is called again with a new snapshot if another writer
+// committed first.
 func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*snapshot) (*store.Change, error)) (*store.Event, error) {
 	for attempt := range maxConflictRetries {
 		if attempt == 1 {

@@ -83,7 +83,7 @@ func (h *harness) start() {
 	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
 	require.NoError(h.t, err)
 	var notifier *Notifier // a variable per start, because a restart creates another Notifier
-	h.hub = hub.New(hub.Config{Store: db, People: h.auth, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: h.now, LogAppended: func() { notifier.LogAppended() }})
+	h.hub = hub.New(hub.Config{Store: db, People: h.auth, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: h.now, QuestionChanged: func() { notifier.QuestionChanged() }})
 	onShow, setNotifications := h.onShow, h.hub.SetNotifications
 	if onShow == nil {
 		onShow = func(schema.EventID) {}

@@ -72,7 +72,7 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 func (n *Notifier) testMessage(person string) *message {
 	now := n.Clock()
 	return &message{
-		id: 0, createdAt: now, kind: schema.NotificationCreated, person: person, text: "This is how you will be notified of requests. No request is waiting now.",
+		id: 0, createdAt: now, kind: schema.NotificationCreated, person: person, text: "This is how you will be notified of requests. This test is not about a request.",
 		url: n.Base + "/", loopback: n.loopback, isTest: true,
 	}
 }

@@ -131,9 +131,9 @@ func New(cfg Config) *Notifier {
 	return n
 }
 
-// LogAppended notifies the planner that a question was created or changed. It never
+// QuestionChanged notifies the planner that a question was created or changed. It never
 // blocks.
-func (n *Notifier) LogAppended() {
+func (n *Notifier) QuestionChanged() {
 	select {
 	case n.logAppended <- struct{}{}:
 	default:

@@ -25,7 +25,7 @@ const (
 	match
 )
 
-func known(b bool) matchResult {
+func matchIf(b bool) matchResult {
 	if b {
 		return match
 	}
@@ -50,7 +50,7 @@ type condition struct {
 	boolean   *bool
 }
 
-// compileCondition compiles a condition on a tool's arguments. at is the name of its member in
+// compileCondition compiles a condition on a tool's arguments. field names its member in
 // the draft, for errors.
 func compileCondition(tool string, s schema.Condition, field string) (c condition, err error) {
 	c.path, c.is = strings.Split(s.Argument, "."), s.Is
@@ -153,7 +153,7 @@ func (c *condition) evaluate(call *Call) matchResult {
 		if c.boolean == nil {
 			return indeterminate
 		}
-		return known(v == *c.boolean)
+		return matchIf(v == *c.boolean)
 	case json.Number:
 		return c.matchNumber(v)
 	case string:
@@ -170,11 +170,11 @@ func (c *condition) matchNumber(v json.Number) matchResult {
 	}
 	switch order := n.Cmp(c.num); c.is {
 	case "at_most":
-		return known(order <= 0)
+		return matchIf(order <= 0)
 	case "at_least":
-		return known(order >= 0)
+		return matchIf(order >= 0)
 	default:
-		return known(order == 0)
+		return matchIf(order == 0)
 	}
 }
 
@@ -186,25 +186,25 @@ func (c *condition) matchString(call *Call, text string) matchResult {
 		return c.matchCommand(call, text)
 	}
 	if c.is == "equals" {
-		return known(text == c.text)
+		return matchIf(text == c.text)
 	}
 	if c.is == "under" {
 		file, ok := resolvePath(text, call.workingDir)
 		if !ok {
 			return indeterminate
 		}
-		return known(isWithin(file, c.text))
+		return matchIf(isWithin(file, c.text))
 	}
 	if len(text) > maxMatched || hasParentSegment(text) {
 		return indeterminate
 	}
 	switch c.is {
 	case "starts_with":
-		return known(strings.HasPrefix(text, c.text))
+		return matchIf(strings.HasPrefix(text, c.text))
 	case "contains":
-		return known(strings.Contains(text, c.text))
+		return matchIf(strings.Contains(text, c.text))
 	default:
-		return known(matchGlob(c.text, text))
+		return matchIf(matchGlob(c.text, text))
 	}
 }
 
@@ -216,9 +216,9 @@ func (c *condition) matchCommand(call *Call, line string) matchResult {
 	case !simple || c.is == "under":
 		return indeterminate
 	case c.is == "equals":
-		return known(slices.Equal(words, c.words))
+		return matchIf(slices.Equal(words, c.words))
 	case c.is == "starts_with":
-		return known(len(words) >= len(c.words) && slices.Equal(words[:len(c.words)], c.words))
+		return matchIf(len(words) >= len(c.words) && slices.Equal(words[:len(c.words)], c.words))
 	case c.is == "contains":
 		for i := range words {
 			if len(words)-i >= len(c.words) && slices.Equal(words[i:i+len(c.words)], c.words) {
@@ -229,7 +229,7 @@ func (c *condition) matchCommand(call *Call, line string) matchResult {
 	case hasParentSegment(line):
 		return indeterminate
 	default:
-		return known(matchGlob(c.text, line))
+		return matchIf(matchGlob(c.text, line))
 	}
 }
 

@@ -97,7 +97,7 @@ func IneligibleReason(c *Call) string {
 	case c.Kind != schema.Permission:
 		return "A rule can only approve or deny: this question needs text or a choice from a person."
 	case c.IsRestricted:
-		return "Certain people, or several of them, must decide this: no rule answers in their place."
+		return "Only specific people, or several people, may decide this: no rule answers for them."
 	case isHighRisk(c.AgentRisk) || isHighRisk(c.HubRisk):
 		return "The call is of high risk: a person must review each one."
 	case c.Hash == nil || c.Tool == "":

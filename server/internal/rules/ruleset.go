@@ -90,8 +90,8 @@ func specificity(r *schema.Rule) int {
 	return callRank*4 + reachRank
 }
 
-// EndsWith reports whether a rule of the set expires when the session ends.
-func (s *Set) EndsWith(app, id string) bool { return s != nil && s.sessions[sessionKey{app, id}] }
+// HasSessionRule reports whether a rule of the set expires when the session ends.
+func (s *Set) HasSessionRule(app, id string) bool { return s != nil && s.sessions[sessionKey{app, id}] }
 
 // Len returns the number of rules in the set.
 func (s *Set) Len() (n int) {

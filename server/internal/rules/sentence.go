@@ -11,7 +11,7 @@ import (
 )
 
 // Sentence describes a rule in plain English: its effect, the calls it covers, whose they are,
-// and how long it holds. at is the call it was created from, or nil if unknown.
+// and how long it holds. call is the one it was created from, or nil if unknown.
 func Sentence(r *schema.Rule, call *Call) string {
 	verb := map[string]string{schema.ThenAllow: "Allow", schema.ThenDeny: "Deny"}[r.Then]
 	return verb + " " + describeCalls(r, call) + ", " + describeReach(r) + ", " + describeDuration(r)

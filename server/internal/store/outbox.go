@@ -102,7 +102,7 @@ const (
 	queryDueDeliveries = `SELECT seq FROM deliveries WHERE stream_id = 1 AND open = 1 AND wake <= ? ORDER BY wake LIMIT ?`
 	queryNextDeadline  = `SELECT deadline FROM questions INDEXED BY questions_by_deadline
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline > ? ORDER BY deadline LIMIT 1`
-	queryPassedDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
+	queryDueDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
 	queryNextUndoEnd = `SELECT held_until FROM questions INDEXED BY questions_by_hold
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until > ? ORDER BY held_until LIMIT 1`
@@ -157,7 +157,7 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 // undo window, then up to n past their deadline, then up to n with a due timer, each
 // longest due first. next is the earliest such time after now: zero if there is none.
 func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, of := range []struct{ due, next string }{{queryEndedUndoWindows, queryNextUndoEnd}, {queryPassedDeadlines, queryNextDeadline}, {queryDueTimers, queryNextTimer}} {
+	for _, of := range []struct{ due, next string }{{queryEndedUndoWindows, queryNextUndoEnd}, {queryDueDeadlines, queryNextDeadline}, {queryDueTimers, queryNextTimer}} {
 		rows, err := s.readers.query(ctx, of.due, toMillis(now), n)
 		ids, err := scanIDs(rows, err)
 		if err != nil {

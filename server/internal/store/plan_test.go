@@ -99,7 +99,7 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Ledger, of a question", queryLedgerOfQuestion, []any{0, 9, 9, 1}, true},
 		{"Ledger, newest of a question", queryLedgerNewestOfQuestion, []any{0, 9, 9, 1}, true},
 		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
-		{"DueQuestions, due", queryPassedDeadlines, []any{1, 9}, true},
+		{"DueQuestions, due", queryDueDeadlines, []any{1, 9}, true},
 		{"DueQuestions, next end of an undo window", queryNextUndoEnd, []any{1}, true},
 		{"DueQuestions, ended undo windows", queryEndedUndoWindows, []any{1, 9}, true},
 		{"DueQuestions, next timer", queryNextTimer, []any{1}, true},

@@ -185,7 +185,7 @@ func (w *writer) commit(group []*op) {
 	}
 	for _, o := range group {
 		if err != nil {
-			o.err = protocolError(err)
+			o.err = schemaError(err)
 		}
 		close(o.done)
 	}
@@ -203,8 +203,8 @@ func failDroppable(group []*op) []*op {
 	return essential
 }
 
-// protocolError maps an error of SQLite to one of package schema.
-func protocolError(err error) error {
+// schemaError maps an error of SQLite to one of package schema.
+func schemaError(err error) error {
 	switch {
 	case isFull(err):
 		return errDiskFull
