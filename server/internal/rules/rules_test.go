@@ -196,7 +196,7 @@ func TestIneligibleReason(t *testing.T) {
 	for reason, c := range map[string]*rules.Call{
 		"high risk":        plain(func(c *rules.Call) { c.HubRisk = schema.HighRisk }),
 		"is of high risk":  plain(func(c *rules.Call) { c.AgentRisk = schema.CriticalRisk }),
-		"several people":  plain(func(c *rules.Call) { c.IsRestricted = true }),
+		"several people":   plain(func(c *rules.Call) { c.IsRestricted = true }),
 		"text or a choice": plain(func(c *rules.Call) { c.Kind = schema.FreeText }),
 		"approve or deny":  plain(func(c *rules.Call) { c.Kind = schema.Choice }),
 		"names no tool":    plain(func(c *rules.Call) { c.Hash = nil }),
