@@ -348,6 +348,11 @@ type Answer struct {
 	// that it already has.
 	AnswerID string `json:"answerId,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
+
+	// Seal is the signed form of this answer, an envelope of type StatementPayload. It is present
+	// for a version 2 question with a nonce. An agent that trusts a hub key takes every value from
+	// it and none from the other members.
+	Seal *Envelope `json:"seal,omitempty"`
 }
 
 // Ack is the acknowledgment that a version 2 listener sends once its caller has the answer.

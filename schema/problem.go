@@ -33,6 +33,7 @@ var (
 	ErrNoRetry         = errors.New("the answer can't be sent again")
 	ErrNoRule          = errors.New("this rule can't be created")
 	ErrExpired         = errors.New("the question is closed")
+	ErrKeyConflict     = errors.New("this key belongs to a different request")
 	ErrStale           = errors.New("the question has changed since it was shown")
 	ErrFull            = errors.New("the disk is full")
 	ErrBusy            = errors.New("the hub is overloaded")
@@ -68,6 +69,7 @@ var problems = []struct {
 	{ErrUndecided, "undecided", http.StatusConflict},
 	{ErrNoRetry, "no_retry", http.StatusConflict},
 	{ErrNoRule, "no_rule", http.StatusUnprocessableEntity},
+	{ErrKeyConflict, "key_conflict", http.StatusConflict},
 	{ErrStale, "stale", http.StatusConflict},
 	{ErrExpired, "expired", http.StatusGone},
 	{ErrFull, "disk_full", http.StatusInsufficientStorage},

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"maps"
-	"strings"
 	"time"
 )
 
@@ -68,6 +67,15 @@ type HumanInTheLoop struct {
 	// ListenerKey lets the listener prove its identity before the hub sends it anything (see
 	// ListenerProof). It is a secret like the address.
 	ListenerKey string `json:"listenerKey,omitempty"`
+
+	// Nonce is chosen by the client, 32 random bytes in base64url or hex: 32 to 128 printable ASCII
+	// characters. It makes AskDigest unique, and opts a version 2 question in to signed answers (see
+	// Answer.Seal). The hub never returns it.
+	Nonce string `json:"nonce,omitempty"`
+	// RequestSecret is chosen by the client like Nonce. With it the agent withdraws the question and
+	// fetches its answer. The hub stores its hash and never returns it. If absent, the hub makes one
+	// and returns it with the first response to the POST.
+	RequestSecret string `json:"requestSecret,omitempty"`
 
 	// Lifeline makes the hub watch the listener's liveness. If the version 2 listener disconnects,
 	// the hub resolves the question as cancelled, source orphaned, because its agent can't come
@@ -141,6 +149,7 @@ type Context struct {
 	Why        string   `json:"why,omitempty"`
 	Cwd        string   `json:"cwd,omitempty"`
 	Branch     string   `json:"branch,omitempty"`
+	Commit     string   `json:"commit,omitempty"` // Git commit that the call works on, 40 or 64 hex digits
 	Diff       string   `json:"diff,omitempty"`
 	UserPrompt string   `json:"userPrompt,omitempty"`
 	Links      []string `json:"links,omitempty"`
@@ -221,16 +230,9 @@ func (q *HumanInTheLoop) TimeoutDuration() time.Duration {
 // Redacted returns the question without its secrets, for lists and streams. It also removes unknown
 // members that are misspelled names of secrets.
 func (q HumanInTheLoop) Redacted() HumanInTheLoop {
-	q.ResponseWebSocketURL, q.ListenerKey = "", ""
+	q.ResponseWebSocketURL, q.ListenerKey, q.RequestSecret, q.Nonce = "", "", "", ""
 	q.Extra = maps.Clone(q.Extra)
-	maps.DeleteFunc(q.Extra, func(name string, _ json.RawMessage) bool {
-		switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
-		case "responsewebsocketurl", "listenerkey", "requestsecret":
-			return true
-		default:
-			return false
-		}
-	})
+	maps.DeleteFunc(q.Extra, func(name string, _ json.RawMessage) bool { return isSecretMember(name) })
 	return q
 }
 

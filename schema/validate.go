@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func ValidateName(field, value string) error {
 // Validate checks a question. It does not apply the dial policy: a hub stores a question with a
 // forbidden address and shows its delivery as blocked.
 func (q *HumanInTheLoop) Validate() error {
-	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress)
+	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress, q.validateSecrets)
 	if err != nil {
 		return fieldError("humanInTheLoop", err)
 	}
@@ -88,6 +89,32 @@ func (q *HumanInTheLoop) validateText() error {
 	default:
 		return nil
 	}
+}
+
+// The length of a secret that a client chooses, in bytes.
+const (
+	minSecret = 32
+	maxSecret = 128
+)
+
+// validateSecrets checks the nonce, the request secret and the commit.
+func (q *HumanInTheLoop) validateSecrets() error {
+	for _, f := range []struct{ name, value string }{{"nonce", q.Nonce}, {"requestSecret", q.RequestSecret}} {
+		if f.value != "" && (len(f.value) < minSecret || len(f.value) > maxSecret || !isPrintable(f.value)) {
+			return invalid(f.name, fmt.Sprintf("must be %d to %d printable ASCII characters", minSecret, maxSecret))
+		}
+	}
+	if q.Context != nil && q.Context.Commit != "" && !commitPattern.MatchString(q.Context.Commit) {
+		return invalid("context.commit", "must be 40 or 64 lower-case hex digits")
+	}
+	return nil
+}
+
+var commitPattern = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// isPrintable reports whether s has only printable ASCII characters without spaces.
+func isPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func (q *HumanInTheLoop) validateKind() error {

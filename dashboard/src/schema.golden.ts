@@ -127,6 +127,9 @@ export const v2AnswerSelfApproved = {"permission":true,"respondedAt":17341892450
 export const v2AnswerSeveralQuestions = {"answers":{"database":"SQLite","extras":["Migrations"],"notes":"Keep the old ids."},"respondedAt":1734189245000,"respondedBy":{"name":"mara","verified":true},"outcome":"answered","source":"human","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7082","attempt":2} satisfies Answer
 
 // prettier-ignore
+export const v2AnswerSigned = {"permission":true,"respondedAt":1734189245000,"outcome":"approve","source":"human","answerId":"0198f2a4-0000-7000-8000-000000000003","seal":{"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[{"keyid":"ea4a6c63e29c520a","sig":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHw=="}]}} satisfies Answer
+
+// prettier-ignore
 export const v2AnswerTimeout = {"permission":false,"respondedAt":1734189354000,"outcome":"__timeout__","source":"timeout","guidance":"Nobody answered in time. That is not a refusal; nothing ran."} satisfies Answer
 
 // prettier-ignore
@@ -257,6 +260,9 @@ export const v2HitlVoteSeveralQuestions = {"choice":"","answers":{"db":"SQLite"}
 
 // prettier-ignore
 export const v2HumanInTheLoopEscalated = {"question":"Deploy to production?","type":"permission","timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"escalateAfterSeconds":600,"escalateTo":{"mode":"owner_admins"},"excludeRequester":false} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v2HumanInTheLoopSigned = {"question":"Deploy to production?","type":"permission","protocolVersion":2,"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8","requestSecret":"Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA","context":{"commit":"8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"}} satisfies HumanInTheLoop
 
 // prettier-ignore
 export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"8ac80c9f6f7fd3451b54e1ac574e28182f18495570bbc112bc6856ff16247156"} satisfies LedgerEntry

@@ -108,6 +108,12 @@ export interface Answer {
    */
   answerId?: string
   attempt?: number
+  /**
+   * Seal is the signed form of this answer, an envelope of type application/vnd.in-toto+json. It is present
+   * for a version 2 question with a nonce. An agent that trusts a hub key takes every value from it and
+   * none from the other members.
+   */
+  seal?: Envelope
 }
 
 /** Approval is a pending permission in GET /api/approvals. */
@@ -234,6 +240,8 @@ export interface Context {
   why?: string
   cwd?: string
   branch?: string
+  /** Git commit that the call works on, 40 or 64 hex digits */
+  commit?: string
   diff?: string
   userPrompt?: string
   links?: string[]
@@ -350,6 +358,18 @@ export type EndedBy =
   | 'session_end'
   | 'orphaned'
   | 'quorum'
+
+/**
+ * Envelope is a DSSE envelope: a payload with signatures over exactly its bytes. The signatures are Ed25519
+ * over "DSSEv1 LEN(payloadType) payloadType LEN(payload) payload", with decimal lengths in bytes. See
+ * https://github.com/secure-systems-lab/dsse.
+ */
+export interface Envelope {
+  payloadType: string
+  /** base64 */
+  payload: string
+  signatures: Signature[]
+}
 
 /**
  * Event is one message from an agent's hook: something that the agent did or is about to do. With
@@ -645,10 +665,22 @@ export interface HumanInTheLoop {
   /** protocolVersion 2 announces a listener that acknowledges answers. */
   protocolVersion?: number
   /**
-   * listenerKey lets the listener prove its identity before the hub sends it anything (see ListenerProof).
+   * listenerKey lets the listener prove its identity before the hub sends it anything (see listenerProof).
    * It is a secret like the address.
    */
   listenerKey?: string
+  /**
+   * Nonce is chosen by the client, 32 random bytes in base64url or hex: 32 to 128 printable ASCII
+   * characters. It makes askDigest unique, and opts a version 2 question in to signed answers (see
+   * Answer.Seal). The hub never returns it.
+   */
+  nonce?: string
+  /**
+   * requestSecret is chosen by the client like Nonce. With it the agent withdraws the question and fetches
+   * its answer. The hub stores its hash and never returns it. If absent, the hub makes one and returns it
+   * with the first response to the POST.
+   */
+  requestSecret?: string
   /**
    * Lifeline makes the hub watch the listener's liveness. If the version 2 listener disconnects, the hub
    * resolves the question as cancelled, source orphaned, because its agent can't come back.
@@ -1326,6 +1358,14 @@ export interface SignInRequest {
 export interface SignInResult {
   key: string
   me: Me
+}
+
+/** Signature is one signature of an Envelope. */
+export interface Signature {
+  /** see keyId; a hint, the key decides */
+  keyid: string
+  /** base64 */
+  sig: string
 }
 
 /** State is the protocol version 1 state of a question. */

@@ -1,0 +1,217 @@
+package schema
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"hash"
+	"strings"
+)
+
+// The types of a Statement.
+const (
+	StatementType = "https://in-toto.io/Statement/v1"
+	DecisionType  = "https://github.com/hookback/hookback/decision/v1"
+)
+
+// The names of a statement's subjects.
+const (
+	AskSubject    = "ask"    // AskDigest of the question; always present
+	CallSubject   = "call"   // digest of the tool and its arguments; absent without a tool call
+	CommitSubject = "commit" // Context.Commit, under the algorithm gitCommit
+)
+
+// Statement is an in-toto statement that a hub signs when a question ends: the decision, and the
+// digests of the question that it answers. See https://in-toto.io/Statement/v1.
+type Statement struct {
+	Type          string         `json:"_type"` // StatementType
+	Subject       []Subject      `json:"subject"`
+	PredicateType string         `json:"predicateType"` // DecisionType
+	Predicate     SignedDecision `json:"predicate"`
+}
+
+// Subject names one thing that a Statement is about by its digest.
+type Subject struct {
+	Name   string            `json:"name"`
+	Digest map[string]string `json:"digest"` // algorithm (sha256, gitCommit) → hex
+}
+
+// Digest returns the hex digest of the subject with this name, or "" if there is none.
+func (s *Statement) Digest(name, algorithm string) string {
+	for _, subject := range s.Subject {
+		if subject.Name == name {
+			return subject.Digest[algorithm]
+		}
+	}
+	return ""
+}
+
+// SignedDecision is the predicate of a Statement: the resolution of a question. An agent takes every
+// value of its decision from it.
+type SignedDecision struct {
+	Hub               string       `json:"hub"`   // hubId
+	Event             string       `json:"event"` // uid of the event
+	EventID           EventID      `json:"eventId"`
+	AnswerID          string       `json:"answerId"`
+	App               string       `json:"app"`
+	Session           string       `json:"session"`
+	Tool              string       `json:"tool,omitempty"`
+	Answer            SignedAnswer `json:"answer"`
+	Outcome           Outcome      `json:"outcome"`
+	Source            EndedBy      `json:"source"`
+	RespondedAt       Millis       `json:"respondedAt"`
+	RespondedBy       *Responder   `json:"respondedBy,omitempty"` // without Process
+	Votes             []Vote       `json:"votes,omitempty"`
+	Awaiting          []string     `json:"awaiting,omitempty"`
+	RequiredApprovals int          `json:"requiredApprovals,omitempty"`
+	Rule              *RuleRef     `json:"rule,omitempty"`
+	Guidance          string       `json:"guidance,omitempty"`
+	Class             string       `json:"class,omitempty"` // harmless, risky or unknown
+	Risk              Risk         `json:"risk,omitempty"`
+}
+
+// SignedAnswer is the content of an answer, whole. See Answer for its members.
+type SignedAnswer struct {
+	Permission        *bool                      `json:"permission,omitempty"`
+	Response          *string                    `json:"response,omitempty"`
+	Choice            *string                    `json:"choice,omitempty"`
+	Answers           map[string]json.RawMessage `json:"answers,omitempty"`
+	Reason            string                     `json:"reason,omitempty"`
+	Comment           string                     `json:"comment,omitempty"`
+	ModifiedArguments json.RawMessage            `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
+	Remember          json.RawMessage            `json:"remember,omitempty"`
+}
+
+// Receipt is the body of GET /events/:id/receipt: what a person needs to prove later who decided.
+type Receipt struct {
+	Envelope    Envelope       `json:"envelope"` // of type StatementPayload
+	Proofs      []PasskeyProof `json:"proofs,omitempty"`
+	LedgerEntry *LedgerEntry   `json:"ledgerEntry,omitempty"` // the entry question.ended
+}
+
+// PasskeyProof is a WebAuthn assertion of a person's passkey for their answer or vote.
+type PasskeyProof struct {
+	Person       string `json:"person"`
+	CredentialID string `json:"credentialId"` // base64url
+	// PublicKey is the credential's key in PKIX form, base64. That it belongs to Person is the hub's
+	// word.
+	PublicKey         string `json:"publicKey"`
+	AuthenticatorData string `json:"authenticatorData"` // base64url
+	ClientDataJSON    string `json:"clientDataJSON"`    // base64url
+	Signature         string `json:"signature"`         // base64url
+	// Signed is the text whose SHA-256 is the assertion's challenge: the question and the exact
+	// answer.
+	Signed string `json:"signed"`
+}
+
+// AskParts are the parts of an event that identify a question. Names are decoded; Payload and
+// HumanInTheLoop are the bytes of their JSON values as sent.
+type AskParts struct {
+	SourceApp, SessionID, HookEventType, ToolName string
+	Payload, HumanInTheLoop                       []byte
+}
+
+// Digest returns the SHA-256 that binds an answer to its question:
+//
+//	SHA-256("hookback ask 1\n" P(source_app) P(session_id) P(hook_event_type) P(tool_name) P(payload) P(name) P(value) …)
+//
+// P(x) is the length of x as 8 bytes, big endian, followed by x. Names are decoded UTF-8, and an
+// absent one is empty. The members of humanInTheLoop follow in the order sent, each value as the
+// bytes sent. responseWebSocketUrl, listenerKey and requestSecret are left out in every spelling, so
+// an agent that resumes with a new listener asks the same question.
+func (p AskParts) Digest() ([sha256.Size]byte, error) {
+	h := sha256.New()
+	h.Write([]byte("hookback ask 1\n"))
+	for _, part := range []string{p.SourceApp, p.SessionID, p.HookEventType, p.ToolName} {
+		writePart(h, []byte(part))
+	}
+	writePart(h, p.Payload)
+	err := eachMember(p.HumanInTheLoop, func(name string, value json.RawMessage) error {
+		if !isSecretMember(name) {
+			writePart(h, []byte(name))
+			writePart(h, value)
+		}
+		return nil
+	})
+	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+func writePart(h hash.Hash, part []byte) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+	h.Write(length[:])
+	h.Write(part)
+}
+
+// AskDigest returns the digest of the question in a posted event; see AskParts.Digest.
+func AskDigest(event []byte) ([sha256.Size]byte, error) {
+	var p AskParts
+	texts := map[string]*string{
+		"source_app": &p.SourceApp, "session_id": &p.SessionID, "hook_event_type": &p.HookEventType, "tool_name": &p.ToolName,
+	}
+	err := eachMember(event, func(name string, value json.RawMessage) error {
+		switch text := texts[name]; {
+		case text != nil && json.Unmarshal(value, text) != nil:
+			return invalid(name, "must be a string")
+		case name == "payload":
+			p.Payload = value
+		case name == "humanInTheLoop":
+			p.HumanInTheLoop = value
+		}
+		return nil
+	})
+	if err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	return p.Digest()
+}
+
+// eachMember calls fn with the decoded name and the bytes of each member of a JSON object, in order.
+func eachMember(object []byte, fn func(name string, value json.RawMessage) error) error {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return invalid("", "must be a JSON object")
+	}
+	for dec.More() {
+		token, err := dec.Token()
+		name, isName := token.(string)
+		var value json.RawMessage
+		if err == nil && isName {
+			err = dec.Decode(&value)
+		}
+		if err != nil || !isName {
+			return invalid("", "is not valid JSON")
+		}
+		if err := fn(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSecretMember reports whether a member of humanInTheLoop with this name, in any spelling, is a
+// secret between the agent and the hub.
+func isSecretMember(name string) bool {
+	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+	case "responsewebsocketurl", "listenerkey", "requestsecret":
+		return true
+	default:
+		return false
+	}
+}
+
+// NonceOf returns the nonce of a question whose agent derives it from its request secret, so that a
+// restarted agent which still has the secret asks the same question: base64url of SHA-256("hookback
+// nonce 1\n" secret).
+func NonceOf(requestSecret string) string {
+	sum := sha256.Sum256([]byte("hookback nonce 1\n" + requestSecret))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// RequestSecretHash returns the form in which a hub stores a request secret.
+func RequestSecretHash(secret string) []byte {
+	sum := sha256.Sum256([]byte("hookback secret 1\n" + secret))
+	return sum[:]
+}
