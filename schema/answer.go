@@ -304,6 +304,9 @@ type Approvals struct {
 	Reason   string         `json:"reason,omitempty"`
 }
 
+// UnmarshalJSON matches member names exactly and rejects unknown members.
+func (a *Approvals) UnmarshalJSON(b []byte) error { return decodeStrict(b, a) }
+
 // MaxApprovals is the maximum number of requests in one bulk approval.
 const MaxApprovals = 100
 
@@ -403,7 +406,7 @@ func (e *Extend) UnmarshalJSON(b []byte) error {
 	var body struct {
 		Seconds *float64 `json:"seconds"`
 	}
-	if err := decodeObject(b, &body, false); err != nil {
+	if err := decodeStrict(b, &body); err != nil {
 		return err
 	}
 	if body.Seconds == nil {
@@ -419,6 +422,10 @@ type Cancel struct {
 	Reason        string `json:"reason,omitempty"`
 	RequestSecret string `json:"requestSecret,omitempty"`
 }
+
+// UnmarshalJSON rejects unknown members: a misspelled requestSecret would turn a withdrawal into a
+// person's decision.
+func (c *Cancel) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
 
 // Headers of the callback handshake and of GET /events/:id/response.
 const (

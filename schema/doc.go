@@ -114,6 +114,12 @@
 // snake_case. Times are Unix milliseconds, durations are seconds. null means absent. Unknown
 // members of an event or a question are kept and echoed.
 //
+// No member is ignored that would restrict an answer. A question or an answer with a member of
+// another protocol that this one does not apply (allowedDecisions, vetoChoices, items, supersedes,
+// form, halt, recipientDistribution, timeoutSeconds), or with a misspelled member, is rejected, and
+// Problem.Field names it. Other bodies that decide something reject every unknown member. An unknown
+// query parameter is rejected with 400.
+//
 // Errors are Problem documents (RFC 9457). Their codes map to the Err values of this package in
 // both directions.
 //

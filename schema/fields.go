@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,41 +68,71 @@ func snakeCase(camel string) string {
 }
 
 // decodeObject decodes the JSON object b into the struct that into points to. Members without a
-// field go to the field Extra, if there is one. null counts as absent. Names must match exactly
+// field go to the field Extra; without an Extra they are ignored, except unsupported and misspelled
+// ones, which are an error. null counts as absent. Names must match exactly
 // (encoding/json would accept SOURCE_APP for source_app) and must be unique (encoding/json would
 // take the last duplicate, where another parser takes the first). On error the struct is unchanged.
 func decodeObject(b []byte, into any, snake bool) error {
-	if !isObject(b) {
-		return invalid("", "must be a JSON object")
-	}
-	depth, commas := jsonShape(b)
-	if depth > MaxDepth {
-		return invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
-	}
-	if commas >= maxMembers {
-		return invalid("", "has too many members")
-	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(b, &raw); err != nil {
-		return invalid("", "is not valid JSON")
-	}
-	if len(raw) > 0 && len(raw) != commas+1 {
-		return invalid(duplicateMember(b), "is given twice")
-	}
-	target := reflect.ValueOf(into).Elem()
-	known, extra, err := partitionMembers(raw, membersOf(target.Type(), snake))
+	v, unknown, err := decodeMembers(b, into, snake)
 	if err != nil {
 		return err
 	}
-	v := reflect.New(target.Type()).Elem()
-	if err := decodeFields(v, known); err != nil {
+	if f := v.FieldByName("Extra"); f.IsValid() {
+		f.Set(reflect.ValueOf(unknown))
+	} else if err := firstError(
+		func() error { return checkSupported(unknown) },
+		func() error { return checkSpelling(v.Type(), unknown) },
+	); err != nil {
 		return err
 	}
-	if f := v.FieldByName("Extra"); f.IsValid() {
-		f.Set(reflect.ValueOf(extra))
-	}
-	target.Set(v)
+	reflect.ValueOf(into).Elem().Set(v)
 	return nil
+}
+
+// decodeStrict is like decodeObject for a message that decides something and that no version 1
+// client sends: it rejects every unknown member.
+func decodeStrict(b []byte, into any) error {
+	v, unknown, err := decodeMembers(b, into, true)
+	if err == nil {
+		err = checkSpelling(v.Type(), unknown)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		return invalid(name, "is not a member of this message")
+	}
+	reflect.ValueOf(into).Elem().Set(v)
+	return nil
+}
+
+// decodeMembers decodes the members of b that have a field in the struct that into points to. It
+// returns a new struct and the unknown members.
+func decodeMembers(b []byte, into any, snake bool) (v reflect.Value, unknown map[string]json.RawMessage, err error) {
+	if !isObject(b) {
+		return v, nil, invalid("", "must be a JSON object")
+	}
+	depth, commas := jsonShape(b)
+	if depth > MaxDepth {
+		return v, nil, invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
+	}
+	if commas >= maxMembers {
+		return v, nil, invalid("", "has too many members")
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return v, nil, invalid("", "is not valid JSON")
+	}
+	if len(raw) > 0 && len(raw) != commas+1 {
+		return v, nil, invalid(duplicateMember(b), "is given twice")
+	}
+	target := reflect.TypeOf(into).Elem()
+	known, unknown, err := partitionMembers(raw, membersOf(target, snake))
+	if err != nil {
+		return v, nil, err
+	}
+	v = reflect.New(target).Elem()
+	return v, unknown, decodeFields(v, known)
 }
 
 // partitionMembers separates members that have a field, by canonical name, from unknown ones.

@@ -167,23 +167,23 @@ type AgentApproval struct {
 	Reason     string `json:"reason,omitempty"` // reason of a denial; default "User denied approval"
 }
 
-// Bodies that decide something are decoded strictly: a duplicate name, or one in a different case,
-// must not decide anything.
+// Bodies that decide something are decoded strictly: a duplicate or unknown name, or one in a
+// different case, must not decide anything.
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (v *HitlVote) UnmarshalJSON(b []byte) error { return decodeObject(b, v, false) }
+func (v *HitlVote) UnmarshalJSON(b []byte) error { return decodeStrict(b, v) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (c *HitlCancel) UnmarshalJSON(b []byte) error { return decodeObject(b, c, false) }
+func (c *HitlCancel) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (c *ApproveCall) UnmarshalJSON(b []byte) error { return decodeObject(b, c, false) }
+func (c *ApproveCall) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (c *RejectCall) UnmarshalJSON(b []byte) error { return decodeObject(b, c, false) }
+func (c *RejectCall) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (a *AgentApproval) UnmarshalJSON(b []byte) error { return decodeObject(b, a, false) }
+func (a *AgentApproval) UnmarshalJSON(b []byte) error { return decodeStrict(b, a) }
 
 // DefaultDenial is the reason of an AgentApproval that denies without one.
 const DefaultDenial = "User denied approval"

@@ -156,6 +156,9 @@ type LinkVote struct {
 	Revision int64 `json:"revision,omitempty"`
 }
 
+// UnmarshalJSON matches member names exactly and rejects unknown members.
+func (v *LinkVote) UnmarshalJSON(b []byte) error { return decodeStrict(b, v) }
+
 // The paths of notifications and signed links.
 const (
 	PathChannels        = "/api/channels"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -43,6 +44,11 @@ func (e *Event) Validate() error {
 	if !isObject(e.Payload) {
 		return invalid("payload", "is required and must be an object")
 	}
+	for _, name := range slices.Sorted(maps.Keys(e.Extra)) {
+		if err := CheckEventMember(name); err != nil {
+			return err
+		}
+	}
 	if e.HumanInTheLoop != nil {
 		return e.HumanInTheLoop.Validate()
 	}
@@ -64,7 +70,7 @@ func ValidateName(field, value string) error {
 // Validate checks a question. It does not apply the dial policy: a hub stores a question with a
 // forbidden address and shows its delivery as blocked.
 func (q *HumanInTheLoop) Validate() error {
-	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress, q.validateSecrets)
+	err := firstError(q.validateMembers, q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress, q.validateSecrets)
 	if err != nil {
 		return fieldError("humanInTheLoop", err)
 	}
@@ -445,6 +451,7 @@ func (q *HumanInTheLoop) checkEdit(r *Response) error {
 	if r.ModifiedArguments == nil {
 		return nil
 	}
+	name, isDuplicate := duplicateName(r.ModifiedArguments)
 	switch {
 	case q.ToolCall == nil || !q.ToolCall.Editable:
 		return invalidAnswer("modifiedArguments", "is not allowed: this call can't be edited")
@@ -452,6 +459,9 @@ func (q *HumanInTheLoop) checkEdit(r *Response) error {
 		return invalidAnswer("modifiedArguments", "is allowed only in an approval")
 	case !isObject(r.ModifiedArguments):
 		return invalidAnswer("modifiedArguments", "must be the whole arguments object")
+	case isDuplicate:
+		// The agent could run the value that the person did not see.
+		return invalidAnswer("modifiedArguments", fmt.Sprintf("contains the member %q twice", name))
 	case bytes.Contains(r.ModifiedArguments, []byte(RedactedPrefix)):
 		return invalidAnswer("modifiedArguments", "still contains a redacted value, which would run verbatim; replace it, or approve without changes")
 	default:
@@ -511,7 +521,8 @@ func (q *HumanInTheLoop) Outcome(r *Response) Outcome {
 
 // UnmarshalJSON decodes an answer. Its errors are *FieldError and wrap ErrWrongAnswer, or
 // ErrInvalid if b is not an object. It ignores unknown members, because a version 1 page sends the
-// whole hookEvent back.
+// whole hookEvent back, except members that would restrict the answer in another protocol and
+// misspelled ones.
 func (r *Response) UnmarshalJSON(b []byte) error {
 	err := decodeObject(b, r, true)
 	var f *FieldError

@@ -20,6 +20,12 @@ var actionBodies = map[string]string{
 	schema.PathHitlVote:   `{"choice":"approve"}`,
 	schema.PathHitlCancel: `{}`,
 	schema.PathTokens:     `{"name":"x","person":"guest"}`,
+
+	schema.PathApprove:      `{"requests":[{"id":1,"revision":1}]}`,
+	schema.PathCancel:       `{}`,
+	schema.PathApproveCall:  `{}`,
+	schema.PathRejectCall:   `{}`,
+	schema.PathAgentApprove: `{"approvalId":"1","approved":true}`,
 }
 
 // TestAccess_RejectsUnauthorizedChanges tries every route that changes something, including
@@ -33,6 +39,7 @@ func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 	_, agent := r.createToken(ada, `{"name":"ada"}`) // named like a person, but an agent token
 	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	question := r.post(event(1, permission))
+	require.EqualValues(t, 1, question.ID, "the id in actionBodies")
 	plain := []string{"Content-Type", "application/json"}
 	open := map[string][]string{ // changing routes that are open to this caller
 		"no credentials": {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
@@ -51,7 +58,7 @@ func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 			}
 			body, ok := actionBodies[strings.TrimPrefix(route.Path, schema.PathAuthenticated)]
 			if !ok {
-				body = `{"permission":true,"approved":true,"approvalId":"` + question.ID.String() + `"}`
+				body = `{"permission":true}`
 			}
 			path := strings.NewReplacer(":id", question.ID.String(), ":name", "ada").Replace(route.Path)
 			resp, answer := r.do(route.Method, path, body, headers...)

@@ -234,6 +234,9 @@ func (s *scannedEvent) addMember(name string, raw, value []byte) error {
 	if boolMembers[name] && value[0] != 't' && value[0] != 'f' {
 		return invalidField(name, "must be true or false")
 	}
+	if err := schema.CheckEventMember(name); err != nil {
+		return err
+	}
 	s.setIndexed(name, value)
 	s.appendEnvelope(raw, value)
 	return nil

@@ -54,6 +54,8 @@ func TestScan_RejectsInvalidEvents(t *testing.T) {
 		{"a member twice", eventWith(`"payload":{"a":1}`), "payload", "twice"},
 		{"an unknown member twice", eventWith(`"x":1,"x":2`), "x", "twice"},
 		{"a member twice, once escaped", eventWith(`"s\u006furce_app":"b"`), "source_app", "twice"},
+		{"misspelled question", eventWith(`"human_in_the_loop":{"question":"q","type":"permission"}`), "human_in_the_loop", "use humanInTheLoop"},
+		{"misspelled question, escaped", eventWith(`"H\u0075manInTheLoop":{"question":"q","type":"permission"}`), "HumanInTheLoop", "use humanInTheLoop"},
 		{"long name", eventWith(`"x":1`)[:len(eventWith(`"x":1`))-1] + `,"tool_name":3}`, "tool_name", "string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
