@@ -259,15 +259,12 @@ func responses(route schema.Route, goldens []golden) map[string]response {
 // errorsOf returns the errors that are specific to a route. Errors that any request can get, from
 // the origin guard or during shutdown, are in the default response.
 func errorsOf(route schema.Route) []error {
-	var errs []error
+	errs := []error{schema.ErrInvalid} // an unknown query parameter
 	if !slices.Contains(publicPaths, route.Path) {
 		errs = append(errs, schema.ErrSignIn, schema.ErrNotAllowed)
 	}
 	if route.Request != nil {
-		errs = append(errs, schema.ErrInvalid, schema.ErrTooLarge, schema.ErrUnsupportedType, schema.ErrFull)
-	}
-	if len(route.Query) > 0 {
-		errs = append(errs, schema.ErrInvalid)
+		errs = append(errs, schema.ErrTooLarge, schema.ErrUnsupportedType, schema.ErrFull)
 	}
 	if strings.Contains(route.Path, ":") {
 		errs = append(errs, schema.ErrNotFound)

@@ -87,6 +87,35 @@ func TestRoutes_RejectInvalidQueries(t *testing.T) {
 	}
 }
 
+// TestRoutes_RejectUnknownQueryParameters: a misspelled filter must not select everything.
+func TestRoutes_RejectUnknownQueryParameters(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for _, route := range schema.Routes {
+		if route.Path == schema.PathOIDCCallback {
+			continue
+		}
+		path := strings.NewReplacer(":id", "1", ":name", "ada").Replace(route.Path)
+		resp, b := r.do(route.Method, path+"?surplus=1", "")
+		require.Equal(t, 400, resp.StatusCode, "%s %s: %s", route.Method, path, b)
+		p := r.problem(resp, b)
+		require.Equal(t, "surplus", p.Field, "%s %s", route.Method, path)
+		require.Equal(t, "surplus is not a query parameter of this path", p.Detail)
+	}
+	for query, field := range map[string]string{"/events?sourceapp=demo": "sourceapp", "/events/recent?limit=1&Limit=2": "Limit", "/events?": "", "/events?=": "", "/events/recent?limit=1&": ""} {
+		resp, b := r.do("GET", query, "")
+		if field == "" && resp.StatusCode == 200 {
+			continue
+		}
+		require.Equal(t, 400, resp.StatusCode, query)
+		require.Equal(t, field, r.problem(resp, b).Field, query)
+	}
+	resp, _ := r.do("GET", "/stream?event=1&q=agent:api", "", "Accept", "text/html")
+	require.Equal(t, 200, resp.StatusCode, "a screen of the dashboard has parameters of its own")
+	resp, b := r.do("GET", schema.PathOIDCCallback+"?state=x&code=y&iss=https://idp.example&session_state=z", "")
+	require.NotEqual(t, 400, resp.StatusCode, "providers add parameters: %s", b)
+}
+
 // TestRoutes_QuestionLifecycle takes a question through every route, as a version 1 client
 // does.
 func TestRoutes_QuestionLifecycle(t *testing.T) {

@@ -141,10 +141,10 @@ func New(cfg Config) *Server {
 	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
 	handlers := s.handlers()
 	for _, r := range schema.Routes {
-		checkAccess, handler := s.requireAccess(r), handlers[r.Method+" "+r.Path]
-		s.app.Add(r.Method, r.Path, checkAccess, handler)
+		chain := []fiber.Handler{s.requireAccess(r), checkQuery(r), handlers[r.Method+" "+r.Path]}
+		s.app.Add(r.Method, r.Path, chain...)
 		if r.Method == fiber.MethodGet {
-			s.app.Add(fiber.MethodHead, r.Path, checkAccess, handler)
+			s.app.Add(fiber.MethodHead, r.Path, chain...)
 		}
 	}
 	s.app.Use(s.servePage)

@@ -1,0 +1,32 @@
+package httpapi
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// checkQuery returns the middleware that rejects query parameters that route r does not have: a
+// misspelled filter would otherwise select everything. The redirect of an OpenID provider is exempt,
+// because RFC 6749 (section 4.1.2) lets providers add parameters.
+func checkQuery(r schema.Route) fiber.Handler {
+	known := make(map[string]bool, len(r.Query))
+	for _, p := range r.Query {
+		known[p.Name] = true
+	}
+	return func(c *fiber.Ctx) error {
+		if len(c.Context().URI().QueryString()) == 0 || r.Path == schema.PathOIDCCallback || isPageRequest(c) {
+			return c.Next()
+		}
+		unknown := ""
+		c.Context().QueryArgs().VisitAll(func(name, _ []byte) {
+			if unknown == "" && !known[string(name)] {
+				unknown = string(name)
+			}
+		})
+		if unknown == "" {
+			return c.Next()
+		}
+		return &schema.FieldError{Field: unknown, Detail: "is not a query parameter of this path"}
+	}
+}
