@@ -1,0 +1,217 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// Harmless reports whether a call is known to change nothing: the table has its program and
+// subcommand, every option is listed, and every operand is of the listed kind. The program must be
+// written without a path, because ./ls is not ls. dir decides which paths are inside the project.
+func Harmless(words []string, dir WorkingDir) bool {
+	if len(words) == 0 {
+		return false
+	}
+	rows, args := harmlessPrograms[words[0]], words[1:]
+	if len(rows) == 0 {
+		return false
+	}
+	if globals := globalOptions[words[0]]; globals != nil {
+		var ok bool
+		if args, ok = skipOptions(args, globals, dir); !ok {
+			return false
+		}
+	}
+	longest := 0 // a row for a subcommand excludes the rows for its program
+	for i := range rows {
+		if n := len(rows[i].subcommands); len(args) >= n && slices.Equal(args[:n], rows[i].subcommands) {
+			longest = max(longest, n)
+		}
+	}
+	return slices.ContainsFunc(rows, func(r harmlessRow) bool {
+		return len(r.subcommands) == longest && len(args) >= longest && slices.Equal(args[:longest], r.subcommands) && r.matches(args[longest:], dir)
+	})
+}
+
+// skipOptions returns the words after the leading options that are all in the set.
+func skipOptions(words []string, set map[string]option, dir WorkingDir) (rest []string, ok bool) {
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		if _, known := set[optionName(words[0])]; !known {
+			return words, true // an option of the subcommand, or of the program by itself
+		}
+		n, _, ok := readOption(words, set, dir)
+		if !ok {
+			return nil, false
+		}
+		words = words[n:]
+	}
+	return words, true
+}
+
+func optionName(word string) string {
+	name, _, _ := strings.Cut(word, "=")
+	return name
+}
+
+func (r *harmlessRow) matches(words []string, dir WorkingDir) bool {
+	var operands []string
+	var found option // the flags of all options
+	for len(words) > 0 {
+		w := words[0]
+		if w == "--" {
+			operands = append(operands, words[1:]...)
+			break
+		}
+		if len(w) < 2 || w[0] != '-' {
+			operands, words = append(operands, w), words[1:]
+			continue
+		}
+		n, o, ok := readOption(words, r.options, dir)
+		if !ok {
+			return false
+		}
+		found.operand, found.needed = found.operand || o.operand, found.needed || o.needed
+		words = words[n:]
+	}
+	expected := r.operands
+	if found.operand && len(expected) > 0 {
+		expected = expected[1:]
+	}
+	if r.needsOption && !found.needed || len(operands) > len(expected) && (!r.repeats || len(expected) == 0) {
+		return false
+	}
+	for i, v := range operands {
+		if !expected[min(i, len(expected)-1)](v, dir) {
+			return false
+		}
+	}
+	return true
+}
+
+// readOption checks the option or cluster at the start of words. It returns the number of words that
+// it takes, and the flags of its options.
+func readOption(words []string, set map[string]option, dir WorkingDir) (n int, found option, ok bool) {
+	w := words[0]
+	if o, known := set[w]; known {
+		n, ok = o.readNext(words, dir)
+		return n, o, ok
+	}
+	name, value, attached := strings.Cut(w, "=")
+	if o, known := set[name]; known && attached && len(name) > 2 {
+		return 1, o, o.value != nil && o.value(value, dir)
+	}
+	if strings.HasPrefix(w, "--") {
+		return 0, found, false
+	}
+	if _, known := set["-#"]; known && strings.Trim(w[1:], "0123456789") == "" {
+		return 1, found, true
+	}
+	for i := 1; i < len(w); i++ {
+		o, known := set["-"+w[i:i+1]]
+		if !known {
+			return 0, found, false
+		}
+		found.operand, found.needed = found.operand || o.operand, found.needed || o.needed
+		switch {
+		case o.value == nil:
+		case i+1 < len(w):
+			return 1, found, o.value(w[i+1:], dir)
+		default:
+			n, ok = o.readNext(words, dir)
+			return n, found, ok
+		}
+	}
+	return 1, found, true
+}
+
+// readNext checks the value of an option that is written by itself. It returns the number of words
+// of both.
+func (o option) readNext(words []string, dir WorkingDir) (n int, ok bool) {
+	switch {
+	case o.value == nil || o.optional:
+		return 1, true
+	case len(words) < 2:
+		return 0, false
+	default:
+		return 2, o.value(words[1], dir)
+	}
+}
+
+// kind checks an operand or the value of an option.
+type kind func(value string, dir WorkingDir) bool
+
+// kindOf returns the check with this name. A name with bars is a list of words.
+func kindOf(name string) kind {
+	switch name {
+	case "text":
+		return func(string, WorkingDir) bool { return true }
+	case "number":
+		return func(v string, _ WorkingDir) bool { return isNumber(v) }
+	case "word": // a name without a meaning for paths
+		return func(v string, _ WorkingDir) bool { return isWord(v) }
+	case "path": // an option of the program could do harm, so no pattern may expand to one
+		return func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 }
+	case "file":
+		return func(v string, dir WorkingDir) bool { return dir.Contains(v) }
+	case "revision":
+		return isRevision
+	case "lines":
+		return func(v string, _ WorkingDir) bool { return isLineRange(v) }
+	case "filter":
+		return func(v string, _ WorkingDir) bool { return isFilter(v) }
+	case "format": // of date
+		return func(v string, _ WorkingDir) bool { return strings.HasPrefix(v, "+") }
+	case "resource": // of a cluster
+		return func(v string, _ WorkingDir) bool { return isWord(v) && !strings.Contains(strings.ToLower(v), "secret") }
+	}
+	words := strings.Split(name, "|")
+	if len(words) == 1 {
+		panic("policy: unknown kind " + name)
+	}
+	return func(v string, _ WorkingDir) bool { return slices.Contains(words, v) }
+}
+
+func isNumber(v string) bool {
+	v = strings.TrimLeft(v, "+-")
+	digits := strings.TrimRight(v, "kKMGTPbBsmhdw")
+	return digits != "" && strings.Trim(digits, "0123456789.") == "" && len(v)-len(digits) <= 2
+}
+
+func isWord(v string) bool {
+	if v == "" || strings.HasPrefix(v, "-") || strings.Contains(v, "..") || v[0] == '/' || v[0] == '~' {
+		return false
+	}
+	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:/@=-") == ""
+}
+
+// isRevision reports whether a word is a revision of git, a range, a path in a revision or a path.
+func isRevision(v string, dir WorkingDir) bool {
+	if v == "" || strings.IndexByte("-+:*?[", v[0]) >= 0 {
+		return false
+	}
+	revision, file, named := strings.Cut(v, ":")
+	plain := strings.NewReplacer("@{", "@", "}", "").Replace(revision)
+	return dir.Contains(plain) && (!named || dir.Contains(file))
+}
+
+// isLineRange reports whether a script of sed only prints lines: 5p, 10,20p or 10,$p.
+func isLineRange(v string) bool {
+	for part := range strings.SplitSeq(v, ";") {
+		from, ok := strings.CutSuffix(part, "p")
+		first, last, _ := strings.Cut(from, ",")
+		if !ok || first == "" || strings.Trim(first, "0123456789") != "" || strings.Trim(last, "0123456789$+") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// isFilter reports whether a filter of jq reads only its input: no environment and no modules.
+func isFilter(v string) bool {
+	for _, word := range []string{"env", "ENV", "input_filename", "import", "include", "$__", "getpath_file", "load"} {
+		if strings.Contains(v, word) {
+			return false
+		}
+	}
+	return true
+}
