@@ -239,7 +239,7 @@ const (
 	Acked       DeliveryState = "acked"       // acknowledged by the agent
 	Pulled      DeliveryState = "pulled"      // fetched by the agent
 	Unconfirmed DeliveryState = "unconfirmed" // the connection broke after sending; the agent may have the answer
-	Refused     DeliveryState = "refused"     // rejected by the listener
+	Refused     DeliveryState = "refused"     // rejected by the listener; retried at NextAttemptAt, if set
 	Unreachable DeliveryState = "unreachable" // no listener; retried at NextAttemptAt
 	TooLate     DeliveryState = "too_late"    // the agent had stopped waiting
 	Blocked     DeliveryState = "blocked"     // the dial policy forbids the address
@@ -261,8 +261,8 @@ type Delivery struct {
 	Attempts  int           `json:"attempts"`
 	Confirmed string        `json:"confirmed,omitempty" jsonschema:"enum=close,enum=write"` // how a version 1 listener confirmed it
 	LastError string        `json:"lastError,omitempty"`
-	// DeliveredAt and NextAttemptAt are by the hub's clock. An unreachable delivery is retried as
-	// long as NextAttemptAt is set.
+	// DeliveredAt and NextAttemptAt are by the hub's clock. An unreachable or refused delivery is
+	// retried as long as NextAttemptAt is set.
 	DeliveredAt   Millis `json:"deliveredAt,omitempty"`
 	NextAttemptAt Millis `json:"nextAttemptAt,omitempty"`
 	// HandledAt is the time at which a person marked an undelivered answer as handled.

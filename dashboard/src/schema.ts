@@ -297,8 +297,8 @@ export interface Delivery {
   confirmed?: 'close' | 'write'
   lastError?: string
   /**
-   * deliveredAt and nextAttemptAt are by the hub's clock. An unreachable delivery is retried as long as
-   * nextAttemptAt is set.
+   * deliveredAt and nextAttemptAt are by the hub's clock. An unreachable or refused delivery is retried as
+   * long as nextAttemptAt is set.
    */
   deliveredAt?: Millis
   nextAttemptAt?: Millis

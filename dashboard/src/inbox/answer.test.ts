@@ -98,6 +98,7 @@ describe('Delivery steps', () => {
     ['delivered', { confirmed: 'write' }, 'done', 'open', ''],
     ['none', {}, 'busy', 'open', ''],
     ['unconfirmed', {}, 'done', 'failed', 'Connection lost'],
+    ['refused', { nextAttemptAt: 9000 }, 'busy', 'open', 'next attempt in 0:04'],
     ['refused', {}, 'failed', 'open', 'refused the answer'],
     ['unreachable', { nextAttemptAt: 9000 }, 'busy', 'open', 'next attempt in 0:04'],
     ['unreachable', {}, 'failed', 'open', 'stopped after'],

@@ -13,7 +13,9 @@ export function deliveryProblemText(d: Delivery, now: number): string | undefine
     case 'unconfirmed':
       return copy.unconfirmed(cause)
     case 'refused':
-      return copy.refused(cause)
+      return d.nextAttemptAt !== undefined
+        ? copy.refusing(cause, formatTimeLeft(d.nextAttemptAt - now), attempts)
+        : copy.refused(cause)
     case 'unreachable':
       return d.nextAttemptAt !== undefined
         ? copy.retrying(cause, formatTimeLeft(d.nextAttemptAt - now), attempts)

@@ -103,7 +103,7 @@ function deliverySteps(d: Delivery, respondedAt: number | undefined): [Step, Ste
     case 'too_late':
       return [sent, step('failed', copy.tooLate)]
     case 'refused':
-      return [step('failed', copy.refused), step('open', copy.delivered)]
+      return [step(d.nextAttemptAt ? 'busy' : 'failed', copy.refused), step('open', copy.delivered)]
     case 'unreachable':
       return [step(d.nextAttemptAt ? 'busy' : 'failed', copy.unreachable), step('open', copy.delivered)]
     case 'blocked':

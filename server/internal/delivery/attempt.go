@@ -17,11 +17,7 @@ type attemptResult struct {
 	confirmedBy string // evidence from a version 1 listener: "close" or "write"
 	problem     string // readable text; never contains the path of the URL
 	retry       bool   // another attempt may succeed
-	refused     bool   // the listener runs and rejects the answer; final after maxRefusals
 }
-
-// maxRefusals is the number of refusals after which a refusal is final.
-const maxRefusals = 3
 
 // runAttempt makes one attempt at a delivery, if it is due, and records the result. On an error
 // the row is unchanged. It sets isParked if the listener has no free slot; then nothing was
@@ -169,19 +165,12 @@ func (d *Dispatcher) markSent(ctx context.Context, q *store.Question, number int
 // recordResult stores the result of an attempt and the time of the next one.
 func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number int, result attemptResult) error {
 	sent := q.Delivery.Sent
-	if result.refused {
-		if result.retry = d.countRefusal(q.ID, q.URL) < maxRefusals; result.retry {
-			result.state = schema.Unreachable // not final yet
-		}
-	}
 	for range maxConflictRetries {
 		delivery, visible := d.nextDelivery(q, number, result)
 		delivery.Sent = sent
 		_, err := d.applyDelivery(ctx, q, delivery, visible)
 		if err == nil {
-			if delivery.Due.IsZero() {
-				d.clearRefusals(q.ID)
-			} else {
+			if !delivery.Due.IsZero() {
 				d.wakePoll()
 			}
 			return nil
@@ -195,7 +184,6 @@ func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number
 		}
 		switch {
 		case q.Delivery == nil || q.Delivery.State == schema.Acked || q.Delivery.State == schema.Pulled:
-			d.clearRefusals(q.ID)
 			return nil // the stored state is more reliable than this result
 		case q.URL != url && result.state != schema.Acked && !sent:
 			return d.reschedule(ctx, q)
@@ -224,7 +212,7 @@ func (d *Dispatcher) reschedule(ctx context.Context, q *store.Question) error {
 // the status.
 func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptResult) (*store.Delivery, *schema.Delivery) {
 	now := d.Clock()
-	if result.state == schema.Unreachable && resolvedByAgent(q) {
+	if (result.state == schema.Unreachable || result.state == schema.Refused) && resolvedByAgent(q) {
 		result.state, result.retry = schema.NoDelivery, false
 	}
 	stored := *q.Delivery
@@ -234,7 +222,11 @@ func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptR
 	case schema.Delivered, schema.Acked:
 		visible.DeliveredAt = schema.Millis(now.UnixMilli())
 	}
-	if at := now.Add(d.retryDelay(number)); result.retry && stored.Handled.IsZero() && (stored.Until.IsZero() || at.Before(stored.Until)) {
+	delay := d.retryDelay
+	if result.state == schema.Refused {
+		delay = d.refusalDelay
+	}
+	if at := now.Add(delay(number)); result.retry && stored.Handled.IsZero() && (stored.Until.IsZero() || at.Before(stored.Until)) {
 		stored.Due = at
 		visible.NextAttemptAt = schema.Millis(at.UnixMilli())
 	}
@@ -242,7 +234,8 @@ func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptR
 }
 
 // resolvedByAgent reports whether the question was answered at the agent. The agent then has
-// the outcome, so an unreachable hook is not an undelivered answer.
+// the outcome, so an unreachable hook, or another program at its port, is not an undelivered
+// answer.
 func resolvedByAgent(q *store.Question) bool {
 	var st schema.Status
 	return json.Unmarshal(q.Status, &st) == nil && st.Source == schema.ByAgent
@@ -266,6 +259,16 @@ func (d *Dispatcher) retryDelay(attempts int) time.Duration {
 		pause = slowRetryDelay
 	}
 	return time.Duration(float64(pause) * d.jitter())
+}
+
+// refusalDelay is the retryDelay after a refusal. A server that refuses is up, so slowRetryDelay
+// follows the first delays. It may be a proxy whose agent is still starting, or another program on
+// the port of an agent that restarts, so a refusal is not final.
+func (d *Dispatcher) refusalDelay(attempts int) time.Duration {
+	if attempts > len(retryDelays) {
+		attempts = fastAttempts + 1
+	}
+	return d.retryDelay(attempts)
 }
 
 // applyDelivery stores the delivery, both in the outbox and in the question's visible status. It

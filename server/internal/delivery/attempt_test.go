@@ -1,12 +1,14 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,7 +195,7 @@ func TestDial_HandshakeFailures(t *testing.T) {
 		script  func(*peerConn)
 		key     string
 		problem string
-		final   schema.DeliveryState // after three attempts; empty: still retrying
+		state   schema.DeliveryState // empty: schema.Unreachable
 	}{
 		"401":          {func(p *peerConn) { p.refuse(401) }, "", "HTTP 401", schema.Refused},
 		"403":          {func(p *peerConn) { p.refuse(403) }, "", "HTTP 403", schema.Refused},
@@ -225,7 +227,8 @@ func TestDial_HandshakeFailures(t *testing.T) {
 			d.Dispatch(id)
 			st, q := h.waitForDelivery(id, hasAttempts(1))
 			require.Contains(t, st.Delivery.LastError, c.problem)
-			require.Equal(t, schema.Unreachable, st.Delivery.State)
+			state := cmp.Or(c.state, schema.Unreachable)
+			require.Equal(t, state, st.Delivery.State)
 			require.EqualValues(t, h.now.Load()+200, st.Delivery.NextAttemptAt)
 			require.False(t, q.Delivery.Sent)
 			for n := 2; n <= 3; n++ {
@@ -234,13 +237,8 @@ func TestDial_HandshakeFailures(t *testing.T) {
 				st, _ = h.waitForDelivery(id, hasAttempts(n))
 			}
 			require.Contains(t, st.Delivery.LastError, c.problem)
-			if c.final != "" {
-				require.Equal(t, c.final, st.Delivery.State)
-				require.Zero(t, st.Delivery.NextAttemptAt)
-			} else {
-				require.Equal(t, schema.Unreachable, st.Delivery.State)
-				require.NotZero(t, st.Delivery.NextAttemptAt)
-			}
+			require.Equal(t, state, st.Delivery.State)
+			require.NotZero(t, st.Delivery.NextAttemptAt)
 			dials, frames := l.counts()
 			require.Equal(t, 3, dials)
 			require.Zero(t, frames, "a frame was sent after a failed handshake")
@@ -248,6 +246,64 @@ func TestDial_HandshakeFailures(t *testing.T) {
 	}
 	dials, _ := canary.counts()
 	require.Zero(t, dials, "a redirect was followed")
+}
+
+// TestDispatcher_RetriesAfterRefusals: a refusing server may be a proxy that starts before its
+// agent, so a refusal is not final before the end of the retries.
+func TestDispatcher_RetriesAfterRefusals(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	var isUp atomic.Bool
+	l := startListener(t, func(p *peerConn) {
+		if !isUp.Load() {
+			p.refuse(404)
+			return
+		}
+		acknowledge(schema.AckAccepted)(p)
+	})
+	d := h.dispatcher()
+	ticks := make(chan time.Time)
+	d.after = func(time.Duration) <-chan time.Time { return ticks }
+	h.startDispatcher(d)
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+	d.Dispatch(id)
+	for n := 1; n <= 12; n++ {
+		st, _ := h.waitForDelivery(id, hasAttempts(n))
+		require.Equal(t, schema.Refused, st.Delivery.State, n)
+		pause := time.Minute
+		if n <= len(retryDelays) {
+			pause = retryDelays[n-1]
+		}
+		require.EqualValues(t, h.clock().Add(pause).UnixMilli(), st.Delivery.NextAttemptAt, n)
+		isUp.Store(n == 12)
+		h.advance(pause)
+		d.wakePoll()
+	}
+	h.waitForDelivery(id, inState(schema.Acked))
+	_, frames := l.counts()
+	require.Equal(t, 1, frames)
+}
+
+// TestDispatcher_RefusalEndsWithRetryWindow: the state stays refused, so that a person learns why
+// the answer did not arrive.
+func TestDispatcher_RefusalEndsWithRetryWindow(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	l := startListener(t, func(p *peerConn) { p.refuse(403) })
+	d := h.dispatcher()
+	ticks := make(chan time.Time)
+	d.after = func(time.Duration) <-chan time.Time { return ticks }
+	h.startDispatcher(d)
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+	d.Dispatch(id)
+	_, q := h.waitForDelivery(id, hasAttempts(1))
+	h.now.Store(q.Delivery.Until.UnixMilli() + 1)
+	d.wakePoll()
+	st, q := h.waitForDelivery(id, func(d *schema.Delivery) bool { return d.NextAttemptAt == 0 })
+	require.Equal(t, schema.Refused, st.Delivery.State)
+	require.True(t, q.Delivery.Due.IsZero())
+	dials, _ := l.counts()
+	require.Equal(t, 1, dials)
 }
 
 func TestDial_AcceptsValidProof(t *testing.T) {

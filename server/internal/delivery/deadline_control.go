@@ -91,7 +91,7 @@ func (d *Dispatcher) sendDeadline(ctx context.Context, id schema.EventID) error 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if result.state == schema.Delivered || !result.retry || attempt == maxControlAttempts {
+		if result.state == schema.Delivered || result.state == schema.Refused || !result.retry || attempt == maxControlAttempts {
 			return d.recordControl(ctx, q, result)
 		}
 		select {

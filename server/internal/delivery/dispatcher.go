@@ -92,7 +92,6 @@ type Dispatcher struct {
 	saturated bool                        // more deliveries may be due than the last poll had capacity for
 	inFlight  map[string]int              // listener → attempts in progress
 	parked    map[string][]schema.EventID // listener → deliveries waiting for one of its slots
-	refusals  map[schema.EventID]refusalCount
 	controls  controlQueue
 	workers   sync.WaitGroup
 }
@@ -105,12 +104,6 @@ const (
 	jobRunning
 	jobRequeued // became due again while its last attempt was finishing
 )
-
-// refusalCount counts how often one URL refused one answer.
-type refusalCount struct {
-	url   string
-	count int
-}
 
 // New creates a Dispatcher. It does nothing before Run.
 func New(cfg Config) *Dispatcher {
@@ -140,7 +133,6 @@ func New(cfg Config) *Dispatcher {
 		jobs:          map[schema.EventID]jobState{},
 		inFlight:      map[string]int{},
 		parked:        map[string][]schema.EventID{},
-		refusals:      map[schema.EventID]refusalCount{},
 	}
 }
 
@@ -299,23 +291,4 @@ func (d *Dispatcher) releaseSlot(listener string) {
 	} else {
 		d.parked[listener] = queue[1:]
 	}
-}
-
-// countRefusal counts a refusal of id by url and returns how many there were in a row.
-func (d *Dispatcher) countRefusal(id schema.EventID, url string) (count int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r := d.refusals[id]
-	if r.url != url {
-		r = refusalCount{url: url}
-	}
-	r.count++
-	d.refusals[id] = r
-	return r.count
-}
-
-func (d *Dispatcher) clearRefusals(id schema.EventID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.refusals, id)
 }

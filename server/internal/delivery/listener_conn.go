@@ -62,7 +62,7 @@ func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*l
 	go conn.readLoop()
 	if q.ListenerKey != "" && !hasValidProof(resp, q.ListenerKey, challenge) {
 		conn.close(0)
-		return nil, attemptResult{state: schema.Refused, refused: true, problem: "another program listens on this port (" + conn.host + "); nothing was sent to it"}
+		return nil, attemptResult{state: schema.Refused, retry: true, problem: "another program listens on this port (" + conn.host + "); nothing was sent to it"}
 	}
 	return conn, attemptResult{}
 }
@@ -92,7 +92,7 @@ func (d *Dispatcher) dialFailure(err error, resp *http.Response, to target) atte
 	case errors.Is(err, ErrBlocked):
 		return attemptResult{state: schema.Blocked, problem: blockedReason(err)}
 	case resp != nil && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone}, resp.StatusCode):
-		return attemptResult{state: schema.Refused, refused: true, problem: fmt.Sprintf("%s answered the handshake with HTTP %d", host, resp.StatusCode)}
+		return attemptResult{state: schema.Refused, retry: true, problem: fmt.Sprintf("%s answered the handshake with HTTP %d", host, resp.StatusCode)}
 	case resp != nil && resp.StatusCode == http.StatusSwitchingProtocols:
 		result.problem = "the server at " + host + " is not a WebSocket listener"
 	case resp != nil && resp.StatusCode/100 == 3:
