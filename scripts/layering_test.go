@@ -40,9 +40,10 @@ var mayImport = map[string][]string{
 	"server/internal/otlp":      {"schema"},
 	"server/internal/auth":      {"schema", "server/internal/store"},
 	"server/internal/rules":     {"schema", "server/internal/risk", "agentclient/policy"},
-	"server/internal/notify":    {"schema", "server/internal/store", "server/internal/auth"},
+	"server/internal/netguard":  nil,
+	"server/internal/notify":    {"schema", "server/internal/store", "server/internal/auth", "server/internal/netguard"},
 	"server/internal/mcp":       {"schema", "agentclient/hook", "server/internal/hub", "server/internal/auth", "server/internal/store", "server/internal/filter"},
-	"server/internal/delivery":  {"schema", "server/internal/store"},
+	"server/internal/delivery":  {"schema", "server/internal/store", "server/internal/netguard"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/delivery", "server/internal/redact", "server/internal/peer",
 		"server/internal/risk", "agentclient/hook",
@@ -51,7 +52,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
-		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp",
+		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/netguard",
 	},
 	"server":         {"server/internal/app"},
 	"server/hubtest": {"schema", "server/internal/app", "server/internal/storetest"},

@@ -57,6 +57,7 @@ func Start(t testing.TB, options ...Option) *Hub {
 	h := &Hub{t: t, cfg: app.Config{
 		Addr: "127.0.0.1:0", DB: storetest.NewFile(t),
 		LogLevel: slog.LevelWarn, Stderr: logger{t},
+		NotifyAllow: []string{"127.0.0.1"}, // the services of tests
 	}}
 	for _, o := range options {
 		o(&h.cfg)

@@ -21,6 +21,7 @@ import (
 	"github.com/hookback/hookback/server/internal/httpapi"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/mcp"
+	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/redact"
@@ -105,7 +106,14 @@ func (a *App) open(ctx context.Context) (err error) {
 	if !a.cfg.KeepSecrets {
 		redactor = redact.New(redact.Options{})
 	}
+	guard, err := netguard.New(netguard.Config{
+		Allow: a.cfg.NotifyAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))}, ProxyURL: a.cfg.NotifyProxy,
+	})
+	if err != nil {
+		return fmt.Errorf("-notify-allow and -notify-proxy: %w", err)
+	}
 	a.notifier = notify.New(notify.Config{
+		Guard: guard,
 		Store: a.store, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
 		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
 			return a.hub.SetNotifications(ctx, id, list, counts)

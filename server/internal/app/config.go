@@ -44,6 +44,8 @@ type Config struct {
 	// PublicURL is the base URL of links in messages; default: the listen address.
 	PublicURL     string
 	CallbackAllow []string // callback targets in addition to loopback: CIDRs, host names, host:port
+	NotifyAllow   []string // addresses of channels besides public ones, in the same form
+	NotifyProxy   string   // HTTP proxy of channels; empty: none
 
 	OIDC OIDC // sign-in with an OpenID provider; zero value: off
 	// Passkeys is the lowest risk, high or critical, at which approving requires a

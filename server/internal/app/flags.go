@@ -51,6 +51,10 @@ var hubFlags = []flagSpec{
 			c.CallbackAllow = append(c.CallbackAllow, splitList(s)...)
 			return nil
 		}},
+	{"notify-allow", "TARGET,…", "none", "allowed addresses of notification channels on this machine or in a private network: CIDRs, host names, host:port",
+		func(c *Config, s string) error { c.NotifyAllow = append(c.NotifyAllow, splitList(s)...); return nil }},
+	{"notify-proxy", "URL", "none", "HTTP proxy of notification channels; proxy variables of the environment are ignored",
+		func(c *Config, s string) error { c.NotifyProxy = s; return nil }},
 	{"retention", "DURATION", "30d", "how long events are kept; 0 keeps them forever",
 		func(c *Config, s string) (err error) {
 			c.Retention, err = zeroMeansNoLimit(parseDuration(s))

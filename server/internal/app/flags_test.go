@@ -59,6 +59,8 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"passkeys":            {"high", "critical", schema.HighRisk, func(c Config) any { return c.Passkeys }},
 		"public-url":          {"https://hub.example.com", "https://b", "https://hub.example.com", func(c Config) any { return c.PublicURL }},
 		"callback-allow":      {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.CallbackAllow }},
+		"notify-allow":        {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.NotifyAllow }},
+		"notify-proxy":        {"http://proxy:3128", "x", "http://proxy:3128", func(c Config) any { return c.NotifyProxy }},
 		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
 		"retention-size":      {"1.5GiB", "1", int64(3 << 29), func(c Config) any { return c.RetentionSize }},
 		"retention-questions": {"0", "1d", time.Duration(-1), func(c Config) any { return c.RetentionQuestions }},
@@ -88,7 +90,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 24, "add a row for the new flag")
+	require.Len(t, flagSpecs, 26, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/netguard"
 )
 
 // ErrBlocked is wrapped by every error for an address that may not be dialed.
@@ -40,10 +41,8 @@ type DialPolicy struct {
 
 // allowEntry is one entry of DialPolicyConfig.Allow.
 type allowEntry struct {
-	prefix    netip.Prefix // invalid for a name
-	name      string
-	port      uint16 // 0: any
-	plaintext bool   // permits ws without TLS
+	netguard.Target
+	plaintext bool // permits ws without TLS
 }
 
 // target is the address of a URL that the policy allows.
@@ -60,20 +59,6 @@ const (
 	lowestPort = 1024
 )
 
-// blockedPrefixes are never dialed, even if an entry allows them: this network, link-local,
-// multicast and cloud metadata addresses, and IPv6 forms of IPv4 addresses, which would bypass
-// the other checks.
-var blockedPrefixes = mustParsePrefixes("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32",
-	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fe80::/10", "fec0::/10", "ff00::/8", "fd00:ec2::254/128", "fd20:ce::254/128")
-
-func mustParsePrefixes(list ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(list))
-	for i, s := range list {
-		out[i] = netip.MustParsePrefix(s)
-	}
-	return out
-}
-
 // NewDialPolicy parses the configuration. Its errors name the invalid entry.
 func NewDialPolicy(cfg DialPolicyConfig) (*DialPolicy, error) {
 	p := &DialPolicy{ownPorts: slices.Clone(cfg.OwnPorts)}
@@ -89,45 +74,8 @@ func NewDialPolicy(cfg DialPolicyConfig) (*DialPolicy, error) {
 
 func parseAllowEntry(entry string) (a allowEntry, err error) {
 	entry, a.plaintext = strings.CutPrefix(entry, "ws://")
-	if prefix, err := netip.ParsePrefix(entry); err == nil {
-		a.prefix = prefix.Masked()
-		return a, nil
-	}
-	host := entry
-	if h, port, err := net.SplitHostPort(entry); err == nil {
-		p, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || p == 0 {
-			return a, errors.New("the port must be a number from 1 to 65535")
-		}
-		host, a.port = h, uint16(p)
-	}
-	host = strings.Trim(host, "[]")
-	if addr, err := netip.ParseAddr(host); err == nil {
-		if addr.Zone() != "" {
-			return a, errors.New("an address with a zone is not accepted")
-		}
-		addr = addr.Unmap()
-		a.prefix = netip.PrefixFrom(addr, addr.BitLen())
-		return a, nil
-	}
-	a.name = strings.ToLower(host)
-	if !isHostName(a.name) {
-		return a, errors.New("not a network, address or host name; use a form such as 10.1.0.0/16, agent.example or agent.example:8443")
-	}
-	return a, nil
-}
-
-// isHostName reports whether name is a host name and not an address in an unusual form, such as
-// 127.1, 0x7f.1 or 2130706433, which some resolvers accept as this machine.
-func isHostName(name string) bool {
-	labels := strings.Split(name, ".")
-	for _, label := range labels {
-		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			return false
-		}
-	}
-	last := labels[len(labels)-1]
-	return last[0] < '0' || last[0] > '9'
+	a.Target, err = netguard.ParseTarget(entry)
+	return a, err
 }
 
 // Check returns nil if the hub may dial rawURL. Otherwise the error wraps ErrBlocked and is safe
@@ -191,7 +139,7 @@ func quoteHost(host string) string { return strconv.QuoteToASCII(host[:min(len(h
 // allowsName reports whether an entry allows the host by its name.
 func (p *DialPolicy) allowsName(to target) bool {
 	return slices.ContainsFunc(p.allow, func(a allowEntry) bool {
-		return a.name != "" && a.name == strings.ToLower(to.host) && (a.port == 0 || a.port == to.port) && (to.tls || a.plaintext)
+		return a.MatchesName(to.host, to.port) && (to.tls || a.plaintext)
 	})
 }
 
@@ -202,7 +150,7 @@ func (p *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
 		return blockedError("port %d is the hub's own", to.port)
 	}
 	if slices.ContainsFunc(p.allow, func(a allowEntry) bool {
-		return a.port == to.port && (a.name == to.host || a.prefix.IsValid() && a.prefix.Contains(addr))
+		return a.Port == to.port && (a.Name == to.host || a.Contains(addr, to.port))
 	}) {
 		return nil
 	}
@@ -225,38 +173,24 @@ func (p *DialPolicy) checkAddr(to target, addr netip.Addr) error {
 	if unmapped.IsLoopback() {
 		return p.checkLoopback(to, unmapped)
 	}
-	for _, prefix := range blockedPrefixes {
-		if prefix.Contains(unmapped) {
-			return blockedError("%s is never dialed: it is a link-local, multicast, metadata or unspecified address", unmapped)
-		}
+	if netguard.IsNeverDialed(unmapped) {
+		return blockedError("%s is never dialed: it is a link-local, multicast, metadata or unspecified address", unmapped)
 	}
-	if slices.Contains(p.ownPorts, to.port) && isOwnAddr(unmapped) {
+	if slices.Contains(p.ownPorts, to.port) && netguard.IsOwn(unmapped) {
 		return blockedError("port %d is the hub's own", to.port)
 	}
 	if p.allowsName(to) {
 		return nil
 	}
 	for _, a := range p.allow {
-		if a.prefix.IsValid() && a.prefix.Contains(unmapped) && (a.port == 0 || a.port == to.port) {
+		if a.Contains(unmapped, to.port) {
 			if to.tls || a.plaintext {
 				return nil
 			}
-			return blockedError("%s must be dialed with wss; -callback-allow ws://%s allows ws", unmapped, a.prefix)
+			return blockedError("%s must be dialed with wss; -callback-allow ws://%s allows ws", unmapped, a.Prefix)
 		}
 	}
 	return blockedError("%s is not this machine and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", unmapped)
-}
-
-// isOwnAddr reports whether one of this machine's interfaces has the address.
-func isOwnAddr(addr netip.Addr) bool {
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return true // fail closed
-	}
-	return slices.ContainsFunc(own, func(a net.Addr) bool {
-		p, err := netip.ParsePrefix(a.String())
-		return err == nil && p.Addr().Unmap() == addr
-	})
 }
 
 // hostPort returns the listener's address for messages and limits.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
 )
 
@@ -30,8 +31,10 @@ func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 	}
 	r := setupPeople(t, all, func(cfg *Config) {
 		h := cfg.Hub
+		guard, err := netguard.New(netguard.Config{Allow: []string{"127.0.0.1"}})
+		require.NoError(t, err)
 		notifier = notify.New(notify.Config{
-			Store: h.Store, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
+			Store: h.Store, Guard: guard, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
 			IdentityOf:        func(name string) (auth.Identity, bool) { return h.People.IdentityOf(name, "link") },
 			ResolveRecipients: h.People.ResolveRecipients,
 			People: func(ctx context.Context) ([]schema.Person, error) {
@@ -146,4 +149,24 @@ func TestChannels_LockedHubRequiresAdmin(t *testing.T) {
 	var list []json.RawMessage
 	r.expectOK(&list, fmt.Sprintf("DELETE /api/channels/%d", made.ID), "", ada.headers()...)
 	require.Empty(t, list)
+}
+
+// TestChannels_RefusePrivateAddresses adds channels that would make the hub connect to its own
+// network.
+func TestChannels_RefusePrivateAddresses(t *testing.T) {
+	t.Parallel()
+	r := setupNotifications(t)
+	ada := r.owner("ada")
+	for _, address := range []string{
+		"http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "http://[::1]:9/", "https://[::ffff:192.168.0.1]/", "http://2130706433/",
+		"smtp://192.168.0.1:25/?from=hub@example.com", "ntfy://10.0.0.1/topic", "gotify://10.0.0.1/AAAAAAAAAAAAAAA",
+	} {
+		body, err := json.Marshal(schema.ChannelDraft{Name: "x", URL: address})
+		require.NoError(t, err)
+		problem := r.expectProblem("invalid", "POST "+schema.PathChannels, string(body), ada.headers()...)
+		require.Equal(t, "url", problem.Field, address)
+	}
+	var channels []schema.Channel
+	r.expectOK(&channels, "GET "+schema.PathChannels, "", ada.headers()...)
+	require.Empty(t, channels)
 }

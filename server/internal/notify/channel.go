@@ -66,6 +66,27 @@ func NewChannel(d *schema.ChannelDraft, by string) (*store.Channel, error) {
 	return c, checkChatURL(c.Kind, d.URL)
 }
 
+// checkAddress refuses a channel whose address the hub may not connect to, as far as it can be told
+// without a name lookup. The services without a host in their address have a fixed public one.
+func (n *Notifier) checkAddress(c *store.Channel) error {
+	switch c.Kind {
+	case smtpName:
+		config, err := parseMailURL(c.URL)
+		if err != nil {
+			return err
+		}
+		return n.Guard.CheckHost(config.host, uint16(config.port)) //nolint:gosec // a port
+	case webhookName, "ntfy", "gotify", "mattermost":
+		u, err := url.Parse(c.URL)
+		if err != nil {
+			return err
+		}
+		return n.Guard.CheckURL(u)
+	default:
+		return nil
+	}
+}
+
 // markupOptions are query parameters of services that would turn text into markup or add
 // links.
 var markupOptions = map[string][]string{

@@ -20,6 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -76,6 +77,13 @@ func (h *harness) now() time.Time {
 	return time.Now()
 }
 
+// loopbackGuard allows the servers of tests.
+func loopbackGuard(t *testing.T) *netguard.Guard {
+	guard, err := netguard.New(netguard.Config{Allow: []string{"127.0.0.1", "::1"}})
+	require.NoError(t, err)
+	return guard
+}
+
 // start runs a hub on the harness's database.
 func (h *harness) start() {
 	db, err := store.Open(context.Background(), store.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
@@ -89,7 +97,7 @@ func (h *harness) start() {
 		onShow = func(schema.EventID) {}
 	}
 	notifier = New(Config{
-		Store: db, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true,
+		Store: db, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true, Guard: loopbackGuard(h.t),
 		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
 			onShow(id)
 			return setNotifications(ctx, id, list, counts)

@@ -2,6 +2,8 @@ package notify
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +15,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -23,7 +26,8 @@ type smtpConfig struct {
 	implicitTLS    bool // TLS from the first byte instead of STARTTLS
 	user, password string
 	from           string
-	to             string // one address for all messages; empty: each person's own
+	to             string         // one address for all messages; empty: each person's own
+	roots          *x509.CertPool // nil: those of the system
 }
 
 const mailURLFormat = "must be smtp://USER:PASSWORD@HOST:587/?from=ADDRESS (or smtps://…:465), with &to=ADDRESS to send everything to one address" //nolint:gosec // names of what to fill in
@@ -81,7 +85,7 @@ func (n *Notifier) sendMail(ctx context.Context, c *store.Channel, m *message) e
 	if err != nil {
 		return permanentError{err}
 	}
-	client, err := config.newClient(n.timing)
+	client, err := config.newClient(n.timing, n.Guard)
 	if err != nil {
 		return permanentError{err}
 	}
@@ -115,16 +119,35 @@ func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
 	return mail, nil
 }
 
-func (b *smtpConfig) newClient(p timing) (*gomail.Client, error) {
-	options := []gomail.Option{gomail.WithPort(b.port), gomail.WithTimeout(p.timeout), gomail.WithTLSPolicy(gomail.TLSMandatory)}
+func (b *smtpConfig) newClient(p timing, guard *netguard.Guard) (*gomail.Client, error) {
+	policy, dial := gomail.TLSMandatory, gomail.DialContextFunc(guard.DialContext)
 	switch {
 	case b.implicitTLS:
-		options = append(options, gomail.WithSSL())
+		// A client with its own dial function adds no TLS to the connection, and treats a *tls.Conn as
+		// encrypted if STARTTLS is optional.
+		policy, dial = gomail.TLSOpportunistic, b.dialTLS(guard)
 	case isLoopback(b.host), net.ParseIP(b.host).IsPrivate():
-		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic)) // TLS is optional on this machine and in the admin's own network
+		policy = gomail.TLSOpportunistic // TLS is optional on this machine and in the admin's own network
 	}
+	options := []gomail.Option{gomail.WithPort(b.port), gomail.WithTimeout(p.timeout), gomail.WithTLSPolicy(policy), gomail.WithDialContextFunc(dial)}
 	if b.user != "" {
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(b.user), gomail.WithPassword(b.password))
 	}
 	return gomail.NewClient(b.host, options...)
+}
+
+// dialTLS returns a dial function whose connections begin with a TLS handshake.
+func (b *smtpConfig) dialTLS(guard *netguard.Guard) gomail.DialContextFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := guard.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		secure := tls.Client(conn, &tls.Config{ServerName: b.host, RootCAs: b.roots, MinVersion: tls.VersionTLS12})
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		return secure, nil
+	}
 }

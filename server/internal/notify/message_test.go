@@ -138,7 +138,11 @@ func TestSendTest_ReportsResult(t *testing.T) {
 	result, err = h.SendTest(t.Context(), c.ID, "ada")
 	require.NoError(t, err)
 	require.Equal(t, schema.NotificationFailed, result.State)
-	require.Contains(t, result.Error, "500")
+	require.Equal(t, failureSummary(errors.New("500")), result.Error, "no text of the other side")
+	server.Close()
+	result, err = h.SendTest(t.Context(), c.ID, "ada")
+	require.NoError(t, err)
+	require.Contains(t, result.Error, "No connection")
 	_, err = h.SendTest(t.Context(), c.ID+1, "ada")
 	require.ErrorIs(t, err, schema.ErrNotFound)
 }

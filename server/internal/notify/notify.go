@@ -16,6 +16,7 @@ package notify
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -45,8 +47,10 @@ type Config struct {
 	CreatedAt func(name string) time.Time
 	// Watching reports whether the person has the dashboard in view; nil: unknown.
 	Watching func(person string) bool
-	// PushAnywhere permits push services on this machine and in private networks (no SSRF
-	// protection).
+	// Guard decides which addresses channels may connect to; nil: public ones only.
+	Guard *netguard.Guard
+	// PushAnywhere lets Web Push use Guard, too. By default it connects to public addresses only,
+	// because any person may subscribe an address.
 	PushAnywhere bool
 
 	Clock func() time.Time // default time.Now
@@ -85,6 +89,8 @@ type Notifier struct {
 	loopback    bool // Base is reachable from this machine only
 	logAppended chan struct{}
 	statuses    *statusBatcher
+	client      *http.Client // connects through Guard
+	publicOnly  *http.Client // connects to public addresses
 
 	mu      sync.Mutex
 	runCtx  context.Context          // nil before Run
@@ -118,12 +124,18 @@ func New(cfg Config) *Notifier {
 	if cfg.Watching == nil {
 		cfg.Watching = func(string) bool { return false }
 	}
+	if cfg.Guard == nil {
+		cfg.Guard = new(netguard.Guard)
+	}
 	if cfg.telegramURL == "" {
 		cfg.telegramURL = "https://api.telegram.org"
 	}
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
 	cfg.timing.setDefaults()
-	n := &Notifier{Config: cfg, logAppended: make(chan struct{}, 1), workers: map[int64]*channelWorker{}}
+	n := &Notifier{
+		Config: cfg, logAppended: make(chan struct{}, 1), workers: map[int64]*channelWorker{},
+		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
+	}
 	if u, err := url.Parse(cfg.Base); err != nil || isLoopback(u.Hostname()) {
 		n.loopback = true
 	}

@@ -7,17 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	webpush "github.com/SherClockHolmes/webpush-go"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/netguard"
 )
 
 const (
@@ -60,7 +59,7 @@ func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSu
 	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(n.PushAnywhere && u.Scheme == "http") {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be the https address of the browser's subscription"}
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !isPublic(ip) || isLoopback(u.Hostname()) && !n.PushAnywhere {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !netguard.IsPublic(ip) || isLoopback(u.Hostname()) && !n.PushAnywhere {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be a public push service, not an address in a private network"}
 	}
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.P256dh, "="))
@@ -187,30 +186,7 @@ func (n *Notifier) clearNotification(id schema.EventID) {
 // (SSRF protection), because any person may subscribe an address.
 func (n *Notifier) pushClient() *http.Client {
 	if n.PushAnywhere {
-		return httpClient
+		return n.client
 	}
-	return publicClient
+	return n.publicOnly
 }
-
-var publicClient = &http.Client{
-	CheckRedirect: httpClient.CheckRedirect,
-	Transport: &http.Transport{
-		ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second,
-		DialContext: (&net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-			to, err := netip.ParseAddrPort(address)
-			if err != nil || !isPublic(to.Addr()) {
-				return permanentError{errors.New("the push service has an address in a private network")}
-			}
-			return nil
-		}}).DialContext,
-	},
-}
-
-// isPublic reports whether an address is neither on this machine nor in a private network.
-func isPublic(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip)
-}
-
-// carrierNAT is the shared address space of carrier-grade NAT (RFC 6598).
-var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")

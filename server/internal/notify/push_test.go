@@ -197,7 +197,7 @@ func TestSubscribe_RejectsPrivateAddresses(t *testing.T) {
 	local := b.subscription()
 	local.Endpoint = strings.Replace(local.Endpoint, "127.0.0.1", "localhost", 1)
 	require.NoError(t, h.Store.AddPushSubscription(t.Context(), "eve", local, maxBrowsers))
-	require.ErrorContains(t, n.push(t.Context(), "eve", &pushMessage{ttl: time.Minute}), "an address in a private network")
+	require.ErrorContains(t, n.push(t.Context(), "eve", &pushMessage{ttl: time.Minute}), "in a private network")
 	require.Empty(t, b.server.requests())
 	for i := range maxBrowsers {
 		good.Endpoint = "https://push.example.com/" + strings.Repeat("x", i)

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -47,15 +48,9 @@ func (n *Notifier) newSender(c *store.Channel) *sender {
 	case "telegram":
 		out.send = func(ctx context.Context, m *message) error { return n.sendTelegram(ctx, c, m) }
 	default:
-		out.send = func(_ context.Context, m *message) error { return sendChat(c, m) }
+		out.send = func(ctx context.Context, m *message) error { return n.sendChat(ctx, c, m) }
 	}
 	return out
-}
-
-// httpClient follows no redirects: a message goes to the configured address or nowhere.
-var httpClient = &http.Client{
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second},
 }
 
 // checkResponse returns an error for a status other than 2xx. It is permanent unless a
@@ -74,7 +69,8 @@ func checkResponse(resp *http.Response) error {
 }
 
 // SendTest sends a test message by a channel and returns its result. A failed send is a
-// result, not an error.
+// result, not an error. The result contains no text of the other side, so that a channel can't be
+// used to read what a server in the hub's network answers; the log has it.
 func (n *Notifier) SendTest(ctx context.Context, id int64, person string) (schema.ChannelTestResult, error) {
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
@@ -88,12 +84,26 @@ func (n *Notifier) SendTest(ctx context.Context, id int64, person string) (schem
 			}
 			out := n.newSender(c)
 			if err := n.worker(id).sendWithTimeout(ctx, out, m); err != nil {
-				return schema.ChannelTestResult{State: schema.NotificationFailed, Error: out.errorText(err)}, nil
+				n.Log.Warn("channel test failed", "channel", id, "err", out.errorText(err))
+				return schema.ChannelTestResult{State: schema.NotificationFailed, Error: failureSummary(err)}, nil
 			}
 			return schema.ChannelTestResult{State: schema.NotificationSent}, nil
 		}
 	}
 	return schema.ChannelTestResult{}, schema.ErrNotFound
+}
+
+// failureSummary classifies a failed send in a fixed sentence.
+func failureSummary(err error) string {
+	var connection net.Error
+	switch {
+	case errors.Is(err, netguard.ErrRefused):
+		return "Refused address: the hub may not connect there. Start it with -notify-allow to allow it."
+	case errors.As(err, &connection), errors.Is(err, context.DeadlineExceeded):
+		return "No connection: nothing answers at this address. The hub's log has details."
+	default:
+		return "Rejected: the service did not accept the message. The hub's log has details."
+	}
 }
 
 func (n *Notifier) emailOf(ctx context.Context, person string) (string, error) {
@@ -106,8 +116,15 @@ func (n *Notifier) emailOf(ctx context.Context, person string) (string, error) {
 	return "", err
 }
 
-// AddChannel stores a channel and starts its worker.
+// AddChannel stores a channel and starts its worker. It refuses an address that the hub may not
+// connect to.
 func (n *Notifier) AddChannel(ctx context.Context, c *store.Channel) error {
+	if err := n.checkAddress(c); err != nil {
+		return &schema.HintError{
+			Err:  &schema.FieldError{Field: "url", Detail: "can't be used: " + err.Error()},
+			Hint: "No channel was added. Start the hub with -notify-allow HOST to allow this address.",
+		}
+	}
 	if err := n.Store.AddChannel(ctx, c, MaxChannels); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message
 	req.Header.Set("webhook-id", id)
 	req.Header.Set("webhook-timestamp", at)
 	req.Header.Set("webhook-signature", signature)
-	resp, err := httpClient.Do(req)
+	resp, err := n.client.Do(req)
 	if err != nil {
 		return err
 	}
