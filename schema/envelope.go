@@ -121,6 +121,33 @@ type LedgerHead struct {
 	At   Millis `json:"at"`
 }
 
+// PathHub is the hub's identity.
+const PathHub = "/api/hub"
+
+// The bounds of the nonce of PathHub, in bytes of printable ASCII.
+const (
+	MinNonce = 16
+	MaxNonce = 128
+)
+
+var hubRoutes = []Route{{
+	Method: "GET", Path: PathHub, Summary: "The hub's public key, and a proof that it holds the private key now",
+	Query:    []Param{{"nonce", "16 to 128 printable ASCII characters without spaces, chosen by the caller; the proof contains it"}},
+	Response: HubKey{},
+}}
+
+// CheckNonce fails with a FieldError if nonce is not a valid nonce of PathHub.
+func CheckNonce(nonce string) error {
+	valid := len(nonce) >= MinNonce && len(nonce) <= MaxNonce
+	for i := range len(nonce) {
+		valid = valid && nonce[i] > ' ' && nonce[i] < 0x7f
+	}
+	if !valid {
+		return &FieldError{Field: "nonce", Detail: fmt.Sprintf("must be %d to %d printable ASCII characters without spaces", MinNonce, MaxNonce)}
+	}
+	return nil
+}
+
 // ParsePublicKey reads the base64 form of an Ed25519 public key.
 func ParsePublicKey(s string) (ed25519.PublicKey, error) {
 	b, err := base64.StdEncoding.DecodeString(s)

@@ -33,6 +33,8 @@ var messageTypes = map[string]reflect.Type{
 	"FilterOptions":   reflect.TypeFor[schema.FilterOptions](),
 	"BatchResult":     reflect.TypeFor[schema.BatchResult](),
 	"Health":          reflect.TypeFor[schema.Health](),
+	"HubKey":          reflect.TypeFor[schema.HubKey](),
+	"Envelope":        reflect.TypeFor[schema.Envelope](),
 	"Problem":         reflect.TypeFor[schema.Problem](),
 	"Approvals":       reflect.TypeFor[schema.Approvals](),
 	"ViewingMessage":  reflect.TypeFor[schema.ViewingMessage](),

@@ -66,7 +66,7 @@ const (
 // Routes lists every route of a hub except the dashboard's static files. Tests compare the hub's
 // router, the OpenAPI document and the dashboard's client with it. Each group of routes is declared
 // next to its types.
-var Routes = slices.Concat(mcpRoutes, eventRoutes, peopleRoutes, passkeyRoutes, ledgerRoutes, ruleRoutes, notificationRoutes, inboxRoutes)
+var Routes = slices.Concat(mcpRoutes, eventRoutes, hubRoutes, peopleRoutes, passkeyRoutes, ledgerRoutes, ruleRoutes, notificationRoutes, inboxRoutes)
 
 var eventRoutes = []Route{
 	{"POST", PathEvents, "Store an event; with humanInTheLoop it asks a question", nil, Event{}, Event{}},

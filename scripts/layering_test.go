@@ -30,7 +30,8 @@ var mayImport = map[string][]string{
 	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook", "agentclient/install"},
 
 	"server/internal/filter":    {"schema"},
-	"server/internal/store":     {"schema", "server/internal/filter"}, // filters are evaluated while rows are read
+	"server/internal/identity":  {"schema"},
+	"server/internal/store":     {"schema", "server/internal/filter", "server/internal/identity"}, // filters are evaluated while rows are read
 	"server/internal/storetest": {"server/internal/store"},
 	"server/internal/feed":      nil,
 	"server/internal/redact":    {"schema"},
@@ -52,7 +53,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
-		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/netguard",
+		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",
 	},
 	"server":         {"server/internal/app"},
 	"server/hubtest": {"schema", "server/internal/app", "server/internal/storetest"},
@@ -112,6 +113,7 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 	require.NoError(t, err)
 	for library, place := range map[string]string{
 		"database/sql":                        "server/internal/store",
+		"crypto/hkdf":                         "server/internal/identity",
 		"modernc.org/sqlite":                  "server/internal/store",
 		"github.com/pressly/goose":            "server/internal/store",
 		"github.com/gofiber":                  "server/internal/httpapi",
@@ -185,7 +187,8 @@ var storeMethods = map[string][]string{
 	"After": nil, "Backup": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Throttle": nil, "Head": nil, "HubID": nil,
 	"Activity": nil, "ProjectionCursor": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
-	"Key": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
+	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/notify"}, "KeyRotations": nil,
+	"Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 	"Inbox": nil, "InboxCounts": nil, "InboxDays": nil,
 	"LiveRules": nil, "GroupMembers": nil, "Questions": nil, "Rules": nil,
 }

@@ -63,7 +63,7 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		if err := app.Backup(ctx, cfg, args[1]); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(stdout, "Database copied to", args[1])
+		_, _ = fmt.Fprintf(stdout, "Database copied to %s\nThe copy does not contain the hub's key. Keep a copy of %s in another place.\n", args[1], app.KeyFile(cfg))
 		return nil
 	case len(args) == 1 && args[0] == "check":
 		if err := app.Check(ctx, cfg); err != nil {

@@ -70,6 +70,8 @@ func TestRun_StopsOnSignal(t *testing.T) {
 	require.Contains(t, second.String(), "another hub has this database open")
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	require.Equal(t, 0, run(ctx, []string{"-db", db, "backup", copied}, func(string) string { return "" }, &out, &second), second.String())
+	require.Contains(t, out.String(), "another place")
+	require.NoFileExists(t, copied+".key", "a backup cannot sign")
 	signal()
 	require.Equal(t, 0, <-code, errOut.String())
 }

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Control, Envelope, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -178,6 +178,9 @@ export const v2ChannelTestResultFailed = {"state":"failed","error":"the other si
 export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
 
 // prettier-ignore
+export const v2EnvelopeHead = {"payloadType":"application/vnd.hookback.head+json","payload":"eyJodWIiOiIwYzZmN2EzZS01ZDBlLTRkNWUtOWQwYi03YjFmM2E3YzJlMTEiLCJuIjoxMjM0LCJoYXNoIjoiMjc1NDVhNmMzZjBiN2E5ZDVjMWU4ZjJiNGE2ZDljMGUxZjNiNWE3ZDljMmU0ZjYwODFhM2M1ZTcwOTJiNGQ2ZiIsImF0IjoxNzk1MjYyNDAzMDAwfQ==","signatures":[{"keyid":"6f283a0f77522587","sig":"e492YXmxGF+s+ywxMc2kxA+Ul/klXh1ClKI5T0hgGwrDDUkGqXFfKJd6mAuuC2ODtfnrN36y8wUotVV2DvD9AA=="}]} satisfies Envelope
+
+// prettier-ignore
 export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"agent":"claude-code","timestamp":1734189234000,"humanInTheLoop":{"question":"Run go test ./...?","type":"permission","timeout":120,"protocolVersion":2,"lifeline":true,"alsoAsked":true},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189354000,"revision":1,"waiter":"listening"},"requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE","watching":1} satisfies Event
 
 // prettier-ignore
@@ -257,6 +260,9 @@ export const v2HitlVoteProved = {"choice":"approve","revision":3,"proof":{"id":"
 
 // prettier-ignore
 export const v2HitlVoteSeveralQuestions = {"choice":"","answers":{"db":"SQLite"},"reason":"It is enough."} satisfies HitlVote
+
+// prettier-ignore
+export const v2HubKeyRotated = {"hubId":"0c6f7a3e-5d0e-4d5e-9d0b-7b1f3a7c2e11","keyId":"6f283a0f77522587","publicKey":"C9iKvNiKdMUIRDUEPPLWwUaYwE87RXvhotEryIr0KYk=","rotations":[{"payloadType":"application/vnd.hookback.key-rotation+json","payload":"eyJodWJJZCI6IjBjNmY3YTNlLTVkMGUtNGQ1ZS05ZDBiLTdiMWYzYTdjMmUxMSIsImZyb20iOiJkNjkyNDQ3YzAwMmQ3ODFmIiwicHVibGljS2V5IjoiQzlpS3ZOaUtkTVVJUkRVRVBQTFd3VWFZd0U4N1JYdmhvdEVyeUlyMEtZaz0iLCJhdCI6MTc5NTI2MjQwMzAwMH0=","signatures":[{"keyid":"d692447c002d781f","sig":"cYKa923ASzgHZX4NxdSdx+b0PqxbRjFfpO6MPJ5IGWH+YUgCGK52n+aOKpEGPiQi4HXv+8sdCJcsYCHfsVlkCw=="}]}],"proof":{"payloadType":"application/vnd.hookback.hello+json","payload":"eyJodWJJZCI6IjBjNmY3YTNlLTVkMGUtNGQ1ZS05ZDBiLTdiMWYzYTdjMmUxMSIsImtleUlkIjoiNmYyODNhMGY3NzUyMjU4NyIsIm5vbmNlIjoiZjNiMWMwZGU1YTE3YmUxMSJ9","signatures":[{"keyid":"6f283a0f77522587","sig":"lHEffcvuVn567B9Wk2hjDdZbg9P7Ykp1FAg2Yp3m/m791GCPnMhU1K2rVbK5LVfgHNP1K/8lLX7gSwzCK85QCw=="}]}} satisfies HubKey
 
 // prettier-ignore
 export const v2HumanInTheLoopEscalated = {"question":"Deploy to production?","type":"permission","timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"escalateAfterSeconds":600,"escalateTo":{"mode":"owner_admins"},"excludeRequester":false} satisfies HumanInTheLoop

@@ -643,6 +643,32 @@ export interface HitlVote {
   proof?: Record<string, unknown>
 }
 
+/** HubHello is the payload with which a hub proves that it holds its key now. */
+export interface HubHello {
+  hubId: string
+  keyId: string
+  /** of the request */
+  nonce: string
+}
+
+/** HubKey is the body of GET /api/hub: the hub's identity. */
+export interface HubKey {
+  hubId: string
+  keyId: string
+  /** base64 of the 32 bytes of an Ed25519 key */
+  publicKey: string
+  /**
+   * Rotations leads from an earlier key to this one, oldest first, at most MaxRotations envelopes of type
+   * application/vnd.hookback.key-rotation+json, each signed by the key that it replaces.
+   */
+  rotations?: Envelope[]
+  /**
+   * Proof is an envelope of type application/vnd.hookback.hello+json over the nonce of the request, signed
+   * by this key; absent without a nonce.
+   */
+  proof?: Envelope
+}
+
 /**
  * HumanInTheLoop is a question to a person, carried by an event.
  *
@@ -718,6 +744,16 @@ export interface HumanInTheLoop {
   suggestions?: unknown[]
 }
 
+/** KeyRotation is the payload with which a key announces its successor. */
+export interface KeyRotation {
+  hubId: string
+  /** keyId of the signing key */
+  from: string
+  /** the new key, base64 */
+  publicKey: string
+  at: Millis
+}
+
 /** Kind is the kind of answer that a question takes. */
 export type Kind = 'permission' | 'question' | 'choice'
 
@@ -750,6 +786,16 @@ export interface LedgerEntry {
   prev: string
   /** hides the entry's own hash */
   hash: string
+}
+
+/** LedgerHead is the payload of a signed ledger head: the newest entry at a point in time. */
+export interface LedgerHead {
+  /** hubId */
+  hub: string
+  /** number of the entry */
+  n: number
+  hash: string
+  at: Millis
 }
 
 /** Link is the body of POST /hitl/:id/link: the token in the fragment of a signed link. */

@@ -113,7 +113,7 @@ func tagOf(path string) string {
 		{"History", "/api/session"}, {"History", "/api/overview"}, {"History", "/api/ledger"},
 		{"Agents", "/v1/"}, {"Agents", "/hooks/"}, {"Agents", schema.PathMCP},
 		{"Operation", schema.PathHealth}, {"Operation", schema.PathReady}, {"Operation", schema.PathMetrics}, {"Operation", schema.PathOpenAPI},
-		{"Operation", schema.PathLicenses},
+		{"Operation", schema.PathLicenses}, {"Operation", schema.PathHub},
 	} {
 		if strings.HasPrefix(path, t.prefix) {
 			return t.tag
@@ -123,7 +123,7 @@ func tagOf(path string) string {
 }
 
 // publicPaths require no authentication.
-var publicPaths = []string{schema.PathHealth, schema.PathReady, schema.PathOpenAPI, schema.PathLicenses}
+var publicPaths = []string{schema.PathHealth, schema.PathReady, schema.PathOpenAPI, schema.PathLicenses, schema.PathHub}
 
 var pathParameter = regexp.MustCompile(`:([a-zA-Z]+)`)
 

@@ -255,10 +255,11 @@ func (a *App) printGreeting(ctx context.Context) {
 
   Dashboard   %s
 %s  Database    %s
+  Key         %s
   Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 
 Press Ctrl-C to stop.
-`, a.dashboardURL(), a.ownerSignInHint(ctx), a.cfg.DB, a.clientHint())
+`, a.dashboardURL(), a.ownerSignInHint(ctx), a.cfg.DB, a.store.Identity().ID(), a.clientHint())
 }
 
 // ownerSignInHint returns a line with a sign-in link if the hub has no owner.

@@ -179,6 +179,11 @@ func TestBackup(t *testing.T) {
 	require.NoError(t, Check(t.Context(), Config{DB: copied}))
 	restored := testConfig(t)
 	restored.DB = copied
+	_, err := New(t.Context(), restored)
+	require.ErrorContains(t, err, "copy.db.key is missing")
+	key, err := os.ReadFile(KeyFile(cfg))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(KeyFile(restored), key, 0o600))
 	b, _ := startHub(t, restored)
 	require.Equal(t, int64(1), b.store.Head())
 	missing := Config{DB: filepath.Join(t.TempDir(), "none.db")}

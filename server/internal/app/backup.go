@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -14,6 +16,9 @@ func Backup(ctx context.Context, cfg Config, file string) error {
 	}
 	return nil
 }
+
+// KeyFile returns the name of the file with the hub's key, which a backup does not contain.
+func KeyFile(cfg Config) string { return identity.File(strings.TrimPrefix(cfg.DB, "sqlite:")) }
 
 // Check reads the whole database and reports corruption.
 func Check(ctx context.Context, cfg Config) error {

@@ -41,6 +41,7 @@ var routeAccess = map[string]access{
 	"POST " + schema.PathLinkVote:     accessPublic,
 	"GET " + schema.PathOIDC:          accessPublic,
 	"GET " + schema.PathOIDCCallback:  accessPublic,
+	"GET " + schema.PathHub:           accessPublic,
 	"GET " + schema.PathHealth:        accessPublic,
 	"GET " + schema.PathReady:         accessPublic,
 	"GET " + schema.PathLicenses:      accessPublic,

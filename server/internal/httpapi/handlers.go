@@ -67,6 +67,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathOTLPLogs:     s.otlpLogs,
 		"POST " + schema.PathOTLPMetrics:  s.otlpMetrics,
 		"POST " + schema.PathClaudeCode:   s.claudeHook,
+		"GET " + schema.PathHub:           s.hubKey,
 		"GET " + schema.PathHealth:        s.health,
 		"GET " + schema.PathReady:         s.ready,
 		"GET " + schema.PathMetrics:       s.Metrics.handler(),
@@ -250,6 +251,17 @@ func (s *Server) pull(c *fiber.Ctx) error {
 		return c.SendStatus(fiber.StatusNoContent)
 	}
 	return reply(c)(answer, err)
+}
+
+// hubKey serves the hub's identity. The nonce is chosen by the caller, who may be anyone.
+func (s *Server) hubKey(c *fiber.Ctx) error {
+	nonce := c.Query("nonce")
+	if nonce != "" {
+		if err := schema.CheckNonce(nonce); err != nil {
+			return err
+		}
+	}
+	return reply(c)(s.Hub.HubKey(c.UserContext(), nonce))
 }
 
 func (s *Server) health(c *fiber.Ctx) error {

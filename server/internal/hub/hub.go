@@ -185,7 +185,7 @@ func (h *Hub) ViewerCount() int { return int(h.viewers.Load()) }
 // question. It is derived from the uid with HMAC, so a repeated POST gets the same
 // secret.
 func (h *Hub) requestSecret(uid string) string {
-	mac := hmac.New(sha256.New, h.Store.Key())
+	mac := hmac.New(sha256.New, h.Store.Identity().Subkey("request secrets"))
 	mac.Write([]byte("request:" + uid))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -83,7 +83,7 @@ func newMachine(t *rapid.T, dir, template string) *machine {
 func (m *machine) open(t *rapid.T, from string) {
 	m.generation++
 	path := filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.generation))
-	for _, suffix := range []string{"", "-wal"} {
+	for _, suffix := range []string{"", "-wal", ".key"} {
 		require.NoError(t, copyFile(path+suffix, from+suffix))
 	}
 	m.start(t, path)
@@ -98,7 +98,7 @@ func copyFile(to, from string) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := os.Create(to)
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -31,9 +31,7 @@ type linkClaims struct {
 }
 
 func (n *Notifier) linkKey() (key []byte, id string) {
-	mac := hmac.New(sha256.New, n.Store.Key())
-	mac.Write([]byte("signed links, 1"))
-	key = mac.Sum(nil)
+	key = n.Store.Identity().Subkey("signed links")
 	sum := sha256.Sum256(key)
 	return key, hex.EncodeToString(sum[:4])
 }
@@ -116,7 +114,7 @@ func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token string
 		}
 	}
 	if _, key := n.linkKey(); err == nil && claims.KeyID != key {
-		return nil, linkError("was created by another hub or before its database was replaced")
+		return nil, linkError("was created by another hub or before the hub's key was replaced")
 	}
 	if err != nil || !hmac.Equal(mac, n.signLink(q.UID, text)) {
 		return nil, linkError("is incomplete or belongs to another request; copy the whole link from the mail")

@@ -14,8 +14,8 @@ import (
 type Channel struct {
 	ID         int64
 	Name, Kind string
-	URL        string // secret
-	Secret     string // of a webhook; empty: none
+	URL        string // secret, encrypted in the database
+	Secret     string // of a webhook, encrypted in the database; empty: none
 	Person     string // owner; empty: shared by everyone
 	CreatedAt  time.Time
 	CreatedBy  string
@@ -32,8 +32,13 @@ type channelLedgerData struct {
 const queryChannels = `SELECT id, name, kind, url, secret, person, created_at, created_by FROM channels WHERE stream_id = 1 ORDER BY id`
 
 // Channels returns all channels, oldest first.
-func (s *Store) Channels(ctx context.Context) (channels []Channel, _ error) {
+func (s *Store) Channels(ctx context.Context) ([]Channel, error) {
 	rows, err := s.readers.query(ctx, queryChannels)
+	return scanChannels(rows, err, s.identity)
+}
+
+// scanChannels reads and decrypts the rows of queryChannels.
+func scanChannels(rows *sql.Rows, err error, key decrypter) (channels []Channel, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +50,12 @@ func (s *Store) Channels(ctx context.Context) (channels []Channel, _ error) {
 			return nil, err
 		}
 		c.CreatedAt = fromMillis(createdAt)
+		url, errURL := key.Decrypt(channelPlace("url", c.ID), c.URL)
+		secret, errSecret := key.Decrypt(channelPlace("secret", c.ID), c.Secret)
+		if err := errors.Join(errURL, errSecret); err != nil {
+			return nil, err
+		}
+		c.URL, c.Secret = url, secret
 		channels = append(channels, c)
 	}
 	return channels, rows.Err()
@@ -68,8 +79,9 @@ func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
 			return err
 		}
 		c.CreatedAt = t.now
+		url, secret := s.identity.Encrypt(channelPlace("url", c.ID), c.URL), s.identity.Encrypt(channelPlace("secret", c.ID), c.Secret)
 		_, err := t.exec(`INSERT INTO channels (stream_id, id, name, kind, url, secret, person, created_at, created_by) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.ID, c.Name, c.Kind, c.URL, c.Secret, c.Person, toMillis(c.CreatedAt), c.CreatedBy)
+			c.ID, c.Name, c.Kind, url, secret, c.Person, toMillis(c.CreatedAt), c.CreatedBy)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
+
+	"github.com/hookback/hookback/server/internal/identity"
 )
 
 // Config configures Open. Zero values select the documented defaults.
@@ -61,7 +62,7 @@ const (
 type Store struct {
 	file        string
 	hubID       string
-	key         []byte
+	identity    *identity.Key
 	clock       func() time.Time
 	writeDB     *sql.DB // single connection, held by the writer
 	readers     readers
@@ -186,14 +187,12 @@ func connect(ctx context.Context, file, synchronous string, readOnly bool) (*sql
 
 // initialize creates a new hub's identity and loads the state of an existing one.
 func (s *Store) initialize(ctx context.Context, w *writer) error {
-	fresh := make([]byte, 32)
-	_, _ = rand.Read(fresh)
 	now := s.clock().UnixMilli()
 	for _, step := range []struct {
 		query string
 		args  []any
 	}{
-		{`INSERT INTO hub (stream_id, id, key) VALUES (1, ?, ?) ON CONFLICT DO NOTHING`, []any{uuid.NewString(), fresh}},
+		{`INSERT INTO hub (stream_id, id, key) VALUES (1, ?, X'') ON CONFLICT DO NOTHING`, []any{uuid.NewString()}},
 		{`UPDATE deliveries SET leased = 0, due = ?1, wake = ?1
 			WHERE stream_id = 1 AND open = 1`, []any{now}},
 	} {
@@ -201,7 +200,7 @@ func (s *Store) initialize(ctx context.Context, w *writer) error {
 			return err
 		}
 	}
-	if err := w.conn.QueryRowContext(ctx, `SELECT id, key FROM hub WHERE stream_id = 1`).Scan(&s.hubID, &s.key); err != nil {
+	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub WHERE stream_id = 1`).Scan(&s.hubID); err != nil {
 		return err
 	}
 	counters := &w.counters
@@ -215,7 +214,7 @@ func (s *Store) initialize(ctx context.Context, w *writer) error {
 	}
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
-	return nil
+	return s.openIdentity(ctx, w)
 }
 
 // SetPublish sets Config.Publish. Call it at most once, before the first write.
@@ -223,9 +222,6 @@ func (s *Store) SetPublish(publish func([]LogRow)) { s.writer.publish = publish 
 
 // HubID identifies this database. A different ID means a different history.
 func (s *Store) HubID() string { return s.hubID }
-
-// Key returns the hub's 32 random bytes, created with the database and stored in it.
-func (s *Store) Key() []byte { return s.key }
 
 // Head returns the last assigned sequence number; 0: none.
 func (s *Store) Head() int64 { return s.head.Load() }

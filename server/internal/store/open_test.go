@@ -42,7 +42,7 @@ func TestOpen_MakesFilesPrivate(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), f.Name())
 		names[f.Name()] = true
 	}
-	require.Equal(t, map[string]bool{"hub.db": true, "hub.db-wal": true, "hub.db-shm": true, "hub.db.lock": true, "hub.db.ballast": true}, names)
+	require.Equal(t, map[string]bool{"hub.db": true, "hub.db-wal": true, "hub.db-shm": true, "hub.db.lock": true, "hub.db.ballast": true, "hub.db.key": true}, names)
 
 	// A restored copy that others can read is made private.
 	require.NoError(t, b.Close())
@@ -128,13 +128,12 @@ func TestOpen_RefusesNewerSchema(t *testing.T) {
 func TestOpen_KeepsHubIDAndKey(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	id, key := b.HubID(), b.Key()
+	id, key := b.HubID(), b.Identity().Public()
 	require.NotEmpty(t, id)
-	require.Len(t, key, 32)
 	b.reopen(t)
 	require.Equal(t, id, b.HubID())
-	require.Equal(t, key, b.Key())
-	require.NotEqual(t, key, newTestStore(t).Key())
+	require.Equal(t, key, b.Identity().Public())
+	require.NotEqual(t, key, newTestStore(t).Identity().Public())
 }
 
 // Every pragma is in effect on both kinds of connections: a hub with any other value

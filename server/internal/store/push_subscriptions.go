@@ -79,14 +79,18 @@ func (s *Store) PushSubscribers(ctx context.Context) (map[string]bool, error) {
 
 // PushKeys returns the hub's key pair for Web Push; empty before SetPushKeys.
 func (s *Store) PushKeys(ctx context.Context) (private, public string, err error) {
-	return private, public, s.readers.get(ctx, []any{&private, &public}, queryPushKeys)
+	if err := s.readers.get(ctx, []any{&private, &public}, queryPushKeys); err != nil {
+		return "", "", err
+	}
+	private, err = s.identity.Decrypt(pushKeyPlace, private)
+	return private, public, err
 }
 
 // SetPushKeys stores the hub's key pair for Web Push unless it has one: existing
-// subscriptions depend on that one.
+// subscriptions depend on that one. The private key is encrypted.
 func (s *Store) SetPushKeys(ctx context.Context, private, public string) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, private, public)
+		_, err := t.exec(`UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
 		return err
 	}})
 }

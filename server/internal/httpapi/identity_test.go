@@ -1,0 +1,46 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// TestHubKey_ProvesPossession: anyone may ask the hub which key it has, also on a locked hub and
+// from another machine, and gets a proof over their own nonce.
+func TestHubKey_ProvesPossession(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ada := r.owner("ada")
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	for _, address := range []*net.TCPAddr{nil, {IP: net.IPv4(192, 0, 2, 7), Port: 4711}} {
+		r.client.CloseIdleConnections()
+		r.remoteAddr.Store(address)
+		var got schema.HubKey
+		nonce := strings.Repeat("n", schema.MinNonce-1) + "&"
+		r.expectOK(&got, "GET "+schema.PathHub+"?nonce="+url.QueryEscape(nonce), "")
+		key, err := schema.ParsePublicKey(got.PublicKey)
+		require.NoError(t, err)
+		require.Equal(t, schema.KeyID(key), got.KeyID)
+		require.Equal(t, r.store.HubID(), got.HubID)
+		require.Empty(t, got.Rotations)
+		require.NoError(t, got.Proof.Verify(schema.HelloPayload, key))
+		var hello schema.HubHello
+		require.NoError(t, json.Unmarshal(got.Proof.Payload, &hello))
+		require.Equal(t, schema.HubHello{HubID: got.HubID, KeyID: got.KeyID, Nonce: nonce}, hello)
+
+		got = schema.HubKey{}
+		r.expectOK(&got, "GET "+schema.PathHub, "")
+		require.Nil(t, got.Proof)
+	}
+	for _, nonce := range []string{"short", strings.Repeat("x", schema.MaxNonce+1), strings.Repeat("a b", 10), strings.Repeat("é", 16), strings.Repeat("\x01", 20)} {
+		p := r.expectProblem("invalid", "GET "+schema.PathHub+"?nonce="+url.QueryEscape(nonce), "")
+		require.Equal(t, "nonce", p.Field, nonce)
+	}
+}

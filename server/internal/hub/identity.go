@@ -1,0 +1,28 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// HubKey returns the hub's identity as JSON (schema.HubKey). With a nonce it contains a proof that
+// the hub holds its key now.
+func (h *Hub) HubKey(ctx context.Context, nonce string) ([]byte, error) {
+	key := h.Store.Identity()
+	hubKey := schema.HubKey{HubID: h.Store.HubID(), KeyID: key.ID(), PublicKey: schema.FormatPublicKey(key.Public())}
+	var err error
+	if hubKey.Rotations, err = h.Store.KeyRotations(ctx); err != nil {
+		return nil, err
+	}
+	if nonce != "" {
+		hello, err := json.Marshal(schema.HubHello{HubID: hubKey.HubID, KeyID: hubKey.KeyID, Nonce: nonce})
+		if err != nil {
+			return nil, err
+		}
+		proof := key.Sign(schema.HelloPayload, hello)
+		hubKey.Proof = &proof
+	}
+	return json.Marshal(hubKey)
+}

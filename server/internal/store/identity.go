@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
+)
+
+// Identity returns the hub's key. It is in a file next to the database.
+func (s *Store) Identity() *identity.Key { return s.identity }
+
+const queryRotations = `SELECT envelope FROM key_rotations WHERE stream_id = 1 ORDER BY n`
+
+// KeyRotations returns how the newest keys of the hub replaced each other, oldest first; see
+// schema.HubKey.
+func (s *Store) KeyRotations(ctx context.Context) (rotations []schema.Envelope, _ error) {
+	rows, err := s.readers.query(ctx, queryRotations)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var text []byte
+		var e schema.Envelope
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &e); err != nil {
+			return nil, fmt.Errorf("decode a key rotation: %w", err)
+		}
+		rotations = append(rotations, e)
+	}
+	return rotations, rows.Err()
+}
+
+// openIdentity loads the hub's key. A database without one gets a key: a new database, or one of
+// a version that stored its secrets unencrypted.
+func (s *Store) openIdentity(ctx context.Context, w *writer) error {
+	var public []byte
+	if err := w.conn.QueryRowContext(ctx, `SELECT public_key FROM hub WHERE stream_id = 1`).Scan(&public); err != nil {
+		return err
+	}
+	file := identity.File(s.file)
+	key, err := identity.Open(file, ed25519.PublicKey(public))
+	if errors.Is(err, identity.ErrMismatch) {
+		return fmt.Errorf("%s is missing or belongs to another hub. Restore it from your backup, or run \"hookback-server key new\"; every agent must then trust the hub again", filepath.Base(file))
+	}
+	if err != nil {
+		return err
+	}
+	s.identity = key
+	if len(public) > 0 {
+		return nil
+	}
+	if err := w.runNow(func(t *tx) error { return t.setKey(plaintext{}, key) }); err != nil {
+		return fmt.Errorf("store the hub's public key: %w", err)
+	}
+	if err := identity.Commit(file); err != nil {
+		return err
+	}
+	// The write-ahead log has the pages with the unencrypted secrets until it is reset.
+	_, err = w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return err
+}
+
+// runNow commits one op before the writer's goroutine runs.
+func (w *writer) runNow(run func(t *tx) error) error {
+	o := &op{essential: true, run: run}
+	_, err := w.attempt([]*op{o}, nil)
+	return errors.Join(err, o.err)
+}
+
+// decrypter reads secrets as they are stored.
+type decrypter interface {
+	Decrypt(place, text string) (string, error)
+}
+
+// plaintext reads the secrets of a database without a key.
+type plaintext struct{}
+
+func (plaintext) Decrypt(_, text string) (string, error) { return text, nil }
+
+// The places of encrypted columns, see identity.Key.Encrypt.
+
+func channelPlace(column string, id int64) string { return fmt.Sprintf("channels.%s %d", column, id) }
+
+const pushKeyPlace = "notifier.push"
+
+// setKey makes key the hub's key and encrypts all secrets with it.
+func (t *tx) setKey(old decrypter, key *identity.Key) error {
+	if err := t.encryptChannels(old, key); err != nil {
+		return err
+	}
+	if err := t.encryptPushKey(old, key); err != nil {
+		return err
+	}
+	_, err := t.exec(`UPDATE hub SET public_key = ?, key = X'' WHERE stream_id = 1`, []byte(key.Public()))
+	return err
+}
+
+func (t *tx) encryptChannels(old decrypter, key *identity.Key) error {
+	rows, err := t.query(queryChannels)
+	channels, err := scanChannels(rows, err, old)
+	if err != nil {
+		return err
+	}
+	for i := range channels {
+		c := &channels[i]
+		if _, err := t.exec(`UPDATE channels SET url = ?, secret = ? WHERE stream_id = 1 AND id = ?`,
+			key.Encrypt(channelPlace("url", c.ID), c.URL), key.Encrypt(channelPlace("secret", c.ID), c.Secret), c.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) encryptPushKey(old decrypter, key *identity.Key) error {
+	var private, public string
+	if err := t.get([]any{&private, &public}, queryPushKeys); err != nil {
+		return err
+	}
+	private, err := old.Decrypt(pushKeyPlace, private)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE notifier SET push = ? WHERE stream_id = 1`, key.Encrypt(pushKeyPlace, private))
+	return err
+}
