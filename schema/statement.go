@@ -19,7 +19,7 @@ const (
 // The names of a statement's subjects.
 const (
 	AskSubject    = "ask"    // AskDigest of the question; always present
-	CallSubject   = "call"   // digest of the tool and its arguments; absent without a tool call
+	CallSubject   = "call"   // CallDigest of the call as asked; absent without a tool call
 	CommitSubject = "commit" // Context.Commit, under the algorithm gitCommit
 )
 
@@ -101,9 +101,21 @@ type PasskeyProof struct {
 	AuthenticatorData string `json:"authenticatorData"` // base64url
 	ClientDataJSON    string `json:"clientDataJSON"`    // base64url
 	Signature         string `json:"signature"`         // base64url
-	// Signed is the text whose SHA-256 is the assertion's challenge: the question and the exact
-	// answer.
+	// Signed is the text that the challenge covers: a JSON array of the hubId, the event's uid, the
+	// revision of an edit or 0, the SHA-256 of the arguments in hex, and the Response without its
+	// proof. See PasskeyChallenge.
 	Signed string `json:"signed"`
+	Nonce  string `json:"nonce"` // of the challenge, base64url
+}
+
+// PasskeyChallenge returns the WebAuthn challenge that binds an assertion to one answer by one
+// person: SHA-256(SHA-256(signed) nonce person). The nonce has 32 bytes.
+func PasskeyChallenge(signed [sha256.Size]byte, nonce []byte, person string) []byte {
+	h := sha256.New()
+	h.Write(signed[:])
+	h.Write(nonce) // has a fixed length, so the concatenation is unambiguous
+	h.Write([]byte(person))
+	return h.Sum(nil)
 }
 
 // AskParts are the parts of an event that identify a question. Names are decoded; Payload and

@@ -18,16 +18,6 @@ import (
 // AnswerDigest is the SHA-256 of an answer together with the question it answers.
 type AnswerDigest [sha256.Size]byte
 
-// challengeFor returns the WebAuthn challenge that binds an assertion to one answer by one
-// person.
-func challengeFor(answer AnswerDigest, person string, nonce []byte) []byte {
-	h := sha256.New()
-	h.Write(answer[:])
-	h.Write(nonce) // has a fixed length, so the concatenation is unambiguous
-	h.Write([]byte(person))
-	return h.Sum(nil)
-}
-
 // Challenge starts a passkey assertion for exactly one answer and returns the options for
 // the caller's browser.
 func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
@@ -40,7 +30,7 @@ func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schem
 	}
 	nonce := make([]byte, 32)
 	_, _ = rand.Read(nonce) // never fails: the runtime aborts the program instead
-	challenge := challengeFor(answer, caller.Name, nonce)
+	challenge := schema.PasskeyChallenge(answer, nonce, caller.Name)
 	assertion, session, err := s.ceremonies.relyingParty.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return options, err
@@ -111,7 +101,7 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 		return assertionError("has been used or is older than two minutes")
 	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.person:
 		return assertionError("is another person's assertion")
-	case base64.RawURLEncoding.EncodeToString(challengeFor(answer, caller.Name, challenged.nonce)) != challenge:
+	case base64.RawURLEncoding.EncodeToString(schema.PasskeyChallenge(answer, challenged.nonce, caller.Name)) != challenge:
 		return assertionError("is for another answer, or the request has changed since")
 	}
 	user := s.passkeyUserFor(caller.Name)
