@@ -1,13 +1,16 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"github.com/hookback/hookback/schema"
@@ -53,6 +56,31 @@ func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler
 		next(ctx)
 		ctx.Request.ResetBody()
 	}
+}
+
+// rejectTwoLengths rejects a request with both Content-Length and Transfer-Encoding and closes
+// the connection. Programs disagree about the end of such a request (request smuggling), and
+// fasthttp ignores one of the headers, so the raw header is read.
+func (s *Server) rejectTwoLengths(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		raw := ctx.Request.Header.RawHeaders()
+		if hasRawHeader(raw, fiber.HeaderTransferEncoding) && hasRawHeader(raw, fiber.HeaderContentLength) {
+			ctx.SetConnectionClose()
+			s.writeStatusError(ctx, http.StatusBadRequest)
+			return
+		}
+		next(ctx)
+	}
+}
+
+// hasRawHeader reports whether one of the lines of raw is the header.
+func hasRawHeader(raw []byte, header string) bool {
+	for line := range bytes.Lines(raw) {
+		if len(line) > len(header) && line[len(header)] == ':' && strings.EqualFold(string(line[:len(header)]), header) {
+			return true
+		}
+	}
+	return false
 }
 
 // read reads a body of contentLength bytes, or a chunked one (-1), into b. It returns the

@@ -132,3 +132,36 @@ func TestBodyLimiter_PreventsRequestSmuggling(t *testing.T) {
 	require.Error(t, err, "the rest of an unread body is not parsed as a request")
 	require.Equal(t, int64(4), r.store.Head())
 }
+
+// TestServer_RejectsTwoBodyLengths: a proxy in front of the hub and the HTTP server could
+// disagree about the end of a request that has both length headers, and the rest would be
+// another request. fasthttp itself ignores one of the headers.
+func TestServer_RejectsTwoBodyLengths(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(event(1)), event(1))
+	const both = "Content-Length: %d\r\nTransfer-Encoding: chunked\r\n"
+	valid := fmt.Sprintf("POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", r.addr, len(event(2)), event(2))
+	for name, c := range map[string]struct{ headers, body string }{
+		"length first":     {fmt.Sprintf(both, len(chunked)), chunked},
+		"encoding first":   {fmt.Sprintf("transfer-encoding: chunked\r\ncontent-length: %d\r\n", len(chunked)), chunked},
+		"identity":         {fmt.Sprintf("Transfer-Encoding: identity\r\nContent-Length: %d\r\n", len(event(1))), event(1)},
+		"length of 0":      {fmt.Sprintf(both, 0), chunked},
+		"headers between":  {fmt.Sprintf("Content-Length: %d\r\nAccept: */*\r\nTRANSFER-ENCODING:chunked\r\n", len(chunked)), chunked},
+		"a smuggling body": {fmt.Sprintf(both, 5+len(valid)), "0\r\n\r\n" + valid},
+	} {
+		request := "POST /events HTTP/1.1\r\nHost: " + r.addr + "\r\n" + c.headers + "\r\n" + c.body
+		answers := bufio.NewReader(r.openConn(request + valid))
+		resp := readResponse(t, answers)
+		require.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
+		_, err := http.ReadResponse(answers, nil)
+		require.Error(t, err, "%s: the connection closes", name)
+
+		answers = bufio.NewReader(r.openConn(valid + request + valid))
+		require.Equal(t, http.StatusOK, readResponse(t, answers).StatusCode, name)
+		require.Equal(t, http.StatusBadRequest, readResponse(t, answers).StatusCode, "%s: pipelined", name)
+		_, err = http.ReadResponse(answers, nil)
+		require.Error(t, err, "%s: the connection closes", name)
+	}
+	require.EqualValues(t, 6, r.store.Head(), "the valid request before each pipelined one")
+}

@@ -98,15 +98,13 @@ func (d *originGuard) isOwnHost(host string, local net.Addr) bool {
 	if port != ownPort && !(port == "" && ownPort == defaultPort) {
 		return false
 	}
-	switch {
-	case name == "localhost", strings.HasSuffix(name, ".localhost"), name == "host.docker.internal":
+	if name == "localhost" {
 		return true
-	default:
-		// A literal address cannot be rebound. It is valid if it is the address that the
-		// connection was made to.
-		ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
-		return err == nil && (ip == netip.IPv6Loopback() || ip == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || ip == addr.Addr().Unmap())
 	}
+	// A literal address cannot be rebound. It is valid if it is the address that the
+	// connection was made to.
+	ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil && (ip == netip.IPv6Loopback() || ip == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || ip == addr.Addr().Unmap())
 }
 
 // splitHost splits a Host header. An IPv6 address keeps its brackets.

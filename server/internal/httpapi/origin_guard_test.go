@@ -93,7 +93,7 @@ func TestOriginGuard_RejectsAttacks(t *testing.T) {
 // TestOriginGuard_AcceptsRealClients sends the requests of real clients.
 func TestOriginGuard_AcceptsRealClients(t *testing.T) {
 	t.Parallel()
-	r := setup(t)
+	r := setup(t, func(c *Config) { c.AllowHosts = []string{"host.docker.internal"} })
 	post := func(host string, headers ...string) string {
 		body := event(1)
 		return fmt.Sprintf("POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
@@ -171,11 +171,15 @@ func TestOriginGuard_AllowsConfiguredOrigin(t *testing.T) {
 
 func TestOriginGuard_ChecksHostName(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.AllowHosts = []string{"hub.example.com", "proxy.example.com:443"} })
+	r := setup(t, func(c *Config) {
+		c.AllowHosts = []string{"hub.example.com", "proxy.example.com:443", "me.localhost"}
+	})
 	for host, ok := range map[string]bool{
 		"127.0.0.1:" + r.port:              true,
 		"LOCALHOST:" + r.port:              true,
 		"me.localhost:" + r.port:           true,
+		"other.localhost:" + r.port:        false, // only some resolvers keep such names on this machine
+		"host.docker.internal:" + r.port:   false,
 		"hub.example.com":                  true,
 		"hub.example.com:" + r.port:        true,
 		"proxy.example.com:443":            true,

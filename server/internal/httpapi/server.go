@@ -137,7 +137,7 @@ func New(cfg Config) *Server {
 	})
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own connections
-	s.app.Server().Handler = s.limitBody(s.rejectUnknownMethods(s.app.Server().Handler))
+	s.app.Server().Handler = s.rejectTwoLengths(s.limitBody(s.rejectUnknownMethods(s.app.Server().Handler)))
 	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
 	handlers := s.handlers()
 	for _, r := range schema.Routes {
