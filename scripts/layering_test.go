@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 		"server/internal/risk", "agentclient/hook",
 		"server/internal/digest", "server/internal/otlp", "server/internal/auth", "server/internal/rules",
 	},
-	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
+	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",

@@ -40,6 +40,8 @@ func runRole(role string) int {
 		return exitCode(runAgent(context.Background()))
 	case "answerer":
 		return exitCode(runAnswerer(context.Background()))
+	case "caller":
+		return exitCode(runCaller(context.Background()))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -76,6 +78,27 @@ func exitCode(err error) int {
 		return 1
 	}
 	return 0
+}
+
+// runCaller is a child process that prints the status of each request it makes.
+func runCaller(ctx context.Context) error {
+	hub := os.Getenv(hubVariable)
+	for _, call := range os.Args[1:] {
+		method, path, _ := strings.Cut(call, " ")
+		body := `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{},"permission":true}`
+		req, err := http.NewRequestWithContext(ctx, method, hub+path, strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		_ = res.Body.Close()
+		fmt.Print(res.StatusCode, " ")
+	}
+	return nil
 }
 
 func serveHub(ctx context.Context) error {

@@ -50,6 +50,9 @@ func DB(file string) Option { return func(c *app.Config) { c.DB = file } }
 // KeepSecrets turns redaction off.
 func KeepSecrets() Option { return func(c *app.Config) { c.KeepSecrets = true } }
 
+// LocalUsers lists accounts whose local programs need no credentials.
+func LocalUsers(names ...string) Option { return func(c *app.Config) { c.LocalUsers = names } }
+
 // Start runs a hub until the test ends. It listens when Start returns. The test fails if the
 // hub does not start, run and stop without an error.
 func Start(t testing.TB, options ...Option) *Hub {

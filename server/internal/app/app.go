@@ -144,7 +144,8 @@ func (a *App) open(ctx context.Context) (err error) {
 		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
 		Notifier:     a.notifier,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
-		TLS: a.cfg.TLSCert != "", TrustProxy: a.cfg.trustedProxies(), ProxyHeader: a.cfg.ProxyHeader,
+		LocalAccounts: a.cfg.localAccounts(),
+		TLS:           a.cfg.TLSCert != "", TrustProxy: a.cfg.trustedProxies(), ProxyHeader: a.cfg.ProxyHeader,
 	})
 	return nil
 }
@@ -256,10 +257,19 @@ func (a *App) printGreeting(ctx context.Context) {
   Dashboard   %s
 %s  Database    %s
   Key         %s
-  Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
+%s  Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 
 Press Ctrl-C to stop.
-`, a.dashboardURL(), a.ownerSignInHint(ctx), a.cfg.DB, a.store.Identity().ID(), a.clientHint())
+`, a.dashboardURL(), a.ownerSignInHint(ctx), a.cfg.DB, a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
+}
+
+// localAccessHint returns a line if the hub cannot tell the accounts of this machine apart.
+func (a *App) localAccessHint() string {
+	if peer.KnowsOwners || a.cfg.localAccounts().All {
+		return ""
+	}
+	return "  Accounts    this system does not name the account behind a TCP connection: until you lock\n" +
+		"              the hub, every account of this machine can read and answer\n"
 }
 
 // ownerSignInHint returns a line with a sign-in link if the hub has no owner.

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
 )
 
 // Config holds all settings of a hub. Zero values mean the documented defaults. ParseFlags
@@ -33,6 +35,9 @@ type Config struct {
 	// person in ProxyHeader. Any program at these addresses can claim to be anyone.
 	TrustProxy  []string
 	ProxyHeader string
+	// LocalUsers lists the accounts whose local programs need no credentials, besides the
+	// hub's own and root: names, numbers, "own" for no more, or "all".
+	LocalUsers []string
 	// SignIn is a name: create a sign-in link for it instead of running the hub.
 	SignIn string
 	// DB is the database file, created if missing; default hookback/hookback.db in the
@@ -159,6 +164,9 @@ func (cfg Config) check() error {
 	if err := cfg.checkProxy(); err != nil {
 		return err
 	}
+	if _, err := parseAccounts(cfg.LocalUsers); err != nil {
+		return err
+	}
 	for _, origin := range cfg.AllowOrigins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || strings.Contains(origin, "*") {
@@ -228,6 +236,36 @@ func (cfg Config) trustedProxies() []netip.Prefix {
 		}
 	}
 	return all
+}
+
+// parseAccounts resolves LocalUsers.
+func parseAccounts(names []string) (peer.Accounts, error) {
+	var accounts peer.Accounts
+	for _, name := range names {
+		switch name {
+		case "own":
+			continue
+		case "all":
+			accounts.All = true
+			continue
+		}
+		number := name
+		if account, err := user.Lookup(name); err == nil {
+			number = account.Uid
+		}
+		uid, err := strconv.ParseUint(number, 10, 32)
+		if err != nil {
+			return accounts, fmt.Errorf("-local-users %s: this machine has no such account; use own, all, or names of accounts", name)
+		}
+		accounts.UIDs = append(accounts.UIDs, uint32(uid))
+	}
+	return accounts, nil
+}
+
+// localAccounts returns the parsed LocalUsers, which check has validated.
+func (cfg Config) localAccounts() peer.Accounts {
+	accounts, _ := parseAccounts(cfg.LocalUsers)
+	return accounts
 }
 
 // isLoopback reports whether host is reachable from this machine only.

@@ -63,6 +63,9 @@ func (c *pipeConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// allAccounts admits the connections of servePipe, whose owner the kernel does not know.
+func allAccounts(c *Config) { c.LocalAccounts.All = true }
+
 // servePipe serves one unbuffered connection. stop ends the server.
 func (r *harness) servePipe() (agent net.Conn, server *pipeConn, stop func()) {
 	r.t.Helper()
@@ -103,7 +106,7 @@ func TestAfterResponse_WaitsUntilClientReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := setup(t)
+			r := setup(t, allAccounts)
 			agent, server, stop := r.servePipe()
 			for n, body := range []string{event(1), event(2, permission)} { // the second one on a used connection
 				_, err := fmt.Fprintf(agent, "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
@@ -132,7 +135,7 @@ func TestAfterResponse_WaitsUntilClientReads(t *testing.T) {
 // HTTP server delays the response and reads on.
 func TestAfterResponse_WaitsForPipelinedResponse(t *testing.T) {
 	t.Parallel()
-	r := setup(t)
+	r := setup(t, allAccounts)
 	agent, server, stop := r.servePipe()
 	defer stop()
 	first, next := event(1, permission), event(2)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/peer"
 )
 
 // authenticate returns the identity that the request's credentials prove. Without
@@ -64,8 +65,9 @@ var forwardingHeaders = []string{
 	fiber.HeaderVia, "X-Forwarded-Server", "Cf-Connecting-Ip", "True-Client-Ip", "X-Client-Ip", "X-Envoy-External-Address",
 }
 
-// isLocal reports whether the request comes from a program on this machine. A request
-// forwarded by a proxy on this machine is not local, because it may originate anywhere.
+// isLocal reports whether the request comes from a program on this machine whose account
+// needs no credentials. A request forwarded by a proxy on this machine is not local, because
+// it may originate anywhere.
 func (s *Server) isLocal(c *fiber.Ctx) bool {
 	from := peerAddr(c)
 	if !from.IsLoopback() || s.isTrustedProxy(from) {
@@ -76,7 +78,24 @@ func (s *Server) isLocal(c *fiber.Ctx) bool {
 			return false
 		}
 	}
-	return true
+	return s.LocalAccounts.All || !peer.KnowsOwners || s.isConfirmed(c)
+}
+
+// mayReadLocally reports whether a local caller may read. On a locked hub that takes an
+// account that the kernel confirms: its programs could read the database instead.
+func (s *Server) mayReadLocally(c *fiber.Ctx) bool {
+	return s.LocalAccounts.All || s.isConfirmed(c) || !s.Hub.People.IsLocked()
+}
+
+// isConfirmed reports whether the kernel confirms that the caller's account needs no
+// credentials.
+func (s *Server) isConfirmed(c *fiber.Ctx) bool {
+	cn, ok := c.Context().Conn().(*conn)
+	if !ok {
+		return false
+	}
+	uid, ok := cn.owner()
+	return ok && s.LocalAccounts.Contains(uid)
 }
 
 // cookieName returns the name of the session cookie. It contains the port, because browsers

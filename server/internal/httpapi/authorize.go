@@ -87,10 +87,10 @@ func (s *Server) requireAccess(r schema.Route) fiber.Handler {
 func (s *Server) authorize(c *fiber.Ctx, r schema.Route, identity auth.Identity) error {
 	switch required := accessOf(r); {
 	case !identity.IsAuthenticated():
-		if s.isLocal(c) || required == accessAny && c.Path() == schema.PathMe { // lets the dashboard show how to sign in
+		if s.isLocal(c) && (required != accessRead || s.mayReadLocally(c)) || required == accessAny && c.Path() == schema.PathMe { // lets the dashboard show how to sign in
 			return nil
 		}
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs on the hub's own machine need no credentials. Sign in with a link, or send the header \"Authorization: Bearer TOKEN\"."}
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs of the hub's own account on its machine need no credentials. Sign in with a link, or send the header \"Authorization: Bearer TOKEN\"."}
 	case identity.Agent && required == accessDecide:
 		return s.Hub.People.RequireOperator(identity)
 	case identity.Agent && required == accessRead:

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/hookback/hookback/server/internal/peer"
 )
 
 // lingerTime and lingerBytes limit how long a connection stays open after a response that
@@ -49,7 +51,9 @@ func (l *listener) Accept() (net.Conn, error) {
 	for logged := false; ; logged = true {
 		nc, err := l.Listener.Accept()
 		if err == nil {
-			c := &conn{Conn: nc, conns: l.conns}
+			c := &conn{Conn: nc, conns: l.conns, owner: sync.OnceValues(func() (uint32, bool) {
+				return peer.Owner(addrPortOf(nc.RemoteAddr()), addrPortOf(nc.LocalAddr()))
+			})}
 			l.conns.add(c)
 			return c, nil
 		}
@@ -79,6 +83,7 @@ func isTemporary(err error) bool {
 type conn struct {
 	net.Conn
 	conns *connSet
+	owner func() (uid uint32, ok bool) // account of the program at the other end, asked once
 
 	mu            sync.Mutex
 	hasRead       bool     // a byte was read

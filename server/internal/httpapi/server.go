@@ -17,6 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify"
+	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -38,6 +39,9 @@ type Config struct {
 
 	AllowOrigins []string // origins of other pages that may use the hub, as scheme://host:port
 	AllowHosts   []string // host names in addition to the loopback ones, as host or host:port
+
+	// LocalAccounts are the accounts whose local programs need no credentials.
+	LocalAccounts peer.Accounts
 
 	TLS         bool           // the hub is reached over TLS: addresses are https, cookies are Secure
 	TrustProxy  []netip.Prefix // addresses of proxies whose ProxyHeader is trusted

@@ -54,12 +54,8 @@ func ParentCommand(p *Process) (*Process, bool) { return parentCommand(p) }
 // process may require a scan of all processes. The result is shared and must not be
 // changed.
 func ProcessOf(remote, local netip.AddrPort) (*Process, bool) {
-	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
-	local = netip.AddrPortFrom(local.Addr().Unmap(), local.Port())
-	if !remote.IsValid() || !local.IsValid() {
-		return nil, false
-	}
-	if !remote.Addr().IsLoopback() && remote.Addr() != local.Addr() {
+	remote, local, ok := localEnds(remote, local)
+	if !ok {
 		return nil, false
 	}
 	return processOf(remote, local)

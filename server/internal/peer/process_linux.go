@@ -44,6 +44,11 @@ func processOf(remote, local netip.AddrPort) (*Process, bool) {
 	return sharedCache.find(s)
 }
 
+func ownerOf(remote, local netip.AddrPort) (uid uint32, ok bool) {
+	s, ok := socketOf(remote, local)
+	return s.uid, ok
+}
+
 func (f *socketCache) find(s socket) (*Process, bool) {
 	f.mu.Lock()
 	cached := f.sockets[s.inode]

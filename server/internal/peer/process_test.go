@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 // childEnv makes the test binary a client. It holds the addresses to connect to, one
@@ -228,4 +229,51 @@ func BenchmarkProcessOf(b *testing.B) {
 			require.True(b, ok)
 		}
 	})
+}
+
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	conn, client := connect(t)
+	uid, ok := Owner(endpoints(conn))
+	require.True(t, ok)
+	require.EqualValues(t, os.Getuid(), uid)
+
+	require.NoError(t, client.Close())
+	_, err := conn.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	_, ok = Owner(endpoints(conn))
+	require.False(t, ok, "a closed socket has no owner")
+	_, ok = Owner(netip.MustParseAddrPort("192.0.2.1:1"), netip.MustParseAddrPort("127.0.0.1:2"))
+	require.False(t, ok, "another machine")
+}
+
+// Some runtimes, such as Java's, connect to IPv4 addresses with IPv6 sockets.
+func TestOwner_IPv4InIPv6(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ln.Close() })
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Skip("no IPv6 here: ", err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	to := unix.SockaddrInet6{Port: ln.Addr().(*net.TCPAddr).Port, Addr: netip.MustParseAddr("::ffff:127.0.0.1").As16()}
+	require.NoError(t, unix.Connect(fd, &to))
+	conn, err := ln.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	uid, ok := Owner(endpoints(conn))
+	require.True(t, ok)
+	require.EqualValues(t, os.Getuid(), uid)
+}
+
+func TestAccounts_Contains(t *testing.T) {
+	t.Parallel()
+	own, other := uint32(os.Geteuid()), uint32(54321)
+	for accounts, want := range map[*Accounts]bool{{}: false, {All: true}: true, {UIDs: []uint32{other}}: true} {
+		require.True(t, accounts.Contains(own))
+		require.True(t, accounts.Contains(0), "root can read the database anyway")
+		require.Equal(t, want, accounts.Contains(other))
+	}
 }
