@@ -200,9 +200,8 @@ func TestRealHub_HoldsAnswerDuringUndoWindow(t *testing.T) {
 	r.waitForStatus(t, id, isAcked)
 }
 
-// The agent crashed before the answer, and asks again with the same idempotency key. The
-// answer already exists and is pulled.
-func TestRealHub_KeepsAnswerForRestartedAgent(t *testing.T) {
+// A question with the key of another one gets neither its answer nor an own one.
+func TestRealHub_RefusesKeyOfOtherQuestion(t *testing.T) {
 	t.Parallel()
 	r := setupRealHub(t)
 	crashed := agentclient.New(agentclient.Options{Hubs: []string{r.server.URL()}})
@@ -213,10 +212,9 @@ func TestRealHub_KeepsAnswerForRestartedAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, crashed.Close())
 	require.NoError(t, r.respond(sent.ID, schema.Response{Permission: ptr(true)}))
-	d, err := r.client.Ask(r.ctx, agentclient.Request{Question: "Go?", Event: schema.Event{IdempotencyKey: "deploy-7"}})
-	require.NoError(t, err)
-	require.True(t, d.Approved())
-	require.Equal(t, sent.ID, d.EventID)
+	d, err := r.client.Ask(r.ctx, agentclient.Request{Question: "Go on?", Event: schema.Event{IdempotencyKey: "deploy-7"}})
+	require.ErrorIs(t, err, schema.ErrKeyConflict)
+	require.False(t, d.Approved())
 }
 
 func TestRealHub_AnswersParallelQuestions(t *testing.T) {

@@ -69,7 +69,9 @@ type Event struct {
 	Source                string          `json:"source,omitempty"`
 	Reason                string          `json:"reason,omitempty"`
 
-	// IdempotencyKey makes a repeated POST return the first event.
+	// IdempotencyKey makes a repeated POST return the first event. A question is only returned
+	// for the same body, or for the same question with its RequestSecret; anything else is
+	// ErrKeyConflict.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 
 	HumanInTheLoop       *HumanInTheLoop `json:"humanInTheLoop,omitempty"`
@@ -80,8 +82,8 @@ type Event struct {
 	PayloadTruncated bool `json:"payloadTruncated,omitempty"`
 	PayloadBytes     int  `json:"payloadBytes,omitempty"`
 
-	// RequestSecret is returned only to the sender of a question. With it the agent can withdraw
-	// the question and fetch its answer.
+	// RequestSecret is returned only to the sender of a question without an own request secret.
+	// With it the agent can withdraw the question and fetch its answer.
 	RequestSecret string `json:"requestSecret,omitempty"`
 	// Watching is returned only to the sender of a question: the number of open streams at that
 	// moment. With 0, there may be no one to see the question in time.

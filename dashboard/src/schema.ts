@@ -413,7 +413,10 @@ export interface Event {
   custom_instructions?: string
   source?: string
   reason?: string
-  /** idempotency_key makes a repeated POST return the first event. */
+  /**
+   * idempotency_key makes a repeated POST return the first event. A question is only returned for the same
+   * body, or for the same question with its requestSecret; anything else is ErrKeyConflict.
+   */
   idempotency_key?: string
   humanInTheLoop?: HumanInTheLoop
   humanInTheLoopStatus?: Status
@@ -424,8 +427,8 @@ export interface Event {
   payloadTruncated?: boolean
   payloadBytes?: number
   /**
-   * requestSecret is returned only to the sender of a question. With it the agent can withdraw the question
-   * and fetch its answer.
+   * requestSecret is returned only to the sender of a question without an own request secret. With it the
+   * agent can withdraw the question and fetch its answer.
    */
   requestSecret?: string
   /**

@@ -405,7 +405,7 @@ func TestDispatcher_SwitchesToNewURL(t *testing.T) {
 				UID: uuid.Must(uuid.NewV7()).String(), Payload: q.Payload, Envelope: q.Envelope, Question: q.Event.Question, Status: q.Status,
 				App: "app", Session: "s", Type: "HumanInTheLoop",
 			},
-			NewQuestion: &store.NewQuestion{URL: l.url(), Protocol: 2}, IdempotencyKey: "again",
+			NewQuestion: &store.NewQuestion{URL: l.url(), Protocol: 2, BodyHash: []byte("body")}, IdempotencyKey: "again",
 		})
 		require.NoError(t, err)
 	}
@@ -417,7 +417,7 @@ func TestDispatcher_SwitchesToNewURL(t *testing.T) {
 			UID: uuid.Must(uuid.NewV7()).String(), App: "app", Session: "s", Type: "HumanInTheLoop", Envelope: []byte(`"a":1`), Payload: []byte(`{}`),
 			Question: []byte(`{"question":"?","type":"permission"}`), Status: status,
 		},
-		NewQuestion: &store.NewQuestion{URL: old.url(), Protocol: 2}, IdempotencyKey: "again",
+		NewQuestion: &store.NewQuestion{URL: old.url(), Protocol: 2, BodyHash: []byte("body")}, IdempotencyKey: "again",
 	})
 	require.NoError(t, err)
 	q, err = h.store.Question(t.Context(), r.Event.ID)

@@ -125,6 +125,7 @@ func (h *harness) draft(ask store.NewQuestion, payload string) *store.EventDraft
 	}
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 1})
 	require.NoError(h.t, err)
+	ask.BodyHash = []byte("body") // a repeat is the same request
 	return &store.EventDraft{
 		Event: store.Event{
 			UID: uuid.Must(uuid.NewV7()).String(), ReceivedAt: h.clock(), Timestamp: 1, App: "app", Session: "s", Type: "HumanInTheLoop",

@@ -47,9 +47,6 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 	}
 	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
-	if id := call.Event.ToolUseID; id != "" { // deduplication: the hookback command uses the same key, and both hooks may run
-		call.Event.IdempotencyKey = strings.Join([]string{"hook", call.Event.Agent, call.Event.SessionID, call.Event.HookEventType, id}, "/")
-	}
 	cn, ok := c.Context().Conn().(*conn)
 	if !ok || !s.acquireHookSlot(&call) {
 		return s.storeHook(c, &call.Event)
@@ -57,8 +54,13 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 	return s.holdHook(c, cn, &heldHook{call: &call, agent: claude.Agent, limit: time.Duration(max(limit-hookTimeoutMargin, limit/2, 1)) * time.Second})
 }
 
-// storeHook stores an event without a question.
+// storeHook stores an event without a question. The hookback command uses the same
+// idempotency key, so an event that both hooks report is stored once. A question has no key:
+// this one could be guessed.
 func (s *Server) storeHook(c *fiber.Ctx, e *schema.Event) error {
+	if id := e.ToolUseID; id != "" {
+		e.IdempotencyKey = strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, id}, "/")
+	}
 	if _, err := s.ingestHook(c, e, false); err != nil {
 		return err
 	}

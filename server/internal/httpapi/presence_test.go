@@ -253,14 +253,15 @@ func BenchmarkPresence(b *testing.B) {
 func TestWatching_ReportsViewerCountToPoster(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	question := r.post(event(1, permission, `"idempotency_key":"k","watching":7`))
+	keyed := event(1, permission, `"idempotency_key":"k","watching":7`)
+	question := r.post(keyed)
 	require.NotNil(t, question.Watching)
 	require.Zero(t, *question.Watching)
 
 	old := dial(r, "/stream")
 	require.NotContains(t, string(old.next().Data), "watching", "the initial message")
 	page := dialV2(r)
-	again := r.post(event(1, permission, `"idempotency_key":"k"`))
+	again := r.post(keyed)
 	require.Equal(t, question.ID, again.ID)
 	require.Equal(t, 2, *again.Watching, "a repeated post gets the current count")
 	_, batch := r.do("POST", schema.PathBatch, "["+event(2, permission)+","+event(3)+"]")
@@ -279,7 +280,7 @@ func TestWatching_ReportsViewerCountToPoster(t *testing.T) {
 	require.NoError(t, page.ws.Close(websocket.StatusNormalClosure, ""))
 	require.NoError(t, old.ws.CloseNow())
 	require.Eventually(t, func() bool {
-		return *r.post(event(1, permission, `"idempotency_key":"k"`)).Watching == 0
+		return *r.post(keyed).Watching == 0
 	}, waitLimit, time.Millisecond)
 }
 

@@ -74,16 +74,12 @@ var redactedCommandFinding = schema.Finding{
 // addRedactionFinding adds a finding if the original event is riskier than its redacted
 // form: redaction must not hide a command from the approver. It reports the original's
 // risk but not its findings, which could quote secrets.
-func addRedactionFinding(st *schema.Status, original []byte) {
-	s, err := scanEvent(original)
-	if err != nil {
-		return
-	}
+func addRedactionFinding(st *schema.Status, original *scannedEvent) {
 	var q schema.HumanInTheLoop
-	if err := q.UnmarshalJSON(s.question); err != nil {
+	if err := q.UnmarshalJSON(original.question); err != nil {
 		return
 	}
-	c, _ := toolCallOf(&store.EventDraft{Event: store.Event{Tool: s.tool, Payload: s.payload}}, &q)
+	c, _ := toolCallOf(&store.EventDraft{Event: store.Event{Tool: original.tool, Payload: original.payload}}, &q)
 	storedRisk := risk.Highest("", st.Findings)
 	if originalRisk := risk.Highest(storedRisk, risk.Assess(c.name, c.arguments, c.cwd)); originalRisk != storedRisk {
 		f := redactedCommandFinding

@@ -67,7 +67,7 @@ func (h *Hub) storedRequestSecret(ctx context.Context, id schema.EventID) string
 	if err != nil {
 		return ""
 	}
-	return h.requestSecret(e.UID)
+	return h.madeSecret(e.UID)
 }
 
 // TestDuplicates_SurviveKill: after kill -9 at any moment, every duplicate group is

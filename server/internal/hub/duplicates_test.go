@@ -258,8 +258,8 @@ func TestDuplicates_BatchFormsOneGroup(t *testing.T) {
 func TestDuplicates_RepeatedPostAddsNoWaiter(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	one := h.post(eventWith(keyedQuestion + fmt.Sprintf(duplicateQuestion, 50001, ""))).ID
-	require.Equal(t, one, h.post(eventWith(keyedQuestion+fmt.Sprintf(duplicateQuestion, 50002, ""))).ID)
+	one := h.post(eventWith(keyedQuestion + withSecret(fmt.Sprintf(duplicateQuestion, 50001, ""), ownSecret))).ID
+	require.Equal(t, one, h.post(eventWith(keyedQuestion+withSecret(fmt.Sprintf(duplicateQuestion, 50002, ""), ownSecret))).ID)
 	require.Equal(t, []string{"pending"}, h.summaries(one))
 }
 

@@ -21,7 +21,7 @@ func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.
 	execution := schema.Execution{State: r.State, DurationMS: r.DurationMS, Error: h.cleanErrorText(r.Error)}
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		switch {
-		case !h.isRequestSecret(s.UID, r.RequestSecret):
+		case !isRequestSecret(s.Question, r.RequestSecret):
 			return nil, wrongSecretError("requestSecret")
 		case !s.status.IsSettled():
 			return nil, &schema.StatusError{Err: schema.ErrUndecided, Status: s.status}

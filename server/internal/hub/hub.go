@@ -181,17 +181,24 @@ func (h *Hub) AddViewer() (remove func()) {
 // ViewerCount returns the number of open dashboard streams.
 func (h *Hub) ViewerCount() int { return int(h.viewers.Load()) }
 
-// requestSecret returns the secret with which the poster of an event withdraws its
-// question. It is derived from the uid with HMAC, so a repeated POST gets the same
-// secret.
-func (h *Hub) requestSecret(uid string) string {
-	mac := hmac.New(sha256.New, h.Store.Identity().Subkey("request secrets"))
-	mac.Write([]byte("request:" + uid))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+// madeSecret returns the request secret of a question whose agent sent none. It is derived
+// from the uid, so a repeated POST gets the same one.
+func (h *Hub) madeSecret(uid string) string {
+	return base64.RawURLEncoding.EncodeToString(h.keyedHash("request secrets", []byte(uid)))
 }
 
-func (h *Hub) isRequestSecret(uid, secret string) bool {
-	return hmac.Equal([]byte(h.requestSecret(uid)), []byte(secret))
+// keyedHash returns an HMAC with a key that is derived from the hub's key for a purpose.
+// Without that key no one can test guesses at data.
+func (h *Hub) keyedHash(purpose string, data []byte) []byte {
+	mac := hmac.New(sha256.New, h.Store.Identity().Subkey(purpose))
+	mac.Write(data)
+	return mac.Sum(nil)
+}
+
+// isRequestSecret reports whether secret is the one with which the requester of q
+// withdraws it and fetches its answer.
+func isRequestSecret(q *store.Question, secret string) bool {
+	return hmac.Equal(q.SecretHash, schema.RequestSecretHash(secret))
 }
 
 // ResponseSent records that the POST of a question was answered or its connection

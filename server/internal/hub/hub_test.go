@@ -428,7 +428,7 @@ func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
 func TestIdempotencyKey_RedispatchesAnswer(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	body := eventWith(`"idempotency_key":"k","humanInTheLoop":` + callbackQuestion)
+	body := eventWith(`"idempotency_key":"k","humanInTheLoop":` + withSecret(callbackQuestion, ownSecret))
 	id := h.post(body).ID
 	h.ResponseSent(id)
 	h.post(body)

@@ -14,17 +14,108 @@ import (
 
 const keyedQuestion = `"idempotency_key":"k","humanInTheLoop":`
 
-func TestIdempotencyKey_ReturnsOriginalQuestion(t *testing.T) {
+// ownSecret is a request secret that the client makes.
+const ownSecret = "c2VjcmV0LW9mLXRoZS1jbGllbnQtMzItYnl0ZXM"
+
+// withSecret adds the client's own request secret to a question.
+func withSecret(question, secret string) string {
+	return `{"requestSecret":"` + secret + `",` + question[1:]
+}
+
+// A repeat with other content must neither read the answer of the first question nor have its own
+// content approved by it.
+func TestIdempotencyKey_OtherBodyConflicts(t *testing.T) {
+	t.Parallel()
+	const call = `,"toolCall":{"name":"Bash","arguments":{"command":"ls"}}}`
+	asked := strings.TrimSuffix(callbackQuestion, "}") + call
+	for name, repeat := range map[string]string{
+		"another command":  `"humanInTheLoop":` + strings.NewReplacer(`"ls"`, `"rm -rf /"`, "50123", "50124").Replace(asked),
+		"another address":  `"humanInTheLoop":` + strings.Replace(asked, "50123", "50124", 1),
+		"another time":     `"timestamp":5,"humanInTheLoop":` + asked,
+		"a made-up secret": `"humanInTheLoop":` + withSecret(asked, ownSecret),
+		"a plain event":    `"timestamp":5`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newTestHub(t)
+			first := h.post(eventWith(keyedQuestion + asked))
+			_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
+			require.NoError(t, err)
+			dispatched := len(h.dispatched)
+			body := eventWith(`"idempotency_key":"k",` + repeat)
+			_, err = h.Ingest(t.Context(), []byte(body), Caller{})
+			require.ErrorIs(t, err, schema.ErrKeyConflict)
+			text := schema.ErrKeyConflict.Error()
+			require.Equal(t, schema.Problem{
+				Type: "about:blank", Title: "Conflict", Status: 409, Code: "key_conflict", Detail: text, Error: text,
+				Hint: "Nothing was stored. Use a new idempotency_key for a new request.",
+			}, schema.ProblemOf(err), "the problem carries neither a status nor a secret")
+			results, ids, err := h.IngestBatch(t.Context(), []byte(`[`+body+`]`), Caller{})
+			require.NoError(t, err)
+			require.Empty(t, ids)
+			require.NotContains(t, string(results), "requestSecret")
+			q, err := h.Store.Question(t.Context(), first.ID)
+			require.NoError(t, err)
+			require.Equal(t, "ws://127.0.0.1:50123/secret", q.URL)
+			require.Len(t, h.dispatched, dispatched)
+		})
+	}
+}
+
+// A plain event's key is no key of a question.
+func TestIdempotencyKey_QuestionConflictsWithPlainEvent(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	id := h.post(eventWith(keyedQuestion + callbackQuestion)).ID
-	_, err := h.Respond(t.Context(), id, approval(), Caller{})
+	first := h.post(eventWith(`"idempotency_key":"k"`))
+	_, err := h.Ingest(t.Context(), []byte(eventWith(keyedQuestion+pullQuestion)), Caller{})
+	require.ErrorIs(t, err, schema.ErrKeyConflict)
+	require.Equal(t, first.ID, h.post(eventWith(`"idempotency_key":"k","timestamp":9`)).ID, "plain events are merged")
+}
+
+// The same bytes again are a retry: the sender knows the address and the listener key.
+func TestIdempotencyKey_SameBodyReturnsFirstResult(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	body := eventWith(keyedQuestion + callbackQuestion)
+	first := decodeEvent(t, h.post(body).JSON)
+	require.NotEmpty(t, first.RequestSecret)
+	_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
 	require.NoError(t, err)
-	other := strings.NewReplacer("May I?", "May I delete everything?", "50123", "50124").Replace(callbackQuestion)
-	e := decodeEvent(t, h.post(eventWith(keyedQuestion+other)).JSON)
-	require.True(t, *e.HumanInTheLoopStatus.Response.Permission)
-	require.Equal(t, "May I?", e.HumanInTheLoop.Question, "the approval must not appear with another question")
-	require.Equal(t, "ws://127.0.0.1:50124/secret", e.HumanInTheLoop.ResponseWebSocketURL)
+	again := decodeEvent(t, h.post(body).JSON)
+	require.Equal(t, first.ID, again.ID)
+	require.Equal(t, first.RequestSecret, again.RequestSecret)
+	require.Equal(t, first.HumanInTheLoop, again.HumanInTheLoop)
+	require.True(t, *again.HumanInTheLoopStatus.Response.Permission)
+}
+
+// A restarted agent that kept its secret asks the same question with a new listener.
+func TestIdempotencyKey_SecretMovesDelivery(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	nonce := schema.NonceOf(ownSecret)
+	asked := withSecret(`{"nonce":"`+nonce+`",`+callbackQuestion[1:], ownSecret)
+	first := h.post(eventWith(keyedQuestion + asked))
+	require.NotContains(t, string(first.JSON), "requestSecret", "the hub never returns a client's secret")
+	require.NotContains(t, string(first.JSON), nonce)
+	moved := h.post(eventWith(`"timestamp":7,` + keyedQuestion + strings.Replace(asked, "50123", "50124", 1)))
+	require.Equal(t, first.ID, moved.ID)
+	require.NotContains(t, string(moved.JSON), "requestSecret")
+	q, err := h.Store.Question(t.Context(), first.ID)
+	require.NoError(t, err)
+	require.Equal(t, "ws://127.0.0.1:50124/secret", q.URL)
+
+	for name, other := range map[string]string{
+		"wrong secret":   strings.Replace(asked, ownSecret, ownSecret[1:]+"x", 1),
+		"other question": strings.Replace(asked, "May I?", "May I delete everything?", 1),
+		"other nonce":    strings.Replace(asked, nonce, schema.NonceOf("x"), 1),
+	} {
+		_, err := h.Ingest(t.Context(), []byte(eventWith(keyedQuestion+strings.Replace(other, "50123", "50125", 1))), Caller{})
+		require.ErrorIs(t, err, schema.ErrKeyConflict, name)
+	}
+	_, err = h.Cancel(t.Context(), first.ID, schema.Cancel{RequestSecret: ownSecret[1:] + "x"}, Caller{})
+	require.ErrorIs(t, err, schema.ErrForbidden)
+	_, err = h.Cancel(t.Context(), first.ID, schema.Cancel{RequestSecret: ownSecret}, Caller{})
+	require.NoError(t, err)
 }
 
 func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
@@ -37,11 +128,12 @@ func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 			return nil
 		}
 	})
-	bad := strings.Replace(callbackQuestion, "127.0.0.1", "10.9.9.9", 1)
+	good, pull := withSecret(callbackQuestion, ownSecret), withSecret(pullQuestion, ownSecret)
+	bad := strings.Replace(good, "127.0.0.1", "10.9.9.9", 1)
 	first := h.post(eventWith(keyedQuestion + bad))
 	require.Equal(t, schema.Blocked, h.status(first.ID).Delivery.State)
 
-	st := *decodeEvent(t, h.post(eventWith(keyedQuestion+callbackQuestion)).JSON).HumanInTheLoopStatus
+	st := *decodeEvent(t, h.post(eventWith(keyedQuestion+good)).JSON).HumanInTheLoopStatus
 	require.Nil(t, st.Delivery)
 	require.Equal(t, schema.Listening, st.Waiter)
 	require.Equal(t, st, h.status(first.ID), "the change is stored")
@@ -50,10 +142,10 @@ func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 	require.Equal(t, schema.Queued, h.status(first.ID).Delivery.State)
 	require.Equal(t, []schema.EventID{first.ID}, h.dispatched)
 
-	second := h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + callbackQuestion))
+	second := h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + good))
 	h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + bad))
 	require.Equal(t, schema.Blocked, h.status(second.ID).Delivery.State)
-	h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + pullQuestion))
+	h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + pull))
 	require.Equal(t, schema.Unknown, h.status(second.ID).Waiter, "the agent pulls now")
 	require.Nil(t, h.status(second.ID).Delivery)
 }

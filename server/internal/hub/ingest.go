@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,7 @@ const sessionEndEvent = "SessionEnd"
 // StoredEvent is the result of storing an event.
 type StoredEvent struct {
 	ID          schema.EventID
-	JSON        []byte // the event as its poster sees it; contains the request secret
+	JSON        []byte // the event as its poster sees it; contains the request secret if the hub made it
 	HasQuestion bool   // it contains a question; call ResponseSent after its response was sent
 }
 
@@ -97,13 +98,16 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 	if s.status.IsSettled() {
 		h.Dispatch(id)
 	}
-	s.hitl.ResponseWebSocketURL, s.hitl.ListenerKey = repeat.ResponseWebSocketURL, repeat.ListenerKey
+	s.hitl.ResponseWebSocketURL, s.hitl.ListenerKey, s.hitl.RequestSecret = repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
 	return &s.Event, &s.hitl, nil
 }
 
-// withRetryHint adds a hint to the errors of a full or overloaded store.
+// withRetryHint adds a hint to the errors of a key conflict and of a full or overloaded
+// store.
 func withRetryHint(err error) error {
 	switch {
+	case errors.Is(err, schema.ErrKeyConflict):
+		return &schema.HintError{Err: err, Hint: "Nothing was stored. Use a new idempotency_key for a new request."}
 	case errors.Is(err, schema.ErrFull):
 		return &schema.HintError{Err: err, Hint: "Free disk space on the hub's machine. This event was not stored. Questions and answers are still accepted."}
 	case errors.Is(err, schema.ErrBusy):
@@ -118,10 +122,10 @@ func withRetryHint(err error) error {
 func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
 	// The draft's slices alias body. That is safe: the store is done with them when
 	// Append returns, and the feed keeps its own encoding.
-	var original []byte // the unredacted body; nil if nothing was redacted
+	p := post{body: body}
 	if h.Redactor != nil {
 		if clean, n := h.Redactor.JSON(body); n > 0 {
-			body, original = clean, body
+			body, p.isRedacted = clean, true
 		}
 	}
 	s, err := scanEvent(body)
@@ -153,8 +157,20 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if s.question == nil {
 		return d, nil, nil
 	}
-	hitl, err := h.addQuestion(d, s.question, original, caller)
+	if p.sent = s; p.isRedacted {
+		if p.sent, err = scanEvent(p.body); err != nil {
+			return nil, nil, err
+		}
+	}
+	hitl, err := h.addQuestion(d, s.question, &p, caller)
 	return d, hitl, err
+}
+
+// post is a question as sent, before redaction.
+type post struct {
+	body       []byte
+	sent       *scannedEvent // of body
+	isRedacted bool          // the stored event differs from sent
 }
 
 // scopedKey returns the idempotency key, scoped to its poster if the poster is
@@ -167,7 +183,7 @@ func scopedKey(key string, caller Caller) string {
 }
 
 // addQuestion validates the question and adds it to the draft.
-func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Caller) (*schema.HumanInTheLoop, error) {
+func (h *Hub) addQuestion(d *store.EventDraft, raw []byte, p *post, caller Caller) (*schema.HumanInTheLoop, error) {
 	var q schema.HumanInTheLoop
 	if err := q.UnmarshalJSON(raw); err != nil {
 		return nil, withFieldPrefix("humanInTheLoop", err)
@@ -194,8 +210,8 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 	var call []byte
 	if c, ok := toolCallOf(d, &q); ok {
 		assessCall(&st, &q, c)
-		if original != nil {
-			addRedactionFinding(&st, original)
+		if p.isRedacted {
+			addRedactionFinding(&st, p.sent)
 		}
 		call = c.hash()
 	}
@@ -207,6 +223,9 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
 		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: dupKey, Awaiting: awaitedRecipients(&st), Requester: caller.Identity.Requester(),
 		Timers: h.newTimers(&q, d.ReceivedAt, deadline),
+	}
+	if err := h.addHashes(d, &q, p); err != nil {
+		return nil, err
 	}
 	switch {
 	case caller.WaitsForAnswer:
@@ -223,6 +242,27 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 		d.NewQuestion.RequesterProcess, _ = json.Marshal(p)
 	}
 	return &q, nil
+}
+
+// addHashes adds the hashes of the POST, which decide whether a repeat is the same request.
+func (h *Hub) addHashes(d *store.EventDraft, q *schema.HumanInTheLoop, p *post) error {
+	parts := schema.AskParts{
+		SourceApp: p.sent.app, SessionID: p.sent.session, HookEventType: p.sent.eventType, ToolName: p.sent.tool,
+		Payload: p.sent.payload, HumanInTheLoop: p.sent.question,
+	}
+	ask, err := parts.Digest()
+	if err != nil {
+		return withFieldPrefix("humanInTheLoop", err)
+	}
+	d.NewQuestion.AskHash = ask[:]
+	if p.isRedacted && q.Nonce == "" {
+		// Readers of the ledger see this hash. Without a nonce they could test guesses at
+		// the redacted secret against it.
+		d.NewQuestion.AskHash = h.keyedHash("question hashes", ask[:])
+	}
+	d.NewQuestion.BodyHash = h.keyedHash("body hashes", p.body)
+	d.NewQuestion.SecretHash = schema.RequestSecretHash(cmp.Or(q.RequestSecret, h.madeSecret(d.UID)))
+	return nil
 }
 
 // newStatus returns the status of a new question.
@@ -262,20 +302,27 @@ func withFieldPrefix(outer string, err error) error {
 	return &schema.FieldError{Field: field, Detail: f.Detail, Cause: f.Cause}
 }
 
-// encodeStored encodes the event for its poster: with its callback address, the request
-// secret and the number of viewers. hitl is nil for an event without a question.
+// encodeStored encodes the event for its poster: with its callback address, the number of
+// viewers, and the request secret if the hub made it. A repeat without an own secret has
+// the body of the first POST, and thus gets the secret again. hitl is the question as
+// posted, nil for an event without one.
 func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, error) {
 	event := *e
 	if hitl == nil || e.Question == nil {
 		return StoredEvent{ID: e.ID, JSON: event.AppendJSON(nil, -1)}, nil
 	}
 	var err error
-	if event.Question, err = json.Marshal(hitl); err != nil {
+	echo := *hitl
+	echo.RequestSecret, echo.Nonce = "", ""
+	if event.Question, err = json.Marshal(echo); err != nil {
 		return StoredEvent{}, fmt.Errorf("encode question: %w", err)
 	}
 	b := event.AppendJSON(nil, -1)
-	b = append(b[:len(b)-1], `,"requestSecret":"`...)
-	b = append(append(b, h.requestSecret(e.UID)...), `","watching":`...)
+	b = b[:len(b)-1]
+	if hitl.RequestSecret == "" {
+		b = append(append(append(b, `,"requestSecret":"`...), h.madeSecret(e.UID)...), '"')
+	}
+	b = append(b, `,"watching":`...)
 	b = append(strconv.AppendInt(b, h.viewers.Load(), 10), '}')
 	return StoredEvent{ID: e.ID, JSON: b, HasQuestion: true}, nil
 }

@@ -35,7 +35,7 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 		if err != nil {
 			return nil, err
 		}
-		if p.Secret != "" && !h.isRequestSecret(s.UID, p.Secret) {
+		if p.Secret != "" && !isRequestSecret(s.Question, p.Secret) {
 			return nil, wrongSecretError(schema.SecretHeader)
 		}
 		if s.status.IsSettled() && !s.isDelivering() {

@@ -163,7 +163,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 			reason: c.Reason, by: from.describe(nil), seenRevision: s.status.Revision,
 		}
 		if c.RequestSecret != "" {
-			if !h.isRequestSecret(s.UID, c.RequestSecret) {
+			if !isRequestSecret(s.Question, c.RequestSecret) {
 				return nil, &schema.HintError{Err: wrongSecretError("requestSecret"), Hint: "Omit it to cancel as a person."}
 			}
 			res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0

@@ -64,7 +64,7 @@ func (h *testHub) mustVote(id schema.EventID, name string, r *schema.Response) s
 // pullAnswer returns the answer that the agent gets.
 func (h *testHub) pullAnswer(id schema.EventID) (a schema.Answer) {
 	h.t.Helper()
-	raw, err := h.Pull(h.t.Context(), id, PullOptions{Secret: h.requestSecret(h.uid(id))})
+	raw, err := h.Pull(h.t.Context(), id, PullOptions{Secret: h.madeSecret(h.uid(id))})
 	require.NoError(h.t, err)
 	require.NotNil(h.t, raw)
 	require.NoError(h.t, json.Unmarshal(raw, &a))

@@ -240,6 +240,8 @@ func (f *frame) isPreserved() bool {
 		"responseWebSocketUrl", "response_websocket_url", "response_web_socket_url",
 		"listenerKey", "listener_key":
 		return true
+	case "nonce":
+		return string(f.within) == "humanInTheLoop"
 	case "label":
 		return string(f.within) == "options"
 	case "id":

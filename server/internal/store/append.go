@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"database/sql"
 	"errors"
@@ -27,16 +28,17 @@ type Receipt struct {
 	Replayed bool   // the key was known: only the new callback address was stored
 }
 
-// Append stores an event and returns once it is committed and published. If d.Key is
-// known, Append returns the first event with that key instead and stores d's address,
-// listener key and protocol for the question. An answer in the outbox becomes due
-// immediately, unless a version 1 listener may have received it already.
+// Append stores an event and returns once it is committed and published. If d's key is
+// known, Append returns the first event with that key instead and stores d's address and
+// listener key for the question. An answer in the outbox becomes due immediately, unless
+// a version 1 listener may have received it already.
 //
 // The receipt holds the final ReceivedAt: d's, or the hub's clock if d has none. It
 // never decreases from one event to the next, except when the clock was wrong by more
 // than an hour.
 //
-// Errors: schema.ErrBusy if the write queue is full, schema.ErrFull if the disk is
+// Errors: schema.ErrKeyConflict if the key belongs to a different question or one of them
+// is a plain event, schema.ErrBusy if the write queue is full, schema.ErrFull if the disk is
 // nearly full and d has no question, and schema.ErrStopping. If ctx ends while d is
 // queued, Append returns ctx.Err() and nothing is stored. Once the writer has taken d,
 // Append waits for the commit, so the caller owns d's bytes again when it returns.
@@ -156,11 +158,13 @@ func (t *tx) append(d *EventDraft, uid uuid.UUID) (Receipt, error) {
 
 func (t *tx) insertQuestion(e *Event, q *NewQuestion, ids nameIDs) error {
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
-			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester)
-		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)`,
+			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester,
+			body_hash, ask_hash, secret_hash)
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, toMillis(t.now),
 		toMillis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
-		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.next()), nullable(q.DuplicateKey), q.Requester)
+		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.next()), nullable(q.DuplicateKey), q.Requester,
+		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash))
 	if err != nil {
 		return err
 	}
@@ -177,14 +181,23 @@ const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
 const callbackRetryWindow = time.Minute
 
 // replayIdempotent stores the address of a repeated question. An answer in the outbox
-// becomes due now, unless the agent has it or a version 1 listener may have it.
+// becomes due now, unless the agent has it or a version 1 listener may have it. It fails
+// with schema.ErrKeyConflict if the repeat is not the request that the key belongs to.
 func (t *tx) replayIdempotent(seq int64, q *NewQuestion) error {
-	if q == nil {
+	var first NewQuestion
+	err := t.get([]any{&first.BodyHash, &first.AskHash, &first.SecretHash},
+		`SELECT body_hash, ask_hash, secret_hash FROM questions WHERE stream_id = 1 AND seq = ?`, seq)
+	switch isPlain := errors.Is(err, sql.ErrNoRows); {
+	case isPlain && q == nil:
 		return nil
+	case err != nil && !isPlain:
+		return err
+	case isPlain || q == nil || !q.repeats(&first):
+		return schema.ErrKeyConflict
 	}
-	changed, err := t.exec(`UPDATE questions SET url = ?, listener_key = ?, protocol = ?, version = version + 1
-		WHERE stream_id = 1 AND seq = ?`, q.URL, q.ListenerKey, q.Protocol, seq)
-	if err != nil || changed == 0 || q.URL == "" {
+	_, err = t.exec(`UPDATE questions SET url = ?, listener_key = ?, version = version + 1
+		WHERE stream_id = 1 AND seq = ?`, q.URL, q.ListenerKey, seq)
+	if err != nil || q.URL == "" {
 		return err
 	}
 	now := toMillis(t.now)
@@ -192,6 +205,13 @@ func (t *tx) replayIdempotent(seq int64, q *NewQuestion) error {
 		WHERE stream_id = 1 AND seq = ?4 AND sent = 0 AND state NOT IN (?5, ?6, ?7)`,
 		schema.Queued, now, now+callbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
 	return err
+}
+
+// repeats reports whether q is the same request as first: the same body, or the same
+// question by an agent that knows the request secret. The agent may have a new listener.
+func (q *NewQuestion) repeats(first *NewQuestion) bool {
+	equal := func(a, b []byte) bool { return a != nil && hmac.Equal(a, b) }
+	return equal(first.BodyHash, q.BodyHash) || equal(first.AskHash, q.AskHash) && equal(first.SecretHash, q.SecretHash)
 }
 
 // maxClockBackstep is the largest clock step back for which events keep the time of

@@ -3,10 +3,15 @@ package store
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
@@ -58,7 +63,13 @@ func (s *Store) openIdentity(ctx context.Context, w *writer) error {
 	if len(public) > 0 {
 		return nil
 	}
-	if err := w.runNow(func(t *tx) error { return t.setKey(plaintext{}, key) }); err != nil {
+	first := func(t *tx) error {
+		if err := t.hashRequestSecrets(); err != nil {
+			return err
+		}
+		return t.setKey(plaintext{}, key)
+	}
+	if err := w.runNow(first); err != nil {
 		return fmt.Errorf("store the hub's public key: %w", err)
 	}
 	if err := identity.Commit(file); err != nil {
@@ -102,6 +113,42 @@ func (t *tx) setKey(old decrypter, key *identity.Key) error {
 	}
 	_, err := t.exec(`UPDATE hub SET public_key = ?, key = X'' WHERE stream_id = 1`, []byte(key.Public()))
 	return err
+}
+
+// hashRequestSecrets stores the hashes of request secrets that an older version derived
+// from hub.key, for questions whose agents may still use them.
+func (t *tx) hashRequestSecrets() error {
+	var key []byte
+	if err := t.get([]any{&key}, `SELECT key FROM hub WHERE stream_id = 1`); err != nil || len(key) == 0 {
+		return err
+	}
+	rows, err := t.query(`SELECT q.seq, e.uid FROM questions q JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
+		WHERE q.stream_id = 1 AND q.secret_hash IS NULL AND (q.state = ? OR q.seq IN (SELECT seq FROM deliveries WHERE stream_id = 1 AND undelivered = 1))`, schema.Pending)
+	if err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	hashes := map[int64][]byte{}
+	for err == nil && rows.Next() {
+		var seq int64
+		var uid []byte
+		if err = rows.Scan(&seq, &uid); err == nil {
+			mac := hmac.New(sha256.New, key)
+			mac.Write([]byte("request:" + uuid.UUID(uid).String()))
+			hashes[seq] = schema.RequestSecretHash(base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
+		}
+	}
+	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for seq, hash := range hashes {
+		if _, err := t.exec(`UPDATE questions SET secret_hash = ? WHERE stream_id = 1 AND seq = ?`, hash, seq); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tx) encryptChannels(old decrypter, key *identity.Key) error {

@@ -2,13 +2,17 @@ package store
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 )
 
@@ -102,6 +106,31 @@ func TestOpen_EncryptsSecretsOfOlderVersions(t *testing.T) {
 	requireNotInFile(t, b.file, "HIDDEN")
 	b.reopen(t)
 	requireSecrets(t, b)
+}
+
+// TestOpen_KeepsRequestSecretsOfOlderVersions: the agents of pending questions have secrets that
+// an older version derived from hub.key.
+func TestOpen_KeepsRequestSecretsOfOlderVersions(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	asked := b.append(t, newQuestionDraft("s", clockStart))
+	require.NoError(t, b.Close())
+	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
+	require.NoError(t, err)
+	for _, query := range []string{
+		`UPDATE hub SET public_key = X'', key = CAST('old key' AS BLOB)`, `UPDATE questions SET secret_hash = NULL, body_hash = NULL, ask_hash = NULL`,
+	} {
+		_, err := db.ExecContext(t.Context(), query)
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	require.NoError(t, os.Remove(identity.File(b.file)))
+
+	b.open(t)
+	mac := hmac.New(sha256.New, []byte("old key"))
+	mac.Write([]byte("request:" + asked.UID))
+	secret := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	require.Equal(t, schema.RequestSecretHash(secret), b.question(t, asked.ID).SecretHash)
 }
 
 // TestOpen_CompletesInterruptedFirstStart: the hub was killed after it stored the public key and

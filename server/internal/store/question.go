@@ -23,6 +23,12 @@ type NewQuestion struct {
 	DuplicateKey     []byte   // equal for duplicates; nil: never grouped
 	Awaiting         []string // as in Change; nil: everyone
 	Timers           Timers
+
+	// The hashes of the POST that asked decide whether a repeat is the same request. They are nil
+	// for a question of an older hub, whose POST can't be repeated.
+	BodyHash   []byte // of the whole body
+	AskHash    []byte // of the question, without its secrets
+	SecretHash []byte // schema.RequestSecretHash
 }
 
 // Timers are the times of a pending question's reminder and escalation; zero: none.
@@ -71,7 +77,7 @@ type UndoWindow struct {
 }
 
 const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
-	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
+	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.body_hash, q.ask_hash, q.secret_hash, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
 	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
@@ -89,7 +95,7 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 		until    int64
 		timers   [2]int64
 	)
-	dest := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
+	dest := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
 	err := s.readers.get(ctx, append(dest, d.dest()...), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.explainNoQuestion(ctx, id)

@@ -95,7 +95,8 @@ func newQuestionDraft(session string, deadline time.Time) *EventDraft {
 	d := newDraft("app", session, "PermissionRequest", "Bash")
 	d.Question = []byte(`{"question":"May I?","type":"permission"}`)
 	d.Status = []byte(`{"status":"pending","revision":1}`)
-	d.NewQuestion = &NewQuestion{URL: "ws://127.0.0.1:9/secret", ListenerKey: "key", Protocol: 2, Deadline: deadline, Text: "May I?", RequesterProcess: []byte(`{"pid":1}`)}
+	d.NewQuestion = &NewQuestion{URL: "ws://127.0.0.1:9/secret", ListenerKey: "key", Protocol: 2, Deadline: deadline, Text: "May I?", RequesterProcess: []byte(`{"pid":1}`),
+		BodyHash: []byte("body"), AskHash: []byte("ask"), SecretHash: []byte("secret")}
 	return d
 }
 
