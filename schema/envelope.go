@@ -131,7 +131,7 @@ const (
 )
 
 var hubRoutes = []Route{{
-	Method: "GET", Path: PathHub, Summary: "The hub's public key, and a proof that it holds the private key now",
+	Method: "GET", Path: PathHub, Access: AccessPublic, Summary: "The hub's public key, and a proof that it holds the private key now",
 	Query:    []Param{{"nonce", "16 to 128 printable ASCII characters without spaces, chosen by the caller; the proof contains it"}},
 	Response: HubKey{},
 }}

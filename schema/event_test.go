@@ -225,3 +225,10 @@ func TestRoutes_AreUnique(t *testing.T) {
 		seen[route.Method+route.Path] = true
 	}
 }
+
+func TestRoutes_HaveAccess(t *testing.T) {
+	t.Parallel()
+	for _, route := range schema.Routes {
+		require.Contains(t, schema.Accesses, route.Access, "%s %s", route.Method, route.Path)
+	}
+}

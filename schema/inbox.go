@@ -203,7 +203,7 @@ const (
 )
 
 var hitlRoutes = []Route{
-	{"GET", PathHitlRequests, "Requests, newest first", []Param{
+	{"GET", PathHitlRequests, AccessRead, "Requests, newest first", []Param{
 		{"status", "pending, decided, expired or cancelled; default: all"},
 		{"agent", "only requests of this agent (source_app); repeatable"},
 		{"waiting_on_me", "true: only pending requests that the caller may vote on and has not"},
@@ -212,10 +212,10 @@ var hitlRoutes = []Route{
 		{"cursor", "next_cursor of the previous page"},
 		{"limit", "1 to 200, default 50"},
 	}, nil, HitlPage{}},
-	{"GET", PathHitlRequest, "One request", nil, nil, HitlRequest{}},
-	{"POST", PathHitlVote, "Vote on a request; a request with a quorum of one is decided by the vote", nil, HitlVote{}, HitlRequest{}},
-	{"POST", PathHitlCancel, "Cancel a pending request; its agent receives the outcome __cancelled__", nil, HitlCancel{}, HitlRequest{}},
-	{"GET", PathHitlStats, "Number of requests, and the outcomes of those created in the last days", []Param{
+	{"GET", PathHitlRequest, AccessRead, "One request", nil, nil, HitlRequest{}},
+	{"POST", PathHitlVote, AccessDecide, "Vote on a request; a request with a quorum of one is decided by the vote", nil, HitlVote{}, HitlRequest{}},
+	{"POST", PathHitlCancel, AccessCancel, "Cancel a pending request; its agent receives the outcome __cancelled__", nil, HitlCancel{}, HitlRequest{}},
+	{"GET", PathHitlStats, AccessRead, "Number of requests, and the outcomes of those created in the last days", []Param{
 		{"days", "1 to 90, default 14, including today"},
 		{"from", "instead of days: created at or after this time, Unix ms"},
 		{"to", "with from: created before this time, Unix ms; default: now"},
@@ -225,12 +225,12 @@ var hitlRoutes = []Route{
 }
 
 var approvalRoutes = []Route{
-	{"GET", PathApprovals, "Pending permissions in the format of a tool approval queue, oldest first", nil, nil, []Approval{}},
-	{"POST", PathApproveCall, "Approve a tool call, optionally with modified arguments", nil, ApproveCall{}, Event{}},
-	{"POST", PathRejectCall, "Reject a tool call; the reason is sent to the agent", []Param{
+	{"GET", PathApprovals, AccessRead, "Pending permissions in the format of a tool approval queue, oldest first", nil, nil, []Approval{}},
+	{"POST", PathApproveCall, AccessDecide, "Approve a tool call, optionally with modified arguments", nil, ApproveCall{}, Event{}},
+	{"POST", PathRejectCall, AccessDecide, "Reject a tool call; the reason is sent to the agent", []Param{
 		{"reason", "same as in the body, which takes precedence"},
 	}, RejectCall{}, Event{}},
-	{"POST", PathAgentApprove, "Approve or deny by approval id", nil, AgentApproval{}, Event{}},
+	{"POST", PathAgentApprove, AccessDecide, "Approve or deny by approval id", nil, AgentApproval{}, Event{}},
 }
 
 var inboxRoutes = func() []Route {

@@ -88,7 +88,7 @@ func (c *LedgerCheck) Next(line []byte) error {
 const PathLedger = "/api/ledger"
 
 var ledgerRoutes = []Route{
-	{"GET", PathLedger, "The audit log, oldest first: a hash chain of entries (see LedgerEntry) that hookback verify checks", []Param{
+	{"GET", PathLedger, AccessRead, "The audit log, oldest first: a hash chain of entries (see LedgerEntry) that hookback verify checks", []Param{
 		{"after", "only entries above this number, oldest first; 0 starts at the beginning"},
 		{"before", "only entries below this number"},
 		{"of", "only entries of this question"},

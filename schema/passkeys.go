@@ -42,9 +42,9 @@ const (
 )
 
 var passkeyRoutes = []Route{
-	{"GET", PathPasskeys, "Passkeys of the signed-in person", nil, nil, []Passkey{}},
-	{"POST", PathNewPasskey, "Start registering a passkey: returns options for navigator.credentials.create", nil, nil, PasskeyOptions{}},
-	{"POST", PathPasskeys, "Register the passkey that the browser created", nil, PasskeyDraft{}, Passkey{}},
-	{"DELETE", PathPasskey, "Remove the caller's passkey :id", nil, nil, []Passkey{}},
-	{"POST", PathPasskeyChallenge, "Start verifying an answer: returns options for navigator.credentials.get. The assertion is the proof of exactly this answer, valid once and for two minutes", nil, ChallengeRequest{}, PasskeyOptions{}},
+	{"GET", PathPasskeys, AccessOwn, "Passkeys of the signed-in person", nil, nil, []Passkey{}},
+	{"POST", PathNewPasskey, AccessOwn, "Start registering a passkey: returns options for navigator.credentials.create", nil, nil, PasskeyOptions{}},
+	{"POST", PathPasskeys, AccessOwn, "Register the passkey that the browser created", nil, PasskeyDraft{}, Passkey{}},
+	{"DELETE", PathPasskey, AccessOwn, "Remove the caller's passkey :id", nil, nil, []Passkey{}},
+	{"POST", PathPasskeyChallenge, AccessOwn, "Start verifying an answer: returns options for navigator.credentials.get. The assertion is the proof of exactly this answer, valid once and for two minutes", nil, ChallengeRequest{}, PasskeyOptions{}},
 }

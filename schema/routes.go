@@ -8,6 +8,7 @@ import (
 // Route is one HTTP operation of the hub.
 type Route struct {
 	Method, Path string // :id is the id of an event
+	Access       Access // the class of the route: the callers that may use it
 	Summary      string
 	Query        []Param
 	Request      any // zero value of the body's type; nil if there is no body
@@ -69,12 +70,12 @@ const (
 var Routes = slices.Concat(mcpRoutes, eventRoutes, hubRoutes, peopleRoutes, passkeyRoutes, ledgerRoutes, ruleRoutes, notificationRoutes, inboxRoutes)
 
 var eventRoutes = []Route{
-	{"POST", PathEvents, "Store an event; with humanInTheLoop it asks a question", nil, Event{}, Event{}},
-	{"POST", PathBatch, "Store a batch of events; returns one result per event", nil, []Event{}, []BatchResult{}},
-	{"GET", PathRecent, "The newest events, oldest first", []Param{
+	{"POST", PathEvents, AccessPost, "Store an event; with humanInTheLoop it asks a question", nil, Event{}, Event{}},
+	{"POST", PathBatch, AccessPost, "Store a batch of events; returns one result per event", nil, []Event{}, []BatchResult{}},
+	{"GET", PathRecent, AccessRead, "The newest events, oldest first", []Param{
 		{"limit", "1 to 1000, default 300"},
 	}, nil, []Event{}},
-	{"GET", PathEvents, "Events that match every given filter, oldest first", []Param{
+	{"GET", PathEvents, AccessRead, "Events that match every given filter, oldest first", []Param{
 		{"source_app", "only this application"},
 		{"session_id", "only this session"},
 		{"hook_event_type", "only this type"},
@@ -87,8 +88,8 @@ var eventRoutes = []Route{
 		{"after", "only ids above this one, oldest first; 0 starts at the beginning"},
 		{"limit", "1 to 1000, default 100"},
 	}, nil, []Event{}},
-	{"GET", PathFilterOptions, "Values that a filter can offer", nil, nil, FilterOptions{}},
-	{"GET", PathSearch, "Search the whole history with a filter expression; oldest first. Each request searches a bounded part of the history", []Param{
+	{"GET", PathFilterOptions, AccessRead, "Values that a filter can offer", nil, nil, FilterOptions{}},
+	{"GET", PathSearch, AccessRead, "Search the whole history with a filter expression; oldest first. Each request searches a bounded part of the history", []Param{
 		{"filter", "words that must all occur, \"a phrase\", key:value with * as a wildcard, /a regular expression/ (RE2); - excludes a term. Keys are agent, session, type, tool, model, id, error, kind, risk, status, outcome, delivery, or a path into the payload or its tool_input"},
 		{"from", "at or after this time by the hub's clock, Unix ms"},
 		{"to", "before this time by the hub's clock, Unix ms"},
@@ -96,54 +97,54 @@ var eventRoutes = []Route{
 		{"after", "only ids above this one, oldest first; 0 starts at the beginning; searchedTo of the page before this one"},
 		{"limit", "1 to 1000, default 100"},
 	}, nil, SearchResult{}},
-	{"GET", PathEvent, "One complete event with its transcript", nil, nil, Event{}},
-	{"GET", PathContext, "Context of a question: the session's last events before it, at most 8, and the outcomes of earlier questions about the same call", nil, nil, QuestionContext{}},
-	{"POST", PathRespond, "Answer a question, or vote if it requires several approvals. The first answer, or the first choice that reaches the quorum, wins. holdMs opens an undo window", nil, Response{}, Event{}},
-	{"POST", PathUndo, "Undo an answer within its undo window", nil, nil, Event{}},
-	{"POST", PathApprove, "Approve exactly the listed permissions; returns one result per request, in order. The undo window is 5 s by default", nil, Approvals{}, []BatchResult{}},
-	{"POST", PathRedeliver, "Retry the delivery of an undelivered answer now", nil, nil, Event{}},
-	{"POST", PathHandled, "Mark an undelivered answer as handled by a person", nil, nil, Event{}},
-	{"POST", PathCancel, "Cancel a question, or withdraw it with its request secret", nil, Cancel{}, Event{}},
-	{"POST", PathExtend, "Extend or remove the deadline of a question; the agent is notified", nil, Extend{}, Event{}},
-	{"POST", PathExecution, "Report the outcome of an approved call, with the request secret of its question", nil, CallReport{}, Event{}},
-	{"GET", PathResponse, "Long poll for the answer: 200, or 204 if there is none yet", []Param{
+	{"GET", PathEvent, AccessRead, "One complete event with its transcript", nil, nil, Event{}},
+	{"GET", PathContext, AccessRead, "Context of a question: the session's last events before it, at most 8, and the outcomes of earlier questions about the same call", nil, nil, QuestionContext{}},
+	{"POST", PathRespond, AccessDecide, "Answer a question, or vote if it requires several approvals. The first answer, or the first choice that reaches the quorum, wins. holdMs opens an undo window", nil, Response{}, Event{}},
+	{"POST", PathUndo, AccessDecide, "Undo an answer within its undo window", nil, nil, Event{}},
+	{"POST", PathApprove, AccessDecide, "Approve exactly the listed permissions; returns one result per request, in order. The undo window is 5 s by default", nil, Approvals{}, []BatchResult{}},
+	{"POST", PathRedeliver, AccessDecide, "Retry the delivery of an undelivered answer now", nil, nil, Event{}},
+	{"POST", PathHandled, AccessDecide, "Mark an undelivered answer as handled by a person", nil, nil, Event{}},
+	{"POST", PathCancel, AccessCancel, "Cancel a question, or withdraw it with its request secret", nil, Cancel{}, Event{}},
+	{"POST", PathExtend, AccessDecide, "Extend or remove the deadline of a question; the agent is notified", nil, Extend{}, Event{}},
+	{"POST", PathExecution, AccessAsker, "Report the outcome of an approved call, with the request secret of its question", nil, CallReport{}, Event{}},
+	{"GET", PathResponse, AccessRead, "Long poll for the answer: 200, or 204 if there is none yet", []Param{
 		{"wait", "seconds to wait for an answer, at most 60; default 0"},
 	}, nil, Answer{}},
-	{"GET", PathStream, "WebSocket stream of all events as they are stored", []Param{
+	{"GET", PathStream, AccessRead, "WebSocket stream of all events as they are stored", []Param{
 		{"v", "2 for resumable frames; default 1"},
 		{"after", "version 2: resume after this seq"},
 		{"hub", "version 2: the hubId that the seq belongs to"},
 	}, nil, nil},
-	{"GET", PathSessions, "Sessions, most recently active first", []Param{
+	{"GET", PathSessions, AccessRead, "Sessions, most recently active first", []Param{
 		{"source_app", "only this application"},
 		{"q", "text in the title, application, session id or directory; not case-sensitive"},
 		{"limit", "1 to 200, default 50"},
 		{"cursor", "next of the previous page"},
 	}, nil, SessionPage{}},
-	{"GET", PathSession, "One session with its tools, models and agents", []Param{
+	{"GET", PathSession, AccessRead, "One session with its tools, models and agents", []Param{
 		{"source_app", "application of the session"},
 		{"session_id", "id of the session"},
 	}, nil, SessionDetail{}},
-	{"GET", PathExport, "Download a session: its events, one per line, or a Markdown report", []Param{
+	{"GET", PathExport, AccessRead, "Download a session: its events, one per line, or a Markdown report", []Param{
 		{"source_app", "application of the session"},
 		{"session_id", "id of the session"},
 		{"format", "ndjson or markdown; default ndjson"},
 	}, nil, nil},
-	{"GET", PathOverview, "Statistics of people and agents over some days, including today", []Param{
+	{"GET", PathOverview, AccessRead, "Statistics of people and agents over some days, including today", []Param{
 		{"days", "1 to 90, default 14"},
 		{"tz", "IANA time zone of the days, such as Europe/Berlin; default UTC"},
 	}, nil, Overview{}},
-	{"POST", PathOTLPLogs, "Receive OpenTelemetry log records of coding agents (OTLP/HTTP JSON); requests to models become events of their session", nil, nil, OTLPResponse{}},
-	{"POST", PathOTLPMetrics, "Receive OpenTelemetry metrics of coding agents (OTLP/HTTP JSON); tokens and cost become events of their session", nil, nil, OTLPResponse{}},
-	{"POST", PathClaudeCode, "Receive Claude Code's HTTP hooks. Every event is stored. A permission request, a question or a plan asks a person; the response sends spaces until there is an answer. {} means no decision: Claude Code shows its own dialog", []Param{
+	{"POST", PathOTLPLogs, AccessPost, "Receive OpenTelemetry log records of coding agents (OTLP/HTTP JSON); requests to models become events of their session", nil, nil, OTLPResponse{}},
+	{"POST", PathOTLPMetrics, AccessPost, "Receive OpenTelemetry metrics of coding agents (OTLP/HTTP JSON); tokens and cost become events of their session", nil, nil, OTLPResponse{}},
+	{"POST", PathClaudeCode, AccessPost, "Receive Claude Code's HTTP hooks. Every event is stored. A permission request, a question or a plan asks a person; the response sends spaces until there is an answer. {} means no decision: Claude Code shows its own dialog", []Param{
 		{"limit", "timeout of the hook in Claude Code's settings, in seconds; default 600"},
 		{"app", "source_app of the events; default: the name of the session's directory"},
 	}, nil, nil},
-	{"GET", PathHealth, "Liveness: reports whether the process responds", nil, nil, Health{}},
-	{"GET", PathReady, "Readiness: reports whether the hub can store events", nil, nil, Health{}},
-	{"GET", PathMetrics, "Prometheus metrics", nil, nil, nil},
-	{"GET", PathOpenAPI, "This API as OpenAPI 3.1", nil, nil, nil},
-	{"GET", PathLicenses, "The license of Hookback and of its components", nil, nil, nil},
+	{"GET", PathHealth, AccessPublic, "Liveness: reports whether the process responds", nil, nil, Health{}},
+	{"GET", PathReady, AccessPublic, "Readiness: reports whether the hub can store events", nil, nil, Health{}},
+	{"GET", PathMetrics, AccessRead, "Prometheus metrics", nil, nil, nil},
+	{"GET", PathOpenAPI, AccessRead, "This API as OpenAPI 3.1", nil, nil, nil},
+	{"GET", PathLicenses, AccessPublic, "The license of Hookback and of its components", nil, nil, nil},
 }
 
 // At returns path with :id replaced by id.

@@ -116,8 +116,8 @@ const (
 )
 
 var ruleRoutes = []Route{
-	{"GET", PathRules, "Rules with their number of uses, newest first: the active rules and the newest expired or revoked ones, at most 1000", nil, nil, []Rule{}},
-	{"POST", PathRules, "Create a rule that answers permissions on behalf of its creator", nil, RuleDraft{}, Rule{}},
-	{"POST", PathRulePreview, "Preview a rule without creating it: its sentence, and a comparison with the newest stored permissions", nil, RuleDraft{}, RulePreview{}},
-	{"DELETE", PathRule, "Revoke a rule; it stays listed", nil, nil, Rule{}},
+	{"GET", PathRules, AccessRead, "Rules with their number of uses, newest first: the active rules and the newest expired or revoked ones, at most 1000", nil, nil, []Rule{}},
+	{"POST", PathRules, AccessKeep, "Create a rule that answers permissions on behalf of its creator", nil, RuleDraft{}, Rule{}},
+	{"POST", PathRulePreview, AccessKeep, "Preview a rule without creating it: its sentence, and a comparison with the newest stored permissions", nil, RuleDraft{}, RulePreview{}},
+	{"DELETE", PathRule, AccessKeep, "Revoke a rule; it stays listed", nil, nil, Rule{}},
 }

@@ -90,6 +90,7 @@ func TestOpenAPI_DescribesEveryRoute(t *testing.T) {
 		op, ok := doc.Paths[path][strings.ToLower(route.Method)]
 		require.True(t, ok, "%s %s", route.Method, route.Path)
 		require.Equal(t, route.Summary, op.Summary)
+		require.Equal(t, route.Access, op.Access)
 		require.Contains(t, op.Responses, "default")
 		if route.Request != nil {
 			require.NotNil(t, op.Body, path)

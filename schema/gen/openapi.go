@@ -49,6 +49,7 @@ type operation struct {
 	ID         string              `json:"operationId"`
 	Tags       []string            `json:"tags"`
 	Summary    string              `json:"summary"`
+	Access     schema.Access       `json:"x-access"`
 	Parameters []parameter         `json:"parameters,omitempty"`
 	Body       *body               `json:"requestBody,omitempty"`
 	Responses  map[string]response `json:"responses"` // :: status or default → response
@@ -83,7 +84,10 @@ type example struct {
 
 const overviewText = "The HTTP API of a hub. Errors are application/problem+json documents, identified by their code.\n\n" +
 	"An unlocked hub requires no authentication from its own machine. Otherwise programs send a token, and pages send the cookie and the key of their sign-in. " +
-	"This page authenticates like any other program: to use a locked hub, paste a token under Authorize."
+	"This page authenticates like any other program: to use a locked hub, paste a token under Authorize.\n\n" +
+	"x-access is the class of a route. public: every caller. asker: every caller with credentials or on the hub's machine; a secret in the request authorizes it. " +
+	"post: agents' tokens, operators, and programs on the hub's machine. read: also viewers. decide and cancel: operators, and programs on the hub's machine while the hub is open. " +
+	"keep: operators. own: people signed in with a browser. admin: admins. A request secret turns cancel and read of one question into asker."
 
 // securitySchemes are the authentication methods.
 var securitySchemes = map[string]any{
@@ -166,7 +170,7 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 
 func operationOf(route schema.Route, goldens []golden) operation {
 	key := route.Method + " " + route.Path
-	op := operation{ID: operationID(route), Tags: []string{tagOf(route.Path)}, Summary: route.Summary, Responses: responses(route, goldens)}
+	op := operation{ID: operationID(route), Tags: []string{tagOf(route.Path)}, Summary: route.Summary, Access: route.Access, Responses: responses(route, goldens)}
 	for _, name := range pathParameter.FindAllStringSubmatch(route.Path, -1) {
 		op.Parameters = append(op.Parameters, pathParameterOf(route.Path, name[1]))
 	}

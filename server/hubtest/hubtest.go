@@ -23,6 +23,8 @@ type Hub struct {
 	cfg app.Config
 	url string
 
+	greeting *output
+
 	mu     sync.Mutex
 	cancel context.CancelFunc // nil while it is stopped
 	done   chan error
@@ -61,7 +63,8 @@ func Start(t testing.TB, options ...Option) *Hub {
 		Addr: "127.0.0.1:0", DB: storetest.NewFile(t),
 		LogLevel: slog.LevelWarn, Stderr: logger{t},
 		NotifyAllow: []string{"127.0.0.1"}, // the services of tests
-	}}
+	}, greeting: &output{}}
+	h.cfg.Stdout = h.greeting
 	for _, o := range options {
 		o(&h.cfg)
 	}

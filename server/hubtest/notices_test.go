@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,6 +20,11 @@ import (
 // sendRequest sends a request, such as "GET /path", and returns the status and body of the
 // response.
 func sendRequest(t *testing.T, hub *hubtest.Hub, request string, body any) (status int, answer string) {
+	return sendRequestAs(t, hub, nil, request, body)
+}
+
+// sendRequestAs is sendRequest with the credentials of a person.
+func sendRequestAs(t *testing.T, hub *hubtest.Hub, credentials http.Header, request string, body any) (status int, answer string) {
 	method, path, _ := strings.Cut(request, " ")
 	text, err := json.Marshal(body)
 	require.NoError(t, err)
@@ -27,6 +33,7 @@ func sendRequest(t *testing.T, hub *hubtest.Hub, request string, body any) (stat
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, hub.URL()+path, strings.NewReader(string(text)))
 	require.NoError(t, err)
+	maps.Copy(req.Header, credentials)
 	req.Header.Set("Content-Type", "application/json")
 	if method == http.MethodGet {
 		req.Header.Set("Accept", "text/html")
@@ -40,7 +47,11 @@ func sendRequest(t *testing.T, hub *hubtest.Hub, request string, body any) (stat
 }
 
 func requestJSON[T any](t *testing.T, hub *hubtest.Hub, request string, body any) (v T) {
-	status, answer := sendRequest(t, hub, request, body)
+	return requestJSONAs[T](t, hub, nil, request, body)
+}
+
+func requestJSONAs[T any](t *testing.T, hub *hubtest.Hub, credentials http.Header, request string, body any) (v T) {
+	status, answer := sendRequestAs(t, hub, credentials, request, body)
 	require.Equal(t, 200, status, "%s: %s", request, answer)
 	require.NoError(t, json.Unmarshal([]byte(answer), &v))
 	return v
@@ -49,17 +60,18 @@ func requestJSON[T any](t *testing.T, hub *hubtest.Hub, request string, body any
 func TestChannel_NotifiesAndSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
+	ada := hub.Owner("ada")
 	said := make(chan string, 10)
 	far := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		said <- string(body)
 	}))
 	t.Cleanup(far.Close)
-	made := requestJSON[schema.Channel](t, hub, "POST /api/channels", schema.ChannelDraft{Name: "ops", URL: far.URL + "/hidden/path?key=hidden"})
+	made := requestJSONAs[schema.Channel](t, hub, ada, "POST /api/channels", schema.ChannelDraft{Name: "ops", URL: far.URL + "/hidden/path?key=hidden"})
 	require.Equal(t, "webhook", made.Kind)
 	require.Equal(t, far.URL, made.Address)
 	require.True(t, strings.HasPrefix(made.Secret, "whsec_"))
-	require.Equal(t, schema.ChannelTestResult{State: schema.NotificationSent}, requestJSON[schema.ChannelTestResult](t, hub, fmt.Sprintf("POST /api/channels/%d/test", made.ID), nil))
+	require.Equal(t, schema.ChannelTestResult{State: schema.NotificationSent}, requestJSONAs[schema.ChannelTestResult](t, hub, ada, fmt.Sprintf("POST /api/channels/%d/test", made.ID), nil))
 	require.Contains(t, <-said, `"type":"test"`)
 
 	event := requestJSON[schema.Event](t, hub, "POST /events", map[string]any{
@@ -74,13 +86,13 @@ func TestChannel_NotifiesAndSurvivesRestart(t *testing.T) {
 	}, waitLimit, 10*time.Millisecond)
 
 	hub.Restart()
-	_, list := sendRequest(t, hub, "GET /api/channels", nil)
+	_, list := sendRequestAs(t, hub, ada, "GET /api/channels", nil)
 	require.Contains(t, list, `"ops"`)
 	require.NotContains(t, list, "hidden")
 	require.NotContains(t, list, "whsec_")
-	require.Empty(t, requestJSON[[]schema.Channel](t, hub, fmt.Sprintf("DELETE /api/channels/%d", made.ID), nil))
+	require.Empty(t, requestJSONAs[[]schema.Channel](t, hub, ada, fmt.Sprintf("DELETE /api/channels/%d", made.ID), nil))
 	for _, request := range []string{"DELETE /api/channels/%d", "POST /api/channels/%d/test"} {
-		status, problem := sendRequest(t, hub, fmt.Sprintf(request, made.ID), nil)
+		status, problem := sendRequestAs(t, hub, ada, fmt.Sprintf(request, made.ID), nil)
 		require.Equal(t, 404, status, problem)
 	}
 	_, ledger := sendRequest(t, hub, "GET /api/ledger?after=0", nil)
@@ -92,12 +104,13 @@ func TestChannel_NotifiesAndSurvivesRestart(t *testing.T) {
 func TestNotificationSettings_SurviveRestart(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
+	ada := hub.Owner("ada")
 	want := schema.NotificationSettings{CooldownMinutes: 10, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Europe/Berlin"}
-	require.Equal(t, want, requestJSON[schema.NotificationSettings](t, hub, "POST /api/channels/mine", want))
+	require.Equal(t, want, requestJSONAs[schema.NotificationSettings](t, hub, ada, "POST /api/channels/mine", want))
 	hub.Restart()
-	require.Equal(t, want, requestJSON[schema.NotificationSettings](t, hub, "GET /api/channels/mine", nil))
+	require.Equal(t, want, requestJSONAs[schema.NotificationSettings](t, hub, ada, "GET /api/channels/mine", nil))
 	want.TimeZone = "nowhere"
-	status, problem := sendRequest(t, hub, "POST /api/channels/mine", want)
+	status, problem := sendRequestAs(t, hub, ada, "POST /api/channels/mine", want)
 	require.Equal(t, 400, status)
 	require.Contains(t, problem, `"field":"timeZone"`)
 }
@@ -105,17 +118,18 @@ func TestNotificationSettings_SurviveRestart(t *testing.T) {
 func TestPushSubscription_AddAndRemove(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
+	ada := hub.Owner("ada")
 	key := requestJSON[schema.PushKey](t, hub, "GET /api/push/key", nil)
 	browser := schema.PushSubscription{Endpoint: "https://push.example.com/send/hidden", Keys: schema.PushKeys{P256dh: key.Key, Auth: "tBHItJI5svbpez7KI4CCXg"}}
-	require.Equal(t, 1, requestJSON[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers)
-	require.Equal(t, 1, requestJSON[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers, "the same subscription again")
+	require.Equal(t, 1, requestJSONAs[schema.NotificationSettings](t, hub, ada, "POST /api/push", browser).Browsers)
+	require.Equal(t, 1, requestJSONAs[schema.NotificationSettings](t, hub, ada, "POST /api/push", browser).Browsers, "the same subscription again")
 	hub.Restart()
 	require.Equal(t, key, requestJSON[schema.PushKey](t, hub, "GET /api/push/key", nil))
-	_, mine := sendRequest(t, hub, "GET /api/channels/mine", nil)
+	_, mine := sendRequestAs(t, hub, ada, "GET /api/channels/mine", nil)
 	require.NotContains(t, mine, "hidden")
-	require.Zero(t, requestJSON[schema.NotificationSettings](t, hub, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
+	require.Zero(t, requestJSONAs[schema.NotificationSettings](t, hub, ada, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
 	browser.Endpoint = hub.URL() + "/events"
-	status, _ := sendRequest(t, hub, "POST /api/push", browser)
+	status, _ := sendRequestAs(t, hub, ada, "POST /api/push", browser)
 	require.Equal(t, 400, status, "a subscription cannot make the hub call itself")
 }
 

@@ -23,7 +23,7 @@ func ledgerRecord(kind string, caller Identity, more map[string]any) store.Ledge
 
 // AddPerson creates an account and returns it with a one-time sign-in code.
 func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Identity) (person schema.Person, code string, err error) {
-	if err := s.requireAccountManager(caller); err != nil {
+	if err := s.Check(schema.AccessAdmin, caller); err != nil {
 		return person, "", err
 	}
 	s.changeMu.Lock()
@@ -90,7 +90,7 @@ func (s *Service) lookup(name string) (store.Person, error) {
 // ChangePerson changes a person's role or e-mail address. Open connections follow the new
 // role, because each request looks it up.
 func (s *Service) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, caller Identity) (schema.Person, error) {
-	if err := s.requireAccountManager(caller); err != nil {
+	if err := s.Check(schema.AccessAdmin, caller); err != nil {
 		return schema.Person{}, err
 	}
 	s.changeMu.Lock()
@@ -117,7 +117,7 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 // it takes an admin.
 func (s *Service) CreateSignInLink(ctx context.Context, name string, caller Identity) (person schema.Person, code string, err error) {
 	own := caller.IsAuthenticated() && !caller.Agent && strings.EqualFold(caller.Name, name)
-	if err := s.requireAccountManager(caller); err != nil && !own {
+	if err := s.Check(schema.AccessAdmin, caller); err != nil && !own {
 		return person, "", err
 	}
 	s.changeMu.Lock()
@@ -133,7 +133,7 @@ func (s *Service) CreateSignInLink(ctx context.Context, name string, caller Iden
 // RemovePerson deletes an account with its sessions, tokens, codes and passkeys. The owner
 // cannot be removed.
 func (s *Service) RemovePerson(ctx context.Context, name string, caller Identity) error {
-	if err := s.requireAccountManager(caller); err != nil {
+	if err := s.Check(schema.AccessAdmin, caller); err != nil {
 		return err
 	}
 	s.changeMu.Lock()
@@ -186,7 +186,7 @@ func (s *Service) List(ctx context.Context, caller Identity) []schema.Person {
 
 // SignIns returns the caller's own sessions, or everyone's for an admin, last used first.
 func (s *Service) SignIns(caller Identity) ([]schema.SignIn, error) {
-	if err := requirePerson(caller); err != nil {
+	if err := s.Check(schema.AccessOwn, caller); err != nil {
 		return nil, err
 	}
 	list := []schema.SignIn{}
@@ -205,21 +205,9 @@ func (s *Service) SignIns(caller Identity) ([]schema.SignIn, error) {
 	return list, nil
 }
 
-// requirePerson returns an error unless the caller is an authenticated person.
-func requirePerson(caller Identity) error {
-	switch {
-	case caller.Agent:
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Only people can do this; an agent's token cannot."}
-	case !caller.IsAuthenticated():
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Sign in first."}
-	default:
-		return nil
-	}
-}
-
 // EndSignIn revokes a session of the caller, or of anyone if the caller is an admin.
 func (s *Service) EndSignIn(ctx context.Context, id string, caller Identity) error {
-	if err := requirePerson(caller); err != nil {
+	if err := s.Check(schema.AccessOwn, caller); err != nil {
 		return err
 	}
 	s.changeMu.Lock()

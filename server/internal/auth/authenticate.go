@@ -43,6 +43,7 @@ func signInError(because error, hint string) error {
 var (
 	errInvalidToken = &schema.HintError{Err: schema.ErrSignIn, Hint: "This token is invalid, expired or revoked. Create a new one under Settings, People."}
 	errNotHubToken  = &schema.HintError{Err: schema.ErrSignIn, Hint: "The Authorization header contains no hub token. Hub tokens start with " + OperatorPrefix + " or " + AgentPrefix + "."}
+	errNoPageKey    = &schema.HintError{Err: schema.ErrSignIn, Hint: "The page key is missing: a cookie alone changes nothing. Reload the page, or sign in again."}
 	errNoCookie     = &schema.HintError{Err: schema.ErrSignIn, Hint: "The session cookie is missing. Sign in again."}
 	errKeyMismatch  = &schema.HintError{Err: schema.ErrSignIn, Hint: "The page key does not match this browser's session. Sign in again."}
 )
@@ -54,9 +55,14 @@ func (s *Service) Authenticate(c Credentials) (Identity, error) {
 	if s == nil {
 		return Identity{}, nil
 	}
-	if scheme, token, ok := strings.Cut(c.Authorization, " "); ok && strings.EqualFold(scheme, "Bearer") {
+	if c.Authorization != "" {
+		scheme, token, _ := strings.Cut(c.Authorization, " ")
 		token = strings.TrimSpace(token)
 		switch {
+		case !strings.EqualFold(scheme, "Bearer"):
+			if c.Proxy == "" {
+				return Identity{}, errNotHubToken
+			}
 		case strings.HasPrefix(token, OperatorPrefix), strings.HasPrefix(token, AgentPrefix):
 			id, err := s.authenticateToken(token)
 			if err != nil && s.signInLimiter.firstRefusalInWindow(c.From, s.Clock()) {
@@ -112,7 +118,7 @@ func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
 		return Identity{}, signInError(ErrSessionExpired, "This session has ended. Sign in again.")
 	}
 	if c.Key == "" && c.ChangesState {
-		return Identity{}, nil
+		return Identity{}, errNoPageKey
 	}
 	key := digestOf(c.Key)
 	if c.Key != "" && subtle.ConstantTimeCompare(key[:], session.Key) != 1 {

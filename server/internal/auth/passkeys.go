@@ -112,16 +112,13 @@ func (s *Service) passkeyUserFor(person string) *passkeyUser {
 	return &passkeyUser{id[:], person, s.current.Load().passkeysOf(person)}
 }
 
-// requireDashboardUser returns an error unless the caller is an operator who is signed in
-// to the dashboard. Tokens are refused, because a program has no authenticator.
+// requireDashboardUser returns an error unless the caller is signed in to the dashboard and
+// has an account. Tokens are refused, because a program has no authenticator.
 func (s *Service) requireDashboardUser(id Identity) error {
-	if err := requirePerson(id); err != nil {
+	if err := s.Check(schema.AccessOwn, id); err != nil {
 		return err
 	}
-	if err := s.RequireOperator(id); err != nil {
-		return err
-	}
-	if id.Via != "session" && id.Via != "proxy" || s.current.Load().findPerson(id.Name) == nil {
+	if s.current.Load().findPerson(id.Name) == nil {
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Manage passkeys in the dashboard while you are signed in there."}
 	}
 	return nil

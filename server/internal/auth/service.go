@@ -129,51 +129,6 @@ func (s *Service) HasOwner() bool {
 	return s != nil && slices.ContainsFunc(s.current.Load().Persons, func(o store.Person) bool { return o.Owner })
 }
 
-// RequireOperator returns an error unless the caller may answer questions and make other
-// decisions for agents. On an unlocked hub, unauthenticated callers may do so; package
-// httpapi admits them from this machine only.
-func (s *Service) RequireOperator(id Identity) error { return s.requireRole(id, schema.Operator) }
-
-// RequireAdmin returns an error unless the caller may change hub-wide settings such as
-// rules and channels.
-func (s *Service) RequireAdmin(id Identity) error { return s.requireRole(id, schema.Admin) }
-
-func (s *Service) requireRole(id Identity, role schema.Role) error {
-	switch {
-	case id.Agent:
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token can ask but never answer."}
-	case id.IsAuthenticated() && id.HasRole(role):
-		return nil
-	case id.IsAuthenticated():
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s on this hub; this takes %s. An admin can change the role under Settings, People.", id.Name, roleWithArticle(id.Role), roleWithArticle(role))}
-	case s.IsLocked():
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This hub is locked: only signed-in people can do this. Open your sign-in link, or send your token."}
-	default:
-		return nil
-	}
-}
-
-// requireAccountManager returns an error unless the caller may change who may do what.
-// That takes an authenticated admin even on an unlocked hub: a credential that an agent
-// made for itself would outlive the lock.
-func (s *Service) requireAccountManager(id Identity) error {
-	if !id.IsAuthenticated() {
-		hint := "Sign in as an admin first."
-		if !s.HasOwner() {
-			hint = "This hub has no owner yet. Open the sign-in link that it printed when it started."
-		}
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: hint}
-	}
-	return s.requireRole(id, schema.Admin)
-}
-
-func roleWithArticle(r schema.Role) string {
-	if r == schema.Viewer {
-		return "a viewer"
-	}
-	return "an " + string(r)
-}
-
 // ResolveRecipients returns the names of the people that r addresses at this moment, or
 // nil for anyone. Errors name the invalid member of humanInTheLoop.recipients.
 func (s *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {

@@ -161,9 +161,9 @@ func TestService_NilHasNoAccounts(t *testing.T) {
 	t.Parallel()
 	var s *Service
 	require.False(t, s.IsLocked() || s.HasOwner())
-	require.NoError(t, s.RequireOperator(Identity{}))
-	require.NoError(t, s.RequireAdmin(Identity{}))
-	require.ErrorIs(t, s.RequireOperator(Identity{Agent: true, Via: "token"}), schema.ErrNotAllowed)
+	require.NoError(t, s.Check(schema.AccessDecide, Identity{}))
+	require.ErrorIs(t, s.Check(schema.AccessAdmin, Identity{}), schema.ErrSignIn)
+	require.ErrorIs(t, s.Check(schema.AccessDecide, Identity{Agent: true, Via: "token"}), schema.ErrNotAllowed)
 	require.Empty(t, s.Accounts(t.Context()))
 	id, err := s.Authenticate(Credentials{Authorization: "Bearer anything"})
 	require.NoError(t, err)

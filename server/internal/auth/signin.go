@@ -149,7 +149,7 @@ func (s *Service) SignOut(ctx context.Context, id Identity) error {
 
 // Lock restricts answers to signed-in operators, or lifts the restriction.
 func (s *Service) Lock(ctx context.Context, locked bool, id Identity) error {
-	if err := s.requireAccountManager(id); err != nil {
+	if err := s.Check(schema.AccessAdmin, id); err != nil {
 		return err
 	}
 	s.changeMu.Lock()
@@ -225,7 +225,7 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 		id = Identity{}
 	}
 	if id.IsAuthenticated() || isLocal {
-		me.CanAnswer, me.CanAdmin = s.RequireOperator(id) == nil, s.RequireAdmin(id) == nil
+		me.CanAnswer, me.CanAdmin = s.Check(schema.AccessDecide, id) == nil, s.Check(schema.AccessAdmin, id) == nil
 	}
 	return me
 }

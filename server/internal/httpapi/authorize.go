@@ -10,62 +10,15 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// access is the permission that a route requires. Local requests without credentials pass
-// this check; the hub's operations may require more of them.
-type access int
-
-const (
-	accessRead   access = iota // people and agent tokens; bound tokens only for their applications
-	accessIngest               // agent tokens, and people with the operator role
-	accessDecide               // people, whose role the operation checks; never agent tokens
-	accessAny                  // any authenticated caller; the handler authorizes further
-	accessPublic               // no credentials are read, because the route is how a caller gets some
-)
-
-// routeAccess is the access table. It lists the routes that differ from the default, which
-// is accessRead for GET and accessDecide for every other method.
-var routeAccess = map[string]access{
-	"POST " + schema.PathEvents:       accessIngest,
-	"POST " + schema.PathBatch:        accessIngest,
-	"POST " + schema.PathOTLPLogs:     accessIngest,
-	"POST " + schema.PathOTLPMetrics:  accessIngest,
-	"POST " + schema.PathClaudeCode:   accessIngest,
-	"POST " + schema.PathMCP:          accessAny, // each tool checks its caller
-	"POST " + schema.PathAgentApprove: accessIngest,
-	"POST " + schema.PathCancel:       accessAny, // an agent may cancel its own question with the secret
-	"POST " + schema.PathExecution:    accessAny, // requires the question's secret
-	"GET " + schema.PathMe:            accessAny,
-	"POST " + schema.PathSignOut:      accessAny,
-	"POST " + schema.PathSignIn:       accessPublic,
-	"POST " + schema.PathLink:         accessPublic, // the token in the body identifies the person
-	"POST " + schema.PathLinkVote:     accessPublic,
-	"GET " + schema.PathOIDC:          accessPublic,
-	"GET " + schema.PathOIDCCallback:  accessPublic,
-	"GET " + schema.PathHub:           accessPublic,
-	"GET " + schema.PathHealth:        accessPublic,
-	"GET " + schema.PathReady:         accessPublic,
-	"GET " + schema.PathLicenses:      accessPublic,
-}
-
-func accessOf(r schema.Route) access {
-	if a, ok := routeAccess[r.Method+" "+r.Path]; ok {
-		return a
-	}
-	if r.Method == fiber.MethodGet {
-		return accessRead
-	}
-	return accessDecide
-}
-
 // identityLocal is the key under which requireAccess stores the identity for caller.
 const identityLocal = "who"
 
 // requireAccess returns the middleware that authenticates the caller of route r and checks
-// the access table. It stores a known identity under identityLocal.
+// its class. It stores a known identity under identityLocal. Routes of class public read no
+// credentials here, because they are how a caller gets some.
 func (s *Server) requireAccess(r schema.Route) fiber.Handler {
-	required := accessOf(r)
 	return func(c *fiber.Ctx) error {
-		if required == accessPublic || isPageRequest(c) { // /stream is also a screen of the dashboard
+		if r.Access == schema.AccessPublic || isPageRequest(c) { // /stream is also a screen of the dashboard
 			return c.Next()
 		}
 		identity, err := s.authenticate(c)
@@ -82,23 +35,48 @@ func (s *Server) requireAccess(r schema.Route) fiber.Handler {
 	}
 }
 
-// authorize checks the access table for the caller of route r. A caller without an identity
-// must be local.
+// authorize checks the class of route r for its caller.
 func (s *Server) authorize(c *fiber.Ctx, r schema.Route, identity auth.Identity) error {
-	switch required := accessOf(r); {
-	case !identity.IsAuthenticated():
-		if s.isLocal(c) && (required != accessRead || s.mayReadLocally(c)) || required == accessAny && c.Path() == schema.PathMe { // lets the dashboard show how to sign in
-			return nil
-		}
+	if !identity.IsAuthenticated() && s.needsIdentity(c, r) {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs of the hub's own account on its machine need no credentials. Sign in with a link, or send the header \"Authorization: Bearer TOKEN\"."}
-	case identity.Agent && required == accessDecide:
-		return s.Hub.People.RequireOperator(identity)
-	case identity.Agent && required == accessRead:
+	}
+	access := r.Access
+	if hasRequestSecret(c, r) {
+		access = schema.AccessAsker
+	}
+	if err := s.Hub.People.Check(access, identity); err != nil {
+		return err
+	}
+	if access == schema.AccessRead {
 		return s.authorizeRead(c, r, identity)
-	case !identity.Agent && required == accessIngest:
-		return s.Hub.People.RequireOperator(identity)
+	}
+	return nil
+}
+
+// needsIdentity reports whether the caller needs credentials for route r, whatever its class
+// says about local callers.
+func (s *Server) needsIdentity(c *fiber.Ctx, r schema.Route) bool {
+	switch {
+	case !s.isLocal(c):
+		return true
+	case strings.HasPrefix(r.Path, schema.PathAuthenticated):
+		return s.Hub.People.IsLocked()
 	default:
-		return nil
+		return r.Access == schema.AccessRead && !s.mayReadLocally(c)
+	}
+}
+
+// hasRequestSecret reports whether the request carries the request secret of its question,
+// with which an agent reads the answer or withdraws the question. The hub checks the secret.
+func hasRequestSecret(c *fiber.Ctx, r schema.Route) bool {
+	switch r.Path {
+	case schema.PathResponse:
+		return c.Get(schema.SecretHeader) != ""
+	case schema.PathCancel:
+		var request schema.Cancel
+		return unmarshal(c.Request().Body(), &request) == nil && request.RequestSecret != ""
+	default:
+		return false
 	}
 }
 

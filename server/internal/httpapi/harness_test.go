@@ -41,6 +41,7 @@ type harness struct {
 	*Server
 	t          testing.TB
 	store      *store.Store
+	dbFile     string
 	addr       string // 127.0.0.1:port
 	port       string
 	client     *http.Client
@@ -68,8 +69,8 @@ func setup(t testing.TB, options ...func(*Config)) *harness {
 
 func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
-	r := &harness{t: t, clock: &fakeClock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
-	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
+	r := &harness{t: t, clock: &fakeClock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}, dbFile: storetest.NewFile(t)}
+	db, err := store.Open(t.Context(), store.Config{Path: r.dbFile, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
 	authConfig := auth.Config{Store: db, Clock: r.clock.now}

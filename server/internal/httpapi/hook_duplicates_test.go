@@ -45,9 +45,9 @@ func TestClaudeCodeHook_RuleAnswersQuestion(t *testing.T) {
 	r.answer(1, `{"permission":true}`)
 	require.Equal(t, 200, (<-waiting).status)
 	var rule schema.Rule
-	r.requestJSON("POST "+schema.PathRules, `{"from":1,"then":"deny","scope":"call","reach":"session","ttlSeconds":0,"reason":"once was enough"}`, &rule)
+	r.requestJSON("POST "+schema.PathRules, `{"from":1,"then":"deny","scope":"call","reach":"session","ttlSeconds":0,"reason":"once was enough"}`, &rule, r.owner("ada").headers()...)
 	h := <-r.runHook("", strings.Replace(body, `"hook_event_name"`, `"agent_id":"second","hook_event_name"`, 1))
 	require.Contains(t, h.body, `"behavior":"deny"`)
-	require.Contains(t, h.body, "A rule of local user denied this")
+	require.Contains(t, h.body, "A rule of ada denied this")
 	require.Contains(t, h.body, "once was enough")
 }

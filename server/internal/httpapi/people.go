@@ -116,7 +116,15 @@ func (s *Server) revokeToken(c *fiber.Ctx) error {
 	return s.listTokens(c)
 }
 
-func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Identity) }
+// me accepts every caller, so that the dashboard can show how to sign in. Wrong credentials
+// are an error.
+func (s *Server) me(c *fiber.Ctx) error {
+	identity, err := s.authenticate(c)
+	if err != nil {
+		return err
+	}
+	return s.sendMe(c, identity)
+}
 
 func (s *Server) sendMe(c *fiber.Ctx, identity auth.Identity) error {
 	canAct := identity.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0

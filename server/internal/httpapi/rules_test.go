@@ -19,10 +19,10 @@ func commandQuestion(command string) string {
 }
 
 // requestJSON sends a request, such as "GET /x", and decodes the response.
-func (r *harness) requestJSON(request, body string, into any) {
+func (r *harness) requestJSON(request, body string, into any, headers ...string) {
 	r.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
-	resp, b := r.do(method, path, body)
+	resp, b := r.do(method, path, body, headers...)
 	require.Equal(r.t, 200, resp.StatusCode, "%s: %s", request, b)
 	require.NoError(r.t, json.Unmarshal(b, into), string(b))
 }
@@ -31,6 +31,7 @@ func (r *harness) requestJSON(request, body string, into any) {
 func TestRules_Lifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
+	ada := r.owner("ada")
 	answer := func(id schema.EventID, permission string) {
 		var e schema.Event
 		r.requestJSON("POST "+schema.At(schema.PathRespond, id), `{"permission":`+permission+`}`, &e)
@@ -46,7 +47,7 @@ func TestRules_Lifecycle(t *testing.T) {
 		return fmt.Sprintf(`{"from":%d,"then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"project"%s}`, from.ID, more)
 	}
 	var p schema.RulePreview
-	r.requestJSON("POST "+schema.PathRulePreview, draft(""), &p)
+	r.requestJSON("POST "+schema.PathRulePreview, draft(""), &p, ada.headers()...)
 	require.Equal(t, `Allow Bash when command starts with "npm test", asked by shop in /home/dev/shop and below, for 8 hours`, p.Rule.Text)
 	require.Equal(t, []int64{5, 4, 2, 1, 1}, []int64{p.Looked, p.Matched, p.Agreed, p.Opposed, p.Undecided})
 	require.Equal(t, no.ID, p.Examples[0].ID, "contradicting examples come first")
@@ -56,9 +57,9 @@ func TestRules_Lifecycle(t *testing.T) {
 	require.Empty(t, list, "a preview creates no rule")
 
 	var rule schema.Rule
-	r.requestJSON("POST "+schema.PathRules, draft(`,"reason":"Tests may always run."`), &rule)
+	r.requestJSON("POST "+schema.PathRules, draft(`,"reason":"Tests may always run."`), &rule, ada.headers()...)
 	require.Equal(t, int64(1), rule.ID)
-	require.Equal(t, "local user", rule.CreatedBy)
+	require.Equal(t, "ada", rule.CreatedBy)
 	var e schema.Event
 	r.requestJSON("GET "+schema.At(schema.PathEvent, from.ID), "", &e)
 	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status, "the question that the rule was created from stays pending")
@@ -67,20 +68,20 @@ func TestRules_Lifecycle(t *testing.T) {
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, schema.ByRule, st.Source)
 	require.Equal(t, &schema.RuleRef{ID: 1, Text: rule.Text}, st.Rule)
-	require.Equal(t, &schema.Responder{Name: "rule 1", Via: "rule"}, st.RespondedBy, "the rule's creator was not authenticated")
-	require.Equal(t, "A rule of local user approved exactly this ("+rule.Text+"). The reason given: Tests may always run.", st.Response.Guidance)
+	require.Equal(t, &schema.Responder{Name: "rule 1", Verified: true, Via: "rule"}, st.RespondedBy, "a rule is as verified as its creator")
+	require.Equal(t, "A rule of ada approved exactly this ("+rule.Text+"). The reason given: Tests may always run.", st.Response.Guidance)
 	require.Equal(t, schema.Pending, r.post(commandQuestion("npm testevil")).HumanInTheLoopStatus.Status)
 
 	r.requestJSON("GET "+schema.PathRules, "", &list)
 	require.Len(t, list, 1)
 	require.Equal(t, int64(1), list[0].Uses)
 	require.NotZero(t, list[0].LastUseAt)
-	r.requestJSON("DELETE /api/rules/1", "", &rule)
+	r.requestJSON("DELETE /api/rules/1", "", &rule, ada.headers()...)
 	require.NotZero(t, rule.RevokedAt)
-	require.Equal(t, "local user", rule.RevokedBy)
+	require.Equal(t, "ada", rule.RevokedBy)
 	require.Equal(t, schema.Pending, r.post(commandQuestion("npm test")).HumanInTheLoopStatus.Status)
 	first := rule.RevokedAt
-	r.requestJSON("DELETE /api/rules/1", "", &rule)
+	r.requestJSON("DELETE /api/rules/1", "", &rule, ada.headers()...)
 	require.Equal(t, first, rule.RevokedAt, "once")
 	r.requestJSON("GET "+schema.PathRules, "", &list)
 	require.Len(t, list, 1, "revoked rules stay in the list")
@@ -91,12 +92,13 @@ func TestRules_Lifecycle(t *testing.T) {
 	for _, a := range entries {
 		actions = append(actions, a.Action+" by "+a.Actor)
 	}
-	require.Subset(t, actions, []string{"rule.made by local user", "question.ended by rule 1", "rule.revoked by local user"})
+	require.Subset(t, actions, []string{"rule.made by ada", "question.ended by rule 1", "rule.revoked by ada"})
 }
 
 func TestRules_RejectInvalidDrafts(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
+	ada := r.owner("ada")
 	from := r.post(commandQuestion("npm test"))
 	risky := r.post(commandQuestion("rm -rf /"))
 	text := r.post(event(1, `"humanInTheLoop":{"question":"Which?","type":"question"}`))
@@ -117,7 +119,7 @@ func TestRules_RejectInvalidDrafts(t *testing.T) {
 		{fmt.Sprintf(`{"from":%d,"then":"allow","scope":"call","reach":"session"}`, text.ID), 422, "no_rule", ""},
 		{fmt.Sprintf(`{"from":%d,"then":"allow","scope":"tool","reach":"session"}`, from.ID), 422, "no_rule", ""},
 	} {
-		resp, b := r.do("POST", schema.PathRules, c.draft)
+		resp, b := r.do("POST", schema.PathRules, c.draft, ada.headers()...)
 		require.Equal(t, c.status, resp.StatusCode, "%s: %s", c.draft, b)
 		p := r.problem(resp, b)
 		require.Equal(t, c.code, p.Code, c.draft)
@@ -125,12 +127,12 @@ func TestRules_RejectInvalidDrafts(t *testing.T) {
 		if c.code == "no_rule" {
 			require.NotEmpty(t, p.Hint)
 			var preview schema.RulePreview
-			r.requestJSON("POST "+schema.PathRulePreview, c.draft, &preview)
+			r.requestJSON("POST "+schema.PathRulePreview, c.draft, &preview, ada.headers()...)
 			require.Equal(t, p.Hint, preview.Refused)
 		}
 	}
 	for _, id := range []string{"7", "x", "-1", "99999999999999999999"} {
-		resp, b := r.do("DELETE", "/api/rules/"+id, "")
+		resp, b := r.do("DELETE", "/api/rules/"+id, "", ada.headers()...)
 		require.Equal(t, "not_found", r.problem(resp, b).Code, id)
 	}
 }

@@ -29,7 +29,7 @@ type assertion struct {
 
 // Challenge returns the options with which the caller's passkey signs an answer.
 func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, caller Caller) (schema.PasskeyOptions, error) {
-	if err := h.People.RequireOperator(caller.Identity); err != nil {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return schema.PasskeyOptions{}, err
 	}
 	s, err := h.readSnapshot(ctx, req.ID)

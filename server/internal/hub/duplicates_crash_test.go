@@ -37,7 +37,7 @@ func runDuplicatesCrashChild() bool {
 	h := New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
 	first, err := h.Ingest(ctx, []byte(bashRequest("rule", "npm test")), Caller{})
 	if err == nil {
-		_, err = h.CreateRule(ctx, newRuleDraft(first.ID, schema.ThenAllow), Caller{})
+		_, err = h.CreateRule(ctx, newRuleDraft(first.ID, schema.ThenAllow), Caller{Identity: ada})
 	}
 	for i := 0; err == nil; i++ {
 		session := fmt.Sprintf("%d-%d", db.Head(), i)

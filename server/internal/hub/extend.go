@@ -13,7 +13,7 @@ import (
 // version 2 listener is notified. For a version 1 listener, which can't be, Extend
 // returns an error: the agent would stop waiting before the answer.
 func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Identity); err != nil {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return nil, err
 	}
 	if x.Seconds < 0 || x.Seconds > schema.MaxTimeout.Seconds() {
@@ -39,6 +39,9 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, c
 }
 
 func (h *Hub) extend(s *snapshot, x *schema.Extend, caller Caller) (*store.Change, error) {
+	if err := s.requireRecipientCaller(caller); err != nil {
+		return nil, err
+	}
 	now := h.Clock()
 	switch {
 	case s.status.IsSettled():

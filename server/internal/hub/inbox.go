@@ -19,7 +19,9 @@ import (
 
 // canVote reports whether the caller may vote in general. Each question has its own
 // check.
-func (h *Hub) canVote(identity auth.Identity) bool { return h.People.RequireOperator(identity) == nil }
+func (h *Hub) canVote(identity auth.Identity) bool {
+	return h.People.Check(schema.AccessDecide, identity) == nil
+}
 
 // awaitedRecipients returns the people that a question in this status waits for, in the
 // form of store.Change.Awaiting: one empty name if anyone may answer.

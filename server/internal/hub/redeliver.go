@@ -12,10 +12,15 @@ import (
 // event. If the answer must not be sent again, the error is schema.ErrNoRetry with the
 // reason as its hint.
 func (h *Hub) Redeliver(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Identity); err != nil {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return nil, err
 	}
-	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) { return s.redeliver(h.Clock()) }))
+	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if err := s.requireRecipientCaller(caller); err != nil {
+			return nil, err
+		}
+		return s.redeliver(h.Clock())
+	}))
 }
 
 func (s *snapshot) redeliver(now time.Time) (*store.Change, error) {
@@ -51,10 +56,15 @@ func (s *snapshot) redeliver(now time.Time) (*store.Change, error) {
 // MarkHandled records that a person took care of an undelivered answer, and returns the
 // event. Automatic delivery attempts stop.
 func (h *Hub) MarkHandled(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Identity); err != nil {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return nil, err
 	}
-	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) { return s.markHandled(h.Clock()) }))
+	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if err := s.requireRecipientCaller(caller); err != nil {
+			return nil, err
+		}
+		return s.markHandled(h.Clock())
+	}))
 }
 
 func (s *snapshot) markHandled(now time.Time) (*store.Change, error) {

@@ -26,7 +26,7 @@ func (s *snapshot) settledError() error {
 // schema.ErrDecided with the status. An answer with HoldMS becomes final only after its
 // undo window (undo_window.go).
 func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Identity); err != nil {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return nil, err
 	}
 	if r.HoldMS > 0 {
@@ -152,7 +152,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 		return nil, invalidField("reason", "is longer than %d bytes", schema.MaxReason)
 	}
 	if c.RequestSecret == "" {
-		if err := h.People.RequireOperator(caller.Identity); err != nil {
+		if err := h.People.Check(schema.AccessCancel, caller.Identity); err != nil {
 			return nil, err
 		}
 	}
@@ -167,6 +167,10 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 				return nil, &schema.HintError{Err: wrongSecretError("requestSecret"), Hint: "Omit it to cancel as a person."}
 			}
 			res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
+		} else if !caller.Identity.HasRole(schema.Admin) {
+			if err := s.requireRecipient(res.by); err != nil {
+				return nil, err
+			}
 		}
 		switch {
 		case !s.status.IsSettled():

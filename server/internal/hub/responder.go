@@ -83,7 +83,7 @@ func (h *Hub) dropRevokedVotes(s *snapshot) {
 func (h *Hub) voteStillValid(name string, at schema.Millis) bool {
 	created, known := h.People.CreatedAt(name)
 	identity, _ := h.People.IdentityOf(name, "vote")
-	return h.People == nil || known && h.People.RequireOperator(identity) == nil && created.UnixMilli() <= int64(at)
+	return h.People == nil || known && h.People.Check(schema.AccessDecide, identity) == nil && created.UnixMilli() <= int64(at)
 }
 
 // EventApp returns the application of an event.

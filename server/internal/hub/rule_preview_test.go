@@ -16,7 +16,7 @@ import (
 
 func (h *testHub) preview(d *schema.RuleDraft) (p schema.RulePreview) {
 	h.t.Helper()
-	raw, err := h.PreviewRule(h.t.Context(), d, Caller{})
+	raw, err := h.PreviewRule(h.t.Context(), d, Caller{Identity: ada})
 	require.NoError(h.t, err)
 	require.NoError(h.t, json.Unmarshal(raw, &p))
 	return p
@@ -84,7 +84,7 @@ func BenchmarkPreviewRule(b *testing.B) {
 	}
 	var looked int64
 	for b.Loop() {
-		raw, err := h.PreviewRule(b.Context(), newRuleDraft(1, schema.ThenAllow), Caller{})
+		raw, err := h.PreviewRule(b.Context(), newRuleDraft(1, schema.ThenAllow), Caller{Identity: ada})
 		require.NoError(b, err)
 		var p schema.RulePreview
 		require.NoError(b, json.Unmarshal(raw, &p))

@@ -37,7 +37,7 @@ func (h *testHub) makeRule(then string, change ...func(*schema.RuleDraft)) schem
 	for _, fn := range change {
 		fn(d)
 	}
-	raw, err := h.CreateRule(h.t.Context(), d, Caller{})
+	raw, err := h.CreateRule(h.t.Context(), d, Caller{Identity: ada})
 	require.NoError(h.t, err)
 	var r schema.Rule
 	require.NoError(h.t, json.Unmarshal(raw, &r))
@@ -67,7 +67,7 @@ func TestRule_AnswersLikePerson(t *testing.T) {
 	require.Equal(t, schema.Deny, st.Outcome)
 	require.False(t, *st.Response.Permission)
 	require.Equal(t, "not on Fridays", st.Reason)
-	require.Contains(t, st.Response.Guidance, "A rule of local user denied this (Deny Bash when command starts with \"npm test\", for all agents, for 8 hours).")
+	require.Contains(t, st.Response.Guidance, "A rule of ada denied this (Deny Bash when command starts with \"npm test\", for all agents, for 8 hours).")
 	require.Contains(t, st.Response.Guidance, "not on Fridays")
 	require.Equal(t, schema.Queued, st.Delivery.State, "a rule's answer is delivered like any other")
 	h.mu.Lock()
@@ -185,7 +185,7 @@ func TestRule_RevokedDecidesNothing(t *testing.T) {
 	h := newTestHub(t)
 	r := h.makeRule(schema.ThenAllow)
 	stale := h.rules.Load()
-	_, err := h.RevokeRule(t.Context(), r.ID, Caller{})
+	_, err := h.RevokeRule(t.Context(), r.ID, Caller{Identity: ada})
 	require.NoError(t, err)
 	h.rules.Store(stale) // a concurrent reader still has the old set
 	require.Equal(t, "pending", h.postedOutcome(bashRequest("s2", "npm test")))
@@ -245,7 +245,7 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 	from := h.post(bashRequest("s", "npm test")).ID
 	for i := range 8 {
 		each.Go(func() {
-			raw, err := h.CreateRule(t.Context(), &schema.RuleDraft{From: from, Then: "allow", Scope: "call", Reach: "session"}, Caller{})
+			raw, err := h.CreateRule(t.Context(), &schema.RuleDraft{From: from, Then: "allow", Scope: "call", Reach: "session"}, Caller{Identity: ada})
 			var r schema.Rule
 			if err == nil {
 				err = json.Unmarshal(raw, &r)
@@ -254,7 +254,7 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 				_, err = h.Ingest(t.Context(), []byte(bashRequest("s", "npm test")), Caller{})
 			}
 			if err == nil && i > 0 {
-				_, err = h.RevokeRule(t.Context(), r.ID, Caller{})
+				_, err = h.RevokeRule(t.Context(), r.ID, Caller{Identity: ada})
 			}
 			if err != nil {
 				t.Error(err)
@@ -272,13 +272,15 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 	require.Equal(t, int64(8), uses, "each question was answered by one rule")
 }
 
-// TestMakeRule_RequiresRole: on a locked hub, a rule for one session requires an operator
-// and a wider one an admin. The process that asked can never make a rule.
+// TestMakeRule_RequiresRole: a rule for one session requires an operator and a wider one an
+// admin, also on an open hub. The process that asked can never make a rule.
 func TestMakeRule_RequiresRole(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	h := newTestHub(t, withPeople(t), func(c *Config) { c.ProcessOf = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } })
 	agent := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
+	known := agent
+	known.Identity = auth.Identity{Name: "bob", Role: schema.Operator, Via: "token", ID: "t_9"}
 	operator := Caller{Identity: auth.Identity{Name: "bob", Role: schema.Operator, Via: "session"}}
 	asked, err := h.Ingest(t.Context(), []byte(bashRequest("s", "npm test")), agent)
 	require.NoError(t, err)
@@ -287,16 +289,17 @@ func TestMakeRule_RequiresRole(t *testing.T) {
 		_, err := h.CreateRule(t.Context(), d, by)
 		return err
 	}
-	require.ErrorIs(t, try(schema.ReachSession, agent), schema.ErrSelfApproval)
-	require.NoError(t, try(schema.ReachEverywhere, Caller{}), "an open hub accepts any caller")
+	require.ErrorIs(t, try(schema.ReachSession, agent), schema.ErrSignIn, "a rule outlives the lock, so even an open hub must know its creator")
+	require.ErrorIs(t, try(schema.ReachSession, known), schema.ErrSelfApproval)
+	require.ErrorIs(t, try(schema.ReachEverywhere, Caller{}), schema.ErrSignIn)
 	require.NoError(t, h.People.Lock(t.Context(), true, ada))
 	require.ErrorIs(t, try(schema.ReachSession, Caller{}), schema.ErrSignIn)
 	require.NoError(t, try(schema.ReachSession, operator))
 	require.ErrorIs(t, try(schema.ReachAgent, operator), schema.ErrNotAllowed)
 	require.NoError(t, try(schema.ReachAgent, Caller{Identity: ada}))
-	_, err = h.RevokeRule(t.Context(), 3, Caller{})
+	_, err = h.RevokeRule(t.Context(), 2, Caller{})
 	require.ErrorIs(t, err, schema.ErrSignIn)
-	_, err = h.RevokeRule(t.Context(), 3, operator)
+	_, err = h.RevokeRule(t.Context(), 2, operator)
 	require.NoError(t, err, "any operator can revoke a rule")
 }
 

@@ -59,12 +59,15 @@ func (s *snapshot) undoableResolution() *resolution {
 // Undo drops the answer in the undo window and returns the event. It returns
 // schema.ErrNotHeld if there is none (any more).
 func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(caller.Identity); err != nil {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return nil, err
 	}
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if held := s.status.Held; held != nil && requiresVotes(&s.status) && held.By.Name != caller.Identity.Name {
 			return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "It is the vote of " + held.By.Name + ". Only they can undo it."}
+		}
+		if err := s.requireRecipientCaller(caller); err != nil {
+			return nil, err
 		}
 		return s.undo()
 	}))

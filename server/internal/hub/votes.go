@@ -56,6 +56,11 @@ func (s *snapshot) requireRecipient(by *schema.Responder) error {
 	}
 }
 
+// requireRecipientCaller is requireRecipient for an operation other than an answer.
+func (s *snapshot) requireRecipientCaller(caller Caller) error {
+	return s.requireRecipient(responder{identity: caller.Identity}.describe(nil))
+}
+
 // addVote returns the votes with v, which replaces the same person's earlier vote.
 func addVote(votes []schema.Vote, v schema.Vote) []schema.Vote {
 	others := slices.DeleteFunc(slices.Clone(votes), func(old schema.Vote) bool { return old.User == v.User })

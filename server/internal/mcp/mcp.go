@@ -126,14 +126,6 @@ func (s *Server) requireReadable(ctx context.Context, c *call, id schema.EventID
 	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This token is bound to applications, and that request belongs to another one."}
 }
 
-// requireMayAsk returns an error if the caller is a person with the viewer role.
-func (s *Server) requireMayAsk(by hub.Caller) error {
-	if !by.Identity.IsAuthenticated() || by.Identity.Agent {
-		return nil
-	}
-	return s.Hub.People.RequireOperator(by.Identity)
-}
-
 // requireOperator returns an error unless the caller is a person who may answer. action
 // names the refused operation in the hint.
 func (c *call) requireOperator(action string) error {

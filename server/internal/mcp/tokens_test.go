@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
@@ -93,11 +94,15 @@ func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 
 	r.signedRequest(ada, "POST "+schema.PathPeople+"/Grace", `{"role":"viewer"}`, &grace)
 	third := call[mcp.Ticket](r, "ask_human", ask)
-	require.Contains(t, graceClient.callError("vote_on_hitl_request", map[string]any{"request_id": third.RequestID, "choice": "approve"}), "not_allowed")
-	require.Contains(t, graceClient.callError("cancel_hitl_request", map[string]any{"request_id": third.RequestID}), "not_allowed")
-	require.Contains(t, graceClient.callError("ask_human", ask), "not_allowed", "viewers cannot ask, as over HTTP")
-	denied, _ := graceClient.requestApproval(map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}, "")
-	require.Equal(t, "deny", denied["behavior"])
+	for tool, arguments := range map[string]any{
+		"vote_on_hitl_request": map[string]any{"request_id": third.RequestID, "choice": "approve"},
+		"cancel_hitl_request":  map[string]any{"request_id": third.RequestID},
+		"ask_human":            ask,
+	} {
+		_, err := graceClient.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
+		require.ErrorContains(t, err, "Forbidden", "the route refuses viewers, as POST /events does")
+	}
+	require.Equal(t, schema.Pending, r.event(third.RequestID).HumanInTheLoopStatus.Status)
 }
 
 // TestTokens_BoundTokenReadsOnlyItsApps covers reading by id, listing and searching.
