@@ -33,7 +33,7 @@ export const lazyInboxText = {
       withdrawn: 'None: the agent withdrew the request.',
       decidedThere: 'None: the agent continues with what was decided there.',
       disconnected: 'None: the agent is no longer connected.',
-      noQuorum: 'People voted and did not agree: nothing may run.',
+      noQuorum: 'Not enough people agreed: nothing may run.',
       timeout: 'No one answered in time',
       canceled: 'The request was canceled',
       notApproved: (what: string) =>

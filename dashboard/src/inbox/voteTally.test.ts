@@ -148,7 +148,7 @@ describe('Vote outcome', () => {
     expect([requestOutcome(r).label, resolvedBy(r), agentMessage(r)]).toEqual([
       'No majority',
       'the votes',
-      'People voted and did not agree: nothing may run.',
+      'Not enough people agreed: nothing may run.',
     ])
   })
   it('names the user with the deciding vote', () => {

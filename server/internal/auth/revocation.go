@@ -42,6 +42,14 @@ func (s *Service) OnRevoked(id Identity, f func()) (stop func()) {
 	}
 }
 
+// OnAccountsChanged calls f after each change or removal of an account. There is one such
+// function; it must not block.
+func (s *Service) OnAccountsChanged(f func()) {
+	if s != nil {
+		s.onAccounts.Store(&f)
+	}
+}
+
 func (r *revocationHooks) fire(id string) {
 	r.mu.Lock()
 	hooks := r.hooks[id]

@@ -75,7 +75,10 @@ func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 		}
 		return h.runTimers(s, now)
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return h.endUnreachable(ctx, id) // a vote was undone, or an escalation added no one
 }
 
 // expire settles a question with the answer whose undo window has ended, or at its
@@ -105,6 +108,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	if h.rules.Load() != nil {
 		h.applyRulesToPending(ctx, 0)
 	}
+	wake(h.votersChanged) // accounts may have changed while the hub was down
 	for ctx.Err() == nil {
 		h.detectClockStep(ctx)
 		more, next, err := h.expireDue(ctx)
@@ -130,7 +134,7 @@ func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err err
 }
 
 // waitForDue blocks until next (never, if zero), until a due time may have changed, or
-// until ctx ends.
+// until ctx ends. It ends the questions that no one can decide after accounts changed.
 func (h *Hub) waitForDue(ctx context.Context, next time.Time) {
 	var due <-chan time.Time
 	if !next.IsZero() {
@@ -141,6 +145,8 @@ func (h *Hub) waitForDue(ctx context.Context, next time.Time) {
 	select {
 	case <-due:
 	case <-h.deadlineChanged:
+	case <-h.votersChanged:
+		h.endUnreachableQuorums(ctx)
 	case <-ctx.Done():
 	}
 }

@@ -16,6 +16,8 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 		subject = fmt.Sprintf("%d people", a.RequiredApprovals)
 	}
 	switch {
+	case a.Outcome == schema.NoQuorum && a.Reason != "":
+		return "The vote ended without agreement: " + a.Reason + " Nothing was approved. Do not go ahead; report that there was no agreement."
 	case a.Outcome == schema.NoQuorum:
 		return fmt.Sprintf("The vote ended without agreement: no choice got the required %d votes (%s). Nothing was approved. Do not go ahead; report that there was no agreement.",
 			a.RequiredApprovals, voteSummary(a.Votes))

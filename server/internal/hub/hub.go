@@ -74,6 +74,7 @@ type Hub struct {
 	raceLocks [64]sync.Mutex // striped by question id; serialize retries after a lost compare-and-swap
 
 	deadlineChanged chan struct{} // woken when the next due time may have changed; never closed
+	votersChanged   chan struct{} // woken when someone may have lost the right to vote; never closed
 	logGrown        chan struct{} // woken after commits, for RunProjector; never closed
 
 	clockMu      sync.Mutex
@@ -124,6 +125,7 @@ func New(cfg Config) *Hub {
 	h := &Hub{
 		Config:          cfg,
 		deadlineChanged: make(chan struct{}, 1),
+		votersChanged:   make(chan struct{}, 1),
 		logGrown:        make(chan struct{}, 1),
 		clockChecked:    cfg.Clock(),
 		elapsed:         elapsed,
@@ -141,6 +143,7 @@ func New(cfg Config) *Hub {
 		h.pending[key] = &sessionCalls{pending: n}
 	}
 	h.initRules(context.Background())
+	cfg.People.OnAccountsChanged(func() { wake(h.votersChanged) })
 	cfg.Store.SetPublish(h.publish)
 	return h
 }

@@ -157,7 +157,8 @@ func TestEscalation_IsMarkedOnce(t *testing.T) {
 // requester, and keeps the number of required approvals.
 func TestEscalation_AddsRecipients(t *testing.T) {
 	t.Parallel()
-	h := newClockedHub(t, withPeople(t))
+	h := newClockedHub(t)
+	h.setPeople("ada", "grace", "linus")
 	id, _ := h.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner_admins"}}`)
 	_, err := h.transition(t.Context(), id, func(a *snapshot) (*store.Change, error) {
 		a.status.Recipients, a.status.Awaiting, a.status.RequiredApprovals = []string{"grace", "linus"}, []string{"linus"}, 2

@@ -35,6 +35,7 @@ type snapshot struct {
 	*store.Question
 	hitl           schema.HumanInTheLoop
 	status         schema.Status
+	voters         []string       // recipients who may still vote
 	awaitingBefore []string       // awaited recipients as read; status may be modified in place
 	undoableAnswer *schema.Answer // answer in its undo window; nil if none
 	duplicates     []duplicate    // other questions of the group it leads; loaded by transition
@@ -54,6 +55,7 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, e
 		return nil, fmt.Errorf("read stored status of question %d: %w", id, err)
 	}
 	s.awaitingBefore = awaitedRecipients(&s.status)
+	s.voters = h.currentVoters(s, &s.status)
 	if s.UndoWindow != nil {
 		if err := json.Unmarshal(s.UndoWindow.Answer, &s.undoableAnswer); err != nil {
 			return nil, fmt.Errorf("read undoable answer of question %d: %w", id, err)

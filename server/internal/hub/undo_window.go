@@ -62,7 +62,7 @@ func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byt
 	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return nil, err
 	}
-	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+	e, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if held := s.status.Held; held != nil && requiresVotes(&s.status) && held.By.Name != caller.Identity.Name {
 			return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "It is the vote of " + held.By.Name + ". Only they can undo it."}
 		}
@@ -70,7 +70,11 @@ func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byt
 			return nil, err
 		}
 		return s.undo()
-	}))
+	})
+	if err == nil {
+		wake(h.votersChanged) // the quorum may have become unreachable during the undo window
+	}
+	return eventJSON(e, err)
 }
 
 func (s *snapshot) undo() (*store.Change, error) {

@@ -13,8 +13,8 @@ import (
 
 // A question may be addressed to certain people (Status.Recipients, as resolved when it
 // was created) and may need a quorum (Status.RequiredApprovals). The first choice with
-// that many votes wins. If everyone has voted and no choice has won, the outcome is
-// schema.NoQuorum.
+// that many votes wins. If everyone has voted and no choice has won, or none can win any
+// more (quorum.go), the outcome is schema.NoQuorum.
 //
 // A deciding vote may have an undo window like any other answer. Until the window ends,
 // the vote does not count: it appears only in Status.Held, no one else can vote, and
@@ -122,10 +122,13 @@ func (s *snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time)
 		records = append(records, next.applyEdit(r.ModifiedArguments, &v))
 	}
 	votes := addVote(next.status.Votes, v)
-	pending := pendingVoters(next.status.Recipients, votes)
 	choice := winner(votes, s.status.RequiredApprovals)
-	if choice != "" || len(s.status.Recipients) > 0 && len(pending) == 0 {
+	if choice != "" || next.endsWithoutQuorum(votes) {
 		res := next.voteResolution(r, choice, by)
+		if choice == "" {
+			res = next.noQuorumResolution(votes)
+			res.by = by // of the vote in its undo window
+		}
 		res.votes = votes
 		if until := s.undoableUntil(now, r); !until.IsZero() && s.undoableAnswer == nil {
 			return res.openUndoWindow(&next, now, until)
@@ -186,12 +189,15 @@ func (s *snapshot) applyEdit(arguments json.RawMessage, by *schema.Vote) store.L
 	return store.LedgerRecord{Action: "question.edited", Actor: by.User, QuestionID: s.ID, Data: editRecord{Revision: s.Version + 1, Cleared: cleared}}
 }
 
-// voteResolution returns the resolution for the winning choice, or schema.NoQuorum if
-// choice is empty.
+// endsWithoutQuorum reports whether the question ends with these votes, of which none
+// decides: everyone has voted, or the others can't decide it.
+func (s *snapshot) endsWithoutQuorum(votes []schema.Vote) bool {
+	hasAllVotes := len(s.status.Recipients) > 0 && len(pendingVoters(s.voters, votes)) == 0
+	return hasAllVotes || s.Timers.Escalate.IsZero() && !s.isQuorumReachable(votes)
+}
+
+// voteResolution returns the resolution for the winning choice.
 func (s *snapshot) voteResolution(r *schema.Response, choice string, by *schema.Responder) *resolution {
-	if choice == "" {
-		return &resolution{state: outcomeState(schema.NoQuorum), outcome: schema.NoQuorum, source: schema.ByQuorum, by: by}
-	}
 	res := &resolution{
 		state: schema.Responded, outcome: schema.Outcome(choice), source: schema.ByQuorum, reason: r.Reason, by: by,
 		answer: schema.Answer{Permission: r.Permission, Choice: r.Choice, Comment: r.Comment},
@@ -222,9 +228,8 @@ func setVotes(st *schema.Status, votes []schema.Vote) {
 // closeUndoWindow makes the answer in the undo window final.
 func (s *snapshot) closeUndoWindow(now time.Time) (*store.Change, error) {
 	res := s.undoableResolution()
-	if last := len(res.votes) - 1; res.outcome == schema.NoQuorum && len(pendingVoters(s.status.Recipients, res.votes)) > 0 {
-		// An escalation added recipients in the meantime: not everyone has voted any
-		// more.
+	if last := len(res.votes) - 1; res.outcome == schema.NoQuorum && s.isQuorumReachable(res.votes) && len(pendingVoters(s.voters, res.votes)) > 0 {
+		// An escalation added recipients in the meantime.
 		return s.tallyChange(res.votes, s.voteLedgerRecord(res.votes[last], false))
 	}
 	return res.change(s, now)

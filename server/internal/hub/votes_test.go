@@ -35,6 +35,7 @@ func (h *testHub) loadPeople() {
 	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store, Clock: h.Clock})
 	require.NoError(h.t, err)
 	h.People = p
+	p.OnAccountsChanged(func() { wake(h.votersChanged) })
 }
 
 // as returns a caller with a session of the named person.
