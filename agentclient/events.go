@@ -41,7 +41,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, erro
 	if q.Limit > 0 {
 		values.Set("limit", strconv.Itoa(q.Limit))
 	}
-	return fetchPage[schema.Event](ctx, c, schema.PathEvents, values)
+	return fetchJSON[[]schema.Event](ctx, c, schema.PathEvents, values)
 }
 
 // Ledger returns one page of the hub's audit log, oldest first, starting after the entry
@@ -54,24 +54,42 @@ func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, er
 	}
 	defer endCall()
 	values := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(schema.MaxPageLimit)}}
-	return fetchPage[json.RawMessage](ctx, c, schema.PathLedger, values)
+	return fetchJSON[[]json.RawMessage](ctx, c, schema.PathLedger, values)
 }
 
-// fetchPage decodes a list from the first hub that returns it.
-func fetchPage[T any](ctx context.Context, c *Client, path string, values url.Values) (page []T, firstErr error) {
+// Receipt returns the receipt of a settled question: the signed decision, with the passkey assertions
+// and the entry of the audit log. Package receipt verifies it.
+func (c *Client) Receipt(ctx context.Context, id schema.EventID) (*schema.Receipt, error) {
+	endCall, err := c.beginCall()
+	if err != nil {
+		return nil, err
+	}
+	defer endCall()
+	r, err := fetchJSON[*schema.Receipt](ctx, c, schema.At(schema.PathReceipt, id), nil)
+	if err == nil && r == nil {
+		err = fmt.Errorf("%w: the reply contains no receipt", ErrMalformed)
+	}
+	return r, err
+}
+
+// fetchJSON decodes a body from the first hub that returns it.
+func fetchJSON[T any](ctx context.Context, c *Client, path string, values url.Values) (body T, firstErr error) {
+	if len(values) > 0 {
+		path += "?" + values.Encode()
+	}
 	for _, hub := range c.hubsInOrder() {
-		res, err := c.sendRequest(ctx, request{hub: hub, path: path + "?" + values.Encode(), maxBytes: maxPageBytes})
+		res, err := c.sendRequest(ctx, request{hub: hub, path: path, maxBytes: maxPageBytes})
 		switch {
 		case err == nil:
-			if err := json.Unmarshal(res.body, &page); err != nil {
-				return nil, fmt.Errorf("the reply of %s to GET %s is not that of a hub: %w", hub, path, err)
+			if err := json.Unmarshal(res.body, &body); err != nil {
+				return body, fmt.Errorf("the reply of %s to GET %s is not that of a hub: %w", hub, path, err)
 			}
-			return page, nil
+			return body, nil
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return body, ctx.Err()
 		case firstErr == nil || isRejection(err):
 			firstErr = err
 		}
 	}
-	return nil, callerError(firstErr)
+	return body, callerError(firstErr)
 }

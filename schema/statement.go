@@ -84,6 +84,9 @@ type SignedAnswer struct {
 	Remember          json.RawMessage            `json:"remember,omitempty"`
 }
 
+// PathReceipt is the receipt of a settled question.
+const PathReceipt = "/events/:id/receipt"
+
 // Receipt is the body of GET /events/:id/receipt: what a person needs to prove later who decided.
 type Receipt struct {
 	Envelope    Envelope       `json:"envelope"` // of type StatementPayload

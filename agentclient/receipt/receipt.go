@@ -1,0 +1,269 @@
+// Package receipt verifies receipts: the signed proof of who decided a question. It needs no hub and
+// no network, so a CI job can verify that a person approved a deployment.
+//
+// A receipt comes from GET /events/:id/receipt, hookback receipt get, or hookback ask --receipt.
+package receipt
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// ErrUnmet is wrapped by the errors of a readable receipt that does not meet the requirements.
+var ErrUnmet = errors.New("the receipt does not hold")
+
+// Requirements are the conditions that a receipt must meet in addition to a valid signature and the
+// outcome approve. The zero value of each field requires nothing, except Keys.
+type Requirements struct {
+	Keys []ed25519.PublicKey // the hubs that are trusted; one of them must have signed
+
+	Approvers []string // names that must each have approved, verified by the hub
+	// Passkey requires that each of Approvers confirmed their answer with a passkey; without
+	// Approvers, that each person who approved did. The assertions are verified.
+	Passkey bool
+	// PersonKeys are the passkeys that people must have used, in PKIX form. For a person without
+	// one, the hub's word binds the passkey to the name.
+	PersonKeys map[string][]byte
+
+	Call   *Call         // the exact tool call
+	Commit string        // the Git commit that the question named
+	MaxAge time.Duration // the longest time since the decision
+	Now    time.Time     // for MaxAge; default: the current time
+}
+
+// Call is a tool call. Arguments is its JSON text.
+type Call struct {
+	Tool      string
+	Arguments []byte
+}
+
+// Approver is a person who approved.
+type Approver struct {
+	Name     string
+	Verified bool   // the hub verified the name
+	Via      string // how; see schema.Responder
+	Passkey  bool   // a passkey assertion for this answer is valid
+	Bound    bool   // the passkey is one of Requirements.PersonKeys
+}
+
+// Result is the content of a receipt that holds.
+type Result struct {
+	KeyID     string
+	Decision  schema.SignedDecision
+	Approvers []Approver
+	Entry     *schema.LedgerEntry // checked against the statement; nil if the receipt has none
+}
+
+func unmet(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUnmet, fmt.Sprintf(format, args...))
+}
+
+// Verify checks a receipt. An error wraps ErrUnmet if the receipt is readable and a condition does
+// not hold.
+func Verify(r *schema.Receipt, need Requirements) (Result, error) {
+	statement, keyID, err := openStatement(&r.Envelope, need.Keys)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{KeyID: keyID, Decision: statement.Predicate, Entry: r.LedgerEntry}
+	if yes := out.Decision.Answer.Permission; out.Decision.Outcome != schema.Approve || yes == nil || !*yes {
+		return out, unmet("the outcome is %s, not an approved permission", out.Decision.Outcome)
+	}
+	out.Approvers = approvers(&out.Decision)
+	if err := out.checkProofs(r.Proofs, need.PersonKeys); err != nil {
+		return out, err
+	}
+	for _, check := range []func() error{
+		func() error { return out.checkApprovers(&need) },
+		func() error { return checkCall(statement, need.Call) },
+		func() error { return checkCommit(statement, need.Commit) },
+		func() error { return out.checkAge(&need) },
+		func() error { return out.checkEntry(r.Envelope.Payload, statement) },
+	} {
+		if err := check(); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// openStatement verifies the signature and decodes the statement.
+func openStatement(e *schema.Envelope, keys []ed25519.PublicKey) (*schema.Statement, string, error) {
+	if len(keys) == 0 {
+		return nil, "", errors.New("no hub key is trusted")
+	}
+	keyID, failure := "", error(nil)
+	for _, key := range keys {
+		err := e.Verify(schema.StatementPayload, key)
+		if err == nil {
+			keyID = schema.KeyID(key)
+			break
+		}
+		if failure == nil || errors.Is(err, schema.ErrBadSignature) {
+			failure = err
+		}
+	}
+	if keyID == "" {
+		return nil, "", unmet("%v: it is signed by %s", failure, signers(e))
+	}
+	var s schema.Statement
+	if err := json.Unmarshal(e.Payload, &s); err != nil {
+		return nil, "", fmt.Errorf("decode statement: %w", err)
+	}
+	if s.Type != schema.StatementType || s.PredicateType != schema.DecisionType {
+		return nil, "", unmet("the signed statement is not a decision")
+	}
+	return &s, keyID, nil
+}
+
+func signers(e *schema.Envelope) string {
+	ids := make([]string, len(e.Signatures))
+	for i, s := range e.Signatures {
+		ids[i] = fmt.Sprintf("%.16q", s.KeyID)
+	}
+	if len(ids) == 0 {
+		return "no key"
+	}
+	return "key " + strings.Join(ids, ", ")
+}
+
+// approvers returns the people whose answer or vote approved.
+func approvers(d *schema.SignedDecision) (list []Approver) {
+	by := d.RespondedBy
+	for _, v := range d.Votes { // only people with an account can vote
+		if v.Choice == string(schema.Approve) {
+			a := Approver{Name: v.User, Verified: true}
+			if by != nil && by.Name == v.User {
+				a.Via = by.Via
+			}
+			list = append(list, a)
+		}
+	}
+	if len(d.Votes) == 0 && by != nil && d.Source != schema.ByRule {
+		list = append(list, Approver{Name: by.Name, Verified: by.Verified, Via: by.Via})
+	}
+	return list
+}
+
+func (r *Result) find(name string) *Approver {
+	i := slices.IndexFunc(r.Approvers, func(a Approver) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Approvers[i]
+}
+
+// checkApprovers checks the required people and passkeys.
+func (r *Result) checkApprovers(need *Requirements) error {
+	for _, name := range need.Approvers {
+		switch a := r.find(name); {
+		case a == nil:
+			return unmet("%s did not approve", name)
+		case !a.Verified:
+			return unmet("the name %s is not verified", name)
+		}
+	}
+	if !need.Passkey {
+		return nil
+	}
+	names := need.Approvers
+	if len(names) == 0 {
+		for _, a := range r.Approvers {
+			names = append(names, a.Name)
+		}
+	}
+	if len(names) == 0 {
+		return unmet("no person approved, so no passkey did")
+	}
+	for _, name := range names {
+		if !r.find(name).Passkey {
+			return unmet("%s did not confirm with a passkey", name)
+		}
+	}
+	return nil
+}
+
+// checkCall compares the call that runs: the approver's edit, else the call as asked.
+func checkCall(s *schema.Statement, call *Call) error {
+	if call == nil {
+		return nil
+	}
+	asked := s.Digest(schema.CallSubject, "sha256")
+	if edited := s.Predicate.Answer.ModifiedArguments; len(edited) > 0 {
+		digest := schema.CallDigest(s.Predicate.Tool, edited)
+		asked = hex.EncodeToString(digest[:])
+	}
+	digest := schema.CallDigest(call.Tool, call.Arguments)
+	switch {
+	case asked == "":
+		return unmet("the decision is about no tool call")
+	case asked != hex.EncodeToString(digest[:]):
+		return unmet("the decision is about another call than %s with these arguments", call.Tool)
+	default:
+		return nil
+	}
+}
+
+func checkCommit(s *schema.Statement, commit string) error {
+	if signed := s.Digest(schema.CommitSubject, "gitCommit"); commit != "" && signed != commit {
+		if signed == "" {
+			signed = "none"
+		}
+		return unmet("the decision is about commit %s, not %s", signed, commit)
+	}
+	return nil
+}
+
+func (r *Result) checkAge(need *Requirements) error {
+	if need.MaxAge <= 0 {
+		return nil
+	}
+	now := need.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	at := time.UnixMilli(int64(r.Decision.RespondedAt))
+	if age := now.Sub(at); age > need.MaxAge {
+		return unmet("the decision is %v old, more than %v", age.Round(time.Second), need.MaxAge)
+	}
+	return nil
+}
+
+// checkEntry checks that the ledger entry is the one of this statement.
+func (r *Result) checkEntry(payload []byte, s *schema.Statement) error {
+	if r.Entry == nil {
+		return nil
+	}
+	line, err := json.Marshal(r.Entry)
+	if err != nil {
+		return fmt.Errorf("encode ledger entry: %w", err)
+	}
+	before := schema.LedgerCheck{N: r.Entry.N - 1, Head: r.Entry.Prev}
+	if before.N == 0 {
+		before.Head = schema.FirstPrev
+	}
+	if err := before.Next(line); err != nil {
+		return unmet("%v", err)
+	}
+	var data struct {
+		Ask       string `json:"ask"`
+		Statement string `json:"statement"`
+	}
+	if err := json.Unmarshal(r.Entry.Data, &data); err != nil {
+		return fmt.Errorf("decode ledger entry: %w", err)
+	}
+	sum := sha256.Sum256(payload)
+	if data.Statement != hex.EncodeToString(sum[:]) || data.Ask != s.Digest(schema.AskSubject, "sha256") {
+		return unmet("audit log entry %d is about another decision", r.Entry.N)
+	}
+	return nil
+}
