@@ -26,8 +26,9 @@ var mayImport = map[string][]string{
 	"agentclient/policy":           nil,
 	"agentclient/internal/fakehub": {"schema"},
 	"agentclient/hook":             {"schema"},
+	"agentclient/receipt":          {"schema"},
 	"agentclient/install":          {"agentclient/hook"},
-	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook", "agentclient/install"},
+	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook", "agentclient/install", "agentclient/receipt"},
 
 	"server/internal/filter":    {"schema"},
 	"server/internal/identity":  {"schema"},

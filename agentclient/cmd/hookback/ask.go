@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type askFlags struct {
 	to            string
 	onUnreachable string
 	onTimeout     string
+	receipt       string
 }
 
 func newAskFlags(env func(string) string) *askFlags {
@@ -44,6 +46,7 @@ func newAskFlags(env func(string) string) *askFlags {
 	a.IntVar(&a.approvals, "approvals", 0, "how many people must agree, a `number` (default 1)")
 	a.StringVar(&a.to, "to", "", "who may answer: owner, owner_admins or `names` separated by commas (default: anyone; with --approvals owner_admins)")
 	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown with the request")
+	a.StringVar(&a.receipt, "receipt", "", "write the signed proof of the decision to this `file` (see hookback receipt)")
 	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "the `outcome` if no hub is reachable: deny, allow or fail (default deny)")
 	a.StringVar(&a.onTimeout, "on-timeout", schema.EmitTimeout, "the `action` if no one answers in time: emit_timeout (exit status 2) or fail_run (exit status 3: the run should stop) (default emit_timeout)")
 	return a
@@ -127,7 +130,30 @@ func runAsk(ctx context.Context, args []string, env func(string) string, std str
 	r.OnWaiting = line.show
 	d, err := client.Ask(ctx, r)
 	line.clear()
-	return a.printDecision(d, err, std)
+	status := a.printDecision(d, err, std)
+	if a.receipt == "" || status == exitError || status == exitFailRun {
+		return status
+	}
+	if err := a.saveReceipt(ctx, client, d.EventID); err != nil {
+		return std.printError("the decision above has no receipt: %s", errorWithHint(err))
+	}
+	return status
+}
+
+// saveReceipt writes the receipt of an answered question to the file of --receipt.
+func (a *askFlags) saveReceipt(ctx context.Context, client *agentclient.Client, id schema.EventID) error {
+	if id == 0 {
+		return errors.New("no hub has stored the question")
+	}
+	r, err := client.Receipt(ctx, id)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(a.receipt, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeReceipt(file, r), file.Close())
 }
 
 // printDecision prints d or err and returns the exit status.

@@ -66,6 +66,7 @@ var commands = []command{
 	{"doctor", "check the installation and suggest a fix for each problem", runDoctor},
 	{"send", "store one event, from stdin or from flags", runSend},
 	{"verify", "verify the audit log: no entry changed, no entry missing", runVerify},
+	{"receipt", "get or verify the signed proof of who approved a request", runReceipt},
 	{"statusline", "run as Claude Code's status line and report the cost to the hub", runStatusline},
 	{"version", "print the program's version", runVersion},
 }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// receiptFiles are the files of one CI job.
+type receiptFiles struct{ dir, receipt, key string }
+
+func newReceiptFiles(t *testing.T) receiptFiles {
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	yes := true
+	call := schema.CallDigest("Bash", []byte(`{"command":"make deploy"}`))
+	payload, err := json.Marshal(schema.Statement{
+		Type: schema.StatementType, PredicateType: schema.DecisionType,
+		Subject: []schema.Subject{
+			{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(make([]byte, 32))}},
+			{Name: schema.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(call[:])}},
+			{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": strings.Repeat("a", 40)}},
+		},
+		Predicate: schema.SignedDecision{
+			EventID: 12, App: "ci\x1b[2J", Tool: "Bash", Outcome: schema.Approve, Source: schema.ByHuman, RespondedAt: schema.Millis(time.Now().UnixMilli()),
+			Answer: schema.SignedAnswer{Permission: &yes}, RespondedBy: &schema.Responder{Name: "ada", Verified: true, Via: "session"},
+		},
+	})
+	require.NoError(t, err)
+	f := receiptFiles{dir: t.TempDir()}
+	text, err := json.Marshal(schema.Receipt{Envelope: schema.SignEnvelope(schema.StatementPayload, payload, private)})
+	require.NoError(t, err)
+	f.receipt = f.write(t, "approval.json", string(text))
+	f.key = f.write(t, "hub.pub", "# the hub\nhttp://127.0.0.1:4000 ed25519 "+schema.FormatPublicKey(public)+"\n")
+	pkix, err := x509.MarshalPKIXPublicKey(public)
+	require.NoError(t, err)
+	f.write(t, "hub.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})))
+	f.write(t, "bare.pub", schema.FormatPublicKey(public))
+	f.write(t, "args.json", `{ "command" : "make deploy" }`)
+	return f
+}
+
+func (f receiptFiles) write(t *testing.T, name, text string) string {
+	path := filepath.Join(f.dir, name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func (f receiptFiles) verify(t *testing.T, stdin string, args ...string) cliResult {
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "DIR", f.dir)
+	}
+	var out, stderr bytes.Buffer
+	status := run(t.Context(), append([]string{"receipt", "verify"}, args...), func(string) string { return "" }, streams{strings.NewReader(stdin), &out, &stderr})
+	return cliResult{status, out.String(), stderr.String()}
+}
+
+func TestReceipt_Verify(t *testing.T) {
+	t.Parallel()
+	f := newReceiptFiles(t)
+	text, err := os.ReadFile(f.receipt)
+	require.NoError(t, err)
+	for _, key := range []string{"hub.pub", "hub.pem", "bare.pub"} {
+		got := f.verify(t, "", f.receipt, "--key", filepath.Join(f.dir, key), "--need", "ada", "--call", "Bash=DIR/args.json", "--commit", strings.Repeat("a", 40), "--max-age", "24h")
+		require.Equal(t, exitOK, got.status, "%s: %s%s", key, got.out, got.err)
+		require.Contains(t, got.out, `holds: request 12 ("ci\x1b[2J, Bash") was approved at`, "control characters are quoted")
+		require.Contains(t, got.out, "by: ada, signed in\n")
+		require.Equal(t, got, f.verify(t, string(text), "-", "--key", f.key), "from stdin")
+	}
+	for _, args := range [][]string{
+		{"--need", "grace"}, {"--passkey"}, {"--commit", strings.Repeat("b", 40)}, {"--call", "Bash=DIR/bare.pub"}, {"--person-key", "ada=DIR/hub.pem"}, {"--max-age", "1ns"},
+	} {
+		got := f.verify(t, "", append([]string{f.receipt, "--key", f.key}, args...)...)
+		require.Equal(t, exitProblem, got.status, "%v: %s%s", args, got.out, got.err)
+		require.True(t, strings.HasPrefix(got.out, "the receipt does not hold: "), got.out)
+	}
+	other := newReceiptFiles(t)
+	require.Equal(t, exitProblem, f.verify(t, "", f.receipt, "--key", other.key).status, "another hub's key")
+}
+
+func TestReceipt_ReportsUnreadableInput(t *testing.T) {
+	t.Parallel()
+	f := newReceiptFiles(t)
+	f.write(t, "empty", "")
+	for _, args := range [][]string{
+		{"DIR/missing", "--key", f.key}, {"DIR/empty", "--key", f.key}, {f.receipt, "--key", "DIR/missing"}, {f.receipt, "--key", "DIR/empty"},
+		{f.receipt, "--key", "DIR/args.json"}, {f.receipt, "--key", f.key, "--call", "Bash"}, {f.receipt, "--key", f.key, "--call", "Bash=DIR/missing"},
+		{f.receipt, "--key", f.key, "--person-key", "ada"}, {f.receipt, "--key", f.key, "--person-key", "ada=DIR/args.json"},
+		{f.receipt, "--key", f.key, "--max-age", "-1h"}, {f.receipt, "more"}, {},
+	} {
+		got := f.verify(t, "", args...)
+		require.Equal(t, exitError, got.status, "%v: %s", args, got.out)
+		require.Empty(t, got.out, args)
+		require.NotEmpty(t, got.err, args)
+	}
+}

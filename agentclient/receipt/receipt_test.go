@@ -1,0 +1,246 @@
+package receipt_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/receipt"
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	arguments = `{"command":"make deploy"}`
+	commit    = "8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"
+	hubID     = "0198f2a4-0000-7000-8000-000000000001"
+	eventUID  = "0198f2a4-0000-7000-8000-000000000002"
+)
+
+var decidedAt = time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)
+
+// issuer makes receipts as a hub does.
+type issuer struct {
+	t         *testing.T
+	key       ed25519.PrivateKey
+	passkeys  map[string]*ecdsa.PrivateKey
+	statement schema.Statement
+	proofs    []schema.PasskeyProof
+}
+
+func newIssuer(t *testing.T) *issuer {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	yes := true
+	call := schema.CallDigest("Bash", []byte(arguments))
+	return &issuer{t: t, key: key, passkeys: map[string]*ecdsa.PrivateKey{}, statement: schema.Statement{
+		Type: schema.StatementType, PredicateType: schema.DecisionType,
+		Subject: []schema.Subject{
+			{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(make([]byte, 32))}},
+			{Name: schema.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(call[:])}},
+			{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": commit}},
+		},
+		Predicate: schema.SignedDecision{
+			Hub: hubID, Event: eventUID, EventID: 7, App: "ci", Tool: "Bash", Outcome: schema.Approve, Source: schema.ByHuman,
+			Answer: schema.SignedAnswer{Permission: &yes}, RespondedAt: schema.Millis(decidedAt.UnixMilli()),
+			RespondedBy: &schema.Responder{Name: "ada", Verified: true, Via: "session"},
+		},
+	}}
+}
+
+func (i *issuer) requirements() receipt.Requirements {
+	return receipt.Requirements{Keys: []ed25519.PublicKey{i.key.Public().(ed25519.PublicKey)}, Now: decidedAt.Add(time.Hour)}
+}
+
+// issue signs the statement and appends it to a ledger.
+func (i *issuer) issue() *schema.Receipt {
+	payload, err := json.Marshal(i.statement)
+	require.NoError(i.t, err)
+	sum := sha256.Sum256(payload)
+	entry := &schema.LedgerEntry{
+		At: 1, Action: "question.ended", Actor: "ada", QuestionID: 7,
+		Data: json.RawMessage(fmt.Sprintf(`{"ask":%q,"statement":%q}`, i.statement.Digest(schema.AskSubject, "sha256"), hex.EncodeToString(sum[:]))),
+	}
+	require.NoError(i.t, entry.Seal(41, hex.EncodeToString(sum[:])))
+	return &schema.Receipt{Envelope: schema.SignEnvelope(schema.StatementPayload, payload, i.key), Proofs: i.proofs, LedgerEntry: entry}
+}
+
+// passkeyOf returns the PKIX form of a person's passkey.
+func (i *issuer) passkeyOf(person string) []byte {
+	if i.passkeys[person] == nil {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(i.t, err)
+		i.passkeys[person] = key
+	}
+	pkix, err := x509.MarshalPKIXPublicKey(i.passkeys[person].Public())
+	require.NoError(i.t, err)
+	return pkix
+}
+
+// assertion is what an authenticator signs; tests change one part.
+type assertion struct {
+	event, answer, kind, origin string
+	flags                       byte
+}
+
+var approval = assertion{event: eventUID, answer: `{"permission":true}`, kind: "webauthn.get", origin: "https://hub.example.com:4000", flags: 5}
+
+// assert adds the assertion of a person's passkey.
+func (i *issuer) assert(person string, a assertion) {
+	b64 := base64.RawURLEncoding.EncodeToString
+	signed := fmt.Sprintf(`[%q,%q,0,"",%s]`, hubID, a.event, a.answer)
+	nonce := make([]byte, 32)
+	challenge := schema.PasskeyChallenge(sha256.Sum256([]byte(signed)), nonce, person)
+	clientData, err := json.Marshal(map[string]string{"type": a.kind, "challenge": b64(challenge), "origin": a.origin})
+	require.NoError(i.t, err)
+	party := sha256.Sum256([]byte("example.com"))
+	authData := append(party[:], a.flags, 0, 0, 0, 9)
+	sum := sha256.Sum256(clientData)
+	pkix := i.passkeyOf(person)
+	digest := sha256.Sum256(append(authData[:len(authData):len(authData)], sum[:]...))
+	signature, err := ecdsa.SignASN1(rand.Reader, i.passkeys[person], digest[:])
+	require.NoError(i.t, err)
+	i.proofs = append(i.proofs, schema.PasskeyProof{
+		Person: person, CredentialID: "aWQ", PublicKey: base64.StdEncoding.EncodeToString(pkix), AuthenticatorData: b64(authData),
+		ClientDataJSON: b64(clientData), Signature: b64(signature), Signed: signed, Nonce: b64(nonce),
+	})
+}
+
+func TestVerify_AcceptsCompleteReceipt(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	i.assert("ada", approval)
+	need := i.requirements()
+	need.Approvers, need.Passkey, need.PersonKeys = []string{"ada"}, true, map[string][]byte{"ada": i.passkeyOf("ada")}
+	need.Call, need.Commit, need.MaxAge = &receipt.Call{Tool: "Bash", Arguments: []byte(`{ "command": "make deploy" }`)}, commit, 2*time.Hour
+	r, err := receipt.Verify(i.issue(), need)
+	require.NoError(t, err)
+	require.Equal(t, []receipt.Approver{{Name: "ada", Verified: true, Via: "session", Passkey: true, Bound: true}}, r.Approvers)
+	require.EqualValues(t, 42, r.Entry.N)
+}
+
+func TestVerify_RefusesUnmetRequirements(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*issuer, *receipt.Requirements)
+		want   string
+	}{
+		"another hub":      {func(_ *issuer, n *receipt.Requirements) { n.Keys = []ed25519.PublicKey{make([]byte, 32)} }, "no signature by this key"},
+		"denied":           {func(i *issuer, _ *receipt.Requirements) { i.statement.Predicate.Outcome = schema.Deny }, "the outcome is deny"},
+		"choice of a name": {func(i *issuer, _ *receipt.Requirements) { i.statement.Predicate.Answer.Permission = nil }, "not an approved permission"},
+		"other person":     {func(_ *issuer, n *receipt.Requirements) { n.Approvers = []string{"ada", "grace"} }, "grace did not approve"},
+		"unverified": {func(i *issuer, n *receipt.Requirements) {
+			i.statement.Predicate.RespondedBy.Verified, n.Approvers = false, []string{"ada"}
+		}, "not verified"},
+		"rule": {func(i *issuer, n *receipt.Requirements) {
+			i.statement.Predicate.Source, n.Approvers = schema.ByRule, []string{"ada"}
+		}, "ada did not approve"},
+		"no passkey": {func(i *issuer, n *receipt.Requirements) {
+			i.statement.Predicate.RespondedBy.Passkey, n.Passkey = true, true // the hub's flag is not proof
+		}, "ada did not confirm with a passkey"},
+		"no person": {func(i *issuer, n *receipt.Requirements) { i.statement.Predicate.RespondedBy, n.Passkey = nil, true }, "no person approved"},
+		"other call": {func(_ *issuer, n *receipt.Requirements) {
+			n.Call = &receipt.Call{Tool: "Bash", Arguments: []byte(`{}`)}
+		}, "another call"},
+		"edited call": {func(i *issuer, n *receipt.Requirements) {
+			i.statement.Predicate.Answer.ModifiedArguments = json.RawMessage(`{"command":"make dry-run"}`)
+			n.Call = &receipt.Call{Tool: "Bash", Arguments: []byte(arguments)}
+		}, "another call"},
+		"other commit":  {func(_ *issuer, n *receipt.Requirements) { n.Commit = hex.EncodeToString(make([]byte, 20)) }, "is about commit " + commit},
+		"no commit":     {func(i *issuer, n *receipt.Requirements) { i.statement.Subject, n.Commit = nil, commit }, "commit none"},
+		"too old":       {func(_ *issuer, n *receipt.Requirements) { n.MaxAge = time.Minute }, "1h0m0s old"},
+		"not a passkey": {func(i *issuer, n *receipt.Requirements) { n.PersonKeys = map[string][]byte{"ada": i.passkeyOf("ada")} }, "did not approve with the given passkey"},
+		"other passkey": {func(i *issuer, n *receipt.Requirements) {
+			i.assert("ada", approval)
+			n.PersonKeys = map[string][]byte{"ada": i.passkeyOf("grace")}
+		}, "another passkey"},
+		"assertion of a denial": {func(i *issuer, _ *receipt.Requirements) {
+			a := approval
+			a.answer = `{"permission":false}`
+			i.assert("ada", a)
+		}, "does not approve"},
+		"assertion elsewhere": {func(i *issuer, _ *receipt.Requirements) { a := approval; a.event = "other"; i.assert("ada", a) }, "another question"},
+		"registration": {func(i *issuer, _ *receipt.Requirements) {
+			a := approval
+			a.kind = "webauthn.create"
+			i.assert("ada", a)
+		}, "not an assertion"},
+		"person not verified": {func(i *issuer, _ *receipt.Requirements) { a := approval; a.flags = 1; i.assert("ada", a) }, "did not verify the person"},
+		"origin of another party": {func(i *issuer, _ *receipt.Requirements) {
+			a := approval
+			a.origin = "https://notexample.com"
+			i.assert("ada", a)
+		}, "origin"},
+		"assertion under another name": {func(i *issuer, _ *receipt.Requirements) { i.assert("eve", approval); i.proofs[0].Person = "ada" }, "signs another answer"},
+		"changed signature": {func(i *issuer, _ *receipt.Requirements) {
+			i.assert("ada", approval)
+			i.proofs[0].PublicKey = base64.StdEncoding.EncodeToString(i.passkeyOf("eve"))
+		}, "signature does not match"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newIssuer(t)
+			need := i.requirements()
+			c.change(i, &need)
+			_, err := receipt.Verify(i.issue(), need)
+			require.ErrorIs(t, err, receipt.ErrUnmet)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestVerify_CountsVotesOfApprovers(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	i.statement.Predicate.Votes = []schema.Vote{{User: "ada", Choice: "approve"}, {User: "eve", Choice: "deny"}, {User: "grace", Choice: "approve"}}
+	i.assert("grace", approval)
+	need := i.requirements()
+	need.Approvers = []string{"ada", "grace"}
+	_, err := receipt.Verify(i.issue(), need)
+	require.NoError(t, err)
+	need.Passkey = true
+	_, err = receipt.Verify(i.issue(), need)
+	require.ErrorContains(t, err, "ada did not confirm with a passkey")
+	need.Approvers = []string{"grace"}
+	_, err = receipt.Verify(i.issue(), need)
+	require.NoError(t, err)
+	need.Approvers = []string{"eve"}
+	_, err = receipt.Verify(i.issue(), need)
+	require.ErrorContains(t, err, "eve did not approve")
+}
+
+// TestVerify_DetectsChangedReceipt changes single parts of the file.
+func TestVerify_DetectsChangedReceipt(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	for name, change := range map[string]func(*schema.Receipt){
+		"flipped byte of the statement": func(r *schema.Receipt) { r.Envelope.Payload[len(r.Envelope.Payload)/2] ^= 1 },
+		"flipped byte of the signature": func(r *schema.Receipt) { r.Envelope.Signatures[0].Sig[0] ^= 1 },
+		"no signature":                  func(r *schema.Receipt) { r.Envelope.Signatures = nil },
+		"changed entry":                 func(r *schema.Receipt) { r.LedgerEntry.Actor = "eve" },
+		"entry of another decision": func(r *schema.Receipt) {
+			r.LedgerEntry.Data = json.RawMessage(`{"ask":"","statement":""}`)
+			require.NoError(t, r.LedgerEntry.Seal(41, r.LedgerEntry.Prev))
+		},
+	} {
+		r := i.issue()
+		_, err := receipt.Verify(r, i.requirements())
+		require.NoError(t, err)
+		change(r)
+		_, err = receipt.Verify(r, i.requirements())
+		require.ErrorIs(t, err, receipt.ErrUnmet, name)
+	}
+	_, err := receipt.Verify(i.issue(), receipt.Requirements{})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, receipt.ErrUnmet, "without keys nothing is verified")
+}
