@@ -10,6 +10,16 @@ const (
 	Admin    Role = "admin"    // can manage people, tokens, rules and channels
 )
 
+// PasskeyThreshold states which approvals require a passkey.
+type PasskeyThreshold string
+
+// The thresholds, from the strictest.
+const (
+	PasskeyForUnknown  PasskeyThreshold = "unknown"  // every approval of a call that is not known to be harmless
+	PasskeyForHigh     PasskeyThreshold = "high"     // high or critical risk
+	PasskeyForCritical PasskeyThreshold = "critical" // critical risk
+)
+
 // Me is the identity and permissions of the caller, from GET /api/me.
 type Me struct {
 	Name     string `json:"name"` // "local user" for an unauthenticated caller
@@ -23,8 +33,8 @@ type Me struct {
 	Locked    bool `json:"locked"`
 	CanAnswer bool `json:"canAnswer"`
 	CanAdmin  bool `json:"canAdmin"`
-	// PasskeyFor is the lowest risk at which an answer requires a passkey; absent if none does.
-	PasskeyFor Risk `json:"passkeyFor,omitempty"`
+	// PasskeyFor states which approvals require a passkey; absent if none does.
+	PasskeyFor PasskeyThreshold `json:"passkeyFor,omitempty"`
 	// PasskeyAt is the origin at which passkeys work, because they are bound to a host name.
 	PasskeyAt string `json:"passkeyAt,omitempty"`
 	// Ways lists the sign-in methods in addition to a link: oidc.

@@ -44,6 +44,16 @@ const (
 	CriticalRisk Risk = "critical"
 )
 
+// Class is what the hub knows about a tool call.
+type Class string
+
+// The classes.
+const (
+	ClassHarmless Class = "harmless" // the hub knows that it changes nothing
+	ClassRisky    Class = "risky"    // it has a finding of medium risk or more
+	ClassUnknown  Class = "unknown"  // neither
+)
+
 // HumanInTheLoop is a question to a person, carried by an event.
 //
 // Its members are camelCase. The snake_case names are accepted too.

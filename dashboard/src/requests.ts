@@ -70,6 +70,12 @@ export const isDecidable = (r: Request): boolean =>
 /** The risk level: the hub's assessment, or else the agent's. */
 export const riskLevel = (r: Request): Risk | undefined => r.status.risk ?? r.question.risk
 
+/** Whether the hub knows that the call changes nothing. */
+export const isHarmless = (r: Request): boolean => r.status.class === 'harmless'
+
+/** Whether it must be approved one by one: a finding of medium risk or more, or the agent's own estimate is high. */
+export const isRisky = (r: Request): boolean => r.status.class === 'risky' || isHighRisk(r)
+
 /** Whether an agent waits for an answer: not informational, and still connected. */
 export const isWaiting = (r: Request): boolean =>
   r.question.requiresResponse !== false && r.status.waiter !== 'lost'

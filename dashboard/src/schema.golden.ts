@@ -424,7 +424,7 @@ export const v2StatusDeliveredByClose = {"status":"responded","respondedAt":1734
 export const v2StatusExecuted = {"status":"responded","respondedAt":1795262403000,"outcome":"approve","source":"human","revision":7,"delivery":{"state":"acked","attempts":1,"deliveredAt":1795262403011},"execution":{"state":"failed","durationMs":840,"error":"exit status 1","eventId":52}} satisfies Status
 
 // prettier-ignore
-export const v2StatusFound = {"status":"pending","expiresAt":1795262700000,"revision":1,"waiter":"listening","risk":"high","findings":[{"code":"recursive_delete","risk":"high","text":"Deletes a whole folder with everything in it.","at":"/command","excerpt":"rm -rf ./releases"},{"code":"outside_cwd","risk":"medium","text":"Reaches outside the working folder."}]} satisfies Status
+export const v2StatusFound = {"status":"pending","expiresAt":1795262700000,"revision":1,"waiter":"listening","risk":"high","class":"risky","findings":[{"code":"recursive_delete","risk":"high","text":"Deletes a whole folder with everything in it.","at":"/command","excerpt":"rm -rf ./releases"},{"code":"outside_cwd","risk":"medium","text":"Reaches outside the working folder."}]} satisfies Status
 
 // prettier-ignore
 export const v2StatusHandled = {"status":"responded","respondedAt":1795262403000,"outcome":"approve","source":"human","revision":9,"delivery":{"state":"unreachable","attempts":12,"lastError":"connection refused","handledAt":1795262900000}} satisfies Status

@@ -223,6 +223,9 @@ export interface ChannelTestResult {
   error?: string
 }
 
+/** Class is what the hub knows about a tool call. */
+export type Class = 'harmless' | 'risky' | 'unknown'
+
 /**
  * Condition is a test of one argument of a tool call. A command (the argument of a shell tool) can only
  * match if it is a single simple command.
@@ -855,8 +858,8 @@ export interface Me {
   locked: boolean
   canAnswer: boolean
   canAdmin: boolean
-  /** passkeyFor is the lowest risk at which an answer requires a passkey; absent if none does. */
-  passkeyFor?: Risk
+  /** passkeyFor states which approvals require a passkey; absent if none does. */
+  passkeyFor?: PasskeyThreshold
   /** passkeyAt is the origin at which passkeys work, because they are bound to a host name. */
   passkeyAt?: string
   /** Ways lists the sign-in methods in addition to a link: oidc. */
@@ -994,6 +997,9 @@ export interface PasskeyDraft {
 export interface PasskeyOptions {
   publicKey: Record<string, unknown>
 }
+
+/** PasskeyThreshold states which approvals require a passkey. */
+export type PasskeyThreshold = 'unknown' | 'high' | 'critical'
 
 /** PendingUndo is an answer within its undo window. */
 export interface PendingUndo {
@@ -1472,6 +1478,11 @@ export interface Status {
   noticeCounts?: NotificationCounts
   /** Risk is the hub's estimate: the higher of the agent's own estimate and the risks of Findings. */
   risk?: Risk
+  /**
+   * Class is what the hub knows about the tool call; absent, and to be treated as unknown, if the question
+   * is about none.
+   */
+  class?: Class
   /** Findings are the hub's findings about the tool call, most severe first. */
   findings?: Finding[]
   /**

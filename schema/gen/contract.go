@@ -105,7 +105,7 @@ func reflectContract(root string) (*contract, error) {
 
 // scalars maps the named types that are not structs to their JSON types.
 var scalars = map[string]string{
-	"EventID": "integer", "Millis": "number", "Kind": "string", "Risk": "string", "State": "string", "Outcome": "string",
+	"EventID": "integer", "Millis": "number", "Kind": "string", "Risk": "string", "Class": "string", "PasskeyThreshold": "string", "State": "string", "Outcome": "string",
 	"EndedBy": "string", "HitlStatus": "string", "Waiter": "string", "DeliveryState": "string", "FrameType": "string",
 }
 

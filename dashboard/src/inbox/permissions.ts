@@ -1,5 +1,6 @@
-import { hasRecipients, riskLevel, type Request } from '../requests'
+import { hasRecipients, isHarmless, riskLevel, type Request } from '../requests'
 import type { Event, Me, Response, Risk } from '../types'
+import { inboxText } from './text'
 
 /** Why a person cannot answer a request. */
 export type Blocker =
@@ -32,8 +33,19 @@ export function blockerFor(r: Request, who: Me | undefined): Blocker | undefined
 }
 
 /** Whether approving requires a passkey. */
-const requiresPasskey = (r: Request, who: Me): boolean =>
-  who.passkeyFor !== undefined && ranks.indexOf(riskLevel(r) ?? 'low') >= ranks.indexOf(who.passkeyFor)
+export function requiresPasskey(r: Request, who: Me | undefined): boolean {
+  const threshold = who?.passkeyFor
+  if (threshold === undefined) return false
+  const level = ranks.indexOf(riskLevel(r) ?? 'low')
+  return threshold === 'unknown' ? !isHarmless(r) || level > 0 : level >= ranks.indexOf(threshold)
+}
+
+/** What the hub knows about the call, and whether approving it needs a passkey; '' for nothing to say. */
+export function classNote(r: Request, who: Me | undefined): string {
+  const { harmless, unknown, passkey } = inboxText.findings
+  const known = { harmless, unknown, risky: undefined }[r.status.class ?? 'risky']
+  return [known, requiresPasskey(r, who) ? passkey : undefined].filter((s) => s !== undefined).join(' ')
+}
 
 /** Whether this answer must be signed with a passkey. */
 export const needsPasskey = (r: Request, who: Me | undefined, what: Response): boolean =>

@@ -161,6 +161,9 @@ export const inboxText = {
     byAgent: (level: string) => `Marked ${level} risk by the agent (no reason given).`,
     agentLevel: (level: string) => `The agent marked it ${level}.`,
     in: 'in ',
+    harmless: 'Known to be harmless.',
+    unknown: 'Not known to be harmless.',
+    passkey: 'Approving needs a passkey.',
   },
 
   permission: {
@@ -232,7 +235,7 @@ export const inboxText = {
       settled: 'Already settled.',
       agentGone: 'The agent is gone; nothing is waiting for an answer.',
       notPermission: 'Only permissions can be approved in bulk.',
-      risky: 'High-risk requests must be approved one at a time.',
+      risky: 'Risky requests must be approved one at a time.',
       reason: 'The agent requires a reason with the answer.',
       votes: 'It needs several votes.',
       tooLong: 'It is too long for bulk approval.',

@@ -1,4 +1,4 @@
-import { isHighRisk, type Lists, type Request } from '../requests'
+import { isHighRisk, isRisky, type Lists, type Request } from '../requests'
 import { callSummary } from './callPreview'
 import { inboxText } from './text'
 
@@ -97,14 +97,14 @@ export const visibleOrder = (l: Lists): Request[] => [
 ]
 
 /**
- * Why a request cannot be approved in bulk; undefined if it can. High-risk requests
- * never can: each needs its own press-and-hold.
+ * Why a request cannot be approved in bulk; undefined if it can. Risky requests
+ * never can: each needs its own look.
  */
 export function bulkBlocker(r: Request): string | undefined {
   if (r.status.status !== 'pending' || r.status.held || r.submission) return copy.settled
   if (r.status.waiter === 'lost') return copy.agentGone
   if (r.question.type !== 'permission') return copy.notPermission
-  if (isHighRisk(r)) return copy.risky
+  if (isRisky(r)) return copy.risky
   if (r.question.reasonRequired === 'always') return copy.reason
   if ((r.status.requiredApprovals ?? 1) > 1) return copy.votes
   if (r.event.payloadTruncated && !r.question.toolCall) return copy.tooLong

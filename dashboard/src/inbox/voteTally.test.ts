@@ -9,7 +9,7 @@ import RequestDetail from './RequestDetail.svelte'
 import { argumentChanges } from './argumentChanges'
 import { automaticActions, deadlineNotSent } from './automaticActions'
 import { lazyBundle } from './lazyBundle.svelte'
-import { withEdits, blockerFor } from './permissions'
+import { withEdits, blockerFor, classNote } from './permissions'
 import { joinNames } from './text'
 import { tallyText, voteTally, type VoteTally } from './voteTally'
 import { agentMessage } from './agentMessage'
@@ -45,9 +45,28 @@ describe('blockerFor', () => {
     ['passkey', { passkeyFor: 'high' }, asked({ risk: 'critical' }, {})],
     ['nothing', { passkeyFor: 'high' }, asked({ risk: 'medium' }, {})],
     ['nothing', { passkeyFor: 'high', passkeys: 1 }, asked({}, { risk: 'high' })],
+    ['nothing', { passkeyFor: 'unknown' }, asked({}, { class: 'harmless' })],
+    ['passkey', { passkeyFor: 'unknown' }, asked({ risk: 'medium' }, { class: 'harmless' })],
+    ['passkey', { passkeyFor: 'unknown' }, asked({}, { class: 'unknown' })],
+    ['passkey', { passkeyFor: 'unknown' }, asked({}, {})],
+    ['nothing', { passkeyFor: 'high' }, asked({}, { class: 'unknown' })],
   ])('returns %s for %j', (why, who, request) =>
     expect(blockerFor(request, who && { ...mara, ...who })?.why ?? 'nothing').toBe(why),
   )
+})
+
+describe('classNote', () => {
+  it.each<[string, Partial<Me>, Request]>([
+    ['', {}, asked({}, {})],
+    ['Known to be harmless.', { passkeyFor: 'unknown' }, asked({}, { class: 'harmless' })],
+    ['Not known to be harmless.', { passkeyFor: 'high' }, asked({}, { class: 'unknown' })],
+    [
+      'Not known to be harmless. Approving needs a passkey.',
+      { passkeyFor: 'unknown' },
+      asked({}, { class: 'unknown' }),
+    ],
+    ['Approving needs a passkey.', { passkeyFor: 'high' }, asked({}, { class: 'risky', risk: 'high' })],
+  ])('returns %j for %j', (note, who, request) => expect(classNote(request, { ...mara, ...who })).toBe(note))
 })
 
 describe('voteTally', () => {

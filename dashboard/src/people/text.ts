@@ -1,4 +1,4 @@
-import type { SignIn } from '../types'
+import type { Me, SignIn } from '../types'
 
 /** User-visible strings of People, sign-in, and signed links. */
 export const text = {
@@ -66,8 +66,8 @@ export const peopleText = {
 }
 
 export const passkeyText = {
-  intro: (critical: boolean) =>
-    `To approve a ${critical ? 'critical' : 'high-risk or critical'} request, you confirm with a passkey: a fingerprint, a face, a PIN, or a security key, for each answer. Denying needs none.`,
+  intro: (from: Me['passkeyFor']) =>
+    `To approve ${{ critical: 'a critical request', high: 'a high-risk or critical request', unknown: 'a request that is not known to be harmless' }[from ?? 'high']}, you confirm with a passkey: a fingerprint, a face, a PIN, or a security key, for each answer. Denying needs none.`,
   added: 'added',
   used: (ago: string) => `used ${ago}`,
   neverUsed: 'never used',

@@ -55,7 +55,7 @@ type Config struct {
 	OIDC OIDC // sign-in with an OpenID provider; zero value: off
 	// Passkeys is the lowest risk, high or critical, at which approving requires a
 	// passkey; empty: none.
-	Passkeys schema.Risk
+	Passkeys schema.PasskeyThreshold
 
 	// Retention is how long events are kept; default 30 days. Negative: forever.
 	Retention time.Duration

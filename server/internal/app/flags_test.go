@@ -57,7 +57,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"db":                  {"here.db", "there.db", "here.db", func(c Config) any { return c.DB }},
 		"allow-origin":        {"http://a:1, https://b", "http://c", []string{"http://a:1", "https://b"}, func(c Config) any { return c.AllowOrigins }},
 		"allow-host":          {"a,b:2", "c", []string{"a", "b:2"}, func(c Config) any { return c.AllowHosts }},
-		"passkeys":            {"high", "critical", schema.HighRisk, func(c Config) any { return c.Passkeys }},
+		"passkeys":            {"high", "unknown", schema.PasskeyForHigh, func(c Config) any { return c.Passkeys }},
 		"public-url":          {"https://hub.example.com", "https://b", "https://hub.example.com", func(c Config) any { return c.PublicURL }},
 		"callback-allow":      {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.CallbackAllow }},
 		"notify-allow":        {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.NotifyAllow }},

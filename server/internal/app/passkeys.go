@@ -10,22 +10,22 @@ import (
 )
 
 var passkeyFlags = []flagSpec{
-	{"passkeys", "RISK", "none", "lowest risk (high or critical) at which approving requires a passkey",
-		func(c *Config, s string) error { c.Passkeys = schema.Risk(s); return nil }},
+	{"passkeys", "LEVEL", "none", "approvals that require a passkey: unknown (all but calls that are known to be harmless), high (high and critical risk) or critical",
+		func(c *Config, s string) error { c.Passkeys = schema.PasskeyThreshold(s); return nil }},
 }
 
-func checkPasskeys(from schema.Risk) error {
+func checkPasskeys(from schema.PasskeyThreshold) error {
 	switch from {
-	case "", schema.HighRisk, schema.CriticalRisk:
+	case "", schema.PasskeyForUnknown, schema.PasskeyForHigh, schema.PasskeyForCritical:
 		return nil
 	default:
-		return fmt.Errorf("-passkeys %s: must be high or critical", from)
+		return fmt.Errorf("-passkeys %s: must be unknown, high or critical", from)
 	}
 }
 
 // passkeyConfig returns the relying party for the hub's public URL, or nil if passkeys are
 // off. Browsers support passkeys only for host names and secure origins.
-func passkeyConfig(from schema.Risk, hub string) (*auth.Passkeys, error) {
+func passkeyConfig(from schema.PasskeyThreshold, hub string) (*auth.Passkeys, error) {
 	if from == "" {
 		return nil, nil
 	}
@@ -41,5 +41,5 @@ func passkeyConfig(from schema.Risk, hub string) (*auth.Passkeys, error) {
 	if u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme] { // browsers omit the default port from origins
 		host = u.Hostname()
 	}
-	return &auth.Passkeys{MinRisk: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil
+	return &auth.Passkeys{For: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil
 }

@@ -19,13 +19,13 @@ func TestPasskeyConfig(t *testing.T) {
 		"https://hub.example.com:443/":    {RPID: "hub.example.com", Origin: "https://hub.example.com"},
 		"https://hub.example.com:8443/in": {RPID: "hub.example.com", Origin: "https://hub.example.com:8443"},
 	} {
-		got, err := passkeyConfig(schema.HighRisk, hub)
+		got, err := passkeyConfig(schema.PasskeyForHigh, hub)
 		require.NoError(t, err, hub)
-		want.MinRisk = schema.HighRisk
+		want.For = schema.PasskeyForHigh
 		require.Equal(t, want, *got, hub)
 	}
 	for _, hub := range []string{"http://hub.example.com", "https://192.0.2.7:4000", "http://0.0.0.0:4000", "https://[2001:db8::1]"} {
-		_, err := passkeyConfig(schema.CriticalRisk, hub)
+		_, err := passkeyConfig(schema.PasskeyForCritical, hub)
 		require.ErrorContains(t, err, "-public-url", hub)
 	}
 	none, err := passkeyConfig("", "http://hub.example.com")

@@ -18,9 +18,9 @@ import (
 
 // Passkeys configures which answers need a passkey, and the WebAuthn relying party.
 type Passkeys struct {
-	MinRisk schema.Risk // the lowest risk that needs one
-	RPID    string      // relying party ID: the hub's host name
-	Origin  string      // origin of the dashboard, scheme://host:port
+	For    schema.PasskeyThreshold // the approvals that need one
+	RPID   string                  // relying party ID: the hub's host name
+	Origin string                  // origin of the dashboard, scheme://host:port
 }
 
 const (
@@ -61,13 +61,13 @@ func (k *Passkeys) relyingParty() (*webauthn.WebAuthn, error) {
 	})
 }
 
-// PasskeyMinRisk returns the lowest risk at which approving requires a passkey, or an
+// PasskeyThreshold returns which approvals require a passkey, or an
 // empty string if passkeys are off.
-func (s *Service) PasskeyMinRisk() schema.Risk {
+func (s *Service) PasskeyThreshold() schema.PasskeyThreshold {
 	if s == nil || s.Passkeys == nil {
 		return ""
 	}
-	return s.Passkeys.MinRisk
+	return s.Passkeys.For
 }
 
 func (d *directory) passkeysOf(person string) (list []store.Passkey) {

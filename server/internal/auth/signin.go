@@ -211,7 +211,7 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	if id.Via == "session" {
 		me.SignIn = id.ID
 	}
-	me.PasskeyFor = s.PasskeyMinRisk()
+	me.PasskeyFor = s.PasskeyThreshold()
 	if me.PasskeyFor != "" {
 		me.PasskeyAt = s.Passkeys.Origin
 	}

@@ -15,7 +15,7 @@ import (
 
 // requirePasskeys requires passkeys from high risk upward.
 func requirePasskeys(c *auth.Config) {
-	c.Passkeys = &auth.Passkeys{MinRisk: schema.HighRisk, RPID: "localhost", Origin: hubOrigin}
+	c.Passkeys = &auth.Passkeys{For: schema.PasskeyForHigh, RPID: "localhost", Origin: hubOrigin}
 }
 
 func setupPasskeys(t *testing.T) *harness {
@@ -77,7 +77,7 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	require.Equal(t, "laptop", k.Name)
 	var me schema.Me
 	r.expectOK(&me, "GET "+schema.PathMe, "", ada.headers()...)
-	require.Equal(t, []any{1, schema.HighRisk, hubOrigin}, []any{me.Passkeys, me.PasskeyFor, me.PasskeyAt})
+	require.Equal(t, []any{1, schema.PasskeyForHigh, hubOrigin}, []any{me.Passkeys, me.PasskeyFor, me.PasskeyAt})
 	r.expectProblem("proof_required", respond, approveBody, ada.headers()...)
 
 	var e schema.Event
@@ -103,7 +103,7 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	r.expectProblem("not_found", "DELETE "+schema.PathPasskeys+"/"+k.ID, `{}`, ada.headers()...)
 }
 
-func TestPasskeys_RequiredOnlyAboveMinRisk(t *testing.T) {
+func TestPasskeys_RequiredOnlyAboveThreshold(t *testing.T) {
 	t.Parallel()
 	r := setupPasskeys(t)
 	for n, c := range []struct{ question, answer string }{
@@ -313,4 +313,31 @@ func TestPasskeys_LimitPendingChallenges(t *testing.T) {
 	}
 	r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, question.ID), withAssertion(approveBody, d.get(first)), ada.headers()...)
 	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, question.ID), withAssertion(approveBody, d.get(last)), ada.headers()...)
+}
+
+// TestPasskeys_RequiredUnlessHarmless: with -passkeys unknown only a call that is known to be
+// harmless is approved without a passkey, and a denial never needs one.
+func TestPasskeys_RequiredUnlessHarmless(t *testing.T) {
+	t.Parallel()
+	r := setupPeople(t, func(c *auth.Config) {
+		c.Passkeys = &auth.Passkeys{For: schema.PasskeyForUnknown, RPID: "localhost", Origin: hubOrigin}
+	})
+	call := func(command string) string {
+		return `"humanInTheLoop":{"question":"q","type":"permission","toolCall":{"name":"Bash","arguments":{"command":"` + command + `"},"editable":true}}`
+	}
+	for n, c := range []struct{ question, answer, problem string }{
+		{call("git status"), approveBody, ""},
+		{call("make deploy"), `{"permission":false}`, ""},
+		{call("make deploy"), approveBody, "proof_required"},
+		{call("rm -rf build"), approveBody, "proof_required"},
+		{call("git status"), `{"permission":true,"modifiedArguments":{"command":"make deploy"}}`, "proof_required"},
+		{permission, approveBody, "proof_required"},
+	} {
+		route := "POST " + schema.At(schema.PathRespond, r.post(event(n, c.question)).ID)
+		if c.problem == "" {
+			r.expectOK(nil, route, c.answer)
+		} else {
+			r.expectProblem(c.problem, route, c.answer)
+		}
+	}
 }

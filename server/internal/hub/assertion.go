@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/schema"
@@ -14,7 +15,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// If the hub requires passkeys, every approval at or above the configured risk needs a
+// If the hub requires passkeys, every approval that the configured threshold covers needs a
 // passkey assertion by its person for exactly this answer: the signed payload covers
 // the question, the call in its current form, and the whole answer. The assertion is
 // verified before the transition, because it can be used only once. The transition
@@ -107,26 +108,34 @@ func (h *Hub) requireAssertion(s *snapshot, r *schema.Response, by *schema.Respo
 	}
 }
 
-// needsPasskey reports whether the answer allows something at or above the configured
-// risk. Edited arguments count, too: they may be riskier than the original ones.
+// needsPasskey reports whether the answer allows something that the configured threshold
+// covers. Edited arguments count, too: they may be riskier than the original ones.
 func (h *Hub) needsPasskey(s *snapshot, r *schema.Response) bool {
-	threshold := h.People.PasskeyMinRisk()
+	threshold := h.People.PasskeyThreshold()
 	if threshold == "" || strings.EqualFold(string(s.hitl.Outcome(r)), string(schema.Deny)) {
 		return false
 	}
-	risks := []schema.Risk{s.status.Risk, s.hitl.Risk}
+	calls := []schema.Status{{Class: s.status.Class, Risk: risk.Highest(s.hitl.Risk, []schema.Finding{{Risk: s.status.Risk}})}}
 	if c, ok := toolCallOf(&store.EventDraft{Event: s.Event}, &s.hitl); ok && len(r.ModifiedArguments) > 0 {
 		c.arguments = r.ModifiedArguments
 		var st schema.Status
 		assessCall(&st, &s.hitl, c)
-		risks = append(risks, st.Risk)
+		calls = append(calls, st)
 	}
-	for _, level := range risks {
-		if risk.Highest(level, []schema.Finding{{Risk: threshold}}) == level {
-			return true
-		}
+	return slices.ContainsFunc(calls, func(c schema.Status) bool { return isCovered(threshold, c.Class, c.Risk) })
+}
+
+// isCovered reports whether approving a call of a class and a risk needs a passkey. A question that
+// is about no call has no class, and is covered like an unknown one.
+func isCovered(threshold schema.PasskeyThreshold, class schema.Class, level schema.Risk) bool {
+	switch level {
+	case schema.CriticalRisk:
+		return true
+	case schema.HighRisk:
+		return threshold != schema.PasskeyForCritical
+	default:
+		return threshold == schema.PasskeyForUnknown && (class != schema.ClassHarmless || level == schema.MediumRisk)
 	}
-	return false
 }
 
 func (h *Hub) passkeyHint(by *schema.Responder) string {

@@ -62,3 +62,30 @@ func TestSignedPayload_CoversEveryField(t *testing.T) {
 		}
 	}
 }
+
+// TestAssertion_CoversByClass: the threshold unknown covers every call that is not known to be
+// harmless, and every question that is about no call.
+func TestAssertion_CoversByClass(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		threshold schema.PasskeyThreshold
+		class     schema.Class
+		level     schema.Risk
+		want      bool
+	}{
+		{schema.PasskeyForUnknown, schema.ClassHarmless, "", false},
+		{schema.PasskeyForUnknown, schema.ClassHarmless, schema.LowRisk, false},
+		{schema.PasskeyForUnknown, schema.ClassHarmless, schema.MediumRisk, true}, // the agent's own estimate
+		{schema.PasskeyForUnknown, schema.ClassHarmless, schema.HighRisk, true},
+		{schema.PasskeyForUnknown, schema.ClassUnknown, "", true},
+		{schema.PasskeyForUnknown, schema.ClassRisky, schema.MediumRisk, true},
+		{schema.PasskeyForUnknown, "", "", true},
+		{schema.PasskeyForHigh, schema.ClassUnknown, "", false},
+		{schema.PasskeyForHigh, schema.ClassRisky, schema.MediumRisk, false},
+		{schema.PasskeyForHigh, schema.ClassRisky, schema.HighRisk, true},
+		{schema.PasskeyForCritical, schema.ClassRisky, schema.HighRisk, false},
+		{schema.PasskeyForCritical, schema.ClassRisky, schema.CriticalRisk, true},
+	} {
+		require.Equal(t, c.want, isCovered(c.threshold, c.class, c.level), "%+v", c)
+	}
+}

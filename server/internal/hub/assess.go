@@ -43,11 +43,12 @@ func toolCallOf(d *store.EventDraft, q *schema.HumanInTheLoop) (toolCall, bool) 
 	return c, c.name != "" && (len(c.arguments) > 0 || q.ToolCall != nil)
 }
 
-// assessCall sets the findings and the risk of a call in the status. It assesses the
-// arguments as stored, so that no excerpt shows redacted text.
+// assessCall sets the class, the findings and the risk of a call in the status. It
+// assesses the arguments as stored, so that no excerpt shows redacted text.
 func assessCall(st *schema.Status, q *schema.HumanInTheLoop, c toolCall) {
-	st.Findings = risk.Assess(c.name, c.arguments, c.cwd)
-	st.Risk = risk.Highest(q.Risk, st.Findings)
+	a := risk.Assess(c.name, c.arguments, c.cwd)
+	st.Class, st.Findings = a.Class, a.Findings
+	st.Risk = risk.Highest(q.Risk, a.Findings)
 }
 
 // hash identifies the call by tool and arguments, independent of member order.
@@ -80,9 +81,14 @@ func addRedactionFinding(st *schema.Status, original *scannedEvent) {
 		return
 	}
 	c, _ := toolCallOf(&store.EventDraft{Event: store.Event{Tool: original.tool, Payload: original.payload}}, &q)
+	a := risk.Assess(c.name, c.arguments, c.cwd)
+	if st.Class == schema.ClassHarmless {
+		st.Class = a.Class
+	}
 	storedRisk := risk.Highest("", st.Findings)
-	if originalRisk := risk.Highest(storedRisk, risk.Assess(c.name, c.arguments, c.cwd)); originalRisk != storedRisk {
+	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk {
 		f := redactedCommandFinding
+		st.Class = a.Class
 		f.Risk = originalRisk
 		st.Findings = append([]schema.Finding{f}, st.Findings...)
 		st.Risk = risk.Highest(st.Risk, st.Findings)

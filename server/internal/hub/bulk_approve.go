@@ -44,7 +44,7 @@ func (h *Hub) ApproveAll(ctx context.Context, list *schema.Approvals, caller Cal
 
 func (h *Hub) approveOne(ctx context.Context, id schema.EventID, approval *schema.Response, from responder) (*store.Event, error) {
 	return h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if !s.status.IsSettled() && s.isHighRisk() {
+		if !s.status.IsSettled() && s.isRisky() {
 			return nil, &schema.HintError{
 				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.status},
 				Hint: "Open this request and answer it there.",
@@ -69,9 +69,12 @@ func (h *Hub) approveOne(ctx context.Context, id schema.EventID, approval *schem
 	})
 }
 
-// isHighRisk reports whether the question is too risky for bulk approval, by the
-// agent's estimate or the hub's.
-func (s *snapshot) isHighRisk() bool {
+// isRisky reports whether the question is too risky for bulk approval: the hub has a finding of
+// medium risk or more about the call, or the agent's own estimate is high.
+func (s *snapshot) isRisky() bool {
+	if s.status.Class == schema.ClassRisky {
+		return true
+	}
 	for _, risk := range []schema.Risk{s.status.Risk, s.hitl.Risk} {
 		if risk == schema.HighRisk || risk == schema.CriticalRisk {
 			return true

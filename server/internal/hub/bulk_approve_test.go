@@ -121,8 +121,10 @@ func TestApprove_RejectsInvalidLists(t *testing.T) {
 func TestApprove_UsesHubRiskEstimate(t *testing.T) {
 	t.Parallel()
 	for _, risk := range []schema.Risk{schema.HighRisk, schema.CriticalRisk} {
-		require.True(t, (&snapshot{status: schema.Status{Risk: risk}}).isHighRisk())
-		require.True(t, (&snapshot{status: schema.Status{Risk: schema.LowRisk}, hitl: schema.HumanInTheLoop{Risk: risk}}).isHighRisk())
+		require.True(t, (&snapshot{status: schema.Status{Risk: risk}}).isRisky())
+		require.True(t, (&snapshot{status: schema.Status{Risk: schema.LowRisk}, hitl: schema.HumanInTheLoop{Risk: risk}}).isRisky())
 	}
-	require.False(t, (&snapshot{status: schema.Status{Risk: schema.MediumRisk}}).isHighRisk())
+	require.False(t, (&snapshot{status: schema.Status{Risk: schema.MediumRisk}}).isRisky(), "only the agent finds it medium")
+	require.True(t, (&snapshot{status: schema.Status{Risk: schema.MediumRisk, Class: schema.ClassRisky}}).isRisky())
+	require.False(t, (&snapshot{status: schema.Status{Class: schema.ClassUnknown}}).isRisky())
 }

@@ -92,7 +92,7 @@ func TestVote_PersonVotesAndCancels(t *testing.T) {
 func TestVote_CannotReplacePasskey(t *testing.T) {
 	t.Parallel()
 	var g capturedOutput
-	r := setup(t, "", captureOutput(&g), func(c *app.Config) { c.Passkeys = schema.HighRisk })
+	r := setup(t, "", captureOutput(&g), func(c *app.Config) { c.Passkeys = schema.PasskeyForHigh })
 	body := `{"source_app":"a","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"Drop it?","type":"permission","risk":"high"}}`
 	res, err := r.http.Post(r.hub.URL()+schema.PathEvents, "application/json", strings.NewReader(body))
 	require.NoError(t, err)

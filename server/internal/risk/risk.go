@@ -3,7 +3,7 @@
 //
 // It parses a command line the way a shell does. A dangerous word inside a quoted string is no
 // finding, and a command inside sh -c '…' is one. The package recognizes programs, not intentions:
-// a call without findings is not proven safe. It does no I/O, and its running time is linear in the
+// a call without findings is not proven safe. Only a call in the table of harmless ones is. It does no I/O, and its running time is linear in the
 // length of the arguments.
 package risk
 
@@ -20,14 +20,30 @@ const (
 	maxPerCode  = 4 // keeps one kind from displacing the others
 )
 
-// Assess returns the findings about a tool call, most severe first, at most maxFindings. No
-// findings means that no rule matched, not that the call is safe. cwd is the directory that the
-// call runs in; empty if unknown. Excerpts are copied from the arguments, so arguments must already
+// Assessment is what is known about a tool call.
+type Assessment struct {
+	Class    schema.Class
+	Risk     schema.Risk      // the highest risk of Findings; empty if there are none
+	Findings []schema.Finding // most severe first, at most maxFindings
+}
+
+// Assess assesses a tool call. No findings means that no rule matched, not that the call is safe:
+// only the class harmless means that. cwd is the directory that the call runs in, which is taken for
+// the project; empty if unknown. Excerpts are copied from the arguments, so arguments must already
 // be redacted.
-func Assess(tool string, arguments json.RawMessage, cwd string) []schema.Finding {
+func Assess(tool string, arguments json.RawMessage, cwd string) Assessment {
 	a := &assessor{workingDir: newWorkingDir(cwd), wordBudget: maxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: maxWords, assigned: map[string]bool{}}
 	a.assessCall(tool, arguments)
-	return a.top()
+	findings := a.top()
+	level := Highest("", findings)
+	class := schema.ClassUnknown
+	switch {
+	case severity(level) >= severity(medium):
+		class = schema.ClassRisky
+	case isHarmless(tool, arguments, a.cwd):
+		class = schema.ClassHarmless
+	}
+	return Assessment{class, level, findings}
 }
 
 // Highest returns the higher of an agent's own estimate and the risks of the findings.

@@ -29,8 +29,12 @@ func describeFindings(findings []schema.Finding) (list []string) {
 	return list
 }
 
+func findingsOf(tool string, arguments json.RawMessage, cwd string) []schema.Finding {
+	return Assess(tool, arguments, cwd).Findings
+}
+
 func assessBash(command string) []schema.Finding {
-	return Assess("Bash", mustMarshal(map[string]any{"command": command, "description": "Why it runs"}), project)
+	return findingsOf("Bash", mustMarshal(map[string]any{"command": command, "description": "Why it runs"}), project)
 }
 
 func mustMarshal(v any) json.RawMessage {
@@ -148,7 +152,7 @@ func TestAssess_Tools(t *testing.T) {
 		{"Bash", ``, nil, ""},
 		{"Bash", `{"command":"rm -rf out"`, []string{"medium recursive_delete: rm -rf out"}, "/command"},
 	} {
-		findings := Assess(c.tool, json.RawMessage(c.arguments), project)
+		findings := findingsOf(c.tool, json.RawMessage(c.arguments), project)
 		require.Equal(t, c.want, describeFindings(findings), "%s %s", c.tool, c.arguments)
 		if len(findings) > 0 {
 			require.Equal(t, c.at, findings[0].At, "%s %s", c.tool, c.arguments)
@@ -188,7 +192,7 @@ func TestAssess_Oversight(t *testing.T) {
 		{"Bash", `{"command":"grep -rn /events/:id/respond schema"}`, ""},
 		{"Bash", `{"command":"curl https://shop.example/events/approved-list"}`, ""},
 	} {
-		findings := Assess(c.tool, json.RawMessage(c.arguments), project)
+		findings := findingsOf(c.tool, json.RawMessage(c.arguments), project)
 		worst := ""
 		if len(findings) > 0 {
 			worst = describeFindings(findings)[0]
@@ -198,16 +202,16 @@ func TestAssess_Oversight(t *testing.T) {
 			require.True(t, strings.HasSuffix(f.Text, ".") && len(f.Text) < 140, f.Text)
 		}
 	}
-	away := Assess("Bash", json.RawMessage(`{"command":"echo x > settings.json"}`), project+"/.claude")
+	away := findingsOf("Bash", json.RawMessage(`{"command":"echo x > settings.json"}`), project+"/.claude")
 	require.Equal(t, []string{"high oversight: echo x > settings.json"}, describeFindings(away))
 }
 
 // TestAssess_CallDirectory checks that the directory named by a call applies to commands only.
 func TestAssess_CallDirectory(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, Assess("run_command", json.RawMessage(`{"CommandLine":"rm a","Cwd":"/home/dev/web"}`), ""))
-	require.Equal(t, []string{"medium outside_cwd: rm ../a"}, describeFindings(Assess("run_command", json.RawMessage(`{"CommandLine":"rm ../a","Cwd":"/home/dev/web"}`), "")))
-	require.Empty(t, Assess("Write", json.RawMessage(`{"file_path":"a","cwd":"/"}`), project), "cwd applies to commands only")
+	require.Empty(t, findingsOf("run_command", json.RawMessage(`{"CommandLine":"rm a","Cwd":"/home/dev/web"}`), ""))
+	require.Equal(t, []string{"medium outside_cwd: rm ../a"}, describeFindings(findingsOf("run_command", json.RawMessage(`{"CommandLine":"rm ../a","Cwd":"/home/dev/web"}`), "")))
+	require.Empty(t, findingsOf("Write", json.RawMessage(`{"file_path":"a","cwd":"/"}`), project), "cwd applies to commands only")
 }
 
 // TestAssess_WorkingDirectory checks that the working directory decides which paths are outside.
@@ -242,7 +246,7 @@ func TestAssess_WorkingDirectory(t *testing.T) {
 		if strings.Contains(c.cwd, `\`) {
 			tool = "PowerShell"
 		}
-		got := strings.Join(describeFindings(Assess(tool, mustMarshal(map[string]string{"command": c.command}), c.cwd)), "; ")
+		got := strings.Join(describeFindings(findingsOf(tool, mustMarshal(map[string]string{"command": c.command}), c.cwd)), "; ")
 		require.Equal(t, c.want, got, "%s in %q", c.command, c.cwd)
 	}
 }
@@ -278,7 +282,7 @@ func TestExcerpt_EndsAtRuneBoundary(t *testing.T) {
 		require.LessOrEqual(t, len(f.Excerpt), maxExcerpt)
 		require.Contains(t, command, f.Excerpt)
 	}
-	lone := Assess("Bash", json.RawMessage(`{"command":"rm -rf a\ud800b"}`), project)
+	lone := findingsOf("Bash", json.RawMessage(`{"command":"rm -rf a\ud800b"}`), project)
 	require.Equal(t, "rm -rf a", lone[0].Excerpt, "a browser decodes a lone surrogate differently")
 }
 
@@ -319,7 +323,7 @@ func TestAssess_HostileInput(t *testing.T) {
 		}
 	}
 	long := `{"` + strings.Repeat("k", 500_000) + `":{` + strings.Repeat(`"a":"b","c":"git push -f",`, 10_000) + `"z":1}}`
-	findings := Assess("unknown_tool", json.RawMessage(long), project)
+	findings := findingsOf("unknown_tool", json.RawMessage(long), project)
 	require.NotEmpty(t, findings)
 	size, err := json.Marshal(findings)
 	require.NoError(t, err)
@@ -333,7 +337,7 @@ func TestAssess_ReportsUnreadableInput(t *testing.T) {
 		"nesting":   map[string]any{"command": strings.Repeat("$(", maxNesting+2) + "rm" + strings.Repeat(")", maxNesting+2)},
 		"arguments": map[string]any{"list": make([]int, maxTokens)},
 	} {
-		findings := Assess("Bash", mustMarshal(arguments), project)
+		findings := findingsOf("Bash", mustMarshal(arguments), project)
 		require.True(t, slices.ContainsFunc(findings, func(f schema.Finding) bool { return f.Code == "unreadable" }), name)
 	}
 }
@@ -346,7 +350,7 @@ func FuzzAssess(f *testing.F) {
 	}
 	f.Add("shell", `{"command":["bash","-lc","x"],"a":{"b~/":["rm -rf x"]}}`)
 	f.Fuzz(func(t *testing.T, tool, arguments string) {
-		findings := Assess(tool, json.RawMessage(arguments), project)
+		findings := findingsOf(tool, json.RawMessage(arguments), project)
 		if len(findings) > maxFindings {
 			t.Fatalf("%d findings", len(findings))
 		}
@@ -389,7 +393,7 @@ func BenchmarkAssess(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(arguments)))
 			for b.Loop() {
-				Assess("Bash", arguments, project)
+				findingsOf("Bash", arguments, project)
 			}
 		})
 	}

@@ -25,6 +25,14 @@ const maxSimpleWords = 256
 // purpose. Rejecting a quoted semicolon costs one extra question; accepting a command that runs
 // more than it shows would cost more. A Windows path in cwd selects the Windows rules.
 func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
+	list, ok := parseSimpleCommand(tool, text, cwd)
+	for i := range list {
+		words = append(words, list[i].text)
+	}
+	return words, ok
+}
+
+func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
 	d := toolKindOf(tool).dialect()
 	windows := d != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
 	if len(text) > maxProgramPath || strings.ContainsAny(text, shellMetacharacters) || windows && strings.ContainsAny(text, windowsMetacharacters) || !IsPlainText(text) {
@@ -50,9 +58,8 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 		if w.isDynamic() || w.process || w.obfuscated {
 			return nil, false
 		}
-		words = append(words, w.text)
 	}
-	return words, true
+	return c.words, true
 }
 
 // IsPlainText reports whether a text is displayed without disguise: it contains no control or
