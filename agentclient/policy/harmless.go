@@ -12,7 +12,8 @@ func Harmless(words []string, dir WorkingDir) bool {
 	if len(words) == 0 {
 		return false
 	}
-	rows, args := harmlessPrograms[words[0]], words[1:]
+	programs, globalOptions := harmlessPrograms()
+	rows, args := programs[words[0]], words[1:]
 	if len(rows) == 0 {
 		return false
 	}

@@ -53,7 +53,7 @@ func RunsCode(words []string) bool {
 }
 
 func runsCode(name string, words []string) bool {
-	for _, subcommands := range codePrograms[name] {
+	for _, subcommands := range codePrograms()[name] {
 		if hasSubcommands(words[1:], subcommands) {
 			return true
 		}
@@ -62,17 +62,21 @@ func runsCode(name string, words []string) bool {
 }
 
 // hasSubcommands reports whether the words may begin with the subcommands. The table of code
-// programs does not know which options take a value, so two operands may precede each one.
+// programs does not know which options take a value, so a word after an option may be its value.
 func hasSubcommands(words, subcommands []string) bool {
-	skipped := 0
+	afterOption := false
 	for _, w := range words {
 		switch {
-		case len(subcommands) == 0 || skipped > 2:
-			return len(subcommands) == 0
+		case len(subcommands) == 0:
+			return true
 		case w == subcommands[0]:
-			subcommands, skipped = subcommands[1:], 0
-		case !strings.HasPrefix(w, "-"):
-			skipped++
+			subcommands, afterOption = subcommands[1:], false
+		case strings.HasPrefix(w, "-"), strings.HasPrefix(w, "+"): // cargo +nightly run
+			afterOption = true
+		case !afterOption:
+			return false
+		default:
+			afterOption = false
 		}
 	}
 	return len(subcommands) == 0

@@ -1,8 +1,12 @@
 package policy
 
+import "sync"
+
 // codePrograms are the programs whose operands are code or name code, with the subcommands for which
 // that is so. A line without subcommands holds for every call.
-var codePrograms = parsePrograms(`
+var codePrograms = sync.OnceValue(func() map[string][][]string { return parsePrograms(codeTable) })
+
+const codeTable = `
 sh|bash|zsh|dash|ksh|fish|ash|csh|tcsh|busybox|toybox|powershell|pwsh|cmd|wsl
 python|node|deno|ruby|perl|php|lua|luajit|R|Rscript|julia|groovy|scala|kotlin|swift|tclsh|wish|expect|java|jshell|ghci|runghc|elixir|iex|erl|osascript|mono
 awk|gawk|mawk|nawk|sed|gsed|dc|m4|gnuplot|octave|ed|ex|vi|vim|nvim|view|emacs|gdb|lldb|irb|pry|ts-node|tsx|esno
@@ -36,7 +40,7 @@ nix run|shell|develop
 stack|cabal exec|run
 ip netns exec
 busctl|dbus-send|gdbus call
-`)
+`
 
 // optionTable lists options that execute a program or load code beyond the purpose of their program,
 // and, on lines with "writes", options that write a file in a program that otherwise reads.

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Effect is what an option does beyond the purpose of its program.
@@ -59,8 +60,11 @@ func parsePrograms(table string) map[string][][]string {
 	return m
 }
 
-// harmlessPrograms indexes harmlessTable by program.
-var harmlessPrograms, globalOptions = parseHarmless(harmlessTable)
+// harmlessPrograms returns harmlessTable by program, and the options before a subcommand. The
+// tables are parsed when they are first needed, because a hook starts for each call of an agent.
+var harmlessPrograms = sync.OnceValues(func() (map[string][]harmlessRow, map[string]map[string]option) {
+	return parseHarmless(harmlessTable)
+})
 
 func parseHarmless(table string) (rows map[string][]harmlessRow, globals map[string]map[string]option) {
 	rows, globals = map[string][]harmlessRow{}, map[string]map[string]option{}
@@ -136,7 +140,7 @@ type optionRow struct {
 	before      bool   // the options count only before the first operand
 }
 
-var optionRows = func() map[string][]optionRow {
+var optionRows = sync.OnceValue(func() map[string][]optionRow {
 	m := map[string][]optionRow{}
 	for line := range strings.Lines(optionTable) {
 		head, rest, ok := strings.Cut(line, " : ")
@@ -164,4 +168,4 @@ var optionRows = func() map[string][]optionRow {
 		}
 	}
 	return m
-}()
+})
