@@ -81,7 +81,10 @@ fuzz: ## run every fuzz target for 20 seconds
 	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzScan$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzParsePolicy$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzPolicyFile_AllowedCommandIsSimple$$' -fuzztime 20s
+	go test ./agentclient -run '^$$' -fuzz '^FuzzPolicyFile_AllowedOptionsAreListed$$' -fuzztime 20s
+	go test ./agentclient -run '^$$' -fuzz '^FuzzRunsCondition_KeepsMatchWhenExtended$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzMatchGlob$$' -fuzztime 20s
+	go test ./agentclient/policy -run '^$$' -fuzz '^FuzzOptions_Cover$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzParseReply$$' -fuzztime 20s
 	go test ./agentclient/install -run '^$$' -fuzz '^FuzzInsertion_RoundTrip$$' -fuzztime 20s
 	go test ./server/internal/hub -run '^TestStateMachine_KeepsInvariants$$' -rapid.checks=500

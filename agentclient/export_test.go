@@ -69,6 +69,9 @@ var NewKey = newKey
 // OneLine formats a summary.
 var OneLine = oneLine
 
+// SimpleWords exports simpleWords.
+func SimpleWords(text string, windows bool) ([]string, bool) { return simpleWords(text, windows) }
+
 // IsSimpleCommandFor checks a command for Windows or for other systems.
 var IsSimpleCommandFor = isSimpleCommandFor
 

@@ -161,7 +161,10 @@ func TestPolicyFile_NormalizesCommandArgument(t *testing.T) {
 
 func TestPolicyFile_AllowsOnlySimpleCommands(t *testing.T) {
 	t.Parallel()
-	p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git *"}}, "then": "allow"}, {"tool": "run", "then": "allow"}]}`)
+	p := mustParsePolicy(t, `{"rules": [
+{"tool": "Bash", "when": {"command": {"glob": "git *"}}, "then": "allow"},
+{"tool": "Bash", "when": {"command": {"glob": "git commit -m *"}}, "then": "allow"},
+{"tool": "run", "then": "allow"}]}`)
 	for _, fine := range []string{
 		"git status", "git log --format=%h -5", "git diff HEAD^ HEAD~2", "git commit -m 'a word'", `git commit -m "two words"`, "git add src/*.go",
 		`git commit -m don\'t`, "git show HEAD!", "git commit -m Größe",

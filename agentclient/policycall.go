@@ -14,6 +14,7 @@ type callArguments struct {
 	ToolCall
 	parsed bool
 	root   *jsonNode // nil: not a JSON object
+	lines  []commandLine
 }
 
 func (c *callArguments) object() *jsonNode {
@@ -29,45 +30,87 @@ func (c *callArguments) object() *jsonNode {
 	return c.root
 }
 
-// lookup returns the values at a path, or the reason why they are ambiguous.
-func (c *callArguments) lookup(path []string) (values []*jsonNode, problem string) {
+// lookup returns the values at a path, or the reason why they are ambiguous. A command
+// given as a list of words is also joined to one line; forAllow replaces the words by it.
+func (c *callArguments) lookup(path []string, forAllow bool) (values []*jsonNode, problem string) {
 	args := c.object()
 	if args == nil {
 		return nil, "its arguments are not a JSON object"
 	}
-	switch {
-	case len(path) == 1 && path[0] == "command" && c.Command != "":
-		// The adapter extracted the command from the agent's own argument.
-		if _, problem := followPath(args, path); problem != "" {
-			return nil, problem
+	if len(path) == 1 && path[0] == "file" {
+		return lookupFiles(args)
+	}
+	lists := eachItem
+	if isShellArgument(path[len(path)-1]) && !strings.EqualFold(path[len(path)-1], "commands") {
+		lists = itemsAndLine
+		if forAllow {
+			lists = onlyLine
 		}
-		return []*jsonNode{{kind: jsonText, value: c.Command}}, ""
-	case len(path) == 1 && path[0] == "file":
-		seen := map[string]bool{}
-		for _, m := range args.members {
-			if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
-				continue
-			}
-			found, problem := followPath(m.value, nil)
-			if seen[m.name] {
-				problem = fmt.Sprintf("the argument %q is duplicated", m.name)
-			}
-			if problem != "" {
-				return nil, problem
-			}
-			seen[m.name] = true
-			values = append(values, found...)
+	}
+	values, problem = followPath(args, path, lists)
+	if problem != "" || len(path) > 1 || !isCommandName(path[0]) {
+		return values, problem
+	}
+	if path[0] == "command" && c.Command != "" {
+		// The adapter extracted the command from the agent's own argument.
+		values = []*jsonNode{{kind: jsonText, value: c.Command}}
+	}
+	if path[0] == "command" && len(values) == 0 && !forAllow { // under another name
+		for _, line := range c.commandLines() {
+			values = append(values, &jsonNode{kind: jsonText, value: line.text})
 		}
 		return values, ""
-	default:
-		return followPath(args, path)
 	}
+	if rest := operandsOf(args); rest != "" && len(values) == 1 && values[0].kind == jsonText {
+		line := &jsonNode{kind: jsonText, value: values[0].value.(string) + " " + rest}
+		if forAllow {
+			return []*jsonNode{line}, ""
+		}
+		values = append(values, line)
+	}
+	return values, ""
 }
+
+func lookupFiles(args *jsonNode) (values []*jsonNode, problem string) {
+	seen := map[string]bool{}
+	for _, m := range args.members {
+		if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
+			continue
+		}
+		found, problem := followPath(m.value, nil, eachItem)
+		if seen[m.name] {
+			problem = fmt.Sprintf("the argument %q is duplicated", m.name)
+		}
+		if problem != "" {
+			return nil, problem
+		}
+		seen[m.name] = true
+		values = append(values, found...)
+	}
+	return values, ""
+}
+
+// listMode is the treatment of a list at the end of a path.
+type listMode int
+
+const (
+	eachItem     listMode = iota // every item is a value
+	itemsAndLine                 // also the items joined as words
+	onlyLine                     // only the items joined as words, if all are words
+)
 
 // followPath returns the values at a path. If a path component is not an index, it
 // applies to every item of an array.
-func followPath(n *jsonNode, path []string) (values []*jsonNode, problem string) {
+func followPath(n *jsonNode, path []string, lists listMode) (values []*jsonNode, problem string) {
 	if n.kind == jsonArray {
+		if len(path) == 0 && lists != eachItem && len(n.items) > 0 {
+			if words, ok := n.words(); ok {
+				values = append(values, &jsonNode{kind: jsonText, value: joinWords(words, onWindows)})
+				if lists == onlyLine {
+					return values, ""
+				}
+			}
+		}
 		for i, item := range n.items {
 			rest := path
 			if len(path) > 0 {
@@ -78,7 +121,7 @@ func followPath(n *jsonNode, path []string) (values []*jsonNode, problem string)
 					rest = path[1:]
 				}
 			}
-			found, problem := followPath(item, rest)
+			found, problem := followPath(item, rest, lists)
 			if problem != "" {
 				return nil, problem
 			}
@@ -107,35 +150,5 @@ func followPath(n *jsonNode, path []string) (values []*jsonNode, problem string)
 	if next == nil {
 		return nil, ""
 	}
-	return followPath(next, path[1:])
-}
-
-// shellArguments are the argument names that tools use for a command line.
-var shellArguments = []string{
-	"command", "commands", "cmd", "command_line", "commandline", "shell_command", "script", "args", "argv", "arguments",
-}
-
-// isAllowable reports whether a rule may allow the call at all: its arguments are
-// unambiguous, every command is a single simple command, and none of its text mentions
-// the policy file.
-func (c *callArguments) isAllowable() bool {
-	args := c.object()
-	if args == nil || args.hasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
-		return false
-	}
-	seen := c.Command != ""
-	for _, m := range args.members {
-		if !slices.ContainsFunc(shellArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
-			continue
-		}
-		seen = true
-		if !m.value.everyText(isSimpleCommand) {
-			return false
-		}
-	}
-	if c.Alias == "Bash" && !seen {
-		return false // a shell call whose command is unknown
-	}
-	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyFileName) }
-	return allowed(c.Command) && args.everyText(allowed)
+	return followPath(next, path[1:], lists)
 }

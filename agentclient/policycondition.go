@@ -16,6 +16,7 @@ import (
 type condition struct {
 	path        []string
 	op          string
+	text        string // the operand, if it is a string
 	description string // such as `is "x"` or "is greater than 5"
 	test        func(*jsonNode) verdict
 	forAllow    bool // part of a rule that allows
@@ -49,10 +50,13 @@ var fileArguments = []string{
 	"file", "file_path", "path", "filepath", "absolute_path", "notebook_path", "target_file", "filename",
 }
 
+// isCommand reports whether the argument is a command line.
+func (c *condition) isCommand() bool { return isShellArgument(c.path[len(c.path)-1]) }
+
 // check evaluates the condition for a call. If the path has several values (in an array,
 // or for file), one match is enough to ask or deny, and all must match to allow.
 func (c *condition) check(call *callArguments) (verdict, string) {
-	values, problem := call.lookup(c.path)
+	values, problem := call.lookup(c.path, c.forAllow)
 	if problem != "" {
 		return indeterminate, problem
 	}

@@ -227,6 +227,9 @@ func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 	if when := m["when"]; when != nil {
 		parsed.when = r.parseConditions(when, parsed.effect == EffectAllow)
 	}
+	if parsed.effect == EffectAllow {
+		parsed.options = grantedOptions(parsed.when)
+	}
 	return parsed, len(r.problems) == before && !r.otherTool
 }
 

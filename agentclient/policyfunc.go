@@ -42,7 +42,7 @@ func Above(argument string, limit float64) PolicyFunc {
 	path, bound := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: not a finite number
 	return func(call ToolCall) bool {
 		c := callArguments{ToolCall: call}
-		values, problem := c.lookup(path)
+		values, problem := c.lookup(path, false)
 		return problem != "" || slices.ContainsFunc(values, func(n *jsonNode) bool {
 			number, ok := n.number()
 			if !ok {

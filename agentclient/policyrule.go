@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -12,6 +13,7 @@ type rule struct {
 	tool       string
 	glob       glob
 	when       []condition
+	options    policy.Options // of commands that the rule may allow
 	effect     Effect
 	risk       schema.Risk
 	reason     string
@@ -48,7 +50,7 @@ func (r *rule) evaluate(c *callArguments) (verdict, string) {
 			result, problem = indeterminate, why
 		}
 	}
-	if r.effect == EffectAllow && (result == indeterminate || !c.isAllowable()) {
+	if r.effect == EffectAllow && (result == indeterminate || !c.isAllowable() || !r.coversCommands(c)) {
 		return noMatch, ""
 	}
 	return result, problem

@@ -11,7 +11,7 @@ import (
 )
 
 // operators are the tests that a condition can have.
-var operators = []string{"equals", "contains", "glob", "regex", "greater", "less"}
+var operators = []string{"equals", "contains", "glob", "regex", "greater", "less", "runs"}
 
 // parseConditions parses the when object: paths, each with one or more tests.
 func (r *policyParser) parseConditions(n *jsonNode, forAllow bool) (all []condition) {
@@ -44,18 +44,29 @@ func (r *policyParser) parseConditions(n *jsonNode, forAllow bool) (all []condit
 
 // parseTests parses the tests of one argument. All of them must match.
 func (r *policyParser) parseTests(path []string, n *jsonNode, forAllow bool) (all []condition) {
-	found := r.objectMembers(n, "a condition", operators...)
+	found := r.objectMembers(n, "a condition", append(slices.Clone(operators), "option")...)
+	r.checkOption(found, forAllow)
 	for _, op := range operators { // cheap tests first
 		operand := found[op]
 		if operand == nil {
 			continue
 		}
 		c := condition{path: path, op: op, forAllow: forAllow}
-		if c.description, c.test = r.newTest(op, operand, !forAllow); c.test != nil {
+		c.text, _ = operand.value.(string)
+		switch {
+		case op == "runs":
+			c.description, c.test = r.newRunsTest(operand, found["option"], forAllow)
+		default:
+			c.description, c.test = r.newTest(op, operand, !forAllow)
+		}
+		if c.test != nil && c.isCommand() {
+			c.test = c.onWords()
+		}
+		if c.test != nil {
 			all = append(all, c)
 		}
-		if text, ok := operand.value.(string); ok && forAllow {
-			r.checkAllowPattern(path, op, operand.offset, text)
+		if c.text != "" && forAllow {
+			r.checkAllowPattern(path, op, operand.offset, c.text)
 		}
 	}
 	greater, less := found["greater"], found["less"]
@@ -110,6 +121,42 @@ func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (description s
 		return fmt.Sprintf("matches /%s/", text), regexpTest(text, fold)
 	}
 	return "", nil
+}
+
+// checkOption reports a misplaced option member.
+func (r *policyParser) checkOption(found map[string]*jsonNode, forAllow bool) {
+	option := found["option"]
+	switch {
+	case option == nil:
+	case found["runs"] == nil:
+		r.addProblem(option.offset, `option requires runs, such as {"runs": "rm", "option": ["r", "recursive"]}`)
+	case forAllow:
+		r.addProblem(option.offset, `option is for rules that ask or deny; a rule that allows lists options in glob, such as "git log --oneline *"`)
+	}
+}
+
+// newRunsTest returns the test of runs and option.
+func (r *policyParser) newRunsTest(n, option *jsonNode, forAllow bool) (description string, test func(*jsonNode) verdict) {
+	command, _ := n.value.(string)
+	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, shellOperators+"*?[\\\"'\n") {
+		r.addProblem(n.offset, `runs requires a program such as "rm", or its first words such as "git push"`)
+		return "", nil
+	}
+	description = fmt.Sprintf("runs %q", command)
+	var names []string
+	if option != nil {
+		var ok bool
+		if names, ok = option.words(); !ok || len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "-") == "" }) {
+			r.addProblem(option.offset, `option requires a list of names, such as ["r", "recursive"]`)
+			return "", nil
+		}
+		description += " with the option " + strings.Join(names, " or ")
+	}
+	runs := newRunsTest(command, names, onWindows)
+	if forAllow {
+		return description, textTest(matchStrict(runs.matchStart))
+	}
+	return description, textTest(runs.match)
 }
 
 // checkAllowPattern reports patterns that a rule which allows can never match. Regular

@@ -258,6 +258,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 			"gh release list", "git log --format=%h", "psql -c 'select * from tables'", "confirm -r", "alarm -r x", "dd if=a of=b", "ssh host uptime", "cargo build --release",
 		},
 		"ask": {
+			"rm x -rf", "rm -f -r x", "rm --rec x", "'rm' -fr x", "find . | xargs rm -fr", "bash -c 'rm -fr x'",
 			"rm -rf build", "rm -r x", "rm -fr ./x", "rm --recursive x", "cd x && rm -rf y", "rm -v -R x", "rm -rf \"a b\"", "rm -rf /tmp/x", "rm -rf ~/x", "find . -name x -delete",
 			"git push --force", "git push -f origin main", "git push --force-with-lease", "git push origin +main", "git -C x push --force", "git push --delete origin x",
 			"git reset --hard", "git reset --hard HEAD~3", "git clean -fd", "git clean -xdf", "sudo apt install x", "ls; sudo rm x", "(sudo x)", "doas x",

@@ -1,0 +1,259 @@
+package agentclient
+
+import (
+	"encoding/json"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hookback/hookback/agentclient/policy"
+)
+
+const onWindows = runtime.GOOS == "windows"
+
+// shellArguments are the argument names that tools use for a command line. The operands
+// of a command may be in a list of their own.
+var (
+	commandNames   = []string{"command", "commands", "cmd", "command_line", "commandline", "shell_command", "script"}
+	operandNames   = []string{"args", "argv", "arguments"}
+	shellArguments = slices.Concat(commandNames, operandNames)
+)
+
+func containsName(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+func isShellArgument(name string) bool { return containsName(shellArguments, name) }
+
+func isCommandName(name string) bool { return containsName(commandNames, name) }
+
+// words returns the items of a list of words. Numbers count as words.
+func (n *jsonNode) words() (words []string, ok bool) {
+	for _, item := range n.items {
+		switch v := item.value.(type) {
+		case string:
+			words = append(words, v)
+		case json.Number:
+			words = append(words, v.String())
+		default:
+			return nil, false
+		}
+	}
+	return words, n.kind == jsonArray
+}
+
+// operandsOf returns the operands that a call has beside its command, as part of a line.
+func operandsOf(args *jsonNode) string {
+	var parts []string
+	for _, m := range args.members {
+		if !containsName(operandNames, m.name) {
+			continue
+		}
+		if words, ok := m.value.words(); ok {
+			parts = append(parts, joinWords(words, onWindows))
+		} else if text, ok := m.value.value.(string); ok {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// commandLine is one command of a call.
+type commandLine struct {
+	text  string
+	words []string // nil: not a simple command
+}
+
+func newCommandLine(text string) commandLine {
+	words, ok := simpleWords(text, onWindows)
+	if !ok {
+		return commandLine{text: text}
+	}
+	return commandLine{text, words}
+}
+
+// commandLines returns the commands of a call, as its program would receive them.
+func (c *callArguments) commandLines() []commandLine {
+	if c.lines == nil {
+		c.lines = []commandLine{}
+		c.addLines(c.object(), c.Command)
+	}
+	return c.lines
+}
+
+// addLines adds the commands of an object. command is the one that an adapter found in it.
+func (c *callArguments) addLines(object *jsonNode, command string) {
+	rest := operandsOf(object)
+	add := func(text string) {
+		if rest != "" {
+			text += " " + rest
+		}
+		if line := newCommandLine(text); !slices.ContainsFunc(c.lines, func(l commandLine) bool { return l.text == text }) {
+			c.lines = append(c.lines, line)
+		}
+	}
+	if command != "" {
+		add(command)
+	}
+	hasCommand := command != ""
+	for _, m := range object.members {
+		if !isCommandName(m.name) {
+			continue
+		}
+		words, isList := m.value.words()
+		text, isText := m.value.value.(string)
+		switch {
+		case isText:
+			add(text)
+		case isList && isExtracted(words, command):
+		case isList && len(words) > 1 && !strings.EqualFold(m.name, "commands"):
+			add(joinWords(words, onWindows))
+		default:
+			m.value.everyText(func(text string) bool { add(text); return true })
+		}
+		hasCommand = true
+	}
+	if !hasCommand && rest != "" {
+		text := rest
+		rest = ""
+		add(text)
+	}
+	for _, m := range object.members { // such as {"arguments": {"command": …}}
+		if isShellArgument(m.name) && m.value.kind == jsonObject {
+			c.addLines(m.value, "")
+		}
+	}
+}
+
+// isExtracted reports whether an adapter's command is the script of a list such as
+// ["bash", "-lc", "ls"].
+func isExtracted(words []string, command string) bool {
+	return command != "" && len(words) == 3 && isScriptOption(words[1]) && words[2] == command
+}
+
+// isAllowable reports whether a rule may allow the call at all: its arguments are
+// unambiguous, every command is a single simple command, and none of its text mentions
+// the policy file.
+func (c *callArguments) isAllowable() bool {
+	args := c.object()
+	if args == nil || args.hasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
+		return false
+	}
+	seen := c.Command != ""
+	for _, m := range args.members {
+		if !isShellArgument(m.name) {
+			continue
+		}
+		seen = true
+		if !m.value.everyText(isSimpleCommand) {
+			return false
+		}
+	}
+	if c.Alias == "Bash" && !seen {
+		return false // a shell call whose command is unknown
+	}
+	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyFileName) }
+	return allowed(c.Command) && args.everyText(allowed)
+}
+
+// coversCommands reports whether a rule that allows covers the commands of a call: each
+// is harmless, or all its options are in the rule and none executes a program. A program
+// whose operands are or name code needs a rule for exactly that command.
+func (r *rule) coversCommands(c *callArguments) bool {
+	lines := c.commandLines()
+	for _, line := range lines {
+		_, effect := policy.ExecutingOption(line.words)
+		switch {
+		case line.words == nil, effect == policy.Executes:
+			return false
+		case policy.Harmless(line.words, policy.WorkingDir{}):
+		case policy.RunsCode(line.words):
+			if !r.namesExactly(line) || len(lines) > 1 {
+				return false
+			}
+		case !r.options.Cover(line.words):
+			return false
+		}
+	}
+	return true
+}
+
+// namesExactly reports whether a condition of the rule requires exactly this command.
+func (r *rule) namesExactly(line commandLine) bool {
+	return slices.ContainsFunc(r.when, func(c condition) bool {
+		return c.op == "equals" && c.isCommand() && c.text == line.text
+	})
+}
+
+// grantedOptions returns the options that the conditions of a rule name.
+func grantedOptions(when []condition) policy.Options {
+	options := policy.Options{Windows: onWindows}
+	for i := range when {
+		c := &when[i]
+		if !c.isCommand() {
+			continue
+		}
+		switch c.op {
+		case "equals":
+			words, _ := simpleWords(c.text, onWindows)
+			options.Add(words)
+		case "glob":
+			options.AddPattern(policy.SplitPattern(c.text), matchWord)
+		case "contains", "regex":
+			options.AddAnywhere(strings.FieldsFunc(c.text, func(r rune) bool { return strings.ContainsRune(` ()|^$?*+\[]{}"'`, r) }))
+		}
+	}
+	return options
+}
+
+// onWords returns the condition's test for a command line. A rule that allows compares
+// complete words; a glob of other rules also matches the words without their quotes.
+func (c condition) onWords() func(*jsonNode) verdict {
+	switch {
+	case c.op == "glob" && !c.forAllow:
+		return func(n *jsonNode) verdict {
+			got := c.test(n)
+			if text, ok := n.value.(string); ok && got == noMatch {
+				words, _ := simpleWords(text, onWindows)
+				got = verdictOf(newGlob(c.text, true).match(strings.Join(words, " ")))
+			}
+			return got
+		}
+	case !c.forAllow:
+		return c.test
+	case c.op == "glob":
+		pattern := policy.SplitPattern(c.text)
+		return wordsTest(func(words []string) bool { return policy.MatchWords(pattern, words, matchWord) })
+	case c.op == "contains":
+		part := policy.SplitPattern(c.text)
+		return wordsTest(func(words []string) bool {
+			for i := range len(words) - len(part) + 1 {
+				if slices.Equal(words[i:i+len(part)], part) {
+					return true
+				}
+			}
+			return false
+		})
+	case c.op == "regex":
+		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(c.text) })
+		return textTest(matchStrict(func(text string) bool {
+			at := compiled().FindStringIndex(text)
+			return at != nil && (at[0] == 0 || text[at[0]-1] == ' ') && (at[1] == len(text) || text[at[1]] == ' ')
+		}))
+	default:
+		return c.test
+	}
+}
+
+// wordsTest returns a test of the words of a simple command.
+func wordsTest(test func(words []string) bool) func(*jsonNode) verdict {
+	return textTest(matchStrict(func(text string) bool {
+		words, ok := simpleWords(text, onWindows)
+		return ok && test(words)
+	}))
+}
+
+// matchWord compares a glob pattern with one word.
+func matchWord(pattern, word string) bool { return newGlob(pattern, false).match(word) }
