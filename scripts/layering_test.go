@@ -22,13 +22,14 @@ var mayImport = map[string][]string{
 	"schema":     nil,
 	"schema/gen": {"schema"},
 
-	"agentclient":                  {"schema", "agentclient/policy"},
+	"agentclient":                  {"schema", "agentclient/socket", "agentclient/policy"},
 	"agentclient/policy":           nil,
 	"agentclient/internal/fakehub": {"schema"},
 	"agentclient/hook":             {"schema"},
 	"agentclient/receipt":          {"schema"},
+	"agentclient/socket":           nil,
 	"agentclient/install":          {"agentclient/hook"},
-	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook", "agentclient/install", "agentclient/receipt"},
+	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/install", "agentclient/receipt"},
 
 	"server/internal/filter":    {"schema"},
 	"server/internal/identity":  {"schema"},
@@ -51,9 +52,9 @@ var mayImport = map[string][]string{
 		"server/internal/risk", "agentclient/hook",
 		"server/internal/digest", "server/internal/otlp", "server/internal/auth", "server/internal/rules",
 	},
-	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
+	"server/internal/httpapi": {"schema", "agentclient/hook", "agentclient/socket", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
-		"schema", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
+		"schema", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",
 	},
 	"server":         {"server/internal/app"},

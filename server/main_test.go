@@ -59,14 +59,14 @@ func TestRun_StopsOnSignal(t *testing.T) {
 	var out, errOut hubtest.Output
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"-addr", "127.0.0.1:0"}, func(name string) string {
+		code <- run(ctx, []string{"-addr", "127.0.0.1:0", "-socket", "off"}, func(name string) string {
 			return map[string]string{"HOOKBACK_DB": db}[name]
 		}, &out, &errOut)
 	}()
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://localhost:") }, time.Minute, time.Millisecond)
 	require.Contains(t, out.String(), db)
 	var second hubtest.Output
-	require.Equal(t, 1, run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, func(string) string { return "" }, &out, &second))
+	require.Equal(t, 1, run(ctx, []string{"-addr", "127.0.0.1:0", "-socket", "off", "-db", db}, func(string) string { return "" }, &out, &second))
 	require.Contains(t, second.String(), "another hub has this database open")
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	require.Equal(t, 0, run(ctx, []string{"-db", db, "backup", copied}, func(string) string { return "" }, &out, &second), second.String())

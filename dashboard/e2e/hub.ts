@@ -30,7 +30,7 @@ export class HubProcess {
 
   private async start(addr: string): Promise<void> {
     await this.ended // two processes cannot share a database
-    const child = spawn(hubBinary, ['-addr', addr, '-db', join(this.dir, 'hub.db'), '-notify-allow', '127.0.0.1', ...this.flags], {
+    const child = spawn(hubBinary, ['-addr', addr, '-socket', 'off', '-db', join(this.dir, 'hub.db'), '-notify-allow', '127.0.0.1', ...this.flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child = child

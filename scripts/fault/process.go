@@ -55,7 +55,7 @@ func (p *hubProcess) url() string { return "http://" + p.addr }
 // start starts the hub and waits until it is ready.
 func (p *hubProcess) start(ctx context.Context) error {
 	p.stderr.Reset()
-	p.cmd = exec.Command(p.bin, "-addr", p.addr, "-db", p.db, "-log-level", "error")
+	p.cmd = exec.Command(p.bin, "-addr", p.addr, "-socket", "off", "-db", p.db, "-log-level", "error")
 	p.cmd.Stdout, p.cmd.Stderr = &p.stderr, &p.stderr
 	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	if err := p.cmd.Start(); err != nil {

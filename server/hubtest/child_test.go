@@ -102,7 +102,7 @@ func runCaller(ctx context.Context) error {
 }
 
 func serveHub(ctx context.Context) error {
-	a, err := app.New(ctx, app.Config{Addr: "127.0.0.1:0", DB: os.Getenv(dbVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr})
+	a, err := app.New(ctx, app.Config{Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr})
 	if err != nil {
 		return err
 	}

@@ -55,12 +55,15 @@ func KeepSecrets() Option { return func(c *app.Config) { c.KeepSecrets = true } 
 // LocalUsers lists accounts whose local programs need no credentials.
 func LocalUsers(names ...string) Option { return func(c *app.Config) { c.LocalUsers = names } }
 
+// Socket opens a Unix socket. The default is none.
+func Socket(path string) Option { return func(c *app.Config) { c.Socket = path } }
+
 // Start runs a hub until the test ends. It listens when Start returns. The test fails if the
 // hub does not start, run and stop without an error.
 func Start(t testing.TB, options ...Option) *Hub {
 	t.Helper()
 	h := &Hub{t: t, cfg: app.Config{
-		Addr: "127.0.0.1:0", DB: storetest.NewFile(t),
+		Addr: "127.0.0.1:0", Socket: "off", DB: storetest.NewFile(t),
 		LogLevel: slog.LevelWarn, Stderr: logger{t},
 		NotifyAllow: []string{"127.0.0.1"}, // the services of tests
 	}, greeting: &output{}}

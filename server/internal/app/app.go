@@ -40,6 +40,7 @@ type App struct {
 	cfg        Config
 	log        *slog.Logger
 	listeners  []net.Listener
+	socket     net.Listener // Unix socket; nil: none
 	store      *store.Store
 	auth       *auth.Service
 	hub        *hub.Hub
@@ -77,6 +78,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		if err := wrapTLS(a.listeners, &a.cfg, a.log); err != nil {
 			return err
 		}
+	}
+	if err := a.openSocket(); err != nil {
+		return err
 	}
 	if err := a.openStore(ctx); err != nil {
 		return err
@@ -191,7 +195,7 @@ func (a *App) Run(ctx context.Context) error {
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	failed := make(chan error, len(a.listeners)+9)
+	failed := make(chan error, len(a.listeners)+10)
 	var group sync.WaitGroup
 	start := func(name string, run func() error) {
 		group.Go(func() {
@@ -212,6 +216,9 @@ func (a *App) Run(ctx context.Context) error {
 	start("retention", func() error { return a.runRetention(workers) })
 	for _, ln := range a.listeners {
 		start("listening", func() error { return a.server.Serve(ln) })
+	}
+	if a.socket != nil {
+		start("socket", func() error { return a.server.ServeSocket(a.socket, a.listeners[0].Addr()) })
 	}
 
 	var err error
@@ -241,6 +248,9 @@ func (a *App) Close() error {
 	for _, ln := range a.listeners {
 		_ = ln.Close() // Serve has closed it already
 	}
+	if a.socket != nil {
+		_ = a.socket.Close() // removes the file
+	}
 	if a.server != nil {
 		_ = a.shutdown()
 	}
@@ -255,12 +265,20 @@ func (a *App) printGreeting(ctx context.Context) {
 	_, _ = fmt.Fprintf(a.cfg.Stdout, `Hookback is running.
 
   Dashboard   %s
-%s  Database    %s
+%s%s  Database    %s
   Key         %s
 %s  Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 
 Press Ctrl-C to stop.
-`, a.dashboardURL(), a.ownerSignInHint(ctx), a.cfg.DB, a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
+`, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.DB, a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
+}
+
+// socketHint returns a line with the path of the Unix socket, if there is one.
+func (a *App) socketHint() string {
+	if a.socket == nil {
+		return ""
+	}
+	return "  Socket      " + a.socket.Addr().String() + "\n"
 }
 
 // localAccessHint returns a line if the hub cannot tell the accounts of this machine apart.

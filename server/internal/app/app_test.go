@@ -67,7 +67,7 @@ func startHub(t *testing.T, cfg Config) (a *App, stop func()) {
 
 func testConfig(t *testing.T) Config {
 	t.Helper()
-	return Config{Addr: "127.0.0.1:0", DB: filepath.Join(t.TempDir(), "data", "hub.db")}
+	return Config{Addr: "127.0.0.1:0", Socket: noSocket, DB: filepath.Join(t.TempDir(), "data", "hub.db")}
 }
 
 func postEvent(t *testing.T, a *App, kind string) {
@@ -193,7 +193,7 @@ func TestBackup(t *testing.T) {
 func TestRetentionPolicy(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
-	cfg, err := Config{Addr: "127.0.0.1:0", DB: "x", Clock: func() time.Time { return now }}.withDefaults(envOf())
+	cfg, err := Config{Addr: "127.0.0.1:0", Socket: noSocket, DB: "x", Clock: func() time.Time { return now }}.withDefaults(envOf())
 	require.NoError(t, err)
 	p := (&App{cfg: cfg}).retentionPolicy()
 	require.Equal(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), p.EventsBefore)

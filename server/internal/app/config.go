@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/peer"
 )
@@ -35,6 +36,9 @@ type Config struct {
 	// person in ProxyHeader. Any program at these addresses can claim to be anyone.
 	TrustProxy  []string
 	ProxyHeader string
+	// Socket is the path of the hub's Unix socket, or "off"; default: a path that follows
+	// from the account and the port, which clients know.
+	Socket string
 	// LocalUsers lists the accounts whose local programs need no credentials, besides the
 	// hub's own and root: names, numbers, "own" for no more, or "all".
 	LocalUsers []string
@@ -163,6 +167,9 @@ func (cfg Config) check() error {
 	}
 	if err := cfg.checkProxy(); err != nil {
 		return err
+	}
+	if cfg.Socket != "" && cfg.Socket != noSocket && (!filepath.IsAbs(cfg.Socket) || !socket.Supported) {
+		return fmt.Errorf("-socket %s: must be off or, on Linux and macOS, an absolute path", cfg.Socket)
 	}
 	if _, err := parseAccounts(cfg.LocalUsers); err != nil {
 		return err

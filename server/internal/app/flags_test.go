@@ -53,6 +53,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"tls-key":             {"a.key", "b.key", "a.key", func(c Config) any { return c.TLSKey }},
 		"trust-proxy":         {"10.0.0.5, 10.1.0.0/16", "::1", []string{"10.0.0.5", "10.1.0.0/16"}, func(c Config) any { return c.TrustProxy }},
 		"proxy-header":        {"X-User", "X-Other", "X-User", func(c Config) any { return c.ProxyHeader }},
+		"socket":              {"/run/a.sock", "off", "/run/a.sock", func(c Config) any { return c.Socket }},
 		"local-users":         {"root,all", "own", []string{"root", "all"}, func(c Config) any { return c.LocalUsers }},
 		"db":                  {"here.db", "there.db", "here.db", func(c Config) any { return c.DB }},
 		"allow-origin":        {"http://a:1, https://b", "http://c", []string{"http://a:1", "https://b"}, func(c Config) any { return c.AllowOrigins }},
@@ -91,7 +92,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 27, "add a row for the new flag")
+	require.Len(t, flagSpecs, 28, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {
@@ -141,6 +142,7 @@ func TestParseFlags_ErrorsNameFlag(t *testing.T) {
 		{"-allow-origin=localhost:5173", "must be one origin"},
 		{"-allow-origin=http://a/b", "must be one origin"},
 		{"-allow-host=http://a", "must be a host name"},
+		{"-socket=hub.sock", "an absolute path"},
 		{"-local-users=no-such-account", "no such account"},
 		{"-colour=red", "-help lists"},
 	} {

@@ -39,14 +39,19 @@ func (s *Server) authenticate(c *fiber.Ctx) (auth.Identity, error) {
 // proxyIdentity returns the name that a trusted proxy put in ProxyHeader. It ignores the
 // header if the request came from any other address.
 func (s *Server) proxyIdentity(c *fiber.Ctx) string {
-	if s.ProxyHeader == "" || !s.isTrustedProxy(peerAddr(c)) {
+	if s.ProxyHeader == "" || !s.isTrustedProxy(c) {
 		return ""
 	}
 	name, _ := singleHeader(c, s.ProxyHeader) // a duplicate header yields no name
 	return name
 }
 
-func (s *Server) isTrustedProxy(from netip.Addr) bool {
+// isTrustedProxy reports whether the connection came over TCP from an address in TrustProxy.
+func (s *Server) isTrustedProxy(c *fiber.Ctx) bool {
+	from := peerAddr(c)
+	if isSocket(c) {
+		return false
+	}
 	for _, network := range s.TrustProxy {
 		if network.Contains(from) {
 			return true
@@ -59,6 +64,12 @@ func peerAddr(c *fiber.Ctx) netip.Addr {
 	return addrPortOf(c.Context().RemoteAddr()).Addr().Unmap()
 }
 
+// isSocket reports whether the request came over the Unix socket.
+func isSocket(c *fiber.Ctx) bool {
+	cn, ok := c.Context().Conn().(*conn)
+	return ok && cn.isSocket()
+}
+
 // forwardingHeaders mark a request as forwarded by a proxy for someone else.
 var forwardingHeaders = []string{
 	fiber.HeaderXForwardedFor, fiber.HeaderForwarded, "X-Real-Ip", fiber.HeaderXForwardedHost, fiber.HeaderXForwardedProto,
@@ -69,8 +80,7 @@ var forwardingHeaders = []string{
 // needs no credentials. A request forwarded by a proxy on this machine is not local, because
 // it may originate anywhere.
 func (s *Server) isLocal(c *fiber.Ctx) bool {
-	from := peerAddr(c)
-	if !from.IsLoopback() || s.isTrustedProxy(from) {
+	if !peerAddr(c).IsLoopback() || s.isTrustedProxy(c) {
 		return false
 	}
 	for _, name := range forwardingHeaders {
@@ -78,7 +88,7 @@ func (s *Server) isLocal(c *fiber.Ctx) bool {
 			return false
 		}
 	}
-	return s.LocalAccounts.All || !peer.KnowsOwners || s.isConfirmed(c)
+	return s.LocalAccounts.All || s.isConfirmed(c) || !peer.KnowsOwners
 }
 
 // mayReadLocally reports whether a local caller may read. On a locked hub that takes an

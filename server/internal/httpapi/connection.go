@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
@@ -27,12 +28,14 @@ type listener struct {
 	net.Listener
 	conns  *connSet
 	log    *slog.Logger
+	mine   peer.Accounts // accounts that may use a Unix socket
+	local  net.Addr      // address of the connections of a Unix socket; nil for TCP
 	once   sync.Once     // guards Close
 	closed chan struct{} // closed by Close
 }
 
 func (s *Server) newListener(ln net.Listener) *listener {
-	return &listener{Listener: ln, conns: &s.conns, log: s.Log, closed: make(chan struct{})}
+	return &listener{Listener: ln, conns: &s.conns, log: s.Log, mine: s.LocalAccounts, closed: make(chan struct{})}
 }
 
 // Close closes the listener. It is idempotent.
@@ -51,9 +54,11 @@ func (l *listener) Accept() (net.Conn, error) {
 	for logged := false; ; logged = true {
 		nc, err := l.Listener.Accept()
 		if err == nil {
-			c := &conn{Conn: nc, conns: l.conns, owner: sync.OnceValues(func() (uint32, bool) {
-				return peer.Owner(addrPortOf(nc.RemoteAddr()), addrPortOf(nc.LocalAddr()))
-			})}
+			c, ok := l.wrap(nc)
+			if !ok {
+				_ = nc.Close()
+				continue
+			}
 			l.conns.add(c)
 			return c, nil
 		}
@@ -71,6 +76,26 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
+// wrap returns the connection with what the kernel reports about its other end. ok is false
+// if that account may not use the Unix socket.
+func (l *listener) wrap(nc net.Conn) (c *conn, ok bool) {
+	c = &conn{Conn: nc, conns: l.conns, local: l.local}
+	if l.local == nil {
+		c.owner = sync.OnceValues(func() (uint32, bool) {
+			return peer.Owner(addrPortOf(nc.RemoteAddr()), addrPortOf(nc.LocalAddr()))
+		})
+		return c, true
+	}
+	uid, pid, err := socket.Peer(nc)
+	if err != nil || !l.mine.Contains(uid) {
+		l.log.Debug("connection to the Unix socket refused", "uid", uid, "err", err)
+		return nil, false
+	}
+	c.owner = func() (uint32, bool) { return uid, true }
+	c.process = peer.RefOf(pid)
+	return c, true
+}
+
 // isTemporary reports whether the error is temporary by package net's definition: EMFILE,
 // ENFILE, ECONNABORTED and similar.
 func isTemporary(err error) bool {
@@ -85,6 +110,9 @@ type conn struct {
 	conns *connSet
 	owner func() (uid uint32, ok bool) // account of the program at the other end, asked once
 
+	local   net.Addr        // set for a Unix socket: the hub's TCP address
+	process peer.ProcessRef // set for a Unix socket: the program at the other end
+
 	mu            sync.Mutex
 	hasRead       bool     // a byte was read
 	linger        bool     // Close waits for the peer to read the response
@@ -93,6 +121,28 @@ type conn struct {
 	afterResponse []func() // callbacks for when the current response has been sent
 	hasWritten    bool     // Write was called since the last callback was added
 	readAhead     []byte   // bytes that watchDisconnect read ahead
+}
+
+// isSocket reports whether the connection came over the Unix socket, whose accounts were
+// checked when it was accepted.
+func (c *conn) isSocket() bool { return c.local != nil }
+
+// LocalAddr returns the hub's TCP address for a connection over the Unix socket, because
+// host names and cookies contain its port.
+func (c *conn) LocalAddr() net.Addr {
+	if c.isSocket() {
+		return c.local
+	}
+	return c.Conn.LocalAddr()
+}
+
+// RemoteAddr returns a loopback address without a port for a connection over the Unix
+// socket.
+func (c *conn) RemoteAddr() net.Addr {
+	if c.isSocket() {
+		return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+	}
+	return c.Conn.RemoteAddr()
 }
 
 // onResponseSent calls f once the response to the current request has been written or the

@@ -322,6 +322,9 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 
 func caller(c *fiber.Ctx) hub.Caller {
 	by := hub.Caller{Remote: addrPortOf(c.Context().RemoteAddr()), Local: addrPortOf(c.Context().LocalAddr())}
+	if cn, ok := c.Context().Conn().(*conn); ok {
+		by.Process = cn.process
+	}
 	by.Identity, _ = c.Locals(identityLocal).(auth.Identity)
 	return by
 }

@@ -170,8 +170,18 @@ func (s *Server) rejectUnknownMethods(next fasthttp.RequestHandler) fasthttp.Req
 }
 
 // Serve serves connections of ln until Shutdown, which closes ln.
-func (s *Server) Serve(ln net.Listener) error {
+func (s *Server) Serve(ln net.Listener) error { return s.serve(s.newListener(ln)) }
+
+// ServeSocket serves connections of a Unix socket until Shutdown, which closes ln. Accounts
+// outside LocalAccounts are disconnected. address is the hub's TCP address, which the
+// requests name as their host.
+func (s *Server) ServeSocket(ln net.Listener, address net.Addr) error {
 	wrapped := s.newListener(ln)
+	wrapped.local = address
+	return s.serve(wrapped)
+}
+
+func (s *Server) serve(wrapped *listener) error {
 	// fasthttp ignores a Shutdown that came before Serve.
 	context.AfterFunc(s.stopping, func() { _ = wrapped.Close() })
 	return s.app.Listener(wrapped)

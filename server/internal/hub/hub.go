@@ -152,7 +152,8 @@ func New(cfg Config) *Hub {
 // unknown and unauthenticated.
 type Caller struct {
 	Remote, Local netip.AddrPort
-	Identity      auth.Identity // proven by the request's credentials
+	Process       peer.ProcessRef // of a connection over the Unix socket; zero: found by the addresses
+	Identity      auth.Identity   // proven by the request's credentials
 	// WaitsForAnswer is set when the HTTP request itself waits for the answer. Its handler must
 	// call Abandon when the connection ends.
 	WaitsForAnswer bool
@@ -161,6 +162,10 @@ type Caller struct {
 func (h *Hub) callerProcess(caller Caller) *peer.Process {
 	if h.ProcessOf == nil || !caller.Remote.IsValid() {
 		return nil
+	}
+	if caller.Process.PID != 0 {
+		p, _ := peer.Describe(caller.Process)
+		return p
 	}
 	p, _ := h.ProcessOf(caller.Remote, caller.Local)
 	return p

@@ -60,3 +60,10 @@ func ProcessOf(remote, local netip.AddrPort) (*Process, bool) {
 	}
 	return processOf(remote, local)
 }
+
+// RefOf returns the process with a PID, or only the PID where processes cannot be read.
+func RefOf(pid int) ProcessRef { return refOf(pid) }
+
+// Describe returns a process with its ancestors. ok is false if it has ended, also if its PID
+// was reused, and on systems other than Linux.
+func Describe(ref ProcessRef) (*Process, bool) { return describe(ref) }

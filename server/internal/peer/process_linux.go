@@ -192,6 +192,16 @@ func isAlive(l ProcessRef) bool {
 	return ok && st.start == l.Start
 }
 
+func refOf(pid int) ProcessRef {
+	st, _ := readStat(pid)
+	return ProcessRef{PID: pid, Start: st.start}
+}
+
+func describe(ref ProcessRef) (*Process, bool) {
+	p, ok := describeProcess(ref.PID)
+	return p, ok && p.Chain[0] == ref
+}
+
 // maxAncestors limits the length of a chain. Real ones rarely exceed ten.
 const maxAncestors = 64
 

@@ -1,0 +1,157 @@
+//go:build linux || darwin
+
+package socket
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Supported reports whether this operating system has sockets that name accounts.
+const Supported = true
+
+// HubPath returns the path at which a hub of this account listens: in SystemDir if that
+// belongs to the account, else in a directory of the account.
+func HubPath(port string) (string, error) {
+	if info, err := os.Lstat(SystemDir); err == nil && info.IsDir() && owner(info) == os.Geteuid() {
+		return filepath.Join(SystemDir, port+".sock"), nil
+	}
+	dir, err := accountDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, port+".sock"), nil
+}
+
+// paths yields the paths at which a client looks for the socket of a port. The directory
+// that root provides comes first.
+func paths(port string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(filepath.Join(SystemDir, port+".sock")) {
+			return
+		}
+		if dir, err := accountDir(); err == nil {
+			yield(filepath.Join(dir, port+".sock"))
+		}
+	}
+}
+
+// AccountHome returns the home directory of this process's account. It reads the account
+// database and never the environment. The passwd file comes first, because a program that
+// asks the C library starts more slowly.
+func AccountHome() (string, error) {
+	uid := strconv.Itoa(os.Geteuid())
+	if text, err := os.ReadFile("/etc/passwd"); err == nil {
+		if home := homeInPasswd(text, uid); home != "" {
+			return home, nil
+		}
+	}
+	account, err := user.LookupId(uid)
+	if err != nil {
+		return "", fmt.Errorf("look up account %s: %w", uid, err)
+	}
+	if !filepath.IsAbs(account.HomeDir) {
+		return "", fmt.Errorf("account %s has no home directory", uid)
+	}
+	return account.HomeDir, nil
+}
+
+// homeInPasswd returns the home directory of a user id in the text of /etc/passwd, or "".
+func homeInPasswd(text []byte, uid string) string {
+	for line := range bytes.Lines(text) {
+		fields := bytes.Split(bytes.TrimRight(line, "\n"), []byte(":"))
+		if len(fields) == 7 && string(fields[2]) == uid && filepath.IsAbs(string(fields[5])) {
+			return string(fields[5])
+		}
+	}
+	return ""
+}
+
+// DialPath connects to a socket after it has checked its owner, its directory and the
+// account at the other end. The error is ErrNone or an *UnsafeError.
+func DialPath(ctx context.Context, path string) (net.Conn, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	if reason := checkFiles(path, info); reason != "" {
+		return nil, &UnsafeError{path, reason}
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	switch {
+	case err == nil:
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EAGAIN), // nothing listens, or it is too busy
+		errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
+	default:
+		return nil, err
+	}
+	uid, _, err := Peer(conn)
+	if err != nil || !isTrusted(int(uid)) {
+		_ = conn.Close()
+		if err != nil {
+			return nil, &UnsafeError{path, "the account at its other end is unknown (" + err.Error() + ")"}
+		}
+		return nil, &UnsafeError{path, fmt.Sprintf("a program of user id %d listens on it", uid)}
+	}
+	return conn, nil
+}
+
+// checkFiles returns the reason why a socket is not safe to use, or "".
+func checkFiles(path string, info fs.FileInfo) string {
+	if info.Mode().Type() != fs.ModeSocket {
+		return "it is not a socket"
+	}
+	if !isTrusted(owner(info)) {
+		return fmt.Sprintf("it belongs to user id %d", owner(info))
+	}
+	dir := filepath.Dir(path)
+	if err := CheckDir(dir); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// CheckDir returns an error unless only a hub's account can create files in a directory.
+func CheckDir(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case !isTrusted(owner(info)):
+		return fmt.Errorf("its directory %s belongs to user id %d", dir, owner(info))
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others can write to its directory %s (chmod go-w)", dir)
+	}
+	return nil
+}
+
+// isTrusted reports whether the account may run a hub for this one: it is the same account,
+// root, or the account to which root gave SystemDir.
+func isTrusted(uid int) bool {
+	if uid == 0 || uid == os.Geteuid() {
+		return true
+	}
+	info, err := os.Lstat(SystemDir)
+	return err == nil && info.IsDir() && owner(info) == uid
+}
+
+// owner returns the user id of a file's owner, or -1.
+func owner(info fs.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Uid)
+	}
+	return -1
+}
