@@ -66,11 +66,9 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		_, _ = fmt.Fprintf(stdout, "Database copied to %s\nThe copy does not contain the hub's key. Keep a copy of %s in another place.\n", args[1], app.KeyFile(cfg))
 		return nil
 	case len(args) == 1 && args[0] == "check":
-		if err := app.Check(ctx, cfg); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(stdout, "No corruption found in", cfg.DB)
-		return nil
+		report, err := app.Check(ctx, cfg)
+		_, _ = fmt.Fprint(stdout, report)
+		return err
 	default:
 		return fmt.Errorf("unknown command %q: the commands are backup FILE and check; flags go before the command; -help lists all", strings.Join(args, " "))
 	}

@@ -39,6 +39,7 @@ var responseExamples = map[string][]string{
 	http.MethodPost + " " + schema.PathHandled:      {"v1.Event.responded"},
 	http.MethodGet + " " + schema.PathResponse:      {"v2.Answer.edited", "v2.Answer.timeout", "v2.Answer.voted"},
 	http.MethodGet + " " + schema.PathFilterOptions: {"v1.FilterOptions.values"},
+	http.MethodGet + " " + schema.PathLedgerHead:    {"v2.Envelope.head"},
 	http.MethodGet + " " + schema.PathHealth:        {"v2.Health.ok"},
 	http.MethodPost + " " + schema.PathMCP:          {"v2.RPC.result", "v2.RPC.error"},
 	http.MethodGet + " " + schema.PathHitlRequest:   {"v2.HitlRequest.voting", "v2.HitlRequest.answered"},

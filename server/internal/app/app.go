@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,7 @@ type App struct {
 	dispatcher *delivery.Dispatcher
 	metrics    *httpapi.Metrics
 	server     *httpapi.Server
+	witness    *http.Client // connects as channels do
 }
 
 // New opens the port and the database and builds the hub. Its errors are written for
@@ -116,6 +118,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("-notify-allow and -notify-proxy: %w", err)
 	}
+	a.witness = guard.HTTPClient()
 	a.notifier = notify.New(notify.Config{
 		Guard: guard,
 		Store: a.store, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
@@ -214,6 +217,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("metrics", func() error { return a.metrics.Run(workers, a.hub) })
 	start("search index", func() error { return a.store.RunIndexer(workers) })
 	start("retention", func() error { return a.runRetention(workers) })
+	start("audit log heads", func() error { return a.runLedgerHeads(workers) })
 	for _, ln := range a.listeners {
 		start("listening", func() error { return a.server.Serve(ln) })
 	}
@@ -254,8 +258,14 @@ func (a *App) Close() error {
 	if a.server != nil {
 		_ = a.shutdown()
 	}
+	if a.witness != nil {
+		a.witness.CloseIdleConnections()
+	}
 	if a.store == nil {
 		return nil
+	}
+	if err := a.store.SignLedgerHead(context.Background()); err != nil && !errors.Is(err, schema.ErrStopping) {
+		a.log.Error("audit log head not signed", "err", err)
 	}
 	return a.store.Close()
 }

@@ -20,10 +20,23 @@ func Backup(ctx context.Context, cfg Config, file string) error {
 // KeyFile returns the name of the file with the hub's key, which a backup does not contain.
 func KeyFile(cfg Config) string { return identity.File(strings.TrimPrefix(cfg.DB, "sqlite:")) }
 
-// Check reads the whole database and reports corruption.
-func Check(ctx context.Context, cfg Config) error {
+// Check reads the whole database. It reports corruption, and changes of the audit log that the
+// hub did not make. The report of an intact database is written for users.
+func Check(ctx context.Context, cfg Config) (report string, err error) {
 	if err := store.Check(ctx, cfg.DB); err != nil {
-		return fmt.Errorf("%s: %w", cfg.DB, err)
+		return "", fmt.Errorf("%s: %w", cfg.DB, err)
 	}
-	return nil
+	ledger, err := store.CheckLedger(ctx, cfg.DB)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w; keep a copy of the file, and compare it with a backup, a witness or hookback verify on another machine", cfg.DB, err)
+	}
+	report = fmt.Sprintf("No corruption found in %s.\n", cfg.DB)
+	if ledger.KeyID == "" {
+		return report, nil
+	}
+	report += fmt.Sprintf("The audit log has %d entries and an intact hash chain. Key %s signed it up to entry %d.\n", ledger.Entries, ledger.KeyID, ledger.Signed)
+	if !ledger.HasKey {
+		report += fmt.Sprintf("%s is not here: make sure that %s is the key id that your hub prints when it starts.\n", KeyFile(cfg), ledger.KeyID)
+	}
+	return report, nil
 }

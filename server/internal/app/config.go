@@ -60,6 +60,9 @@ type Config struct {
 	// Passkeys is the lowest risk, high or critical, at which approving requires a
 	// passkey; empty: none.
 	Passkeys schema.PasskeyThreshold
+	// Witness is the URL of a webhook that receives the signed head of the audit log every
+	// hour; empty: none.
+	Witness string
 
 	// Retention is how long events are kept; default 30 days. Negative: forever.
 	Retention time.Duration
@@ -183,7 +186,7 @@ func (cfg Config) check() error {
 	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("-public-url %s: must be the address of the dashboard, such as https://hub.example.com", cfg.PublicURL)
 	}
-	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys)); err != nil {
+	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), checkWitness(cfg.Witness)); err != nil {
 		return err
 	}
 	for _, name := range cfg.AllowHosts {

@@ -23,7 +23,7 @@ type flagSpec struct {
 }
 
 // flagSpecs lists all flags except -sign-in and -version, in the order of -help.
-var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags)
+var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags, witnessFlags)
 
 var hubFlags = []flagSpec{
 	{"addr", "HOST:PORT", defaultAddr, "listen address; on loopback the hub listens on IPv4 and IPv6",
@@ -152,7 +152,7 @@ Usage:
 
   hookback-server [flags]                run the hub
   hookback-server [flags] backup FILE    copy the database; the hub may be running
-  hookback-server [flags] check          read the whole database and report corruption
+  hookback-server [flags] check          report corruption and changes of the audit log
   hookback-server [flags] -sign-in NAME  print a sign-in link for NAME; stop the hub first
   hookback-server -version               print the version
 

@@ -75,6 +75,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"redact":              {"false", "true", true, func(c Config) any { return c.KeepSecrets }},
 		"log-level":           {"debug", "warn", slog.LevelDebug, func(c Config) any { return c.LogLevel }},
 		"log-format":          {"json", "text", "json", func(c Config) any { return c.LogFormat }},
+		"witness":             {"https://witness.example.com", "b", "https://witness.example.com", func(c Config) any { return c.Witness }},
 	} {
 		variable := "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 		const oidc = "-oidc-issuer=https://login.example.com"

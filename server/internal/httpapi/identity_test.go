@@ -44,3 +44,20 @@ func TestHubKey_ProvesPossession(t *testing.T) {
 		require.Equal(t, "nonce", p.Field, nonce)
 	}
 }
+
+func TestLedgerHead_IsSigned(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.expectProblem("not_found", "GET "+schema.PathLedgerHead, "")
+	ada := r.owner("ada")
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	var e schema.Envelope
+	r.expectOK(&e, "GET "+schema.PathLedgerHead, "")
+	require.NoError(t, e.Verify(schema.HeadPayload, r.store.Identity().Public()))
+	var head schema.LedgerHead
+	require.NoError(t, json.Unmarshal(e.Payload, &head))
+	var entries []schema.LedgerEntry
+	r.expectOK(&entries, "GET "+schema.PathLedger+"?limit=1", "")
+	require.Equal(t, "hub.locked", entries[0].Action)
+	require.Equal(t, []any{entries[0].N, entries[0].Hash, r.store.HubID()}, []any{head.N, head.Hash, head.Hub}, "the lock is signed at once")
+}

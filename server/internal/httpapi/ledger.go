@@ -9,8 +9,13 @@ import (
 
 func (s *Server) ledgerHandlers() map[string]fiber.Handler {
 	return map[string]fiber.Handler{
-		"GET " + schema.PathLedger: s.ledger,
+		"GET " + schema.PathLedger:     s.ledger,
+		"GET " + schema.PathLedgerHead: s.ledgerHead,
 	}
+}
+
+func (s *Server) ledgerHead(c *fiber.Ctx) error {
+	return reply(c)(s.Hub.LedgerHead(c.UserContext()))
 }
 
 // ledger returns a page of the audit log, or all of it as NDJSON. The lines of the export are

@@ -164,3 +164,22 @@ func parse(text []byte) (ed25519.PrivateKey, error) {
 	}
 	return private, nil
 }
+
+// Check reports whether file has the private key of public. It changes nothing. It returns false
+// without an error if there is no key file, and fails with ErrMismatch if file has another key.
+func Check(file string, public ed25519.PublicKey) (has bool, err error) {
+	for _, name := range []string{file, file + newSuffix} {
+		key, errRead := read(name)
+		switch {
+		case errors.Is(errRead, fs.ErrNotExist):
+			continue
+		case errRead != nil:
+			err = errRead
+		case key.Public().Equal(public):
+			return true, nil
+		default:
+			err = ErrMismatch
+		}
+	}
+	return false, err
+}

@@ -111,8 +111,10 @@ func (t *tx) setKey(old decrypter, key *identity.Key) error {
 	if err := t.encryptPushKey(old, key); err != nil {
 		return err
 	}
-	_, err := t.exec(`UPDATE hub SET public_key = ?, key = X'' WHERE stream_id = 1`, []byte(key.Public()))
-	return err
+	if _, err := t.exec(`UPDATE hub SET public_key = ?, key = X'' WHERE stream_id = 1`, []byte(key.Public())); err != nil {
+		return err
+	}
+	return t.signLedgerHead()
 }
 
 // hashRequestSecrets stores the hashes of request secrets that an older version derived

@@ -57,6 +57,11 @@ func (t *tx) appendLedger(records ...LedgerRecord) error {
 			return err
 		}
 		t.counters.chainEnd = chainEnd{e.N, e.Hash}
+		if e.N%signEvery == 0 {
+			if err := t.signLedgerHead(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -212,6 +212,9 @@ func (s *Store) initialize(ctx context.Context, w *writer) error {
 	if counters.chainEnd, err = readChainEnd(ctx, w.conn); err != nil {
 		return err
 	}
+	if counters.signedHead, err = readSignedHead(ctx, w.conn); err != nil {
+		return err
+	}
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
 	return s.openIdentity(ctx, w)

@@ -237,5 +237,8 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 	}
-	return t.appendLedger(c.LedgerRecords...)
+	if err := t.appendLedger(c.LedgerRecords...); err != nil || !c.SetLocked {
+		return err
+	}
+	return t.signLedgerHead()
 }

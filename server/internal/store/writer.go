@@ -45,6 +45,7 @@ type counters struct {
 	head, pruned, events, received int64
 	lastNameID                     int64    // last ID assigned in the table names
 	chainEnd                       chainEnd // end of the audit log's hash chain
+	signedHead                     int64    // newest entry of the audit log with a signed head
 }
 
 // op is one write. run executes on the writer's goroutine, possibly twice, because the
