@@ -16,7 +16,9 @@ import (
 // P is that of AskParts.Digest. The canonical form of the arguments has no white space, members in
 // the order of their names' UTF-8 bytes, numbers as sent, and strings escaped as by encoding/json
 // without HTML escapes. Arguments that are not JSON, or name a member twice, count as the bytes sent.
-// The hub computes it before it redacts secrets.
+//
+// The hub gives no digest of a call from which it redacted a secret: readers could test guesses at
+// the secret against it.
 func CallDigest(tool string, arguments []byte) [sha256.Size]byte {
 	h := sha256.New()
 	h.Write([]byte("hookback call 1\n"))

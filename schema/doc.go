@@ -31,8 +31,13 @@
 // the answer arrived.
 //
 // A version 2 listener (protocolVersion 2) acknowledges the answer with an Ack once its caller has
-// it, and drops duplicates. If the question has a listenerKey, the listener first proves its
-// identity in the handshake with a challenge-response (see ListenerProof).
+// it, and drops duplicates. If the question has a listenerKey, the listener first proves that it is
+// the one that asked. The hub's WebSocket handshake carries random text in the header
+// Hookback-Challenge. The 101 response must carry the header Hookback-Proof with base64url, without
+// padding, of HMAC-SHA256 over that text with the bytes of listenerKey as the key (see
+// ListenerProof). Without the right proof the hub closes the connection and sends nothing. A version
+// 2 question without a listenerKey proves nothing: any program that listens at the address gets the
+// answer.
 //
 // While a question is pending, the hub may probe the liveness of a version 2 listener: it connects
 // and closes the connection without sending anything. If the question has lifeline set, the hub
@@ -42,6 +47,43 @@
 // An agent that can't be called back fetches the same answer by long polling:
 //
 //	agent → hub    GET /events/:id/response?wait=25   → 200 Answer, or 204 not yet
+//
+// # Repeated requests
+//
+// An agent that got no response repeats the POST with the same idempotency_key. The same body, byte
+// for byte, gets the first event and its answer. An agent that kept its requestSecret and asks the
+// same question (see AskDigest) with another listener gets them, too, and the answer goes to the new
+// listener. Anything else with the key of a question, and a question with the key of a plain event,
+// is rejected with 409 (key_conflict); nothing is stored or returned. A repeated plain event is the
+// first event, whatever it contains.
+//
+// A client that chooses its requestSecret sends 32 to 128 random printable characters. The hub
+// stores the hash and never returns the secret. Otherwise the hub makes one and returns it with the
+// first response, and with a repeat of the same body. The secret withdraws the question, fetches its
+// answer (header Hookback-Request-Secret) and reports the outcome of the call.
+//
+// # Signed answers
+//
+// The hub has an Ed25519 key, which GET /api/hub shows. It signs every resolution once. A version 2
+// question with a nonce gets the signature with its answer, in the member seal of the callback and of
+// a GET /events/:id/response that carries the request secret. A frame with a seal has at most 640
+// KiB, other frames 256 KiB. All other clients get the same bytes as without signatures.
+//
+// The seal is a DSSE envelope (see Envelope) around an in-toto statement (see Statement). An agent
+// verifies it in this order:
+//
+//  1. The envelope has the payload type application/vnd.in-toto+json, and one of its signatures
+//     verifies with the hub's key that the agent trusts. An unknown key may be the successor of a
+//     trusted one: see FollowRotations.
+//  2. The digest sha256 of the subject ask is the digest of the bytes that the agent posted (see
+//     AskParts.Digest).
+//  3. The agent takes the answer from the statement's predicate and ignores the other members.
+//
+// An answer that fails a step is no answer: the agent must not go ahead. The files in testdata/seal
+// are test vectors for the digest, the envelope and the listener proof.
+//
+// GET /events/:id/receipt returns the envelope of any ended question with the evidence behind it
+// (see Receipt).
 //
 // # Resolution
 //

@@ -19,7 +19,7 @@ const (
 // The names of a statement's subjects.
 const (
 	AskSubject    = "ask"    // AskDigest of the question; always present
-	CallSubject   = "call"   // CallDigest of the call as asked; absent without a tool call
+	CallSubject   = "call"   // CallDigest of the call as asked; absent without a tool call, and if redaction removed part of it
 	CommitSubject = "commit" // Context.Commit, under the algorithm gitCommit
 )
 
@@ -68,7 +68,7 @@ type SignedDecision struct {
 	RequiredApprovals int          `json:"requiredApprovals,omitempty"`
 	Rule              *RuleRef     `json:"rule,omitempty"`
 	Guidance          string       `json:"guidance,omitempty"`
-	Class             string       `json:"class,omitempty"` // harmless, risky or unknown
+	Class             Class        `json:"class,omitempty"`
 	Risk              Risk         `json:"risk,omitempty"`
 }
 

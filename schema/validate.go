@@ -16,16 +16,17 @@ import (
 
 // Limits of a message.
 const (
-	MaxBody      = 8 << 20   // bytes of a request body
-	MaxFrame     = 256 << 10 // bytes of a frame to an agent
-	MaxName      = 1 << 10   // bytes of source_app, session_id and similar names
-	MaxReason    = 16 << 10  // bytes of a reason or comment
-	MaxText      = 64 << 10  // bytes of a text answer
-	MaxURL       = 2 << 10
-	MaxListed    = 64 << 10 // bytes of a payload in a list or stream; larger ones are left out
-	MaxBatch     = 1000     // events in one POST /events/batch
-	RecentLimit  = 300
-	MaxPageLimit = 1000
+	MaxBody        = 8 << 20   // bytes of a request body
+	MaxFrame       = 256 << 10 // bytes of a frame to an agent
+	MaxSealedFrame = 640 << 10 // bytes of a frame with a seal, which contains the answer again
+	MaxName        = 1 << 10   // bytes of source_app, session_id and similar names
+	MaxReason      = 16 << 10  // bytes of a reason or comment
+	MaxText        = 64 << 10  // bytes of a text answer
+	MaxURL         = 2 << 10
+	MaxListed      = 64 << 10 // bytes of a payload in a list or stream; larger ones are left out
+	MaxBatch       = 1000     // events in one POST /events/batch
+	RecentLimit    = 300
+	MaxPageLimit   = 1000
 )
 
 // Validate checks an event as a hub does before it stores it. Its errors are *FieldError and wrap

@@ -9,12 +9,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// buildFrame returns the message to the listener: the answer, joined with the event it belongs
-// to. Python listeners drop messages over 1 MiB. If the frame is too large, the event is reduced
-// to the fields that agents match answers by.
+// buildFrame returns the message to the listener: the answer, joined with its seal and with the
+// event it belongs to. Python listeners drop messages over 1 MiB. If the frame is too large, the
+// event is reduced to the fields that agents match answers by.
 func buildFrame(q *store.Question, attempt int) []byte {
 	head := answerHead(q, attempt)
-	fits := func(event []byte) bool { return len(head)+len(event)+64 <= schema.MaxFrame }
+	limit := schema.MaxFrame
+	if seal := q.Seal(); seal != nil {
+		head, limit = append(append(head, `,"seal":`...), seal...), schema.MaxSealedFrame
+	}
+	fits := func(event []byte) bool { return len(head)+len(event)+64 <= limit }
 	full := q.Event
 	if q.Protocol < 2 {
 		full.Question = withCallbackURL(full.Question, q.URL)

@@ -260,6 +260,7 @@ func (h *Hub) addHashes(d *store.EventDraft, q *schema.HumanInTheLoop, p *post) 
 		// the redacted secret against it.
 		d.NewQuestion.AskHash = h.keyedHash("question hashes", ask[:])
 	}
+	d.NewQuestion.HasNonce = q.Nonce != ""
 	d.NewQuestion.BodyHash = h.keyedHash("body hashes", p.body)
 	d.NewQuestion.SecretHash = schema.RequestSecretHash(cmp.Or(q.RequestSecret, h.madeSecret(d.UID)))
 	return nil

@@ -25,11 +25,14 @@ type endedRecord struct {
 	Comment  string            `json:"comment,omitempty"`
 	Votes    []schema.Vote     `json:"votes,omitempty"`
 	Edited   bool              `json:"edited,omitempty"` // the approved arguments differ from the requested ones
+	Ask      string            `json:"ask,omitempty"`    // digest of the question, hex
+	// Statement is the SHA-256 of the signed statement, hex; see schema.Receipt.
+	Statement string `json:"statement,omitempty"`
 }
 
 // ledgerRecords returns the ledger records of the resolution: the deciding vote, if
 // any, then the end of the question.
-func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer) (records []store.LedgerRecord) {
+func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer, signed *signedStatement) (records []store.LedgerRecord) {
 	if n := len(res.votes); n > 0 {
 		records = append(records, s.voteLedgerRecord(res.votes[n-1], true))
 	}
@@ -43,6 +46,7 @@ func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer) (record
 	return append(records, store.LedgerRecord{Action: "question.ended", Actor: actor, QuestionID: s.ID, Data: endedRecord{
 		Outcome: res.outcome, Source: res.source, Revision: s.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
+		Ask: signed.ask, Statement: signed.digest,
 	}})
 }
 

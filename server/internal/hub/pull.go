@@ -79,6 +79,9 @@ func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p PullOptions) ([]b
 		}
 	}
 	b := append([]byte(nil), s.Answer[:len(s.Answer)-1]...)
+	if seal := s.Seal(); seal != nil && p.Secret != "" {
+		b = append(append(b, `,"seal":`...), seal...)
+	}
 	b = append(b, `,"hookEvent":`...)
 	return append(s.Event.AppendJSON(b, -1), '}'), nil
 }

@@ -40,6 +40,7 @@ type snapshot struct {
 	undoableAnswer *schema.Answer // answer in its undo window; nil if none
 	duplicates     []duplicate    // other questions of the group it leads; loaded by transition
 	blockedErr     error          // why the callback URL may not be dialed; nil if it may
+	signer         signer
 }
 
 func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, error) {
@@ -47,7 +48,7 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, e
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{Question: q}
+	s := &snapshot{Question: q, signer: signer{h.Store.HubID(), h.Store.Identity().Sign}}
 	if err := json.Unmarshal(q.Event.Question, &s.hitl); err != nil {
 		return nil, fmt.Errorf("read stored question %d: %w", id, err)
 	}
@@ -148,9 +149,54 @@ func (s *snapshot) change(st schema.Status) (*store.Change, error) {
 // change returns the row change that settles question s, and its answered duplicates
 // with it.
 func (res *resolution) change(s *snapshot, now time.Time) (*store.Change, error) {
+	answer, encoded, err := res.finalAnswer(s, now)
+	if err != nil {
+		return nil, err
+	}
+	st := s.status
+	if requiresVotes(&st) {
+		setVotes(&st, res.votes)
+	}
+	delivery := res.newDelivery(s, answer.AnswerID, now)
+	st.Status, st.Outcome, st.Source = res.state, res.outcome, res.source
+	st.Reason, st.RespondedBy, st.RespondedAt = res.reason, answer.RespondedBy, answer.RespondedAt
+	display := *answer
+	// The status has its own fields for these.
+	display.RespondedBy, display.Votes, display.Awaiting, display.RequiredApprovals = nil, nil, nil, 0
+	st.Response, st.Held, st.Rule = &display, nil, answer.Rule
+	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(s, delivery)}
+
+	signed, err := s.signResolution(answer, &st)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Answer, c.Receipt, c.Delivery, c.Ends = encoded, signed.envelope, delivery, true
+	if res.rule != nil {
+		c.Rule = res.rule.ID
+	}
+	c.Ledger = res.ledgerRecords(s, answer, &signed)
+	if s.UndoWindow != nil {
+		c.UndoWindow = &store.UndoWindow{}
+	}
+	for _, dup := range s.answeredDuplicates(res.seenRevision) {
+		change, err := res.change(dup, now)
+		if err != nil {
+			return nil, err
+		}
+		c.Duplicates = append(c.Duplicates, *change)
+	}
+	return c, nil
+}
+
+// finalAnswer returns the answer that settles question s, and its encoded form.
+func (res *resolution) finalAnswer(s *snapshot, now time.Time) (*schema.Answer, []byte, error) {
 	answerID, err := uuid.NewV7()
 	if err != nil {
-		return nil, fmt.Errorf("generate answer id: %w", err)
+		return nil, nil, fmt.Errorf("generate answer id: %w", err)
 	}
 	answer := res.answer
 	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), res.by
@@ -163,49 +209,20 @@ func (res *resolution) change(s *snapshot, now time.Time) (*store.Change, error)
 	if res.outcome == schema.NoQuorum { // the last voter did not decide it
 		answer.RespondedBy = nil
 	}
-	st := s.status
-	if requiresVotes(&st) {
+	if st := s.status; requiresVotes(&st) {
 		setVotes(&st, res.votes)
 		answer.Votes, answer.Awaiting, answer.RequiredApprovals = st.Votes, st.Awaiting, max(st.RequiredApprovals, 1)
 	}
 	answer.Guidance = guidanceText(&s.hitl, &answer)
 	res.setRuleGuidance(&answer)
-
-	delivery := res.newDelivery(s, answer.AnswerID, now)
-	st.Status, st.Outcome, st.Source = res.state, res.outcome, res.source
-	st.Reason, st.RespondedBy, st.RespondedAt = res.reason, answer.RespondedBy, answer.RespondedAt
-	display := answer
-	// The status has its own fields for these.
-	display.RespondedBy, display.Votes, display.Awaiting, display.RequiredApprovals = nil, nil, nil, 0
-	st.Response, st.Held, st.Rule = &display, nil, answer.Rule
-	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(s, delivery)}
-
-	c, err := s.change(st)
+	encoded, err := json.Marshal(answer)
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("encode answer: %w", err)
 	}
-	c.Delivery, c.Ends = delivery, true
-	if res.rule != nil {
-		c.Rule = res.rule.ID
+	if len(encoded) > maxAnswerBytes {
+		return nil, nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: the encoded answer exceeds %d bytes", maxAnswerBytes), Cause: schema.ErrWrongAnswer}
 	}
-	c.Ledger = res.ledgerRecords(s, &answer)
-	if s.UndoWindow != nil {
-		c.UndoWindow = &store.UndoWindow{}
-	}
-	if c.Answer, err = json.Marshal(answer); err != nil {
-		return nil, fmt.Errorf("encode answer: %w", err)
-	}
-	if len(c.Answer) > maxAnswerBytes {
-		return nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: the encoded answer exceeds %d bytes", maxAnswerBytes), Cause: schema.ErrWrongAnswer}
-	}
-	for _, dup := range s.answeredDuplicates(res.seenRevision) {
-		change, err := res.change(dup, now)
-		if err != nil {
-			return nil, err
-		}
-		c.Duplicates = append(c.Duplicates, *change)
-	}
-	return c, nil
+	return &answer, encoded, nil
 }
 
 func (res *resolution) newDelivery(s *snapshot, answerID string, now time.Time) *store.Delivery {

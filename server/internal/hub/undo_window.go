@@ -31,10 +31,10 @@ func (s *snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
 }
 
 // openUndoWindow returns the change that stores the resolution until the undo window
-// ends. The final change is computed now as well, so that the answer is validated now,
-// in the form in which it will be sent.
+// ends. The answer is validated now, in the form in which it will be sent, and signed when
+// it becomes final.
 func (res *resolution) openUndoWindow(s *snapshot, now, until time.Time) (*store.Change, error) {
-	change, err := res.change(s, now)
+	_, answer, err := res.finalAnswer(s, now)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (res *resolution) openUndoWindow(s *snapshot, now, until time.Time) (*store
 	if err != nil {
 		return nil, err
 	}
-	c.UndoWindow = &store.UndoWindow{Answer: change.Answer, Until: until}
+	c.UndoWindow = &store.UndoWindow{Answer: answer, Until: until}
 	return c, nil
 }
 

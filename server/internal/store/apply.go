@@ -17,6 +17,9 @@ type Change struct {
 	State   schema.State
 	Status  []byte // new humanInTheLoopStatus
 	Answer  []byte // nil: unchanged
+	// Receipt is the signed resolution; nil: unchanged. Proofs replaces the assertions of the
+	// question's answers and votes; nil: unchanged.
+	Receipt, Proofs []byte
 	// Delivery replaces the question's outbox row; nil: unchanged.
 	Delivery *Delivery
 	// Deadline is the new deadline; zero: unchanged. NoDeadline removes it.
@@ -70,9 +73,9 @@ func (t *tx) apply(c *Change) error {
 func (t *tx) applyOne(c *Change) error {
 	id := c.Event.ID
 	changed, err := t.exec(`UPDATE questions
-		SET version = version + 1, state = ?, status = ?, answer = coalesce(?, answer), changed_at = ?
+		SET version = version + 1, state = ?, status = ?, answer = coalesce(?, answer), receipt = coalesce(?, receipt), proofs = coalesce(?, proofs), changed_at = ?
 		WHERE stream_id = 1 AND seq = ? AND version = ?`,
-		c.State, c.Status, nullable(c.Answer), toMillis(t.now), id, c.Version)
+		c.State, c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), toMillis(t.now), id, c.Version)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type NewQuestion struct {
 	BodyHash   []byte // of the whole body
 	AskHash    []byte // of the question, without its secrets
 	SecretHash []byte // schema.RequestSecretHash
+	HasNonce   bool   // see schema.HumanInTheLoop.Nonce, which is not stored
 }
 
 // Timers are the times of a pending question's reminder and escalation; zero: none.
@@ -68,6 +69,17 @@ type Question struct {
 	Answer     []byte      // schema.Answer without hookEvent; nil while pending
 	UndoWindow *UndoWindow // nil: none
 	Delivery   *Delivery   // nil while pending
+	Receipt    []byte      // schema.Envelope, JSON; nil while pending, and if the hub that settled it signed nothing
+	Proofs     []byte      // JSON array of schema.PasskeyProof; nil: none
+}
+
+// Seal returns the signed form of the answer as its agent gets it, or nil if the agent did
+// not ask for one.
+func (q *Question) Seal() []byte {
+	if q.Protocol < 2 || !q.HasNonce {
+		return nil
+	}
+	return q.Receipt
 }
 
 // UndoWindow is an answer that was given but can still be undone.
@@ -77,7 +89,7 @@ type UndoWindow struct {
 }
 
 const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
-	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.body_hash, q.ask_hash, q.secret_hash, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
+	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.body_hash, q.ask_hash, q.secret_hash, q.has_nonce, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline, q.receipt, q.proofs,
 	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
@@ -95,7 +107,7 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 		until    int64
 		timers   [2]int64
 	)
-	dest := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
+	dest := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.HasNonce, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline, &q.Receipt, &q.Proofs)
 	err := s.readers.get(ctx, append(dest, d.dest()...), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.explainNoQuestion(ctx, id)

@@ -1,0 +1,91 @@
+package hub
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Every resolution is signed once, in the transition that settles the question. The
+// envelope is stored with the question: it is its receipt, and the seal of the answer that
+// its agent gets.
+
+// signer signs with the hub's key.
+type signer struct {
+	hubID string
+	sign  func(payloadType string, payload []byte) schema.Envelope
+}
+
+// signedStatement is the signed form of a resolution. It is empty for a question of an older
+// hub, which has no digest.
+type signedStatement struct {
+	envelope    []byte // schema.Envelope, JSON
+	ask, digest string // SHA-256 of the question and of the statement, in hex
+}
+
+// signResolution signs the answer that settles the question with status st.
+func (s *snapshot) signResolution(answer *schema.Answer, st *schema.Status) (signed signedStatement, err error) {
+	if s.AskHash == nil {
+		return signed, nil
+	}
+	statement, err := json.Marshal(s.statement(answer, st))
+	if err != nil {
+		return signed, fmt.Errorf("encode statement: %w", err)
+	}
+	if signed.envelope, err = json.Marshal(s.signer.sign(schema.StatementPayload, statement)); err != nil {
+		return signed, fmt.Errorf("encode envelope: %w", err)
+	}
+	digest := sha256.Sum256(statement)
+	signed.ask, signed.digest = hex.EncodeToString(s.AskHash), hex.EncodeToString(digest[:])
+	return signed, nil
+}
+
+// statement returns the statement about the answer that settles the question.
+func (s *snapshot) statement(answer *schema.Answer, st *schema.Status) *schema.Statement {
+	statement := &schema.Statement{
+		Type: schema.StatementType, PredicateType: schema.DecisionType,
+		Subject: []schema.Subject{{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(s.AskHash)}}},
+	}
+	tool := s.Tool
+	if c, ok := toolCallOf(&store.EventDraft{Event: s.Event}, &s.hitl); ok {
+		tool = c.name
+		if !c.isRedacted() {
+			digest := schema.CallDigest(c.name, c.arguments)
+			statement.Subject = append(statement.Subject, schema.Subject{Name: schema.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(digest[:])}})
+		}
+	}
+	if s.hitl.Context != nil && s.hitl.Context.Commit != "" {
+		statement.Subject = append(statement.Subject, schema.Subject{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": s.hitl.Context.Commit}})
+	}
+	statement.Predicate = schema.SignedDecision{
+		Hub: s.signer.hubID, Event: s.UID, EventID: s.ID, AnswerID: answer.AnswerID, App: s.App, Session: s.Session, Tool: tool,
+		Answer: schema.SignedAnswer{
+			Permission: answer.Permission, Response: answer.Response, Choice: answer.Choice, Answers: answer.Answers,
+			Reason: answer.Reason, Comment: answer.Comment, ModifiedArguments: answer.ModifiedArguments, Remember: answer.Remember,
+		},
+		Outcome: answer.Outcome, Source: answer.Source, RespondedAt: answer.RespondedAt, RespondedBy: withoutProcess(answer.RespondedBy),
+		Votes: answer.Votes, Awaiting: answer.Awaiting, RequiredApprovals: answer.RequiredApprovals,
+		Rule: answer.Rule, Guidance: answer.Guidance, Class: st.Class, Risk: st.Risk,
+	}
+	return statement
+}
+
+// isRedacted reports whether redaction may have removed part of the call. A digest of what
+// was sent would let every reader of the receipt test guesses at the removed secret.
+func (c *toolCall) isRedacted() bool {
+	return strings.Contains(c.name, schema.RedactedPrefix) || strings.Contains(string(c.arguments), schema.RedactedPrefix)
+}
+
+func withoutProcess(by *schema.Responder) *schema.Responder {
+	if by == nil || by.Process == nil {
+		return by
+	}
+	name := *by
+	name.Process = nil
+	return &name
+}
