@@ -37,7 +37,8 @@ func createPeople(t *testing.T, file string, names ...string) map[string]string 
 		c.Persons = append(c.Persons, store.Person{Name: name, Role: schema.Admin, Owner: i == 0, CreatedAt: time.UnixMilli(1)})
 		c.Tokens = append(c.Tokens, store.Token{ID: name, Name: name, Person: name, Hash: hash[:], CreatedAt: time.UnixMilli(1)})
 	}
-	require.NoError(t, db.ChangePeople(t.Context(), &c))
+	_, err = db.ChangePeople(t.Context(), &c)
+	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	return tokens
 }

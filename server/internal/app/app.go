@@ -95,7 +95,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: passkeys, Clock: a.cfg.Clock, Log: a.log}); err != nil {
+	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: passkeys, Clock: a.cfg.Clock, Log: a.log, Locked: a.afterLock}); err != nil {
 		return err
 	}
 	if err := a.checkPublicListen(); err != nil {
@@ -155,6 +155,12 @@ func (a *App) open(ctx context.Context) (err error) {
 		TLS:           a.cfg.TLSCert != "", TrustProxy: a.cfg.trustedProxies(), ProxyHeader: a.cfg.ProxyHeader,
 	})
 	return nil
+}
+
+// afterLock ends what callers without credentials left behind, as far as it is in memory.
+func (a *App) afterLock(ctx context.Context, removed store.AnonymousRemoval) {
+	a.hub.AfterLock(ctx)
+	a.notifier.ForgetChannels(removed)
 }
 
 func (a *App) openStore(ctx context.Context) (err error) {

@@ -21,8 +21,10 @@ type Config struct {
 	OIDC  *OIDC // default: no sign-in with a provider
 	// Passkeys configures which answers need a passkey; default: none.
 	Passkeys *Passkeys
-	Clock    func() time.Time // default time.Now
-	Log      *slog.Logger     // default: discard
+	// Locked is called after the hub was locked, with what the lock removed; nil: nothing.
+	Locked func(context.Context, store.AnonymousRemoval)
+	Clock  func() time.Time // default time.Now
+	Log    *slog.Logger     // default: discard
 }
 
 // Service authenticates and authorizes the callers of a hub and manages its accounts.
@@ -59,6 +61,11 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}
+	if stored.Locked { // a version that did not do this may have locked it
+		if _, err := cfg.Store.ChangePeople(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: true}}); err != nil {
+			return nil, fmt.Errorf("remove what callers without credentials left behind: %w", err)
+		}
+	}
 	s := &Service{Config: cfg}
 	if cfg.Passkeys != nil {
 		if s.ceremonies.relyingParty, err = cfg.Passkeys.relyingParty(); err != nil {
@@ -86,7 +93,8 @@ func newDirectory(stored *store.People) *directory {
 // applyChange stores a change and publishes a new directory. The caller holds changeMu and
 // has computed the change from the current directory.
 func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error {
-	if err := s.Store.ChangePeople(ctx, c); err != nil {
+	removed, err := s.Store.ChangePeople(ctx, c)
+	if err != nil {
 		return err
 	}
 	next := s.current.Load().People
@@ -109,6 +117,9 @@ func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error 
 	for _, id := range slices.Concat(c.RemovedSignIns, c.RemovedTokens) {
 		s.lastUse.Delete(id)
 		s.revocations.fire(id)
+	}
+	if c.SetLocked && c.Locked && s.Locked != nil {
+		s.Locked(context.WithoutCancel(ctx), removed)
 	}
 	return nil
 }

@@ -95,7 +95,6 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 			return nil, err
 		}
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
-		c.Persons = []store.Person{*person}
 	}
 	return s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Method, userAgent: a.UserAgent, from: a.From})
 }
@@ -114,7 +113,8 @@ type verifiedPerson struct {
 	from              netip.Addr
 }
 
-// createSession adds a session to change c and applies it. The caller holds changeMu.
+// createSession adds a session to change c and applies it. An owner's first session locks the
+// hub. The caller holds changeMu.
 func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e verifiedPerson) (*Session, error) {
 	now := s.Clock()
 	for i := range s.current.Load().SignIns { // remove expired sessions here: there are few
@@ -123,6 +123,14 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 		}
 	}
 	c.LedgerRecords = append(c.LedgerRecords, ledgerRecord("person.signed_in", Identity{Name: e.person.Name}, map[string]any{"way": e.method, "from": e.from.String(), "owner": e.person.Owner}))
+	if !e.person.SignedIn {
+		first := *e.person
+		first.SignedIn = true
+		c.Persons = append(c.Persons, first)
+		if first.Owner && !s.IsLocked() {
+			lockIn(c, Identity{Name: first.Name}) // a hub that somebody owns is locked unless they open it
+		}
+	}
 	session := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(sessionMaxAge)}
 	cookie, key := digestOf(session.Cookie), digestOf(session.Key)
 	stored := store.SignIn{
@@ -157,11 +165,18 @@ func (s *Service) Lock(ctx context.Context, locked bool, id Identity) error {
 	if s.IsLocked() == locked {
 		return nil
 	}
-	kind := "hub.unlocked"
 	if locked {
-		kind = "hub.locked"
+		c := store.PeopleChange{}
+		lockIn(&c, id)
+		return s.applyChange(ctx, &c)
 	}
-	return s.applyChange(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}, LedgerRecords: []store.LedgerRecord{ledgerRecord(kind, id, nil)}})
+	return s.applyChange(ctx, &store.PeopleChange{SetLocked: true, LedgerRecords: []store.LedgerRecord{ledgerRecord("hub.unlocked", id, nil)}})
+}
+
+// lockIn makes a change lock the hub.
+func lockIn(c *store.PeopleChange, by Identity) {
+	c.SetLocked, c.Locked = true, true
+	c.LedgerRecords = append(c.LedgerRecords, ledgerRecord("hub.locked", by, nil))
 }
 
 // appendLedger writes an audit log record that goes with no change.
@@ -231,7 +246,7 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 }
 
 // LocalName is the name of unauthenticated callers on this machine.
-const LocalName = "local user"
+const LocalName = store.LocalName
 
 // reservedNames have another meaning in an answer or in the audit log.
 var reservedNames = []string{LocalName, "hub", "the hub", "anyone", "owner", "owner_admins", "nobody"}

@@ -73,7 +73,7 @@ func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Co
 	db, err := store.Open(t.Context(), store.Config{Path: r.dbFile, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
-	authConfig := auth.Config{Store: db, Clock: r.clock.now}
+	authConfig := auth.Config{Store: db, Clock: r.clock.now, Locked: func(ctx context.Context, _ store.AnonymousRemoval) { r.Hub.AfterLock(ctx) }}
 	configure(&authConfig)
 	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)

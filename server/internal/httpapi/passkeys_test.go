@@ -61,7 +61,7 @@ func (r *harness) invite(admin browser, name string) browser {
 func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	t.Parallel()
 	r := setupPasskeys(t)
-	ada, d := r.owner("ada"), newFakeAuthenticator(t)
+	ada, d := r.openHubOwner("ada"), newFakeAuthenticator(t)
 	question := r.post(event(1, dangerous))
 	respond := "POST " + schema.At(schema.PathRespond, question.ID)
 

@@ -31,6 +31,14 @@ func (r *harness) owner(name string) browser {
 	return r.signIn(`{"code":"` + code + `","name":"` + name + `"}`)
 }
 
+// openHubOwner is owner on a hub that stays open: the first sign-in of an owner locks it.
+func (r *harness) openHubOwner(name string) browser {
+	r.t.Helper()
+	b := r.owner(name)
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":false}`, b.headers()...)
+	return b
+}
+
 func (r *harness) signIn(body string) browser {
 	r.t.Helper()
 	resp, b := r.do("POST", schema.PathSignIn, body)
@@ -177,7 +185,7 @@ func TestLockedHub_RejectsUnauthenticatedAnswers(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.expectProblem("sign_in", "POST "+schema.PathLock, `{"locked":true}`)
-	ada := r.owner("ada")
+	ada := r.openHubOwner("ada")
 	question := r.post(event(1, permission))
 	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, r.post(event(2, permission)).ID), approveBody)
 	var me schema.Me

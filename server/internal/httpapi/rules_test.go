@@ -34,7 +34,7 @@ func TestRules_Lifecycle(t *testing.T) {
 	ada := r.owner("ada")
 	answer := func(id schema.EventID, permission string) {
 		var e schema.Event
-		r.requestJSON("POST "+schema.At(schema.PathRespond, id), `{"permission":`+permission+`}`, &e)
+		r.requestJSON("POST "+schema.At(schema.PathRespond, id), `{"permission":`+permission+`}`, &e, ada.headers()...)
 	}
 	answer(r.post(commandQuestion("npm test")).ID, "true")
 	answer(r.post(commandQuestion("npm test -- --bail")).ID, "true")

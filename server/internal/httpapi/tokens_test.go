@@ -204,8 +204,8 @@ func TestLedger_RecordsAccountChanges(t *testing.T) {
 	r.expectOK(nil, "DELETE "+schema.PathTokens+"/"+token.ID, ``, ada.headers()...)
 	r.expectProblem("sign_in", "POST "+schema.PathEvents, event(1), secret...)
 	r.expectProblem("sign_in", "POST "+schema.PathEvents, event(1), secret...)
-	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":false}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	r.expectOK(nil, "POST "+schema.PathPeople+"/grace", `{"role":"viewer"}`, ada.headers()...)
 	r.expectOK(nil, "DELETE "+schema.PathPeople+"/grace", ``, ada.headers()...)
 	r.expectOK(nil, "POST "+schema.PathSignOut, `{}`, ada.headers()...)
@@ -217,8 +217,8 @@ func TestLedger_RecordsAccountChanges(t *testing.T) {
 		require.NotContains(t, string(e.Data), token.Secret)
 	}
 	require.Equal(t, []string{
-		"person.sign_in_failed local user", "person.signed_in ada", "person.made ada", "person.signed_in grace",
-		"token.made ada", "token.revoked ada", "token.refused local user", "hub.locked ada", "hub.unlocked ada",
+		"person.sign_in_failed local user", "person.signed_in ada", "hub.locked ada", "person.made ada", "person.signed_in grace",
+		"token.made ada", "token.revoked ada", "token.refused local user", "hub.unlocked ada", "hub.locked ada",
 		"person.changed ada", "person.removed ada", "person.signed_out ada",
 	}, actions, "a refused token is kept once a minute for each address")
 }

@@ -67,8 +67,8 @@ func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string
 func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		now := h.Clock()
-		if by := s.status.Held; s.undoableAnswer != nil && by.By.Verified && !now.Before(s.UndoWindow.Until) && !h.voteStillValid(by.By.Name, s.undoableAnswer.RespondedAt) {
-			return s.undo() // the responder was removed before the answer became final
+		if s.undoableAnswer != nil && !now.Before(s.UndoWindow.Until) && !h.isHeldAnswerValid(s) {
+			return s.dropHeldAnswer() // the responder lost the authority before the answer became final
 		}
 		if c, err := s.expire(now); c != nil || err != nil {
 			return c, err

@@ -26,6 +26,7 @@ func withPeople(t *testing.T) func(*Config) {
 		require.NoError(t, err)
 		_, err = p.SignIn(t.Context(), auth.SignInAttempt{Code: code, Name: "ada"})
 		require.NoError(t, err)
+		require.NoError(t, p.Lock(t.Context(), false, ada)) // the first sign-in of an owner locks the hub
 		c.People = p
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -75,6 +76,54 @@ func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byt
 		wake(h.votersChanged) // the quorum may have become unreachable during the undo window
 	}
 	return eventJSON(e, err)
+}
+
+// isHeldAnswerValid reports whether the responder of the answer in the undo window may still
+// give it: the account is the same and may answer, or the hub is still open to callers without
+// credentials.
+func (h *Hub) isHeldAnswerValid(s *snapshot) bool {
+	by := s.status.Held.By
+	if !by.Verified {
+		return h.People.Check(schema.AccessDecide, auth.Identity{}) == nil
+	}
+	return h.voteStillValid(by.Name, s.undoableAnswer.RespondedAt)
+}
+
+// dropHeldAnswer is undo by the hub, which is recorded in the audit log.
+func (s *snapshot) dropHeldAnswer() (*store.Change, error) {
+	held := s.status.Held
+	c, err := s.undo()
+	if err != nil {
+		return nil, err
+	}
+	c.Ledger = append(c.Ledger, store.LedgerRecord{Action: "question.answer_dropped", Actor: hubName, QuestionID: s.ID, Data: struct {
+		By      string         `json:"by"`
+		Outcome schema.Outcome `json:"outcome"`
+	}{held.By.Name, held.Outcome}})
+	return c, nil
+}
+
+// AfterLock drops the answers of callers without credentials that are in their undo window, and
+// reloads the rules, of which the lock has revoked some.
+func (h *Hub) AfterLock(ctx context.Context) {
+	if err := h.loadRules(ctx); err != nil {
+		h.Log.Error("rule reload after the lock failed; no rule is active", "err", err)
+	}
+	ids, err := h.Store.OpenUndoWindows(ctx)
+	if err != nil {
+		h.Log.Error("open undo windows not read; they are checked when they end", "err", err)
+	}
+	for _, id := range ids {
+		_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+			if s.undoableAnswer == nil || h.isHeldAnswerValid(s) {
+				return nil, nil
+			}
+			return s.dropHeldAnswer()
+		})
+		if err != nil {
+			h.Log.Error("answer of a caller without credentials not dropped; it is checked when its undo window ends", "event", id, "err", err)
+		}
+	}
 }
 
 func (s *snapshot) undo() (*store.Change, error) {

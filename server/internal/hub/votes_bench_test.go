@@ -32,7 +32,8 @@ func benchmarkQuorum(b *testing.B, admins int) {
 	for i := range admins {
 		c.Persons = append(c.Persons, store.Person{Name: fmt.Sprint("person ", i), Role: schema.Admin, Owner: i == 0})
 	}
-	require.NoError(b, s.ChangePeople(b.Context(), &c))
+	_, err = s.ChangePeople(b.Context(), &c)
+	require.NoError(b, err)
 	p, err := auth.Open(b.Context(), auth.Config{Store: s})
 	require.NoError(b, err)
 	h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20), People: p})

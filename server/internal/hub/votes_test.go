@@ -25,7 +25,8 @@ func (h *testHub) setPeople(names ...string) {
 		}
 		c.Persons = append(c.Persons, store.Person{Name: name, Role: role, Owner: i == 0, CreatedAt: time.UnixMilli(1)})
 	}
-	require.NoError(h.t, h.Store.ChangePeople(h.t.Context(), &c))
+	_, err := h.Store.ChangePeople(h.t.Context(), &c)
+	require.NoError(h.t, err)
 	h.loadPeople()
 }
 

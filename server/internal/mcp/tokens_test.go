@@ -50,9 +50,8 @@ func (r *harness) signedRequest(who http.Header, route, body string, v any) {
 // TestTokens_AgentCannotVote covers an open and a locked hub, and a revoked token.
 func TestTokens_AgentCannotVote(t *testing.T) {
 	t.Parallel()
-	var g capturedOutput
-	r := setup(t, "", captureOutput(&g))
-	ada := r.signIn(&g, "Ada")
+	r := setup(t, "")
+	ada := r.signIn("Ada")
 	token := r.createToken(ada, `{"name":"planner"}`)
 	agent := r.withSecret("", token.Secret)
 	ticket := call[mcp.Ticket](agent, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}})
@@ -78,9 +77,8 @@ func TestTokens_AgentCannotVote(t *testing.T) {
 // question, nor after its person became a viewer.
 func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	t.Parallel()
-	var g capturedOutput
-	r := setup(t, "", captureOutput(&g))
-	ada := r.signIn(&g, "Ada")
+	r := setup(t, "")
+	ada := r.signIn("Ada")
 	var grace schema.Person
 	r.signedRequest(ada, "POST "+schema.PathPeople, `{"name":"Grace","role":"admin"}`, &grace)
 	graceClient := r.asToken(ada, "", `{"name":"laptop","person":"Grace"}`)
@@ -108,9 +106,8 @@ func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 // TestTokens_BoundTokenReadsOnlyItsApps covers reading by id, listing and searching.
 func TestTokens_BoundTokenReadsOnlyItsApps(t *testing.T) {
 	t.Parallel()
-	var g capturedOutput
-	r := setup(t, "?app=bank", captureOutput(&g))
-	ada := r.signIn(&g, "Ada")
+	r := setup(t, "?app=bank")
+	ada := r.signIn("Ada")
 	agent := r.asToken(ada, "", `{"name":"planner","apps":["planner"]}`)
 	foreign := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which account?"})
 	own := call[mcp.Ticket](agent, "ask_human", map[string]any{"question": "Which day?"})

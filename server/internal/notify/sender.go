@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
@@ -17,6 +18,15 @@ type sender struct {
 	send      func(context.Context, *message) error
 	redactor  secretRedactor
 	perPerson bool // sends to each person's own address, so a message may contain a signed link
+	createdBy string
+	createdAt time.Time
+}
+
+// maySendLinks reports whether messages may contain a signed link: only an admin of now decides
+// through which server links that answer in a person's name travel.
+func (n *Notifier) maySendLinks(s *sender) bool {
+	creator, known := n.IdentityOf(s.createdBy)
+	return s.perPerson && known && creator.HasRole(schema.Admin) && !s.createdAt.Before(n.CreatedAt(s.createdBy))
 }
 
 func (s *sender) errorText(err error) string { return s.redactor.redact(err) }
@@ -39,7 +49,7 @@ func (n *Notifier) openSender(ctx context.Context, id int64) (*sender, error) {
 }
 
 func (n *Notifier) newSender(c *store.Channel) *sender {
-	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: sendsPerPerson(c)}
+	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: sendsPerPerson(c), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
 	switch c.Kind {
 	case webhookName:
 		out.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }
@@ -138,9 +148,17 @@ func (n *Notifier) RemoveChannel(ctx context.Context, id int64, by string) error
 	if err != nil {
 		return err
 	}
-	n.stopWorker(id)
-	for _, q := range questions {
+	n.ForgetChannels(store.AnonymousRemoval{Channels: []int64{id}, Questions: questions})
+	return nil
+}
+
+// ForgetChannels stops the workers of removed channels and updates the questions whose
+// notifications can no longer be sent.
+func (n *Notifier) ForgetChannels(removed store.AnonymousRemoval) {
+	for _, id := range removed.Channels {
+		n.stopWorker(id)
+	}
+	for _, q := range removed.Questions {
 		n.statuses.markChanged(q)
 	}
-	return nil
 }

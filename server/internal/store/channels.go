@@ -92,28 +92,33 @@ func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
 // RemoveChannel removes a channel and fails its queued notifications. It returns the
 // questions of those notifications. It fails with schema.ErrNotFound.
 func (s *Store) RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error) {
-	err = s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+	err = s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) (err error) {
 		removed := channelLedgerData{ID: id}
-		err := t.get([]any{&removed.Name, &removed.Kind, &removed.Person}, `SELECT name, kind, person FROM channels WHERE stream_id = 1 AND id = ?`, id)
+		err = t.get([]any{&removed.Name, &removed.Kind, &removed.Person}, `SELECT name, kind, person FROM channels WHERE stream_id = 1 AND id = ?`, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return schema.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`DELETE FROM channels WHERE stream_id = 1 AND id = ?`, id); err != nil {
-			return err
-		}
-		if err := t.appendLedger(LedgerRecord{Action: "channel.removed", Actor: by, Data: removed}); err != nil {
-			return err
-		}
-		rows, err := t.query(`SELECT DISTINCT question FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, id)
-		if questions, err = scanIDs(rows, err); err != nil {
-			return err
-		}
-		_, err = t.exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = ?
-			WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, toMillis(t.now), id)
+		questions, err = t.removeChannel(removed, by)
 		return err
 	}})
+	return questions, err
+}
+
+func (t *tx) removeChannel(c channelLedgerData, by string) (questions []schema.EventID, err error) {
+	if _, err := t.exec(`DELETE FROM channels WHERE stream_id = 1 AND id = ?`, c.ID); err != nil {
+		return nil, err
+	}
+	if err := t.appendLedger(LedgerRecord{Action: "channel.removed", Actor: by, Data: c}); err != nil {
+		return nil, err
+	}
+	rows, err := t.query(`SELECT DISTINCT question FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, c.ID)
+	if questions, err = scanIDs(rows, err); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = ?
+		WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, toMillis(t.now), c.ID)
 	return questions, err
 }

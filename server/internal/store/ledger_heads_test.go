@@ -73,9 +73,10 @@ func TestLedgerHead_IsSignedRegularly(t *testing.T) {
 	require.NoError(t, b.SignLedgerHead(t.Context()))
 	require.Equal(t, []int64{signEvery, 2 * signEvery, 2*signEvery + 1}, b.headNumbers(t))
 
-	require.NoError(t, b.ChangePeople(t.Context(), &PeopleChange{
+	_, err = b.ChangePeople(t.Context(), &PeopleChange{
 		SetLocked: true, People: People{Locked: true}, LedgerRecords: []LedgerRecord{{Action: "hub.locked", Actor: "ada"}},
-	}))
+	})
+	require.NoError(t, err)
 	require.Equal(t, int64(2*signEvery+2), b.head(t).N, "the lock is signed with its entry")
 }
 

@@ -106,6 +106,8 @@ const (
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
 	queryNextUndoEnd = `SELECT held_until FROM questions INDEXED BY questions_by_hold
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until > ? ORDER BY held_until LIMIT 1`
+	queryOpenUndoWindows = `SELECT seq FROM questions INDEXED BY questions_by_hold
+		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 ORDER BY held_until`
 	queryEndedUndoWindows = `SELECT seq FROM questions INDEXED BY questions_by_hold
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until <= ? ORDER BY held_until LIMIT ?`
 	queryNextTimer = `SELECT next_at FROM questions INDEXED BY questions_by_next
@@ -173,6 +175,12 @@ func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []s
 		}
 	}
 	return due, next, nil
+}
+
+// OpenUndoWindows returns the pending questions with an answer in its undo window.
+func (s *Store) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
+	rows, err := s.readers.query(ctx, queryOpenUndoWindows)
+	return scanIDs(rows, err)
 }
 
 // PendingInSession returns the pending questions of a session, oldest first.

@@ -17,6 +17,12 @@ type Person struct {
 	Email                 string
 	Subject               string    // OpenID Connect issuer and subject; empty: not linked
 	CreatedAt, LastSeenAt time.Time // LastSeenAt is zero if never seen
+
+	SignedIn   bool      // has signed in since the account was created or reset
+	ResetAt    time.Time // last reset by an admin; zero: never
+	ResetBy    string
+	PromotedAt time.Time // when another admin made this person an admin; zero: never
+	PromotedBy string
 }
 
 // SignIn is a signed-in browser. Cookie and Key are hashes.
@@ -87,7 +93,7 @@ func (s *Store) People(ctx context.Context) (*People, error) {
 		query string
 		scan  func(*sql.Rows) error
 	}{
-		{`SELECT name, role, owner, email, subject, created_at, seen_at FROM people WHERE stream_id = 1 ORDER BY name`, p.scanPerson},
+		{`SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`, p.scanPerson},
 		{`SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`, p.scanSignIn},
 		{`SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`, p.scanToken},
 		{`SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, p.scanCode},
@@ -116,11 +122,13 @@ func (s *Store) scanEach(ctx context.Context, query string, scan func(*sql.Rows)
 
 func (p *People) scanPerson(rows *sql.Rows) error {
 	var person Person
-	var created, seen int64
-	if err := rows.Scan(&person.Name, &person.Role, &person.Owner, &person.Email, &person.Subject, &created, &seen); err != nil {
+	var created, seen, reset, promoted int64
+	if err := rows.Scan(&person.Name, &person.Role, &person.Owner, &person.Email, &person.Subject, &created, &seen,
+		&person.SignedIn, &reset, &person.ResetBy, &promoted, &person.PromotedBy); err != nil {
 		return err
 	}
 	person.CreatedAt, person.LastSeenAt = fromMillis(created), fromMillis(seen)
+	person.ResetAt, person.PromotedAt = fromMillis(reset), fromMillis(promoted)
 	p.Persons = append(p.Persons, person)
 	return nil
 }
@@ -171,17 +179,29 @@ func (p *People) scanPasskey(rows *sql.Rows) error {
 	return json.Unmarshal([]byte(transports), &p.Passkeys[len(p.Passkeys)-1].Transports)
 }
 
-// ChangePeople writes c and returns once it is committed. It works on a full disk:
-// people must be able to sign in and to revoke access.
-func (s *Store) ChangePeople(ctx context.Context, c *PeopleChange) error {
-	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.changePeople(c) }})
+// ChangePeople writes c and returns once it is committed. A change that locks the hub also
+// removes what callers without credentials left behind, which it returns. It works on a full
+// disk: people must be able to sign in and to revoke access.
+func (s *Store) ChangePeople(ctx context.Context, c *PeopleChange) (removed AnonymousRemoval, err error) {
+	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
+		if err := t.changePeople(c); err != nil || !c.SetLocked {
+			return err
+		}
+		if c.Locked {
+			if removed, err = t.removeAnonymous(); err != nil {
+				return err
+			}
+		}
+		return t.signLedgerHead()
+	}})
+	return removed, err
 }
 
 func (t *tx) changePeople(c *PeopleChange) error {
 	write := func(query string, args ...any) func() error {
 		return func() error { _, err := t.exec(query, args...); return err }
 	}
-	var steps []func() error
+	steps := []func() error{func() error { return t.appendLedger(c.LedgerRecords...) }}
 	if c.SetLocked {
 		steps = append(steps, write(`UPDATE hub SET locked = ? WHERE stream_id = 1`, c.Locked))
 	}
@@ -202,8 +222,9 @@ func (t *tx) changePeople(c *PeopleChange) error {
 		steps = append(steps, write(`DELETE FROM sign_in_codes WHERE stream_id = 1 AND hash = ?`, hash))
 	}
 	for _, p := range c.Persons {
-		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt)))
+		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt), p.SignedIn, toMillis(p.ResetAt), p.ResetBy, toMillis(p.PromotedAt), p.PromotedBy))
 	}
 	for _, i := range c.SignIns {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -237,8 +258,5 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 	}
-	if err := t.appendLedger(c.LedgerRecords...); err != nil || !c.SetLocked {
-		return err
-	}
-	return t.signLedgerHead()
+	return nil
 }
