@@ -424,6 +424,9 @@ func (e *Extend) UnmarshalJSON(b []byte) error {
 type Cancel struct {
 	Reason        string `json:"reason,omitempty"`
 	RequestSecret string `json:"requestSecret,omitempty"`
+	// Revision is the status revision that the person saw. With it, the duplicates in the group at
+	// that revision whose agents are not lost are canceled, too; without it, only this question.
+	Revision int64 `json:"revision,omitempty"`
 }
 
 // UnmarshalJSON rejects unknown members: a misspelled requestSecret would turn a withdrawal into a

@@ -51,7 +51,7 @@ type HitlRequest struct {
 	CreatedAt Millis `json:"created_at"`
 	ExpiresAt Millis `json:"expires_at,omitempty"` // absent if there is no deadline
 	DecidedAt Millis `json:"decided_at,omitempty"` // time of the resolution
-	Revision  int64  `json:"revision"`             // a vote can name it
+	Revision  int64  `json:"revision"`             // a vote and a cancellation can name it
 
 	RequiredApprovals int      `json:"required_approvals"`
 	Recipients        []string `json:"recipients,omitempty"` // absent: everyone with the right to answer
@@ -101,7 +101,8 @@ type HitlVote struct {
 
 // HitlCancel is the body of POST /hitl/requests/:id/cancel.
 type HitlCancel struct {
-	Reason string `json:"reason,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Revision int64  `json:"revision,omitempty"` // as in Cancel
 }
 
 // HitlStats is the result of GET /hitl/stats.

@@ -117,7 +117,7 @@ func CheckEventMember(name string) error {
 // any depth, or "" if every name is unique. Parsers differ in which of the two they take.
 func duplicateName(raw json.RawMessage) (name string, found bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // a float64 can't hold every valid number
+	d.UseNumber()              // a float64 can't hold every valid number
 	var open []map[string]bool // names of the open objects; nil for an array
 	isValue := false           // the next token of the innermost object is a value
 	for {

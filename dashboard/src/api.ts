@@ -163,9 +163,9 @@ export const redeliver = (id: number) => post<Event>(`/events/${id}/redeliver`, 
 /** Marks an undelivered answer as handled by a person. Returns the updated event. */
 export const handled = (id: number) => post<Event>(`/events/${id}/handled`, {})
 
-/** Cancels a question as a person. Returns the updated event. */
-export const cancel = (id: number, reason: string) =>
-  post<Event>(`/events/${id}/cancel`, reason ? { reason } : {})
+/** Cancels a question as a person, with its duplicates at that revision. Returns the updated event. */
+export const cancel = (id: number, reason: string, revision?: number) =>
+  post<Event>(`/events/${id}/cancel`, { reason: reason || undefined, revision })
 
 /** The session's last events before a question, and earlier outcomes of the same call. */
 export const questionContext = (id: number) => call<QuestionContext>(`/events/${id}/context`)

@@ -39,7 +39,9 @@ const calls = {
     responded = answer
     return (answering = deferred<Event>()).promise
   },
-  cancel: () => (answering = deferred<Event>()).promise,
+  cancel: vi.fn(
+    (_id: number, _reason: string, _revision?: number) => (answering = deferred<Event>()).promise,
+  ),
   approve: (list: Approvals) => {
     approved = list
     return (approving = deferred<BatchResult[]>()).promise
@@ -237,6 +239,9 @@ describe('HubState answer', () => {
   it('can cancel the request', async () => {
     const taken = hub.cancel(90, 'not today')
     expect(hub.request(90)?.submission?.cancel).toBe('not today')
+    // The revision names the duplicates that the card showed.
+    expect(calls.cancel).toHaveBeenLastCalledWith(90, 'not today', hub.request(90)?.status.revision)
+    expect(hub.request(90)?.status.revision).toBeGreaterThan(0)
     answering.resolve(aRequest(90, {}, { status: 'error', outcome: '__cancelled__', revision: 2 }))
     expect(await taken).toBe(true)
   })

@@ -222,9 +222,12 @@ export class HubState {
     }
   }
 
-  /** Cancels a request optimistically, like answer. */
+  /** Cancels a request and the duplicates that it shows optimistically, like answer. */
   cancel(id: number, reason: string): Promise<boolean> {
-    return this.submit(id, { since: this.clock.now(), cancel: reason }, () => this.calls.cancel(id, reason))
+    const revision = this.requests.get(id)?.status.revision
+    return this.submit(id, { since: this.clock.now(), cancel: reason }, () =>
+      this.calls.cancel(id, reason, revision),
+    )
   }
 
   /**

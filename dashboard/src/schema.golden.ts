@@ -160,6 +160,9 @@ export const v2CallReportFailed = {"state":"failed","durationMs":1200,"error":"e
 export const v2CancelAgent = {"reason":"The run was stopped.","requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE"} satisfies Cancel
 
 // prettier-ignore
+export const v2CancelGroup = {"reason":"Not now.","revision":4} satisfies Cancel
+
+// prettier-ignore
 export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies Cancel
 
 // prettier-ignore
@@ -233,6 +236,9 @@ export const v2HelloData = {"hubId":"0193c5f8-0000-7000-8000-000000000001","seq"
 
 // prettier-ignore
 export const v2HelloPage = {"hubId":"019a9f5e-7c00-7000-8000-000000000000","seq":812,"serverTime":1795262400000,"version":"0.2.0","page":"b0c1d2e3f4a5b6c7"} satisfies Hello
+
+// prettier-ignore
+export const v2HitlCancelGroup = {"reason":"Not now.","revision":4} satisfies HitlCancel
 
 // prettier-ignore
 export const v2HitlCancelReason = {"reason":"handled by phone"} satisfies HitlCancel

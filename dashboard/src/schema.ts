@@ -169,6 +169,11 @@ export interface CallReport {
 export interface Cancel {
   reason?: string
   requestSecret?: string
+  /**
+   * Revision is the status revision that the person saw. With it, the duplicates in the group at that
+   * revision whose agents are not lost are canceled, too; without it, only this question.
+   */
+  revision?: number
 }
 
 /**
@@ -544,6 +549,8 @@ export interface Hello {
 /** HitlCancel is the body of POST /hitl/requests/:id/cancel. */
 export interface HitlCancel {
   reason?: string
+  /** as in Cancel */
+  revision?: number
 }
 
 /** HitlCounts is the number of requests in each status. */
@@ -590,7 +597,7 @@ export interface HitlRequest {
   expires_at?: Millis
   /** time of the resolution */
   decided_at?: Millis
-  /** a vote can name it */
+  /** a vote and a cancellation can name it */
   revision: number
   required_approvals: number
   /** absent: everyone with the right to answer */

@@ -16,8 +16,9 @@ import (
 // group leader. Its status counts the group in Waiters, and every duplicate that joins
 // creates a new revision of it. The revision of an answer therefore shows which
 // duplicates the person saw. The answer settles those, each with its own answer and
-// delivery, and later ones stay pending. Any other resolution settles only one
-// question.
+// delivery, and later ones stay pending. So does a cancellation that names a revision. Any
+// other resolution settles only one question. The leader of a group is a question whose
+// agent waits, if there is one (store).
 
 // duplicate is a later question of the group.
 type duplicate struct {
@@ -75,6 +76,12 @@ func (s *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
 		}
 	}
 	return list
+}
+
+// excludeLost removes the duplicates whose agents are lost: a cancellation tells waiting
+// agents not to go ahead.
+func (s *snapshot) excludeLost() {
+	s.duplicates = slices.DeleteFunc(s.duplicates, func(m duplicate) bool { return m.status.Waiter == schema.Lost })
 }
 
 // excludeSelfApproved removes the duplicates that the responder may not answer, and

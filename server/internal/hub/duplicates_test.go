@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 const duplicateQuestion = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:%d/secret","toolCall":{"name":"Bash","arguments":{"command":"npm test"}}%s}`
@@ -184,14 +185,77 @@ func TestDuplicates_MemberResolvesAlone(t *testing.T) {
 	require.Equal(t, []string{"approve", "deny as 1"}, h.summaries(three, four))
 }
 
-func TestDuplicates_CancelCoversGroup(t *testing.T) {
+// setWaiter stores the liveness of a question's agent, as the prober does.
+func (h *testHub) setWaiter(id schema.EventID, waiter schema.Waiter) {
+	h.t.Helper()
+	_, err := h.transition(h.t.Context(), id, func(s *snapshot) (*store.Change, error) {
+		st := s.status
+		st.Waiter = waiter
+		return s.change(st)
+	})
+	require.NoError(h.t, err)
+}
+
+func TestDuplicates_CancelCoversSeenMembers(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	one, two := h.askDuplicate(50001), h.askDuplicate(50002)
-	_, err := h.Cancel(t.Context(), one, schema.Cancel{Reason: "not now"}, Caller{})
+	seen := h.status(one).Revision
+	late := h.askDuplicate(50003)
+	_, err := h.Cancel(t.Context(), one, schema.Cancel{Revision: h.status(one).Revision + 1}, Caller{})
+	require.ErrorIs(t, err, schema.ErrStale, "a revision of another database")
+	_, err = h.Cancel(t.Context(), one, schema.Cancel{Reason: "not now", Revision: seen}, Caller{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"__cancelled__ ×2", "__cancelled__ as 1"}, h.summaries(one, two))
+	require.Equal(t, []string{"__cancelled__ ×3", "__cancelled__ as 1", "pending"}, h.summaries(one, two, late))
 	require.Equal(t, "not now", h.status(two).Reason)
+
+	again, lost := h.askDuplicate(50004), h.askDuplicate(50005)
+	h.setWaiter(lost, schema.Lost)
+	_, err = h.CancelRequest(t.Context(), late, schema.HitlCancel{Revision: h.status(late).Revision}, Caller{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"__cancelled__ ×3", "__cancelled__ as 1", "pending"}, h.summaries(late, again, lost), "no agent waits for the last one")
+}
+
+func TestDuplicates_CancelWithoutRevisionCoversOne(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	one, two, three := h.askDuplicate(50001), h.askDuplicate(50002), h.askDuplicate(50003)
+	_, err := h.Cancel(t.Context(), one, schema.Cancel{}, Caller{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"__cancelled__ ×3", "pending ×2", "pending as 2"}, h.summaries(one, two, three))
+}
+
+// TestDuplicates_LostLeaderGivesWay: a killed agent's card neither hides the question of a live
+// agent nor cancels it.
+func TestDuplicates_LostLeaderGivesWay(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	killed, live := h.askDuplicate(50001), h.askDuplicate(50002)
+	shown := h.status(killed).Revision
+	h.setWaiter(killed, schema.Lost)
+	require.Equal(t, []string{"pending as 2", "pending ×2"}, h.summaries(killed, live))
+	_, err := h.Cancel(t.Context(), killed, schema.Cancel{Revision: shown}, Caller{})
+	require.NoError(t, err, "a page that still shows the old card")
+	require.Equal(t, []string{"__cancelled__ as 2", "pending"}, h.summaries(killed, live))
+	_, err = h.Respond(t.Context(), live, approval(), Caller{})
+	require.NoError(t, err)
+	require.Equal(t, schema.Approve, h.status(live).Outcome)
+}
+
+// TestDuplicates_HeldAnswerKeepsLostLeader: the answer in the undo window still covers the members
+// that the person saw.
+func TestDuplicates_HeldAnswerKeepsLostLeader(t *testing.T) {
+	t.Parallel()
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure)
+	one, two := h.askDuplicate(50001), h.askDuplicate(50002)
+	st := h.respond(one, withHold(withRevision(h.status(one).Revision, approval()), 10*time.Second))
+	require.NotNil(t, st.Held)
+	h.setWaiter(one, schema.Lost)
+	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(one, two))
+	clock.advance(10 * time.Second)
+	h.runDue()
+	require.Equal(t, []string{"approve ×2", "approve as 1"}, h.summaries(one, two))
 }
 
 // TestDuplicates_HeldAnswerCoversSeenMembers: a held answer is undone for all, or applied

@@ -170,7 +170,7 @@ func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Res
 
 // CancelRequest is Cancel by a person in the terms of the inbox.
 func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.HitlCancel, caller Caller) (schema.HitlRequest, error) {
-	if _, err := h.Cancel(ctx, id, schema.Cancel{Reason: c.Reason}, caller); err != nil {
+	if _, err := h.Cancel(ctx, id, schema.Cancel{Reason: c.Reason, Revision: c.Revision}, caller); err != nil {
 		return schema.HitlRequest{}, err
 	}
 	return h.Request(ctx, id, caller)

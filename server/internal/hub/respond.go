@@ -144,7 +144,8 @@ func decodeExact(raw []byte) (v any, err error) {
 	return v, dec.Decode(&v)
 }
 
-// Cancel settles a question without an answer and returns the event. With the
+// Cancel settles a question without an answer and returns the event. With a revision it
+// also settles the duplicates of that revision whose agents still wait. With the
 // question's own request secret the agent withdraws it; a wrong secret is
 // schema.ErrForbidden.
 func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, caller Caller) ([]byte, error) {
@@ -160,7 +161,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		res := &resolution{
 			state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
-			reason: c.Reason, by: from.describe(nil), seenRevision: s.status.Revision,
+			reason: c.Reason, by: from.describe(nil), seenRevision: c.Revision,
 		}
 		if c.RequestSecret != "" {
 			if !isRequestSecret(s.Question, c.RequestSecret) {
@@ -173,7 +174,10 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 			}
 		}
 		switch {
+		case !s.status.IsSettled() && res.seenRevision > s.status.Revision:
+			return nil, &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 		case !s.status.IsSettled():
+			s.excludeLost()
 			return res.change(s, h.Clock())
 		case s.status.Outcome == res.outcome:
 			return nil, nil

@@ -63,10 +63,14 @@ func (t *tx) apply(c *Change) error {
 			return err
 		}
 	}
-	if !c.Ends {
+	switch {
+	case c.Ends:
+		return t.leaveGroup(c.Event.ID)
+	case isGrouped(c.Status):
+		return t.replaceLostLeader(c.Event.ID)
+	default:
 		return nil
 	}
-	return t.leaveGroup(c.Event.ID)
 }
 
 // applyOne writes the change of a single question, without its duplicates.

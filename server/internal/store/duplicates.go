@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -11,9 +13,12 @@ import (
 )
 
 // Deduplication: pending questions with equal content in one session form a duplicate
-// group. The writer updates the group in the transaction that adds or resolves a member, so
-// concurrent members are counted correctly and no crash leaves a group without a
-// leader. It changes only SameAs, Waiters and Revision of their statuses.
+// group. The writer updates the group in the transaction that adds, resolves or otherwise
+// changes a member, so concurrent members are counted correctly and no crash leaves a group
+// without a leader. It changes only SameAs, Waiters and Revision of their statuses.
+//
+// The group is shown as its leader. A leader whose agent is lost gives way to a member whose
+// agent still waits: a card must not hide a waiting agent behind a dead one.
 
 // maxGroupSize bounds how many questions one answer can resolve. Further duplicates
 // start a new group.
@@ -115,7 +120,10 @@ func (t *tx) joinGroup(id schema.EventID, leader *groupRow) error {
 		return err
 	}
 	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, leader.id, leader.version, id)
-	return err
+	if err != nil || leader.status.Waiter != schema.Lost {
+		return err
+	}
+	return t.replaceLostLeader(id)
 }
 
 // updateGroupStatus stores g's status under a new version and appends the log row.
@@ -139,7 +147,7 @@ func (t *tx) updateGroupStatus(g *groupRow) error {
 	return nil
 }
 
-// leaveGroup removes a resolved question from its group. If it was the leader, the next
+// leaveGroup removes a resolved question from its group. If it was the leader, another
 // member becomes the leader.
 func (t *tx) leaveGroup(id schema.EventID) error {
 	var key []byte
@@ -150,36 +158,94 @@ func (t *tx) leaveGroup(id schema.EventID) error {
 	if sameAs != 0 {
 		return t.decrementGroup(sameAs)
 	}
-	rows, err := t.query(queryGroupMembers, key, id)
-	members, err := scanGroupMembers(rows, err)
+	members, err := t.groupMembers(key, id)
 	if err != nil || len(members) == 0 {
 		return err
 	}
-	next := members[0].ID
-	since := int64(0)
-	for _, m := range members {
-		g, _, err := t.readGroupRow(m.ID)
-		if err != nil {
-			return err
-		}
-		g.status.SameAs = next
-		if m.ID == next {
-			if g.status.SameAs = 0; len(members) > 1 {
-				g.status.Waiters = len(members)
+	return t.setLeader(nextLeader(members), members)
+}
+
+// replaceLostLeader makes another member the leader of the group that the question belongs
+// to, if the agent of the leader is lost and another one waits. A leader with an answer in
+// its undo window stays, because that answer is for the members that its group had.
+func (t *tx) replaceLostLeader(id schema.EventID) error {
+	var key []byte
+	var sameAs schema.EventID
+	if err := t.get([]any{&key, &sameAs}, queryDuplicateKey, id); err != nil || key == nil {
+		return err
+	}
+	leader, state, err := t.readGroupRow(cmp.Or(sameAs, id))
+	if err != nil || state != schema.Pending || leader.status.Waiter != schema.Lost || leader.status.Held != nil {
+		return err
+	}
+	members, err := t.groupMembers(key, leader.id)
+	if err != nil || len(members) == 0 {
+		return err
+	}
+	next := nextLeader(members)
+	if next.status.Waiter == schema.Lost {
+		return nil
+	}
+	leader.status.Waiters = 0
+	return t.setLeader(next, append(members, leader))
+}
+
+// nextLeader returns the member that leads next: the first one whose agent is known to wait,
+// else the first one whose agent is not lost, else the first.
+func nextLeader(members []*groupRow) *groupRow {
+	for _, waiter := range []schema.Waiter{schema.Listening, schema.Unknown} {
+		for _, m := range members {
+			if cmp.Or(m.status.Waiter, schema.Unknown) == waiter {
+				return m
 			}
 		}
-		if err := t.updateGroupStatus(g); err != nil {
-			return err
+	}
+	return members[0]
+}
+
+// setLeader makes one of the members the leader of all of them.
+func (t *tx) setLeader(leader *groupRow, members []*groupRow) error {
+	leader.status.SameAs = 0
+	if len(members) > 1 {
+		leader.status.Waiters = len(members)
+	}
+	if err := t.updateGroupStatus(leader); err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m != leader {
+			m.status.SameAs = leader.id
+			if err := t.updateGroupStatus(m); err != nil {
+				return err
+			}
 		}
-		if m.ID == next {
-			since = g.version
-		}
-		_, err = t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, g.status.SameAs, since, m.ID)
-		if err != nil {
+		if _, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, m.status.SameAs, leader.version, m.id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// groupMembers reads the pending members that the leader leads, oldest first.
+func (t *tx) groupMembers(key []byte, leader schema.EventID) ([]*groupRow, error) {
+	rows, err := t.query(queryGroupMembers, key, leader)
+	list, err := scanGroupMembers(rows, err)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]*groupRow, len(list))
+	for i, m := range list {
+		if members[i], _, err = t.readGroupRow(m.ID); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
+// isGrouped reports whether a status may belong to a member of a group. It is a cheap test
+// before a query.
+func isGrouped(status []byte) bool {
+	return bytes.Contains(status, []byte(`"waiters":`)) || bytes.Contains(status, []byte(`"sameAs":`))
 }
 
 func (t *tx) readGroupRow(id schema.EventID) (g *groupRow, state schema.State, err error) {

@@ -105,3 +105,75 @@ func TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
 	require.Empty(t, members)
 	require.Zero(t, b.statusOf(t, b.append(t, duplicateQuestion("k")).ID).SameAs, "a later duplicate starts a new group")
 }
+
+// setWaiter stores the liveness of a question's agent, as the prober does.
+func (b *testStore) setWaiter(t testing.TB, id schema.EventID, waiter schema.Waiter, edit ...func(*schema.Status)) {
+	t.Helper()
+	q, err := b.Question(t.Context(), id)
+	require.NoError(t, err)
+	var st schema.Status
+	require.NoError(t, json.Unmarshal(q.Status, &st))
+	st.Waiter, st.Revision = waiter, q.Version+1
+	for _, fn := range edit {
+		fn(&st)
+	}
+	status, err := json.Marshal(st)
+	require.NoError(t, err)
+	require.NoError(t, b.Apply(t.Context(), Change{Event: &q.Event, Version: q.Version, State: schema.Pending, Status: status}))
+}
+
+// leaders returns the leader of each question: 0 for a leader.
+func (b *testStore) leaders(t testing.TB, ids ...schema.EventID) (all []schema.EventID) {
+	t.Helper()
+	for _, id := range ids {
+		all = append(all, b.statusOf(t, id).SameAs)
+	}
+	return all
+}
+
+// TestDuplicateGroup_LostLeaderGivesWay: a killed agent's question must not hide the question
+// of an agent that waits.
+func TestDuplicateGroup_LostLeaderGivesWay(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	one, two, three := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
+	b.setWaiter(t, two, schema.Lost)
+	b.setWaiter(t, three, schema.Listening)
+	require.Equal(t, []schema.EventID{0, one, one}, b.leaders(t, one, two, three), "the leader is not lost")
+	head := b.Head()
+	b.setWaiter(t, one, schema.Lost)
+	require.Equal(t, head+4, b.Head(), "its change and one for each member, in one transaction")
+	require.Equal(t, []schema.EventID{three, three, 0}, b.leaders(t, one, two, three), "the first that listens leads")
+	require.Equal(t, 3, b.statusOf(t, three).Waiters)
+	require.Zero(t, b.statusOf(t, one).Waiters)
+	members, err := b.GroupMembers(t.Context(), three)
+	require.NoError(t, err)
+	require.Equal(t, []GroupMember{{one, b.statusOf(t, three).Revision}, {two, b.statusOf(t, three).Revision}}, members)
+
+	b.setWaiter(t, three, schema.Lost)
+	require.Equal(t, []schema.EventID{three, three, 0}, b.leaders(t, one, two, three), "all are lost")
+	b.setWaiter(t, two, schema.Listening)
+	require.Equal(t, []schema.EventID{two, 0, two}, b.leaders(t, one, two, three), "an agent is back")
+	b.setWaiter(t, two, schema.Lost)
+	four := b.append(t, duplicateQuestion("k")).ID
+	require.Equal(t, []schema.EventID{four, four, four, 0}, b.leaders(t, one, two, three, four), "a new question of an agent that may wait")
+	require.Equal(t, 4, b.statusOf(t, four).Waiters)
+
+	b.setWaiter(t, three, schema.Listening)
+	require.NoError(t, b.Apply(t.Context(), b.resolution(t, four)))
+	require.Equal(t, []schema.EventID{three, three, 0}, b.leaders(t, one, two, three), "a resolved leader is followed by one that listens")
+	b.reopen(t)
+	require.Equal(t, 3, b.statusOf(t, three).Waiters)
+}
+
+// TestDuplicateGroup_KeepsLeaderWithUndoWindow: the answer in the window is for the members that
+// the leader has.
+func TestDuplicateGroup_KeepsLeaderWithUndoWindow(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	one, two := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
+	b.setWaiter(t, one, schema.Lost, func(st *schema.Status) { st.Held = &schema.PendingUndo{Until: 1} })
+	require.Equal(t, []schema.EventID{0, one}, b.leaders(t, one, two))
+	b.setWaiter(t, one, schema.Lost, func(st *schema.Status) { st.Held = nil })
+	require.Equal(t, []schema.EventID{two, 0}, b.leaders(t, one, two))
+}
