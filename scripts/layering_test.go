@@ -190,7 +190,7 @@ var storeMethods = map[string][]string{
 	"Activity": nil, "ProjectionCursor": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/notify"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},
-	"Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
+	"HasKey": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 	"Inbox": nil, "OpenUndoWindows": nil, "InboxCounts": nil, "InboxDays": nil,
 	"LiveRules": nil, "GroupMembers": nil, "Questions": nil, "Rules": nil,
 }

@@ -135,7 +135,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
-		Redactor: redactor, CheckURL: dialPolicy.Check, Dispatch: a.dispatcher.Dispatch, WakeLiveness: a.dispatcher.WakeLiveness, ProcessOf: peer.ProcessOf,
+		PendingLimits: pendingLimits(a.cfg.MaxPending),
+		Redactor:      redactor, CheckURL: dialPolicy.Check, Dispatch: a.dispatcher.Dispatch, WakeLiveness: a.dispatcher.WakeLiveness, ProcessOf: peer.ProcessOf,
 		QuestionChanged: func() { a.notifier.QuestionChanged() },
 		SendDeadline:    a.dispatcher.SendDeadline, NudgeAfter: a.cfg.NudgeAfter,
 		People:  a.auth,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
@@ -54,6 +55,7 @@ type Config struct {
 	PublicURL     string
 	CallbackAllow []string // callback targets in addition to loopback: CIDRs, host names, host:port
 	NotifyAllow   []string // addresses of channels besides public ones, in the same form
+	MaxPending    int      // pending questions; a tenth of them per agent; default 10,000
 	NotifyProxy   string   // HTTP proxy of channels; empty: none
 
 	OIDC OIDC // sign-in with an OpenID provider; zero value: off
@@ -290,4 +292,12 @@ func (cfg Config) logger() *slog.Logger {
 		return slog.New(slog.NewJSONHandler(cfg.Stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(cfg.Stderr, options))
+}
+
+// pendingLimits returns the limits for -max-pending; 0 selects the defaults.
+func pendingLimits(most int) hub.PendingLimits {
+	if most == 0 {
+		return hub.PendingLimits{}
+	}
+	return hub.PendingLimits{Hub: most, Owner: max(most/10, 1)}
 }

@@ -59,6 +59,8 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) error { c.NotifyAllow = append(c.NotifyAllow, splitList(s)...); return nil }},
 	{"notify-proxy", "URL", "none", "HTTP proxy of notification channels; proxy variables of the environment are ignored",
 		func(c *Config, s string) error { c.NotifyProxy = s; return nil }},
+	{"max-pending", "NUMBER", "10000", "most questions that wait at the same time; one agent may have a tenth of them, one session 256",
+		func(c *Config, s string) (err error) { c.MaxPending, err = parsePositive(s); return err }},
 	{"retention", "DURATION", "30d", "how long events are kept; 0 keeps them forever",
 		func(c *Config, s string) (err error) {
 			c.Retention, err = zeroMeansNoLimit(parseDuration(s))
@@ -97,7 +99,7 @@ func (f flagSpec) apply(cfg *Config, from, text string) error {
 	if err := f.set(cfg, text); err != nil {
 		expected := map[string]string{
 			"DURATION": "a duration, such as 30d or 12h", "SIZE": "a size, such as 2GiB or 500MiB",
-			"LEVEL": "debug, info, warn or error", "": "true or false",
+			"LEVEL": "debug, info, warn or error", "NUMBER": "a number above 0", "": "true or false",
 		}[f.placeholder]
 		return fmt.Errorf("%s %s: must be %s", from, strconv.Quote(text), expected)
 	}
@@ -183,6 +185,14 @@ func zeroMeansNoLimit[T time.Duration | int64](n T, err error) (T, error) {
 }
 
 var errNegative = errors.New("must not be negative")
+
+func parsePositive(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err == nil && n < 1 {
+		err = strconv.ErrRange
+	}
+	return n, err
+}
 
 // parseDuration parses a Go duration that may start with days: 30d, 1d12h, 90m.
 func parseDuration(s string) (time.Duration, error) {

@@ -62,6 +62,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"public-url":          {"https://hub.example.com", "https://b", "https://hub.example.com", func(c Config) any { return c.PublicURL }},
 		"callback-allow":      {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.CallbackAllow }},
 		"notify-allow":        {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.NotifyAllow }},
+		"max-pending":         {"500", "7", 500, func(c Config) any { return c.MaxPending }},
 		"notify-proxy":        {"http://proxy:3128", "x", "http://proxy:3128", func(c Config) any { return c.NotifyProxy }},
 		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
 		"retention-size":      {"1.5GiB", "1", int64(3 << 29), func(c Config) any { return c.RetentionSize }},

@@ -48,7 +48,7 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
 	cn, ok := c.Context().Conn().(*conn)
-	if !ok || !s.acquireHookSlot(&call) {
+	if !ok || !s.canHold(c, &call) {
 		return s.storeHook(c, &call.Event)
 	}
 	return s.holdHook(c, cn, &heldHook{call: &call, agent: claude.Agent, limit: time.Duration(max(limit-hookTimeoutMargin, limit/2, 1)) * time.Second})
@@ -77,20 +77,17 @@ func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Stor
 	return s.Hub.Ingest(c.UserContext(), body, by)
 }
 
-// acquireHookSlot reports whether the hook call should wait for a person, and then acquires
-// a slot of the hookSlots semaphore. If Claude Code shows no dialog in the meantime,
-// someone must be viewing the dashboard.
-func (s *Server) acquireHookSlot(call *hook.Call) bool {
+// canHold reports whether the hook call should wait for a person, and then takes a waiting place.
+// If Claude Code shows no dialog in the meantime, someone must be viewing the dashboard.
+func (s *Server) canHold(c *fiber.Ctx, call *hook.Call) bool {
 	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.ViewerCount() == 0 {
 		return false
 	}
-	select {
-	case s.hookSlots <- struct{}{}:
-		return true
-	default:
-		s.Log.Warn("too many held hooks, agent uses its own prompt", "limit", s.MaxHeldHooks)
+	if !s.startWaiting(c) {
+		s.Log.Warn("too many waiting requests, agent uses its own prompt", "limit", s.Places.Waiting.Total)
 		return false
 	}
+	return true
 }
 
 // heldHook is a hook call whose response stays open until its question is settled.
@@ -102,10 +99,8 @@ type heldHook struct {
 	secret string
 }
 
-// holdHook stores the question and streams the response. It releases the slot that
-// acquireHookSlot acquired.
+// holdHook stores the question and streams the response.
 func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
-	release := func() { <-s.hookSlots }
 	e := h.call.Event
 	ask := *h.call.Ask
 	seconds := h.limit.Seconds()
@@ -116,19 +111,16 @@ func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
 	e.HumanInTheLoop = &ask
 	saved, err := s.ingestHook(c, &e, true)
 	if err != nil {
-		release()
 		return err
 	}
 	s.Hub.ResponseSent(saved.ID) // the answer is pulled; there is no listener to dial
 	var question schema.Event
 	if err := json.Unmarshal(saved.JSON, &question); err != nil {
-		release()
 		return err
 	}
 	h.id, h.secret = saved.ID, question.RequestSecret
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
 	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
-		defer release()
 		defer func() { s.logPanic(recover()) }()
 		s.answerHook(out, cn, h)
 	})

@@ -270,7 +270,7 @@ func TestClaudeCodeHook_DisconnectAbandonsQuestion(t *testing.T) {
 	st := r.waitUntilSettled(1)
 	require.Equal(t, schema.ByOrphaned, st.Source)
 	require.Equal(t, hub.ReasonAgentGone, st.Reason)
-	require.Eventually(t, func() bool { return len(r.hookSlots) == 0 }, waitLimit, time.Millisecond, "its slot is released")
+	require.Eventually(t, func() bool { return r.places.inUse(waitingPlace) == 0 }, waitLimit, time.Millisecond, "its slot is released")
 }
 
 func TestClaudeCodeHook_ShutdownReleasesHooks(t *testing.T) {
@@ -290,16 +290,16 @@ func TestClaudeCodeHook_ShutdownReleasesHooks(t *testing.T) {
 
 func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {
 	t.Parallel()
-	r := setup(t, fastHooks, func(c *Config) { c.MaxHeldHooks = 1 })
+	r := setup(t, fastHooks, func(c *Config) { c.Places.Waiting = PlaceLimit{1, 1} })
 	first := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
 	r.waitForQuestion(1)
 	second := <-r.runHook("", hookSample(t, "PermissionRequest-Bash"))
 	require.Equal(t, "{}", second.body)
 	require.Nil(t, r.event(2).HumanInTheLoop, "stored without a question")
-	require.Contains(t, r.log.String(), "too many held hooks")
+	require.Contains(t, r.log.String(), "too many waiting requests")
 	r.answer(1, `{"permission":true}`)
 	<-first
-	require.Eventually(t, func() bool { return len(r.hookSlots) == 0 }, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.places.inUse(waitingPlace) == 0 }, waitLimit, time.Millisecond)
 	third := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
 	require.NotNil(t, r.waitForQuestion(5).HumanInTheLoop) // follows the answer and its delivery
 	r.answer(5, `{"permission":true}`)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"io"
@@ -27,6 +28,7 @@ const acceptRetryDelay = 100 * time.Millisecond
 type listener struct {
 	net.Listener
 	conns  *connSet
+	idle   *idleConns
 	log    *slog.Logger
 	mine   peer.Accounts // accounts that may use a Unix socket
 	local  net.Addr      // address of the connections of a Unix socket; nil for TCP
@@ -35,7 +37,7 @@ type listener struct {
 }
 
 func (s *Server) newListener(ln net.Listener) *listener {
-	return &listener{Listener: ln, conns: &s.conns, log: s.Log, mine: s.LocalAccounts, closed: make(chan struct{})}
+	return &listener{Listener: ln, conns: &s.conns, idle: &s.idle, log: s.Log, mine: s.LocalAccounts, closed: make(chan struct{})}
 }
 
 // Close closes the listener. It is idempotent.
@@ -60,6 +62,7 @@ func (l *listener) Accept() (net.Conn, error) {
 				continue
 			}
 			l.conns.add(c)
+			l.idle.add(c)
 			return c, nil
 		}
 		if !isTemporary(err) {
@@ -79,7 +82,7 @@ func (l *listener) Accept() (net.Conn, error) {
 // wrap returns the connection with what the kernel reports about its other end. ok is false
 // if that account may not use the Unix socket.
 func (l *listener) wrap(nc net.Conn) (c *conn, ok bool) {
-	c = &conn{Conn: nc, conns: l.conns, local: l.local}
+	c = &conn{Conn: nc, conns: l.conns, idleConns: l.idle, local: l.local}
 	if l.local == nil {
 		c.owner = sync.OnceValues(func() (uint32, bool) {
 			return peer.Owner(addrPortOf(nc.RemoteAddr()), addrPortOf(nc.LocalAddr()))
@@ -107,8 +110,12 @@ func isTemporary(err error) bool {
 // when a response has been sent, and whether the peer is still connected.
 type conn struct {
 	net.Conn
-	conns *connSet
-	owner func() (uid uint32, ok bool) // account of the program at the other end, asked once
+	conns     *connSet
+	idleConns *idleConns
+	owner     func() (uid uint32, ok bool) // account of the program at the other end, asked once
+
+	idle *list.Element // in idleConns, which guards it
+	gone bool          // closed; guarded by idleConns
 
 	local   net.Addr        // set for a Unix socket: the hub's TCP address
 	process peer.ProcessRef // set for a Unix socket: the program at the other end
@@ -120,6 +127,9 @@ type conn struct {
 	draining      bool     // Read returns EOF, so that buffered readers yield the rest of their buffer
 	afterResponse []func() // callbacks for when the current response has been sent
 	hasWritten    bool     // Write was called since the last callback was added
+	busy          bool     // a request is complete and its response is not sent
+	inHandler     bool     // the request is being handled
+	afterClose    []func() // callbacks for when the connection is closed; set for streams
 	readAhead     []byte   // bytes that watchDisconnect read ahead
 }
 
@@ -153,13 +163,33 @@ func (c *conn) onResponseSent(f func()) {
 	c.mu.Unlock()
 }
 
+// onClosed calls f once the connection is closed. From then on it is not idle between requests.
+func (c *conn) onClosed(f func()) {
+	c.mu.Lock()
+	c.afterClose = append(c.afterClose, f)
+	c.mu.Unlock()
+}
+
+// handling records that a complete request is being handled until done is called.
+func (c *conn) handling() (done func()) {
+	c.mu.Lock()
+	c.busy, c.inHandler = true, true
+	c.mu.Unlock()
+	c.idleConns.remove(c)
+	return func() {
+		c.mu.Lock()
+		c.inHandler = false
+		c.mu.Unlock()
+	}
+}
+
 // Read is called for the next request. By then the server has flushed its response, unless
 // pipelined requests delayed the flush and nothing was written.
 func (c *conn) Read(p []byte) (int, error) {
-	c.mu.Lock()
-	if c.hasWritten {
-		c.responseSentLocked()
+	if c.endResponse() {
+		c.idleConns.add(c)
 	}
+	c.mu.Lock()
 	if len(c.readAhead) > 0 && len(p) > 0 {
 		n := copy(p, c.readAhead)
 		c.readAhead = c.readAhead[n:]
@@ -178,6 +208,19 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.mu.Unlock()
 	}
 	return n, err
+}
+
+// endResponse runs the callbacks of a written response, and reports whether the connection now waits
+// for its next request.
+func (c *conn) endResponse() (idle bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hasWritten {
+		c.responseSentLocked()
+	}
+	idle = c.busy && !c.inHandler && len(c.afterClose) == 0
+	c.busy = c.busy && !idle
+	return idle
 }
 
 func (c *conn) responseSentLocked() {
@@ -218,7 +261,13 @@ func (c *conn) Close() error {
 	c.responseSentLocked()
 	linger := c.linger && !c.closed
 	c.closed = true
+	afterClose := c.afterClose
+	c.afterClose = nil
 	c.mu.Unlock()
+	c.idleConns.forget(c)
+	for _, f := range afterClose {
+		f()
+	}
 	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok && linger && closer.CloseWrite() == nil { // TCP, or TLS over TCP
 		_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)

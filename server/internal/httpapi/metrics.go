@@ -23,6 +23,7 @@ type Metrics struct {
 	seconds     *prometheus.HistogramVec // by route
 	streams     prometheus.Gauge
 	slowStreams prometheus.Counter
+	refusals    *prometheus.CounterVec // by class
 
 	commits       prometheus.Counter
 	commitFailed  prometheus.Counter
@@ -54,6 +55,7 @@ func NewMetrics() *Metrics {
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "streams", Help: "Open /stream connections.",
 		}),
+		refusals:     counters("http_refused_total", "Requests refused because their class, or their sender's part of it, is full.", "class"),
 		slowStreams:  counter("streams_cut_total", "Streams disconnected because the client read too slowly."),
 		commits:      counter("commits_total", "Group commits."),
 		commitFailed: counter("commits_failed_total", "Group commits that failed."),
@@ -71,7 +73,7 @@ func NewMetrics() *Metrics {
 		telemetryRecords: counters("telemetry_records_total", "OpenTelemetry records received: events stored, records ignored or rejected.", "signal", "became"),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.seconds, m.streams, m.slowStreams, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
+		m.requests, m.seconds, m.streams, m.slowStreams, m.refusals, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
 		m.events, m.questions, m.deliveries, m.telemetryRecords)
 	return m
 }
@@ -105,7 +107,14 @@ func (m *Metrics) handler() fiber.Handler {
 func (m *Metrics) registerGauges(s *Server) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
-	}, func() float64 { return float64(s.conns.count()) }), &storeCollector{stats: s.Stats})
+	}, func() float64 { return float64(s.conns.count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "hookback", Name: "connections_idle", Help: "Connections without a complete request.",
+	}, func() float64 { return float64(s.idle.count()) }), &storeCollector{stats: s.Stats})
+	for class, name := range placeClassNames {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "hookback", Name: "http_places_used", Help: "Requests and streams in progress, by class.", ConstLabels: prometheus.Labels{"class": name},
+		}, func() float64 { return float64(s.places.inUse(placeClass(class))) }))
+	}
 }
 
 // storeCollector exports store.Stats.

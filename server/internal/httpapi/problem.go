@@ -29,7 +29,7 @@ func (s *Server) writeError(c *fiber.Ctx, err error) error {
 		s.Log.Error("request failed", "route", c.Route().Path, "err", err)
 	}
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusInsufficientStorage {
-		c.Set(fiber.HeaderRetryAfter, "1")
+		c.Set(fiber.HeaderRetryAfter, retryAfter())
 	}
 	writeProblem(c.Context(), p)
 	return nil
@@ -47,7 +47,7 @@ func (s *Server) writeStatusError(ctx *fasthttp.RequestCtx, status int) {
 		p = httpProblem(status, "the request did not arrive in time", "Nothing was stored. Send the request again.")
 	case http.StatusServiceUnavailable:
 		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrBusy, Hint: "Too many large requests are in progress. Nothing was stored. Send the request again in a moment."})
-		ctx.Response.Header.Set(fiber.HeaderRetryAfter, "1")
+		ctx.Response.Header.Set(fiber.HeaderRetryAfter, retryAfter())
 	case http.StatusUpgradeRequired:
 		p = httpProblem(status, "this path is a WebSocket", "Connect to ws://…/stream.")
 	case http.StatusMethodNotAllowed:

@@ -94,6 +94,7 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 			ResolveRecipients: cfg.Hub.People.ResolveRecipients,
 		})
 	})
+	r.Hub.PendingLimits = hub.PendingLimits{Session: 1 << 20, Owner: 1 << 20, Hub: 1 << 20} // each cell asks
 	m := &matrix{harness: r, table: readRoleTable(t), locked: locked}
 	m.admin = r.owner("olga")
 	r.expectOK(nil, "POST "+schema.PathLock, fmt.Sprintf(`{"locked":%t}`, locked), m.admin.headers()...)

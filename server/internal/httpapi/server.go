@@ -57,7 +57,8 @@ type Config struct {
 	PingInterval       time.Duration // between heartbeat pings on a stream, default 20 s; two without a reply end it
 
 	HookHeartbeat time.Duration // between heartbeats of a held hook, default 3 s
-	MaxHeldHooks  int           // hooks held at the same time, default 512; further ones get no decision
+
+	Places PlaceLimits // requests in progress; excess ones get 503, an excess hook no decision
 
 	Log *slog.Logger // default: discard
 }
@@ -78,9 +79,7 @@ func (cfg *Config) setDefaults() {
 			*d.field = d.value
 		}
 	}
-	if cfg.MaxHeldHooks == 0 {
-		cfg.MaxHeldHooks = 512
-	}
+	cfg.Places.setDefaults()
 	if cfg.BodyBudget == 0 {
 		cfg.BodyBudget = 256 << 20
 	}
@@ -102,11 +101,12 @@ type Server struct {
 	guard  *originGuard
 	assets *assets
 	conns  connSet
+	idle   idleConns
+	places places
 
-	presence  presence
-	hookSlots chan struct{} // semaphore of MaxHeldHooks
-	bodies    bodyLimiter
-	buffers   sync.Pool // of *[]byte, for writes to streams
+	presence presence
+	bodies   bodyLimiter
+	buffers  sync.Pool // of *[]byte, for writes to streams
 
 	// stopping is canceled by Shutdown: streams close and long polls return.
 	stopping context.Context
@@ -119,7 +119,8 @@ func New(cfg Config) *Server {
 	s := &Server{Config: cfg, guard: newOriginGuard(cfg.AllowHosts, cfg.AllowOrigins)}
 	s.guard.tls = cfg.TLS
 	s.bodies.limit = cfg.BodyBudget
-	s.hookSlots = make(chan struct{}, cfg.MaxHeldHooks)
+	s.idle.limit = cfg.Places.Idle
+	s.places.init(&cfg.Places, func(class placeClass) { cfg.Metrics.refusals.WithLabelValues(placeClassNames[class]).Inc() })
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.app = fiber.New(fiber.Config{
@@ -133,7 +134,7 @@ func New(cfg Config) *Server {
 		StreamRequestBody:            true, // limitBody reads the bodies
 		DisablePreParseMultipartForm: true, // keep the raw bytes
 		ReadBufferSize:               16 << 10,
-		Concurrency:                  4096,
+		Concurrency:                  2 * cfg.Places.total(), // never reached; see places
 		ReadTimeout:                  cfg.ReadTimeout,
 		WriteTimeout:                 cfg.WriteTimeout,
 		IdleTimeout:                  cfg.IdleTimeout,
@@ -141,19 +142,29 @@ func New(cfg Config) *Server {
 	})
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own connections
-	s.app.Server().Handler = s.rejectTwoLengths(s.limitBody(s.rejectUnknownMethods(s.app.Server().Handler)))
+	s.app.Server().Handler = s.rejectTwoLengths(s.limitBody(s.trackRequest(s.rejectUnknownMethods(s.app.Server().Handler))))
 	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
 	handlers := s.handlers()
 	for _, r := range schema.Routes {
-		chain := []fiber.Handler{s.requireAccess(r), checkQuery(r), handlers[r.Method+" "+r.Path]}
+		chain := []fiber.Handler{s.requireAccess(r), s.admit(r), checkQuery(r), handlers[r.Method+" "+r.Path]}
 		s.app.Add(r.Method, r.Path, chain...)
 		if r.Method == fiber.MethodGet {
 			s.app.Add(fiber.MethodHead, r.Path, chain...)
 		}
 	}
-	s.app.Use(s.servePage)
+	s.app.Use(s.admit(schema.Route{}), s.servePage)
 	cfg.Metrics.registerGauges(s)
 	return s
+}
+
+// trackRequest records on the connection that its request has arrived completely.
+func (s *Server) trackRequest(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if cn, ok := ctx.Conn().(*conn); ok {
+			defer cn.handling()()
+		}
+		next(ctx)
+	}
 }
 
 // rejectUnknownMethods answers non-standard methods with a problem document. Fiber would

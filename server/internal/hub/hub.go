@@ -62,6 +62,8 @@ type Config struct {
 	// accounts and every caller is allowed.
 	People *auth.Service
 
+	PendingLimits PendingLimits
+
 	Version string           // program version, reported by Hello
 	Clock   func() time.Time // default: time.Now
 	Log     *slog.Logger     // default: discard
@@ -97,6 +99,8 @@ type Hub struct {
 	subscribers     map[schema.EventID]map[chan struct{}]bool // by question; channels to wake on its changes
 	unsentResponses map[schema.EventID]chan struct{}          // by question; closed when the response to its POST was sent
 	pending         pendingBySession
+	pendingTotal    int64
+	owners          pendingOwners
 }
 
 // New returns a hub over cfg.Store and publishes the store's commits to cfg.Feed.
@@ -110,6 +114,7 @@ func New(cfg Config) *Hub {
 	if cfg.CheckURL == nil {
 		cfg.CheckURL = func(string) error { return nil }
 	}
+	cfg.PendingLimits.setDefaults()
 	if cfg.Dispatch == nil {
 		cfg.Dispatch = func(schema.EventID) {}
 	}
@@ -141,6 +146,7 @@ func New(cfg Config) *Hub {
 	}
 	for key, n := range pending {
 		h.pending[key] = &sessionCalls{pending: n}
+		h.pendingTotal += n
 	}
 	h.initRules(context.Background())
 	cfg.People.OnAccountsChanged(func() { wake(h.votersChanged) })
@@ -281,10 +287,13 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 			}
 			if row.Ends {
 				h.pending.remove(row.Event)
+				h.owners.remove(row.Event.UID)
+				h.pendingTotal--
 			}
 		case row.Event.Question != nil:
 			h.unsentResponses[id] = make(chan struct{})
 			h.pending.add(row.Event)
+			h.pendingTotal++
 			h.QuestionChanged()
 			wake(h.deadlineChanged)
 		}

@@ -44,6 +44,9 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEve
 // finishIngest runs the effects of an appended event and returns it as its poster sees
 // it. A replayed event has no effects again.
 func (h *Hub) finishIngest(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (StoredEvent, error) {
+	if d.NewQuestion != nil && (r.Err != nil || r.Receipt.Replayed) {
+		h.releasePending(d)
+	}
 	if r.Err != nil {
 		return StoredEvent{}, withRetryHint(r.Err)
 	}
@@ -157,12 +160,12 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if s.question == nil {
 		return d, nil, nil
 	}
-	if p.sent = s; p.isRedacted {
+	if p.sent, p.stored = s, s; p.isRedacted {
 		if p.sent, err = scanEvent(p.body); err != nil {
 			return nil, nil, err
 		}
 	}
-	hitl, err := h.addQuestion(d, s.question, &p, caller)
+	hitl, err := h.addQuestion(ctx, d, &p, caller)
 	return d, hitl, err
 }
 
@@ -170,6 +173,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 type post struct {
 	body       []byte
 	sent       *scannedEvent // of body
+	stored     *scannedEvent // after redaction
 	isRedacted bool          // the stored event differs from sent
 }
 
@@ -183,9 +187,9 @@ func scopedKey(key string, caller Caller) string {
 }
 
 // addQuestion validates the question and adds it to the draft.
-func (h *Hub) addQuestion(d *store.EventDraft, raw []byte, p *post, caller Caller) (*schema.HumanInTheLoop, error) {
+func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *post, caller Caller) (*schema.HumanInTheLoop, error) {
 	var q schema.HumanInTheLoop
-	if err := q.UnmarshalJSON(raw); err != nil {
+	if err := q.UnmarshalJSON(p.stored.question); err != nil {
 		return nil, withFieldPrefix("humanInTheLoop", err)
 	}
 	if err := q.Validate(); err != nil {
@@ -233,13 +237,17 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw []byte, p *post, caller Calle
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.NewQuestion.Lifeline = store.ByListener
 	}
-	if p := h.callerProcess(caller); p != nil {
+	program := h.callerProcess(caller)
+	if program != nil {
 		// A hook is a child process of the agent and exits when it stops waiting. The
 		// requester is the agent.
-		if agent, ok := peer.ParentCommand(p); ok && !caller.WaitsForAnswer && hookFactsOf(&d.Event).Agent != "" {
-			p = agent
+		if agent, ok := peer.ParentCommand(program); ok && !caller.WaitsForAnswer && hookFactsOf(&d.Event).Agent != "" {
+			program = agent
 		}
-		d.NewQuestion.RequesterProcess, _ = json.Marshal(p)
+		d.NewQuestion.RequesterProcess, _ = json.Marshal(program)
+	}
+	if err := h.reservePending(ctx, d, caller, program); err != nil {
+		return nil, err
 	}
 	return &q, nil
 }

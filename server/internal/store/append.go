@@ -177,6 +177,13 @@ func (t *tx) insertQuestion(e *Event, q *NewQuestion, ids nameIDs) error {
 
 const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
 
+// HasKey reports whether an event with this idempotency key is stored.
+func (s *Store) HasKey(ctx context.Context, key string) (bool, error) {
+	rows, err := s.readers.query(ctx, queryByKey, hashKey(key))
+	ids, err := scanIDs(rows, err)
+	return len(ids) > 0, err
+}
+
 // callbackRetryWindow is the minimum time for retries at a new callback address.
 const callbackRetryWindow = time.Minute
 
