@@ -48,17 +48,16 @@ func (r *optionRow) matches(word, o string) bool {
 	if start, ok := strings.CutSuffix(o, "…"); ok {
 		return strings.HasPrefix(word, start)
 	}
-	if word == o {
-		return true
-	}
 	head, _, _ := strings.Cut(word, "=")
 	switch {
+	case head == o:
+		return true
 	case strings.HasPrefix(o, "--"):
-		return len(head) > 3 && strings.HasPrefix(o, head) || head == o
+		return len(head) > 3 && strings.HasPrefix(o, head)
 	case len(o) == 2 && o[0] == '-':
 		return len(word) > 2 && word[0] == '-' && word[1] != '-' && r.clusterHas(word[1:], o[1])
 	default:
-		return strings.HasPrefix(o, "-") && head == o
+		return false
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -73,7 +74,7 @@ var redactedCommandFinding = schema.Finding{
 }
 
 // addRedactionFinding adds a finding if the original event is riskier than its redacted
-// form: redaction must not hide a command from the approver. It reports the original's
+// form, or has a high finding of another kind: redaction must not hide a command from the approver. It reports the original's
 // risk but not its findings, which could quote secrets.
 func addRedactionFinding(st *schema.Status, original *scannedEvent) {
 	var q schema.HumanInTheLoop
@@ -86,7 +87,11 @@ func addRedactionFinding(st *schema.Status, original *scannedEvent) {
 		st.Class = a.Class
 	}
 	storedRisk := risk.Highest("", st.Findings)
-	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk {
+	hides := slices.ContainsFunc(a.Findings, func(f schema.Finding) bool {
+		isStored := slices.ContainsFunc(st.Findings, func(stored schema.Finding) bool { return stored.Code == f.Code })
+		return !isStored && (f.Risk == schema.HighRisk || f.Risk == schema.CriticalRisk)
+	})
+	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk || hides {
 		f := redactedCommandFinding
 		st.Class = a.Class
 		f.Risk = originalRisk

@@ -13,7 +13,7 @@ import (
 
 var (
 	duplicateKey     = rule{"obfuscated", high, "It contains the same argument twice. Which value applies depends on the parser."}
-	tooManyArguments = rule{"unreadable", medium, "It has more arguments than the rules can check. Read it carefully yourself."}
+	tooManyArguments = rule{"unreadable", high, "It has more arguments than the rules can check. Read it carefully yourself."}
 )
 
 // maxTokens is the maximum number of JSON tokens read per call.
@@ -138,5 +138,8 @@ func (a *assessor) assessCall(tool string, arguments json.RawMessage) {
 	}
 	if errors.Is(err, errTooManyArguments) {
 		a.add(tooManyArguments, span{})
+	}
+	if a.packageFile != nil && a.writesScripts {
+		a.add(runsLater, *a.packageFile)
 	}
 }

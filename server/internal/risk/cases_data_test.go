@@ -45,6 +45,7 @@ var databaseCases = []commandCase{
 	}},
 	{"npx prisma migrate reset --force", []string{
 		"high drop_data: prisma migrate reset --force",
+		"medium install: npx prisma migrate reset --force",
 	}},
 	{"php artisan migrate:fresh", []string{
 		"high drop_data: php artisan migrate:fresh",

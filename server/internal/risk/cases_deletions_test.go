@@ -149,9 +149,11 @@ var deletionCases = []commandCase{
 		"medium recursive_delete: rm -rf out",
 	}},
 	{"env FOO=1 rm -rf out", []string{
+		"high sets_variable: env FOO=1 rm -rf out",
 		"medium recursive_delete: rm -rf out",
 	}},
 	{"FOO=1 rm -rf out", []string{
+		"high sets_variable: FOO=1 rm -rf out",
 		"medium recursive_delete: rm -rf out",
 	}},
 	{"nice -n 10 rm -rf out", []string{
@@ -179,6 +181,7 @@ var deletionCases = []commandCase{
 		"high recursive_delete: fd -e tmp -x rm",
 	}},
 	{"npx rimraf dist", []string{
+		"medium install: npx rimraf dist",
 		"medium recursive_delete: rimraf dist",
 	}},
 	{"ssh prod 'rm -rf /var/www/old'", []string{
@@ -203,12 +206,15 @@ var deletionCases = []commandCase{
 		"medium recursive_delete: rm -rf out",
 	}},
 	{"bash <<'EOF'\nrm -rf out\nEOF", []string{
+		"high pipe_to_shell: bash",
 		"medium recursive_delete: rm -rf out",
 	}},
 	{"bash <<< 'rm -rf out'", []string{
+		"high pipe_to_shell: bash",
 		"medium recursive_delete: rm -rf out",
 	}},
 	{"echo 'rm -rf out' | sh", []string{
+		"high pipe_to_shell: echo 'rm -rf out' | sh",
 		"medium recursive_delete: rm -rf out",
 	}},
 	{"git clean -fdx", []string{

@@ -63,6 +63,7 @@ var historyCases = []commandCase{
 		"medium rewrite_history: git branch -d -f old",
 	}},
 	{"git filter-branch --tree-filter 'rm -f x' HEAD", []string{
+		"high option_executes: git filter-branch --tree-filter 'rm -f x' HEAD",
 		"high rewrite_history: git filter-branch --tree-filter 'rm -f x' HEAD",
 	}},
 	{"git filter-repo --path x", []string{
@@ -91,9 +92,11 @@ var historyCases = []commandCase{
 		"low publish: git push --no-verify",
 	}},
 	{"git -c core.hooksPath=/dev/null commit -m x", []string{
+		"high option_executes: git -c core.hooksPath=/dev/null commit -m x",
 		"medium safety_off: git -c core.hooksPath=/dev/null commit -m x",
 	}},
 	{"git config core.hooksPath /dev/null", []string{
+		"high runs_later: git config core.hooksPath /dev/null",
 		"medium safety_off: git config core.hooksPath /dev/null",
 	}},
 	{"git -c http.sslVerify=false fetch", []string{

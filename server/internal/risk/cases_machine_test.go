@@ -113,10 +113,10 @@ var machineCases = []commandCase{
 		"low background: setsid ./server",
 	}},
 	{"screen -dmS x ./server", []string{
-		"low background: screen -dmS x ./server",
+		"high background: screen -dmS x ./server",
 	}},
 	{"tmux new-session -d -s x ./server", []string{
-		"low background: tmux new-session -d -s x ./server",
+		"high background: tmux new-session -d -s x ./server",
 	}},
 	{"npm install left-pad", []string{
 		"medium install: npm install left-pad",
@@ -221,6 +221,6 @@ var machineCases = []commandCase{
 		"medium outside_cwd: cat a > ../b",
 	}},
 	{"echo x > .git/hooks/pre-commit", []string{
-		"high autostart: echo x > .git/hooks/pre-commit",
+		"high runs_later: echo x > .git/hooks/pre-commit",
 	}},
 }

@@ -488,15 +488,15 @@ var ruleTableCases3 = []commandCase{
 		"low background: disown",
 	}},
 	{"screen -dm", []string{
-		"low background: screen -dm",
+		"high background: screen -dm",
 	}},
 	{"screen -d -m", []string{
-		"low background: screen -d -m",
+		"high background: screen -d -m",
 	}},
 	{"tmux new-session -d", []string{
-		"low background: tmux new-session -d",
+		"high background: tmux new-session -d",
 	}},
 	{"tmux new -d", []string{
-		"low background: tmux new -d",
+		"high background: tmux new -d",
 	}},
 }

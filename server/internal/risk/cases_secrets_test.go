@@ -65,6 +65,7 @@ var secretCases = []commandCase{
 		"medium secret_in_command: [redacted:bearer]",
 	}},
 	{"API_KEY=[redacted:api_key] ./run", []string{
+		"high sets_variable: API_KEY=[redacted:api_key] ./run",
 		"medium secret_in_command: [redacted:api_key]",
 	}},
 	{"gh auth token", []string{

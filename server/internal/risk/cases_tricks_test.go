@@ -78,24 +78,24 @@ var obfuscationCases = []commandCase{
 		"high out_of_sight: rm -rf ~",
 	}},
 	{"echo 'never closed", []string{
-		"medium unreadable: 'never closed",
+		"high unreadable: 'never closed",
 	}},
 	{`echo "never closed`, []string{
-		`medium unreadable: "never closed`,
+		`high unreadable: "never closed`,
 	}},
 	{"echo $(never closed", []string{
-		"medium unreadable: (never closed",
+		"high unreadable: (never closed",
 	}},
 	{"echo `never closed", []string{
-		"medium unreadable: `never closed",
+		"high unreadable: `never closed",
 	}},
 	{"(never closed", []string{
-		"medium unreadable: (never closed",
+		"high unreadable: (never closed",
 	}},
 	{"echo )", []string{
-		"medium unreadable: )",
+		"high unreadable: )",
 	}},
 	{"cat <", []string{
-		"medium unreadable: <",
+		"high unreadable: <",
 	}},
 }

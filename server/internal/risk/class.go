@@ -24,6 +24,9 @@ func isHarmless(tool string, arguments json.RawMessage, cwd string) bool {
 		return false
 	}
 	dir := policy.WorkingDir{Project: cwd, Dir: WorkingDir(tool, arguments, cwd)}
+	if !dir.Contains(".") {
+		return false
+	}
 	if k == readTool {
 		return isHarmlessRead(tool, members, dir)
 	}
@@ -71,10 +74,13 @@ func isHarmlessLine(tool, text string, dir policy.WorkingDir) bool {
 		w := &list[i]
 		// A file name could take the place of such a word as an option. The last letters of *.go are
 		// known, those of * are not.
-		if w.bare && strings.IndexByte("*?[", w.text[0]) >= 0 && !strings.Contains(w.text[strings.LastIndexAny(w.text, "*?]")+1:], ".") {
+		isPattern := w.text != "" && w.text != "[" && strings.IndexByte("*?[", w.text[0]) >= 0
+		if w.bare && isPattern && !strings.Contains(w.text[strings.LastIndexAny(w.text, "*?]")+1:], ".") {
 			return false
 		}
-		words[i] = w.text
+		if words[i] = w.text; isPattern && !w.bare { // nothing expands it
+			words[i] = "./" + w.text
+		}
 	}
 	return list[0].bare && policy.Harmless(words, dir)
 }

@@ -14,6 +14,7 @@ var (
 )
 
 func (a *assessor) sqlClient(inv *invocation) {
+	a.sqlProgram(inv)
 	for i := range inv.args {
 		if w := &inv.args[i]; strings.ContainsAny(w.text, " ;") {
 			a.assessSQL(w.span.innerSource(strings.TrimPrefix(w.text, "-e")))
@@ -126,13 +127,19 @@ func (a *assessor) interpreter(inv *invocation) {
 		return
 	}
 	w := inv.optionValue("-c", "-e", "--eval", "-p", "--print", "eval", "-pe", "-ne")
+	if w == nil || inv.name == "php" {
+		w = inv.optionValue("-r")
+	}
 	if w == nil {
-		if len(inv.operands()) == 0 || inv.findArgument("-") != nil {
+		list := inv.operands()
+		if len(list) == 0 || inv.findArgument("-") != nil {
 			a.assessPipedCode(inv)
+		} else {
+			a.checkDownloaded(inv, &list[0])
 		}
 		return
 	}
-	if !a.assessCode(w.text, inv.span) && len(w.subs) > 0 {
+	if !a.assessCode(inv, w.text, inv.span) && len(w.subs) > 0 {
 		a.assessRunOutput(inv, w.subs, inv.span)
 	}
 }
@@ -141,7 +148,7 @@ func (a *assessor) interpreter(inv *invocation) {
 func (a *assessor) assessPipedCode(inv *invocation) {
 	for i := range inv.cmd.redirects {
 		if in := &inv.cmd.redirects[i]; strings.HasPrefix(in.op, "<<") {
-			a.assessCode(in.target.text, inv.span)
+			a.assessCode(inv, in.target.text, inv.span)
 			return
 		}
 	}
@@ -150,7 +157,7 @@ func (a *assessor) assessPipedCode(inv *invocation) {
 	}
 }
 
-func (a *assessor) assessCode(text string, sp span) bool {
+func (a *assessor) assessCode(inv *invocation, text string, sp span) bool {
 	for _, call := range []string{"rmtree(", "rmSync(", "rm_rf", "removeSync(", "rimraf", "remove_dir_all", "rmdirSync(", "remove_tree", "fs.rm("} {
 		if strings.Contains(text, call) && !strings.Contains(text, "recursive: false") {
 			a.add(codeDeletes, sp)
@@ -163,12 +170,16 @@ func (a *assessor) assessCode(text string, sp span) bool {
 			return true
 		}
 	}
-	if strings.Contains(text, "http") && namesAnswerRoute(text) {
+	if strings.Contains(text, "http") && namesHubRoute(text, mayChange(text)) {
 		a.add(answersHub, sp)
 		return true
 	}
 	if strings.Contains(text, "exec(") && strings.Contains(text, "b64decode") || strings.Contains(text, "eval(atob(") {
 		a.add(runsDecoded, sp)
+		return true
+	}
+	if runsPrograms(inv.name, text) {
+		a.add(codeRuns, sp)
 		return true
 	}
 	return false

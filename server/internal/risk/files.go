@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/schema"
 )
 
 // Rules about deleting and writing files.
@@ -124,6 +126,7 @@ func (a *assessor) rmdir(inv *invocation) {
 }
 
 func (a *assessor) removeItem(inv *invocation) {
+	inv.pipedInput = inv.pipedInput || len(inv.cmd.upstream) > 0
 	recursive := slices.ContainsFunc(inv.args, func(w shellWord) bool { return strings.HasPrefix(strings.ToLower(w.text), "-r") })
 	if recursive {
 		a.checkDeletions(inv, inv.operands("-Include", "-Exclude"))
@@ -144,7 +147,11 @@ func (a *assessor) find(inv *invocation) {
 				end++
 			}
 			found.args = slices.DeleteFunc(slices.Clone(inv.args[:end]), func(w shellWord) bool { return w.text == "{}" })
+			known := len(a.findings)
 			a.assessFrom(&found, i+1)
+			if !slices.ContainsFunc(a.findings[known:], func(f schema.Finding) bool { return severity(f.Risk) >= severity(high) }) {
+				a.findCommand(inv, inv.args[min(i+1, end):end])
+			}
 			i = end
 		}
 	}
@@ -187,7 +194,11 @@ func (a *assessor) checkWrite(dir string, w *shellWord, sp span) {
 	switch {
 	case isOversightPath(dir, w.text):
 		a.add(changesHooks, sp)
-	case class == autorunPath, strings.Contains(toSlashes(w.text), ".git/hooks/"):
+	case isHubFile(w.text):
+		a.add(changesHub, sp)
+	case runsLaterFile(dir, w.text):
+		a.add(runsLater, sp)
+	case class == autorunPath:
 		a.add(changesAutorun, sp)
 	case class == systemPath:
 		a.add(writesSystem, sp)
@@ -267,6 +278,8 @@ func (a *assessor) checkRedirect(c *command, to *redirect, dir string) {
 		a.add(rawConnection, sp)
 	case isDevice(w.text):
 		a.add(writesDevice, sp)
+	case isPackageFile(w.text) && slices.ContainsFunc(c.redirects, func(r redirect) bool { return r.op == "<<" && changesScripts(r.target.text) }):
+		a.add(runsLater, sp)
 	case !strings.Contains(to.op, ">>") && slices.Contains(importantFiles, path.Base(w.text)) && a.classifyWord(dir, w) == insidePath:
 		a.add(overwrites, sp)
 	default:

@@ -1,9 +1,10 @@
 package risk
 
 import (
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // invocation is a program and its arguments, in the form that the rules use.
@@ -19,7 +20,7 @@ type invocation struct {
 }
 
 var (
-	unreadable        = rule{"unreadable", medium, "The rules could not parse the whole command. Read it carefully yourself."}
+	unreadable        = rule{"unreadable", high, "The rules could not parse the whole command. Read it carefully yourself."}
 	obfuscatedCommand = rule{"obfuscated", high, "It is obfuscated: it hides which command runs."}
 	dynamicCommand    = rule{"obfuscated", high, "The program that it runs is determined only at run time."}
 	forkBomb          = rule{"system", critical, "It starts copies of itself until the machine stops responding (fork bomb)."}
@@ -64,6 +65,7 @@ func (a *assessor) assessCommand(c *command, d dialect, depth int) {
 		if value != "" || len(w.subs) > 0 {
 			a.assigned[strings.TrimSuffix(name, "+")] = true
 		}
+		a.checkAssignment(w, w.span.throughIfShort(c.span), len(c.words) > 0)
 	}
 	dir := a.currentDir(c.scope)
 	if len(c.words) > 0 {
@@ -73,6 +75,9 @@ func (a *assessor) assessCommand(c *command, d dialect, depth int) {
 	for i := range c.redirects {
 		a.checkRedirect(c, &c.redirects[i], dir)
 	}
+	if len(c.words) > 0 {
+		a.addDownloaded(c)
+	}
 	if c.background {
 		a.add(backgroundProcess, c.span)
 	}
@@ -81,6 +86,7 @@ func (a *assessor) assessCommand(c *command, d dialect, depth int) {
 // assessWords assesses words as a program and its arguments.
 func (a *assessor) assessWords(inv *invocation, words []shellWord) {
 	for len(words) > 0 && inv.depth > 0 && isAssignment(&words[0]) {
+		a.checkAssignment(&words[0], words[0].span, true)
 		words = words[1:]
 	}
 	if len(words) == 0 {
@@ -93,13 +99,20 @@ func (a *assessor) assessWords(inv *invocation, words []shellWord) {
 	program := &words[0]
 	for i := range words {
 		a.checkObfuscated(&words[i])
+		if inv.dialect == powershell {
+			a.checkStaticCall(&words[i])
+		}
 	}
 	inv.name, inv.args = programName(program.text, inv.dialect), words[1:]
+	if full, ok := powershellAliases[inv.name]; ok && inv.dialect == powershell {
+		inv.name = full
+	}
 	inv.span = program.span.through(words[len(words)-1].span)
 	switch {
 	case len(program.subs) > 0 || strings.Contains(program.text, "$IFS") || strings.Contains(program.text, "${IFS"),
 		program.bare && strings.HasPrefix(program.text, "{") && strings.Contains(program.text, ","),
-		program.bare && strings.ContainsAny(program.text, "?*") && strings.Contains(program.text, "/"):
+		program.bare && strings.ContainsAny(program.text, "?*") && strings.Contains(program.text, "/"),
+		a.isVariableProgram(inv, program):
 		a.add(dynamicCommand, program.span)
 		return
 	case inv.name == "for" || inv.name == "select" || inv.name == "read":
@@ -107,10 +120,28 @@ func (a *assessor) assessWords(inv *invocation, words []shellWord) {
 			a.assigned[inv.args[i].text] = true
 		}
 	}
+	a.checkDownloaded(inv, program)
+	a.checkHubFiles(inv)
+	a.checkHubRoutes(inv)
+	a.checkOptions(inv)
 	a.applyRuleTable(inv)
 	for _, handle := range programHandlers[inv.name] {
 		handle(a, inv)
 	}
+}
+
+// isVariableProgram reports whether a variable decides which program runs. The directories $HOME and
+// $PWD don't, and PowerShell runs a variable only after an ampersand.
+func (a *assessor) isVariableProgram(inv *invocation, program *shellWord) bool {
+	if len(program.vars) == 0 {
+		return false
+	}
+	if inv.dialect == powershell {
+		return strings.HasSuffix(strings.TrimRight(program.src.text[:program.from], " "), "&")
+	}
+	v := program.vars[0]
+	known := (v.name == "HOME" || v.name == "PWD") && !a.assigned[v.name] && strings.Contains(program.text, "/")
+	return !known || len(program.vars) > 1
 }
 
 func (a *assessor) checkObfuscated(w *shellWord) {
@@ -122,25 +153,9 @@ func (a *assessor) checkObfuscated(w *shellWord) {
 // maxProgramPath is longer than any path that a system can execute.
 const maxProgramPath = 4 << 10
 
-// programName returns the canonical name of a program: its base name without an extension or a
-// version.
+// programName returns the canonical name of a program in a dialect.
 func programName(text string, d dialect) string {
-	text = text[max(0, len(text)-maxProgramPath):] // a nested command can repeat a very long word at every depth, so its length must not matter
-	if d != posix || len(text) > 2 && text[1] == ':' {
-		text = strings.ToLower(strings.ReplaceAll(text, `\`, "/"))
-	}
-	name := strings.TrimSuffix(path.Base(text), ".exe")
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".cmd"), ".bat")
-	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
-		return "python"
-	}
-	if rest, ok := strings.CutPrefix(name, "pip"); ok && strings.Trim(rest, "0123456789.") == "" {
-		return "pip"
-	}
-	if strings.HasPrefix(name, "mkfs.") {
-		return "mkfs"
-	}
-	return name
+	return policy.ProgramName(text, d != posix)
 }
 
 // findOption returns the first argument that contains one of the short options, alone or in a

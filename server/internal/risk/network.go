@@ -85,14 +85,14 @@ func (a *assessor) wget(inv *invocation) {
 }
 
 // checkURL assesses the URL argument of a tool that fetches pages.
-func (a *assessor) checkURL(sp span) {
+func (a *assessor) checkURL(k toolKind, sp span) {
 	u, err := url.Parse(strings.TrimSpace(sp.text()))
 	if err != nil {
 		return
 	}
 	host := u.Hostname()
 	switch {
-	case namesAnswerRoute(u.Path):
+	case namesHubRoute(u.Path, k != fetchTool):
 		a.add(answersHub, sp)
 	case host == "169.254.169.254" || host == "metadata.google.internal":
 		a.add(readsMetadata, sp)

@@ -15,18 +15,17 @@ func init() {
 		{"rm rimraf del-cli", (*assessor).rm}, {"rmdir rd del erase", (*assessor).rmdir}, {"remove-item ri", (*assessor).removeItem},
 		{"touch mkdir tee unlink shred truncate set-content out-file new-item", (*assessor).checkEachWrite},
 		{"cp install ln rsync scp copy-item", (*assessor).checkLastWrite}, {"mv move-item", (*assessor).mv}, {"chmod chown chgrp", (*assessor).changeMode},
-		{"sed perl", (*assessor).editInPlace}, {"tar unzip", (*assessor).extract}, {"dd", (*assessor).dd}, {"cd pushd set-location", (*assessor).cd},
+		{"sed perl", (*assessor).editInPlace}, {"sed gsed", (*assessor).sed}, {"awk gawk mawk nawk", (*assessor).awk}, {"install", (*assessor).install}, {"tar unzip", (*assessor).extract}, {"dd", (*assessor).dd}, {"cd pushd set-location", (*assessor).cd},
 
-		{"curl wget http https xh curlie invoke-restmethod irm invoke-webrequest iwr", (*assessor).checkHubAnswer},
 		{"curl", (*assessor).curl}, {"wget", (*assessor).wget}, {"scp rsync", (*assessor).checkRemoteCopy}, {"aws gsutil", (*assessor).checkUpload},
 
-		{"printenv", (*assessor).printenv}, {"set export declare", (*assessor).declare}, {"echo printf", (*assessor).echo}, {"git", (*assessor).gitAdd},
+		{"printenv", (*assessor).printenv}, {"set export declare", (*assessor).declare}, {"echo printf", (*assessor).echo}, {"git", (*assessor).gitAdd}, {"git", (*assessor).gitConfig},
 		{`cat less more head tail bat grep rg awk sed cp mv base64 xxd od hexdump strings nl sort cut tac diff jq yq tar zip gzip openssl vim vi nano
 			code open get-content gc type nc ncat tee`, (*assessor).checkReads},
 
 		{"kill", (*assessor).kill},
 		{"psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client bq cockroach snowsql", (*assessor).sqlClient},
-		{"python node deno ruby perl bun", (*assessor).interpreter},
+		{"python node deno ruby perl bun php lua luajit", (*assessor).interpreter},
 
 		{"sudo", wrapper("-u", "-g", "-h", "-p", "-C", "-T", "-U", "-R", "-D", "--user", "--group")}, {"doas pkexec run0", wrapper("-u", "-C", "--user")},
 		{"command builtin time exec nohup setsid gsudo unbuffer chronic busybox toybox firejail winpty entr", wrapper("-a")}, {"start", wrapper("/b", "/min")},
@@ -36,8 +35,9 @@ func init() {
 		{"poetry pipenv uv rye hatch doppler op", subcommandWrapper("run")}, {"bundle mise direnv", subcommandWrapper("exec", "x")}, {"pnpm yarn npm", subcommandWrapper("exec", "dlx", "x")},
 		{"xargs parallel", (*assessor).xargs}, {"watch", (*assessor).watch}, {"find fd", (*assessor).find}, {"su script", (*assessor).su},
 		{"sh bash zsh dash ksh fish ash", (*assessor).shell}, {"powershell pwsh", (*assessor).pwsh}, {"cmd", (*assessor).cmdExe},
-		{"eval invoke-expression iex", (*assessor).eval}, {"source .", (*assessor).source}, {"trap", (*assessor).trap},
-		{"ssh", (*assessor).ssh}, {"docker podman", (*assessor).docker}, {"kubectl oc", (*assessor).kubectl},
+		{"eval invoke-expression iex", (*assessor).eval}, {"invoke-expression", (*assessor).invokeExpression}, {"source .", (*assessor).source}, {"trap", (*assessor).trap},
+		{"ssh", (*assessor).ssh}, {"ssh scp sftp", (*assessor).checkSSHOptions}, {"tmux", (*assessor).tmux},
+		{"systemd-run setpriv unshare nsenter capsh", (*assessor).detach}, {"docker podman", (*assessor).docker}, {"kubectl oc", (*assessor).kubectl},
 	} {
 		for _, name := range strings.Fields(row.names) {
 			programHandlers[name] = append(programHandlers[name], row.handle)

@@ -84,6 +84,9 @@ type assessor struct {
 	callScope      *scope          // scope of the directory that the call names; nil if it names none
 	invisibleRunes int             // number of invisible characters reported so far
 	assigned       map[string]bool // variables that the script assigns
+	downloaded     map[string]bool // files that the script downloaded
+	packageFile    *span           // package.json that the call writes
+	writesScripts  bool            // a text of the call has scripts of a package
 	findings       []schema.Finding
 }
 

@@ -27,6 +27,13 @@ var ruleTable = []tableRow{
 		docker|podman rmi -f|--force`},
 
 	{rule{"oversight", high, "It removes the hooks that ask you for approval."}, `hookback uninstall !--dry-run`},
+	{rule{"oversight", high, "It changes which hub decides about the agent's calls."}, `
+		hookback trust
+		hookback-server !--help|-help|-h|--version|-version`},
+	{rule{"oversight", high, "It talks to a local service directly, for example to the hub that asks for your approval."}, `
+		curl --unix-socket|--abstract-unix-socket
+		nc|ncat|netcat -U
+		socat ~UNIX|~unix`},
 
 	{rule{"force_push", high, "It rewrites the history on the server. Commits that others pushed may be lost."}, `
 		git push -f|--force|--mirror !-n|--dry-run
@@ -187,6 +194,32 @@ var ruleTable = []tableRow{
 		iptables|ip6tables !-L|-S|--list|--list-rules
 		nft|pfctl|netsh <> !=list|show
 		ufw disable|allow|reset|delete|deny|enable`},
+	{rule{"runs_later", high, "It changes a file or a setting that runs commands later."}, `
+		npm pkg set ~scripts
+		npm set-script
+		go env -w|-u`},
+	{rule{"runs_code", high, "Its code runs other programs, or deletes files."}, `
+		osascript ~shell
+		git rebase -x|--exec
+		git bisect run
+		git clone|fetch|pull|ls-remote|push ext::…
+		git submodule foreach`},
+	{rule{"system", high, "It deletes volumes, snapshots or backups."}, `
+		zfs|zpool destroy
+		lvremove|vgremove|pvremove <>
+		blkdiscard|sgdisk <>
+		borg|restic delete|prune|forget
+		btrfs subvolume delete
+		cryptsetup erase|luksErase|luksFormat
+		vssadmin delete
+		wbadmin delete`},
+	{rule{"privileges", high, "It changes the users of this machine, or their passwords."}, `
+		net user|localgroup =/add|/delete
+		new-localuser|set-localuser|add-localgroupmember|remove-localuser
+		start-process ~RunAs|~runas`},
+	{rule{"network_write", high, "It downloads a file with a system tool that is often used to hide downloads."}, `
+		certutil ~urlcache
+		bitsadmin ~transfer`},
 	{rule{"autostart", high, "It schedules a command to run automatically later."}, `
 		crontab !-l|-r
 		at|batch|schtasks|register-scheduledtask`},
@@ -222,6 +255,13 @@ var ruleTable = []tableRow{
 		poetry|pdm add <>
 		go install ~@
 		go run ~@`},
+	{rule{"install", medium, "It runs a package, which it may download first."}, `
+		npx|bunx|pnpx|uvx <>
+		pnpm|yarn dlx
+		npm exec|x
+		bun x
+		pipx run
+		uv tool run`},
 	{rule{"install", medium, "It installs software system-wide."}, `
 		apt|apt-get|dnf|yum|apk|zypper|brew|snap|choco|winget|port install|add|reinstall <>
 		apt|apt-get|dnf|yum upgrade|dist-upgrade|full-upgrade
@@ -237,10 +277,10 @@ var ruleTable = []tableRow{
 		shred
 		mv -f|--force`},
 	{backgroundProcess, `
-		nohup|setsid|disown !-h
+		nohup|setsid|disown !-h`},
+	{detached, `
 		screen -dm
-		screen -d -m
-		tmux new-session|new -d`},
+		screen -d -m`},
 }
 
 // valueOptions are options before a nested command whose value is the next word. They are the same

@@ -1,10 +1,10 @@
 package risk
 
 import (
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -20,29 +20,10 @@ var (
 // classifySecretFile returns the rule for reading a file that its name marks as secret, and whether
 // there is one.
 func classifySecretFile(p string) (rule, bool) {
-	p = toSlashes(strings.TrimPrefix(p, "file://"))
-	base := strings.ToLower(path.Base(p))
-	under := func(folder string) bool { return strings.Contains("/"+p, "/"+folder+"/") }
-	switch {
-	case base == ".env" || strings.HasPrefix(base, ".env.") || base == ".envrc":
-		for _, harmless := range []string{"example", "sample", "template", "dist", "test", "defaults"} {
-			if strings.Contains(base, harmless) {
-				return rule{}, false
-			}
-		}
+	switch policy.SecretFileKind(p) {
+	case policy.SecretSettings:
 		return readsEnvFile, true
-	case slices.Contains([]string{".npmrc", ".pypirc", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".htpasswd", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "secrets.env"}, base):
-		return readsEnvFile, true
-	case strings.HasSuffix(base, ".pub"):
-		return rule{}, false
-	case slices.Contains([]string{"id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".git-credentials", ".vault-token", "credentials.json", "shadow", "gshadow", "master.key"}, base),
-		slices.Contains([]string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"}, path.Ext(base)),
-		path.Ext(base) == ".key" && len(base) > 4,
-		under(".ssh") && !slices.Contains([]string{"config", "known_hosts", "*.pub"}, base),
-		under(".aws") && (base == "credentials" || base == "config"), under(".gnupg"), under(".kube") && base == "config", under(".docker") && base == "config.json",
-		under("gcloud") && (strings.Contains(base, "credential") || strings.HasSuffix(base, ".db")),
-		under(".azure") && strings.Contains(base, "token"),
-		strings.HasPrefix(base, "service-account") && path.Ext(base) == ".json", p == "/proc/self/environ":
+	case policy.SecretKey:
 		return readsSecret, true
 	default:
 		return rule{}, false
@@ -98,6 +79,11 @@ func (a *assessor) printenv(inv *invocation) {
 }
 
 func (a *assessor) declare(inv *invocation) {
+	for i := range inv.args {
+		if inv.name != "set" && isAssignment(&inv.args[i]) {
+			a.checkAssignment(&inv.args[i], inv.span, false)
+		}
+	}
 	if len(inv.args) == 0 || len(inv.args) == 1 && inv.args[0].text == "-p" {
 		a.addEnvironment(inv)
 	}

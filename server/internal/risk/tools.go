@@ -128,11 +128,13 @@ func (a *assessor) assessArgument(k toolKind, arg argument) {
 	case isPathName(name):
 		a.checkHiddenText(arg.source)
 		a.assessPath(k, arg.source)
+	case k == writeTool && changesScripts(arg.source.text):
+		a.writesScripts = true
 	case k == otherTool && (name == "toolname" || name == "mcptoolname"): // a tool that calls other tools
 		a.assessNameWords(arg.source.text)
 	case name == "url" || name == "uri":
 		a.checkHiddenText(arg.source)
-		a.checkURL(span{arg.source, 0, len(arg.source.text)})
+		a.checkURL(k, span{arg.source, 0, len(arg.source.text)})
 	case name == "sql" || name == "statement" || k == otherTool && name == "query":
 		a.assessSQL(arg.source)
 	case k == writeTool && (name == "input" || name == "patch") && strings.HasPrefix(arg.source.text, "*** Begin Patch"):
@@ -172,8 +174,14 @@ func isPathName(name string) bool {
 // assessPath assesses a path that a tool reads or writes.
 func (a *assessor) assessPath(k toolKind, src *source) {
 	w := shellWord{span: span{src, 0, len(src.text)}, text: src.text, bare: true}
+	if isHubFile(src.text) {
+		a.add(changesHub, w.span)
+	}
 	switch k {
 	case writeTool:
+		if isPackageFile(src.text) {
+			a.packageFile = &w.span
+		}
 		if _, ok := classifySecretFile(w.text); ok {
 			a.add(rule{"overwrite", medium, "It changes a file that usually contains passwords or tokens."}, w.span)
 		}
@@ -188,11 +196,16 @@ func (a *assessor) assessPath(k toolKind, src *source) {
 // assessPatch assesses the paths that a patch names.
 func (a *assessor) assessPatch(src *source) {
 	at := 0
+	inPackage := false
 	for line := range strings.Lines(src.text) {
+		if inPackage && strings.HasPrefix(line, "+") && changesScripts(line) {
+			a.add(runsLater, span{src, at, at + len(strings.TrimRight(line, "\r\n"))})
+		}
 		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
 			if name, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), mark); ok {
 				w := shellWord{span: span{src, at + len(mark), at + len(mark) + len(name)}, text: name, bare: true}
 				a.checkWrite(a.cwd, &w, w.span)
+				inPackage = isPackageFile(name)
 			}
 		}
 		at += len(line)
@@ -211,7 +224,7 @@ func (a *assessor) assessPossibleCommand(src *source) {
 	trial.assessScript(src, posix, nil, 0)
 	a.wordBudget, a.byteBudget, a.pipeBudget = trial.wordBudget, trial.byteBudget, trial.pipeBudget
 	for _, f := range trial.findings {
-		if f.Code == unreadable.code {
+		if f.Code == unreadable.code && trial.wordBudget >= 0 && trial.byteBudget >= 0 {
 			return
 		}
 	}

@@ -69,7 +69,13 @@ func (a *assessor) env(inv *invocation) {
 		a.assessWordAsScript(inv, s, posix)
 		return
 	}
-	if i := inv.commandIndex("-u", "--unset", "-C", "--chdir"); i >= 0 {
+	i := inv.commandIndex("-u", "--unset", "-C", "--chdir")
+	for j := range inv.args[:max(i, 0)] {
+		if isAssignment(&inv.args[j]) {
+			a.checkAssignment(&inv.args[j], inv.span, true)
+		}
+	}
+	if i >= 0 {
 		a.assessFrom(inv, i)
 		return
 	}
@@ -111,6 +117,7 @@ func (a *assessor) shell(inv *invocation) {
 			if w.process {
 				a.assessRunOutput(inv, w.subs, inv.span)
 			}
+			a.checkDownloaded(inv, w)
 			return
 		}
 		if isCluster(w.text) && strings.Contains(w.text, "c") {
@@ -128,6 +135,7 @@ func (a *assessor) assessPipedScript(inv *invocation) {
 	for i := range inv.cmd.redirects {
 		switch in := &inv.cmd.redirects[i]; in.op {
 		case "<<", "<<<":
+			a.add(pipedScript, inv.span)
 			a.assessWordAsScript(inv, &in.target, posix)
 			return
 		case "<":
@@ -138,7 +146,10 @@ func (a *assessor) assessPipedScript(inv *invocation) {
 		}
 	}
 	if len(inv.cmd.upstream) > 0 {
-		a.assessRunOutput(inv, inv.cmd.upstream, inv.cmd.upstream[0].span.through(inv.span))
+		sp := inv.cmd.upstream[0].span.through(inv.span)
+		if !a.assessRunOutput(inv, inv.cmd.upstream, sp) {
+			a.add(pipedScript, sp)
+		}
 	}
 }
 
@@ -266,6 +277,9 @@ func (a *assessor) source(inv *invocation) {
 	if len(inv.args) > 0 && inv.args[0].process {
 		a.assessRunOutput(inv, inv.args[0].subs, inv.span)
 	}
+	if len(inv.args) > 0 {
+		a.checkDownloaded(inv, &inv.args[0])
+	}
 }
 
 func (a *assessor) trap(inv *invocation) {
@@ -310,7 +324,7 @@ func (a *assessor) cmdExe(inv *invocation) {
 func (a *assessor) ssh(inv *invocation) {
 	i := inv.commandIndex("-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-E", "-m", "-O", "-Q", "-S", "-W", "-w", "-e", "-I")
 	if i < 0 || i+1 >= len(inv.args) {
-		if i >= 0 && len(inv.cmd.redirects) > 0 {
+		if i >= 0 && len(inv.cmd.redirects)+len(inv.cmd.upstream) > 0 {
 			a.assessPipedScript(inv)
 		}
 		return

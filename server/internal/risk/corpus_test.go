@@ -1,0 +1,79 @@
+package risk
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+//go:embed testdata/corpus.txt
+var corpus string
+
+// corpusCase is one line of the corpus.
+type corpusCase struct {
+	class     schema.Class
+	risk      schema.Risk // minimum
+	tool      string
+	arguments json.RawMessage
+	line      string
+}
+
+func corpusCases(tb testing.TB) (cases []corpusCase) {
+	tb.Helper()
+	for line := range strings.Lines(corpus) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(line)
+		require.Greater(tb, len(fields), 3, line)
+		c := corpusCase{class: schema.Class(fields[0]), tool: fields[2], line: line}
+		if fields[1] != "-" {
+			c.risk = schema.Risk(fields[1])
+		}
+		call := strings.TrimSpace(line[strings.Index(line, " "+c.tool+" ")+len(c.tool)+2:])
+		if c.arguments = json.RawMessage(call); !strings.HasPrefix(call, "{") {
+			c.arguments = mustMarshal(map[string]string{"command": strings.ReplaceAll(call, "⏎", "\n")})
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// TestAssess_Corpus compares the class of every call of the corpus with the expected one. -v prints the
+// confusion table. A harmless command that becomes unknown costs people a passkey each time, and a
+// risky one that becomes unknown is no longer excluded from rules.
+func TestAssess_Corpus(t *testing.T) {
+	t.Parallel()
+	classes := []schema.Class{schema.ClassHarmless, schema.ClassUnknown, schema.ClassRisky}
+	table := map[[2]schema.Class]int{}
+	var wrong []string
+	for _, c := range corpusCases(t) {
+		got := Assess(c.tool, c.arguments, project)
+		table[[2]schema.Class{c.class, got.Class}]++
+		if got.Class != c.class || severity(got.Risk) < severity(c.risk) {
+			wrong = append(wrong, fmt.Sprintf("%s %s, not: %s", got.Class, got.Risk, c.line))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-20s%10s%10s%10s\n", "expected \\ assessed", classes[0], classes[1], classes[2])
+	total := map[schema.Class]int{}
+	for _, want := range classes {
+		fmt.Fprintf(&b, "%-20s", want)
+		for _, got := range classes {
+			fmt.Fprintf(&b, "%10d", table[[2]schema.Class{want, got}])
+			total[want] += table[[2]schema.Class{want, got}]
+		}
+		b.WriteByte('\n')
+	}
+	t.Log("\n" + b.String())
+	require.Empty(t, wrong, "%d of the corpus differ:\n%s\n%s", len(wrong), strings.Join(wrong, "\n"), b.String())
+	require.GreaterOrEqual(t, total[schema.ClassHarmless], 150)
+	require.GreaterOrEqual(t, total[schema.ClassRisky], 150)
+}

@@ -1,0 +1,377 @@
+package risk
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient/policy"
+)
+
+// Rules about calls that run more than they show: options, variables, settings and code.
+
+var (
+	optionExecutes = rule{"option_executes", high, "One of its options runs a program, or loads code or settings."}
+	optionWrites   = rule{"option_writes", medium, "One of its options writes a file, although the command usually only reads."}
+	setsVariable   = rule{"sets_variable", high, "It sets a variable that can change what the program runs."}
+	pipedScript    = rule{"pipe_to_shell", high, "It runs text from a pipe or a here-document as a shell script."}
+	runsLater      = rule{"runs_later", high, "It changes a file or a setting that runs commands later."}
+	codeRuns       = rule{"runs_code", high, "Its code runs other programs, or deletes files."}
+	detached       = rule{"background", high, "It starts a command outside of the agent's own process."}
+)
+
+// checkOptions adds a finding if an option of the call executes or writes. The commands that find runs
+// on its results are assessed by themselves.
+func (a *assessor) checkOptions(inv *invocation) {
+	if !policy.HasOptionTable(inv.name) || inv.name == "find" && inv.findArgument("-fprint", "-fprint0", "-fprintf", "-fls") == nil {
+		return
+	}
+	words := make([]string, 1, len(inv.args)+1)
+	words[0] = inv.name
+	for i := 0; i < len(inv.args); i++ {
+		if inv.name == "git" && inv.args[i].text == "-c" && i+1 < len(inv.args) && !isGitProgramKey(inv.args[i+1].text) {
+			i++ // a setting that names no program
+			continue
+		}
+		words = append(words, inv.args[i].text)
+	}
+	switch word, effect := policy.ExecutingOption(words); {
+	case inv.name == "find":
+		a.add(optionWrites, inv.span)
+	case effect == policy.Executes && word != "-x" && word != "-X" || effect == policy.Executes && inv.name != "fd":
+		a.add(optionExecutes, inv.span)
+	case effect == policy.Writes:
+		a.add(optionWrites, inv.span)
+	}
+}
+
+// inertVariables can be set to a literal value for a command without changing what it runs.
+var inertVariables = newSet("CI NODE_ENV LANG TZ TERM NO_COLOR DEBUG GOOS GOARCH CGO_ENABLED RUST_LOG")
+
+// hubVariables decide which hub approves, or where its settings are.
+var hubVariables = newSet("HOOKBACK_URL HOOKBACK_TOKEN HOME XDG_CONFIG_HOME")
+
+// executingVariables name programs, code or settings for the programs that run later in the script.
+var executingVariables = newSet(`LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV ENV PAGER MANPAGER EDITOR VISUAL BROWSER SHELL IFS PS4 PROMPT_COMMAND LESSOPEN LESSCLOSE ZDOTDIR
+	GIT_SSH GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_EXEC_PATH GIT_DIR GIT_ASKPASS GIT_PROXY_COMMAND GIT_CONFIG GIT_CONFIG_GLOBAL
+	GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT GIT_TEMPLATE_DIR SSH_ASKPASS NODE_OPTIONS NODE_PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5LIB PERL5OPT RUBYOPT RUBYLIB
+	JAVA_TOOL_OPTIONS _JAVA_OPTIONS MAVEN_OPTS GOFLAGS CC CXX RUSTC_WRAPPER RUSTC MAKEFLAGS TAR_OPTIONS RIPGREP_CONFIG_PATH KUBECONFIG DOCKER_HOST`)
+
+// checkAssignment assesses NAME=value. isPrefix is set if it applies to one command only: then every
+// name counts that is not known to be inert.
+func (a *assessor) checkAssignment(w *shellWord, sp span, isPrefix bool) {
+	name, value, _ := strings.Cut(w.text, "=")
+	name = strings.TrimSuffix(name, "+")
+	inert := inertVariables[name] || strings.HasPrefix(name, "LC_")
+	switch {
+	case hubVariables[name]:
+		a.add(changesHub, sp)
+	case isPrefix && (!inert || w.isDynamic()),
+		!isPrefix && (executingVariables[name] || strings.HasPrefix(name, "DYLD_")),
+		!isPrefix && name == "PATH" && !strings.HasPrefix(value, "$PATH:") && !strings.HasPrefix(value, "${PATH}:"):
+		a.add(setsVariable, sp)
+	}
+}
+
+// checkDownloaded adds a finding if a word names a file that the script downloaded before.
+func (a *assessor) checkDownloaded(inv *invocation, w *shellWord) {
+	if len(a.downloaded) > 0 && a.downloaded[path.Clean(w.text)] {
+		a.add(runsDownload, inv.span)
+	}
+}
+
+// addDownloaded records the files that a command writes with data from the network.
+func (a *assessor) addDownloaded(c *command) {
+	sends := downloads(c)
+	if !sends && (commandName(c) != "tee" || !slices.ContainsFunc(c.upstream, downloads)) {
+		return
+	}
+	if a.downloaded == nil {
+		a.downloaded = map[string]bool{}
+	}
+	for i := range c.redirects {
+		if strings.Contains(c.redirects[i].op, ">") {
+			a.downloaded[path.Clean(c.redirects[i].target.text)] = true
+		}
+	}
+	for i := range c.words[1:] {
+		switch text := c.words[i+1].text; {
+		case strings.Contains(text, "://"):
+			a.downloaded[path.Base(text)] = true
+		case text != "" && len(text) < maxPath && text[0] != '-':
+			a.downloaded[path.Clean(text)] = true
+		}
+	}
+}
+
+// checkSSHOptions adds a finding if an option of ssh runs a command on this machine.
+func (a *assessor) checkSSHOptions(inv *invocation) {
+	for i := range inv.args {
+		text, ok := strings.CutPrefix(inv.args[i].text, "-o")
+		if !ok {
+			continue
+		}
+		if text == "" && i+1 < len(inv.args) {
+			text = inv.args[i+1].text
+		}
+		name := strings.ToLower(strings.TrimSpace(text))
+		for _, executes := range []string{"proxycommand", "localcommand", "knownhostscommand", "pkcs11provider", "securitykeyprovider", "include", "xauthlocation", "match"} {
+			if strings.HasPrefix(name, executes) && !strings.HasSuffix(name, "=none") {
+				a.add(optionExecutes, inv.span)
+				return
+			}
+		}
+	}
+}
+
+// gitProgramKeys are settings of git that name a program or load more settings. * matches any part.
+var gitProgramKeys = strings.Fields(`core.pager core.editor core.sshcommand core.fsmonitor core.hookspath core.askpass core.gitproxy core.alternaterefscommand core.attributesfile
+	alias.* pager.* sequence.editor credential.helper credential.*.helper diff.external diff.*.command diff.*.textconv difftool.*.cmd mergetool.*.cmd merge.*.driver
+	filter.*.clean filter.*.smudge filter.*.process gpg.program gpg.*.program include.path includeif.*.path interactive.difffilter sendemail.*cmd browser.*.cmd
+	man.*.cmd init.templatedir uploadpack.packobjectshook remote.*.uploadpack remote.*.receivepack remote.*.vcs url.*.insteadof url.*.pushinsteadof protocol.*.allow
+	submodule.*.update trailer.*.command tar.*.command`)
+
+// gitConfig adds a finding if git config sets a program.
+func (a *assessor) gitConfig(inv *invocation) {
+	name, rest := inv.subcommand("-C", "-c", "--git-dir", "--work-tree")
+	if name != "config" || rest.findArgument("--get", "--get-all", "--get-regexp", "--unset", "--unset-all", "--list", "-l", "get", "unset", "list") != nil {
+		return
+	}
+	operands := rest.operands("-f", "--file", "--blob", "--type", "--default", "--comment")
+	if len(operands) > 0 && operands[0].text == "set" {
+		operands = operands[1:]
+	}
+	if len(operands) < 2 || operands[1].text == "true" || operands[1].text == "false" {
+		return
+	}
+	if isGitProgramKey(operands[0].text) {
+		a.add(runsLater, inv.span)
+	}
+}
+
+// isGitProgramKey reports whether a setting, with or without =value, names a program or loads more
+// settings.
+func isGitProgramKey(setting string) bool {
+	name, _, _ := strings.Cut(setting, "=")
+	key := strings.ReplaceAll(strings.ToLower(name), "/", "_")
+	return slices.ContainsFunc(gitProgramKeys, func(pattern string) bool { ok, _ := path.Match(pattern, key); return ok })
+}
+
+// awk assesses the program of awk by what it calls.
+func (a *assessor) awk(inv *invocation) {
+	list := inv.operands("-F", "-v", "-f", "-i", "-l", "--assign", "--field-separator", "--file")
+	if len(list) == 0 || inv.findOption("f", "--file") != nil {
+		return
+	}
+	text := strings.Join(strings.Fields(list[0].text), "")
+	switch {
+	case strings.Contains(text, "system("), strings.Contains(text, `|"`), strings.Contains(text, `"|`), strings.Contains(text, "|&"), strings.Contains(text, "|getline"):
+		a.add(codeRuns, inv.span)
+	case strings.Contains(text, `>"`):
+		a.add(optionWrites, inv.span)
+	}
+}
+
+// sed assesses the script of sed: the command e and the flag e of s run a program, w writes a file.
+func (a *assessor) sed(inv *invocation) {
+	scripts := inv.operands("-e", "-f", "-l", "--expression", "--file")[:0]
+	for i := range inv.args {
+		if text := inv.args[i].text; (text == "-e" || text == "--expression") && i+1 < len(inv.args) {
+			scripts = append(scripts, inv.args[i+1])
+		}
+	}
+	if list := inv.operands("-e", "-f", "-l", "--expression", "--file"); len(scripts) == 0 && len(list) > 0 && inv.findArgument("-f", "--file") == nil {
+		scripts = list[:1]
+	}
+	for i := range scripts {
+		switch executes, writes := sedEffects(scripts[i].text); {
+		case executes:
+			a.add(codeRuns, inv.span)
+		case writes:
+			a.add(optionWrites, inv.span)
+		}
+	}
+}
+
+// sedEffects reads a script of sed. It errs on the side of no effect where the script is malformed.
+func sedEffects(script string) (executes, writes bool) {
+	for s := script; s != ""; {
+		switch c := s[0]; {
+		case strings.IndexByte(" \t\n;{}!,$~+0123456789", c) >= 0:
+			s = s[1:]
+		case c == '/' || c == '\\' && len(s) > 1:
+			if c == '\\' {
+				s = s[1:]
+			}
+			s = strings.TrimLeft(skipDelimited(s[1:], s[0]), "IM")
+		case c == 's' || c == 'y':
+			if len(s) < 2 {
+				return executes, writes
+			}
+			rest := skipDelimited(skipDelimited(s[2:], s[1]), s[1])
+			end := strings.IndexAny(rest, ";}\n")
+			if end < 0 {
+				end = len(rest)
+			}
+			flags, _, file := strings.Cut(rest[:end], "w")
+			executes, writes = executes || c == 's' && strings.Contains(flags, "e"), writes || file
+			s = rest[end:]
+		case c == 'e':
+			return true, writes
+		case c == 'w' || c == 'W':
+			writes = true
+			s = s[lineEnd(s):]
+		case strings.IndexByte("aicrRbtT:", c) >= 0:
+			s = s[lineEnd(s):]
+		default:
+			s = s[1:]
+		}
+	}
+	return executes, writes
+}
+
+// skipDelimited returns what follows the next unescaped delimiter.
+func skipDelimited(s string, delimiter byte) string {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case delimiter:
+			return s[i+1:]
+		}
+	}
+	return ""
+}
+
+// detach assesses the command of a program that starts it elsewhere. It is at least of high risk.
+func (a *assessor) detach(inv *invocation) {
+	a.add(detached, inv.span)
+	if i := inv.commandIndex("-p", "-u", "-t", "-H", "-M", "-E", "--unit", "--property", "--setenv", "--uid", "--gid", "--target", "--reuid", "--regid", "-S", "-G"); i >= 0 {
+		a.assessFrom(inv, i)
+	}
+}
+
+// tmux assesses the command of a new session.
+func (a *assessor) tmux(inv *invocation) {
+	name, rest := inv.subcommand("-L", "-S", "-f", "-c")
+	if !slices.Contains([]string{"new", "new-session", "new-window", "neww", "split-window", "splitw", "run-shell", "run", "respawn-pane", "respawn-window", "send-keys", "send", "if-shell"}, name) {
+		return
+	}
+	i := rest.commandIndex("-s", "-n", "-c", "-t", "-x", "-y", "-e", "-F", "-d")
+	if i >= 0 || rest.findOption("d") != nil {
+		a.add(detached, inv.span)
+	}
+	if i >= 0 && i < len(rest.args) {
+		a.assessJoined(rest, rest.args[i:])
+	}
+}
+
+// install handles install -m with a mode that gives the file the rights of its owner.
+func (a *assessor) install(inv *invocation) {
+	mode := inv.optionValue("-m", "--mode")
+	if mode == nil {
+		for i := range inv.args {
+			if text, ok := strings.CutPrefix(inv.args[i].text, "-m"); ok && text != "" {
+				mode = &shellWord{text: text}
+			}
+		}
+	}
+	if mode == nil {
+		return
+	}
+	digits := strings.TrimLeft(mode.text, "0")
+	if len(digits) == 4 && strings.Trim(digits, "01234567") == "" && digits[0] != '1' || strings.ContainsAny(mode.text, "st") && strings.ContainsAny(mode.text, "+=") {
+		a.add(rule{"privileges", high, "It gives a program more rights than the user who runs it."}, inv.span)
+	}
+}
+
+// sqlProgram adds a finding if a statement or a command of an SQL client runs a program.
+func (a *assessor) sqlProgram(inv *invocation) {
+	texts := inv.args
+	for i := range inv.cmd.redirects {
+		if strings.HasPrefix(inv.cmd.redirects[i].op, "<<") {
+			texts = append(slices.Clip(texts), inv.cmd.redirects[i].target)
+		}
+	}
+	for i := range texts {
+		text := strings.ToLower(strings.Join(strings.Fields(texts[i].text[:min(len(texts[i].text), maxPath)]), " "))
+		for _, runs := range []string{"to program", "from program", `\!`, ".shell", ".system", ".load ", ".import |", "load_extension(", "into outfile", "into dumpfile", "sys_exec(", "xp_cmdshell"} {
+			if strings.Contains(text, runs) {
+				a.add(codeRuns, inv.span)
+				return
+			}
+		}
+	}
+}
+
+// runningCalls are calls in code that run a program or delete files, by language. The calls of perl,
+// ruby and php need no parentheses.
+var runningCalls = map[string][]string{
+	"python": {"os.system(", "os.popen(", "subprocess.", "os.exec", "os.spawn", "pty.spawn", "os.remove(", "os.unlink(", "os.rmdir(", ".unlink(", "shutil.move("},
+	"node":   {"child_process", "execSync(", "spawnSync(", "unlinkSync(", "fs.unlink(", "Bun.spawn", "Bun.$"},
+	"php":    {"system(", "exec(", "passthru(", "popen(", "proc_open(", "unlink(", "rmdir("},
+	"perl":   {"system", "exec", "qx", "`", "unlink", "rmdir", "popen"},
+	"ruby":   {"system", "exec", "%x", "`", "popen", "spawn", "File.delete", "FileUtils.rm"},
+	"lua":    {"os.execute", "io.popen", "os.remove"},
+	"deno":   {"Deno.Command", "Deno.run", "Deno.remove"},
+}
+
+// runsPrograms reports whether code calls something that runs a program or deletes files.
+func runsPrograms(language, text string) bool {
+	switch language {
+	case "bun":
+		language = "node"
+	case "luajit":
+		language = "lua"
+	}
+	return slices.ContainsFunc(runningCalls[language], func(call string) bool {
+		at := strings.Index(text, call)
+		return at == 0 || at > 0 && (!isLetter(text[at-1]) || !isLetter(call[0]))
+	})
+}
+
+// findCommand assesses a command that find or fd runs on each result. One that is known to be harmless
+// is no finding.
+func (a *assessor) findCommand(inv *invocation, words []shellWord) {
+	texts := make([]string, 0, len(words))
+	for i := range words {
+		text := words[i].text
+		if strings.Contains(text, "{}") {
+			text = "x"
+		}
+		texts = append(texts, text)
+	}
+	if !policy.Harmless(texts, policy.WorkingDir{Project: a.cwd}) {
+		a.add(optionExecutes, inv.span)
+	}
+}
+
+// staticCalls are the methods of .NET types that change something, in lower case.
+var staticCalls = []string{"delete", "move", "write", "start", "load"}
+
+// checkStaticCall adds a finding if a word of PowerShell calls a method such as [IO.File]::Delete.
+func (a *assessor) checkStaticCall(w *shellWord) {
+	text := strings.ToLower(w.text)
+	for {
+		_, after, ok := strings.Cut(text, "]::")
+		if !ok {
+			return
+		}
+		if slices.ContainsFunc(staticCalls, func(call string) bool { return strings.HasPrefix(after, call) }) {
+			a.add(codeRuns, w.span)
+			return
+		}
+		text = after
+	}
+}
+
+// powershellAliases are the aliases of PowerShell commands that have rules.
+var powershellAliases = map[string]string{
+	"ri": "remove-item", "rd": "remove-item", "del": "remove-item", "erase": "remove-item", "rm": "remove-item", "rmdir": "remove-item",
+	"iex": "invoke-expression", "iwr": "invoke-webrequest", "irm": "invoke-restmethod", "gci": "get-childitem", "saps": "start-process", "start": "start-process",
+}
+
+// invokeExpression adds a finding for text that PowerShell runs as a command.
+func (a *assessor) invokeExpression(inv *invocation) {
+	a.add(rule{"obfuscated", high, "It runs text as a command."}, inv.span)
+}
