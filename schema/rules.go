@@ -17,6 +17,9 @@ type Rule struct {
 	Tool string      `json:"tool"`
 	Call string      `json:"call,omitempty"` // hash of tool and arguments, and of the directory unless the scope is arguments
 	When []Condition `json:"when,omitempty"`
+	// Command is the command that an allow rule was created from, as words. A command that is not
+	// known to be harmless may only have options that are in it or in When.
+	Command []string `json:"command,omitempty"`
 	// Reach of the rule: an absent member does not restrict it.
 	SourceApp string `json:"source_app,omitempty"`
 	SessionID string `json:"session_id,omitempty"`
@@ -99,6 +102,9 @@ type RuleRef struct {
 type RulePreview struct {
 	Rule    Rule   `json:"rule"`
 	Refused string `json:"refused,omitempty"` // why the rule can't be created
+	// Exact is present if a rule that allows must name this call exactly: with the scope call, or for
+	// command with a condition that equals the whole command.
+	Exact string `json:"exact,omitempty" jsonschema:"enum=call,enum=command"`
 
 	Looked    int64   `json:"looked"`    // number of stored questions compared, newest first
 	Matched   int64   `json:"matched"`   // questions it would have answered
@@ -107,6 +113,12 @@ type RulePreview struct {
 	Undecided int64   `json:"undecided"` // questions without an answer
 	Examples  []Event `json:"examples"`  // matched questions, opposed ones first, at most 5
 }
+
+// The values of RulePreview.Exact.
+const (
+	ExactCall    = "call"
+	ExactCommand = "command"
+)
 
 // The paths of rules.
 const (

@@ -388,13 +388,13 @@ export const v2ResponseSeveralQuestions = {"answers":{"database":"SQLite","extra
 export const v2ResponseSnakeCase = {"permission":true,"modifiedArguments":{"command":"ls"}} satisfies Response
 
 // prettier-ignore
-export const v2RuleRevoked = {"id":3,"then":"allow","text":"Allow Bash in /home/dev/shop when command starts with \"npm test\", for 8 hours","tool":"Bash","call":"9f2c","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"source_app":"shop","session_id":"s-1","cwd":"/home/dev/shop","reason":"Run the tests.","from":41,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795291200000,"revokedAt":1795280000000,"revokedBy":"ada","uses":12,"lastUseAt":1795270000000} satisfies Rule
+export const v2RuleRevoked = {"id":3,"then":"allow","text":"Allow Bash in /home/dev/shop when command starts with \"npm test\", for 8 hours","tool":"Bash","call":"9f2c","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"command":["npm","test","--bail"],"source_app":"shop","session_id":"s-1","cwd":"/home/dev/shop","reason":"Run the tests.","from":41,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795291200000,"revokedAt":1795280000000,"revokedBy":"ada","uses":12,"lastUseAt":1795270000000} satisfies Rule
 
 // prettier-ignore
 export const v2RuleDraftWords = {"from":412,"then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"project","ttlSeconds":28800,"reason":"Tests may always run.","applyNow":true} satisfies RuleDraft
 
 // prettier-ignore
-export const v2RulePreviewRefused = {"rule":{"id":0,"then":"allow","text":"Allow every call of Bash, for 8 hours","tool":"Bash","createdAt":1795262400000,"createdBy":"ada","uses":0},"refused":"A rule can't allow what is of high risk.","looked":500,"matched":12,"agreed":10,"opposed":1,"undecided":1,"examples":[{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PreToolUse","payload":{},"timestamp":1795262300000}]} satisfies RulePreview
+export const v2RulePreviewRefused = {"rule":{"id":0,"then":"allow","text":"Allow every call of Bash, for 8 hours","tool":"Bash","createdAt":1795262400000,"createdBy":"ada","uses":0},"refused":"A rule can't allow what is of high risk.","exact":"call","looked":500,"matched":12,"agreed":10,"opposed":1,"undecided":1,"examples":[{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PreToolUse","payload":{},"timestamp":1795262300000}]} satisfies RulePreview
 
 // prettier-ignore
 export const v2SearchResultPage = {"events":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"searchedTo":7,"complete":true} satisfies SearchResult

@@ -1229,6 +1229,11 @@ export interface Rule {
   /** hash of tool and arguments, and of the directory unless the scope is arguments */
   call?: string
   when?: Condition[]
+  /**
+   * Command is the command that an allow rule was created from, as words. A command that is not known to be
+   * harmless may only have options that are in it or in When.
+   */
+  command?: string[]
   /** Reach of the rule: an absent member does not restrict it. */
   source_app?: string
   session_id?: string
@@ -1281,6 +1286,11 @@ export interface RulePreview {
   rule: Rule
   /** why the rule can't be created */
   refused?: string
+  /**
+   * Exact is present if a rule that allows must name this call exactly: with the scope call, or for command
+   * with a condition that equals the whole command.
+   */
+  exact?: 'call' | 'command'
   /** number of stored questions compared, newest first */
   looked: number
   /** questions it would have answered */

@@ -4,6 +4,7 @@ import { aRequest } from '../testing/factories'
 import type { HumanInTheLoop, Status } from '../types'
 import {
   suggestConditions,
+  restrictToExact,
   sessionDenial,
   toRuleDraft,
   comparisons,
@@ -123,4 +124,38 @@ describe('Rule request', () => {
       reach: 'session',
       ttlSeconds: 0,
     }))
+})
+
+describe('restrictToExact', () => {
+  const form = (more: Partial<RuleFormState> = {}): RuleFormState => ({
+    then: 'allow',
+    scope: 'when',
+    clauses: suggestConditions({ command: 'make all -j4', timeout: 5 }),
+    reach: 'project',
+    ttlSeconds: 0,
+    reason: '',
+    applyNow: false,
+    ...more,
+  })
+
+  it('offers every scope for other calls and for denials', () => {
+    expect(restrictToExact(form(), undefined)).toEqual(['call', 'when', 'tool'])
+    expect(restrictToExact(form({ then: 'deny' }), 'call')).toEqual(['call', 'when', 'tool'])
+  })
+
+  it('offers only the call', () => {
+    const choice = form()
+    expect(restrictToExact(choice, 'call')).toEqual(['call'])
+    expect(choice.scope).toBe('call')
+  })
+
+  it('requires the whole command', () => {
+    const choice = form({ scope: 'tool' })
+    expect(restrictToExact(choice, 'command')).toEqual(['call', 'when'])
+    expect(toRuleDraft(1, choice)).toMatchObject({
+      scope: 'when',
+      when: [{ argument: 'command', is: 'equals', value: 'make all -j4' }],
+    })
+    expect(restrictToExact(form({ clauses: [] }), 'command')).toEqual(['call'])
+  })
 })

@@ -1,7 +1,7 @@
 import { callPreview } from '../inbox/callPreview'
 import type { Request } from '../requests'
 import type { Condition } from '../schema'
-import type { Json, RuleDraft } from '../types'
+import type { Json, RuleDraft, RulePreview } from '../types'
 import { rulesText } from './text'
 
 const copy = rulesText.form
@@ -105,6 +105,28 @@ export function suggestConditions(args: Json | undefined): ConditionDraft[] {
   if (first && !clauses.some((c) => c.on)) first.on = true
   return clauses
 }
+
+/**
+ * The scopes and conditions that can allow a call: all, or those that name it exactly. `exact` is
+ * the hub's statement about the call.
+ */
+export function restrictToExact(c: RuleFormState, exact: RulePreview['exact']): RuleScope[] {
+  if (c.then === 'deny' || !exact) return ['call', 'when', 'tool']
+  if (exact === 'call' || !c.clauses.some(isCommandClause)) {
+    c.scope = 'call'
+    return ['call']
+  }
+  if (c.scope === 'tool') c.scope = 'when'
+  for (const clause of c.clauses.filter(isCommandClause)) {
+    clause.is = 'equals'
+    clause.value = clause.here
+    clause.on = true
+  }
+  return ['call', 'when']
+}
+
+/** The condition is about a command line. */
+export const isCommandClause = (clause: ConditionDraft) => COMMAND.test(clause.argument)
 
 /** Why a condition is incomplete; undefined if it is valid. */
 export function validateCondition({ kind, value }: ConditionDraft): string | undefined {

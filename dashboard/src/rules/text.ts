@@ -65,6 +65,10 @@ export const rulesText = {
       when: { name: 'This tool, if…', note: 'all conditions match' },
       tool: { name: 'Every call of this tool', note: 'with any arguments' },
     },
+    exact: {
+      call: 'A wider rule could allow calls that do more, so only this call can be allowed.',
+      command: 'The program runs code that the command names, so only the whole command can be allowed.',
+    },
     where: 'Where',
     reaches: { session: 'This session', project: 'This project', agent: 'This agent' },
     reachNotes: {

@@ -41,14 +41,15 @@ func TestRules_Lifecycle(t *testing.T) {
 	no := r.post(commandQuestion("npm test -- --watch"))
 	answer(no.ID, "false")
 	answer(r.post(commandQuestion("npm testevil")).ID, "false")
-	from := r.post(commandQuestion("npm test"))
+	from := r.post(commandQuestion("npm test -- --bail --watch")) // its options are those that the rule covers
 
 	draft := func(more string) string {
 		return fmt.Sprintf(`{"from":%d,"then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"project"%s}`, from.ID, more)
 	}
 	var p schema.RulePreview
 	r.requestJSON("POST "+schema.PathRulePreview, draft(""), &p, ada.headers()...)
-	require.Equal(t, `Allow Bash when command starts with "npm test", asked by shop in /home/dev/shop and below, for 8 hours`, p.Rule.Text)
+	require.Equal(t, `Allow Bash when command starts with "npm test" and has no other options than "--" "--bail" "--watch", asked by shop in /home/dev/shop and below, for 8 hours`, p.Rule.Text)
+	require.Empty(t, p.Exact)
 	require.Equal(t, []int64{5, 4, 2, 1, 1}, []int64{p.Looked, p.Matched, p.Agreed, p.Opposed, p.Undecided})
 	require.Equal(t, no.ID, p.Examples[0].ID, "contradicting examples come first")
 	require.Len(t, p.Examples, 4)

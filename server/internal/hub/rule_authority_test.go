@@ -13,7 +13,7 @@ import (
 // createAnonymousRule stores a rule of a caller without credentials, as earlier versions of
 // the hub allowed.
 func (h *testHub) createAnonymousRule(d *schema.RuleDraft) {
-	rule, err := h.compileDraft(h.t.Context(), d, Caller{})
+	rule, _, err := h.compileDraft(h.t.Context(), d, Caller{})
 	require.NoError(h.t, err)
 	_, err = h.Store.CreateRule(h.t.Context(), *rule)
 	require.NoError(h.t, err)

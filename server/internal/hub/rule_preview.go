@@ -26,7 +26,7 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
 	}
-	rule, err := h.compileDraft(ctx, d, caller)
+	rule, call, err := h.compileDraft(ctx, d, caller)
 	preview := rulePreview{rule: rule}
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		preview.Refused, err = string(reason), nil
@@ -36,7 +36,7 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 	if err != nil {
 		return nil, err
 	}
-	preview.Rule = *rule
+	preview.Rule, preview.Exact = *rule, rules.ExactScope(call)
 	return preview.encode()
 }
 
@@ -78,7 +78,7 @@ func (p *rulePreview) addQuestion(e *store.Event) {
 		return
 	}
 	p.Looked++
-	call := ruleCall(e, &q, st.Risk)
+	call := ruleCall(e, &q, callRisk{st.Risk, st.Class})
 	call.ID = 0 // ignore when the rule was created
 	call.IsRestricted = call.IsRestricted || len(st.Recipients) > 0
 	if p.set.Decide(call, p.rule.CreatedAt) == nil {

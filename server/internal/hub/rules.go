@@ -23,9 +23,9 @@ import (
 const maxRulesListed = 1000
 
 // ruleCall returns the view of a stored question that rules are matched against.
-func ruleCall(e *store.Event, q *schema.HumanInTheLoop, risk schema.Risk) *rules.Call {
+func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known callRisk) *rules.Call {
 	c := &rules.Call{
-		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: risk,
+		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: known.Risk, Class: known.Class,
 		IsRestricted: q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone",
 	}
 	call, ok := toolCallOf(&store.EventDraft{Event: *e}, q)
@@ -37,18 +37,24 @@ func ruleCall(e *store.Event, q *schema.HumanInTheLoop, risk schema.Risk) *rules
 	return c
 }
 
-// pendingRisk returns the hub's risk estimate in a stored status, and whether a rule
+// callRisk is what a stored status says about the call.
+type callRisk struct {
+	Risk  schema.Risk  `json:"risk"`
+	Class schema.Class `json:"class"`
+}
+
+// pendingRisk returns the hub's estimate in a stored status, and whether a rule
 // may still answer: the question is pending, has no answer in its undo window, and is
 // not addressed to certain people.
-func pendingRisk(e *store.Event) (risk schema.Risk, unanswered bool, err error) {
+func pendingRisk(e *store.Event) (risk callRisk, unanswered bool, err error) {
 	var st struct {
+		callRisk
 		Status     schema.State    `json:"status"`
-		Risk       schema.Risk     `json:"risk"`
 		Held       json.RawMessage `json:"held"`
 		Recipients []string        `json:"recipients"`
 	}
 	err = json.Unmarshal(e.Status, &st)
-	return st.Risk, st.Status == schema.Pending && st.Held == nil && len(st.Recipients) == 0, err
+	return st.callRisk, st.Status == schema.Pending && st.Held == nil && len(st.Recipients) == 0, err
 }
 
 // applyRules lets the rules answer a question that was just stored, and returns the
@@ -274,25 +280,24 @@ func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
 	return h.People.Check(schema.AccessKeep, caller.Identity)
 }
 
-// compileDraft compiles a draft to a rule. If the error is a rules.IneligibleError, the
-// rule is returned with it.
-func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Caller) (*schema.Rule, error) {
-	var call *rules.Call
+// compileDraft compiles a draft to a rule, and returns the call that it is created from. If
+// the error is a rules.IneligibleError, the rule is returned with it.
+func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Caller) (*schema.Rule, *rules.Call, error) {
+	call := &rules.Call{} // Compile rejects it
 	if d.From > 0 {
 		s, err := h.readSnapshot(ctx, d.From)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		from := responder{caller.Identity, h.callerProcess(caller)}
 		if from.describe(s.RequesterProcess).SelfApproval {
-			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
+			return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 		}
-		call = ruleCall(&s.Event, &s.hitl, s.status.Risk)
+		call = ruleCall(&s.Event, &s.hitl, callRisk{s.status.Risk, s.status.Class})
 		call.IsRestricted = call.IsRestricted || len(s.status.Recipients) > 0
-	} else {
-		call = &rules.Call{} // Compile rejects it
 	}
-	return rules.Compile(d, call, cmp.Or(caller.Identity.Name, localName), h.nowMillis())
+	rule, err := rules.Compile(d, call, cmp.Or(caller.Identity.Name, localName), h.nowMillis())
+	return rule, call, err
 }
 
 // CreateRule creates a rule and returns it as schema.Rule in JSON. It answers questions
@@ -302,7 +307,7 @@ func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller
 		return nil, err
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the expiry is computed
-	rule, err := h.compileDraft(ctx, d, caller)
+	rule, _, err := h.compileDraft(ctx, d, caller)
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
 	}

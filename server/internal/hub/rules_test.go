@@ -84,9 +84,10 @@ func TestRule_LeavesOtherCallsPending(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
 	h.makeRule(schema.ThenAllow)
-	require.Equal(t, "approve by rule 1", h.postedOutcome(bashRequest("s2", "npm test -- --bail")))
+	require.Equal(t, "approve by rule 1", h.postedOutcome(bashRequest("s2", "npm test src/cart")))
 	for name, event := range map[string]string{
 		"another command":             bashRequest("s2", "npm testevil"),
+		"an option":                   bashRequest("s2", "npm test -- --bail"),
 		"two commands":                bashRequest("s2", "npm test; ls"),
 		"high by the agent":           bashRequest("s2", "npm test", `"risk":"high"`),
 		"critical by the agent":       bashRequest("s2", "npm test", `"risk":"critical"`),

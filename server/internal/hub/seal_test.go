@@ -141,7 +141,7 @@ func TestSeal_CoversVotesAndRules(t *testing.T) {
 	require.Equal(t, schema.NoQuorum, h.statement(id).Predicate.Outcome)
 
 	h.makeRule("allow")
-	id = h.post(bashRequest("s", "npm test -- --grep x", `"nonce":"`+askNonce+`"`)).ID
+	id = h.post(bashRequest("s", "npm test x", `"nonce":"`+askNonce+`"`)).ID
 	p = h.statement(id).Predicate
 	require.Equal(t, []any{schema.Approve, schema.ByRule}, []any{p.Outcome, p.Source})
 	require.NotNil(t, p.Rule)

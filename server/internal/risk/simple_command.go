@@ -34,7 +34,7 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 
 func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
 	d := toolKindOf(tool).dialect()
-	windows := d != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
+	windows := IsWindows(tool, cwd)
 	if len(text) > maxProgramPath || strings.ContainsAny(text, shellMetacharacters) || windows && strings.ContainsAny(text, windowsMetacharacters) || !IsPlainText(text) {
 		return nil, false
 	}
@@ -60,6 +60,11 @@ func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
 		}
 	}
 	return c.words, true
+}
+
+// IsWindows reports whether a tool's commands run on Windows, judging by the shell and the directory.
+func IsWindows(tool, cwd string) bool {
+	return toolKindOf(tool).dialect() != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
 }
 
 // IsPlainText reports whether a text is displayed without disguise: it contains no control or

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk"
 )
 
 // IneligibleError is the reason why a rule can't be made, as a sentence for people.
@@ -45,6 +44,9 @@ func Compile(d *schema.RuleDraft, call *Call, by string, now schema.Millis) (*sc
 		r.SourceApp, r.Cwd = call.App, call.workingDir
 	case schema.ReachAgent:
 		r.SourceApp = call.App
+	}
+	if d.Then == schema.ThenAllow && r.Call == "" {
+		r.Command = call.ownCommand()
 	}
 	r.Text = Sentence(r, call)
 	if reason := refusalReason(d, r, call); reason != "" {
@@ -100,19 +102,32 @@ func refusalReason(d *schema.RuleDraft, r *schema.Rule, call *Call) string {
 		return "The agent did not report its working directory."
 	case d.Reach == schema.ReachSession && call.Session == "":
 		return "The agent did not report its session."
-	case d.Then == schema.ThenAllow && d.Scope == schema.ScopeTool && risk.RunsCommands(call.Tool):
-		return "This tool runs arbitrary commands: add a condition for the start of the command, or allow exactly this call."
-	case d.Scope != schema.ScopeWhen:
+	case r.Call != "":
 		return ""
 	}
-	return conditionRefusal(d, call)
+	if reason := conditionRefusal(d, call); reason != "" || d.Then == schema.ThenDeny {
+		return reason
+	}
+	commands := newCommandRule(r, compileConditions(d, call.Tool))
+	return commands.refusal(call)
+}
+
+// compileConditions compiles conditions that are known to be valid.
+func compileConditions(d *schema.RuleDraft, tool string) []condition {
+	list := make([]condition, len(d.When))
+	for i, s := range d.When {
+		list[i], _ = compileCondition(tool, s, "")
+		list[i].forAllow = d.Then == schema.ThenAllow
+	}
+	return list
 }
 
 // conditionRefusal returns why the conditions don't match the call they were created from, or
 // "".
 func conditionRefusal(d *schema.RuleDraft, call *Call) string {
-	for _, s := range d.When {
-		c, _ := compileCondition(call.Tool, s, "")
+	conditions := compileConditions(d, call.Tool)
+	for i := range conditions {
+		s, c := &d.When[i], &conditions[i]
 		switch c.evaluate(call) {
 		case match:
 		case noMatch:
@@ -120,7 +135,7 @@ func conditionRefusal(d *schema.RuleDraft, call *Call) string {
 		default:
 			if text, ok := call.textArgument(c.path); ok && c.isCommand {
 				if _, simple := call.commandWords(text); !simple {
-					return "A rule can only match single commands: this one has a separator, a pipe, a redirect, a variable or similar. You can allow exactly this call."
+					return notSimple
 				}
 			}
 			return fmt.Sprintf("%s can't be compared reliably in this way.", displayName(s.Argument))

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
 )
@@ -42,6 +43,7 @@ const (
 type condition struct {
 	path      []string
 	isCommand bool // the argument is a command line
+	forAllow  bool // part of a rule that allows
 	is        string
 	words     []string // of the value, if it is compared with a command
 	text      string
@@ -209,27 +211,42 @@ func (c *condition) matchString(call *Call, text string) matchResult {
 }
 
 // matchCommand compares a command line word by word, so that "npm testevil" does not start with
-// "npm test".
+// "npm test". Operands in a list of their own belong to it.
 func (c *condition) matchCommand(call *Call, line string) matchResult {
 	words, simple := call.commandWords(line)
-	switch {
-	case !simple || c.is == "under":
+	if !simple || c.is == "under" {
 		return indeterminate
-	case c.is == "equals":
-		return matchIf(slices.Equal(words, c.words))
-	case c.is == "starts_with":
-		return matchIf(len(words) >= len(c.words) && slices.Equal(words[:len(c.words)], c.words))
-	case c.is == "contains":
+	}
+	operands, known := call.operands(call.args)
+	switch whole := slices.Concat(words, operands); {
+	case !known:
+		return indeterminate
+	case c.forAllow:
+		return matchIf(c.matchWords(whole) && (c.is != "glob" || !hasParentSegment(strings.Join(whole, " "))))
+	case c.is == "glob" && hasParentSegment(line):
+		return indeterminate
+	case c.is == "glob":
+		return matchIf(matchGlob(c.text, line) || matchGlob(c.text, strings.Join(whole, " ")))
+	default:
+		return matchIf(c.matchWords(words) || c.matchWords(whole))
+	}
+}
+
+func (c *condition) matchWords(words []string) bool {
+	switch c.is {
+	case "equals":
+		return slices.Equal(words, c.words)
+	case "starts_with":
+		return len(words) >= len(c.words) && slices.Equal(words[:len(c.words)], c.words)
+	case "glob":
+		return policy.MatchWords(policy.SplitPattern(c.text), words, matchGlob)
+	default:
 		for i := range words {
 			if len(words)-i >= len(c.words) && slices.Equal(words[i:i+len(c.words)], c.words) {
-				return match
+				return true
 			}
 		}
-		return noMatch
-	case hasParentSegment(line):
-		return indeterminate
-	default:
-		return matchIf(matchGlob(c.text, line))
+		return false
 	}
 }
 

@@ -4,7 +4,8 @@
 // compared as text, and symbolic links are not followed.
 //
 // A rule never answers a call of high risk, a question that needs more than yes or no, or one
-// that several people must decide. If a match is indeterminate, a person decides: an allow does
+// that several people must decide. A rule that allows more than exactly one call covers a command
+// if it is harmless, or if each of its options was in the call that the rule was created from. If a match is indeterminate, a person decides: an allow does
 // not apply then, and a deny that may apply prevents every allow from applying.
 package rules
 
@@ -33,9 +34,10 @@ type Call struct {
 
 	App, Session string
 
-	AgentRisk, HubRisk schema.Risk // the agent's estimate and the hub's
-	IsRestricted       bool        // named people, or more than one, must decide
-	Redacted           bool        // a secret was removed from its arguments
+	AgentRisk, HubRisk schema.Risk  // the agent's estimate and the hub's
+	Class              schema.Class // empty: unknown
+	IsRestricted       bool         // named people, or more than one, must decide
+	Redacted           bool         // a secret was removed from its arguments
 
 	decoded     bool
 	args        map[string]any // the arguments; nil: not an object, or ambiguous

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/rules"
 )
 
@@ -15,8 +16,10 @@ const now = schema.Millis(1795262400000)
 
 // call returns a permission question for a tool call. Its hash is unique per tool and arguments.
 func call(tool, arguments string) *rules.Call {
+	known := risk.Assess(tool, json.RawMessage(arguments), "/home/dev/shop")
 	return &rules.Call{
-		Kind: schema.Permission, Tool: tool, Arguments: json.RawMessage(arguments), Hash: []byte(tool + "\x00" + arguments),
+		Class: known.Class,
+		Kind:  schema.Permission, Tool: tool, Arguments: json.RawMessage(arguments), Hash: []byte(tool + "\x00" + arguments),
 		Cwd: "/home/dev/shop", App: "shop", Session: "s-1",
 	}
 }
@@ -43,7 +46,8 @@ func TestMatch_Commands(t *testing.T) {
 		want    bool
 	}{
 		{starts, "npm test", true},
-		{starts, "npm  test --bail", true},
+		{starts, "npm  test src", true},
+		{starts, "npm test --bail", false}, // the rule has no source call
 		{starts, `"npm" 'test' src`, true},
 		{starts, "npm testevil", false},
 		{starts, "npm", false},

@@ -28,6 +28,7 @@ type sessionKey struct{ app, id string }
 type compiledRule struct {
 	StoredRule
 	when        []condition
+	commands    commandRule
 	broken      bool
 	specificity int // smaller is more specific
 }
@@ -46,7 +47,11 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 			if compileErr != nil {
 				c.broken, err = true, fmt.Errorf("compile rule %d: %w", e.ID, compileErr)
 			}
+			cond.forAllow = e.Then == schema.ThenAllow
 			c.when = append(c.when, cond)
+		}
+		if e.Then == schema.ThenAllow && e.Call == "" {
+			c.commands = newCommandRule(&e.Rule, c.when)
 		}
 		if e.SessionID != "" {
 			s.sessions[sessionKey{e.SourceApp, e.SessionID}] = true
@@ -187,10 +192,11 @@ func (r *compiledRule) evaluate(c *Call) matchResult {
 			return noMatch
 		}
 	}
-	if result == match && len(r.when) == 0 && r.Call == "" && r.Then == schema.ThenAllow && len(c.Arguments) > 0 {
-		if c.decodeArguments(); c.args == nil {
-			return indeterminate
-		}
+	if result != match || r.Call != "" || r.Then != schema.ThenAllow {
+		return result
 	}
-	return result
+	if c.decodeArguments(); c.args == nil && len(c.Arguments) > 0 || r.commands.refusal(c) != "" {
+		return indeterminate
+	}
+	return match
 }

@@ -58,13 +58,13 @@ func TestDecide_Precedence(t *testing.T) {
 func TestDecide_IndeterminateDenyBlocksAllow(t *testing.T) {
 	t.Parallel()
 	deny := storedRule(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
-	allow := storedRule(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/x"}`))
+	allow := storedRule(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/shop/x"}`))
 	set, err := rules.NewSet([]rules.StoredRule{deny, allow})
 	require.NoError(t, err)
-	require.Equal(t, int64(2), set.Decide(call("Write", `{"path":"/home/dev/y"}`), now).ID)
+	require.Equal(t, int64(2), set.Decide(call("Write", `{"path":"/home/dev/shop/y"}`), now).ID)
 	require.Equal(t, int64(1), set.Decide(call("Write", `{"path":"/etc/y"}`), now).ID)
 	require.Nil(t, set.Decide(call("Write", `{"path":"~/y"}`), now), "the path can't be resolved")
-	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y","path":"/etc/y"}`), now))
+	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/shop/y","path":"/etc/y"}`), now))
 	exact := storedRule(t, 3, draft("allow", "call", "everywhere"), call("Write", `{"path":"~/y"}`))
 	set, err = rules.NewSet([]rules.StoredRule{deny, allow, exact})
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestDecide_IndeterminateDenyBlocksAllow(t *testing.T) {
 	broken.When = []schema.Condition{is("path", "beside", `"/etc"`)}
 	set, err = rules.NewSet([]rules.StoredRule{broken, allow})
 	require.Error(t, err)
-	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y"}`), now), "the deny that does not compile may cover the call")
+	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/shop/y"}`), now), "the deny that does not compile may cover the call")
 }
 
 func TestDecide_RuleLifetime(t *testing.T) {

@@ -25,13 +25,13 @@ func describeCalls(r *schema.Rule, call *Call) string {
 	case r.Call != "":
 		return "exactly this call of " + tool + callExcerpt(call)
 	case len(r.When) == 0:
-		return "every call of " + tool
+		return "every call of " + tool + describeOptions(r)
 	}
 	conditions := make([]string, len(r.When))
 	for i, c := range r.When {
 		conditions[i] = c.Argument + " " + testVerbs[c.Is] + " " + displayValue(c.Value)
 	}
-	return tool + " when " + strings.Join(conditions, " and ")
+	return tool + " when " + strings.Join(conditions, " and ") + describeOptions(r)
 }
 
 var testVerbs = map[string]string{

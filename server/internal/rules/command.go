@@ -1,0 +1,179 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk"
+)
+
+// commandLine is one command in the arguments of a call, with the operands that the call has in a
+// list of their own.
+type commandLine struct {
+	words  []string
+	simple bool
+}
+
+// commandLines returns the commands that a call runs.
+func (c *Call) commandLines() []commandLine {
+	c.decodeArguments()
+	return c.appendLines(nil, c.args)
+}
+
+func (c *Call) appendLines(lines []commandLine, arguments map[string]any) []commandLine {
+	found := false
+	for name, value := range arguments {
+		inner, isObject := value.(map[string]any)
+		switch {
+		case isObject:
+			lines = c.appendLines(lines, inner)
+		case risk.IsCommand(c.Tool, name):
+			text, isText := value.(string)
+			words, simple := c.commandWords(text)
+			operands, known := c.operands(arguments)
+			lines = append(lines, commandLine{slices.Concat(words, operands), isText && simple && known})
+			found = true
+		}
+	}
+	if operands, known := c.operands(arguments); !found && (len(operands) > 0 || !known) {
+		lines = append(lines, commandLine{operands, known})
+	}
+	return lines
+}
+
+// operands returns the operands in a list beside a command, and whether all are known.
+func (c *Call) operands(arguments map[string]any) (words []string, known bool) {
+	for _, name := range []string{"args", "argv", "arguments"} {
+		switch value := arguments[name].(type) {
+		case nil, map[string]any:
+		case []any:
+			for _, item := range value {
+				text, ok := item.(string)
+				if !ok || !risk.IsPlainText(text) {
+					return words, false
+				}
+				words = append(words, text)
+			}
+		case string:
+			more, simple := risk.ParseSimpleCommand(c.Tool, value, c.Cwd)
+			if !simple {
+				return words, false
+			}
+			words = append(words, more...)
+		default:
+			return words, false
+		}
+	}
+	return words, true
+}
+
+// ownCommand returns the words of the command that a call runs; nil if it runs none, several, or
+// one that is not simple.
+func (c *Call) ownCommand() []string {
+	if lines := c.commandLines(); len(lines) == 1 && lines[0].simple {
+		return lines[0].words
+	}
+	return nil
+}
+
+// commandRule is what an allow rule knows about the commands that it may cover.
+type commandRule struct {
+	posix, windows policy.Options
+	conditions     bool // a condition is about the command
+	exact          bool // a condition requires the whole command
+}
+
+func newCommandRule(r *schema.Rule, when []condition) (k commandRule) {
+	k.windows.Windows = true
+	for _, o := range []*policy.Options{&k.posix, &k.windows} {
+		o.Add(r.Command)
+		for i := range when {
+			c := &when[i]
+			switch {
+			case !c.isCommand:
+			case c.is == "contains":
+				o.AddAnywhere(c.words)
+			case c.is == "glob":
+				o.AddPattern(policy.SplitPattern(c.text), matchGlob)
+			default:
+				o.Add(c.words)
+			}
+		}
+	}
+	for i := range when {
+		k.conditions = k.conditions || when[i].isCommand
+		k.exact = k.exact || when[i].isCommand && when[i].is == "equals"
+	}
+	return k
+}
+
+// refusal returns why an allow rule does not cover a call beyond the one it was created from, or
+// "". A call that is known to be harmless needs no further check.
+func (k *commandRule) refusal(c *Call) string {
+	switch {
+	case c.Class == schema.ClassHarmless:
+		return ""
+	case c.Class == schema.ClassRisky:
+		return "This call is risky: a rule can allow exactly this call, but no other."
+	}
+	lines := c.commandLines()
+	switch {
+	case risk.RunsCommands(c.Tool) && !k.conditions:
+		return "This tool runs arbitrary commands: add a condition for the start of the command, or allow exactly this call."
+	case risk.RunsCommands(c.Tool) && len(lines) == 0, len(lines) > 1, len(lines) == 1 && !lines[0].simple:
+		return notSimple
+	case len(lines) == 0:
+		return ""
+	}
+	words := lines[0].words
+	if option, effect := policy.ExecutingOption(words); effect != policy.NoEffect {
+		return fmt.Sprintf("%s runs a program or writes a file: a rule can allow exactly this call, but no other.", displayName(option))
+	}
+	if policy.RunsCode(words) && !k.exact {
+		return fmt.Sprintf("%s runs code that its words contain or name: the condition must be the whole command, or allow exactly this call.", displayName(words[0]))
+	}
+	options := &k.posix
+	if risk.IsWindows(c.Tool, c.Cwd) {
+		options = &k.windows
+	}
+	if !options.Cover(words) {
+		return "The command has an option that the call did not have."
+	}
+	return ""
+}
+
+const notSimple = "A rule can only match single commands: this one has a separator, a pipe, a redirect, a variable or similar. You can allow exactly this call."
+
+// ExactScope returns how closely an allow rule must name the call: schema.ExactCall, or
+// schema.ExactCommand if a condition for the whole command is enough, or "" for a wider rule.
+func ExactScope(c *Call) string {
+	k := commandRule{conditions: true, exact: true}
+	k.windows.Windows = true
+	k.posix.Add(c.ownCommand())
+	k.windows.Add(c.ownCommand())
+	if k.refusal(c) != "" {
+		return schema.ExactCall
+	}
+	if k.exact = false; k.refusal(c) != "" {
+		return schema.ExactCommand
+	}
+	return ""
+}
+
+// describeOptions returns the options of the command that a rule was created from.
+func describeOptions(r *schema.Rule) string {
+	var options policy.Options
+	options.Add(r.Command)
+	words := options.Words()
+	if len(words) == 0 || r.Then != schema.ThenAllow {
+		return ""
+	}
+	for i, w := range words {
+		words[i] = strconv.Quote(w)
+	}
+	return " and has no other options than " + strings.Join(words, " ")
+}
