@@ -63,6 +63,24 @@ test.describe('Rules', () => {
     ).toBeVisible()
   })
 
+  test('offer only the whole command if the program runs code', async ({ page, hub, agent }) => {
+    const { id } = await ask(agent, hub, 'make check')
+    await openAt(page, hub)
+    await choose(page, id)
+    await detail(page, id).getByRole('button', { name: 'Always allow…' }).click()
+    const panel = page.getByRole('dialog', { name: 'Always allow calls like this' })
+    await expect(panel.getByTestId('rule-text')).toContainText('command is "make check"')
+    await expect(panel).toContainText('only the whole command can be allowed')
+    await expect(panel.getByLabel('Value to compare command with')).toBeDisabled()
+    await expect(panel.getByRole('radio', { name: /Every call of this tool/ })).toHaveCount(0)
+    expect(await accessibilityViolations(page)).toEqual([])
+    await panel.getByRole('button', { name: 'Create rule' }).click()
+    await expect(panel).toHaveCount(0)
+    expect((await (await ask(agent, hub, 'make check')).answer).permission).toBe(true)
+    const other = await ask(agent, hub, 'make check SHELL=x')
+    await expect(row(page, other.id)).toContainText('Run a shell command')
+  })
+
   test('are listed with their use, revoked with two presses, and collapsed once over', async ({
     page,
     hub,
