@@ -69,8 +69,12 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		report, err := app.Check(ctx, cfg)
 		_, _ = fmt.Fprint(stdout, report)
 		return err
+	case len(args) == 2 && args[0] == "key" && (args[1] == "rotate" || args[1] == "new"):
+		report, err := app.ChangeKey(ctx, cfg, args[1] == "rotate")
+		_, _ = fmt.Fprint(stdout, report)
+		return err
 	default:
-		return fmt.Errorf("unknown command %q: the commands are backup FILE and check; flags go before the command; -help lists all", strings.Join(args, " "))
+		return fmt.Errorf("unknown command %q: the commands are backup FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
 	}
 }
 

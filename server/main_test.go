@@ -37,6 +37,8 @@ func TestRun_Commands(t *testing.T) {
 		{[]string{"-db", db, "dance"}, 1, "", "dance"},
 		{[]string{"-db", db, "backup"}, 1, "", "-help"},
 		{[]string{"-db", db, "backup", filepath.Join(dir, "copy.db")}, 1, "", "back up "},
+		{[]string{"-db", db, "key", "rotate"}, 1, "", "find the database"},
+		{[]string{"-db", db, "key"}, 1, "", "key new"},
 		{[]string{"-retention", "x"}, 1, "", "-retention"},
 	} {
 		var out, errOut hubtest.Output

@@ -45,6 +45,8 @@ export const actions: Record<string, string> = {
   'token.revoked': 'revoked token',
   'hub.locked': 'locked the hub',
   'hub.unlocked': 'unlocked the hub',
+  'key.rotated': 'rotated the key',
+  'key.replaced': 'replaced the key',
   'rule.made': 'created a rule',
   'rule.revoked': 'revoked a rule',
   'channel.made': 'added channel',

@@ -24,14 +24,18 @@ const newSuffix = ".new"
 // maxFile limits the size of a key file, in bytes.
 const maxFile = 4096
 
-// ErrMismatch reports that the key file is missing or holds another key than the database expects.
-var ErrMismatch = errors.New("the key file is missing or belongs to another hub")
+// The reasons why a key file has no key for a database.
+var (
+	ErrMissing  = errors.New("the hub's key file is missing")
+	ErrMismatch = errors.New("the key file belongs to another hub")
+	ErrInvalid  = errors.New("the hub's key is not readable")
+)
 
 // File returns the name of the key file of a database.
 func File(database string) string { return database + ".key" }
 
-// Open returns the key in file whose public key is public. It fails with ErrMismatch if file has
-// another key or does not exist.
+// Open returns the key in file whose public key is public. It fails with ErrMissing if there is no
+// file, ErrInvalid if it holds no key, and ErrMismatch if it holds another one.
 //
 // If public is empty, the database has no key yet. Open then returns the key in file, or a new
 // one. The caller stores its public key and calls Commit.
@@ -46,11 +50,15 @@ func Open(file string, public ed25519.PublicKey) (*Key, error) {
 	case err == nil && (len(public) == 0 || key.Public().Equal(public)):
 		return key, discard(file)
 	}
-	key, err = read(file + newSuffix)
-	if err != nil || !key.Public().Equal(public) {
-		return nil, ErrMismatch
+	prepared, err := read(file + newSuffix)
+	switch {
+	case err == nil && prepared.Public().Equal(public):
+		return prepared, Commit(file)
+	case missing:
+		return nil, ErrMissing
+	default:
+		return nil, fmt.Errorf("%w: it is %s", ErrMismatch, key.ID())
 	}
-	return key, Commit(file)
 }
 
 // Prepare creates a key that replaces the one in file at the next Commit.
@@ -143,7 +151,7 @@ func read(file string) (*Key, error) {
 	}
 	private, err := parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("read the hub's key %s: %w; restore it from your backup, or run \"hookback-server key new\"", file, err)
+		return nil, fmt.Errorf("%w: %s: %w; restore it from your backup, or run \"hookback-server key new\"", ErrInvalid, file, err)
 	}
 	return newKey(private)
 }

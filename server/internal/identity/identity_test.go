@@ -54,7 +54,7 @@ func TestOpen_RefusesOtherKeys(t *testing.T) {
 	_, err := Open(otherFile, key.Public())
 	require.ErrorIs(t, err, ErrMismatch)
 	_, err = Open(filepath.Join(t.TempDir(), "none"), key.Public())
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, err, ErrMissing)
 	require.NotEqual(t, other.ID(), key.ID())
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, os.Mkdir(file, 0o700))

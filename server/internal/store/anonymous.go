@@ -19,7 +19,6 @@ type AnonymousRemoval struct {
 // callers without credentials, each with a record in the audit log: they would outlive the
 // lock. Rules are revoked, because answers refer to them.
 func (t *tx) removeAnonymous() (removed AnonymousRemoval, err error) {
-	const byHub = "hub"
 	var list []channelLedgerData
 	err = t.scanAll(func(rows *sql.Rows) error {
 		var c channelLedgerData

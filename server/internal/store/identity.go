@@ -53,30 +53,48 @@ func (s *Store) openIdentity(ctx context.Context, w *writer) error {
 	}
 	file := identity.File(s.file)
 	key, err := identity.Open(file, ed25519.PublicKey(public))
-	if errors.Is(err, identity.ErrMismatch) {
-		return fmt.Errorf("%s is missing or belongs to another hub. Restore it from your backup, or run \"hookback-server key new\"; every agent must then trust the hub again", filepath.Base(file))
+	if s.keyChange != nil && s.keyChange.allowsLoss(err) {
+		return s.changeKey(ctx, w, public)
+	}
+	if errors.Is(err, identity.ErrMismatch) || errors.Is(err, identity.ErrMissing) {
+		return fmt.Errorf("%s is missing or belongs to another hub. Restore it from your backup, or run \"hookback-server key new\"; every agent must then trust the hub again (%w)", filepath.Base(file), err)
 	}
 	if err != nil {
 		return err
 	}
 	s.identity = key
-	if len(public) > 0 {
-		return nil
+	if len(public) == 0 {
+		if err := s.setFirstKey(ctx, w); err != nil {
+			return err
+		}
 	}
-	first := func(t *tx) error {
+	if s.keyChange != nil {
+		return s.changeKey(ctx, w, key.Public())
+	}
+	return nil
+}
+
+// setFirstKey stores the public key and encrypts the secrets of an older version with the key.
+func (s *Store) setFirstKey(ctx context.Context, w *writer) error {
+	err := w.runNow(func(t *tx) error {
 		if err := t.hashRequestSecrets(); err != nil {
 			return err
 		}
-		return t.setKey(plaintext{}, key)
-	}
-	if err := w.runNow(first); err != nil {
+		return t.setKey(plaintext{}, s.identity)
+	})
+	if err != nil {
 		return fmt.Errorf("store the hub's public key: %w", err)
 	}
-	if err := identity.Commit(file); err != nil {
+	return s.commitKey(ctx, w)
+}
+
+// commitKey puts the prepared key in its place after the database has its public key.
+func (s *Store) commitKey(ctx context.Context, w *writer) error {
+	if err := identity.Commit(identity.File(s.file)); err != nil {
 		return err
 	}
-	// The write-ahead log has the pages with the unencrypted secrets until it is reset.
-	_, err = w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	// The write-ahead log has pages with the secrets as they were before until it is reset.
+	_, err := w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return err
 }
 
@@ -126,9 +144,6 @@ func (t *tx) hashRequestSecrets() error {
 	}
 	rows, err := t.query(`SELECT q.seq, e.uid FROM questions q JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 		WHERE q.stream_id = 1 AND q.secret_hash IS NULL AND (q.state = ? OR q.seq IN (SELECT seq FROM deliveries WHERE stream_id = 1 AND undelivered = 1))`, schema.Pending)
-	if err != nil {
-		return err
-	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+// byHub is the actor of records that no person, agent or rule caused.
+const byHub = "hub"
+
 // LedgerRecord is one action for the audit log.
 type LedgerRecord struct {
 	Action     string         // such as question.voted

@@ -163,7 +163,7 @@ func TestCheckLedger_FindsChanges(t *testing.T) {
 }
 
 // TestLedgerHead_WitnessFindsRewriteWithKey: whoever has the key can rewrite everything in the
-// file, but not a head that somebody else keeps.
+// file, but not a head that is kept elsewhere.
 func TestLedgerHead_WitnessFindsRewriteWithKey(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, 150)

@@ -43,6 +43,8 @@ type Config struct {
 	MinFree, WarnFree int64
 	// Disk measures the file system of dir. Tests replace it.
 	Disk func(dir string) (Disk, error)
+
+	keyChange *KeyChange // see ChangeKey
 }
 
 // Commit describes one group commit.
@@ -63,6 +65,7 @@ type Store struct {
 	file        string
 	hubID       string
 	identity    *identity.Key
+	keyChange   *KeyChange // nil: Open keeps the key
 	clock       func() time.Time
 	writeDB     *sql.DB // single connection, held by the writer
 	readers     readers
@@ -120,7 +123,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: make(chan struct{}, 1), log: cfg.Log}
+	s := &Store{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: make(chan struct{}, 1), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
+)
+
+// KeyChange replaces the hub's key. The caller sets Rotate; ChangeKey sets the rest.
+type KeyChange struct {
+	// Rotate signs the new key with the old one, so that agents follow. Otherwise the new key has
+	// no predecessor, and the old one may be lost.
+	Rotate bool
+
+	Old, New  string   // key ids
+	PublicKey string   // of the new key, see schema.FormatPublicKey
+	Lost      bool     // the old key was missing
+	Channels  []string // names of the channels that were removed with it, because only it could decrypt them
+}
+
+// keyLedgerData is recorded in the audit log.
+type keyLedgerData struct {
+	From string `json:"from"` // key ids
+	To   string `json:"to"`
+}
+
+// ChangeKey replaces the key of a database that no hub has open, encrypts all secrets with the
+// new key, and deletes the old one. A crash leaves either key, never none. It fails with ErrLocked
+// if a hub is running.
+func ChangeKey(ctx context.Context, cfg Config, change *KeyChange) error {
+	cfg.keyChange = change
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// allowsLoss reports whether err is the loss of the key, and the change needs no old key.
+func (c *KeyChange) allowsLoss(err error) bool {
+	return !c.Rotate && (errors.Is(err, identity.ErrMissing) || errors.Is(err, identity.ErrInvalid))
+}
+
+// changeKey carries out s.keyChange. The store's key is nil if it is lost; public is its public
+// key.
+func (s *Store) changeKey(ctx context.Context, w *writer, public []byte) error {
+	old, c := s.identity, s.keyChange
+	next, err := identity.Prepare(identity.File(s.file))
+	if err != nil {
+		return err
+	}
+	c.Old, c.New, c.PublicKey, c.Lost = schema.KeyID(public), next.ID(), schema.FormatPublicKey(next.Public()), old == nil
+	err = w.runNow(func(t *tx) error {
+		s.identity = next // signs the audit log from here on
+		if err := t.recordKeyChange(c, old, next); err != nil {
+			return err
+		}
+		if old == nil {
+			if c.Channels, err = t.removeUnreadable(); err != nil {
+				return err
+			}
+			return t.setKey(plaintext{}, next) // nothing encrypted is left
+		}
+		return t.setKey(old, next)
+	})
+	if err != nil {
+		return fmt.Errorf("change the hub's key: %w; nothing was changed", err)
+	}
+	return s.commitKey(ctx, w)
+}
+
+// recordKeyChange stores the rotation, or removes all earlier ones, and writes the audit log.
+func (t *tx) recordKeyChange(c *KeyChange, old, next *identity.Key) error {
+	action := "key.replaced"
+	if c.Rotate {
+		action = "key.rotated"
+		payload, err := json.Marshal(schema.KeyRotation{
+			HubID: t.w.store.hubID, From: c.Old, PublicKey: schema.FormatPublicKey(next.Public()), At: schema.Millis(toMillis(t.now)),
+		})
+		if err != nil {
+			return err
+		}
+		envelope, err := json.Marshal(old.Sign(schema.RotationPayload, payload))
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO key_rotations (stream_id, n, envelope)
+			SELECT 1, coalesce(max(n), 0) + 1, ? FROM key_rotations WHERE stream_id = 1`, envelope); err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1
+			AND n <= (SELECT max(n) FROM key_rotations WHERE stream_id = 1) - ?`, schema.MaxRotations); err != nil {
+			return err
+		}
+	} else if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1`); err != nil {
+		return err
+	}
+	return t.appendLedger(LedgerRecord{Action: action, Actor: byHub, Data: keyLedgerData{From: c.Old, To: c.New}})
+}
+
+// removeUnreadable removes everything that only a lost key could decrypt: the channels, whose names
+// it returns, and the Web Push key with the subscriptions that depend on it.
+func (t *tx) removeUnreadable() (channels []string, err error) {
+	var all []channelLedgerData
+	err = t.scanAll(func(rows *sql.Rows) error {
+		var c channelLedgerData
+		err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.Person)
+		all = append(all, c)
+		return err
+	}, `SELECT id, name, kind, person FROM channels WHERE stream_id = 1 ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if _, err := t.removeChannel(c, byHub); err != nil {
+			return nil, err
+		}
+		channels = append(channels, c.Name)
+	}
+	if _, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1`); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`UPDATE notifier SET push = '', push_key = '' WHERE stream_id = 1`)
+	return channels, err
+}
