@@ -34,6 +34,7 @@ var messageTypes = map[string]reflect.Type{
 	"BatchResult":     reflect.TypeFor[schema.BatchResult](),
 	"Health":          reflect.TypeFor[schema.Health](),
 	"HubKey":          reflect.TypeFor[schema.HubKey](),
+	"Receipt":         reflect.TypeFor[schema.Receipt](),
 	"Envelope":        reflect.TypeFor[schema.Envelope](),
 	"Problem":         reflect.TypeFor[schema.Problem](),
 	"Approvals":       reflect.TypeFor[schema.Approvals](),

@@ -99,6 +99,7 @@ var eventRoutes = []Route{
 	}, nil, SearchResult{}},
 	{"GET", PathEvent, AccessRead, "One complete event with its transcript", nil, nil, Event{}},
 	{"GET", PathContext, AccessRead, "Context of a question: the session's last events before it, at most 8, and the outcomes of earlier questions about the same call", nil, nil, QuestionContext{}},
+	{"GET", PathReceipt, AccessRead, "The receipt of a question that has ended: the signed decision, the passkey assertions behind it and its ledger entry", nil, nil, Receipt{}},
 	{"POST", PathRespond, AccessDecide, "Answer a question, or vote if it requires several approvals. The first answer, or the first choice that reaches the quorum, wins. holdMs opens an undo window", nil, Response{}, Event{}},
 	{"POST", PathUndo, AccessDecide, "Undo an answer within its undo window", nil, nil, Event{}},
 	{"POST", PathApprove, AccessDecide, "Approve exactly the listed permissions; returns one result per request, in order. The undo window is 5 s by default", nil, Approvals{}, []BatchResult{}},

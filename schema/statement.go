@@ -84,7 +84,7 @@ type SignedAnswer struct {
 	Remember          json.RawMessage            `json:"remember,omitempty"`
 }
 
-// PathReceipt is the receipt of a settled question.
+// PathReceipt is the receipt of a question that has ended.
 const PathReceipt = "/events/:id/receipt"
 
 // Receipt is the body of GET /events/:id/receipt: what a person needs to prove later who decided.

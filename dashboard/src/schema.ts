@@ -1005,6 +1005,29 @@ export interface PasskeyOptions {
   publicKey: Record<string, unknown>
 }
 
+/** PasskeyProof is a WebAuthn assertion of a person's passkey for their answer or vote. */
+export interface PasskeyProof {
+  person: string
+  /** base64url */
+  credentialId: string
+  /** publicKey is the credential's key in PKIX form, base64. That it belongs to Person is the hub's word. */
+  publicKey: string
+  /** base64url */
+  authenticatorData: string
+  /** base64url */
+  clientDataJSON: string
+  /** base64url */
+  signature: string
+  /**
+   * Signed is the text that the challenge covers: a JSON array of the hubId, the event's uid, the revision
+   * of an edit or 0, the SHA-256 of the arguments in hex, and the Response without its proof. See
+   * PasskeyChallenge.
+   */
+  signed: string
+  /** of the challenge, base64url */
+  nonce: string
+}
+
 /** PasskeyThreshold states which approvals require a passkey. */
 export type PasskeyThreshold = 'unknown' | 'high' | 'critical'
 
@@ -1145,6 +1168,15 @@ export interface RPCError {
   code: number
   message: string
   data?: unknown
+}
+
+/** Receipt is the body of GET /events/:id/receipt: what a person needs to prove later who decided. */
+export interface Receipt {
+  /** of type application/vnd.in-toto+json */
+  envelope: Envelope
+  proofs?: PasskeyProof[]
+  /** the entry question.ended */
+  ledgerEntry?: LedgerEntry
 }
 
 /** Recipients selects the people who may answer. */
@@ -1440,8 +1472,62 @@ export interface Signature {
   sig: string
 }
 
+/** SignedAnswer is the content of an answer, whole. See Answer for its members. */
+export interface SignedAnswer {
+  permission?: boolean
+  response?: string
+  choice?: string
+  answers?: Record<string, unknown>
+  reason?: string
+  comment?: string
+  modifiedArguments?: Record<string, unknown>
+  remember?: unknown
+}
+
+/**
+ * SignedDecision is the predicate of a Statement: the resolution of a question. An agent takes every value
+ * of its decision from it.
+ */
+export interface SignedDecision {
+  /** hubId */
+  hub: string
+  /** uid of the event */
+  event: string
+  eventId: EventID
+  answerId: string
+  app: string
+  session: string
+  tool?: string
+  answer: SignedAnswer
+  outcome: Outcome
+  source: EndedBy
+  respondedAt: Millis
+  /** without Process */
+  respondedBy?: Responder
+  votes?: Vote[]
+  awaiting?: string[]
+  requiredApprovals?: number
+  rule?: RuleRef
+  guidance?: string
+  class?: Class
+  risk?: Risk
+}
+
 /** State is the protocol version 1 state of a question. */
 export type State = 'pending' | 'responded' | 'timeout' | 'error'
+
+/**
+ * Statement is an in-toto statement that a hub signs when a question ends: the decision, and the digests of
+ * the question that it answers. See https://in-toto.io/Statement/v1.
+ */
+export interface Statement {
+  /** https://in-toto.io/Statement/v1 */
+  _type: string
+  subject: Subject[]
+  /** https://github.com/hookback/hookback/decision/v1 */
+  predicateType: string
+  predicate: SignedDecision
+}
 
 /** Status is the state of a question: its answer, its votes, and the delivery of the answer to the agent. */
 export interface Status {
@@ -1513,6 +1599,13 @@ export interface Status {
 export interface StatusChange {
   id: EventID
   humanInTheLoopStatus: Status
+}
+
+/** Subject names one thing that a Statement is about by its digest. */
+export interface Subject {
+  name: string
+  /** algorithm (sha256, gitCommit) → hex */
+  digest: Record<string, string>
 }
 
 /** Token is a credential for programs. The hub stores only its hash. */

@@ -29,7 +29,7 @@ var messages = []any{
 	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, schema.SearchResult{}, schema.QuestionContext{},
 	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.OTLPResponse{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
-	schema.LedgerEntry{}, schema.HubKey{}, schema.HubHello{}, schema.KeyRotation{}, schema.LedgerHead{},
+	schema.LedgerEntry{}, schema.Receipt{}, schema.Statement{}, schema.HubKey{}, schema.HubHello{}, schema.KeyRotation{}, schema.LedgerHead{},
 	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.NotificationSettings{},

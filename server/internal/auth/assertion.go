@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"slices"
 
 	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"github.com/hookback/hookback/schema"
@@ -83,14 +85,15 @@ func assertionError(why string) error {
 }
 
 // VerifyAssertion checks that proof is a passkey assertion by the caller for exactly this
-// answer. The challenge is used up even if the answer fails later.
-func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest) error {
+// answer, and returns it in the form that can be verified later, without the text that was
+// signed. The challenge is used up even if the answer fails later.
+func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest) (verified schema.PasskeyProof, err error) {
 	if s == nil || s.ceremonies.relyingParty == nil {
-		return &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
+		return verified, &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(proof)
 	if err != nil {
-		return assertionError("is not a valid WebAuthn response")
+		return verified, assertionError("is not a valid WebAuthn response")
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -98,23 +101,33 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 	challenged := s.ceremonies.takeAssertion(challenge)
 	switch {
 	case challenged == nil, s.isExpired(challenged.expiresAt):
-		return assertionError("has been used or is older than two minutes")
+		return verified, assertionError("has been used or is older than two minutes")
 	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.person:
-		return assertionError("is another person's assertion")
+		return verified, assertionError("is another person's assertion")
 	case base64.RawURLEncoding.EncodeToString(schema.PasskeyChallenge(answer, challenged.nonce, caller.Name)) != challenge:
-		return assertionError("is for another answer, or the request has changed since")
+		return verified, assertionError("is for another answer, or the request has changed since")
 	}
 	user := s.passkeyUserFor(caller.Name)
 	credential, err := s.ceremonies.relyingParty.ValidateLogin(user, challenged.session, parsed)
 	if err != nil {
 		s.Log.Warn("passkey assertion rejected", "person", caller.Name, "err", err)
-		return assertionError("is not a signature by one of your passkeys with user verification")
+		return verified, assertionError("is not a signature by one of your passkeys with user verification")
 	}
 	k := user.passkeys[slices.IndexFunc(user.passkeys, func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) })]
 	if credential.Authenticator.CloneWarning {
 		s.appendLedger(ctx, ledgerRecord("passkey.refused", caller, map[string]any{"passkey": k.ID, "name": k.Name, "because": "its signature counter went back: it may have been cloned"}))
-		return assertionError("has a lower counter than before: this passkey may have been cloned. Remove it and add a new one")
+		return verified, assertionError("has a lower counter than before: this passkey may have been cloned. Remove it and add a new one")
 	}
 	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), s.Clock()
-	return s.applyChange(ctx, &store.PeopleChange{People: store.People{Passkeys: []store.Passkey{k}}})
+	raw := &parsed.Raw.AssertionResponse
+	verified = schema.PasskeyProof{
+		Person: caller.Name, CredentialID: base64.RawURLEncoding.EncodeToString(k.Credential), Nonce: base64.RawURLEncoding.EncodeToString(challenged.nonce),
+		AuthenticatorData: base64.RawURLEncoding.EncodeToString(raw.AuthenticatorData),
+		ClientDataJSON:    base64.RawURLEncoding.EncodeToString(raw.ClientDataJSON),
+		Signature:         base64.RawURLEncoding.EncodeToString(raw.Signature),
+	}
+	if key, _ := pem.Decode([]byte(webauthncose.DisplayPublicKey(k.PublicKey))); key != nil {
+		verified.PublicKey = base64.StdEncoding.EncodeToString(key.Bytes)
+	}
+	return verified, s.applyChange(ctx, &store.PeopleChange{People: store.People{Passkeys: []store.Passkey{k}}})
 }

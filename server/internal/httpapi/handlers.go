@@ -50,6 +50,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathSearch:        s.search,
 		"GET " + schema.PathEvent:         s.event,
 		"GET " + schema.PathContext:       s.questionContext,
+		"GET " + schema.PathReceipt:       s.receipt,
 		"POST " + schema.PathRespond:      s.respond,
 		"POST " + schema.PathCancel:       s.cancel,
 		"POST " + schema.PathExtend:       s.extend,
@@ -159,6 +160,14 @@ func (s *Server) questionContext(c *fiber.Ctx) error {
 		return err
 	}
 	return reply(c)(s.Hub.Context(c.UserContext(), id))
+}
+
+func (s *Server) receipt(c *fiber.Ctx) error {
+	id, err := eventID(c)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Receipt(c.UserContext(), id))
 }
 
 func (s *Server) respond(c *fiber.Ctx) error {

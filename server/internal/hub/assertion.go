@@ -24,7 +24,7 @@ import (
 // assertion is the result of verifying the passkey assertion of an answer.
 type assertion struct {
 	present bool
-	digest  auth.AnswerDigest
+	proof   schema.PasskeyProof
 	err     error // why verification failed
 }
 
@@ -43,16 +43,16 @@ func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, calle
 	if err := s.hitl.CheckResponse(&req.Response); err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	digest, err := h.signedPayload(s, &req.Response)
+	text, err := h.signedPayload(s, &req.Response)
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	return h.People.Challenge(caller.Identity, digest)
+	return h.People.Challenge(caller.Identity, sha256.Sum256(text))
 }
 
-// signedPayload returns the digest that a passkey signs: the question, its arguments
-// after edits by voters, and the answer without its proof.
-func (h *Hub) signedPayload(s *snapshot, r *schema.Response) (auth.AnswerDigest, error) {
+// signedPayload returns the text that a passkey signs: the question, its arguments after
+// edits by voters, and the answer without its proof. See schema.PasskeyProof.
+func (h *Hub) signedPayload(s *snapshot, r *schema.Response) ([]byte, error) {
 	var edited int64
 	if s.status.Edited != nil {
 		edited = s.status.Edited.Revision
@@ -61,12 +61,12 @@ func (h *Hub) signedPayload(s *snapshot, r *schema.Response) (auth.AnswerDigest,
 	answer.Proof = nil
 	arguments := sha256.Sum256(s.arguments())
 	// Member order and duplicate names are kept: two texts that some parser could read
-	// as different answers have different digests.
+	// as different answers are different here.
 	text, err := json.Marshal([]any{h.Store.HubID(), s.UID, edited, hex.EncodeToString(arguments[:]), answer})
 	if err != nil {
-		return auth.AnswerDigest{}, fmt.Errorf("encode answer: %w", err)
+		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return sha256.Sum256(text), nil
+	return text, nil
 }
 
 // verifyAssertion verifies the assertion that comes with an answer.
@@ -76,11 +76,13 @@ func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.
 	}
 	result.present = true
 	s, err := h.readSnapshot(ctx, id)
+	var text []byte
 	if err == nil {
-		result.digest, err = h.signedPayload(s, r)
+		text, err = h.signedPayload(s, r)
 	}
 	if err == nil {
-		err = h.People.VerifyAssertion(ctx, by, r.Proof, result.digest)
+		result.proof, err = h.People.VerifyAssertion(ctx, by, r.Proof, sha256.Sum256(text))
+		result.proof.Signed = string(text)
 	}
 	result.err = err
 	return result
@@ -95,8 +97,8 @@ func (h *Hub) requireAssertion(s *snapshot, r *schema.Response, by *schema.Respo
 	case proof.err != nil:
 		return proof.err
 	case proof.present:
-		digest, err := h.signedPayload(s, r)
-		if err == nil && digest != proof.digest {
+		text, err := h.signedPayload(s, r)
+		if err == nil && string(text) != proof.proof.Signed {
 			err = &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 		}
 		by.Passkey = err == nil
@@ -106,6 +108,31 @@ func (h *Hub) requireAssertion(s *snapshot, r *schema.Response, by *schema.Respo
 	default:
 		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: s.status}, Hint: h.passkeyHint(by)}
 	}
+}
+
+// withProof adds the assertion of an answer or vote to its change. It replaces an earlier
+// one by the same person.
+func (s *snapshot) withProof(c *store.Change, proof schema.PasskeyProof) (*store.Change, error) {
+	proofs, err := s.passkeyProofs()
+	if err != nil {
+		return nil, err
+	}
+	proofs = slices.DeleteFunc(proofs, func(old schema.PasskeyProof) bool { return old.Person == proof.Person })
+	if c.Proofs, err = json.Marshal(append(proofs, proof)); err != nil {
+		return nil, fmt.Errorf("encode passkey assertion: %w", err)
+	}
+	return c, nil
+}
+
+// passkeyProofs returns the stored assertions of the question's answers and votes.
+func (s *snapshot) passkeyProofs() (proofs []schema.PasskeyProof, err error) {
+	if s.Proofs == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(s.Proofs, &proofs); err != nil {
+		return nil, fmt.Errorf("read stored passkey assertions of question %d: %w", s.ID, err)
+	}
+	return proofs, nil
 }
 
 // needsPasskey reports whether the answer allows something that the configured threshold

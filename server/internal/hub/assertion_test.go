@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // TestAssertion_IsStaleAfterEdit: the assertion was valid when it was verified, and the
@@ -20,7 +19,7 @@ func TestAssertion_IsStaleAfterEdit(t *testing.T) {
 	require.NoError(t, err)
 	of, err := h.signedPayload(a, approval())
 	require.NoError(t, err)
-	seen := assertion{present: true, digest: of}
+	seen := assertion{present: true, proof: schema.PasskeyProof{Signed: string(of)}}
 	by := &schema.Responder{Name: "ada", Verified: true}
 	require.NoError(t, h.requireAssertion(a, approval(), by, seen))
 	require.True(t, by.Passkey)
@@ -38,7 +37,7 @@ func TestSignedPayload_CoversEveryField(t *testing.T) {
 	h := newTestHub(t)
 	first, _ := h.ask(pullQuestion)
 	second, _ := h.ask(pullQuestion)
-	seen := map[auth.AnswerDigest]bool{}
+	seen := map[string]bool{}
 	text, choice := "go", "go"
 	for _, r := range []*schema.Response{
 		approval(), denial(), {Response: &text}, {Choice: &choice}, {Answers: map[string]json.RawMessage{"a": json.RawMessage(`"x"`)}},
@@ -52,8 +51,8 @@ func TestSignedPayload_CoversEveryField(t *testing.T) {
 			require.NoError(t, err)
 			of, err := h.signedPayload(a, r)
 			require.NoError(t, err)
-			require.False(t, seen[of], "%+v", r)
-			seen[of] = true
+			require.False(t, seen[string(of)], "%+v", r)
+			seen[string(of)] = true
 			proved := *r
 			proved.Proof = json.RawMessage(`{"id":"x"}`)
 			again, err := h.signedPayload(a, &proved)

@@ -13,6 +13,9 @@ import (
 // deadline.
 const hubName = "hub"
 
+// questionEnded is the action of the ledger record of a resolution.
+const questionEnded = "question.ended"
+
 // endedRecord is the ledger record of a resolution: who gave which answer, for which
 // revision. The answer itself is stored with the question.
 type endedRecord struct {
@@ -43,7 +46,7 @@ func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer, signed 
 	case res.source == schema.ByAgent:
 		actor = s.App
 	}
-	return append(records, store.LedgerRecord{Action: "question.ended", Actor: actor, QuestionID: s.ID, Data: endedRecord{
+	return append(records, store.LedgerRecord{Action: questionEnded, Actor: actor, QuestionID: s.ID, Data: endedRecord{
 		Outcome: res.outcome, Source: res.source, Revision: s.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
 		Ask: signed.ask, Statement: signed.digest,

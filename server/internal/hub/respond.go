@@ -46,7 +46,11 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 		if !s.status.IsSettled() && len(s.status.Votes) > 0 {
 			h.dropRevokedVotes(s)
 		}
-		return s.respond(r, by, h.Clock())
+		c, err := s.respond(r, by, h.Clock())
+		if err != nil || c == nil || !by.Passkey {
+			return c, err
+		}
+		return s.withProof(c, passkey.proof)
 	}))
 }
 

@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// receipt fetches a receipt and verifies its envelope with the hub's key.
+func (r *harness) receipt(id schema.EventID) (receipt schema.Receipt, s schema.Statement) {
+	r.t.Helper()
+	var hub schema.HubKey
+	r.getJSON(schema.PathHub, &hub)
+	key, err := schema.ParsePublicKey(hub.PublicKey)
+	require.NoError(r.t, err)
+	r.getJSON(schema.At(schema.PathReceipt, id), &receipt)
+	require.NoError(r.t, receipt.Envelope.Verify(schema.StatementPayload, key))
+	require.NoError(r.t, json.Unmarshal(receipt.Envelope.Payload, &s))
+	return receipt, s
+}
+
+func TestReceipt_ProvesDecision(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	body := event(1, permission)
+	id := r.post(body).ID
+	p := r.expectProblem("undecided", "GET "+schema.At(schema.PathReceipt, id), "")
+	require.Equal(t, []any{409, schema.Pending}, []any{p.Status, p.HumanInTheLoopStatus.Status})
+	r.expectProblem("not_found", "GET "+schema.At(schema.PathReceipt, 99), "")
+	plain := r.post(event(2)).ID
+	_, b := r.do("GET", schema.At(schema.PathReceipt, plain), "")
+	require.Contains(t, string(b), `"code":"no_question"`)
+
+	r.answer(id, `{"permission":false,"reason":"not now"}`)
+	receipt, s := r.receipt(id)
+	ask, err := schema.AskDigest([]byte(body))
+	require.NoError(t, err)
+	require.Equal(t, hex.EncodeToString(ask[:]), s.Digest(schema.AskSubject, "sha256"))
+	require.Equal(t, []any{schema.Deny, "not now", id}, []any{s.Predicate.Outcome, s.Predicate.Answer.Reason, s.Predicate.EventID})
+	require.Nil(t, s.Predicate.RespondedBy.Process)
+	require.Empty(t, receipt.Proofs)
+
+	statement := sha256.Sum256(receipt.Envelope.Payload)
+	require.Equal(t, "question.ended", receipt.LedgerEntry.Action)
+	require.Contains(t, string(receipt.LedgerEntry.Data), fmt.Sprintf(`"ask":"%x","statement":"%x"`, ask, statement))
+	line, err := json.Marshal(receipt.LedgerEntry)
+	require.NoError(t, err)
+	_, ledger := r.do("GET", schema.PathLedger+"?format=ndjson", "")
+	require.Contains(t, string(ledger), string(line)+"\n", "the entry is the one of the hash chain")
+}
+
+// TestReceipt_ContainsPasskeyAssertions verifies a stored assertion as a relying party does.
+func TestReceipt_ContainsPasskeyAssertions(t *testing.T) {
+	t.Parallel()
+	r := setupPasskeys(t)
+	ada, d := r.owner("ada"), newFakeAuthenticator(t)
+	r.register(ada, d)
+	approve := func(id schema.EventID, answer string) {
+		t.Helper()
+		r.expectOK(nil, "POST "+schema.At(schema.PathRespond, id), withAssertion(answer, d.get(r.challenge(ada, id, answer))), ada.headers()...)
+	}
+	id := r.post(event(1, dangerous)).ID
+	const answer = `{"permission":true,"comment":"checked <twice>"}`
+	approve(id, answer)
+	receipt, s := r.receipt(id)
+	require.True(t, s.Predicate.RespondedBy.Passkey)
+	require.Len(t, receipt.Proofs, 1)
+	p := receipt.Proofs[0]
+	require.Equal(t, []string{"ada", b64(d.id)}, []string{p.Person, p.CredentialID})
+
+	unbase64 := func(text string) []byte {
+		b, err := base64.RawURLEncoding.DecodeString(text)
+		require.NoError(t, err)
+		return b
+	}
+	var client struct{ Challenge string }
+	require.NoError(t, json.Unmarshal(unbase64(p.ClientDataJSON), &client))
+	require.Equal(t, b64(schema.PasskeyChallenge(sha256.Sum256([]byte(p.Signed)), unbase64(p.Nonce), "ada")), client.Challenge)
+	der, err := base64.StdEncoding.DecodeString(p.PublicKey)
+	require.NoError(t, err)
+	key, err := x509.ParsePKIXPublicKey(der)
+	require.NoError(t, err)
+	clientData := sha256.Sum256(unbase64(p.ClientDataJSON))
+	digest := sha256.Sum256(append(unbase64(p.AuthenticatorData), clientData[:]...))
+	require.True(t, ecdsa.VerifyASN1(key.(*ecdsa.PublicKey), digest[:], unbase64(p.Signature)))
+
+	var signed []json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(p.Signed), &signed))
+	require.Len(t, signed, 5)
+	require.Equal(t, fmt.Sprintf("%q", s.Predicate.Hub), string(signed[0]))
+	require.Equal(t, fmt.Sprintf("%q", s.Predicate.Event), string(signed[1]))
+	require.JSONEq(t, answer, string(signed[4]))
+
+	// An answer with a passkey that was undone is no evidence for the one that counts.
+	id = r.post(event(2, dangerous)).ID
+	approve(id, `{"permission":true,"holdMs":30000}`)
+	r.expectOK(nil, "POST "+schema.At(schema.PathUndo, id), "", ada.headers()...)
+	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, id), `{"permission":false}`, ada.headers()...)
+	receipt, s = r.receipt(id)
+	require.Equal(t, schema.Deny, s.Predicate.Outcome)
+	require.Empty(t, receipt.Proofs)
+}

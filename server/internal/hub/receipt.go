@@ -1,0 +1,72 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Receipt returns the receipt of a settled question as JSON (schema.Receipt): the signed
+// statement, the passkey assertions of the people that it names, and the ledger entry of the
+// resolution. It returns schema.ErrUndecided for a pending question, and schema.ErrNotFound
+// for one that was asked before the hub signed decisions.
+func (h *Hub) Receipt(ctx context.Context, id schema.EventID) ([]byte, error) {
+	s, err := h.readSnapshot(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !s.status.IsSettled():
+		return nil, &schema.HintError{Err: &schema.StatusError{Err: schema.ErrUndecided, Status: s.status}, Hint: "A question has a receipt once it has ended."}
+	case s.Question.Receipt == nil:
+		return nil, &schema.HintError{Err: schema.ErrNotFound, Hint: "This question was asked before the hub signed decisions. It has no receipt."}
+	}
+	var receipt schema.Receipt
+	if err := json.Unmarshal(s.Question.Receipt, &receipt.Envelope); err != nil {
+		return nil, fmt.Errorf("read stored receipt of question %d: %w", id, err)
+	}
+	if receipt.Proofs, err = s.countedProofs(); err != nil {
+		return nil, err
+	}
+	if receipt.LedgerEntry, err = h.endedEntry(ctx, id); err != nil {
+		return nil, err
+	}
+	return json.Marshal(receipt)
+}
+
+// countedProofs returns the assertions of the answer, or of the votes, that settled the
+// question. Assertions of answers that were undone, and of votes that were changed or
+// revoked, don't count.
+func (s *snapshot) countedProofs() ([]schema.PasskeyProof, error) {
+	proofs, err := s.passkeyProofs()
+	return slices.DeleteFunc(proofs, func(p schema.PasskeyProof) bool {
+		by := s.status.RespondedBy
+		isAnswer := by != nil && by.Passkey && by.Name == p.Person
+		return !isAnswer && !slices.ContainsFunc(s.status.Votes, func(v schema.Vote) bool { return v.Passkey && v.User == p.Person })
+	}), err
+}
+
+// maxEntriesAfterEnd is the number of newest ledger entries of a question among which
+// endedEntry looks: a few actions, such as a redelivery, add one after the end.
+const maxEntriesAfterEnd = 100
+
+// endedEntry returns the ledger entry of the question's resolution, or nil if there is none.
+func (h *Hub) endedEntry(ctx context.Context, id schema.EventID) (*schema.LedgerEntry, error) {
+	entries, err := h.Store.Ledger(ctx, store.LedgerPage{QuestionID: id, Limit: maxEntriesAfterEnd})
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range slices.Backward(entries) {
+		var entry schema.LedgerEntry
+		if err := json.Unmarshal(line, &entry); err != nil {
+			return nil, fmt.Errorf("read a ledger entry of question %d: %w", id, err)
+		}
+		if entry.Action == questionEnded {
+			return &entry, nil
+		}
+	}
+	return nil, nil
+}
