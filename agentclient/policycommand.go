@@ -21,9 +21,17 @@ var (
 	shellArguments = slices.Concat(commandNames, operandNames)
 )
 
+// environmentNames are the argument names that tools use for environment variables.
+var environmentNames = []string{"env", "envs", "environment", "environment_variables", "env_vars"}
+
+// containsName reports whether the name is in the list, in any case and with any separators:
+// shellCommand is shell_command.
 func containsName(names []string, name string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+	plain := nameSeparators.Replace(name)
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(nameSeparators.Replace(n), plain) })
 }
+
+var nameSeparators = strings.NewReplacer("_", "", "-", "")
 
 func isShellArgument(name string) bool { return containsName(shellArguments, name) }
 
@@ -163,6 +171,9 @@ func (c *callArguments) isAllowable() bool {
 // whose operands are or name code needs a rule for exactly that command.
 func (r *rule) coversCommands(c *callArguments) bool {
 	lines := c.commandLines()
+	if len(lines) > 0 && c.object().setsEnvironment() {
+		return false // GIT_PAGER and the like run programs
+	}
 	for _, line := range lines {
 		_, effect := policy.ExecutingOption(line.words)
 		switch {
@@ -178,6 +189,17 @@ func (r *rule) coversCommands(c *callArguments) bool {
 		}
 	}
 	return true
+}
+
+// setsEnvironment reports whether an object has a member with environment variables.
+func (n *jsonNode) setsEnvironment() bool {
+	return slices.ContainsFunc(n.members, func(m jsonMember) bool {
+		v := m.value
+		if containsName(environmentNames, m.name) {
+			return v.kind != jsonNull && (len(v.members) > 0 || len(v.items) > 0 || v.value != nil)
+		}
+		return isShellArgument(m.name) && v.setsEnvironment()
+	})
 }
 
 // namesExactly reports whether a condition of the rule requires exactly this command.

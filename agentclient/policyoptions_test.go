@@ -159,6 +159,21 @@ func TestPolicyFile_AllowsExactCommands(t *testing.T) {
 	require.Empty(t, p.Evaluate(bashCall("git -c core.pager=./x log")).Effect, "an option that executes a program is always a question")
 }
 
+func TestPolicyFile_NeverAllowsEnvironment(t *testing.T) {
+	t.Parallel()
+	p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git log*"}}, "then": "allow"}, {"tool": "x", "then": "allow"}]}`)
+	for _, fine := range []string{`{"command": "git log"}`, `{"command": "git log", "env": {}}`, `{"command": "git log", "env": null}`} {
+		require.Equal(t, agentclient.EffectAllow, p.Evaluate(aliasedCall("Bash", fine)).Effect, fine)
+	}
+	for _, trick := range []string{
+		`{"command": "git log", "env": {"GIT_PAGER": "./x"}}`, `{"command": "git log", "Environment": ["GIT_PAGER=./x"]}`, `{"command": "git log", "envVars": "GIT_PAGER=./x"}`,
+	} {
+		require.Empty(t, p.Evaluate(aliasedCall("Bash", trick)).Effect, trick)
+	}
+	require.Empty(t, p.Evaluate(aliasedCall("x", `{"shellCommand": "git log --output=x"}`)).Effect, "a name in another spelling")
+	require.Equal(t, agentclient.EffectAllow, p.Evaluate(aliasedCall("x", `{"env": {"a": "b"}}`)).Effect, "no command")
+}
+
 // A deny or ask glob matches at least the texts that it matched as a pattern of characters.
 func TestPolicyFile_DenyGlobMatchesTextAndWords(t *testing.T) {
 	t.Parallel()

@@ -129,6 +129,9 @@ func (k *commandRule) refusal(c *Call) string {
 	case len(lines) == 0:
 		return ""
 	}
+	if setsEnvironment(c.args) {
+		return "The call sets environment variables, which can run programs: a rule can allow exactly this call, but no other."
+	}
 	words := lines[0].words
 	if option, effect := policy.ExecutingOption(words); effect != policy.NoEffect {
 		return fmt.Sprintf("%s runs a program or writes a file: a rule can allow exactly this call, but no other.", displayName(option))
@@ -144,6 +147,24 @@ func (k *commandRule) refusal(c *Call) string {
 		return "The command has an option that the call did not have."
 	}
 	return ""
+}
+
+// setsEnvironment reports whether arguments have a member with environment variables.
+func setsEnvironment(arguments map[string]any) bool {
+	for name, value := range arguments {
+		switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+		case "env", "envs", "environment", "environmentvariables", "envvars":
+			list, isList := value.([]any)
+			object, isObject := value.(map[string]any)
+			if value != nil && (!isList || len(list) > 0) && (!isObject || len(object) > 0) {
+				return true
+			}
+		}
+		if inner, ok := value.(map[string]any); ok && setsEnvironment(inner) {
+			return true
+		}
+	}
+	return false
 }
 
 const notSimple = "A rule can only match single commands: this one has a separator, a pipe, a redirect, a variable or similar. You can allow exactly this call."

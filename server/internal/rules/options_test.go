@@ -119,6 +119,17 @@ func TestCompile_KeepsOptionsOfSourceCall(t *testing.T) {
 	require.True(t, rules.Match(made, bash("npm test --ci")), "a deny covers any option")
 }
 
+func TestMatch_EnvironmentOfCall(t *testing.T) {
+	t.Parallel()
+	r := &schema.Rule{Then: schema.ThenAllow, Tool: "mcp__shell__run", When: []schema.Condition{is("command", "starts_with", `"npm test"`)}}
+	for arguments, want := range map[string]bool{
+		`{"command":"npm test"}`: true, `{"command":"npm test","env":{}}`: true, `{"command":"npm test","env":null}`: true,
+		`{"command":"npm test","env":{"NODE_OPTIONS":"-r ./x"}}`: false, `{"command":"npm test","env_vars":["A=b"]}`: false, `{"command":"npm test","environment":"A=b"}`: false,
+	} {
+		require.Equal(t, want, rules.Match(r, call("mcp__shell__run", arguments)), arguments)
+	}
+}
+
 func TestMatch_ClassesOfCalls(t *testing.T) {
 	t.Parallel()
 	starts := is("command", "starts_with", `"git log"`)
