@@ -46,6 +46,8 @@ const (
 	BySessionEnd EndedBy = "session_end"
 	ByOrphaned   EndedBy = "orphaned"
 	ByQuorum     EndedBy = "quorum"
+	// BySuperseded is a version 1 question whose agent asked again (Status.SupersededBy).
+	BySuperseded EndedBy = "superseded"
 )
 
 // Status is the state of a question: its answer, its votes, and the delivery of the answer to the
@@ -89,6 +91,8 @@ type Status struct {
 	// leader of the group, the first of its questions; the leader itself has none.
 	Waiters int     `json:"waiters,omitempty"`
 	SameAs  EventID `json:"sameAs,omitempty"`
+	// SupersededBy is the question that ended this one, source superseded.
+	SupersededBy EventID `json:"supersededBy,omitempty"`
 	// Notifications lists the newest MaxNotifications (50) notifications about the question: their
 	// recipient, channel and state. If there are more, noticeCounts counts all of them.
 	Notifications      []Notification      `json:"notices,omitempty"`

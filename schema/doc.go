@@ -97,6 +97,11 @@
 // the agent continues without it: a later event of the same session shows that it was answered in
 // the agent's own prompt, or that its turn is over.
 //
+// The sample listener of version 1 matches an answer by payload.permission_type. A new version 1
+// question with a callback address therefore ends the older pending one with the same source_app,
+// session_id and permission_type as cancelled, source superseded. Nothing is sent for it, because
+// the agent would take it for the answer to the new question. Status.SupersededBy names that one.
+//
 // An answer with holdMs has an undo window of that length. Until it ends, the question stays
 // pending with held in its status, the agent receives nothing and version 1 streams see nothing.
 // Other answers are rejected (409, held). A cancellation, a withdrawal and the end of the session

@@ -445,6 +445,9 @@ export const v2StatusHeld = {"status":"pending","revision":4,"held":{"until":179
 export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","source":"quorum","revision":3,"requiredApprovals":2,"votes":[{"user":"mara","choice":"ship_it","at":1734189300000},{"user":"jun","choice":"abandon","at":1734189310000}]} satisfies Status
 
 // prettier-ignore
+export const v2StatusSuperseded = {"status":"error","outcome":"__cancelled__","source":"superseded","revision":2,"delivery":{"state":"none","attempts":0},"supersededBy":9676} satisfies Status
+
+// prettier-ignore
 export const v2StatusUnreachable = {"status":"timeout","respondedAt":1734189354000,"response":{"permission":false,"respondedAt":1734189354000},"outcome":"__timeout__","source":"timeout","revision":3,"waiter":"lost","delivery":{"state":"unreachable","attempts":3,"lastError":"nobody listens there","nextAttemptAt":1734189359000}} satisfies Status
 
 // prettier-ignore

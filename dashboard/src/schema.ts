@@ -366,6 +366,7 @@ export type EndedBy =
   | 'session_end'
   | 'orphaned'
   | 'quorum'
+  | 'superseded'
 
 /**
  * Envelope is a DSSE envelope: a payload with signatures over exactly its bytes. The signatures are Ed25519
@@ -1573,6 +1574,8 @@ export interface Status {
    */
   waiters?: number
   sameAs?: EventID
+  /** supersededBy is the question that ended this one, source superseded. */
+  supersededBy?: EventID
   /**
    * Notifications lists the newest MaxNotifications (50) notifications about the question: their recipient,
    * channel and state. If there are more, noticeCounts counts all of them.

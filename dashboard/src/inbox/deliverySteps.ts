@@ -35,8 +35,8 @@ export function deliveryProgress(r: Request, next?: Event): DeliveryProgress | u
   if (inUndoWindow(r)) {
     return { steps: [step('done', copy.saved), step('open', copy.sent), step('open', copy.delivered)] }
   }
-  if (status.status === 'pending' || status.outcome === '__withdrawn__' || status.source === 'orphaned')
-    return undefined
+  const isSilent = status.source === 'orphaned' || status.source === 'superseded'
+  if (status.status === 'pending' || status.outcome === '__withdrawn__' || isSilent) return undefined
   const saved = step(
     'done',
     copy.saved,

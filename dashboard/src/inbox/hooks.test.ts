@@ -193,11 +193,23 @@ describe('Request settled at the agent', () => {
       /no longer connected/,
     ],
     [ended('session_end'), 'The session ended', 'the end of the session', /no longer connected/],
+    [
+      ended('superseded'),
+      'Replaced by a newer request',
+      'a newer request of the agent',
+      /answer to its newer request/,
+    ],
     [ended('human', 'answered in the terminal'), 'Canceled', 'unknown', /canceled/],
   ])('%j has an outcome, a responder and a message', (status, word, by, told) => {
     const r = asRequest(ask({}, {}, status))
     expect([requestOutcome(r).label, resolvedBy(r)]).toEqual([word, by])
     expect(agentMessage(r)).toMatch(told)
+  })
+
+  it('links to the request that replaced it', async () => {
+    show(ask({}, {}, { ...ended('superseded'), supersededBy: 42 }))
+    const note = await screen.findByTestId('superseded-by')
+    expect(note.querySelector('a')?.getAttribute('href')).toBe('/inbox/42')
   })
 
   it('keeps the unsent draft visible and focused', async () => {

@@ -17,6 +17,7 @@ export const lazyInboxText = {
     process: 'process',
     selfApproval: 'Possible self-approval.',
     selfApprovalHint: 'The program that answered is the one that asked, or was started by it.',
+    newer: ['The agent asked again in ', '. It can’t tell the two answers apart.'],
     reason: 'Reason',
     editedArguments: 'Approved with edited arguments',
     ranHint:
@@ -31,6 +32,7 @@ export const lazyInboxText = {
     message: 'Message to the agent',
     messages: {
       withdrawn: 'None: the agent withdrew the request.',
+      superseded: 'None: the agent would take it for the answer to its newer request.',
       decidedThere: 'None: the agent continues with what was decided there.',
       disconnected: 'None: the agent is no longer connected.',
       noQuorum: 'Not enough people agreed: nothing may run.',

@@ -31,6 +31,7 @@ const agentSideOutcomes: Record<string, Outcome> = {
   terminal: { label: copy.outcomes.terminal, tone: 'plain', icon: 'reply' },
   orphaned: { label: copy.outcomes.agentGone, tone: 'plain', icon: 'stop' },
   session_end: { label: copy.outcomes.sessionEnded, tone: 'plain', icon: 'stop' },
+  superseded: { label: copy.outcomes.superseded, tone: 'plain', icon: 'stop' },
 }
 
 /** The outcome if it was decided where the agent runs; undefined otherwise. */
@@ -87,6 +88,8 @@ export function resolvedBy(r: Request): string {
       return copy.resolvedBy.sessionEnd
     case 'orphaned':
       return copy.resolvedBy.disconnect
+    case 'superseded':
+      return copy.resolvedBy.newerRequest
     default:
       return (status.held?.by ?? status.respondedBy)?.name ?? copy.resolvedBy.unknown
   }

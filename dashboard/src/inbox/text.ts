@@ -256,6 +256,7 @@ export const inboxText = {
       terminal: 'Answered in the terminal',
       agentGone: 'The agent is gone',
       sessionEnded: 'The session ended',
+      superseded: 'Replaced by a newer request',
     },
     resolvedBy: {
       you: 'you',
@@ -266,6 +267,7 @@ export const inboxText = {
       agent: 'the agent',
       sessionEnd: 'the end of the session',
       disconnect: 'the agent disconnecting',
+      newerRequest: 'a newer request of the agent',
       unknown: 'unknown',
     },
     expiredFirst: 'It ended before your answer arrived. This is how it ended.',

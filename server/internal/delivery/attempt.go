@@ -183,7 +183,8 @@ func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number
 			return err
 		}
 		switch {
-		case q.Delivery == nil || q.Delivery.State == schema.Acked || q.Delivery.State == schema.Pulled:
+		case q.Delivery == nil || q.Delivery.State == schema.Acked || q.Delivery.State == schema.Pulled,
+			q.Delivery.State == schema.TooLate && !sent: // a newer question shares the listener
 			return nil // the stored state is more reliable than this result
 		case q.URL != url && result.state != schema.Acked && !sent:
 			return d.reschedule(ctx, q)

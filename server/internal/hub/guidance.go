@@ -28,6 +28,8 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 		return "No one answered in time. This is not a refusal, but nothing was approved. This run must not continue without an answer: stop here and report it."
 	case a.Outcome == schema.Timeout:
 		return "No one answered in time. This is not a refusal, but nothing was approved. Do not go ahead; report that you got no answer."
+	case a.Source == schema.BySuperseded:
+		return "The agent asked another question of this kind, so this one was closed without an answer. Nothing was approved."
 	case a.Source == schema.BySessionEnd:
 		return "The session ended before anyone answered. Nothing was approved."
 	case a.Outcome == schema.Cancelled && a.Source == schema.ByAgent:

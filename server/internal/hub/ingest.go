@@ -226,7 +226,8 @@ func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *post, cal
 	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
 		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: dupKey, Awaiting: awaitedRecipients(&st), Requester: caller.Identity.Requester(),
-		Timers: h.newTimers(&q, d.ReceivedAt, deadline),
+		Timers:         h.newTimers(&q, d.ReceivedAt, deadline),
+		SharedListener: sharedListener(d, &q, caller.Identity.Requester()), Supersede: h.supersede,
 	}
 	if err := h.addHashes(d, &q, p); err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ func (s *snapshot) redeliver(now time.Time) (*store.Change, error) {
 	case schema.Sending:
 		return nil, nil // attempt in progress
 	}
+	if d.Sent && d.State == schema.TooLate {
+		return nil, s.noRetryError("The agent asked another question of this kind since. It would take this answer for the answer to that one.")
+	}
 	if d.Sent {
 		return nil, s.noRetryError("The answer was sent and then the connection broke. This agent can't distinguish a duplicate from the answer to its next question, so the hub never sends an answer twice.")
 	}

@@ -48,6 +48,12 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, e
 	if err != nil {
 		return nil, err
 	}
+	return h.decodeSnapshot(q)
+}
+
+// decodeSnapshot decodes a question that was read.
+func (h *Hub) decodeSnapshot(q *store.Question) (*snapshot, error) {
+	id := q.ID
 	s := &snapshot{Question: q, signer: signer{h.Store.HubID(), h.Store.Identity().Sign}}
 	if err := json.Unmarshal(q.Event.Question, &s.hitl); err != nil {
 		return nil, fmt.Errorf("read stored question %d: %w", id, err)

@@ -153,17 +153,20 @@ func (t *tx) append(d *EventDraft, uid uuid.UUID) (Receipt, error) {
 	}
 	t.counters.events++
 	t.rows = append(t.rows, LogRow{Seq: seq, Event: &e})
-	return Receipt{Event: &e}, t.joinGroup(e.ID, leader)
+	if err := t.joinGroup(e.ID, leader); err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{Event: &e}, t.supersede(e.ID, d.NewQuestion)
 }
 
 func (t *tx) insertQuestion(e *Event, q *NewQuestion, ids nameIDs) error {
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
-			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester,
+			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
 			body_hash, ask_hash, secret_hash, has_nonce)
-		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)`,
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, toMillis(t.now),
 		toMillis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
-		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.next()), nullable(q.DuplicateKey), q.Requester,
+		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
 		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce)
 	if err != nil {
 		return err

@@ -68,6 +68,11 @@ func (r *eventRow) dest() []any {
 
 // buildEvent converts a scanned row to an Event and resolves its names.
 func (s *Store) buildEvent(ctx context.Context, r *eventRow) (*Event, error) {
+	return r.build(func(kind nameKind, id int64) (string, error) { return s.nameText(ctx, kind, id) })
+}
+
+// build converts the row to an Event and resolves its names with nameText.
+func (r *eventRow) build(nameText func(nameKind, int64) (string, error)) (*Event, error) {
 	e := &r.event
 	e.ID, e.ReceivedAt = schema.EventID(r.seq), fromMillis(r.received)
 	uid, err := uuid.FromBytes(r.uid)
@@ -83,7 +88,7 @@ func (s *Store) buildEvent(ctx context.Context, r *eventRow) (*Event, error) {
 		kind nameKind
 		id   int64
 	}{{&e.App, appName, r.ids.app}, {&e.Session, sessionName, r.ids.session}, {&e.Type, typeName, r.ids.typ}, {&e.Tool, toolName, r.ids.tool}} {
-		if *n.dest, err = s.nameText(ctx, n.kind, n.id); err != nil {
+		if *n.dest, err = nameText(n.kind, n.id); err != nil {
 			return nil, err
 		}
 	}

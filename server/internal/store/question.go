@@ -23,6 +23,12 @@ type NewQuestion struct {
 	DuplicateKey     []byte   // equal for duplicates; nil: never grouped
 	Awaiting         []string // as in Change; nil: everyone
 	Timers           Timers
+	// SharedListener is equal for version 1 questions whose answers one listener can't tell
+	// apart; nil: none. Append ends older pending questions with the same value, and the
+	// delivery of their unsent answers, by applying the change that Supersede returns.
+	// Supersede must not use the store.
+	SharedListener []byte
+	Supersede      func(older *Question, by schema.EventID) (*Change, error)
 
 	// The hashes of the POST that asked decide whether a repeat is the same request. They are nil
 	// for a question of an older hub, whose POST can't be repeated.
@@ -98,33 +104,45 @@ const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.st
 // Question returns a question with its full payload. It fails with schema.ErrNotFound if
 // there is no such event, and with schema.ErrNoQuestion if the event has no question.
 func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, error) {
-	var (
-		r        eventRow
-		q        Question
-		d        deliveryRow
-		deadline int64
-		held     []byte
-		until    int64
-		timers   [2]int64
-	)
-	dest := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.HasNonce, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline, &q.Receipt, &q.Proofs)
-	err := s.readers.get(ctx, append(dest, d.dest()...), queryQuestion, id)
+	var r questionRow
+	err := s.readers.get(ctx, r.dest(), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.explainNoQuestion(ctx, id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.buildEvent(ctx, &r)
+	return r.question(id, func(kind nameKind, id int64) (string, error) { return s.nameText(ctx, kind, id) })
+}
+
+// questionRow is a scanned row of queryQuestion.
+type questionRow struct {
+	event           eventRow
+	q               Question
+	delivery        deliveryRow
+	deadline, until int64
+	held            []byte
+	timers          [2]int64
+}
+
+func (r *questionRow) dest() []any {
+	dest := append(r.event.dest(), &r.q.URL, &r.q.ListenerKey, &r.q.Protocol, &r.deadline, &r.q.Text, &r.q.RequesterProcess, &r.q.Requester, &r.q.BodyHash, &r.q.AskHash, &r.q.SecretHash, &r.q.HasNonce, &r.q.Version, &r.q.State, &r.q.Answer, &r.held, &r.until, &r.timers[0], &r.timers[1], &r.q.Lifeline, &r.q.Receipt, &r.q.Proofs)
+	return append(dest, r.delivery.dest()...)
+}
+
+// question converts the row and resolves its names with nameText.
+func (r *questionRow) question(id schema.EventID, nameText func(nameKind, int64) (string, error)) (*Question, error) {
+	e, err := r.event.build(nameText)
 	if err != nil {
 		return nil, err
 	}
-	q.Event, q.Deadline, q.Delivery = *e, fromMillis(deadline), d.toDelivery(id)
-	q.Timers = Timers{Remind: fromMillis(timers[0]), Escalate: fromMillis(timers[1])}
-	if until > 0 {
-		q.UndoWindow = &UndoWindow{Answer: held, Until: fromMillis(until)}
+	q := &r.q
+	q.Event, q.Deadline, q.Delivery = *e, fromMillis(r.deadline), r.delivery.toDelivery(id)
+	q.Timers = Timers{Remind: fromMillis(r.timers[0]), Escalate: fromMillis(r.timers[1])}
+	if r.until > 0 {
+		q.UndoWindow = &UndoWindow{Answer: r.held, Until: fromMillis(r.until)}
 	}
-	return &q, nil
+	return q, nil
 }
 
 const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
