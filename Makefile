@@ -98,7 +98,7 @@ bench-dashboard: $(installed) build ## measure frames, script time, heap and fir
 	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run bench
 
 .PHONY: fault
-fault: ## run 200 kills, a full disk and power cuts against the hub
+fault: ## run 200 kills, a crowd, a full disk and power cuts against the hub
 	go run ./scripts/fault
 
 .PHONY: fmt

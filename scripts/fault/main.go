@@ -5,6 +5,7 @@
 //	go run ./scripts/fault                 all runs
 //	go run ./scripts/fault kill            200 × kill -9 under 16,000 concurrent questions
 //	go run ./scripts/fault disk            a full disk (needs root: mounts a small tmpfs)
+//	go run ./scripts/fault crowd           4,096 connections of one program beside the owner
 //	go run ./scripts/fault power           40 power cuts (needs root: cuts off a loop-mounted ext4)
 //
 // The exit status is 0 if every promise was kept.
@@ -22,7 +23,16 @@ import (
 	"slices"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout)) }
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == crowdCommand {
+		if err := joinCrowd(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "crowd:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout))
+}
 
 // run executes the named runs, or all, and returns the exit status.
 func run(ctx context.Context, args []string, out io.Writer) int {
@@ -54,6 +64,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		do   func() error
 	}{
 		{"kill", func() error { return killRun(ctx, workspace{bin, filepath.Join(dir, "kill"), out}, load) }},
+		{"crowd", func() error { return crowdRun(ctx, workspace{bin, filepath.Join(dir, "crowd"), out}) }},
 		{"disk", func() error { return diskRun(ctx, workspace{bin, filepath.Join(dir, "disk"), out}) }},
 		{"power", func() error { return powerRun(ctx, workspace{bin, filepath.Join(dir, "power"), out}, *cuts) }},
 	}

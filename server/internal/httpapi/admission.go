@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/peer"
 )
 
 // A request holds a place of its class until its response is sent, a stream until it ends. The
@@ -69,6 +70,10 @@ func (l *PlaceLimits) total() int {
 	return l.SignedIn.Total + l.Waiting.Total + l.Streams.Total + l.Ordinary.Total + l.Idle
 }
 
+// maxFinding bounds the requests of a class whose owner is being found: each holds the memory of a
+// request but no place.
+const maxFinding = 256
+
 // places counts the places in use. Its methods are safe for concurrent use.
 type places struct {
 	limits [placeClasses]PlaceLimit
@@ -78,6 +83,7 @@ type places struct {
 
 	mu            sync.Mutex
 	used          [placeClasses]int
+	finding       [placeClasses]int // requests whose owner is being found
 	owners        [placeClasses]map[string]int
 	personStreams int
 }
@@ -101,13 +107,19 @@ type place struct {
 // called only when the class is at least half full, because finding a program is slow.
 func (p *places) take(want place, owner func() string) (place, bool) {
 	p.mu.Lock()
-	crowded := p.used[want.class] >= p.limits[want.class].Total/2
-	p.mu.Unlock()
-	if crowded && want.owner == "" {
-		want.owner = owner()
-	}
-	p.mu.Lock()
 	defer p.mu.Unlock()
+	total := p.limits[want.class].Total
+	if want.owner == "" && p.used[want.class] >= total/2 && p.used[want.class] < total {
+		if p.finding[want.class] >= min(total, maxFinding) {
+			p.refused(want.class)
+			return place{}, false
+		}
+		p.finding[want.class]++
+		p.mu.Unlock()
+		want.owner = owner()
+		p.mu.Lock()
+		p.finding[want.class]--
+	}
 	limit, owners := p.limits[want.class], p.owners[want.class]
 	isPersonStream := want.isStream && want.class == signedInPlace
 	if p.used[want.class] >= limit.Total || isPersonStream && p.personStreams >= p.maxPersonStreams ||
@@ -163,6 +175,7 @@ func (s *Server) admit(r schema.Route) fiber.Handler {
 			want.class = streamPlace
 		}
 		if !s.enter(c, want) {
+			c.Context().SetConnectionClose() // an idle connection holds memory, too
 			return errNoPlace(want.class)
 		}
 		return c.Next()
@@ -250,9 +263,7 @@ func (s *Server) programOf(c *fiber.Ctx) string {
 	by := caller(c)
 	program := by.Process
 	if program.PID == 0 && s.Hub.ProcessOf != nil {
-		if p, ok := s.Hub.ProcessOf(by.Remote, by.Local); ok && len(p.Chain) > 0 {
-			program = p.Chain[0]
-		}
+		program, _ = peer.ProgramOf(by.Remote, by.Local)
 	}
 	if program.PID != 0 {
 		return fmt.Sprintf("process %d %d", program.PID, program.Start)

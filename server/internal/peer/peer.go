@@ -67,3 +67,14 @@ func RefOf(pid int) ProcessRef { return refOf(pid) }
 // Describe returns a process with its ancestors. ok is false if it has ended, also if its PID
 // was reused, and on systems other than Linux.
 func Describe(ref ProcessRef) (*Process, bool) { return describe(ref) }
+
+// ProgramOf returns the program at the remote end of a connection, like ProcessOf but without its
+// ancestors. Concurrent calls share one scan of all processes, and scans take a bounded part of the
+// CPU, so a call takes tens of milliseconds.
+func ProgramOf(remote, local netip.AddrPort) (ProcessRef, bool) {
+	remote, local, ok := localEnds(remote, local)
+	if !ok {
+		return ProcessRef{}, false
+	}
+	return programOf(remote, local)
+}
