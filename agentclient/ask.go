@@ -38,9 +38,13 @@ type Request struct {
 	// Event is the event that carries the question. Ask fills fields that it leaves
 	// empty, HookEventType with "DecisionPoint". Its HumanInTheLoop may hold less
 	// common parts of a question, such as RequiredApprovals and Recipients; fields
-	// set in the Request override it. With an IdempotencyKey a restarted agent
-	// resumes its earlier question and gets its answer.
+	// set in the Request override it. With an IdempotencyKey and the same Secret a
+	// restarted agent resumes its earlier question and gets its answer.
 	Event schema.Event
+	// Secret proves to the hub that this agent asked the question, which is needed to
+	// resume it. It must be random, 32 to 128 printable ASCII characters, and stay
+	// secret. The default is a new one for every question.
+	Secret string
 
 	// OnWaiting, if set, is called once, on Ask's own goroutine, when a hub has
 	// stored the question. It must not block.
@@ -50,7 +54,7 @@ type Request struct {
 // WaitStatus describes a question that is stored in a hub and still pending.
 type WaitStatus struct {
 	EventID  schema.EventID
-	PageURL  string    // dashboard URL where a person can answer; empty for a unix:// address
+	PageURL  string    // dashboard URL where a person can answer
 	Deadline time.Time // when the question times out, by the local clock; zero: never
 	// Watching is the number of open dashboard pages. With 0, possibly no one sees
 	// the question in time. It is nil if the hub does not report it.
@@ -74,7 +78,8 @@ type WaitStatus struct {
 // Timeout. Set a deadline on ctx if you need a hard limit.
 //
 // Ask fails closed. It approves only if a valid answer fits the question in every
-// part, or if no hub is reachable and OnUnreachable is Allow.
+// part, or if no hub is reachable and OnUnreachable is Allow. If a hub is pinned (see
+// Trust), a valid answer is one that a pinned key signed for exactly this question.
 func (c *Client) Ask(ctx context.Context, r Request) (Decision, error) {
 	d, _, err := c.askWithReceipt(ctx, r)
 	return d, err
@@ -146,12 +151,30 @@ func (c *Client) newAskRun(r Request) (*askRun, error) {
 	if err := a.event.Validate(); err != nil {
 		return nil, err
 	}
+	if _, err := c.loadTrust(); err != nil {
+		return nil, err
+	}
+	if fallback == Allow && !c.TrustsAddress() {
+		fallback = Deny // a dead port that the environment names allows nothing
+	}
 	a.pending = newPendingAsk(&a.event, fallback)
+	a.pending.verify = a.verify
 	address, err := c.listener.register(a.pending)
 	if err == nil {
 		a.event.HumanInTheLoop.ResponseWebSocketURL = address
 	} // without a listener, for example in a sandbox, the answer is pulled
-	return a, nil
+	return a, a.encode()
+}
+
+// encode encodes the event and computes the digest of its question from the bytes that
+// the hub receives.
+func (a *askRun) encode() (err error) {
+	if a.body.json, err = json.Marshal(&a.event); err != nil {
+		return fmt.Errorf("%w: encode event: %w", schema.ErrInvalid, err)
+	}
+	a.body.asks = true
+	a.digest, err = schema.AskDigest(a.body.json)
+	return err
 }
 
 // question returns the question for the hub, still without a callback URL.
@@ -180,6 +203,8 @@ func (r Request) question() *schema.HumanInTheLoop {
 	}
 	q.Timeout, q.RequiresResponse = &seconds, &needed
 	q.ProtocolVersion, q.ListenerKey, q.ResponseWebSocketURL = 2, randomToken(32), ""
+	q.RequestSecret = cmp.Or(r.Secret, q.RequestSecret, randomToken(32))
+	q.Nonce = schema.NonceOf(q.RequestSecret)
 	return &q
 }
 

@@ -2,13 +2,12 @@ package agentclient
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -17,7 +16,9 @@ type askRun struct {
 	client    *Client
 	pending   *pendingAsk
 	event     schema.Event
-	timeout   time.Duration // 0: none
+	body      eventBody         // the encoded event
+	digest    [sha256.Size]byte // schema.AskDigest of body
+	timeout   time.Duration     // 0: none
 	onWaiting func(WaitStatus)
 
 	posted  chan postResult // receives one value from the posting goroutine
@@ -42,8 +43,8 @@ func (a *askRun) run(ctx context.Context) {
 	defer stopRetry()
 	tasks.Go(func() {
 		defer a.recoverPanic()
-		receipt, err := a.client.postEvent(retryCtx, workCtx, &a.event)
-		a.posted <- postResult{receipt, err}
+		receipt, err := a.client.postEvent(retryCtx, workCtx, a.body)
+		a.posted <- postResult{receipt.withSecret(a.event.HumanInTheLoop.RequestSecret), err}
 	})
 	deadline := newDeadline(a.timeout, a.client.timings.grace)
 	defer deadline.stop()
@@ -96,7 +97,7 @@ func (a *askRun) markAccepted(receipt eventReceipt) {
 	if a.onWaiting == nil {
 		return
 	}
-	status := WaitStatus{EventID: receipt.ID, PageURL: pageURL(receipt), Watching: receipt.Watching}
+	status := WaitStatus{EventID: receipt.ID, PageURL: receipt.hub + "/inbox/" + receipt.ID.String(), Watching: receipt.Watching}
 	if a.timeout > 0 {
 		status.Deadline = time.Now().Add(a.timeout)
 	}
@@ -168,13 +169,4 @@ func (a *askRun) withdrawFromHub(reason string) bool {
 	}
 	err := a.client.withdraw(ctx, a.receipt, reason)
 	return err == nil || errors.Is(err, schema.ErrDecided) || errors.Is(err, schema.ErrExpired)
-}
-
-// pageURL returns the address of the question's page, or "" if the hub's address is a
-// socket, which a browser cannot open.
-func pageURL(receipt eventReceipt) string {
-	if strings.HasPrefix(receipt.hub, socket.Scheme+":") {
-		return ""
-	}
-	return receipt.hub + "/inbox/" + receipt.ID.String()
 }

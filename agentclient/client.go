@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -17,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -40,19 +40,36 @@ var (
 
 // Options configures a Client. The zero value of each field selects its default.
 type Options struct {
-	// Hubs lists addresses of the same hub, such as http://127.0.0.1:4000 or
-	// unix:///run/hookback/4000.sock. The client tries them in order, starting with the
-	// one that answered last. It reaches a loopback address through the hub's Unix
-	// socket if there is one (package socket). Default: HOOKBACK_URL (comma separated), else
+	// Hubs lists addresses of the same hub. The client tries them in order, starting
+	// with the one that answered last. Default: HOOKBACK_URL (comma separated), else
 	// DefaultHub.
 	Hubs []string
 	// SourceApp and SessionID fill the same fields of every event that leaves them
 	// empty. SourceApp defaults to the name of the working directory, SessionID to
 	// HOOKBACK_SESSION, else to a random id per client.
 	SourceApp, SessionID string
-	// Token authenticates this agent to a hub that requires it ("hubin_…"). It is sent
-	// with every request to one of Hubs and to no other server. Default: HOOKBACK_TOKEN.
+	// Token authenticates this agent to a hub that requires it ("hubin_…"). If Hubs is
+	// set too, the token is sent to these addresses. Otherwise, and by default for
+	// HOOKBACK_TOKEN, it is sent only to an address that has a pin (see Trust), to the
+	// origin in the token itself (TOKEN@https://hub.example), or anywhere as long as no
+	// hub is pinned. No other server receives it.
 	Token string
+	// HubKeys are the public keys of the hubs that may answer, in base64. They replace
+	// the account's known hubs.
+	HubKeys []string
+	// KnownHubs replaces the file with the account's known hubs, for tests and unusual
+	// setups. Default: ~/.config/hookback/known_hubs, where the home directory is that
+	// of the account database, whatever HOME is.
+	KnownHubs string
+	// Unsigned accepts answers without a signature although a hub is pinned, for a
+	// version 1 server beside it. The client then pins nothing.
+	Unsigned bool
+	// OnFirstContact, if set, is called when the client has pinned the first hub. It
+	// must not block.
+	OnFirstContact func(Pin)
+	// Env returns the variables HOOKBACK_URL, HOOKBACK_TOKEN and HOOKBACK_SESSION.
+	// Default: os.Getenv.
+	Env func(string) string
 	// OnUnreachable selects the decision when no hub accepts a question.
 	// Default: Deny.
 	OnUnreachable Fallback
@@ -73,12 +90,20 @@ type Client struct {
 	setupOnce sync.Once // guards the fields that setup fills, from pacing to cancel
 	timings   timings
 	hubs      []string
-	setupErr  error
-	http      *http.Client
-	ctx       context.Context // canceled by Close
-	cancel    context.CancelFunc
+	// hubsFromEnv is set if HOOKBACK_URL chose the addresses. An address from the
+	// environment pins nothing.
+	hubsFromEnv bool
+	credential  credential
+	setupErr    error
+	http        *http.Client
+	ctx         context.Context // canceled by Close
+	cancel      context.CancelFunc
 
 	lastWorking atomic.Int64 // index in hubs of the address that answered last
+	trustOnce   sync.Once
+	trust       *Trust
+	trustErr    error
+	contacted   sync.Map // addresses of hubs without a key, as in earlier versions
 	listener    listener
 
 	mu     sync.Mutex
@@ -153,13 +178,14 @@ func (c *Client) setup() {
 		c.ctx, c.cancel = context.WithCancel(context.Background())
 		c.listener.readTimeout, c.listener.linger = c.timings.readTimeout, c.timings.linger
 		c.http = newHTTPClient()
-		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, os.Getenv("HOOKBACK_URL"))
-		c.opts.Token = strings.TrimSpace(cmp.Or(c.opts.Token, os.Getenv("HOOKBACK_TOKEN")))
-		if c.setupErr == nil && !isHeaderValue(c.opts.Token) {
-			c.setupErr = fmt.Errorf("%w: Options.Token or HOOKBACK_TOKEN contains characters that are not allowed in a token", schema.ErrInvalid)
+		address := strings.TrimSpace(c.opts.getenv("HOOKBACK_URL"))
+		c.hubsFromEnv = len(c.opts.Hubs) == 0 && address != ""
+		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, address)
+		if c.setupErr == nil {
+			c.credential, c.setupErr = c.opts.credential()
 		}
 		c.opts.SourceApp = cmp.Or(c.opts.SourceApp, workingDirName())
-		c.opts.SessionID = cmp.Or(c.opts.SessionID, os.Getenv("HOOKBACK_SESSION"), "session-"+randomToken(6))
+		c.opts.SessionID = cmp.Or(c.opts.SessionID, c.opts.getenv("HOOKBACK_SESSION"), "session-"+randomToken(6))
 		c.opts.UnreachableAfter = cmp.Or(c.opts.UnreachableAfter, 2*time.Second)
 	})
 }
@@ -183,17 +209,17 @@ func (c *Client) withClose(ctx context.Context) (context.Context, context.Cancel
 func newHTTPClient() *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: socket.NewTransport(&http.Transport{
+		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment, // does not apply to loopback addresses
 			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 16,
 			IdleConnTimeout:     30 * time.Second,
-		}),
+		},
 	}
 }
 
 // hubAddresses returns the hub addresses as scheme://host[/path] without a trailing
-// slash, or unix:///path. It takes addresses, else the comma-separated env, else DefaultHub.
+// slash. It takes addresses, else the comma-separated env, else DefaultHub.
 func hubAddresses(addresses []string, env string) ([]string, error) {
 	if len(addresses) == 0 {
 		addresses = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
@@ -208,10 +234,6 @@ func hubAddresses(addresses []string, env string) ([]string, error) {
 			address = "http://" + address
 		}
 		u, err := url.Parse(address)
-		if err == nil && u.Scheme == socket.Scheme && u.Host == "" && filepath.IsAbs(u.Path) {
-			hubs = append(hubs, address)
-			continue
-		}
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("%w: %q is not a hub address; use an address such as %s", schema.ErrInvalid, address, DefaultHub)
 		}
@@ -279,7 +301,11 @@ func (c *Client) Send(ctx context.Context, e schema.Event) (*schema.Event, error
 	}
 	retryCtx, stopRetry := context.WithTimeout(ctx, c.opts.UnreachableAfter)
 	defer stopRetry()
-	receipt, err := c.postEvent(retryCtx, ctx, &e)
+	var receipt eventReceipt
+	body, err := json.Marshal(&e)
+	if err == nil {
+		receipt, err = c.postEvent(retryCtx, ctx, eventBody{body, e.HumanInTheLoop != nil})
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

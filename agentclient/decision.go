@@ -63,6 +63,10 @@ type Decision struct {
 	RespondedBy *schema.Responder `json:"respondedBy,omitempty"` // nil if the hub does not report it
 	RespondedAt time.Time         `json:"respondedAt,omitzero"`  // by the hub's clock
 	EventID     schema.EventID    `json:"eventId,omitempty"`     // 0 if no hub has stored the question
+
+	// Signed reports whether a trusted hub signed this decision for exactly this question.
+	// It is false if the account trusts no hub yet.
+	Signed bool `json:"signed"`
 }
 
 // Approved reports whether a person or a rule granted the permission, or the Allow
@@ -91,6 +95,9 @@ type message struct {
 	Votes             []schema.Vote `json:"votes"`
 	Awaiting          []string      `json:"awaiting"`
 	RequiredApprovals int           `json:"requiredApprovals"`
+
+	Seal   *schema.Envelope `json:"seal"`
+	signed bool             // the values come from a verified Seal
 }
 
 // readMessage decodes a message. With an error it returns the fields that could be
@@ -123,6 +130,7 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 		Kind: q.Type, Outcome: m.Outcome, Source: m.Source,
 		Reason: m.answer.Reason, Comment: m.answer.Comment, Guidance: m.Guidance, RespondedBy: m.RespondedBy,
 		Votes: m.Votes, Awaiting: m.Awaiting, RequiredApprovals: m.RequiredApprovals,
+		Signed: m.signed,
 	}
 	if m.RespondedAt > 0 {
 		d.RespondedAt = time.UnixMilli(int64(m.RespondedAt))

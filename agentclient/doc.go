@@ -75,6 +75,17 @@
 // Servers that only support version 1 of the protocol work too, without
 // acknowledgments, withdrawal and pull.
 //
+// # The trusted hub
+//
+// An account trusts hub keys, its pins; see Trust and LoadTrust. With a pin, an answer
+// counts only if a pinned key signed it for the SHA-256 of exactly this question, and every
+// value of the Decision comes from what was signed. Anything else has the outcome Malformed
+// and a Reason, and no OnUnreachable setting approves it. Decision.Signed reports the check.
+//
+// Without a pin, the first question to an address from Options.Hubs or to the default pins
+// the hub's key. An address from HOOKBACK_URL pins nothing: the answer then counts as it is.
+// Options.HubKeys sets the keys in code. Options.Unsigned accepts a version 1 server.
+//
 // # Guarded tools
 //
 // Guard wraps a tool of your agent with an approval step. If the policy requires it, each
@@ -136,7 +147,7 @@
 // token that an admin created for this agent, and use an https:// address. To trust the
 // certificate of a private CA, set SSL_CERT_FILE.
 //
-// These variables decide which hub gets the questions, and which policy applies. An agent
-// that can change the environment of its own hooks can redirect them to another hub. Only
-// the settings of the agent's harness can prevent that.
+// HOOKBACK_URL decides which hub gets the questions, but not whose answers count, if a hub
+// is pinned. HOOKBACK_TOKEN is sent only to pinned addresses, or to the one that it names
+// (TOKEN@https://hub.example).
 package agentclient

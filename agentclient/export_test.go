@@ -2,11 +2,18 @@ package agentclient
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 )
+
+func init() {
+	accountHome = func() (string, error) { return "", errors.New("tests have no home directory") }
+}
 
 // Timings replaces the client's timeouts and delays. Zero fields keep the default.
 type Timings struct {
@@ -55,7 +62,7 @@ func (c *Client) RunPull(ctx context.Context, asked *schema.Event) {
 // the error of Ask.
 func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, error) {
 	p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Fail)
-	m, err := readMessage(frame)
+	m, err := p.open(context.Background(), frame)
 	result := p.applyMessage(m, err)
 	return p.decision, result, p.err
 }
@@ -77,3 +84,38 @@ var IsSimpleCommandFor = isSimpleCommandFor
 
 // MatchGlob reports whether pattern matches the whole text.
 func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }
+
+// SealVerifier returns the decisions of a client that trusts the hub of a pin line.
+func SealVerifier(t testing.TB, pinLine string) func(frame []byte) Decision {
+	t.Helper()
+	pin, err := parsePin(strings.TrimSpace(pinLine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(Options{Hubs: []string{"http://127.0.0.1:1"}})
+	c.setup()
+	c.timings.postTimeout = time.Millisecond
+	c.trustOnce.Do(func() { c.trust = &Trust{pins: []Pin{pin}} })
+	return func(frame []byte) Decision {
+		q := Request{Question: "Go?"}.question()
+		p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Allow)
+		p.verify = (&askRun{client: c, pending: p}).verify
+		m, err := p.open(context.Background(), frame)
+		p.applyMessage(m, err)
+		return p.decision
+	}
+}
+
+// LoadTrustFrom is LoadTrust with another file and owner in place of the administrator's.
+func LoadTrustFrom(o Options, systemFile string, owner int) (*Trust, error) {
+	return loadTrust(o, systemFile, owner)
+}
+
+// OriginOf normalizes an address.
+var OriginOf = originOf
+
+// HomeInPasswd parses the account database.
+var HomeInPasswd = homeInPasswd
+
+// LookUpHome is the lookup that the tests replace.
+var LookUpHome = lookUpHome

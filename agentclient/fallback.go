@@ -1,6 +1,7 @@
 package agentclient
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
@@ -18,7 +19,8 @@ const (
 	Deny Fallback = "deny"
 	// Allow approves permissions, with Source NoHub. Version 1 of the protocol
 	// specifies this. Use it only if a wrong approval does no harm. For questions with
-	// a quorum, and with high or critical risk, Allow means Deny.
+	// a quorum, and with high or critical risk, Allow means Deny. If a hub is pinned, it
+	// means Deny unless one of the client's addresses has a pin.
 	Allow Fallback = "allow"
 	// Fail approves nothing and returns ErrUnreachable. It also turns a malformed answer into an
 	// error, ErrMalformed.
@@ -63,6 +65,10 @@ func (f Fallback) unreachableDecision(kind schema.Kind, cause error) (Decision, 
 func (f Fallback) malformedDecision(d Decision, cause error) (Decision, error) {
 	d.Outcome, d.Source = Malformed, BadAnswer
 	d.Guidance = "The answer does not fit the question, so it counts as a denial. Nothing was approved."
+	if seal := (*sealError)(nil); errors.As(cause, &seal) {
+		d.Reason = seal.Error()
+		d.Guidance = "The answer does not come from the hub that this account trusts, or is not for this question. Nothing was approved. Do not go ahead; report this to the user."
+	}
 	if f == Fail {
 		return d, fmt.Errorf("%w: %w", ErrMalformed, cause)
 	}

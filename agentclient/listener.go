@@ -208,7 +208,7 @@ func (p *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn, timeo
 		_ = conn.Close(websocket.StatusNormalClosure, "")
 		return
 	}
-	m, err := readMessage(frame)
+	m, err := p.open(ctx, frame)
 	result := p.applyMessage(m, err)
 	if result == schema.AckAccepted {
 		select {

@@ -3,6 +3,8 @@ package agentclient_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -112,3 +114,11 @@ func permissionAnswer(p bool) schema.Answer {
 func ptr[T any](v T) *T { return &v }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// httpServer starts a server on a loopback port and returns its address.
+func httpServer(t *testing.T, handle http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	return server.URL
+}

@@ -1,6 +1,7 @@
 package agentclient
 
 import (
+	"context"
 	"sync"
 
 	"github.com/hookback/hookback/schema"
@@ -13,6 +14,9 @@ type pendingAsk struct {
 	key      string // the event's idempotency key
 	path     string // secret path on the listener; empty without one
 	fallback Fallback
+	// verify returns the values of a message that the account's trusted hub signed for
+	// this question, or the whole message if no hub is trusted. nil accepts everything.
+	verify func(context.Context, message) (message, error)
 
 	done            chan struct{}       // closed when the question is resolved
 	delivered       chan struct{}       // closed when Ask returns the decision
@@ -31,6 +35,20 @@ func newPendingAsk(event *schema.Event, f Fallback) *pendingAsk {
 		question: event.HumanInTheLoop, key: event.IdempotencyKey, fallback: f,
 		done: make(chan struct{}), delivered: make(chan struct{}), deadlineUpdates: make(chan deadlineUpdate, 1),
 	}
+}
+
+// open decodes a message and verifies it. With an error it returns the fields that could
+// be decoded, AnswerID in particular.
+func (p *pendingAsk) open(ctx context.Context, frame []byte) (message, error) {
+	m, err := readMessage(frame)
+	if err != nil || p.verify == nil {
+		return m, err
+	}
+	verified, err := p.verify(ctx, m)
+	if err != nil {
+		return m, err
+	}
+	return verified, nil
 }
 
 // setEventID records the id that the hub assigned to the event.
@@ -97,11 +115,11 @@ func (p *pendingAsk) applyMessage(m message, readErr error) (result string) {
 // idempotency key is the same at every hub, the id is not: if two hubs stored the
 // question because the first reply was lost, either may answer. Messages without
 // an answerId come from version 1 servers, which echo the event that the browser sent,
-// so only the secret path identifies their question.
+// so only the secret path identifies their question. A signature names its question.
 func (p *pendingAsk) isOtherEventLocked(m message) bool {
 	id, key := m.eventRef()
 	switch {
-	case m.AnswerID == "":
+	case m.AnswerID == "" || m.signed:
 		return false
 	case key != "":
 		return key != p.key

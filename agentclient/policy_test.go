@@ -281,9 +281,9 @@ func FuzzMatchGlob(f *testing.F) {
 	})
 }
 
-// BenchmarkLoadPolicyFor measures the policy work of one hook: it reads two files with
+// BenchmarkPolicySource_LoadFor measures the policy work of one hook: it reads two files with
 // twenty rules each and evaluates a call that none of the rules matches.
-func BenchmarkLoadPolicyFor(b *testing.B) {
+func BenchmarkPolicySource_LoadFor(b *testing.B) {
 	var list []string
 	for i := range 20 {
 		list = append(list, fmt.Sprintf(`{"tool": "Bash", "when": {"command": {"regex": "\\b(rm|rmdir)\\s+-[a-z]*r[a-z]* /tmp/%d"}}, "then": "ask", "reason": "It deletes."}`, i))
@@ -296,11 +296,11 @@ func BenchmarkLoadPolicyFor(b *testing.B) {
 	for _, file := range []string{".config/hookback/hookback.json", "repo/hookback.json"} {
 		require.NoError(b, os.WriteFile(filepath.Join(home, file), []byte(text), 0o600))
 	}
-	env := func(name string) string { return map[string]string{"HOME": home}[name] }
+	source := agentclient.PolicySource{Dir: filepath.Join(home, "repo"), UserFile: filepath.Join(home, ".config/hookback/hookback.json")}
 	for name, c := range map[string]agentclient.ToolCall{"other-tool": aliasedCall("Read", `{"file_path": "x"}`), "every-regex": bashCall("go test ./...")} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				p, err := agentclient.LoadPolicyFor(c, filepath.Join(home, "repo"), env)
+				p, err := source.LoadFor(c)
 				if err != nil || p.Evaluate(c).Effect != "" {
 					b.Fatal(err)
 				}

@@ -169,7 +169,9 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 		"other/hookback.json":                 singleRulePolicy("Read", "ask"),
 		"other/sub/file":                      "",
 	})
-	env := func(name string) string { return map[string]string{"HOME": filepath.Join(dir, "home")}[name] }
+	source := func(at string) agentclient.PolicySource {
+		return agentclient.PolicySource{Dir: filepath.Join(dir, at), UserFile: filepath.Join(dir, "home/.config/hookback/hookback.json")}
+	}
 	for _, test := range []struct{ dir, tool, then string }{
 		{"repo/vendor/x", "Write", "deny"},
 		{"repo/vendor/x", "Edit", "ask"},
@@ -181,22 +183,22 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 		{"other/sub", "Read", ""},
 		{"nowhere", "Write", "deny"},
 	} {
-		p, err := agentclient.LoadPolicy(filepath.Join(dir, test.dir), env)
+		p, err := source(test.dir).Load()
 		require.NoError(t, err)
 		got := p.Evaluate(agentclient.ToolCall{Name: test.tool})
 		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
-		p, err = agentclient.LoadPolicyFor(agentclient.ToolCall{Name: test.tool}, filepath.Join(dir, test.dir), env)
+		p, err = source(test.dir).LoadFor(agentclient.ToolCall{Name: test.tool})
 		require.NoError(t, err)
-		require.Equal(t, got, p.Evaluate(agentclient.ToolCall{Name: test.tool}), "LoadPolicyFor gives the same result")
+		require.Equal(t, got, p.Evaluate(agentclient.ToolCall{Name: test.tool}), "LoadFor gives the same result")
 	}
-	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), env)
+	p, err := source("repo").Load()
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Evaluate(agentclient.ToolCall{Name: "Edit"}).Location)
 }
 
 // An invalid regular expression in a rule about another tool is ignored. In rules that may
 // be about the call it is reported, and so is every other problem.
-func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
+func TestPolicySource_LoadForKeepsRulesForCall(t *testing.T) {
 	t.Parallel()
 	const broken = `"when": {"x": {"regex": "("}}`
 	for _, test := range []struct{ rules, tool, alias, err, then, where string }{
@@ -212,7 +214,7 @@ func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 	} {
 		dir := writeTree(t, map[string]string{"hookback.json": `{"rules": [` + test.rules + `]}`})
 		call := agentclient.ToolCall{Name: test.tool, Alias: test.alias}
-		p, err := agentclient.LoadPolicyFor(call, dir, func(string) string { return "" })
+		p, err := agentclient.PolicySource{Dir: dir}.LoadFor(call)
 		if test.err != "" {
 			require.ErrorContains(t, err, test.err)
 			require.Nil(t, p)
@@ -225,6 +227,26 @@ func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 		if strings.Contains(test.rules, broken) {
 			_, err = agentclient.LoadPolicy(dir, func(string) string { return "" })
 			require.ErrorContains(t, err, "can't be used", "LoadPolicy, as in hookback policy check, reports it")
+		}
+	}
+}
+
+// The environment can name a policy that denies and asks. One that allows would let an agent
+// choose its own rules.
+func TestLoadPolicy_EnvironmentNeverAllows(t *testing.T) {
+	t.Parallel()
+	rules := `{"rules": [{"tool": "Read", "then": "allow"}, {"tool": "Write", "then": "deny"}, {"tool": "Edit", "then": "ask"}, {"tool": "*", "then": "allow"}]}`
+	dir := writeTree(t, map[string]string{
+		"user/hookback.json": singleRulePolicy("Fetch", "deny"), "evil/hookback/hookback.json": rules, "evil/.config/hookback/hookback.json": rules,
+		"repo/.git/HEAD": "", "repo/hookback.json": singleRulePolicy("Bash", "ask"),
+	})
+	evil := filepath.Join(dir, "evil")
+	for _, variable := range []string{"XDG_CONFIG_HOME", "HOME"} {
+		env := func(name string) string { return map[string]string{variable: evil}[name] }
+		p, err := agentclient.PolicySource{Dir: filepath.Join(dir, "repo"), UserFile: filepath.Join(dir, "user/hookback.json"), Env: env}.Load()
+		require.NoError(t, err)
+		for tool, want := range map[string]agentclient.Effect{"Fetch": "deny", "Bash": "ask", "Read": "", "Write": "deny", "Edit": "ask", "Task": ""} {
+			require.Equal(t, want, p.Evaluate(agentclient.ToolCall{Name: tool}).Effect, "%s, %s", variable, tool)
 		}
 	}
 }
@@ -249,7 +271,7 @@ func TestLoadPolicy_WithoutFilesHasNoOpinion(t *testing.T) {
 func TestLoadPolicy_ReportsProblemsOfAllFiles(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, map[string]string{".config/hookback/hookback.json": `{"rules": 1}`, "repo/.git/HEAD": "", "repo/hookback.json": `{"rule": []}`})
-	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), func(name string) string { return map[string]string{"HOME": dir}[name] })
+	p, err := agentclient.PolicySource{Dir: filepath.Join(dir, "repo"), UserFile: filepath.Join(dir, ".config/hookback/hookback.json")}.Load()
 	require.Nil(t, p)
 	var wrong *agentclient.PolicyError
 	require.ErrorAs(t, err, &wrong)

@@ -12,6 +12,15 @@ import (
 // PolicyFileName is the name of policy files.
 const PolicyFileName = "hookback.json"
 
+// PolicySource locates the policies of the user and the project.
+type PolicySource struct {
+	Dir string // the agent's working directory
+	// UserFile is the user's policy. Default: UserPolicyFile.
+	UserFile string
+	// Env is os.Getenv, or a fake in tests. nil reads no variables.
+	Env func(string) string
+}
+
 // LoadPolicy reads the policies of the user and the project. The user's rules come first,
 // and only they can allow (see PolicyFile.ForProject): a repository can't loosen what the
 // user decided or what the agent would ask. If no file exists, the returned Policy has no
@@ -19,20 +28,22 @@ const PolicyFileName = "hookback.json"
 //
 // dir is the agent's working directory. env is os.Getenv, or a fake in tests.
 func LoadPolicy(dir string, env func(string) string) (Policy, error) {
-	return loadPolicy(dir, env, nil)
+	return PolicySource{Dir: dir, Env: env}.Load()
 }
 
-// LoadPolicyFor is LoadPolicy for programs that evaluate a single call. It keeps only the
-// rules about the call's tool. In other rules it does not check regular expressions, which
-// is most of the work, but reports every other problem.
-func LoadPolicyFor(call ToolCall, dir string, env func(string) string) (Policy, error) {
-	return loadPolicy(dir, env, &call)
-}
+// Load is LoadPolicy for this source.
+func (s PolicySource) Load() (Policy, error) { return s.load(nil) }
 
-func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, error) {
+// LoadFor is Load for programs that evaluate a single call. It keeps only the rules about
+// the call's tool. In other rules it does not check regular expressions, which is most of
+// the work, but reports every other problem.
+func (s PolicySource) LoadFor(call ToolCall) (Policy, error) { return s.load(&call) }
+
+func (s PolicySource) load(call *ToolCall) (Policy, error) {
 	var files []*PolicyFile
 	var policyErr PolicyError
-	for _, file := range PolicyFiles(dir, env) {
+	user := s.userFile()
+	for _, file := range s.Files() {
 		f, err := readPolicy(file, call)
 		switch fileErr := (*PolicyError)(nil); {
 		case errors.As(err, &fileErr):
@@ -40,7 +51,7 @@ func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, er
 		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)): // a dangling link exists
 			policyErr.Problems = append(policyErr.Problems, PolicyProblem{File: file, Text: err.Error()})
 		case err != nil:
-		case file == UserPolicyFile(env):
+		case file == user:
 			files = append(files, f)
 		default:
 			files = append(files, f.ForProject())
@@ -61,30 +72,52 @@ func JoinPolicies(files ...*PolicyFile) Policy {
 	return all
 }
 
-// PolicyFiles returns the paths that LoadPolicy reads, in order. Files need not exist.
-func PolicyFiles(dir string, env func(string) string) (files []string) {
-	if file := UserPolicyFile(env); file != "" {
-		files = append(files, file)
-	}
-	for _, file := range ProjectPolicyFiles(dir) {
-		if !slices.Contains(files, file) {
+// Files returns the paths that Load reads, in order. Files need not exist. The file that
+// the environment names comes last, so that it can't loosen the project's rules either.
+func (s PolicySource) Files() (files []string) {
+	for _, file := range slices.Concat([]string{s.userFile()}, ProjectPolicyFiles(s.Dir), []string{s.environmentFile()}) {
+		if file != "" && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}
 	return files
 }
 
-// UserPolicyFile returns the path of the user's policy: hookback/hookback.json in
-// $XDG_CONFIG_HOME, else in ~/.config, or %AppData% on Windows. It is empty if the user
-// has no such directory.
-func UserPolicyFile(env func(string) string) string {
-	dir := env("XDG_CONFIG_HOME")
+// MayAllow reports whether the rules of a file may allow calls. Only the user's file may.
+func (s PolicySource) MayAllow(file string) bool { return file == s.userFile() }
+
+func (s PolicySource) userFile() string {
+	if s.UserFile != "" {
+		return s.UserFile
+	}
+	return UserPolicyFile()
+}
+
+// UserPolicyFile returns the path of the user's policy: ~/.config/hookback/hookback.json, or
+// AppData\Roaming\hookback\hookback.json on Windows. The home directory is that of the
+// account database: the environment, which an agent can set, must not choose rules that
+// allow. The path is empty for an account without a home directory.
+func UserPolicyFile() string {
+	home, err := accountHome()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(configDir(home), PolicyFileName)
+}
+
+// environmentFile returns the policy that the environment names: hookback/hookback.json in
+// $XDG_CONFIG_HOME, else in ~/.config, or %AppData% on Windows. Its rules can ask and deny.
+func (s PolicySource) environmentFile() string {
+	if s.Env == nil {
+		return ""
+	}
+	dir := s.Env("XDG_CONFIG_HOME")
 	switch {
 	case filepath.IsAbs(dir): // the XDG specification ignores relative paths
 	case runtime.GOOS == "windows":
-		dir = env("AppData")
-	case env("HOME") != "":
-		dir = filepath.Join(env("HOME"), ".config")
+		dir = s.Env("AppData")
+	case s.Env("HOME") != "":
+		dir = filepath.Join(s.Env("HOME"), ".config")
 	default:
 		return ""
 	}

@@ -74,7 +74,7 @@ func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err erro
 		a.pending.handleDeadlineHeader(res.deadline)
 		return false, nil
 	}
-	m, err := readMessage(res.body)
+	m, err := a.pending.open(ctx, res.body)
 	a.pending.applyMessage(m, err)
 	select {
 	case <-a.pending.done:

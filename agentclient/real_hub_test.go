@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -269,5 +270,72 @@ func BenchmarkRealHub(b *testing.B) {
 		if err := <-answered; err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A real hub signs what it sends by push and by pull, and every kind of end. First contact
+// pins its key, and the pin holds for a second client.
+func TestRealHub_SignsForPinnedClient(t *testing.T) {
+	t.Parallel()
+	r := setupRealHub(t)
+	file := knownHubs(t)
+	long := agentclient.Timings{WithdrawTimeout: 30 * time.Second, Grace: 30 * time.Second}
+	for name, timings := range map[string]agentclient.Timings{"push": long, "pull": {WithdrawTimeout: long.WithdrawTimeout, Grace: long.Grace, PullDelay: time.Nanosecond}} {
+		r.client = newClient(t, agentclient.Options{Hubs: []string{r.server.URL()}, KnownHubs: file}, timings)
+		id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?", ToolCall: &schema.ToolCall{Name: "Bash", Arguments: raw(`{"command":"ls"}`), Editable: true}})
+		require.NoError(t, r.respond(id, schema.Response{Permission: ptr(true), Reason: "fine", ModifiedArguments: raw(`{"command":"ls -l"}`)}))
+		d := r.waitForResult(t, got)
+		require.NoError(t, d.err)
+		require.True(t, d.Approved(), "%s: %+v", name, d)
+		require.True(t, d.Signed, name)
+		require.Equal(t, "fine", d.Reason)
+		require.JSONEq(t, `{"command":"ls -l"}`, string(d.Arguments))
+		require.Equal(t, id, d.EventID)
+	}
+	trust, err := agentclient.LoadTrust(agentclient.Options{KnownHubs: file})
+	require.NoError(t, err)
+	require.Len(t, trust.Pins(), 1)
+
+	id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?"})
+	_, err = r.request(http.MethodPost, schema.At(schema.PathCancel, id), schema.Cancel{Reason: "no longer needed"})
+	require.NoError(t, err)
+	d := r.waitForResult(t, got)
+	require.Equal(t, schema.Cancelled, d.Outcome)
+	require.True(t, d.Signed, "a cancellation is signed too")
+
+	d.Decision, d.err = r.client.Ask(r.ctx, agentclient.Request{Question: "Go?", Timeout: time.Second})
+	require.NoError(t, d.err)
+	require.Equal(t, schema.Timeout, d.Outcome)
+	require.False(t, d.Approved())
+}
+
+// An agent that restarts with its key and secret gets the signed answer of its question.
+// Another program with the same key gets a conflict.
+func TestRealHub_ResumesWithSecret(t *testing.T) {
+	t.Parallel()
+	r := setupRealHub(t)
+	file := knownHubs(t)
+	start := func() *agentclient.Client {
+		return newClient(t, agentclient.Options{Hubs: []string{r.server.URL()}, KnownHubs: file, SourceApp: "a", SessionID: "s"}, agentclient.Timings{PullDelay: time.Nanosecond})
+	}
+	request := agentclient.Request{Question: "Go?", Secret: strings.Repeat("s", 43), Event: schema.Event{IdempotencyKey: "restarted"}}
+	r.client = start()
+	id, first := r.postQuestion(r.ctx, request)
+	again := make(chan askResult, 1)
+	go func() {
+		d, err := start().Ask(r.ctx, request)
+		again <- askResult{d, err}
+	}()
+	other := request
+	other.Secret = strings.Repeat("x", 43)
+	d, err := start().Ask(r.ctx, other)
+	require.ErrorIs(t, err, schema.ErrKeyConflict)
+	require.Equal(t, agentclient.Rejected, d.Outcome)
+	require.NoError(t, r.respond(id, schema.Response{Permission: ptr(true)}))
+	for _, got := range []<-chan askResult{first, again} {
+		d := r.waitForResult(t, got)
+		require.NoError(t, d.err)
+		require.True(t, d.Approved())
+		require.True(t, d.Signed)
 	}
 }

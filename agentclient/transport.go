@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -45,20 +44,32 @@ type eventReceipt struct {
 	Watching             *int           `json:"watching"`
 }
 
+// withSecret returns the receipt with the request secret that the client chose, unless the
+// hub made its own, as earlier versions do. A version 1 server, which sends no UID, has none.
+func (r eventReceipt) withSecret(chosen string) eventReceipt {
+	if r.UID != "" {
+		r.RequestSecret = cmp.Or(r.RequestSecret, chosen)
+	}
+	return r
+}
+
 // applyTo copies the receipt's fields to the event that was posted.
 func (r eventReceipt) applyTo(e *schema.Event) {
 	e.ID, e.UID, e.RequestSecret, e.HumanInTheLoopStatus, e.Watching = r.ID, r.UID, r.RequestSecret, r.HumanInTheLoopStatus, r.Watching
 }
 
-// postEvent stores e at the first hub that accepts it. It retries with exponential
+// eventBody is an encoded event. Every attempt sends the same bytes, because the hub
+// recognizes a repeat by them.
+type eventBody struct {
+	json []byte
+	asks bool // the event has a question
+}
+
+// postEvent stores an event at the first hub that accepts it. It retries with exponential
 // backoff until retryCtx ends; only attemptCtx cuts off an attempt in progress. It
 // gives up if all hubs have refused connections for UnreachableAfter, and
 // immediately if a hub rejects the event.
-func (c *Client) postEvent(retryCtx, attemptCtx context.Context, e *schema.Event) (eventReceipt, error) {
-	body, err := json.Marshal(e)
-	if err != nil {
-		return eventReceipt{}, fmt.Errorf("%w: encode event: %w", schema.ErrInvalid, err)
-	}
+func (c *Client) postEvent(retryCtx, attemptCtx context.Context, body eventBody) (eventReceipt, error) {
 	backoff, absentSince := newBackoff(), time.Now()
 	for maybeStored, lastAttempt := false, false; ; {
 		receipt, err := c.postToHubs(attemptCtx, body)
@@ -83,7 +94,7 @@ func (c *Client) postEvent(retryCtx, attemptCtx context.Context, e *schema.Event
 
 // postToHubs tries every hub once. The error is errRetry if any of them may have
 // stored the event.
-func (c *Client) postToHubs(ctx context.Context, body []byte) (eventReceipt, error) {
+func (c *Client) postToHubs(ctx context.Context, body eventBody) (eventReceipt, error) {
 	var firstErr error
 	for _, hub := range c.hubsInOrder() {
 		receipt, err := c.postToHub(ctx, hub, body)
@@ -100,10 +111,15 @@ func (c *Client) postToHubs(ctx context.Context, body []byte) (eventReceipt, err
 	return eventReceipt{}, firstErr
 }
 
-func (c *Client) postToHub(ctx context.Context, hub string, body []byte) (eventReceipt, error) {
+func (c *Client) postToHub(ctx context.Context, hub string, body eventBody) (eventReceipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timings.postTimeout)
 	defer cancel()
-	reply, err := c.sendRequest(ctx, request{hub: hub, path: schema.PathEvents, body: body})
+	if body.asks {
+		if err := c.firstContact(ctx, hub); err != nil {
+			return eventReceipt{}, err
+		}
+	}
+	reply, err := c.sendRequest(ctx, request{hub: hub, path: schema.PathEvents, body: body.json})
 	if err != nil {
 		return eventReceipt{}, err
 	}
@@ -139,6 +155,7 @@ type request struct {
 	hub, path string
 	body      []byte
 	secret    string
+	anonymous bool  // without the token
 	maxBytes  int64 // limit of the response body; 0 means twice schema.MaxBody
 }
 
@@ -155,15 +172,19 @@ func (c *Client) sendRequest(ctx context.Context, r request) (response, error) {
 	if r.body != nil {
 		method, body = http.MethodPost, bytes.NewReader(r.body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(r.hub)+r.path, body)
+	req, err := http.NewRequestWithContext(ctx, method, r.hub+r.path, body)
 	if err != nil {
 		return response{}, fmt.Errorf("%w: %w", schema.ErrInvalid, err)
 	}
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.opts.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.opts.Token)
+	var refused error
+	if !r.anonymous {
+		var token string
+		if token, refused = c.credential.forHub(r.hub, c.loadTrust); token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
 	}
 	if r.secret != "" {
 		req.Header.Set(schema.SecretHeader, r.secret)
@@ -177,15 +198,16 @@ func (c *Client) sendRequest(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, classifyTransportError(r.hub, err)
 	}
-	return classifyResponse(r.hub, res, text)
+	reply, err := classifyResponse(r.hub, res, text)
+	if refused != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+		err = fmt.Errorf("%w (%w)", err, refused)
+	}
+	return reply, err
 }
 
 // classifyTransportError distinguishes a failed connection, after which the request
 // can't have arrived, from a response that is missing or incomplete.
 func classifyTransportError(hub string, err error) error {
-	if unsafe := (*socket.UnsafeError)(nil); errors.As(err, &unsafe) {
-		return unsafe // final like a rejection, so that it counts as no hub in no setting
-	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Errorf("%w: nothing listens at %s (%w)", errNotListening, hub, op.Err)
 	}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -111,13 +110,17 @@ func (q *HumanInTheLoop) validateSecrets() error {
 			return invalid(f.name, fmt.Sprintf("must be %d to %d printable ASCII characters", minSecret, maxSecret))
 		}
 	}
-	if q.Context != nil && q.Context.Commit != "" && !commitPattern.MatchString(q.Context.Commit) {
+	if q.Context != nil && q.Context.Commit != "" && !isCommit(q.Context.Commit) {
 		return invalid("context.commit", "must be 40 or 64 lower-case hex digits")
 	}
 	return nil
 }
 
-var commitPattern = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+// isCommit reports whether s is a Git commit in hex. A regular expression would cost every
+// start of hookback hook 40 allocations.
+func isCommit(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
 
 // isPrintable reports whether s has only printable ASCII characters without spaces.
 func isPrintable(s string) bool {

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"path/filepath"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -164,7 +165,7 @@ func TestContract_Streams(t *testing.T) {
 	require.Equal(t, schema.Initial, first()[0].Type)
 	require.Equal(t, schema.HelloFrame, second()[0].Type)
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{c.hub.URL()}, SourceApp: "a", SessionID: "s"})
+	client := agentclient.New(agentclient.Options{Hubs: []string{c.hub.URL()}, SourceApp: "a", SessionID: "s", KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
 	defer client.Close()
 	approved := make(chan bool, 1)
 	go func() {

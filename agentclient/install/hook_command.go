@@ -33,6 +33,9 @@ func (a *agentConfig) hookArguments(e event, o Options) []string {
 	if o.Hub != "" {
 		args = append(args, "--hub", a.hubFlag(o.Hub))
 	}
+	if o.KnownHubs != "" {
+		args = append(args, "--known-hubs", o.KnownHubs)
+	}
 	return args
 }
 

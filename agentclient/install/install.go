@@ -60,9 +60,11 @@ type Options struct {
 	Scope  Scope
 	Mode   Mode
 	Binary string // absolute path of hookback; ignored in scope Project
-	Hub    string // the hub's address for the command lines, "" for the default
-	Force  bool   // also replace or remove entries that were modified by hand
-	Shell  bool   // always use a shell, because the agent's version requires it
+	Hub    string // the hub's address for the command lines; "": HOOKBACK_URL or the default
+	// KnownHubs replaces the account's file of trusted hubs in the command lines.
+	KnownHubs string
+	Force     bool // also replace or remove entries that were modified by hand
+	Shell     bool // always use a shell, because the agent's version requires it
 }
 
 // ErrScope means that the agent has no settings for that scope.

@@ -8,12 +8,15 @@ const cachePath = (name: string) =>
 /** The path of the hub's binary: HOOKBACK_HUB, or a build of the working tree. */
 export const hubBinary = process.env.HOOKBACK_HUB ?? cachePath('hub')
 
-/** The path of the hookback command: HOOKBACK_COMMAND, or a build of the working tree. */
-export const cliBinary = process.env.HOOKBACK_COMMAND ?? cachePath('hookback')
+/**
+ * The path of the hookback command: a build of the working tree that finds the account's files
+ * in HOME, so that no test reads or writes the real ones.
+ */
+export const cliBinary = cachePath('hookback')
 
 export default function buildBinaries(): void {
-  const build = (to: string, what: string) =>
-    execFileSync('go', ['build', '-o', to, what], { cwd: root, stdio: 'inherit' })
+  const build = (to: string, what: string, ...flags: string[]) =>
+    execFileSync('go', ['build', ...flags, '-o', to, what], { cwd: root, stdio: 'inherit' })
   if (!process.env.HOOKBACK_HUB) build(hubBinary, './server')
-  if (!process.env.HOOKBACK_COMMAND) build(cliBinary, './agentclient/cmd/hookback')
+  build(cliBinary, './agentclient/cmd/hookback', '-ldflags=-X main.testHome=HOME')
 }

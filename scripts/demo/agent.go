@@ -47,7 +47,8 @@ func newAgent(s *simulation, p role) *agent {
 	session := uuid()
 	return &agent{
 		simulation: s, role: p, session: session, cwd: "/home/dev/" + p.app, transcript: &transcript{model: p.model},
-		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.app, SessionID: session}),
+		// Unsigned: the hub of a demo must not become the one that this account trusts.
+		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.app, SessionID: session, Unsigned: true}),
 	}
 }
 

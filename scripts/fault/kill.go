@@ -34,7 +34,8 @@ const (
 // the hub has acknowledged to them.
 type killScenario struct {
 	load
-	hub *hubProcess
+	hub       *hubProcess
+	knownHubs string // pin file of the agents
 
 	questions, answered, wrong, inUndoWindow atomic.Int64
 
@@ -53,7 +54,7 @@ func killRun(ctx context.Context, at workspace, l load) error {
 	if err != nil {
 		return err
 	}
-	s := &killScenario{load: l, hub: hub, events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{}, undoChecks: map[schema.EventID]undoCheck{}}
+	s := &killScenario{load: l, hub: hub, knownHubs: filepath.Join(at.dir, "known_hubs"), events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{}, undoChecks: map[schema.EventID]undoCheck{}}
 	if err := hub.start(ctx); err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func sleep(ctx context.Context, d time.Duration) {
 func (s *killScenario) runAgent(ctx context.Context, n int) error {
 	client := agentclient.New(agentclient.Options{
 		Hubs: []string{s.hub.url()}, SourceApp: "agent-" + strconv.Itoa(n), SessionID: "fault",
-		OnUnreachable: agentclient.Fail, UnreachableAfter: 2 * time.Minute,
+		OnUnreachable: agentclient.Fail, UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
 	})
 	defer func() { _ = client.Close() }()
 	for i := n; i < s.Questions; i += s.Agents {
@@ -241,7 +242,7 @@ func (s *killScenario) answer(ctx context.Context, id schema.EventID, i int) {
 // runPoster sends events and records the acknowledged ones.
 func (s *killScenario) runPoster(ctx context.Context, n int) {
 	client := agentclient.New(agentclient.Options{
-		Hubs: []string{s.hub.url()}, SourceApp: "poster-" + strconv.Itoa(n), SessionID: "fault", UnreachableAfter: 2 * time.Minute,
+		Hubs: []string{s.hub.url()}, SourceApp: "poster-" + strconv.Itoa(n), SessionID: "fault", UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
 	})
 	defer func() { _ = client.Close() }()
 	for ctx.Err() == nil {

@@ -2,7 +2,7 @@
 // database, everything else as in production.
 //
 //	hub := hubtest.Start(t)
-//	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+//	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
 package hubtest
 
 import (

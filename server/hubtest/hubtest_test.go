@@ -1,6 +1,7 @@
 package hubtest_test
 
 import (
+	"path/filepath"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,7 +106,7 @@ func TestRoundTrip_AgentReceivesAnswer(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	dashboard := openTab(t, hub.StreamURL()+"?v=2")
-	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test"})
+	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test", KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
 	defer func() { require.NoError(t, agent.Close()) }()
 	decided := make(chan agentclient.Decision, 1)
 	go func() {
@@ -140,7 +141,7 @@ func TestRestart_KeepsPendingQuestion(t *testing.T) {
 	hub := hubtest.Start(t)
 	url := hub.URL()
 	before := openTab(t, hub.StreamURL()+"?v=2")
-	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test"})
+	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test", KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
 	defer func() { require.NoError(t, agent.Close()) }()
 	decided := make(chan agentclient.Decision, 1)
 	go func() {

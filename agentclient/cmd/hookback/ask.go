@@ -37,6 +37,7 @@ type askFlags struct {
 
 func newAskFlags(env func(string) string) *askFlags {
 	a := &askFlags{flags: newFlags("ask", askHelp, env)}
+	a.addUnsignedFlag()
 	a.BoolVar(&a.text, "text", false, "ask for a text")
 	a.Var(&a.choices, "choice", "offer this `label`; repeat the flag for each choice")
 	a.BoolVar(&a.json, "json", false, "print the whole decision as JSON")
@@ -124,7 +125,9 @@ func runAsk(ctx context.Context, args []string, env func(string) string, std str
 	if err != nil {
 		return std.printError("%v", err)
 	}
-	client := agentclient.New(a.options())
+	o := a.options()
+	o.OnFirstContact = func(p agentclient.Pin) { fmt.Fprintf(std.err, "hookback: %s\n", firstContactText(p)) }
+	client := agentclient.New(o)
 	defer client.Close() // waits until the acknowledgement of the answer is sent
 	line := newWaitLine(std.err)
 	r.OnWaiting = line.show
@@ -219,6 +222,9 @@ func (a *askFlags) noAnswerText(d agentclient.Decision) string {
 		return "no hub is reachable at " + a.hubAddress() + "; no one was asked and nothing was approved; " +
 			"start a hub (go run ./server) or name another with --hub"
 	case agentclient.Malformed:
+		if d.Reason != "" {
+			return strings.TrimRight(d.Reason, ".")
+		}
 		return "the hub sent an answer that does not match the question; nothing was approved; ask again"
 	case schema.Timeout:
 		return fmt.Sprintf("no one answered within %v; nothing was approved; ask again, or allow more time with --timeout", a.timeout)
@@ -266,11 +272,4 @@ func errorWithHint(err error) string {
 		return err.Error() + "; start a hub (go run ./server) or name another with --hub"
 	}
 	return err.Error()
-}
-
-func (a *askFlags) hubAddress() string {
-	if a.hub != "" {
-		return a.hub
-	}
-	return agentclient.DefaultHub
 }

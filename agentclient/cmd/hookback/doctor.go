@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/install"
 )
 
@@ -62,7 +61,7 @@ type doctor struct {
 func runDoctor(ctx context.Context, args []string, env func(string) string, std streams) int {
 	d := &doctor{flags: newBareFlags("doctor", doctorHelp), env: env}
 	d.Var(&d.agents, "agent", "check only this agent, by `name`")
-	d.StringVar(&d.hub, "hub", env("HOOKBACK_URL"), "the hub's `address` (HOOKBACK_URL)")
+	d.addHubFlags(env)
 	d.BoolVar(&d.asJSON, "json", false, "print the findings as JSON")
 	d.IntVar(&d.runs, "runs", 5, "how often to time each hook, a `number`")
 	if status, done := d.parse(args, std); done {
@@ -145,6 +144,7 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 			d.warn(agent, "remove one of the two", "%s: %s to %s in addition to the installed hooks: each event is sent twice", file, formatCount(len(f.Events), "http hook"), f.URL)
 		default:
 			d.ok(agent, "%s: %s to %s", file, formatCount(len(f.Events), "http hook"), f.URL)
+			d.findings[len(d.findings)-1].Remedy = "if others use this machine: hookback install --agent claude-code, and remove the http hooks; Claude Code checks no signature"
 		}
 	}
 	return len(found) > 0
@@ -155,7 +155,9 @@ func (d *doctor) examineState() {
 	if stored := len(newSpool(d.env).list()); stored > 0 {
 		d.warn("", "the next hook that reaches the hub sends them", "%s stored until a hub answers", formatCount(stored, "event"))
 	}
-	if _, err := agentclient.LoadPolicy(d.machine.Dir, d.env); err != nil {
+	source := userPolicySource(d.env)
+	source.Dir = d.machine.Dir
+	if _, err := source.Load(); err != nil {
 		d.fail("", "fix the file (hookback policy check); until then every call requires approval", "the policy can't be read: %v", err)
 	} else if !hasPolicyFile(d.machine.Dir, d.env) {
 		d.ok("", "no policy: Hookback receives only the agents' own permission prompts (hookback policy init writes a policy)")

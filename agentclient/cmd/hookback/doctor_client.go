@@ -9,9 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,19 +19,17 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/hookback/hookback/agentclient"
-	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
 // doctorClient talks to a hub in three roles: as an agent, as an open dashboard, and as the
 // person who answers.
 type doctorClient struct {
-	url    string
-	way    string // how the hub was reached: over TCP or through a socket
-	http   *http.Client
-	env    func(string) string
-	cancel context.CancelFunc
-	stream sync.WaitGroup
+	url     string
+	http    *http.Client
+	options agentclient.Options
+	cancel  context.CancelFunc
+	stream  sync.WaitGroup
 }
 
 // doctorApp is the source_app of all probes.
@@ -39,17 +37,18 @@ const doctorApp = "hookback-doctor"
 
 // examineHub checks that the hub answers and stores an event. It returns nil if not.
 func (d *doctor) examineHub(ctx context.Context) *doctorClient {
-	hubs, err := agentclient.ParseHubs(d.hub)
+	hubs, err := d.hubs()
 	if err != nil {
 		d.fail("", "fix HOOKBACK_URL or --hub", "%v", err)
 		return nil
 	}
-	hub, health, err := newDoctorClient(ctx, hubs[0], d.env)
+	hub, health, err := newDoctorClient(ctx, hubs[0], d.options())
 	if err != nil {
 		d.fail("", "start a hub (see the README) or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
 		return nil
 	}
-	d.ok("", "the hub at %s answers (%s, version %s) through %s", hub.url, health.Status, health.Version, hub.way)
+	d.ok("", "the hub at %s answers (%s, version %s)", hub.url, health.Status, health.Version)
+	d.examineKey(ctx, hub.url)
 	took, err := hub.roundTripEvent(ctx)
 	if err != nil {
 		d.fail("", "check the hub's log and disk", "a test event was sent, but the hub does not have it: %v", err)
@@ -58,6 +57,33 @@ func (d *doctor) examineHub(ctx context.Context) *doctorClient {
 	}
 	d.ok("", "a test event arrived in %d ms", took.Milliseconds())
 	return hub
+}
+
+// examineKey checks that this account trusts the hub's key.
+func (d *doctor) examineKey(ctx context.Context, hub string) {
+	trust, err := agentclient.LoadTrust(d.options())
+	if err != nil {
+		d.fail("", "fix the file; until then every answer is denied", "the trusted hubs can't be read: %v", err)
+		return
+	}
+	client := agentclient.New(d.options())
+	defer func() { _ = client.Close() }()
+	pin, err := client.Identify(ctx, hub)
+	pins, remedy := trust.Pins(), "hookback trust "+hub
+	switch {
+	case hasNoKey(err) && len(pins) == 0:
+		d.ok("", "the hub has no key, so its answers are not signed; a newer hub has one")
+	case hasNoKey(err):
+		d.fail("", "update the hub, then "+remedy, "the hub has no key, but this account trusts %s, so its answers are denied", describePins(pins))
+	case err != nil:
+		d.fail("", "check the hub's log", "the hub does not prove its key: %v", rootCause(err))
+	case slices.ContainsFunc(pins, func(p agentclient.Pin) bool { return p.Key.Equal(pin.Key) }):
+		d.ok("", "the hub's key is %s, trusted in %s", pin.KeyID(), abbreviateHome(d.machine.Home, trust.File()))
+	case len(pins) == 0:
+		d.warn("", remedy+", if the hub prints that id", "the hub's key is %s, which this account does not trust yet", pin.KeyID())
+	default:
+		d.fail("", remedy+", if you replaced the hub", "the hub's key is %s, but this account trusts %s, so its answers are denied", pin.KeyID(), describePins(pins))
+	}
 }
 
 // rootCause strips the layers of a network error and returns the innermost one, such as
@@ -77,21 +103,17 @@ func rootCause(err error) error {
 
 // newDoctorClient reads the hub's health and opens its event stream like a dashboard.
 // Without an open dashboard, hooks do not wait for an answer.
-func newDoctorClient(ctx context.Context, address string, env func(string) string) (c *doctorClient, health schema.Health, err error) {
-	c = &doctorClient{url: address, env: env, http: &http.Client{Timeout: 10 * time.Second, Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment})}}
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		c.way = "TCP"
-		if path, ok := info.Conn.RemoteAddr().(*net.UnixAddr); ok {
-			c.way = "the socket " + path.Name
-		}
-	}})
-	if err := c.call(traced, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
+func newDoctorClient(ctx context.Context, address string, o agentclient.Options) (c *doctorClient, health schema.Health, err error) {
+	c = &doctorClient{url: address, options: o, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
+	if err := c.call(ctx, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
 		return nil, health, err
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
 	header := http.Header{}
-	authorize(header, env)
-	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(socket.HTTPAddress(address), "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
+	if token, err := agentclient.TokenFor(o, address); err == nil && token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		c.close()
 		return nil, health, fmt.Errorf("open the event stream: %w", err)
@@ -120,12 +142,14 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(c.url)+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	authorize(req.Header, c.env)
+	if token, err := agentclient.TokenFor(c.options, c.url); err == nil && token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	res, err := c.http.Do(req)
 	if err != nil {
 		return err
@@ -144,7 +168,9 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 // roundTripEvent sends an event and reads it back.
 func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, err error) {
 	start := time.Now()
-	client := agentclient.New(agentclient.Options{Hubs: []string{c.url}, SourceApp: doctorApp, SessionID: newDoctorSession()})
+	o := c.options
+	o.SourceApp, o.SessionID = doctorApp, newDoctorSession()
+	client := agentclient.New(o)
 	defer func() { _ = client.Close() }()
 	sent, err := client.Send(ctx, schema.Event{HookEventType: "Notification", Summary: "hookback doctor: test event"})
 	if err != nil {

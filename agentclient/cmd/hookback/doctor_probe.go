@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/install"
 )
@@ -68,7 +67,7 @@ func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks inst
 		return
 	}
 	entry := hooks.Entries[i]
-	if address := flagValue(entry.Args, "--hub"); address != "" && !namesHub(address, hub.url) {
+	if address := flagValue(entry.Args, "--hub"); address != "" && "http://"+strings.TrimPrefix(address, "http://") != hub.url {
 		d.warn(hooks.Agent, "hookback doctor --hub "+address, "its hooks use a different hub, %s", address)
 		return
 	}
@@ -120,6 +119,7 @@ func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.HookE
 	}
 	dir, _ := json.Marshal(r.dir)
 	r.input = []byte(strings.NewReplacer("SESSION", r.session, `"DIR"`, string(dir)).Replace(probes[agent].input))
+	e.Argv = withArguments(e.Argv, d.probeArguments(parent)...)
 	r.cmd = exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...) //nolint:gosec // Hookback's own command from the settings
 	r.cmd.Dir, r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.dir, bytes.NewReader(r.input), &r.stdout, &r.stderr
 	r.cmd.Env = d.probeEnv(parent)
@@ -127,15 +127,42 @@ func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.HookE
 	return r, clean, err
 }
 
-// probeEnv returns the environment of a probe. It excludes the user's policy and the
-// variables of an agent in whose terminal the doctor may run.
+// probeArguments returns the arguments that a probe adds to the hook's own. They exclude the
+// user's policy, which the environment can't.
+func (d *doctor) probeArguments(dir string) []string {
+	arguments := []string{"--policy", filepath.Join(dir, "none.json")}
+	if d.knownHubs != "" {
+		arguments = append(arguments, "--known-hubs", d.knownHubs)
+	}
+	return arguments
+}
+
+// withArguments appends arguments to a hook's command, which can be a line for a shell. A
+// program without arguments is a script that takes none.
+func withArguments(argv []string, arguments ...string) []string {
+	argv = slices.Clone(argv)
+	switch {
+	case len(argv) == 1:
+		return argv
+	case argv[0] == "/bin/sh":
+		for _, a := range arguments {
+			argv[2] += " '" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		return argv
+	default:
+		return append(argv, arguments...)
+	}
+}
+
+// probeEnv returns the environment of a probe. It excludes the variables of an agent in whose
+// terminal the doctor may run, and a policy that they name.
 func (d *doctor) probeEnv(config string) (env []string) {
 	for _, name := range []string{"HOME", "USERPROFILE", "PATH", "SystemRoot", "TMPDIR", "XDG_STATE_HOME", "HOOKBACK_TOKEN", "SSL_CERT_FILE", "LocalAppData"} {
 		if value := d.env(name); value != "" {
 			env = append(env, name+"="+value)
 		}
 	}
-	return append(env, "HOOKBACK_URL="+d.hub, "XDG_CONFIG_HOME="+config, "AppData="+config)
+	return append(env, "HOOKBACK_URL="+d.hubAddress(), "XDG_CONFIG_HOME="+config, "AppData="+config)
 }
 
 // probeGate runs the entry with a made-up call, denies the call at the hub, and checks that
@@ -237,15 +264,10 @@ func (d *doctor) measureHook(ctx context.Context, agent string, e install.HookEn
 // observeArgv returns the entry's command with --observe. Without it, an event that is a
 // permission prompt of the agent would ask a person even without a policy.
 func observeArgv(e install.HookEntry) []string {
-	argv := slices.Clone(e.Argv)
-	if e.Observes() || len(argv) == 1 {
-		return argv
+	if e.Observes() {
+		return e.Argv
 	}
-	if argv[0] == "/bin/sh" {
-		argv[2] += " --observe"
-		return argv
-	}
-	return append(argv, "--observe")
+	return withArguments(e.Argv, "--observe")
 }
 
 func (d *doctor) timeHook(ctx context.Context, agent string, e install.HookEntry) (time.Duration, error) {
@@ -261,10 +283,4 @@ func (d *doctor) timeHook(ctx context.Context, agent string, e install.HookEntry
 		return 0, fmt.Errorf("%w: %.200s", err, r.stderr.Bytes())
 	}
 	return time.Since(start), nil
-}
-
-// namesHub reports whether an address in settings is that of the hub.
-func namesHub(address, hub string) bool {
-	hubs, err := agentclient.ParseHubs(address)
-	return err == nil && hubs[0] == hub
 }

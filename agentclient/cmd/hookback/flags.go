@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
@@ -17,16 +19,47 @@ type flags struct {
 	positional []string
 
 	hub, app, session string
+	knownHubs         string
+	unsigned          bool
+	env               func(string) string
 }
 
-// newFlags returns the flags of a command that uses a hub: --hub, --app and --session.
+// testHome names the variable with the home directory of a test. Only tests set it, and the
+// linker in the program that they build: otherwise the environment does not select these files.
+var testHome string
+
+// accountFiles returns the files that replace the account's known hubs and policy, which is
+// "" outside of tests.
+func accountFiles(env func(string) string) (knownHubs, policy string) {
+	if testHome == "" {
+		return "", ""
+	}
+	dir := filepath.Join(cmp.Or(env(testHome), "/nonexistent"), ".config", "hookback")
+	return filepath.Join(dir, "known_hubs"), filepath.Join(dir, agentclient.PolicyFileName)
+}
+
+// newFlags returns the flags of a command that uses a hub: --hub, --known-hubs, --app and
+// --session.
 func newFlags(name, help string, env func(string) string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
 	f.SetOutput(io.Discard) // parse reports errors, usage prints the help
-	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
+	f.addHubFlags(env)
 	f.StringVar(&f.app, "app", "", "the agent's `name`; default: the name of the working directory")
 	f.StringVar(&f.session, "session", env("HOOKBACK_SESSION"), "the agent's session `id` (HOOKBACK_SESSION)")
 	return f
+}
+
+// addHubFlags adds the flags that select the hub and the keys that it may have.
+func (f *flags) addHubFlags(env func(string) string) {
+	f.env = env
+	f.StringVar(&f.hub, "hub", "", "the hub's `address`, or several separated by commas (default HOOKBACK_URL)")
+	knownHubs, _ := accountFiles(env)
+	f.StringVar(&f.knownHubs, "known-hubs", knownHubs, "the `file` with the trusted hubs; default: known_hubs in ~/.config/hookback")
+}
+
+// addUnsignedFlag adds --unsigned, for commands that wait for an answer.
+func (f *flags) addUnsignedFlag() {
+	f.BoolVar(&f.unsigned, "unsigned", false, "accept answers without a signature, for a version 1 server beside a trusted hub")
 }
 
 // parse accepts flags before, between and after positional arguments; -- ends the
@@ -63,11 +96,25 @@ func (f *flags) usage(w io.Writer) {
 }
 
 func (f *flags) options() agentclient.Options {
-	o := agentclient.Options{SourceApp: f.app, SessionID: f.session}
+	o := agentclient.Options{SourceApp: f.app, SessionID: f.session, KnownHubs: f.knownHubs, Unsigned: f.unsigned, Env: f.env}
 	if f.hub != "" {
 		o.Hubs = strings.Split(f.hub, ",")
 	}
 	return o
+}
+
+// isSet reports whether the command line has a flag.
+func (f *flags) isSet(name string) (set bool) {
+	f.Visit(func(fl *flag.Flag) { set = set || fl.Name == name })
+	return set
+}
+
+// hubs returns the addresses from --hub or HOOKBACK_URL.
+func (f *flags) hubs() ([]string, error) { return agentclient.ParseHubs(f.hubAddress()) }
+
+// hubAddress returns --hub, HOOKBACK_URL or the default address.
+func (f *flags) hubAddress() string {
+	return cmp.Or(f.hub, strings.TrimSpace(f.env("HOOKBACK_URL")), agentclient.DefaultHub)
 }
 
 // stringList is a flag that can be repeated.

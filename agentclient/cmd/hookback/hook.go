@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -15,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
 )
@@ -35,6 +33,9 @@ on Linux). Events that no hub accepts are stored there, and a later hook sends t
 If no one can decide (no hub, no open dashboard, no answer in time), the agent's own
 prompt decides. If the agent has no prompt, a call that the policy leaves to a person is
 denied. --on-unreachable changes this.
+
+If this account trusts a hub, an answer counts only if that hub signed it for exactly this
+call. See hookback trust --help.
 `
 
 // hookRun is one run of hook: its command line and its environment.
@@ -43,7 +44,9 @@ type hookRun struct {
 	event         string
 	observe       bool
 	limit         time.Duration
-	hub, app      string
+	app           string
+	hubFlags      *flags // --hub, --known-hubs and --unsigned
+	policy        string // replaces the user's policy file
 	onUnreachable string
 	onTimeout     string
 	explain       bool
@@ -59,6 +62,9 @@ type hookRun struct {
 	connectTimeout, acceptTimeout time.Duration
 	log                           hookLog
 	spool                         spool
+
+	pinned       bool // the account trusts a hub, so answers must be signed
+	untrustedHub bool // a hub is pinned, but none of the addresses in use
 }
 
 // reportTimeout limits how long a hook that has printed its answer may report to the hub,
@@ -73,12 +79,12 @@ const (
 )
 
 func (h *hookRun) flags() *flags {
-	f := &flags{FlagSet: flag.NewFlagSet("hook", flag.ContinueOnError), help: hookHelp}
-	f.SetOutput(io.Discard)
+	f := h.selectHub()
 	f.StringVar(&h.event, "event", "", "the event's `name`, for agents that do not send it on stdin")
 	f.BoolVar(&h.observe, "observe", false, "report to the hub, decide nothing")
 	f.DurationVar(&h.limit, "limit", 0, "how long the agent lets this hook run, a `duration` such as 3600s")
-	f.StringVar(&h.hub, "hub", "", "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
+	_, policy := accountFiles(h.env)
+	f.StringVar(&h.policy, "policy", policy, "the user's policy `file`; default: hookback.json in ~/.config/hookback")
 	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
 	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` if no one can decide: allow (only if there is no hub or no open dashboard), deny or ask")
 	f.StringVar(&h.onTimeout, "on-timeout", "", "the `action` if no one answers in time: emit_timeout (follow --on-unreachable) or fail_run (deny, with a reason that instructs the agent to stop)")
@@ -246,9 +252,19 @@ func (h *hookRun) writeReply(r hook.Reply) (status int) {
 	return r.Exit
 }
 
-// hubs returns the hub addresses from --hub or HOOKBACK_URL.
-func (h *hookRun) hubs() ([]string, error) {
-	return agentclient.ParseHubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
+// selectHub returns the flags that select the hub, with their defaults before parse.
+func (h *hookRun) selectHub() *flags {
+	if h.hubFlags == nil {
+		h.hubFlags = newBareFlags("hook", hookHelp)
+		h.hubFlags.addHubFlags(h.env)
+		h.hubFlags.addUnsignedFlag()
+	}
+	return h.hubFlags
+}
+
+// poster returns a poster of events to these hubs.
+func (h *hookRun) poster(hubs []string) rawPoster {
+	return rawPoster{hubs, h.selectHub().options(), h.logf}
 }
 
 // oneLine returns text on one line of at most 1,000 characters.

@@ -37,18 +37,29 @@ var (
 // askPerson asks a person about the call and blocks until the answer, the deadline or a
 // signal. answered is false if the agent no longer waits for output.
 func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) (v hook.Verdict, answered bool) {
-	hubs, err := h.hubs()
+	o := h.selectHub().options()
+	o.UnreachableAfter = h.connectTimeout
+	o.OnFirstContact = func(p agentclient.Pin) { h.logf("%s", firstContactText(p)) }
+	client := agentclient.New(o)
+	if trust, err := client.Trust(); err != nil {
+		h.logf("%v", err)
+		h.pinned = true
+	} else {
+		h.pinned = len(trust.Pins()) > 0 && !o.Unsigned
+	}
+	h.untrustedHub = !client.TrustsAddress()
+	hubs, err := h.selectHub().hubs()
 	if err != nil {
 		h.logf("%v", err)
 		h.spoolEvent(c.Event, err)
 		return h.fallbackVerdict(c, hd, noHub, "No one could be asked: "+err.Error()+"."), true
 	}
+	h.logRefusedToken(o, hubs)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errInterrupted) })()
 	h.releaseSignals()
 	defer onParentExit(func() { cancel(errAgentExited) })()
-	client := agentclient.New(agentclient.Options{Hubs: hubs, Token: h.env("HOOKBACK_TOKEN"), UnreachableAfter: h.connectTimeout})
 	pending := pendingQuestion{accepted: make(chan struct{}), flushed: make(chan struct{})}
 	defer time.AfterFunc(time.Until(h.deadline(c))+hubTimeoutGrace, func() { cancel(errDeadline) }).Stop()
 	defer time.AfterFunc(h.acceptTimeout, func() {
@@ -75,6 +86,15 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 		return h.verdictFor(c, hd, d), true
 	}
 	return h.errorVerdict(c, hd, context.Cause(ctx), err)
+}
+
+// logRefusedToken logs the addresses that may not receive the token.
+func (h *hookRun) logRefusedToken(o agentclient.Options, hubs []string) {
+	for _, hub := range hubs {
+		if _, err := agentclient.TokenFor(o, hub); err != nil {
+			h.logf("%v", err)
+		}
+	}
 }
 
 // failRunReason instructs the agent to stop. It is the reason of a timeout with
@@ -122,7 +142,7 @@ func (q *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
 			h.logf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	h.flushSpool(rawPoster{hubs, h.env}, time.Now().Add(flushTimeout))
+	h.flushSpool(h.poster(hubs), time.Now().Add(flushTimeout))
 }
 
 // awaitFlush waits for the running flush, at most sendTimeout.
@@ -178,7 +198,7 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 		ask.OnTimeout = schema.FailRun
 	}
 	e := c.Event
-	e.HumanInTheLoop = &ask
+	e.HumanInTheLoop, e.IdempotencyKey = &ask, randomKey()
 	return agentclient.Request{Event: e, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c))}
 }
 

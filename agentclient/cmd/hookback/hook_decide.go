@@ -90,7 +90,7 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) age
 	call := agentclient.ToolCall{
 		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
 	}
-	policy, err := agentclient.LoadPolicyFor(call, dir, h.env)
+	policy, err := h.policySource(dir).LoadFor(call)
 	if err != nil {
 		h.logf("%v", err)
 		reason := "the policy can't be read: " + err.Error()
@@ -109,11 +109,15 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) age
 
 // mayHavePolicy reports whether a policy file exists, or may exist and is unreadable.
 func (h *hookRun) mayHavePolicy(dir string) bool {
-	files := append(agentclient.ProjectPolicyFiles(dir), agentclient.UserPolicyFile(h.env))
-	return slices.ContainsFunc(files, func(file string) bool {
+	return slices.ContainsFunc(h.policySource(dir).Files(), func(file string) bool {
 		_, err := os.Stat(file)
-		return file != "" && !errors.Is(err, fs.ErrNotExist)
+		return !errors.Is(err, fs.ErrNotExist)
 	})
+}
+
+// policySource locates the policies for a directory.
+func (h *hookRun) policySource(dir string) agentclient.PolicySource {
+	return agentclient.PolicySource{Dir: dir, UserFile: h.policy, Env: h.env}
 }
 
 // policyReason returns the reason of a verdict: the action, the rule and the rule's reason.
@@ -141,11 +145,12 @@ const (
 )
 
 // fallbackVerdict returns the verdict if no person decided. It allows the call only with
-// --on-unreachable allow, and only if no person can have seen the question.
+// --on-unreachable allow, and only if no person can have seen the question. If a hub is
+// pinned, its address must be the one in use: the environment can name a dead port.
 func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionReason, cause string) hook.Verdict {
 	v := hook.Verdict{Effect: c.Fallback, Reason: cause}
 	switch {
-	case h.onUnreachable == thenAllow && (why == noHub || why == noDashboard):
+	case h.onUnreachable == thenAllow && !h.untrustedHub && (why == noHub || why == noDashboard):
 		return hook.Verdict{Effect: hook.Allow, Reason: cause + " Allowed by --on-unreachable allow."}
 	case h.onUnreachable == thenDeny:
 		v.Effect = hook.Deny
@@ -178,10 +183,10 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 	case d.Outcome == agentclient.Unreachable:
 		return h.fallbackVerdict(c, hd, noHub, h.noHubText())
 	case d.Outcome == agentclient.Malformed:
-		return h.fallbackVerdict(c, hd, malformedAnswer, "The hub sent an answer that does not match the question. Nothing was approved.")
+		return h.fallbackVerdict(c, hd, malformedAnswer, cmp.Or(d.Reason, "The hub sent an answer that does not match the question. Nothing was approved."))
 	case d.Outcome == schema.Timeout:
 		return h.timeoutVerdict(c, hd)
-	case d.Source == schema.ByAgent || d.Source == schema.BySessionEnd || d.Source == schema.ByOrphaned:
+	case !h.requiresSignature(d) && (d.Source == schema.ByAgent || d.Source == schema.BySessionEnd || d.Source == schema.ByOrphaned):
 		return hook.Verdict{} // answered at the agent, which has continued
 	default:
 		cause := "The question was canceled without an answer. Nothing was approved."
@@ -202,14 +207,14 @@ func answersByQuestion(d agentclient.Decision) map[string][]string {
 
 // noHubText states that no hub answers, and the next step.
 func (h *hookRun) noHubText() string {
-	return "No Hookback hub answers at " + h.hubAddress() + ", so no one could be asked. Start the hub there, or set HOOKBACK_URL to the address of another hub."
+	return "No Hookback hub answers at " + h.selectHub().hubAddress() + ", so no one could be asked. Start the hub there, or set HOOKBACK_URL to the address of another hub."
 }
 
 // noDashboardText states that no one would see the question, and the next step.
 func (h *hookRun) noDashboardText() string {
-	return "No one has the dashboard of the Hookback hub open (" + h.hubAddress() + "), so no one was asked. Open it and try again."
+	return "No one has the dashboard of the Hookback hub open (" + h.selectHub().hubAddress() + "), so no one was asked. Open it and try again."
 }
 
-func (h *hookRun) hubAddress() string {
-	return cmp.Or(h.hub, h.env("HOOKBACK_URL"), agentclient.DefaultHub)
-}
+// requiresSignature reports whether a trusted hub should have signed d and has not. Anyone
+// can claim that the agent has continued; the policy must then still be followed.
+func (h *hookRun) requiresSignature(d agentclient.Decision) bool { return h.pinned && !d.Signed }

@@ -518,27 +518,31 @@ func TestHook_KilledProcessStopsListening(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// A hook that is installed in two settings files runs twice and asks once.
-func TestHook_TwoInstallationsShareQuestion(t *testing.T) {
+// A hook that is installed in two settings files runs twice and asks twice: a key that both
+// could derive would let any program ask in their place. A hub groups equal questions.
+func TestHook_TwoInstallationsAskSeparately(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PreToolUse-Bash"))
 	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, "hookback.json"), []byte("{"), 0o600)) // an unreadable policy asks a person
 	first := c.start(t, t.Context())
-	q, err := hub.Question(t.Context(), 1)
+	one, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
 	c.stdin = strings.NewReader(readSample(t, "claude-code-PreToolUse-Bash"))
-	address := q.HumanInTheLoop.ResponseWebSocketURL
 	second := c.start(t, t.Context())
-	require.Eventually(t, func() bool { return q.Target() != address }, 30*time.Second, time.Millisecond)
-	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
+	two, err := hub.Question(t.Context(), 2)
 	require.NoError(t, err)
+	require.NotEqual(t, one.IdempotencyKey, two.IdempotencyKey)
+	require.NotEqual(t, one.HumanInTheLoop.Nonce, two.HumanInTheLoop.Nonce)
+	for _, q := range []*fakehub.Question{one, two} {
+		_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
+		require.NoError(t, err)
+	}
 	for _, r := range []*startedHook{first, second} {
 		got := r.wait()
 		require.Equal(t, cliResult{0, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, ""}, got)
 	}
-	require.Len(t, hub.Events(), 1)
 }
 
 // Later hooks send the events of a burst that the hub could not accept in time.

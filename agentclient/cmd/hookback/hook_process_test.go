@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
@@ -28,6 +29,7 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	testHome = "HOME"
 	if os.Getenv("TEST_PANICKING_HOOK") != "" {
 		hook.Agents = append(hook.Agents, hook.AgentInfo{Name: "panics", Agent: panickingAdapter{}})
 		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit))
@@ -88,9 +90,13 @@ func countHookAllocations(file string) int {
 	return status
 }
 
-// buildProgram builds the command with the flags of the Makefile.
-func buildProgram(to string) error {
-	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", to, ".")
+// buildProgram builds the command with the flags of the Makefile, and with the home directory
+// of each test in place of the account's.
+func buildProgram(to string) error { return buildProgramWith(to, " -X main.testHome=HOME") }
+
+// buildProgramWith builds the command with additional linker flags.
+func buildProgramWith(to, linkerFlags string) error {
+	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-gcflags=github.com/hookback/hookback/...=-l", "-ldflags=-s -w"+linkerFlags, "-o", to, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	if err != nil {
@@ -151,8 +157,13 @@ func (c *hookCommand) deliverSpooled() { deliverSpooled(c.spool(), c.hub) }
 func deliverSpooled(s spool, hub string) {
 	deadline := time.Now().Add(time.Minute)
 	s.flush(deadline, func(body net.Buffers) ([]byte, error) {
-		return rawPoster{[]string{hub}, noEnv}.post(deadline, schema.PathBatch, body)
+		return newPoster(hub).post(deadline, schema.PathBatch, body)
 	})
+}
+
+// newPoster returns a poster without a token.
+func newPoster(hubs ...string) rawPoster {
+	return rawPoster{hubs: hubs, options: agentclient.Options{Env: noEnv}}
 }
 
 // command returns the process, not yet started.

@@ -16,7 +16,7 @@ import (
 // report sends the event of the call and then the spooled events of earlier hooks. If no
 // hub accepts the event, it is spooled.
 func (h *hookRun) report(c *hook.Call) {
-	hubs, err := h.hubs()
+	hubs, err := h.selectHub().hubs()
 	if err != nil {
 		h.logf("%v", err)
 		h.spoolEvent(c.Event, err)
@@ -27,7 +27,7 @@ func (h *hookRun) report(c *hook.Call) {
 		h.logf("encode %s event: %v", c.Event.HookEventType, err)
 		return
 	}
-	poster, deadline := rawPoster{hubs, h.env}, time.Now().Add(sendTimeout)
+	poster, deadline := h.poster(hubs), time.Now().Add(sendTimeout)
 	_, err = poster.post(deadline, schema.PathEvents, body)
 	switch {
 	case errors.As(err, new(rejectionError)):
@@ -58,13 +58,16 @@ func (h *hookRun) flushSpool(poster rawPoster, deadline time.Time) {
 
 func toMillis(t time.Time) schema.Millis { return schema.Millis(t.UnixMilli()) }
 
-// idempotencyKey returns the idempotency key of an event. Agents merge settings of several
-// places, so two hooks can report the same tool call: events with the same tool use ID
-// share a key and make one question. An event without an ID gets a random key, because
-// two equal calls are two questions.
+// randomKey returns the idempotency key of a question. A predictable key would let another
+// program post its own question under it first, and get the answer for this one.
+func randomKey() string { return "hook/" + rand.Text() }
+
+// idempotencyKey returns the idempotency key of an event without a question. Agents merge
+// settings of several places, so two hooks can report the same tool call: events with the
+// same tool use ID share a key and are stored once. An event without an ID gets a random key.
 func idempotencyKey(e *schema.Event) string {
 	if e.ToolUseID == "" {
-		return "hook/" + rand.Text()
+		return randomKey()
 	}
 	key := strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, e.ToolUseID}, "/")
 	if len(key) > schema.MaxName {

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/install"
 )
 
@@ -32,8 +31,12 @@ removes them.
 and about the calls for which hookback.json requires approval. --mode observe sends
 events and never answers.
 
+The settings name the hub, so that HOOKBACK_URL can't choose another, and the hub's key is
+pinned: answers count only if that hub signed them (see hookback trust --help). Compare the
+key id with the one that the hub prints.
+
 --scope project writes the project's shared settings: the command is hookback on the
-PATH, and does nothing on machines without it.
+PATH, and does nothing on machines without it. It names a hub only with --hub.
 
 Before it changes a file, it saves a copy in the state directory
 (~/.local/state/hookback/backups on Linux). It keeps the last five copies of each file.
@@ -68,12 +71,12 @@ func newBareFlags(name, help string) *flags {
 	return f
 }
 
-func runInstall(_ context.Context, args []string, env func(string) string, std streams) int {
+func runInstall(ctx context.Context, args []string, env func(string) string, std streams) int {
 	i := &installFlags{}
 	i.addCommonFlags(newBareFlags("install", installHelp))
 	i.StringVar(&i.scope, "scope", "user", "the settings to change, a `scope`: user, project, or local (the unshared settings of the project; Claude Code only)")
 	i.StringVar(&i.mode, "mode", "gate", "a `mode`: gate (also asks people) or observe (only sends events)")
-	i.StringVar(&i.hub, "hub", "", "the hub's `address`; default: HOOKBACK_URL, unless it is the default address")
+	i.addHubFlags(env)
 	i.StringVar(&i.binary, "binary", "", "the `path` of the hookback program in the settings; default: this program")
 	if status, done := i.parse(args, std); done {
 		return status
@@ -103,6 +106,9 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
 		fmt.Fprintf(std.err, "  %s.\n", note)
 	}
+	if o.Hub != "" && !i.dryRun {
+		fmt.Fprintf(std.err, "  %s.\n", i.pinHub(ctx, o.Hub))
+	}
 	if slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.HasChanges() }) && !i.dryRun {
 		fmt.Fprintln(std.err, "  hookback doctor checks the installation; hookback uninstall removes it.")
 	}
@@ -119,7 +125,12 @@ func (i *installFlags) options(m install.Machine, env func(string) string) (o in
 		return o, err
 	}
 	if o.Hub = i.hub; o.Hub == "" && o.Scope != install.Project {
-		o.Hub, _, _ = strings.Cut(env("HOOKBACK_URL"), ",")
+		o.Hub, _, _ = strings.Cut(i.hubAddress(), ",")
+	}
+	if i.isSet("known-hubs") {
+		if o.KnownHubs, err = filepath.Abs(i.knownHubs); err != nil {
+			return o, err
+		}
 	}
 	if o.Hub, err = settingsHubAddress(o.Hub); err != nil {
 		return o, err
@@ -156,8 +167,8 @@ func (i *installFlags) selectedAgents(m install.Machine) (names []string, err er
 	return names, nil
 }
 
-// settingsHubAddress normalizes a hub address for settings. It returns "" for the default
-// address. Addresses with a password are refused, because settings files are not secret.
+// settingsHubAddress normalizes a hub address for settings. Addresses with a password are
+// refused, because settings files are not secret.
 func settingsHubAddress(address string) (string, error) {
 	address = strings.TrimRight(strings.TrimSpace(address), "/")
 	if address == "" {
@@ -166,11 +177,8 @@ func settingsHubAddress(address string) (string, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
-	if !regexp.MustCompile(`^https?://[^/@?#'"\s]+(/[^@?#'"\s]*)?$`).MatchString(address) && !regexp.MustCompile(`^unix:///[^@?#'"\s]+$`).MatchString(address) {
+	if !regexp.MustCompile(`^https?://[^/@?#'"\s]+(/[^@?#'"\s]*)?$`).MatchString(address) {
 		return "", fmt.Errorf("%q is not a valid hub address for settings, such as http://10.0.0.7:4000; set an address with a password in HOOKBACK_URL", address)
-	}
-	if address == agentclient.DefaultHub || address == "http://localhost:4000" {
-		return "", nil
 	}
 	return address, nil
 }
@@ -346,10 +354,11 @@ func programVersion(program string) string {
 
 // hasPolicyFile reports whether a policy file applies in dir.
 func hasPolicyFile(dir string, env func(string) string) bool {
-	files := append(agentclient.ProjectPolicyFiles(dir), agentclient.UserPolicyFile(env))
-	return slices.ContainsFunc(files, func(file string) bool {
+	source := userPolicySource(env)
+	source.Dir = dir
+	return slices.ContainsFunc(source.Files(), func(file string) bool {
 		_, err := os.Stat(file)
-		return file != "" && err == nil
+		return err == nil
 	})
 }
 

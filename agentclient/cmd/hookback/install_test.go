@@ -268,22 +268,21 @@ func TestInstall_RejectsInvalidFlags(t *testing.T) {
 	require.Contains(t, d.run("install").err, "this user has no home directory")
 }
 
-func TestInstall_OmitsDefaultHub(t *testing.T) {
+// The settings always name the hub: otherwise HOOKBACK_URL in an agent's environment would
+// choose who approves.
+func TestInstall_AlwaysWritesHub(t *testing.T) {
 	t.Parallel()
 	d := newTestMachine(t)
 	file := filepath.Join(d.home, ".codex", "hooks.json")
 	for address, want := range map[string]string{
-		"http://127.0.0.1:4000/": "", "localhost:4000": "", "": "", "10.0.0.7:4000": " --hub http://10.0.0.7:4000\"", "https://h.example/hub/": " --hub https://h.example/hub\"",
+		"http://127.0.0.1:4000/": " --hub http://127.0.0.1:4000\"", "localhost:4000": " --hub http://localhost:4000\"", "": " --hub http://127.0.0.1:4000\"",
+		"10.0.0.7:4000": " --hub http://10.0.0.7:4000\"", "https://h.example/hub/": " --hub https://h.example/hub\"",
 	} {
 		d.env["HOOKBACK_URL"] = address
 		require.Equal(t, 0, d.run("install", "--agent", "codex").status)
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		if want == "" {
-			require.NotContains(t, string(text), "--hub", address)
-		} else {
-			require.Contains(t, string(text), want)
-		}
+		require.Contains(t, string(text), want)
 	}
 }
 

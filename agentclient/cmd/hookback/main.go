@@ -61,6 +61,7 @@ var commands = []command{
 	{"hook", "run as the hook of a coding agent", runHook},
 	{"install", "add Hookback to the settings of the coding agents on this machine", runInstall},
 	{"uninstall", "remove Hookback from those settings", runUninstall},
+	{"trust", "trust a hub, so that its answers count on this account", runTrust},
 	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", runMCP},
 	{"policy", "define which calls need approval: write, check and test rules", runPolicy},
 	{"doctor", "check the installation and suggest a fix for each problem", runDoctor},
@@ -89,7 +90,7 @@ Exit status of ask and send: 0 approved or answered (the answer is on stdout),
 
 HOOKBACK_URL is the address of the hub, by default http://127.0.0.1:4000. If the hub
 requires authentication, set HOOKBACK_TOKEN to a token from its admin; tokens are never
-written to settings files. SSL_CERT_FILE names a private certificate authority.
+written to settings files, and are sent to trusted hubs only. SSL_CERT_FILE names a private certificate authority.
 `
 
 func printUsage(w io.Writer) {

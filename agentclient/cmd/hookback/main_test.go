@@ -173,7 +173,7 @@ func TestAsk_PrintsJSON(t *testing.T) {
 	got := b.runAnswered(t, schema.Answer{Permission: ptr(false), Reason: "no", Guidance: "g"}, "ask", "Go?", "--json")
 	require.Equal(t, 1, got.status)
 	require.JSONEq(t, `{"approved":false,"answered":true,"kind":"permission","outcome":"deny","source":"human",
-		"reason":"no","guidance":"g","respondedAt":"`+time.UnixMilli(1734189245000).Format(time.RFC3339)+`","eventId":1}`, got.out)
+		"reason":"no","guidance":"g","signed": false, "respondedAt":"`+time.UnixMilli(1734189245000).Format(time.RFC3339)+`","eventId":1}`, got.out)
 }
 
 func TestAsk_UnreachableHubUsesFallback(t *testing.T) {

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
-	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -34,6 +33,9 @@ servers as programs, and forwards every message to a hub:
   claude -p --permission-prompt-tool mcp__hookback__request_approval "..."
 
 HOOKBACK_TOKEN authenticates the agent at the hub. Voting requires a person's token.
+
+If this account trusts a hub, the hub must prove that it holds the trusted key, and an
+address from HOOKBACK_URL must be the one that is trusted.
 `
 
 const (
@@ -48,10 +50,12 @@ const (
 // mcpBridge forwards messages from stdin to the /mcp endpoint of a hub, and its responses
 // to stdout. It handles JSON-RPC and event streams but not the tools, which are in the hub.
 type mcpBridge struct {
-	http  *http.Client
-	url   string
-	hub   string
-	token string
+	http *http.Client
+	url  string
+	hub  string
+
+	client  *agentclient.Client // checks the hub's key
+	options agentclient.Options // select the token
 
 	mu      sync.Mutex
 	out     io.Writer
@@ -78,6 +82,7 @@ func (m *rpcMessage) isCall() bool { return m.Method != "" && len(m.ID) > 0 && s
 
 func runMCP(ctx context.Context, args []string, env func(string) string, std streams) int {
 	f := newFlags("mcp", mcpHelp, env)
+	f.addUnsignedFlag()
 	seconds := f.Int("timeout", 0, "`seconds` that people have to answer; default 300")
 	if status, done := f.parse(args, std); done {
 		return status
@@ -85,7 +90,7 @@ func runMCP(ctx context.Context, args []string, env func(string) string, std str
 	if len(f.positional) > 0 {
 		return std.printError("mcp takes no arguments; see hookback mcp --help")
 	}
-	hubs, err := agentclient.ParseHubs(f.hub)
+	hubs, err := f.hubs()
 	if err != nil {
 		return std.printError("%v", err)
 	}
@@ -96,13 +101,17 @@ func runMCP(ctx context.Context, args []string, env func(string) string, std str
 	if *seconds != 0 {
 		query.Set("timeout", fmt.Sprint(*seconds))
 	}
+	o := f.options()
+	o.OnFirstContact = func(p agentclient.Pin) { fmt.Fprintf(std.err, "hookback: %s\n", firstContactText(p)) }
+	client := agentclient.New(o)
+	defer client.Close()
 	b := &mcpBridge{
-		hub: hubs[0], url: socket.HTTPAddress(hubs[0]) + "/mcp?" + query.Encode(), token: env("HOOKBACK_TOKEN"), out: std.out,
+		hub: hubs[0], url: hubs[0] + "/mcp?" + query.Encode(), client: client, options: o, out: std.out,
 		http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: socket.NewTransport(&http.Transport{
+			Transport: &http.Transport{
 				Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext, MaxIdleConnsPerHost: maxConcurrentCalls,
-			}),
+			},
 		},
 	}
 	if err := b.run(ctx, std.in); err != nil {
@@ -210,13 +219,15 @@ func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 		b.replyError(m, err.Error())
 		return
 	}
+	if err := b.client.CheckHub(ctx, b.hub); err != nil {
+		b.replyError(m, b.checkErrorText(err))
+		return
+	}
 	b.setHeaders(req, m)
 	res, err := b.http.Do(req)
 	if err != nil {
-		if unsafe := (*socket.UnsafeError)(nil); errors.As(err, &unsafe) {
-			b.replyError(m, unsafe.Error())
-		} else if ctx.Err() == nil {
-			b.replyError(m, fmt.Sprintf("no Hookback hub answers at %s; no one was asked and nothing was approved; start a hub (go run ./server) or name another with HOOKBACK_URL", b.hub))
+		if ctx.Err() == nil {
+			b.replyError(m, b.noHubText())
 		}
 		return
 	}
@@ -243,6 +254,18 @@ func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 	}
 }
 
+func (b *mcpBridge) noHubText() string {
+	return fmt.Sprintf("no Hookback hub answers at %s; no one was asked and nothing was approved; start a hub (go run ./server) or name another with HOOKBACK_URL", b.hub)
+}
+
+// checkErrorText explains why the bridge does not talk to the hub.
+func (b *mcpBridge) checkErrorText(err error) string {
+	if errors.Is(err, agentclient.ErrUnreachable) {
+		return b.noHubText()
+	}
+	return err.Error()
+}
+
 // setHeaders sets the HTTP headers that the protocol requires for a message.
 func (b *mcpBridge) setHeaders(req *http.Request, m *rpcMessage) {
 	b.mu.Lock()
@@ -261,8 +284,8 @@ func (b *mcpBridge) setHeaders(req *http.Request, m *rpcMessage) {
 			req.Header.Set(name, value)
 		}
 	}
-	if b.token != "" {
-		req.Header.Set("Authorization", "Bearer "+b.token)
+	if token, err := agentclient.TokenFor(b.options, b.hub); err == nil && token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 }
 

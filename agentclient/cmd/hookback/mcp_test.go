@@ -97,7 +97,7 @@ func postJSON(url, body string) error {
 func runMCPLines(t *testing.T, hub string, env map[string]string, lines ...string) []string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status := run(t.Context(), []string{"mcp", "--hub", hub}, func(name string) string { return env[name] },
+	status := run(t.Context(), []string{"mcp", "--unsigned", "--hub", hub}, func(name string) string { return env[name] },
 		streams{strings.NewReader(strings.Join(lines, "\n")), &out, &errs})
 	require.Equal(t, exitOK, status, errs.String())
 	if out.Len() == 0 {

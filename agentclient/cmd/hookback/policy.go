@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -41,7 +42,8 @@ reason  shown to the person and the agent
 The first rule that matches decides. If no rule matches, the agent's own permission flow
 applies. The user's file (~/.config/hookback/hookback.json) comes first, then the files
 of the project, from the root of the repository down. Only the user's file can allow: an
-allow rule in a project leaves the call to the agent.
+allow rule in a project leaves the call to the agent, and so does one in a file that only
+HOME or XDG_CONFIG_HOME leads to.
 
 runs finds a program in a command line, also after sudo or in a quoted script, and option
 one of its options: -rf, -fr, -f -r, --recursive and --rec for ["r", "recursive"]. A line
@@ -96,7 +98,7 @@ func policyInit(args []string, env func(string) string, std streams) int {
 	if len(f.positional) > 0 {
 		return std.printError("policy init takes no arguments, not %q", f.positional[0])
 	}
-	file, mode := agentclient.UserPolicyFile(env), fs.FileMode(0o600)
+	file, mode := userPolicySource(env).UserFile, fs.FileMode(0o600)
 	if *project {
 		dir, err := os.Getwd()
 		if err != nil {
@@ -105,7 +107,7 @@ func policyInit(args []string, env func(string) string, std streams) int {
 		file, mode = filepath.Join(agentclient.ProjectDir(dir), agentclient.PolicyFileName), 0o644
 	}
 	if file == "" {
-		return std.printError("no directory for your policy: neither XDG_CONFIG_HOME nor HOME is set")
+		return std.printError("no directory for your policy: this account has no home directory")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return std.printError("%v", err)
@@ -131,7 +133,7 @@ func policyCheck(args []string, env func(string) string, std streams) int {
 	if status, done := f.parse(args, std); done {
 		return status
 	}
-	files, err := selectPolicyFiles(f.positional, env)
+	source, files, err := selectPolicyFiles(f.positional, env)
 	if err != nil {
 		return std.printError("%v", err)
 	}
@@ -146,7 +148,7 @@ func policyCheck(args []string, env func(string) string, std streams) int {
 		case err != nil:
 			fmt.Fprintln(std.err, err)
 			invalid++
-		case len(f.positional) == 0 && file != agentclient.UserPolicyFile(env):
+		case len(f.positional) == 0 && !source.MayAllow(file):
 			printRules(std, file, p.ForProject())
 		default:
 			printRules(std, file, p)
@@ -176,16 +178,24 @@ func printRules(std streams, file string, p *agentclient.PolicyFile) {
 	}
 }
 
+// userPolicySource locates the policies of this user; Dir is not set.
+func userPolicySource(env func(string) string) agentclient.PolicySource {
+	_, file := accountFiles(env)
+	return agentclient.PolicySource{UserFile: cmp.Or(file, agentclient.UserPolicyFile()), Env: env}
+}
+
 // selectPolicyFiles returns the file on the command line, or the files that apply in the
-// working directory.
-func selectPolicyFiles(words []string, env func(string) string) ([]string, error) {
+// working directory and their source.
+func selectPolicyFiles(words []string, env func(string) string) (agentclient.PolicySource, []string, error) {
+	source := userPolicySource(env)
 	switch len(words) {
 	case 0:
-		dir, err := os.Getwd()
-		return agentclient.PolicyFiles(dir, env), err
+		var err error
+		source.Dir, err = os.Getwd()
+		return source, source.Files(), err
 	case 1:
-		return words, nil
+		return source, words, nil
 	default:
-		return nil, fmt.Errorf("policy takes one FILE, not %d", len(words))
+		return source, nil, fmt.Errorf("policy takes one FILE, not %d", len(words))
 	}
 }

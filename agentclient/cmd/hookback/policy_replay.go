@@ -52,7 +52,7 @@ type example struct {
 
 func policyTest(ctx context.Context, args []string, env func(string) string, std streams) int {
 	f := newBareFlags("policy test", policyTestHelp)
-	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
+	f.addHubFlags(env)
 	since, asJSON := f.String("since", "7d", "how far back, a `duration` such as 7d, 12h or all"), f.Bool("json", false, "print the result as JSON")
 	if status, done := f.parse(args, std); done {
 		return status
@@ -94,7 +94,7 @@ func policyTest(ctx context.Context, args []string, env func(string) string, std
 
 // loadPolicies reads the policies and adds their rules to t.
 func (t *replayReport) loadPolicies(words []string, env func(string) string) (agentclient.Policy, error) {
-	files, err := selectPolicyFiles(words, env)
+	source, files, err := selectPolicyFiles(words, env)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (t *replayReport) loadPolicies(words []string, env func(string) string) (ag
 		if err != nil {
 			return nil, err
 		}
-		if len(words) == 0 && file != agentclient.UserPolicyFile(env) {
+		if len(words) == 0 && !source.MayAllow(file) {
 			p = p.ForProject()
 		}
 		read = append(read, p)

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/agentclient"
 )
 
 // Limits for sending an event. They are short because the agent waits for the hook.
@@ -36,8 +36,9 @@ func (r rejectionError) Error() string {
 // starts no goroutine and never retries, which saves a third of the time. It tries hubs in
 // order.
 type rawPoster struct {
-	hubs []string
-	env  func(string) string
+	hubs    []string
+	options agentclient.Options              // select the token and the environment
+	logf    func(format string, args ...any) // reports a token that was not sent; may be nil
 }
 
 // post sends the parts as one body and returns the response body. After an error other than
@@ -52,7 +53,7 @@ func (c rawPoster) post(deadline time.Time, path string, body net.Buffers) ([]by
 		if response, err = c.postTo(deadline, hub, path, body); err == nil {
 			return response, nil
 		}
-		if errors.As(err, new(rejectionError)) || errors.As(err, new(*socket.UnsafeError)) {
+		if errors.As(err, new(rejectionError)) {
 			return nil, err
 		}
 		err = fmt.Errorf("%s: %w", hub, err)
@@ -66,13 +67,13 @@ func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers
 		return nil, err
 	}
 	if !c.isDirect(u) {
-		return c.postWithClient(deadline, hub+path, body)
+		return c.postWithClient(deadline, hub, path, body)
 	}
-	prefix, host := u.EscapedPath(), u.Host
-	if u.Scheme == socket.Scheme {
-		prefix, host = "", "localhost"
+	dialer := net.Dialer{Deadline: deadline}
+	if isLoopback(u.Hostname()) {
+		dialer.Timeout = max(loopbackConnectTimeout, time.Until(deadline)/4)
 	}
-	conn, err := connect(deadline, u)
+	conn, err := dialer.Dial("tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,12 @@ func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers
 	for _, part := range body {
 		length += len(part)
 	}
+	authorization := ""
+	if token := c.tokenFor(hub); token != "" {
+		authorization = "Authorization: Bearer " + token + "\r\n"
+	}
 	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%sConnection: close\r\n\r\n",
-		prefix+path, host, length, c.authorizationHeader())
+		u.EscapedPath()+path, u.Host, length, authorization)
 	request := append(net.Buffers{head}, body...)
 	if _, err := request.WriteTo(conn); err != nil {
 		return nil, err
@@ -95,62 +100,41 @@ func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers
 	return readResponse(response)
 }
 
-// connect opens a connection to a hub without TLS: through its Unix socket if there is one.
-func connect(deadline time.Time, u *url.URL) (net.Conn, error) {
-	if u.Scheme == socket.Scheme {
-		return socket.DialPath(context.Background(), u.Path)
+// tokenFor returns the token for a hub, or "". If there is one that the hub may not receive,
+// the request goes without it, and the hub reports that the token is missing.
+func (c rawPoster) tokenFor(hub string) string {
+	token, err := agentclient.TokenFor(c.options, hub)
+	if err != nil && c.logf != nil {
+		c.logf("%v", err)
 	}
-	port, dialer := cmp.Or(u.Port(), "80"), net.Dialer{Deadline: deadline}
-	if socket.IsDirect(u) {
-		conn, err := socket.Dial(context.Background(), port)
-		if !errors.Is(err, socket.ErrNone) {
-			return conn, err
-		}
-		dialer.Timeout = max(loopbackConnectTimeout, time.Until(deadline)/4)
-	}
-	return dialer.Dial("tcp", net.JoinHostPort(u.Hostname(), port))
-}
-
-// authorizationHeader returns the Authorization line of the request, or "" without a token.
-func (c rawPoster) authorizationHeader() string {
-	h := http.Header{}
-	authorize(h, c.env)
-	if len(h) == 0 {
-		return ""
-	}
-	return "Authorization: " + h.Get("Authorization") + "\r\n"
-}
-
-// authorize sets the Authorization header from HOOKBACK_TOKEN. It ignores a token with
-// characters that are not allowed in a header; the hub then reports that the token is missing.
-func authorize(h http.Header, env func(string) string) {
-	token := strings.TrimSpace(env("HOOKBACK_TOKEN"))
-	if token != "" && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		h.Set("Authorization", "Bearer "+token)
-	}
+	return token
 }
 
 // isDirect reports whether the hub is reached over plain HTTP without a proxy.
 func (c rawPoster) isDirect(u *url.URL) bool {
-	if u.Scheme == socket.Scheme {
-		return true
-	}
 	if u.Scheme != "http" || u.User != nil {
 		return false
 	}
-	return socket.IsDirect(u) || c.env("HTTP_PROXY") == "" && c.env("http_proxy") == ""
+	return isLoopback(u.Hostname()) || c.options.Env("HTTP_PROXY") == "" && c.options.Env("http_proxy") == ""
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // postWithClient sends the request with net/http, for hubs behind TLS or a proxy.
-func (c rawPoster) postWithClient(deadline time.Time, address string, body net.Buffers) ([]byte, error) {
+func (c rawPoster) postWithClient(deadline time.Time, hub, path string, body net.Buffers) ([]byte, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(bytes.Join(body, nil)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hub+path, bytes.NewReader(bytes.Join(body, nil)))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	authorize(req.Header, c.env)
+	if token := c.tokenFor(hub); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	client := http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 )
@@ -37,7 +38,7 @@ func TestRawPoster_PostsBody(t *testing.T) {
 		_, _ = io.WriteString(w, `{"id":1}`)
 	}))
 	defer server.Close()
-	c := rawPoster{[]string{server.URL + "/sub%20path"}, noEnv}
+	c := newPoster(server.URL + "/sub%20path")
 	answer, err := c.post(time.Now().Add(time.Minute), "/events", newParts(`{"a":`, `1}`))
 	require.NoError(t, err)
 	require.Equal(t, `{"id":1}`, string(answer))
@@ -58,23 +59,23 @@ func TestRawPoster_UsesClientForProxies(t *testing.T) {
 		"http://127.0.0.1:4000": true, "http://localhost:4000": true, "http://[::1]:4000": true, "http://hub.example": false,
 		"https://127.0.0.1:4000": false, "http://me:secret@127.0.0.1": false,
 	} {
-		proxied := rawPoster{env: func(name string) string {
+		proxied := rawPoster{options: agentclient.Options{Env: func(name string) string {
 			if name == "HTTP_PROXY" {
 				return "http://proxy.example"
 			}
 			return ""
-		}}
+		}}}
 		require.Equal(t, direct, proxied.isDirect(mustParse(t, address)), address)
 	}
-	require.True(t, rawPoster{env: noEnv}.isDirect(mustParse(t, "http://hub.example")))
+	require.True(t, newPoster().isDirect(mustParse(t, "http://hub.example")))
 
 	hub := startHub(t, nil)
 	body, err := encodeEvent(&schema.Event{SourceApp: "a", SessionID: "s", HookEventType: "Stop", Payload: json.RawMessage("{}")})
 	require.NoError(t, err)
-	_, err = rawPoster{[]string{"http://user:word@" + strings.TrimPrefix(hub.URL(), "http://")}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
+	_, err = newPoster("http://user:word@"+strings.TrimPrefix(hub.URL(), "http://")).post(time.Now().Add(time.Minute), schema.PathEvents, body)
 	require.NoError(t, err)
 	require.Len(t, hub.Events(), 1)
-	_, err = rawPoster{[]string{"https://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
+	_, err = newPoster("https://127.0.0.1:1").post(time.Now().Add(time.Minute), schema.PathEvents, body)
 	require.Error(t, err)
 }
 
@@ -84,7 +85,7 @@ func TestRawPoster_ReturnsRejection(t *testing.T) {
 		fakehub.Refuse(w, schema.ErrForbidden)
 		return true
 	})
-	_, err := rawPoster{[]string{hub.URL(), "http://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, newParts("{}"))
+	_, err := newPoster(hub.URL(), "http://127.0.0.1:1").post(time.Now().Add(time.Minute), schema.PathEvents, newParts("{}"))
 	require.ErrorIs(t, err, rejectionError{403})
 	require.EqualError(t, err, "rejected by the hub (status 403)")
 }

@@ -45,7 +45,7 @@ type receiptFlags struct {
 
 func newReceiptFlags(env func(string) string) *receiptFlags {
 	r := &receiptFlags{flags: newBareFlags("receipt", receiptHelp)}
-	r.StringVar(&r.hub, "hub", env("HOOKBACK_URL"), "get: the hub's `address` (HOOKBACK_URL)")
+	r.addHubFlags(env)
 	r.StringVar(&r.keyFile, "key", "", "verify: a `file` with the hub's public keys: lines of known_hubs, base64, or PEM (default: the hubs that you trust)")
 	r.Var(&r.people, "need", "verify: this person must have approved; a `name`; repeat the flag for each")
 	r.BoolVar(&r.need.Passkey, "passkey", false, "verify: they must have confirmed with a passkey")
@@ -196,13 +196,28 @@ func readPublicKey(file string) ([]byte, error) {
 // trustedKeys returns the hub keys of --key, or the user's pins.
 func (r *receiptFlags) trustedKeys() ([]ed25519.PublicKey, error) {
 	if r.keyFile == "" {
-		return nil, errors.New("name the hub's public key with --key")
+		return r.pinnedKeys()
 	}
 	text, err := os.ReadFile(r.keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("read --key: %w", err)
 	}
 	return parseHubKeys(string(text), r.keyFile)
+}
+
+// pinnedKeys returns the keys of the hubs that this account trusts.
+func (r *receiptFlags) pinnedKeys() (keys []ed25519.PublicKey, err error) {
+	trust, err := agentclient.LoadTrust(r.options())
+	if err != nil {
+		return nil, err
+	}
+	for _, pin := range trust.Pins() {
+		keys = append(keys, pin.Key)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("this account trusts no hub; name the hub's public key with --key")
+	}
+	return keys, nil
 }
 
 // parseHubKeys reads public keys: PEM, or one per line as base64, last of its words.

@@ -19,7 +19,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -193,7 +192,7 @@ func (l *statuslineRun) report(s *sessionStatus) {
 	if !due {
 		return
 	}
-	hubs, err := agentclient.ParseHubs(cmp.Or(l.hub, l.env("HOOKBACK_URL")))
+	hubs, err := l.hubs()
 	if err != nil {
 		return
 	}
@@ -205,7 +204,7 @@ func (l *statuslineRun) report(s *sessionStatus) {
 	if err != nil {
 		return
 	}
-	_, err = rawPoster{hubs, l.env}.post(now.Add(l.sendTimeout), schema.PathEvents, net.Buffers{body})
+	_, err = rawPoster{hubs: hubs, options: l.options()}.post(now.Add(l.sendTimeout), schema.PathEvents, net.Buffers{body})
 	if err == nil || errors.As(err, new(rejectionError)) { // a rejected event would be rejected again
 		_ = os.WriteFile(file, []byte(s.changeKey()), 0o600)
 	}

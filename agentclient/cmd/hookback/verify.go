@@ -43,7 +43,7 @@ type brokenLedgerError struct{ error }
 
 func runVerify(ctx context.Context, args []string, env func(string) string, std streams) int {
 	f := newBareFlags("verify", verifyHelp)
-	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
+	f.addHubFlags(env)
 	head := f.String("head", "", "the `hash` of an entry that must exist, as printed by an earlier run")
 	if status, done := f.parse(args, std); done {
 		return status

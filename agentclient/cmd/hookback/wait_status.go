@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -60,7 +59,7 @@ func (l *waitLine) clear() {
 
 // waitText returns the text of the line at the time now.
 func waitText(w agentclient.WaitStatus, now time.Time) string {
-	text := "Waiting for an answer at " + cmp.Or(w.PageURL, "the dashboard") + " …"
+	text := "Waiting for an answer at " + w.PageURL + " …"
 	if w.Deadline.IsZero() {
 		return text
 	}

@@ -4,6 +4,8 @@ package fakehub
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +31,13 @@ type Hub struct {
 	Status schema.Status
 	// Watching, if set before Start, is the number of dashboards to report.
 	Watching *int
+	// Key, if set before Start, is the hub's key: it signs every answer to a question with
+	// a nonce. Without it, this is a hub of an earlier version, which signs nothing.
+	Key ed25519.PrivateKey
+	// Rotations, if set before Start, leads from earlier keys to Key.
+	Rotations []schema.Envelope
+	// Forge, if set before Start, changes an answer after it was signed.
+	Forge func(*Question, *schema.Answer)
 
 	address string
 	server  *http.Server
@@ -46,6 +55,7 @@ type Question struct {
 	hub          *Hub
 
 	target   *schema.HumanInTheLoop // as last posted, so where to dial; guarded by hub.mu
+	digest   [sha256.Size]byte      // schema.AskDigest as first posted
 	resolved chan struct{}          // closed when answer or Withdrawal is set
 	answer   []byte
 	// Withdrawal is the body of the cancel that ended the question.
@@ -68,8 +78,9 @@ func (h *Hub) Start() error {
 	mux.HandleFunc("POST /events/batch", h.ingestBatch)
 	mux.HandleFunc("POST /events/{id}/cancel", h.cancel)
 	mux.HandleFunc("GET /events/{id}/response", h.pull)
+	mux.HandleFunc("GET /api/hub", h.identity)
 	h.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.Intercept == nil || !h.Intercept(w, r) {
+		if r.URL.Path == "/api/hub" || h.Intercept == nil || !h.Intercept(w, r) {
 			mux.ServeHTTP(w, r)
 		}
 	})}
@@ -126,7 +137,14 @@ func (h *Hub) ingest(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, err)
 		return
 	}
-	saved := h.store(e)
+	var digest [sha256.Size]byte
+	if e.HumanInTheLoop != nil {
+		if digest, err = schema.AskDigest(body); err != nil {
+			writeProblem(w, err)
+			return
+		}
+	}
+	saved := h.store(e, digest)
 	if saved.HumanInTheLoop != nil {
 		redacted := saved.HumanInTheLoop.Redacted()
 		saved.HumanInTheLoop = &redacted
@@ -156,7 +174,7 @@ func (h *Hub) ingestBatch(w http.ResponseWriter, r *http.Request) {
 			results[i].Problem = &p
 			continue
 		}
-		saved := h.store(e)
+		saved := h.store(e, [sha256.Size]byte{})
 		results[i].Event = &saved
 	}
 	writeJSON(w, results)
@@ -164,7 +182,7 @@ func (h *Hub) ingestBatch(w http.ResponseWriter, r *http.Request) {
 
 // store adds an event and returns it as stored. For a known idempotency key it returns
 // the earlier event and updates where its answer is dialed.
-func (h *Hub) store(e schema.Event) schema.Event {
+func (h *Hub) store(e schema.Event, digest [sha256.Size]byte) schema.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if q := h.keys[e.IdempotencyKey]; q != nil {
@@ -181,15 +199,21 @@ func (h *Hub) store(e schema.Event) schema.Event {
 		status := h.Status
 		status.Status = schema.Pending
 		e.HumanInTheLoopStatus, e.RequestSecret = &status, "secret-"+e.ID.String()
+		if h.Key != nil {
+			e.RequestSecret = e.HumanInTheLoop.RequestSecret
+		}
 		e.Watching = h.Watching
 	}
-	q := &Question{Event: e, hub: h, target: e.HumanInTheLoop, resolved: make(chan struct{})}
+	q := &Question{Event: e, hub: h, target: e.HumanInTheLoop, digest: digest, resolved: make(chan struct{})}
 	h.events = append(h.events, q)
 	if e.IdempotencyKey != "" {
 		h.keys[e.IdempotencyKey] = q
 	}
 	close(h.added)
 	h.added = make(chan struct{})
+	if h.Key != nil {
+		e.RequestSecret = "" // the client chose it
+	}
 	return e
 }
 
@@ -279,6 +303,13 @@ func (q *Question) Frame(a schema.Answer) []byte {
 		a.RespondedAt = 1734189245000
 	}
 	a.Attempt = 1
+	if q.hub.Key != nil && q.HumanInTheLoop.Nonce != "" {
+		seal := q.Seal(a)
+		a.Seal = &seal
+	}
+	if q.hub.Forge != nil {
+		q.hub.Forge(q, &a)
+	}
 	frame, err := json.Marshal(a)
 	if err != nil {
 		panic(err) // the test passed invalid JSON
