@@ -42,7 +42,7 @@ licenses: $(installed) ## write the license notices that the hub serves at /lice
 .PHONY: build
 build: ## build bin/hookback-server and bin/hookback
 	go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server
-	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
+	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -gcflags 'github.com/hookback/hookback/...=-l' -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
 
 .PHONY: build-dashboard
 build-dashboard: $(installed) ## build dashboard/dist, which is committed
@@ -66,7 +66,7 @@ test-dashboard: $(installed) ## run the unit tests of the dashboard
 
 .PHONY: e2e
 e2e: $(installed) build ## test the binaries in a real browser
-	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server' HOOKBACK_COMMAND='$(CURDIR)/bin/hookback'; $(npm) run e2e
+	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
 
 .PHONY: e2e-agents
 e2e-agents: ## test with real coding agents from npm and a mock model on loopback
