@@ -82,7 +82,7 @@ func (r *harmlessRow) matches(words []string, dir WorkingDir) bool {
 		return false
 	}
 	for i, v := range operands {
-		if !expected[min(i, len(expected)-1)](v, dir) {
+		if !expected[min(i, len(expected)-1)].accept(v, dir) {
 			return false
 		}
 	}
@@ -99,7 +99,7 @@ func readOption(words []string, set map[string]option, dir WorkingDir) (n int, f
 	}
 	name, value, attached := strings.Cut(w, "=")
 	if o, known := set[name]; known && attached && len(name) > 2 {
-		return 1, o, o.value != nil && o.value(value, dir)
+		return 1, o, o.hasValue() && o.value.accept(value, dir)
 	}
 	if strings.HasPrefix(w, "--") {
 		return 0, found, false
@@ -114,9 +114,9 @@ func readOption(words []string, set map[string]option, dir WorkingDir) (n int, f
 		}
 		found.operand, found.needed = found.operand || o.operand, found.needed || o.needed
 		switch {
-		case o.value == nil:
+		case !o.hasValue():
 		case i+1 < len(w):
-			return 1, found, o.value(w[i+1:], dir)
+			return 1, found, o.value.accept(w[i+1:], dir)
 		default:
 			n, ok = o.readNext(words, dir)
 			return n, found, ok
@@ -125,51 +125,58 @@ func readOption(words []string, set map[string]option, dir WorkingDir) (n int, f
 	return 1, found, true
 }
 
+func (o option) hasValue() bool { return o.value.name != "" }
+
 // readNext checks the value of an option that is written by itself. It returns the number of words
 // of both.
 func (o option) readNext(words []string, dir WorkingDir) (n int, ok bool) {
 	switch {
-	case o.value == nil || o.optional:
+	case !o.hasValue() || o.optional:
 		return 1, true
 	case len(words) < 2:
 		return 0, false
 	default:
-		return 2, o.value(words[1], dir)
+		return 2, o.value.accept(words[1], dir)
 	}
 }
 
-// kind checks an operand or the value of an option.
-type kind func(value string, dir WorkingDir) bool
+// kind is what an operand or the value of an option may be.
+type kind struct {
+	name   string // as in the table; empty for no value
+	accept func(value string, dir WorkingDir) bool
+}
 
-// kindOf returns the check with this name. A name with bars is a list of words.
+// kinds lists the kinds of the table. A name with bars, which is not in it, is a list of words.
+var kinds = map[string]func(string, WorkingDir) bool{
+	"text":   func(string, WorkingDir) bool { return true },
+	"number": func(v string, _ WorkingDir) bool { return isNumber(v) },
+	"word":   func(v string, _ WorkingDir) bool { return isWord(v) }, // a name without a meaning for paths
+	// In a program with options that do harm no pattern may expand to one.
+	"path":     func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 },
+	"file":     func(v string, dir WorkingDir) bool { return dir.Contains(v) },
+	"revision": isRevision,
+	"lines":    func(v string, _ WorkingDir) bool { return isLineRange(v) },
+	"filter":   func(v string, _ WorkingDir) bool { return isFilter(v) },
+	"format":   func(v string, _ WorkingDir) bool { return strings.HasPrefix(v, "+") }, // of date
+	"resource": func(v string, _ WorkingDir) bool { return isWord(v) && !strings.Contains(strings.ToLower(v), "secret") },
+	"setting":  func(v string, _ WorkingDir) bool { return isWord(v) && !namesSecret(v) },
+}
+
 func kindOf(name string) kind {
-	switch name {
-	case "text":
-		return func(string, WorkingDir) bool { return true }
-	case "number":
-		return func(v string, _ WorkingDir) bool { return isNumber(v) }
-	case "word": // a name without a meaning for paths
-		return func(v string, _ WorkingDir) bool { return isWord(v) }
-	case "path": // an option of the program could do harm, so no pattern may expand to one
-		return func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 }
-	case "file":
-		return func(v string, dir WorkingDir) bool { return dir.Contains(v) }
-	case "revision":
-		return isRevision
-	case "lines":
-		return func(v string, _ WorkingDir) bool { return isLineRange(v) }
-	case "filter":
-		return func(v string, _ WorkingDir) bool { return isFilter(v) }
-	case "format": // of date
-		return func(v string, _ WorkingDir) bool { return strings.HasPrefix(v, "+") }
-	case "resource": // of a cluster
-		return func(v string, _ WorkingDir) bool { return isWord(v) && !strings.Contains(strings.ToLower(v), "secret") }
+	if accept := kinds[name]; accept != nil {
+		return kind{name, accept}
 	}
 	words := strings.Split(name, "|")
 	if len(words) == 1 {
 		panic("policy: unknown kind " + name)
 	}
-	return func(v string, _ WorkingDir) bool { return slices.Contains(words, v) }
+	return kind{name, func(v string, _ WorkingDir) bool { return slices.Contains(words, v) }}
+}
+
+// namesSecret reports whether a setting's name suggests a secret.
+func namesSecret(setting string) bool {
+	lower := strings.ToLower(setting)
+	return slices.ContainsFunc([]string{"header", "token", "password", "secret", "credential", "auth", "key"}, func(part string) bool { return strings.Contains(lower, part) })
 }
 
 func isNumber(v string) bool {

@@ -29,7 +29,7 @@ type harmlessRow struct {
 
 // option is an option of a harmless call.
 type option struct {
-	value    kind // nil for none
+	value    kind
 	optional bool // the value can only be attached: -Cvalue or --color=value
 	operand  bool // takes the place of the first operand
 	needed   bool // a call must have this option or another needed one

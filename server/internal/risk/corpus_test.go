@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -76,4 +77,29 @@ func TestAssess_Corpus(t *testing.T) {
 	require.Empty(t, wrong, "%d of the corpus differ:\n%s\n%s", len(wrong), strings.Join(wrong, "\n"), b.String())
 	require.GreaterOrEqual(t, total[schema.ClassHarmless], 150)
 	require.GreaterOrEqual(t, total[schema.ClassRisky], 150)
+}
+
+// TestAssess_OptionCalls: the calls that rules and policies must not confuse with a harmless one are
+// risky. Three are only unknown: another program, a download to a temporary directory, and an
+// argument that npm passes on to a runner that it does not name.
+func TestAssess_OptionCalls(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../agentclient/policy/testdata/option_calls.txt")
+	require.NoError(t, err)
+	calls := 0
+	var missed []string
+	for line := range strings.Lines(string(text)) {
+		_, call, ok := strings.Cut(strings.TrimSpace(line), " | ")
+		if !ok {
+			continue
+		}
+		calls++
+		a := Assess("Bash", mustMarshal(map[string]string{"command": call}), project)
+		require.NotEqual(t, schema.ClassHarmless, a.Class, call)
+		if a.Class != schema.ClassRisky {
+			missed = append(missed, call)
+		}
+	}
+	require.GreaterOrEqual(t, calls, 36)
+	require.Equal(t, []string{"git statusx", "curl -o /tmp/x https://example.com", "npm test -- --reporter=./x"}, missed)
 }
