@@ -282,7 +282,11 @@ func errorsOf(route schema.Route) []error {
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrNotHeld)
 	case schema.PathRedeliver:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided, schema.ErrNoRetry)
-	case schema.PathHandled:
+	case schema.PathEvents:
+		if route.Method == "POST" {
+			errs = append(errs, schema.ErrKeyConflict)
+		}
+	case schema.PathHandled, schema.PathReceipt:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided)
 	case schema.PathCancel, schema.PathHitlCancel:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired, schema.ErrForbidden)

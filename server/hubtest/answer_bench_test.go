@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -109,15 +110,24 @@ func askMany(b *testing.B, hub *serverProcess, question schema.Event, n int) []s
 }
 
 // BenchmarkAnswer measures a person's answer: the duration of the respond call, and the time
-// from its start until the agent has the frame. Commits are durable.
+// from its start until the agent has the frame. Commits are durable. The hub signs every
+// answer; a question with a nonce also gets the signature.
 func BenchmarkAnswer(b *testing.B) {
-	for _, atOnce := range []int{1, 20} {
-		b.Run(fmt.Sprintf("at-once=%d", atOnce), func(b *testing.B) {
+	for _, c := range []struct {
+		name, nonce string
+		atOnce      int
+	}{
+		{"at-once=1", "", 1},
+		{"at-once=1/sealed", strings.Repeat("n", 32), 1},
+		{"at-once=20", "", 20},
+		{"at-once=20/sealed", strings.Repeat("n", 32), 20},
+	} {
+		b.Run(c.name, func(b *testing.B) {
 			hub, agent := startServer(b, "hub"), newAnswerListener(b)
 			question := schema.Event{
 				SourceApp: "a", SessionID: "s", HookEventType: "DecisionPoint", Payload: json.RawMessage(`{}`),
 				HumanInTheLoop: &schema.HumanInTheLoop{
-					Question: "May I?", Type: schema.Permission, ProtocolVersion: 2, ResponseWebSocketURL: agent.url,
+					Question: "May I?", Type: schema.Permission, ProtocolVersion: 2, ResponseWebSocketURL: agent.url, Nonce: c.nonce,
 				},
 			}
 			var mu sync.Mutex
@@ -137,7 +147,7 @@ func BenchmarkAnswer(b *testing.B) {
 			}
 			for b.Loop() {
 				var wg sync.WaitGroup
-				for _, id := range askMany(b, hub, question, atOnce) {
+				for _, id := range askMany(b, hub, question, c.atOnce) {
 					wg.Go(func() {
 						if err := answer(id); err != nil {
 							b.Error(err)
