@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Harmless reports whether a call is known to change nothing: the table has its program and
@@ -146,24 +147,26 @@ type kind struct {
 	accept func(value string, dir WorkingDir) bool
 }
 
-// kinds lists the kinds of the table. A name with bars, which is not in it, is a list of words.
-var kinds = map[string]func(string, WorkingDir) bool{
-	"text":   func(string, WorkingDir) bool { return true },
-	"number": func(v string, _ WorkingDir) bool { return isNumber(v) },
-	"word":   func(v string, _ WorkingDir) bool { return isWord(v) }, // a name without a meaning for paths
-	// In a program with options that do harm no pattern may expand to one.
-	"path":     func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 },
-	"file":     func(v string, dir WorkingDir) bool { return dir.Contains(v) },
-	"revision": isRevision,
-	"lines":    func(v string, _ WorkingDir) bool { return isLineRange(v) },
-	"filter":   func(v string, _ WorkingDir) bool { return isFilter(v) },
-	"format":   func(v string, _ WorkingDir) bool { return strings.HasPrefix(v, "+") }, // of date
-	"resource": func(v string, _ WorkingDir) bool { return isWord(v) && !strings.Contains(strings.ToLower(v), "secret") },
-	"setting":  func(v string, _ WorkingDir) bool { return isWord(v) && !namesSecret(v) },
-}
+// kinds returns the kinds of the table. A name with bars, which is not in it, is a list of words.
+var kinds = sync.OnceValue(func() map[string]func(string, WorkingDir) bool {
+	return map[string]func(string, WorkingDir) bool{
+		"text":   func(string, WorkingDir) bool { return true },
+		"number": func(v string, _ WorkingDir) bool { return isNumber(v) },
+		"word":   func(v string, _ WorkingDir) bool { return isWord(v) }, // a name without a meaning for paths
+		// In a program with options that do harm no pattern may expand to one.
+		"path":     func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 },
+		"file":     func(v string, dir WorkingDir) bool { return dir.Contains(v) },
+		"revision": isRevision,
+		"lines":    func(v string, _ WorkingDir) bool { return isLineRange(v) },
+		"filter":   func(v string, _ WorkingDir) bool { return isFilter(v) },
+		"format":   func(v string, _ WorkingDir) bool { return strings.HasPrefix(v, "+") }, // of date
+		"resource": func(v string, _ WorkingDir) bool { return isWord(v) && !strings.Contains(strings.ToLower(v), "secret") },
+		"setting":  func(v string, _ WorkingDir) bool { return isWord(v) && !namesSecret(v) },
+	}
+})
 
 func kindOf(name string) kind {
-	if accept := kinds[name]; accept != nil {
+	if accept := kinds()[name]; accept != nil {
 		return kind{name, accept}
 	}
 	words := strings.Split(name, "|")

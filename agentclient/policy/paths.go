@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // WorkingDir is where a call runs.
@@ -86,7 +87,7 @@ func mayMatchSecret(p string) bool {
 		}
 	}
 	base := strings.ToLower(path.Base(p))
-	return slices.ContainsFunc(secretSamples, func(name string) bool {
+	return slices.ContainsFunc(secretSamples(), func(name string) bool {
 		ok, err := path.Match(base, name)
 		return ok || err != nil
 	})
@@ -109,8 +110,10 @@ var (
 	keyFiles      = []string{"id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".git-credentials", ".vault-token", "credentials.json", "shadow", "gshadow", "master.key"}
 	keyExtensions = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"}
 	// secretSamples are names that a pattern must not match.
-	secretSamples = slices.Concat(settingsFiles, keyFiles, []string{
-		".env", "server.pem", "server.p12", "server.pfx", "server.jks", "server.keystore", "server.ppk", "server.kdbx", "server.key", "service-account.json",
+	secretSamples = sync.OnceValue(func() []string {
+		return slices.Concat(settingsFiles, keyFiles, []string{
+			".env", "server.pem", "server.p12", "server.pfx", "server.jks", "server.keystore", "server.ppk", "server.kdbx", "server.key", "service-account.json",
+		})
 	})
 )
 
