@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
+	"github.com/hookback/hookback/server/internal/peer"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -64,7 +65,8 @@ type matrixCaller struct {
 	// token is set if the credentials are a token; bound, if it is for the application demo only.
 	token, bound bool
 	headers      []string
-	remote       bool // the request comes from another machine
+	from         string       // address that the request comes from; empty: this test's
+	client       *http.Client // nil: the harness's, over TCP
 }
 
 // matrix is a hub with one account, one browser and one token of each kind.
@@ -107,12 +109,18 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 	}
 	_, agent := r.createToken(m.admin, `{"name":"build"}`)
 	_, bound := r.createToken(m.admin, `{"name":"demo","apps":["demo"]}`)
+	tcpClient := r.client
+	r.useSocket()
+	socketClient := r.client
+	r.client = tcpClient
 	json := []string{"Content-Type", "application/json"}
 	with := func(headers ...string) []string { return append(headers, json...) }
 	local := map[bool]string{false: "Local, open", true: "Local, locked"}[locked]
 	m.callers = []matrixCaller{
 		{name: "local", column: local, headers: json},
-		{name: "remote", headers: json, remote: true},
+		{name: "socket", column: local, headers: json, client: socketClient},
+		{name: "unknown owner", headers: json, from: "127.0.0.1"}, // no program has this socket
+		{name: "remote", headers: json, from: "203.0.113.7"},
 		{name: "behind a proxy", headers: with("X-Forwarded-For", "203.0.113.7")},
 		{name: "bad token", headers: with("Authorization", "Bearer hubop_nonsense")},
 		{name: "basic", headers: with("Authorization", "Basic b2xnYTpvbGdh")},
@@ -279,8 +287,12 @@ func (m *matrix) send(c matrixCaller, route schema.Route, path, body string) (in
 		session := m.newSession(c.person) // ends with this request
 		headers = []string{"Cookie", "hookback-" + m.port + "=" + session.Cookie, schema.KeyHeader, session.Key}
 	}
-	if c.remote {
-		m.setRemoteIP("203.0.113.7")
+	if c.client != nil {
+		defer func(tcp *http.Client) { m.client = tcp }(m.client)
+		m.client = c.client
+	}
+	if c.from != "" {
+		m.setRemoteIP(c.from)
 		defer func() { m.remoteAddr.Store(nil); m.client.CloseIdleConnections() }()
 	}
 	resp, answer := m.do(route.Method, path, body, headers...)
@@ -330,6 +342,9 @@ func (m *matrix) dataVersion() (version int64) {
 // The golden file lists the status of every cell.
 func TestRoleMatrix(t *testing.T) {
 	t.Parallel()
+	if !peer.KnowsOwners {
+		t.Skip("this system does not name the owner of a TCP connection")
+	}
 	for name, locked := range map[string]bool{"open": false, "locked": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
