@@ -115,6 +115,9 @@ func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
 		text += "\n\nAnswer without signing in. This link is for you only, answers in your name, and works once until " +
 			m.linkExpires.UTC().Format("2006-01-02 15:04 MST") + ":\n" + m.link
 	}
+	if m.ledger != nil {
+		text += fmt.Sprintf("\n\nledger %d · %.8s", m.ledger.N, m.ledger.Hash)
+	}
 	mail.SetBodyString(gomail.TypeTextPlain, text+"\n")
 	return mail, nil
 }

@@ -43,13 +43,14 @@ type message struct {
 	linkExpires time.Time // expiry of link
 	loopback    bool      // url works on this machine only
 	isTest      bool      // a test of the channel
+	ledger      *ledgerHead
 }
 
 func (n *Notifier) message(ctx context.Context, notification *store.Notification, q *question) (*message, error) {
 	m := &message{
 		id: notification.ID, createdAt: notification.CreatedAt, question: q.ID, kind: notification.Kind, reminder: notification.ReminderNumber, person: notification.Person,
 		app: q.App, session: q.Session, text: q.hitl.Question, risk: q.status.Risk, questionKind: q.hitl.Type, deadline: q.Deadline,
-		url: n.Base + "/r/" + q.ID.String(), loopback: n.loopback,
+		url: n.Base + "/r/" + q.ID.String(), loopback: n.loopback, ledger: n.ledgerHead(ctx),
 	}
 	if q.hitl.ToolCall != nil {
 		m.tool = q.hitl.ToolCall.Name

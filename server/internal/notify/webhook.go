@@ -35,6 +35,7 @@ type webhookBody struct {
 		ExpiresAt schema.Millis  `json:"expiresAt,omitempty"`
 		Reminder  int            `json:"reminder,omitempty"`
 		Person    string         `json:"person,omitempty"`
+		Ledger    *ledgerHead    `json:"ledger,omitempty"`
 	} `json:"data"`
 }
 
@@ -45,7 +46,7 @@ func (m *message) webhookBody() ([]byte, error) {
 	}
 	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.url, m.app, m.session
 	h.Data.Kind, h.Data.Question, h.Data.ToolName, h.Data.Risk = m.questionKind, m.text, m.tool, m.risk
-	h.Data.Reminder, h.Data.Person = m.reminder, m.person
+	h.Data.Reminder, h.Data.Person, h.Data.Ledger = m.reminder, m.person, m.ledger
 	if !m.deadline.IsZero() {
 		h.Data.ExpiresAt = schema.Millis(m.deadline.UnixMilli())
 	}

@@ -66,6 +66,9 @@ func (s *Store) changeKey(ctx context.Context, w *writer, public []byte) error {
 			}
 			return t.setKey(plaintext{}, next) // nothing encrypted is left
 		}
+		if err := t.signUndelivered(old, next); err != nil {
+			return err
+		}
 		return t.setKey(old, next)
 	})
 	if err != nil {
@@ -101,6 +104,39 @@ func (t *tx) recordKeyChange(c *KeyChange, old, next *identity.Key) error {
 		return err
 	}
 	return t.appendLedger(LedgerRecord{Action: action, Actor: byHub, Data: keyLedgerData{From: c.Old, To: c.New}})
+}
+
+// signUndelivered replaces the signatures of answers that agents may still receive: agents that
+// follow the change no longer trust the old key.
+func (t *tx) signUndelivered(old, next *identity.Key) error {
+	signed := map[int64][]byte{}
+	err := t.scanAll(func(rows *sql.Rows) error {
+		var seq int64
+		var receipt []byte
+		var e schema.Envelope
+		if err := rows.Scan(&seq, &receipt); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(receipt, &e); err != nil {
+			return fmt.Errorf("decode the receipt of event %d: %w", seq, err)
+		}
+		if e.Verify(e.PayloadType, old.Public()) != nil {
+			return nil // of an earlier key, or changed
+		}
+		envelope, err := json.Marshal(next.Sign(e.PayloadType, e.Payload))
+		signed[seq] = envelope
+		return err
+	}, `SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
+		WHERE d.stream_id = 1 AND d.undelivered = 1 AND q.receipt IS NOT NULL`)
+	if err != nil {
+		return err
+	}
+	for seq, envelope := range signed {
+		if _, err := t.exec(`UPDATE questions SET receipt = ? WHERE stream_id = 1 AND seq = ?`, envelope, seq); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeUnreadable removes everything that only a lost key could decrypt: the channels, whose names

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -154,4 +155,34 @@ func TestChangeKey_SurvivesCrash(t *testing.T) {
 	b.open(t)
 	require.Equal(t, id, b.Identity().ID())
 	requireSecrets(t, b)
+}
+
+// TestChangeKey_SignsUndeliveredAnswersAgain: an agent that waits through a rotation gets an answer
+// that its new pin verifies. A receipt that was changed in the file is not signed.
+func TestChangeKey_SignsUndeliveredAnswersAgain(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	var ids []schema.EventID
+	for range 2 {
+		q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+		c := answerChange(q)
+		receipt, err := json.Marshal(b.Identity().Sign(schema.StatementPayload, []byte(`{"a":1}`)))
+		require.NoError(t, err)
+		c.Receipt = receipt
+		require.NoError(t, b.Apply(t.Context(), c))
+		ids = append(ids, q.ID)
+	}
+	old := b.Identity().Public()
+	db, err := openExisting(b.file)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), `UPDATE questions SET receipt = CAST(replace(receipt, 'eyJhIjoxfQ==', 'eyJhIjoyfQ==') AS BLOB) WHERE seq = ?`, ids[1])
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	b.changeKey(t, &KeyChange{Rotate: true})
+	for i, want := range []error{nil, schema.ErrUnsigned} {
+		var e schema.Envelope
+		require.NoError(t, json.Unmarshal(b.question(t, ids[i]).Receipt, &e))
+		require.Equal(t, want, e.Verify(schema.StatementPayload, b.Identity().Public()))
+		require.Error(t, e.Verify(schema.StatementPayload, old))
+	}
 }
