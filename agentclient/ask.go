@@ -54,7 +54,7 @@ type Request struct {
 // WaitStatus describes a question that is stored in a hub and still pending.
 type WaitStatus struct {
 	EventID  schema.EventID
-	PageURL  string    // dashboard URL where a person can answer
+	PageURL  string    // dashboard URL where a person can answer; empty for a unix:// address
 	Deadline time.Time // when the question times out, by the local clock; zero: never
 	// Watching is the number of open dashboard pages. With 0, possibly no one sees
 	// the question in time. It is nil if the hub does not report it.

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -97,7 +99,7 @@ func (a *askRun) markAccepted(receipt eventReceipt) {
 	if a.onWaiting == nil {
 		return
 	}
-	status := WaitStatus{EventID: receipt.ID, PageURL: receipt.hub + "/inbox/" + receipt.ID.String(), Watching: receipt.Watching}
+	status := WaitStatus{EventID: receipt.ID, PageURL: pageURL(receipt), Watching: receipt.Watching}
 	if a.timeout > 0 {
 		status.Deadline = time.Now().Add(a.timeout)
 	}
@@ -169,4 +171,13 @@ func (a *askRun) withdrawFromHub(reason string) bool {
 	}
 	err := a.client.withdraw(ctx, a.receipt, reason)
 	return err == nil || errors.Is(err, schema.ErrDecided) || errors.Is(err, schema.ErrExpired)
+}
+
+// pageURL returns the address of the question's page, or "" if the hub's address is a
+// socket, which a browser cannot open.
+func pageURL(receipt eventReceipt) string {
+	if strings.HasPrefix(receipt.hub, socket.Scheme+":") {
+		return ""
+	}
+	return receipt.hub + "/inbox/" + receipt.ID.String()
 }

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -40,8 +41,10 @@ var (
 
 // Options configures a Client. The zero value of each field selects its default.
 type Options struct {
-	// Hubs lists addresses of the same hub. The client tries them in order, starting
-	// with the one that answered last. Default: HOOKBACK_URL (comma separated), else
+	// Hubs lists addresses of the same hub, such as http://127.0.0.1:4000 or
+	// unix:///run/hookback/4000.sock. The client tries them in order, starting with the
+	// one that answered last. It reaches a loopback address through the hub's Unix
+	// socket if there is one (package socket). Default: HOOKBACK_URL (comma separated), else
 	// DefaultHub.
 	Hubs []string
 	// SourceApp and SessionID fill the same fields of every event that leaves them
@@ -209,17 +212,17 @@ func (c *Client) withClose(ctx context.Context) (context.Context, context.Cancel
 func newHTTPClient() *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
+		Transport: socket.NewTransport(&http.Transport{
 			Proxy:               http.ProxyFromEnvironment, // does not apply to loopback addresses
 			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 16,
 			IdleConnTimeout:     30 * time.Second,
-		},
+		}),
 	}
 }
 
 // hubAddresses returns the hub addresses as scheme://host[/path] without a trailing
-// slash. It takes addresses, else the comma-separated env, else DefaultHub.
+// slash, or unix:///path. It takes addresses, else the comma-separated env, else DefaultHub.
 func hubAddresses(addresses []string, env string) ([]string, error) {
 	if len(addresses) == 0 {
 		addresses = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
@@ -234,6 +237,10 @@ func hubAddresses(addresses []string, env string) ([]string, error) {
 			address = "http://" + address
 		}
 		u, err := url.Parse(address)
+		if err == nil && u.Scheme == socket.Scheme && u.Host == "" && filepath.IsAbs(u.Path) {
+			hubs = append(hubs, address)
+			continue
+		}
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("%w: %q is not a hub address; use an address such as %s", schema.ErrInvalid, address, DefaultHub)
 		}

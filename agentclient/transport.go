@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -172,7 +173,7 @@ func (c *Client) sendRequest(ctx context.Context, r request) (response, error) {
 	if r.body != nil {
 		method, body = http.MethodPost, bytes.NewReader(r.body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, r.hub+r.path, body)
+	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(r.hub)+r.path, body)
 	if err != nil {
 		return response{}, fmt.Errorf("%w: %w", schema.ErrInvalid, err)
 	}
@@ -208,6 +209,9 @@ func (c *Client) sendRequest(ctx context.Context, r request) (response, error) {
 // classifyTransportError distinguishes a failed connection, after which the request
 // can't have arrived, from a response that is missing or incomplete.
 func classifyTransportError(hub string, err error) error {
+	if unsafe := (*socket.UnsafeError)(nil); errors.As(err, &unsafe) {
+		return unsafe // final like a rejection, so that it counts as no hub in no setting
+	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Errorf("%w: nothing listens at %s (%w)", errNotListening, hub, op.Err)
 	}

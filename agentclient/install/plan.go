@@ -91,8 +91,8 @@ func (p *Plan) install(a *agentConfig, o Options, known *manifest) {
 	if o.Scope == Project {
 		o.Binary = programName
 	}
-	if a.format.forbidsSlashes && strings.HasPrefix(o.Hub, "https:") {
-		p.Problems = append(p.Problems, FileError{a.name, "", fmt.Errorf("%s does not support an https address in its settings (it treats two slashes as the start of a comment); set HOOKBACK_URL instead", a.title)})
+	if a.format.forbidsSlashes && strings.Contains(o.Hub, "//") && !strings.HasPrefix(o.Hub, "http:") {
+		p.Problems = append(p.Problems, FileError{a.name, "", fmt.Errorf("%s does not support an https address or a unix address in its settings (it treats two slashes as the start of a comment); set HOOKBACK_URL instead", a.title)})
 		return
 	}
 	version := ""

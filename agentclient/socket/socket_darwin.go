@@ -1,8 +1,12 @@
 package socket
 
 import (
+	"fmt"
 	"net"
+	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -11,13 +15,27 @@ import (
 // it.
 const SystemDir = "/var/run/hookback"
 
-// accountDir returns the directory of the sockets of this account's hubs.
-func accountDir() (string, error) {
+// findAccountDir returns the directory of the sockets of this account's hubs.
+func findAccountDir() (string, error) {
 	home, err := AccountHome()
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(home, "Library", "Application Support", "hookback", "run"), nil
+}
+
+// AccountHome returns the home directory of this process's account. It reads the account
+// database and never the environment.
+func AccountHome() (string, error) {
+	uid := strconv.Itoa(os.Geteuid())
+	account, err := user.LookupId(uid)
+	if err != nil {
+		return "", fmt.Errorf("look up account %s: %w", uid, err)
+	}
+	if !filepath.IsAbs(account.HomeDir) {
+		return "", fmt.Errorf("account %s has no home directory", uid)
+	}
+	return account.HomeDir, nil
 }
 
 // Options of getsockopt, see sys/un.h, and the layout of LOCAL_PEERCRED, see sys/ucred.h.

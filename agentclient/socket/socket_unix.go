@@ -3,7 +3,6 @@
 package socket
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,7 @@ import (
 	"iter"
 	"net"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"syscall"
 )
 
@@ -33,6 +30,9 @@ func HubPath(port string) (string, error) {
 	return filepath.Join(dir, port+".sock"), nil
 }
 
+// accountDir returns the directory of the sockets of this account's hubs. Tests replace it.
+var accountDir = findAccountDir
+
 // paths yields the paths at which a client looks for the socket of a port. The directory
 // that root provides comes first.
 func paths(port string) iter.Seq[string] {
@@ -44,37 +44,6 @@ func paths(port string) iter.Seq[string] {
 			yield(filepath.Join(dir, port+".sock"))
 		}
 	}
-}
-
-// AccountHome returns the home directory of this process's account. It reads the account
-// database and never the environment. The passwd file comes first, because a program that
-// asks the C library starts more slowly.
-func AccountHome() (string, error) {
-	uid := strconv.Itoa(os.Geteuid())
-	if text, err := os.ReadFile("/etc/passwd"); err == nil {
-		if home := homeInPasswd(text, uid); home != "" {
-			return home, nil
-		}
-	}
-	account, err := user.LookupId(uid)
-	if err != nil {
-		return "", fmt.Errorf("look up account %s: %w", uid, err)
-	}
-	if !filepath.IsAbs(account.HomeDir) {
-		return "", fmt.Errorf("account %s has no home directory", uid)
-	}
-	return account.HomeDir, nil
-}
-
-// homeInPasswd returns the home directory of a user id in the text of /etc/passwd, or "".
-func homeInPasswd(text []byte, uid string) string {
-	for line := range bytes.Lines(text) {
-		fields := bytes.Split(bytes.TrimRight(line, "\n"), []byte(":"))
-		if len(fields) == 7 && string(fields[2]) == uid && filepath.IsAbs(string(fields[5])) {
-			return string(fields[5])
-		}
-	}
-	return ""
 }
 
 // DialPath connects to a socket after it has checked its owner, its directory and the

@@ -44,8 +44,14 @@ func startAsker(t *testing.T, hub *hubtest.Hub) (id schema.EventID, kill func())
 // startChild starts a process that asks first, and returns the question's id.
 func startChild(t *testing.T, hub *hubtest.Hub, role string) (id schema.EventID, stdin io.WriteCloser, kill func()) {
 	t.Helper()
+	return startChildAt(t, hub.URL(), role)
+}
+
+// startChildAt is startChild with an address of the hub.
+func startChildAt(t *testing.T, hub, role string) (id schema.EventID, stdin io.WriteCloser, kill func()) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, hubVariable+"="+hub.URL())
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, hubVariable+"="+hub)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()

@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
 )
@@ -43,7 +46,8 @@ func runAgent(ctx context.Context) error {
 
 // runAnswerer is a child process that approves a question.
 func runAnswerer(ctx context.Context) error {
-	_, err := postJSON(ctx, os.Getenv(hubVariable)+"/events/"+os.Args[1]+"/respond", map[string]bool{"permission": true})
+	httpClient.Transport = socket.NewTransport(&http.Transport{})
+	_, err := postJSON(ctx, socket.HTTPAddress(os.Getenv(hubVariable))+"/events/"+os.Args[1]+"/respond", map[string]bool{"permission": true})
 	return err
 }
 
@@ -54,17 +58,35 @@ func TestSelfApproval_IsMarked(t *testing.T) {
 	if _, err := os.Stat("/proc/self/exe"); err != nil {
 		t.Skip("processes are known on Linux only")
 	}
-	hub := hubtest.Start(t)
-	own, agent, _ := startChild(t, hub, "agent")
+	path := socketPath(t)
+	hub := hubtest.Start(t, hubtest.Socket(path))
+	for _, address := range []string{hub.URL(), "unix://" + path} {
+		requireSelfApprovalMark(t, hub, address)
+	}
+
+	persons, _, _ := startChild(t, hub, "agent")
+	postAnswer(t, hub, persons, `{"permission":true}`)
+	st := statusOf(t, hub, persons)
+	require.Equal(t, os.Getpid(), st.RespondedBy.Process.PID)
+	require.False(t, st.RespondedBy.SelfApproval)
+}
+
+// socketPath returns a path for a hub's Unix socket.
+func socketPath(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hookback") // the name of t.TempDir can be too long
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "hub.sock")
+}
+
+// requireSelfApprovalMark runs an agent that answers itself at this address of the hub.
+func requireSelfApprovalMark(t *testing.T, hub *hubtest.Hub, address string) {
+	t.Helper()
+	own, agent, _ := startChildAt(t, address, "agent")
 	_, err := fmt.Fprintln(agent, own)
 	require.NoError(t, err)
 	var st schema.Status
 	require.Eventually(t, func() bool { st = statusOf(t, hub, own); return st.IsSettled() }, waitLimit, 10*time.Millisecond)
-	require.True(t, st.RespondedBy.SelfApproval, "%+v", st.RespondedBy)
-
-	persons, _, _ := startChild(t, hub, "agent")
-	postAnswer(t, hub, persons, `{"permission":true}`)
-	st = statusOf(t, hub, persons)
-	require.Equal(t, os.Getpid(), st.RespondedBy.Process.PID)
-	require.False(t, st.RespondedBy.SelfApproval)
+	require.True(t, st.RespondedBy.SelfApproval, "%s: %+v", address, st.RespondedBy)
 }

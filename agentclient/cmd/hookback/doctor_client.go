@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -26,6 +28,7 @@ import (
 // person who answers.
 type doctorClient struct {
 	url     string
+	way     string // how the hub was reached: over TCP or through a socket
 	http    *http.Client
 	options agentclient.Options
 	cancel  context.CancelFunc
@@ -47,7 +50,7 @@ func (d *doctor) examineHub(ctx context.Context) *doctorClient {
 		d.fail("", "start a hub (see the README) or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
 		return nil
 	}
-	d.ok("", "the hub at %s answers (%s, version %s)", hub.url, health.Status, health.Version)
+	d.ok("", "the hub at %s answers (%s, version %s) through %s", hub.url, health.Status, health.Version, hub.way)
 	d.examineKey(ctx, hub.url)
 	took, err := hub.roundTripEvent(ctx)
 	if err != nil {
@@ -104,8 +107,14 @@ func rootCause(err error) error {
 // newDoctorClient reads the hub's health and opens its event stream like a dashboard.
 // Without an open dashboard, hooks do not wait for an answer.
 func newDoctorClient(ctx context.Context, address string, o agentclient.Options) (c *doctorClient, health schema.Health, err error) {
-	c = &doctorClient{url: address, options: o, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
-	if err := c.call(ctx, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
+	c = &doctorClient{url: address, options: o, http: &http.Client{Timeout: 10 * time.Second, Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment})}}
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		c.way = "TCP"
+		if path, ok := info.Conn.RemoteAddr().(*net.UnixAddr); ok {
+			c.way = "the socket " + path.Name
+		}
+	}})
+	if err := c.call(traced, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
 		return nil, health, err
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
@@ -113,7 +122,7 @@ func newDoctorClient(ctx context.Context, address string, o agentclient.Options)
 	if token, err := agentclient.TokenFor(o, address); err == nil && token != "" {
 		header.Set("Authorization", "Bearer "+token)
 	}
-	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header})
+	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(socket.HTTPAddress(address), "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
 	if err != nil {
 		c.close()
 		return nil, health, fmt.Errorf("open the event stream: %w", err)
@@ -142,7 +151,7 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(c.url)+path, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/install"
 )
@@ -67,7 +68,7 @@ func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks inst
 		return
 	}
 	entry := hooks.Entries[i]
-	if address := flagValue(entry.Args, "--hub"); address != "" && "http://"+strings.TrimPrefix(address, "http://") != hub.url {
+	if address := flagValue(entry.Args, "--hub"); address != "" && !namesHub(address, hub.url) {
 		d.warn(hooks.Agent, "hookback doctor --hub "+address, "its hooks use a different hub, %s", address)
 		return
 	}
@@ -283,4 +284,10 @@ func (d *doctor) timeHook(ctx context.Context, agent string, e install.HookEntry
 		return 0, fmt.Errorf("%w: %.200s", err, r.stderr.Bytes())
 	}
 	return time.Since(start), nil
+}
+
+// namesHub reports whether an address in settings is that of the hub.
+func namesHub(address, hub string) bool {
+	hubs, err := agentclient.ParseHubs(address)
+	return err == nil && hubs[0] == hub
 }

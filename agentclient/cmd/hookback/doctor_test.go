@@ -72,6 +72,7 @@ func TestDoctor_ProbesGateOfEveryAgent(t *testing.T) {
 				require.True(t, v.Healthy, v.lines(severityProblem))
 				found := v.lines(severityOK)
 				require.Contains(t, found, ": the hub at "+hub.URL()+" answers (ok, version ")
+				require.Contains(t, found, ") through TCP ")
 				require.Contains(t, found, ": a test event arrived in ")
 				require.Contains(t, found, agent+": the gate works: a made-up call was denied in ")
 				require.Contains(t, found+v.lines(severityWarning), agent+": a hook takes ")
@@ -231,7 +232,7 @@ func TestDoctor_PrintsReport(t *testing.T) {
 	got := d.run("doctor", "--agent", "codex")
 	require.Equal(t, 0, got.status)
 	require.Regexp(t, `^Hookback
-  ✓ the hub at \S+ answers \(ok, version .*\)
+  ✓ the hub at \S+ answers \(ok, version .*\) through TCP
   ✓ the hub's key is [0-9a-f]{16}, trusted in ~/\.config/hookback/known_hubs
   ✓ a test event arrived in \d+ ms
 Codex CLI

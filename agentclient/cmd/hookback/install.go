@@ -177,7 +177,7 @@ func settingsHubAddress(address string) (string, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
-	if !regexp.MustCompile(`^https?://[^/@?#'"\s]+(/[^@?#'"\s]*)?$`).MatchString(address) {
+	if !regexp.MustCompile(`^https?://[^/@?#'"\s]+(/[^@?#'"\s]*)?$`).MatchString(address) && !regexp.MustCompile(`^unix:///[^@?#'"\s]+$`).MatchString(address) {
 		return "", fmt.Errorf("%q is not a valid hub address for settings, such as http://10.0.0.7:4000; set an address with a password in HOOKBACK_URL", address)
 	}
 	return address, nil

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -106,12 +107,12 @@ func runMCP(ctx context.Context, args []string, env func(string) string, std str
 	client := agentclient.New(o)
 	defer client.Close()
 	b := &mcpBridge{
-		hub: hubs[0], url: hubs[0] + "/mcp?" + query.Encode(), client: client, options: o, out: std.out,
+		hub: hubs[0], url: socket.HTTPAddress(hubs[0]) + "/mcp?" + query.Encode(), client: client, options: o, out: std.out,
 		http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
+			Transport: socket.NewTransport(&http.Transport{
 				Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext, MaxIdleConnsPerHost: maxConcurrentCalls,
-			},
+			}),
 		},
 	}
 	if err := b.run(ctx, std.in); err != nil {
@@ -226,7 +227,9 @@ func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 	b.setHeaders(req, m)
 	res, err := b.http.Do(req)
 	if err != nil {
-		if ctx.Err() == nil {
+		if unsafe := (*socket.UnsafeError)(nil); errors.As(err, &unsafe) {
+			b.replyError(m, unsafe.Error())
+		} else if ctx.Err() == nil {
 			b.replyError(m, b.noHubText())
 		}
 		return

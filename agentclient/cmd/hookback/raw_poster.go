@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/socket"
 )
 
 // Limits for sending an event. They are short because the agent waits for the hook.
@@ -53,7 +54,7 @@ func (c rawPoster) post(deadline time.Time, path string, body net.Buffers) ([]by
 		if response, err = c.postTo(deadline, hub, path, body); err == nil {
 			return response, nil
 		}
-		if errors.As(err, new(rejectionError)) {
+		if errors.As(err, new(rejectionError)) || errors.As(err, new(*socket.UnsafeError)) {
 			return nil, err
 		}
 		err = fmt.Errorf("%s: %w", hub, err)
@@ -69,11 +70,11 @@ func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers
 	if !c.isDirect(u) {
 		return c.postWithClient(deadline, hub, path, body)
 	}
-	dialer := net.Dialer{Deadline: deadline}
-	if isLoopback(u.Hostname()) {
-		dialer.Timeout = max(loopbackConnectTimeout, time.Until(deadline)/4)
+	prefix, host := u.EscapedPath(), u.Host
+	if u.Scheme == socket.Scheme {
+		prefix, host = "", "localhost"
 	}
-	conn, err := dialer.Dial("tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
+	conn, err := connect(deadline, u)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers
 		authorization = "Authorization: Bearer " + token + "\r\n"
 	}
 	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%sConnection: close\r\n\r\n",
-		u.EscapedPath()+path, u.Host, length, authorization)
+		prefix+path, host, length, authorization)
 	request := append(net.Buffers{head}, body...)
 	if _, err := request.WriteTo(conn); err != nil {
 		return nil, err
@@ -98,6 +99,22 @@ func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers
 		return nil, err
 	}
 	return readResponse(response)
+}
+
+// connect opens a connection to a hub without TLS: through its Unix socket if there is one.
+func connect(deadline time.Time, u *url.URL) (net.Conn, error) {
+	if u.Scheme == socket.Scheme {
+		return socket.DialPath(context.Background(), u.Path)
+	}
+	port, dialer := cmp.Or(u.Port(), "80"), net.Dialer{Deadline: deadline}
+	if socket.IsDirect(u) {
+		conn, err := socket.Dial(context.Background(), port)
+		if !errors.Is(err, socket.ErrNone) {
+			return conn, err
+		}
+		dialer.Timeout = max(loopbackConnectTimeout, time.Until(deadline)/4)
+	}
+	return dialer.Dial("tcp", net.JoinHostPort(u.Hostname(), port))
 }
 
 // tokenFor returns the token for a hub, or "". If there is one that the hub may not receive,
@@ -112,15 +129,13 @@ func (c rawPoster) tokenFor(hub string) string {
 
 // isDirect reports whether the hub is reached over plain HTTP without a proxy.
 func (c rawPoster) isDirect(u *url.URL) bool {
+	if u.Scheme == socket.Scheme {
+		return true
+	}
 	if u.Scheme != "http" || u.User != nil {
 		return false
 	}
-	return isLoopback(u.Hostname()) || c.options.Env("HTTP_PROXY") == "" && c.options.Env("http_proxy") == ""
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return socket.IsDirect(u) || c.options.Env("HTTP_PROXY") == "" && c.options.Env("http_proxy") == ""
 }
 
 // postWithClient sends the request with net/http, for hubs behind TLS or a proxy.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -59,7 +60,7 @@ func (l *waitLine) clear() {
 
 // waitText returns the text of the line at the time now.
 func waitText(w agentclient.WaitStatus, now time.Time) string {
-	text := "Waiting for an answer at " + w.PageURL + " …"
+	text := "Waiting for an answer at " + cmp.Or(w.PageURL, "the dashboard") + " …"
 	if w.Deadline.IsZero() {
 		return text
 	}
