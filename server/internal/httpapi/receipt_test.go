@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -12,20 +13,27 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/receipt"
 	"github.com/hookback/hookback/schema"
 )
 
-// receipt fetches a receipt and verifies its envelope with the hub's key.
-func (r *harness) receipt(id schema.EventID) (receipt schema.Receipt, s schema.Statement) {
+// hubKeys returns the hub's public key.
+func (r *harness) hubKeys() []ed25519.PublicKey {
 	r.t.Helper()
 	var hub schema.HubKey
 	r.getJSON(schema.PathHub, &hub)
 	key, err := schema.ParsePublicKey(hub.PublicKey)
 	require.NoError(r.t, err)
-	r.getJSON(schema.At(schema.PathReceipt, id), &receipt)
-	require.NoError(r.t, receipt.Envelope.Verify(schema.StatementPayload, key))
-	require.NoError(r.t, json.Unmarshal(receipt.Envelope.Payload, &s))
-	return receipt, s
+	return []ed25519.PublicKey{key}
+}
+
+// receipt fetches a receipt and verifies its envelope with the hub's key.
+func (r *harness) receipt(id schema.EventID) (got schema.Receipt, s schema.Statement) {
+	r.t.Helper()
+	r.getJSON(schema.At(schema.PathReceipt, id), &got)
+	require.NoError(r.t, got.Envelope.Verify(schema.StatementPayload, r.hubKeys()[0]))
+	require.NoError(r.t, json.Unmarshal(got.Envelope.Payload, &s))
+	return got, s
 }
 
 func TestReceipt_ProvesDecision(t *testing.T) {
@@ -41,18 +49,18 @@ func TestReceipt_ProvesDecision(t *testing.T) {
 	require.Contains(t, string(b), `"code":"no_question"`)
 
 	r.answer(id, `{"permission":false,"reason":"not now"}`)
-	receipt, s := r.receipt(id)
+	proof, s := r.receipt(id)
 	ask, err := schema.AskDigest([]byte(body))
 	require.NoError(t, err)
 	require.Equal(t, hex.EncodeToString(ask[:]), s.Digest(schema.AskSubject, "sha256"))
 	require.Equal(t, []any{schema.Deny, "not now", id}, []any{s.Predicate.Outcome, s.Predicate.Answer.Reason, s.Predicate.EventID})
 	require.Nil(t, s.Predicate.RespondedBy.Process)
-	require.Empty(t, receipt.Proofs)
+	require.Empty(t, proof.Proofs)
 
-	statement := sha256.Sum256(receipt.Envelope.Payload)
-	require.Equal(t, "question.ended", receipt.LedgerEntry.Action)
-	require.Contains(t, string(receipt.LedgerEntry.Data), fmt.Sprintf(`"ask":"%x","statement":"%x"`, ask, statement))
-	line, err := json.Marshal(receipt.LedgerEntry)
+	statement := sha256.Sum256(proof.Envelope.Payload)
+	require.Equal(t, "question.ended", proof.LedgerEntry.Action)
+	require.Contains(t, string(proof.LedgerEntry.Data), fmt.Sprintf(`"ask":"%x","statement":"%x"`, ask, statement))
+	line, err := json.Marshal(proof.LedgerEntry)
 	require.NoError(t, err)
 	_, ledger := r.do("GET", schema.PathLedger+"?format=ndjson", "")
 	require.Contains(t, string(ledger), string(line)+"\n", "the entry is the one of the hash chain")
@@ -71,10 +79,10 @@ func TestReceipt_ContainsPasskeyAssertions(t *testing.T) {
 	id := r.post(event(1, dangerous)).ID
 	const answer = `{"permission":true,"comment":"checked <twice>"}`
 	approve(id, answer)
-	receipt, s := r.receipt(id)
+	proof, s := r.receipt(id)
 	require.True(t, s.Predicate.RespondedBy.Passkey)
-	require.Len(t, receipt.Proofs, 1)
-	p := receipt.Proofs[0]
+	require.Len(t, proof.Proofs, 1)
+	p := proof.Proofs[0]
 	require.Equal(t, []string{"ada", b64(d.id)}, []string{p.Person, p.CredentialID})
 
 	unbase64 := func(text string) []byte {
@@ -99,13 +107,18 @@ func TestReceipt_ContainsPasskeyAssertions(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%q", s.Predicate.Hub), string(signed[0]))
 	require.Equal(t, fmt.Sprintf("%q", s.Predicate.Event), string(signed[1]))
 	require.JSONEq(t, answer, string(signed[4]))
+	result, err := receipt.Verify(&proof, receipt.Requirements{
+		Keys: r.hubKeys(), Approvers: []string{"ada"}, Passkey: true, PersonKeys: map[string][]byte{"ada": der},
+	})
+	require.NoError(t, err, "the command accepts it, too")
+	require.True(t, result.Approvers[0].Bound)
 
 	// An answer with a passkey that was undone is no evidence for the one that counts.
 	id = r.post(event(2, dangerous)).ID
 	approve(id, `{"permission":true,"holdMs":30000}`)
 	r.expectOK(nil, "POST "+schema.At(schema.PathUndo, id), "", ada.headers()...)
 	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, id), `{"permission":false}`, ada.headers()...)
-	receipt, s = r.receipt(id)
+	proof, s = r.receipt(id)
 	require.Equal(t, schema.Deny, s.Predicate.Outcome)
-	require.Empty(t, receipt.Proofs)
+	require.Empty(t, proof.Proofs)
 }
