@@ -42,7 +42,7 @@ licenses: $(installed) ## write the license notices that the hub serves at /lice
 .PHONY: build
 build: ## build bin/hookback-server and bin/hookback
 	go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server
-	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -gcflags 'github.com/hookback/hookback/...=-l' -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
+	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -gcflags 'github.com/...=-l' -gcflags 'crypto/tls=-l' -gcflags 'crypto/x509=-l' -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
 
 .PHONY: build-dashboard
 build-dashboard: $(installed) ## build dashboard/dist, which is committed

@@ -1,12 +1,12 @@
 package scripts_test
 
 import (
-	"path/filepath"
 	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
