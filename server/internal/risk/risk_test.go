@@ -445,7 +445,8 @@ func BenchmarkAssess(b *testing.B) {
 	typical := mustMarshal(map[string]string{"command": "cd src && go test ./... -run TestOrder -count=1 2>&1 | tail -50 && git add -A && git commit -m 'x y'"})
 	big := mustMarshal(map[string]string{"command": strings.Repeat("go test ./... && git add -A; ", 1<<20/29)})
 	long := mustMarshal(map[string]string{"command": "echo " + strings.Repeat("x", 1<<20)})
-	for name, arguments := range map[string]json.RawMessage{"typical": typical, "big": big, "long": long} {
+	harmless := mustMarshal(map[string]string{"command": "git log --oneline -20 --stat -- src/a.go", "description": "Show recent changes"})
+	for name, arguments := range map[string]json.RawMessage{"typical": typical, "harmless": harmless, "big": big, "long": long} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(arguments)))

@@ -25,6 +25,9 @@ const maxSimpleWords = 256
 // purpose. Rejecting a quoted semicolon costs one extra question; accepting a command that runs
 // more than it shows would cost more. A Windows path in cwd selects the Windows rules.
 func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
+	if strings.ContainsAny(text, shellMetacharacters) {
+		return nil, false
+	}
 	list, ok := parseSimpleCommand(tool, text, cwd)
 	for i := range list {
 		words = append(words, list[i].text)
@@ -32,10 +35,12 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 	return words, ok
 }
 
+// parseSimpleCommand is ParseSimpleCommand, but accepts metacharacters that every POSIX shell takes
+// literally.
 func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
 	d := toolKindOf(tool).dialect()
 	windows := IsWindows(tool, cwd)
-	if len(text) > maxProgramPath || strings.ContainsAny(text, shellMetacharacters) || windows && strings.ContainsAny(text, windowsMetacharacters) || !IsPlainText(text) {
+	if len(text) > maxProgramPath || windows && strings.ContainsAny(text, shellMetacharacters+windowsMetacharacters) || !IsPlainText(text) || hasActiveMetacharacter(text) {
 		return nil, false
 	}
 	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // a trailing escape continues the command on the next line
@@ -50,6 +55,9 @@ func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
 	if len(c.assigns) > 0 || len(c.redirects) > 0 || len(c.words) == 0 {
 		return nil, false
 	}
+	if c.words[0].text == "[[" { // a keyword: its operators are no words
+		return nil, false
+	}
 	if c.words[0].from != len(text)-len(strings.TrimLeft(text, " ")) { // preceded by time, if, ! or similar
 		return nil, false
 	}
@@ -60,6 +68,39 @@ func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
 		}
 	}
 	return c.words, true
+}
+
+// hasActiveMetacharacter reports whether a text has a metacharacter that some POSIX shell may act on:
+// one outside of quotes, an expansion in double quotes, or a backslash in single quotes, which only
+// fish reads as an escape.
+func hasActiveMetacharacter(text string) bool {
+	var quote byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote == '\'':
+			if c == '\\' {
+				return strings.ContainsAny(text, shellMetacharacters)
+			}
+			if c == '\'' {
+				quote = 0
+			}
+		case c == '\\':
+			if i++; i < len(text) && strings.IndexByte(shellMetacharacters, text[i]) >= 0 {
+				return true
+			}
+		case c == quote:
+			quote = 0
+		case quote == '"':
+			if c == '$' || c == '`' {
+				return true
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.IndexByte(shellMetacharacters, c) >= 0:
+			return true
+		}
+	}
+	return quote != 0
 }
 
 // IsWindows reports whether a tool's commands run on Windows, judging by the shell and the directory.

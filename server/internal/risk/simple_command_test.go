@@ -52,23 +52,35 @@ func TestParseSimpleCommand(t *testing.T) {
 func TestParseSimpleCommand_MatchesShell(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
-	pieces := []string{"a", "b ", " ", "  ", "'", `"`, `\`, "=", "-x", "#", " #", ";", "&", "|", "$A", "`", "(", ")", "{", "}", "<", ">", "!", "^", "%", ":", "\n", "\r", "é", "if ", "time ", "[", "~x", "--", ",", "$'", "\\\n"}
+	pieces := []string{"a", "b ", " ", "  ", "'", `"`, `\`, "=", "-x", "#", " #", ";", "&", "|", "$A", "`", "(", ")", "{", "}", "<", ">", "!", "^", "%", ":", "\n", "\r", "é", "if ", "time ", "[", "~x", "--", ",", "$'", "\\\n", "'|'", "'$A'", `";("`, `"{`}
 	var script bytes.Buffer
 	var want, texts []string
 	script.WriteString("set -f\nshow() { printf '<%s>' \"$@\"; echo; }\n")
-	for len(want) < 1500 {
+	strict := 0
+	for len(want) < 3000 {
 		text := ""
 		for range 1 + rnd.IntN(9) {
 			text += pieces[rnd.IntN(len(pieces))]
 		}
-		words, ok := ParseSimpleCommand("Bash", text, "")
-		if !ok || strings.Contains(text, "~") { // tilde expansion happens later
+		list, ok := parseSimpleCommand("Bash", text, "") // accepts more than ParseSimpleCommand
+		if !ok || strings.Contains(text, "~") {          // tilde expansion happens later
 			continue
+		}
+		words, isStrict := ParseSimpleCommand("Bash", text, "")
+		if isStrict {
+			strict++
+			require.Len(t, words, len(list))
+		}
+		words = words[:0]
+		for i := range list {
+			words = append(words, list[i].text)
 		}
 		script.WriteString("show " + text + "\n")
 		texts = append(texts, text)
 		want = append(want, "<"+strings.Join(words, "><")+">")
 	}
+	require.Greater(t, strict, 1000)
+	require.Less(t, strict, len(want)-100, "quoted metacharacters are tested")
 	for _, name := range []string{"sh", "bash"} {
 		shell, err := exec.LookPath(name)
 		if err != nil {
