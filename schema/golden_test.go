@@ -85,6 +85,8 @@ var messageTypes = map[string]reflect.Type{
 	"TokenDraft":       reflect.TypeFor[schema.TokenDraft](),
 	"Passkey":          reflect.TypeFor[schema.Passkey](),
 	"PasskeyDraft":     reflect.TypeFor[schema.PasskeyDraft](),
+	"CredentialAction": reflect.TypeFor[schema.CredentialAction](),
+	"Confirmation":     reflect.TypeFor[schema.Confirmation](),
 	"PasskeyOptions":   reflect.TypeFor[schema.PasskeyOptions](),
 	"ChallengeRequest": reflect.TypeFor[schema.ChallengeRequest](),
 }

@@ -30,6 +30,29 @@ type ChallengeRequest struct {
 	Response Response `json:"response"`
 }
 
+// CredentialAction is a change of credentials that the caller confirms with a passkey. It is the
+// body of POST /api/passkeys/confirm; the assertion is the proof of the request that makes the
+// change.
+type CredentialAction struct {
+	Do     string `json:"do" jsonschema:"enum=link,enum=reset,enum=promote,enum=add_passkey,enum=remove_passkey"`
+	Target string `json:"target"` // the name of the person, or the id of the passkey to remove
+}
+
+// The actions that a passkey confirms.
+const (
+	ActionLink          = "link"           // a sign-in link for oneself
+	ActionReset         = "reset"          // a reset of another person
+	ActionPromote       = "promote"        // the role admin for another person
+	ActionAddPasskey    = "add_passkey"    // a further passkey for oneself
+	ActionRemovePasskey = "remove_passkey" // removal of an own passkey
+)
+
+// Confirmation is the body of a change of credentials. Proof is required if the caller has a
+// passkey and the hub uses passkeys.
+type Confirmation struct {
+	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
+}
+
 // UnmarshalJSON matches member names exactly.
 func (p *ChallengeRequest) UnmarshalJSON(b []byte) error { return decodeObject(b, p, false) }
 
@@ -39,12 +62,14 @@ const (
 	PathPasskey          = "/api/passkeys/:id"       //nolint:gosec // a path
 	PathNewPasskey       = "/api/passkeys/new"       //nolint:gosec // a path
 	PathPasskeyChallenge = "/api/passkeys/challenge" //nolint:gosec // a path
+	PathPasskeyConfirm   = "/api/passkeys/confirm"   //nolint:gosec // a path
 )
 
 var passkeyRoutes = []Route{
 	{"GET", PathPasskeys, AccessOwn, "Passkeys of the signed-in person", nil, nil, []Passkey{}},
-	{"POST", PathNewPasskey, AccessOwn, "Start registering a passkey: returns options for navigator.credentials.create", nil, nil, PasskeyOptions{}},
+	{"POST", PathNewPasskey, AccessOwn, "Start registering a passkey: returns options for navigator.credentials.create. The first one takes a sign-in younger than 10 minutes, a further one the proof of an existing one", nil, Confirmation{}, PasskeyOptions{}},
 	{"POST", PathPasskeys, AccessOwn, "Register the passkey that the browser created", nil, PasskeyDraft{}, Passkey{}},
-	{"DELETE", PathPasskey, AccessOwn, "Remove the caller's passkey :id", nil, nil, []Passkey{}},
+	{"DELETE", PathPasskey, AccessOwn, "Remove the caller's passkey :id, with the proof of a passkey; the last one stays while the hub uses passkeys", nil, Confirmation{}, []Passkey{}},
+	{"POST", PathPasskeyConfirm, AccessOwn, "Start confirming a change of credentials: returns options for navigator.credentials.get. The assertion is the proof of exactly this change, valid once and for two minutes", nil, CredentialAction{}, PasskeyOptions{}},
 	{"POST", PathPasskeyChallenge, AccessOwn, "Start verifying an answer: returns options for navigator.credentials.get. The assertion is the proof of exactly this answer, valid once and for two minutes", nil, ChallengeRequest{}, PasskeyOptions{}},
 }

@@ -1,5 +1,7 @@
 package schema
 
+import "encoding/json"
+
 // Role is a person's role. Each role includes the permissions of the previous one.
 type Role string
 
@@ -37,8 +39,20 @@ type Me struct {
 	PasskeyFor PasskeyThreshold `json:"passkeyFor,omitempty"`
 	// PasskeyAt is the origin at which passkeys work, because they are bound to a host name.
 	PasskeyAt string `json:"passkeyAt,omitempty"`
+	// Owned is set if the hub has an owner.
+	Owned bool `json:"owned,omitempty"`
+	// Changes are resets and promotions of people in the last 24 hours.
+	Changes []AccountChange `json:"changes,omitempty"`
 	// Ways lists the sign-in methods in addition to a link: oidc.
 	Ways []string `json:"ways,omitempty"`
+}
+
+// AccountChange is a change of an account that everyone should notice.
+type AccountChange struct {
+	Change string `json:"change" jsonschema:"enum=reset,enum=promoted"`
+	Person string `json:"person"`
+	By     string `json:"by"` // the admin who made it
+	At     Millis `json:"at"`
 }
 
 // Person is a person with an account.
@@ -50,8 +64,9 @@ type Person struct {
 	CreatedAt  Millis `json:"createdAt"`
 	LastSeenAt Millis `json:"lastSeenAt,omitempty"`
 	Passkeys   int    `json:"passkeys,omitempty"`
+	SignedIn   bool   `json:"signedIn,omitempty"` // has signed in since the account was created or reset
 	// SignInURL signs this person in once, within 15 minutes. It is shown once, to the admin who
-	// requested it.
+	// requested it. A token gets none.
 	SignInURL string `json:"signInUrl,omitempty"`
 }
 
@@ -114,14 +129,18 @@ type PersonDraft struct {
 	Name  string  `json:"name,omitempty"` // name of a new person; it can't be changed
 	Role  Role    `json:"role,omitempty"` // default for a new person: operator
 	Email *string `json:"email,omitempty"`
+	// Proof confirms the role admin with the caller's passkey, if the hub uses passkeys.
+	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
 }
 
 // TokenDraft is the body of POST /api/tokens.
 type TokenDraft struct {
-	Name      string   `json:"name"`
-	Person    string   `json:"person,omitempty"` // the owner; empty for an agent's token
-	Apps      []string `json:"apps,omitempty"`
-	ExpiresAt Millis   `json:"expiresAt,omitempty"`
+	Name   string   `json:"name"`
+	Person string   `json:"person,omitempty"` // the caller; empty for an agent's token
+	Apps   []string `json:"apps,omitempty"`
+	// ExpiresAt is at most one year ahead for the token of a person; default: in 90 days. An agent's
+	// token needs none.
+	ExpiresAt Millis `json:"expiresAt,omitempty"`
 }
 
 // KeyHeader carries the key of a signed-in page.
@@ -140,6 +159,9 @@ const (
 	PathPeople     = "/api/people"
 	PathPerson     = "/api/people/:name"
 	PathPersonLink = "/api/people/:name/link"
+	// PathPersonReset takes an account back to the state before its first sign-in.
+	PathPersonReset = "/api/people/:name/reset"
+
 	PathSignIns    = "/api/sign-ins"
 	PathSignInByID = "/api/sign-ins/:id"
 	PathTokens     = "/api/tokens"
@@ -163,7 +185,8 @@ var peopleRoutes = []Route{
 	{"GET", PathPeople, AccessRead, "People of this hub; only admins see their addresses", nil, nil, []Person{}},
 	{"POST", PathPeople, AccessAdmin, "Add a person; the response contains a one-time sign-in link", nil, PersonDraft{}, Person{}},
 	{"POST", PathPerson, AccessAdmin, "Change the role or address of the person :name", nil, PersonDraft{}, Person{}},
-	{"POST", PathPersonLink, AccessOwn, "Create a link that signs in the person :name once, within 15 minutes; invalidates earlier links", nil, nil, Person{}},
+	{"POST", PathPersonLink, AccessOwn, "Create a link that signs in the person :name once, within 15 minutes; invalidates earlier links. For oneself, or by an admin for a person who has not signed in yet", nil, Confirmation{}, Person{}},
+	{"POST", PathPersonReset, AccessAdmin, "Reset the person :name, who is not the owner: ends their sign-ins, tokens and passkeys, so that a new link can be created. Everyone sees it for 24 hours, and their answers count only for later questions", nil, Confirmation{}, Person{}},
 	{"DELETE", PathPerson, AccessAdmin, "Remove the person :name with their sign-ins and tokens", nil, nil, []Person{}},
 	{"GET", PathSignIns, AccessOwn, "Signed-in browsers: the caller's own, or all for an admin", nil, nil, []SignIn{}},
 	{"DELETE", PathSignInByID, AccessOwn, "End the sign-in :id; its open streams close within a second", nil, nil, []SignIn{}},

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Control, Envelope, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Receipt, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Receipt, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -178,7 +178,13 @@ export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.exam
 export const v2ChannelTestResultFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies ChannelTestResult
 
 // prettier-ignore
+export const v2ConfirmationProof = {"proof":{"id":"a2V5","rawId":"a2V5","type":"public-key","response":{"clientDataJSON":"e30","authenticatorData":"AA","signature":"AA"}}} satisfies Confirmation
+
+// prettier-ignore
 export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
+
+// prettier-ignore
+export const v2CredentialActionReset = {"do":"reset","target":"grace"} satisfies CredentialAction
 
 // prettier-ignore
 export const v2EnvelopeHead = {"payloadType":"application/vnd.hookback.head+json","payload":"eyJodWIiOiIwYzZmN2EzZS01ZDBlLTRkNWUtOWQwYi03YjFmM2E3YzJlMTEiLCJuIjoxMjM0LCJoYXNoIjoiMjc1NDVhNmMzZjBiN2E5ZDVjMWU4ZjJiNGE2ZDljMGUxZjNiNWE3ZDljMmU0ZjYwODFhM2M1ZTcwOTJiNGQ2ZiIsImF0IjoxNzk1MjYyNDAzMDAwfQ==","signatures":[{"keyid":"6f283a0f77522587","sig":"e492YXmxGF+s+ywxMc2kxA+Ul/klXh1ClKI5T0hgGwrDDUkGqXFfKJd6mAuuC2ODtfnrN36y8wUotVV2DvD9AA=="}]} satisfies Envelope
@@ -292,7 +298,7 @@ export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permiss
 export const v2LockStateOn = {"locked":true} satisfies LockState
 
 // prettier-ignore
-export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"]} satisfies Me
+export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"],"owned":true,"changes":[{"change":"reset","person":"grace","by":"ada","at":1795262400000}]} satisfies Me
 
 // prettier-ignore
 export const v2NotificationSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2} satisfies NotificationSettings
@@ -316,10 +322,10 @@ export const v2PasskeyDraftMade = {"name":"this laptop","credential":{"id":"AQID
 export const v2PasskeyOptionsGet = {"publicKey":{"challenge":"nWjV3vOEt2c","rpId":"hub.example.com","userVerification":"required"}} satisfies PasskeyOptions
 
 // prettier-ignore
-export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"signInUrl":"http://localhost:4000/#sign-in=Zm9v"} satisfies Person
+export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"signInUrl":"http://localhost:4000/#sign-in=Zm9v","signedIn":true} satisfies Person
 
 // prettier-ignore
-export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"grace@example.com"} satisfies PersonDraft
+export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"grace@example.com","proof":{"id":"a2V5"}} satisfies PersonDraft
 
 // prettier-ignore
 export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2}]} satisfies Presence

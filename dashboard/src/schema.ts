@@ -1,5 +1,14 @@
 // Generated from schema/*.go by go run ./schema/gen. Do not edit.
 
+/** AccountChange is a change of an account that everyone should notice. */
+export interface AccountChange {
+  change: 'reset' | 'promoted'
+  person: string
+  /** the admin who made it */
+  by: string
+  at: Millis
+}
+
 /** Ack is the acknowledgment that a version 2 listener sends once its caller has the answer. */
 export interface Ack {
   type: 'ack'
@@ -243,6 +252,14 @@ export interface Condition {
   value: unknown
 }
 
+/**
+ * Confirmation is the body of a change of credentials. Proof is required if the caller has a passkey and
+ * the hub uses passkeys.
+ */
+export interface Confirmation {
+  proof?: Record<string, unknown>
+}
+
 /** Context is background information that helps a person to decide a question. */
 export interface Context {
   why?: string
@@ -266,6 +283,16 @@ export interface Control {
   expiresAt?: Millis
   /** inSeconds is the time until the new deadline. It does not depend on the listener's clock. */
   inSeconds?: number
+}
+
+/**
+ * CredentialAction is a change of credentials that the caller confirms with a passkey. It is the body of
+ * POST /api/passkeys/confirm; the assertion is the proof of the request that makes the change.
+ */
+export interface CredentialAction {
+  do: 'link' | 'reset' | 'promote' | 'add_passkey' | 'remove_passkey'
+  /** the name of the person, or the id of the passkey to remove */
+  target: string
 }
 
 /** DayCount counts the outcomes of the questions that were resolved on one day. */
@@ -870,6 +897,10 @@ export interface Me {
   passkeyFor?: PasskeyThreshold
   /** passkeyAt is the origin at which passkeys work, because they are bound to a host name. */
   passkeyAt?: string
+  /** Owned is set if the hub has an owner. */
+  owned?: boolean
+  /** Changes are resets and promotions of people in the last 24 hours. */
+  changes?: AccountChange[]
   /** Ways lists the sign-in methods in addition to a link: oidc. */
   ways?: string[]
 }
@@ -1055,9 +1086,11 @@ export interface Person {
   createdAt: Millis
   lastSeenAt?: Millis
   passkeys?: number
+  /** has signed in since the account was created or reset */
+  signedIn?: boolean
   /**
    * signInUrl signs this person in once, within 15 minutes. It is shown once, to the admin who requested
-   * it.
+   * it. A token gets none.
    */
   signInUrl?: string
 }
@@ -1072,6 +1105,8 @@ export interface PersonDraft {
   /** default for a new person: operator */
   role?: string
   email?: string
+  /** Proof confirms the role admin with the caller's passkey, if the hub uses passkeys. */
+  proof?: Record<string, unknown>
 }
 
 /** Presence reports how many pages follow the hub, including the receiver, and which requests they show. */
@@ -1637,9 +1672,13 @@ export interface Token {
 /** TokenDraft is the body of POST /api/tokens. */
 export interface TokenDraft {
   name: string
-  /** the owner; empty for an agent's token */
+  /** the caller; empty for an agent's token */
   person?: string
   apps?: string[]
+  /**
+   * expiresAt is at most one year ahead for the token of a person; default: in 90 days. An agent's token
+   * needs none.
+   */
   expiresAt?: Millis
 }
 

@@ -36,7 +36,7 @@ var messages = []any{
 	schema.CallReport{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
 	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
-	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{},
+	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},
 }
 
 // frameData is the type of a frame's data, by frame type.
@@ -56,7 +56,7 @@ var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft",
 	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
-	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest",
+	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest", "CredentialAction", "Confirmation",
 }
 
 // bothSpellings are the types whose members may also be snake_case.

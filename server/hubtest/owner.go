@@ -44,7 +44,13 @@ func (h *Hub) Owner(name string) http.Header {
 			h.t.Fatal("the hub wrote no sign-in link")
 		}
 	}
-	body, err := json.Marshal(schema.SignInRequest{Code: code[1], Name: name})
+	return h.SignIn(schema.SignInRequest{Code: code[1], Name: name})
+}
+
+// SignIn exchanges the code of a sign-in link for the headers of requests by a signed-in browser.
+func (h *Hub) SignIn(request schema.SignInRequest) http.Header {
+	h.t.Helper()
+	body, err := json.Marshal(request)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -21,10 +21,16 @@ func ledgerRecord(kind string, caller Identity, more map[string]any) store.Ledge
 	return store.LedgerRecord{Action: kind, Actor: cmp.Or(caller.Name, LocalName), Data: more}
 }
 
-// AddPerson creates an account and returns it with a one-time sign-in code.
+// AddPerson creates an account and returns it with a one-time sign-in code. A caller with a token
+// gets no code: a credential must not create another one.
 func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Identity) (person schema.Person, code string, err error) {
 	if err := s.Check(schema.AccessAdmin, caller); err != nil {
 		return person, "", err
+	}
+	if d.Role == schema.Admin {
+		if err := s.confirmPromotion(ctx, caller, d.Name, d.Proof); err != nil {
+			return person, "", err
+		}
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -39,9 +45,17 @@ func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Id
 	if err := s.applyDraft(&account, d); err != nil {
 		return person, "", err
 	}
+	if account.Role == schema.Admin {
+		account.PromotedAt, account.PromotedBy = s.Clock(), caller.Name
+	}
 	c := store.PeopleChange{
 		People:        store.People{Persons: []store.Person{account}},
 		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.made", caller, map[string]any{"name": account.Name, "role": account.Role})},
+	}
+	defer func() { s.announceIf(err == nil && account.Role == schema.Admin, promoted, &account, caller) }()
+	if requireBrowser(caller) != nil {
+		err = s.applyChange(ctx, &c)
+		return s.publicPerson(&account), "", err
 	}
 	if code, err = s.newCode(ctx, store.Code{Person: account.Name, Method: "link"}, &c); err != nil {
 		return person, "", err
@@ -93,11 +107,23 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 	if err := s.Check(schema.AccessAdmin, caller); err != nil {
 		return schema.Person{}, err
 	}
-	s.changeMu.Lock()
-	defer s.changeMu.Unlock()
 	person, err := s.lookup(name)
 	if err != nil {
 		return schema.Person{}, err
+	}
+	promotes := d.Role == schema.Admin && person.Role != schema.Admin
+	if promotes {
+		if err := s.confirmPromotion(ctx, caller, person.Name, d.Proof); err != nil {
+			return schema.Person{}, err
+		}
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	if person, err = s.lookup(name); err != nil {
+		return schema.Person{}, err
+	}
+	if d.Role == schema.Admin && person.Role != schema.Admin && !promotes {
+		return schema.Person{}, &schema.HintError{Err: schema.ErrStale, Hint: "The role of " + person.Name + " has just changed. Try again."}
 	}
 	if err := s.applyDraft(&person, d); err != nil {
 		return schema.Person{}, err
@@ -105,29 +131,15 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 	if person.Owner && person.Role != schema.Admin {
 		return schema.Person{}, &schema.FieldError{Field: "role", Detail: "of the owner must stay admin"}
 	}
+	if promotes {
+		person.PromotedAt, person.PromotedBy = s.Clock(), caller.Name
+	}
 	err = s.applyChange(ctx, &store.PeopleChange{
 		People:        store.People{Persons: []store.Person{person}},
 		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role})},
 	})
+	s.announceIf(err == nil && promotes, promoted, &person, caller)
 	return s.publicPerson(&person), err
-}
-
-// CreateSignInLink returns a one-time code that signs name in, and voids earlier ones. People may
-// create one for themselves, because it grants nothing that they do not have; for others
-// it takes an admin.
-func (s *Service) CreateSignInLink(ctx context.Context, name string, caller Identity) (person schema.Person, code string, err error) {
-	own := caller.IsAuthenticated() && !caller.Agent && strings.EqualFold(caller.Name, name)
-	if err := s.Check(schema.AccessAdmin, caller); err != nil && !own {
-		return person, "", err
-	}
-	s.changeMu.Lock()
-	defer s.changeMu.Unlock()
-	found, err := s.lookup(name)
-	if err != nil {
-		return person, "", err
-	}
-	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link"}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
-	return s.publicPerson(&found), code, err
 }
 
 // RemovePerson deletes an account with its sessions, tokens, codes and passkeys. The owner
@@ -146,6 +158,12 @@ func (s *Service) RemovePerson(ctx context.Context, name string, caller Identity
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner cannot be removed: on a hub without an owner, the next person with a sign-in link could take it over."}
 	}
 	c := store.PeopleChange{RemovedPeople: []string{person.Name}, LedgerRecords: []store.LedgerRecord{ledgerRecord("person.removed", caller, map[string]any{"name": person.Name})}}
+	s.endCredentials(&c, &person)
+	return s.applyChange(ctx, &c)
+}
+
+// endCredentials makes a change end the sessions, tokens, codes and passkeys of a person.
+func (s *Service) endCredentials(c *store.PeopleChange, person *store.Person) {
 	dir := s.current.Load()
 	for _, session := range dir.SignIns {
 		if session.Person == person.Name {
@@ -165,7 +183,6 @@ func (s *Service) RemovePerson(ctx context.Context, name string, caller Identity
 	for _, k := range dir.passkeysOf(person.Name) {
 		c.RemovedPasskeys = append(c.RemovedPasskeys, k.ID)
 	}
-	return s.applyChange(ctx, &c)
 }
 
 // List returns all accounts. E-mail addresses are included for admins and for the caller's

@@ -153,12 +153,25 @@ func publicPasskey(k *store.Passkey) schema.Passkey {
 	return schema.Passkey{ID: k.ID, Name: k.Name, CreatedAt: toMillis(k.CreatedAt), LastUsedAt: toMillis(k.LastUsedAt)}
 }
 
-// NewPasskey starts the registration of a passkey and voids an earlier start.
-func (s *Service) NewPasskey(caller Identity) (options schema.PasskeyOptions, err error) {
+// firstPasskeyWithin is how long after signing in a person may register the first passkey: later,
+// a stolen session could.
+const firstPasskeyWithin = 10 * time.Minute
+
+// NewPasskey starts the registration of a passkey and voids an earlier start. The first passkey
+// takes a session that has just begun, a further one the assertion of an existing one.
+func (s *Service) NewPasskey(ctx context.Context, proof json.RawMessage, caller Identity) (options schema.PasskeyOptions, err error) {
 	if err := s.requirePasskeysEnabled(caller); err != nil {
 		return options, err
 	}
 	user := s.passkeyUserFor(caller.Name)
+	if len(user.passkeys) == 0 {
+		err = s.requireNewSession(caller)
+	} else {
+		err = s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionAddPasskey, Target: caller.Name}, proof)
+	}
+	if err != nil {
+		return options, err
+	}
 	if len(user.passkeys) >= maxPasskeys {
 		return options, &schema.FieldError{Detail: "would make more than 20 passkeys; remove old ones"}
 	}
@@ -174,6 +187,17 @@ func (s *Service) NewPasskey(caller Identity) (options schema.PasskeyOptions, er
 	s.ceremonies.registrations[caller.Name] = &ceremony{person: caller.Name, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}
 	options.PublicKey, err = json.Marshal(creation.Response)
 	return options, err
+}
+
+// requireNewSession returns an error unless the caller's session came from a link or the provider
+// a short time ago.
+func (s *Service) requireNewSession(caller Identity) error {
+	dir := s.current.Load()
+	i := slices.IndexFunc(dir.SignIns, func(session store.SignIn) bool { return caller.Via == "session" && session.ID == caller.ID })
+	if i >= 0 && s.Clock().Before(dir.SignIns[i].CreatedAt.Add(firstPasskeyWithin)) {
+		return nil
+	}
+	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The first passkey takes a sign-in younger than 10 minutes. Create a sign-in link for yourself, open it, and add the passkey then."}
 }
 
 // AddPasskey finishes the registration that NewPasskey started.
@@ -233,14 +257,28 @@ func (s *Service) verifyRegistration(user *passkeyUser, raw json.RawMessage) (*w
 	return credential, nil
 }
 
-// RemovePasskey deletes a passkey of the caller.
-func (s *Service) RemovePasskey(ctx context.Context, id string, caller Identity) error {
+// RemovePasskey deletes a passkey of the caller, with the assertion of a passkey. The last one
+// stays while the hub uses passkeys.
+func (s *Service) RemovePasskey(ctx context.Context, id string, proof json.RawMessage, caller Identity) error {
 	if err := s.requireDashboardUser(caller); err != nil {
+		return err
+	}
+	switch own := s.current.Load().passkeysOf(caller.Name); {
+	case !slices.ContainsFunc(own, func(k store.Passkey) bool { return k.ID == id }):
+		return errNoSuchPasskey
+	case s.Passkeys != nil && len(own) == 1:
+		return errLastPasskey
+	}
+	if err := s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionRemovePasskey, Target: id}, proof); err != nil {
 		return err
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	for _, k := range s.current.Load().passkeysOf(caller.Name) {
+	own := s.current.Load().passkeysOf(caller.Name)
+	if s.Passkeys != nil && len(own) == 1 {
+		return errLastPasskey
+	}
+	for _, k := range own {
 		if k.ID == id {
 			return s.applyChange(ctx, &store.PeopleChange{
 				RemovedPasskeys: []string{id},
@@ -248,5 +286,10 @@ func (s *Service) RemovePasskey(ctx context.Context, id string, caller Identity)
 			})
 		}
 	}
-	return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no passkey with this id."}
+	return errNoSuchPasskey
 }
+
+var (
+	errNoSuchPasskey = &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no passkey with this id."}
+	errLastPasskey   = &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This is your last passkey, and the hub requires one. Add another one first. If the device is lost, an admin has to reset your account."}
+)

@@ -23,8 +23,10 @@ type Config struct {
 	Passkeys *Passkeys
 	// Locked is called after the hub was locked, with what the lock removed; nil: nothing.
 	Locked func(context.Context, store.AnonymousRemoval)
-	Clock  func() time.Time // default time.Now
-	Log    *slog.Logger     // default: discard
+	// Announce tells people about a change of an account; nil: no one is told. It must not block.
+	Announce func(names []string, change schema.AccountChange)
+	Clock    func() time.Time // default time.Now
+	Log      *slog.Logger     // default: discard
 }
 
 // Service authenticates and authorizes the callers of a hub and manages its accounts.
@@ -211,7 +213,7 @@ func (s *Service) Accounts(context.Context) []schema.Person {
 }
 
 func (s *Service) publicPerson(person *store.Person) schema.Person {
-	public := schema.Person{Name: person.Name, Role: person.Role, Owner: person.Owner, Email: person.Email, CreatedAt: toMillis(person.CreatedAt)}
+	public := schema.Person{Name: person.Name, Role: person.Role, Owner: person.Owner, Email: person.Email, CreatedAt: toMillis(person.CreatedAt), SignedIn: person.SignedIn}
 	seen := person.LastSeenAt
 	dir := s.current.Load()
 	public.Passkeys = len(dir.passkeysOf(person.Name))
@@ -242,8 +244,9 @@ func (s *Service) IdentityOf(name, via string) (id Identity, ok bool) {
 	return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: via}, true
 }
 
-// CreatedAt returns when the account was created; ok is false if there is none. Anything
-// older that carries the name belonged to an earlier account (a reused name).
+// CreatedAt returns when the account was created or last reset; ok is false if there is none.
+// Anything older that carries the name may be another person's: an earlier account's, or the
+// doing of whoever had access before the reset.
 func (s *Service) CreatedAt(name string) (at time.Time, ok bool) {
 	if s == nil {
 		return at, false
@@ -252,7 +255,7 @@ func (s *Service) CreatedAt(name string) (at time.Time, ok bool) {
 	if person == nil {
 		return at, false
 	}
-	return person.CreatedAt, true
+	return latest(person.CreatedAt, person.ResetAt), true
 }
 
 func toMillis(t time.Time) schema.Millis {

@@ -219,7 +219,7 @@ func (s *Service) personNames() []string {
 // Me describes the caller. mayAct is false if the request carries no page key; isLocal is
 // true if the caller needs no credentials because the request comes from this machine.
 func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
-	me := schema.Me{Name: id.Name, Role: id.Role, Verified: id.IsAuthenticated(), Owner: id.Owner, Locked: s.IsLocked()}
+	me := schema.Me{Name: id.Name, Role: id.Role, Verified: id.IsAuthenticated(), Owner: id.Owner, Locked: s.IsLocked(), Owned: s.HasOwner()}
 	if me.Name == "" {
 		me.Name = LocalName
 	}
@@ -229,6 +229,9 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	me.PasskeyFor = s.PasskeyThreshold()
 	if me.PasskeyFor != "" {
 		me.PasskeyAt = s.Passkeys.Origin
+	}
+	if s != nil && (id.IsAuthenticated() || isLocal) {
+		me.Changes = s.recentChanges()
 	}
 	if id.IsAuthenticated() && !id.Agent {
 		me.Passkeys = len(s.current.Load().passkeysOf(id.Name))

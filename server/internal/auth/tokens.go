@@ -14,6 +14,9 @@ import (
 const (
 	maxTokens = 1000
 	maxApps   = 50
+
+	defaultTokenLife = 90 * 24 * time.Hour  // of a person's token
+	maxTokenLife     = 366 * 24 * time.Hour // of a person's token: a year, also a leap year
 )
 
 // Tokens returns the caller's own tokens, or all of them for an admin.
@@ -38,8 +41,8 @@ func (s *Service) publicToken(t *store.Token) schema.Token {
 	}
 }
 
-// CreateToken creates a token and returns its secret this one time. People may create
-// tokens for themselves; tokens of others and of agents take an admin.
+// CreateToken creates a token and returns its secret this one time. People create
+// tokens for themselves, and admins create tokens of agents. Both take a signed-in browser.
 func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, caller Identity) (schema.Token, error) {
 	if err := s.Check(schema.AccessOwn, caller); err != nil {
 		return schema.Token{}, err
@@ -50,10 +53,13 @@ func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, caller I
 	if err != nil {
 		return schema.Token{}, err
 	}
-	if t.Person != caller.Name {
+	switch {
+	case t.Person == "":
 		if err := s.Check(schema.AccessAdmin, caller); err != nil {
 			return schema.Token{}, err
 		}
+	case t.Person != caller.Name:
+		return schema.Token{}, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "A token acts as its person, so " + t.Person + " has to create it."}
 	}
 	prefix := AgentPrefix
 	if t.Person != "" {
@@ -88,6 +94,8 @@ func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
 		return invalid("name", "is required: at most 64 bytes of visible characters")
 	case d.ExpiresAt != 0 && !time.UnixMilli(int64(d.ExpiresAt)).After(now):
 		return invalid("expiresAt", "must be in the future")
+	case d.Person != "" && time.UnixMilli(int64(d.ExpiresAt)).After(now.Add(maxTokenLife)):
+		return invalid("expiresAt", "must be at most one year ahead for the token of a person")
 	case d.Person != "" && len(d.Apps) > 0:
 		return invalid("apps", "are for agents' tokens only: a person's token has all permissions of that person")
 	case len(d.Apps) > maxApps:
@@ -107,6 +115,9 @@ func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
 			return invalid("person", "is not a person on this hub")
 		}
 		t.Person = person.Name
+		if t.ExpiresAt.IsZero() {
+			t.ExpiresAt = now.Add(defaultTokenLife)
+		}
 	}
 	return t, nil
 }

@@ -13,6 +13,7 @@ func (s *Server) passkeyHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathPasskeys:         s.addPasskey,
 		"DELETE " + schema.PathPasskey:        s.removePasskey,
 		"POST " + schema.PathPasskeyChallenge: s.challenge,
+		"POST " + schema.PathPasskeyConfirm:   s.challengeAction,
 	}
 }
 
@@ -21,7 +22,11 @@ func (s *Server) listPasskeys(c *fiber.Ctx) error {
 }
 
 func (s *Server) newPasskey(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.People.NewPasskey(caller(c).Identity))
+	proof, err := confirmation(c)
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.People.NewPasskey(c.UserContext(), proof, caller(c).Identity))
 }
 
 func (s *Server) addPasskey(c *fiber.Ctx) error {
@@ -33,10 +38,22 @@ func (s *Server) addPasskey(c *fiber.Ctx) error {
 }
 
 func (s *Server) removePasskey(c *fiber.Ctx) error {
-	if err := s.Hub.People.RemovePasskey(c.UserContext(), c.Params("id"), caller(c).Identity); err != nil {
+	proof, err := confirmation(c)
+	if err != nil {
+		return err
+	}
+	if err := s.Hub.People.RemovePasskey(c.UserContext(), c.Params("id"), proof, caller(c).Identity); err != nil {
 		return err
 	}
 	return s.listPasskeys(c)
+}
+
+func (s *Server) challengeAction(c *fiber.Ctx) error {
+	var action schema.CredentialAction
+	if err := unmarshal(c.Request().Body(), &action); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.People.ChallengeAction(caller(c).Identity, action))
 }
 
 func (s *Server) challenge(c *fiber.Ctx) error {

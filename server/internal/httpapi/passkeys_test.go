@@ -35,6 +35,14 @@ func (r *harness) register(b browser, d *fakeAuthenticator) schema.Passkey {
 	return k
 }
 
+// confirm returns the body of a change of credentials with the assertion of the caller's passkey.
+func (r *harness) confirm(b browser, d *fakeAuthenticator, do, target string) string {
+	r.t.Helper()
+	var o schema.PasskeyOptions
+	r.expectOK(&o, "POST "+schema.PathPasskeyConfirm, fmt.Sprintf(`{"do":%q,"target":%q}`, do, target), b.headers()...)
+	return `{"proof":` + string(d.get(o)) + `}`
+}
+
 func passkeyDraft(name string, credential json.RawMessage) string {
 	return fmt.Sprintf(`{"name":%q,"credential":%s}`, name, credential)
 }
@@ -98,9 +106,19 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	require.Contains(t, data["passkey.added"], k.ID)
 	require.Contains(t, data["question.ended"], `"passkey":true`)
 
-	r.expectOK(&keys, "DELETE "+schema.PathPasskeys+"/"+k.ID, `{}`, ada.headers()...)
-	require.Empty(t, keys)
-	r.expectProblem("not_found", "DELETE "+schema.PathPasskeys+"/"+k.ID, `{}`, ada.headers()...)
+	remove := "DELETE " + schema.PathPasskeys + "/" + k.ID
+	p = r.expectProblem("not_allowed", remove, r.confirm(ada, d, schema.ActionRemovePasskey, k.ID), ada.headers()...)
+	require.Contains(t, p.Hint, "last passkey")
+	r.expectProblem("proof_required", "POST "+schema.PathNewPasskey, `{}`, ada.headers()...)
+	second := newFakeAuthenticator(t)
+	var o schema.PasskeyOptions
+	r.expectOK(&o, "POST "+schema.PathNewPasskey, r.confirm(ada, d, schema.ActionAddPasskey, "ada"), ada.headers()...)
+	r.expectOK(nil, "POST "+schema.PathPasskeys, passkeyDraft("phone", second.create(o)), ada.headers()...)
+	r.expectProblem("proof_required", remove, `{}`, ada.headers()...)
+	r.expectProblem("proof_required", remove, r.confirm(ada, d, schema.ActionRemovePasskey, "another"), ada.headers()...)
+	r.expectOK(&keys, remove, r.confirm(ada, second, schema.ActionRemovePasskey, k.ID), ada.headers()...)
+	require.Len(t, keys, 1)
+	r.expectProblem("not_found", remove, `{}`, ada.headers()...)
 }
 
 func TestPasskeys_RequiredOnlyAboveThreshold(t *testing.T) {
@@ -265,11 +283,15 @@ func TestPasskeys_RejectInvalidRegistration(t *testing.T) {
 	r.clock.advance(3 * time.Minute)
 	refused("credential", passkeyDraft("laptop", d.create(o)), ada)
 	r.register(ada, d)
-	refused("credential", passkeyDraft("again", d.create(begin(ada))), ada)
+	further := func() (o schema.PasskeyOptions) {
+		r.expectOK(&o, "POST "+schema.PathNewPasskey, r.confirm(ada, d, schema.ActionAddPasskey, "ada"), ada.headers()...)
+		return o
+	}
+	refused("credential", passkeyDraft("again", d.create(further())), ada)
 	grace := r.invite(ada, "grace")
 	refused("credential", passkeyDraft("hers", d.create(begin(grace))), grace)
 	require.NotContains(t, string(begin(grace).PublicKey), b64(d.id))
-	require.Contains(t, string(begin(ada).PublicKey), b64(d.id), "registered credentials are excluded")
+	require.Contains(t, string(further().PublicKey), b64(d.id), "registered credentials are excluded")
 
 	r.register(grace, newFakeAuthenticator(t))
 	var all []schema.Person

@@ -22,6 +22,7 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathPeople:       s.addPerson,
 		"POST " + schema.PathPerson:       s.changePerson,
 		"POST " + schema.PathPersonLink:   s.linkPerson,
+		"POST " + schema.PathPersonReset:  s.resetPerson,
 		"DELETE " + schema.PathPerson:     s.removePerson,
 		"GET " + schema.PathSignIns:       s.listSignIns,
 		"DELETE " + schema.PathSignInByID: s.endSignIn,
@@ -43,7 +44,9 @@ func (s *Server) addPerson(c *fiber.Ctx) error {
 		return err
 	}
 	person, code, err := s.Hub.People.AddPerson(c.UserContext(), d, caller(c).Identity)
-	person.SignInURL = s.signInURL(c, code)
+	if code != "" {
+		person.SignInURL = s.signInURL(c, code)
+	}
 	return replyJSON(c)(person, err)
 }
 
@@ -73,8 +76,29 @@ func (s *Server) changePerson(c *fiber.Ctx) error {
 	return replyJSON(c)(s.Hub.People.ChangePerson(c.UserContext(), personName(c), d, caller(c).Identity))
 }
 
+// confirmation returns the proof in the body of a change of credentials, which may be empty.
+func confirmation(c *fiber.Ctx) (proof json.RawMessage, err error) {
+	var confirmation schema.Confirmation
+	if body := c.Request().Body(); len(body) > 0 {
+		err = unmarshal(body, &confirmation)
+	}
+	return confirmation.Proof, err
+}
+
+func (s *Server) resetPerson(c *fiber.Ctx) error {
+	proof, err := confirmation(c)
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.People.ResetPerson(c.UserContext(), personName(c), proof, caller(c).Identity))
+}
+
 func (s *Server) linkPerson(c *fiber.Ctx) error {
-	person, code, err := s.Hub.People.CreateSignInLink(c.UserContext(), personName(c), caller(c).Identity)
+	proof, err := confirmation(c)
+	if err != nil {
+		return err
+	}
+	person, code, err := s.Hub.People.CreateSignInLink(c.UserContext(), personName(c), proof, caller(c).Identity)
 	person.SignInURL = s.signInURL(c, code)
 	return replyJSON(c)(person, err)
 }

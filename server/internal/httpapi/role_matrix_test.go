@@ -86,7 +86,6 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 	require.NoError(t, err)
 	now := time.Now() // stands still: the audit log records one refused token per minute
 	r := setupPeople(t, func(c *auth.Config) {
-		requirePasskeys(c)
 		c.Clock = func() time.Time { return now }
 	}, func(cfg *Config) { // without its workers, which write to the database
 		cfg.MCP = stubMCP
@@ -164,7 +163,7 @@ func (m *matrix) request(c matrixCaller, route schema.Route) (path, body string)
 		id = m.post(commandQuestion("npm test")).ID.String()
 	case schema.PathChannel, schema.PathTestChannel:
 		id = m.addChannel()
-	case schema.PathPerson:
+	case schema.PathPerson, schema.PathPersonReset:
 		name = m.addAccount()
 	case schema.PathSignInByID:
 		id = m.newSession(person).Identity.ID
@@ -218,6 +217,7 @@ var matrixBodies = map[string]string{
 	schema.PathRulePreview:      `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,
 	schema.PathPerson:           `{"role":"operator"}`,
 	schema.PathTokens:           `{"name":"more","person":"NAME"}`,
+	schema.PathPasskeyConfirm:   `{"do":"link","target":"NAME"}`,
 	schema.PathPasskeyChallenge: `{"id":ID,"response":{"permission":true}}`,
 	schema.PathPasskeys:         `{"name":"laptop","credential":{}}`,
 	schema.PathChannels:         `{"name":"c","url":"http://127.0.0.1:9/"}`,
@@ -229,9 +229,10 @@ var matrixBodies = map[string]string{
 
 // refusedByHandler are routes that refuse these requests for a reason other than their class.
 var refusedByHandler = map[string]string{
-	schema.PathLink:             "the link is not signed by this hub",
-	schema.PathLinkVote:         "the link is not signed by this hub",
-	schema.PathPasskeyChallenge: "the caller has no passkey",
+	schema.PathLink:     "the link is not signed by this hub",
+	schema.PathLinkVote: "the link is not signed by this hub",
+
+	schema.PathPasskeyChallenge: "a challenge for an answer takes an operator",
 }
 
 func (m *matrix) identity(person string) auth.Identity {

@@ -147,7 +147,8 @@ func TestRoles_LimitAdministration(t *testing.T) {
 	r.expectOK(&all, "GET "+schema.PathSignIns, ``, ada.headers()...)
 	require.Len(t, all, 3)
 	var link schema.Person
-	r.expectOK(&link, "POST "+schema.PathPeople+"/Grace/link", ``, ada.headers()...)
+	r.expectProblem("not_allowed", "POST "+schema.PathPeople+"/Grace/link", ``, ada.headers()...)
+	r.expectOK(&link, "POST "+schema.PathPeople+"/Grace/link", ``, grace.headers()...)
 	r.expectOK(nil, "DELETE "+schema.PathPeople+"/grace", ``, ada.headers()...)
 	r.expectProblem("sign_in", "GET "+schema.PathMe, ``, grace.headers()...)
 	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+link.SignInURL[len(link.SignInURL)-22:]+`"}`)
@@ -172,7 +173,7 @@ func TestRevocation_ClosesStreams(t *testing.T) {
 		},
 	} {
 		grace := r.addPerson(ada, `{"name":"`+name+`"}`)
-		token, operator := r.createToken(ada, `{"name":"mine","person":"`+name+`"}`)
+		token, operator := r.createToken(grace, `{"name":"mine","person":"`+name+`"}`)
 		var own []schema.SignIn
 		r.expectOK(&own, "GET "+schema.PathSignIns, ``, grace.headers()...)
 		header := http.Header{"Cookie": {grace.cookie}}

@@ -53,6 +53,8 @@ func (h *Hub) authorizeResponder(s *snapshot, from responder) (*schema.Responder
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.status},
 			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself.",
 		}
+	case from.identity.IsAuthenticated() && h.People.ResetAt(from.identity.Name).After(s.Event.ReceivedAt):
+		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + from.identity.Name + " was reset. Someone else has to answer it."}
 	case len(s.status.Recipients) > 0 && h.nameReused(s, from.identity.Name):
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was addressed to an earlier account named " + from.identity.Name + ", which was removed."}
 	case excluded && s.Requester != "" && from.identity.IsAuthenticated() && strings.EqualFold(s.Requester, from.identity.Name):

@@ -14,10 +14,17 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
-// asToken returns a client with a new token that ada creates.
-func (r *harness) asToken(ada http.Header, query, draft string) *harness {
+// asToken returns a client with a new token that the person with these headers creates.
+func (r *harness) asToken(who http.Header, query, draft string) *harness {
 	r.t.Helper()
-	return r.withSecret(query, r.createToken(ada, draft).Secret)
+	return r.withSecret(query, r.createToken(who, draft).Secret)
+}
+
+// follow signs in with a new person's link and returns the headers of their browser.
+func (r *harness) follow(p schema.Person) http.Header {
+	r.t.Helper()
+	_, code, _ := strings.Cut(p.SignInURL, "#sign-in=")
+	return r.hub.SignIn(schema.SignInRequest{Code: code})
 }
 
 func (r *harness) withSecret(query, secret string) *harness {
@@ -81,7 +88,7 @@ func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	ada := r.signIn("Ada")
 	var grace schema.Person
 	r.signedRequest(ada, "POST "+schema.PathPeople, `{"name":"Grace","role":"admin"}`, &grace)
-	graceClient := r.asToken(ada, "", `{"name":"laptop","person":"Grace"}`)
+	graceClient := r.asToken(r.follow(grace), "", `{"name":"laptop","person":"Grace"}`)
 	ask := map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}}
 	own := call[mcp.Ticket](graceClient, "ask_human", ask)
 	require.Contains(t, graceClient.callError("vote_on_hitl_request", map[string]any{"request_id": own.RequestID, "choice": "approve"}), "self_approval")

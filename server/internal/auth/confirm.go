@@ -1,0 +1,59 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// digestOfAction is what a passkey signs to confirm a change of credentials.
+func digestOfAction(a schema.CredentialAction) (AnswerDigest, error) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return AnswerDigest{}, fmt.Errorf("encode credential action: %w", err)
+	}
+	return sha256.Sum256(append([]byte("hookback credential action 1\n"), text...)), nil
+}
+
+// ChallengeAction starts a passkey assertion for exactly one change of credentials.
+func (s *Service) ChallengeAction(caller Identity, a schema.CredentialAction) (schema.PasskeyOptions, error) {
+	digest, err := digestOfAction(a)
+	if err != nil {
+		return schema.PasskeyOptions{}, err
+	}
+	return s.Challenge(caller, digest)
+}
+
+// confirm returns an error unless proof is the caller's passkey assertion for the action. None is
+// needed if the hub uses no passkeys or the caller has none. The caller must not hold changeMu.
+func (s *Service) confirm(ctx context.Context, caller Identity, a schema.CredentialAction, proof json.RawMessage) error {
+	if s.Passkeys == nil || len(s.current.Load().passkeysOf(caller.Name)) == 0 {
+		return nil
+	}
+	if len(proof) == 0 {
+		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Do this in the dashboard, which asks for your passkey."}
+	}
+	digest, err := digestOfAction(a)
+	if err != nil {
+		return err
+	}
+	_, err = s.VerifyAssertion(ctx, caller, proof, digest)
+	var field *schema.FieldError
+	if errors.As(err, &field) {
+		return &schema.HintError{Err: field, Hint: "Nothing was changed. Try again in the dashboard and confirm with your passkey."}
+	}
+	return err
+}
+
+// confirmPromotion is confirm for the role admin, which takes a passkey on every hub that uses
+// passkeys: an admin decides who may answer.
+func (s *Service) confirmPromotion(ctx context.Context, caller Identity, person string, proof json.RawMessage) error {
+	if s.Passkeys != nil && len(s.current.Load().passkeysOf(caller.Name)) == 0 {
+		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Add a passkey under Settings, People, at " + s.Passkeys.Origin + " first."}
+	}
+	return s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionPromote, Target: person}, proof)
+}

@@ -1,0 +1,126 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// CreateSignInLink returns a one-time code that signs name in, and voids earlier ones. People
+// create one for themselves in a signed-in browser, with a passkey if they have one. Admins create
+// one for a person who has not signed in yet: a link for anyone else would be their identity.
+func (s *Service) CreateSignInLink(ctx context.Context, name string, proof json.RawMessage, caller Identity) (person schema.Person, code string, err error) {
+	if err := s.Check(schema.AccessOwn, caller); err != nil {
+		return person, "", err
+	}
+	if own := strings.EqualFold(caller.Name, name); own {
+		if caller.Via != "session" {
+			return person, "", &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Create the link in a browser that is signed in with a link or with the OpenID provider."}
+		}
+		err = s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionLink, Target: caller.Name}, proof)
+	} else {
+		err = s.Check(schema.AccessAdmin, caller)
+	}
+	if err != nil {
+		return person, "", err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	found, err := s.lookup(name)
+	if err != nil {
+		return person, "", err
+	}
+	if found.SignedIn && found.Name != caller.Name {
+		return person, "", &schema.HintError{Err: schema.ErrNotAllowed, Hint: found.Name + " has signed in before. If they lost access, reset them first: everyone on this hub sees that."}
+	}
+	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link"}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
+	return s.publicPerson(&found), code, err
+}
+
+// ResetPerson ends the sessions, tokens, codes and passkeys of a person other than the owner, so
+// that an admin can create a new link. It takes the passkey of an admin who has one. Everyone is
+// told, and the person's answers count only for questions that are asked later.
+func (s *Service) ResetPerson(ctx context.Context, name string, proof json.RawMessage, caller Identity) (schema.Person, error) {
+	if err := s.Check(schema.AccessAdmin, caller); err != nil {
+		return schema.Person{}, err
+	}
+	person, err := s.lookup(name)
+	switch {
+	case err != nil:
+		return schema.Person{}, err
+	case person.Owner:
+		return schema.Person{}, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner cannot be reset. If they lost access, stop the hub and run its program with -sign-in " + person.Name + "."}
+	case person.Name == caller.Name:
+		return schema.Person{}, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "You cannot reset yourself. End your sign-ins, or ask another admin."}
+	}
+	if err := s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionReset, Target: person.Name}, proof); err != nil {
+		return schema.Person{}, err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	if person, err = s.lookup(name); err != nil {
+		return schema.Person{}, err
+	}
+	person.SignedIn, person.ResetAt, person.ResetBy = false, s.Clock(), caller.Name
+	c := store.PeopleChange{
+		People:        store.People{Persons: []store.Person{person}},
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.reset", caller, map[string]any{"name": person.Name})},
+	}
+	s.endCredentials(&c, &person)
+	err = s.applyChange(ctx, &c)
+	s.announceIf(err == nil, reset, &person, caller)
+	return s.publicPerson(&person), err
+}
+
+// The changes of an account that are announced.
+const (
+	reset    = "reset"
+	promoted = "promoted"
+)
+
+// announcementTime is how long a change of an account is shown to everyone.
+const announcementTime = 24 * time.Hour
+
+// announceIf announces a change of an account to the person, the admins and the owner.
+func (s *Service) announceIf(changed bool, change string, person *store.Person, caller Identity) {
+	if !changed || s.Announce == nil {
+		return
+	}
+	names := []string{person.Name}
+	for _, p := range s.current.Load().Persons {
+		if p.Role == schema.Admin && p.Name != person.Name {
+			names = append(names, p.Name)
+		}
+	}
+	s.Announce(names, schema.AccountChange{Change: change, Person: person.Name, By: caller.Name, At: toMillis(s.Clock())})
+}
+
+// recentChanges returns the changes of accounts that are still shown, for people and local
+// callers.
+func (s *Service) recentChanges() (changes []schema.AccountChange) {
+	shown := func(at time.Time) bool { return !at.IsZero() && s.Clock().Before(at.Add(announcementTime)) }
+	for _, p := range s.current.Load().Persons {
+		if shown(p.ResetAt) {
+			changes = append(changes, schema.AccountChange{Change: reset, Person: p.Name, By: p.ResetBy, At: toMillis(p.ResetAt)})
+		}
+		if shown(p.PromotedAt) {
+			changes = append(changes, schema.AccountChange{Change: promoted, Person: p.Name, By: p.PromotedBy, At: toMillis(p.PromotedAt)})
+		}
+	}
+	return changes
+}
+
+// ResetAt returns when an admin last reset the account; the zero time if never.
+func (s *Service) ResetAt(name string) time.Time {
+	if s == nil {
+		return time.Time{}
+	}
+	if person := s.current.Load().findPerson(name); person != nil {
+		return person.ResetAt
+	}
+	return time.Time{}
+}
