@@ -73,16 +73,17 @@ func (s *Service) isCodeExpired(c *store.Code) bool {
 	return s.isExpired(c.ExpiresAt) || s.Clock().Before(c.CreatedAt.Add(-time.Minute))
 }
 
-// SignIn exchanges a one-time code for a session. It is subject to the rate limit.
+// SignIn exchanges a one-time code for a session. The rate limit applies to wrong codes only:
+// a code has 128 random bits, so a valid one cannot be a guess.
 func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error) {
-	if err := s.signInLimiter.check(a.From, s.Clock()); err != nil {
-		return nil, err
-	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	hash := digestOf(a.Code)
 	code := s.current.Load().codes[hash]
 	if code == nil || s.isCodeExpired(code) || code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil {
+		if err := s.signInLimiter.check(a.From, s.Clock()); err != nil {
+			return nil, err
+		}
 		s.signInLimiter.recordFailure(a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was already used or is older than 15 minutes. " + s.newLinkHint()}
@@ -270,6 +271,11 @@ func (s *Service) validateNewName(name string) (string, error) {
 		return "", &schema.FieldError{Field: "name", Detail: "is reserved by the hub"}
 	case s.current.Load().findPerson(name) != nil:
 		return "", &schema.FieldError{Field: "name", Detail: "belongs to another person"}
+	case hasMixedScripts(name):
+		return "", &schema.FieldError{Field: "name", Detail: "must use the letters of one script"}
+	}
+	if other := s.current.Load().findConfusable(name); other != "" {
+		return "", &schema.FieldError{Field: "name", Detail: "looks like " + other + ", who has an account"}
 	}
 	return name, nil
 }
