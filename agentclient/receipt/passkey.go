@@ -10,6 +10,7 @@ import (
 	_ "crypto/sha512" // SHA-384 and SHA-512 of passkeys on larger curves
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,10 +87,12 @@ func checkProof(p *schema.PasskeyProof, d *schema.SignedDecision) error {
 // checkSignedAnswer checks that the signed text is an approval of the question that d is about.
 func checkSignedAnswer(signed string, d *schema.SignedDecision) error {
 	var parts []json.RawMessage
-	var hub, event string
+	var hub, event, argumentsHash string
+	var edited int64
 	var answer schema.Response
 	if err := json.Unmarshal([]byte(signed), &parts); err != nil || len(parts) != 5 ||
-		json.Unmarshal(parts[0], &hub) != nil || json.Unmarshal(parts[1], &event) != nil || json.Unmarshal(parts[4], &answer) != nil {
+		json.Unmarshal(parts[0], &hub) != nil || json.Unmarshal(parts[1], &event) != nil || json.Unmarshal(parts[2], &edited) != nil ||
+		json.Unmarshal(parts[3], &argumentsHash) != nil || json.Unmarshal(parts[4], &answer) != nil {
 		return errors.New("the signed text is not an answer")
 	}
 	if hub != d.Hub || event != d.Event {
@@ -97,6 +100,16 @@ func checkSignedAnswer(signed string, d *schema.SignedDecision) error {
 	}
 	if approves := answer.Permission != nil && *answer.Permission; !approves {
 		return errors.New("it does not approve")
+	}
+	// The call that runs is the edit of the answer itself or of an earlier voter, else the call as
+	// asked.
+	runs, signedEdit := d.Answer.ModifiedArguments, answer.ModifiedArguments
+	sum := sha256.Sum256(runs)
+	switch {
+	case len(signedEdit) > 0 && schema.CallDigest("", signedEdit) != schema.CallDigest("", runs),
+		len(signedEdit) == 0 && edited > 0 && hex.EncodeToString(sum[:]) != argumentsHash,
+		len(signedEdit) == 0 && edited == 0 && len(runs) > 0:
+		return errors.New("it approves other arguments")
 	}
 	return nil
 }

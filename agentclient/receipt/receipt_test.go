@@ -90,6 +90,8 @@ func (i *issuer) passkeyOf(person string) []byte {
 // assertion is what an authenticator signs; tests change one part.
 type assertion struct {
 	event, answer, kind, origin string
+	edited                      int // revision of a voter's edit, whose arguments follow
+	arguments                   string
 	flags                       byte
 }
 
@@ -98,7 +100,8 @@ var approval = assertion{event: eventUID, answer: `{"permission":true}`, kind: "
 // assert adds the assertion of a person's passkey.
 func (i *issuer) assert(person string, a assertion) {
 	b64 := base64.RawURLEncoding.EncodeToString
-	signed := fmt.Sprintf(`[%q,%q,0,"",%s]`, hubID, a.event, a.answer)
+	hash := sha256.Sum256([]byte(a.arguments))
+	signed := fmt.Sprintf(`[%q,%q,%d,%q,%s]`, hubID, a.event, a.edited, hex.EncodeToString(hash[:]), a.answer)
 	nonce := make([]byte, 32)
 	challenge := schema.PasskeyChallenge(sha256.Sum256([]byte(signed)), nonce, person)
 	clientData, err := json.Marshal(map[string]string{"type": a.kind, "challenge": b64(challenge), "origin": a.origin})
@@ -196,6 +199,37 @@ func TestVerify_RefusesUnmetRequirements(t *testing.T) {
 			require.ErrorIs(t, err, receipt.ErrUnmet)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+// TestVerify_ComparesEditedArguments pairs assertions with the arguments that run.
+func TestVerify_ComparesEditedArguments(t *testing.T) {
+	t.Parallel()
+	const edit = `{"command":"make dry-run"}`
+	own := approval
+	own.answer = `{"permission":true,"modifiedArguments":{ "command":"make dry-run" }}`
+	earlier := approval
+	earlier.edited, earlier.arguments = 3, edit
+	for name, c := range map[string]struct {
+		signed assertion
+		runs   string
+		holds  bool
+	}{
+		"as asked":                    {approval, "", true},
+		"as asked, edited afterwards": {approval, edit, false},
+		"own edit":                    {own, edit, true},
+		"own edit dropped":            {own, "", false},
+		"own edit replaced":           {own, arguments, false},
+		"earlier edit":                {earlier, edit, true},
+		"earlier edit replaced":       {earlier, arguments, false},
+	} {
+		i := newIssuer(t)
+		if c.runs != "" {
+			i.statement.Predicate.Answer.ModifiedArguments = json.RawMessage(c.runs)
+		}
+		i.assert("ada", c.signed)
+		_, err := receipt.Verify(i.issue(), i.requirements())
+		require.Equal(t, c.holds, err == nil, "%s: %v", name, err)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestServer_ClosesIdleConnections(t *testing.T) {
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(answer, []byte("HTTP/1.1 200")), "%s", answer)
-	require.Equal(t, 4096, r.app.Config().Concurrency)
+	require.Greater(t, r.app.Config().Concurrency, r.Places.total(), "the places refuse first")
 }
 
 // TestServer_HostileBodiesUseBoundedMemory checks that hostile bodies are rejected without
