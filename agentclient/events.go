@@ -57,6 +57,21 @@ func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, er
 	return fetchJSON[[]json.RawMessage](ctx, c, schema.PathLedger, values)
 }
 
+// LedgerHead returns the newest signed head of the audit log, an envelope of type
+// schema.HeadPayload. The error is schema.ErrNotFound if there is none yet. It verifies nothing.
+func (c *Client) LedgerHead(ctx context.Context) (*schema.Envelope, error) {
+	endCall, err := c.beginCall()
+	if err != nil {
+		return nil, err
+	}
+	defer endCall()
+	head, err := fetchJSON[*schema.Envelope](ctx, c, schema.PathLedgerHead, nil)
+	if err == nil && head == nil {
+		err = fmt.Errorf("%w: the reply contains no head", ErrMalformed)
+	}
+	return head, err
+}
+
 // Receipt returns the receipt of a settled question: the signed decision, with the passkey assertions
 // and the entry of the audit log. Package receipt verifies it.
 func (c *Client) Receipt(ctx context.Context, id schema.EventID) (*schema.Receipt, error) {

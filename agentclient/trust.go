@@ -108,6 +108,16 @@ func (t *Trust) Pins() []Pin {
 // has no home directory.
 func (t *Trust) File() string { return t.file }
 
+// MemoryFile returns the path of a file in which the account remembers something about its hubs: next
+// to Options.KnownHubs, else in the directory of the account's settings. It is "" for an account
+// without a home directory.
+func MemoryFile(o Options, name string) string {
+	if file := cmp.Or(o.KnownHubs, knownHubsFile()); file != "" {
+		return filepath.Join(filepath.Dir(file), name)
+	}
+	return ""
+}
+
 // ManagedBySystem reports whether the pins come from the machine's administrator.
 func (t *Trust) ManagedBySystem() bool { return t.system }
 

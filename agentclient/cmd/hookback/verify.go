@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,11 @@ or inserted breaks the hash chain. verify names the first such entry and exits 1
 FILE is an export (GET /api/ledger?format=ndjson, or Export in Settings), - is stdin.
 Without FILE, verify reads the audit log of the hub.
 
-The chain alone cannot show that its end was cut off. Store the hash that verify prints
-in another place, and pass it as --head later.
+The chain alone cannot show that its end was cut off. So verify also checks the head that
+the hub has signed, and remembers the newest entry of each hub for this account: if it is
+gone or different next time, the audit log was changed. --forget drops what it remembers,
+for example after you restored a backup. Store the hash that verify prints in another
+place, and pass it as --head later, to notice that this account was changed, too.
 `
 
 // maxLedgerEntry is larger than any line that a hub writes.
@@ -34,8 +38,9 @@ const maxLedgerEntry = 8 << 20
 // ledgerVerifier verifies the hash chain of one audit log.
 type ledgerVerifier struct {
 	schema.LedgerCheck
-	head      string // the hash of an entry that must exist; empty if there is none
-	headFound bool   // an entry with the hash head was read
+	head      string       // the hash of an entry that must exist; empty if there is none
+	headFound bool         // an entry with the hash head was read
+	known     []knownEntry // entries that must be as they were
 }
 
 // brokenLedgerError is a defect of the audit log, as opposed to an error while reading it.
@@ -45,6 +50,7 @@ func runVerify(ctx context.Context, args []string, env func(string) string, std 
 	f := newBareFlags("verify", verifyHelp)
 	f.addHubFlags(env)
 	head := f.String("head", "", "the `hash` of an entry that must exist, as printed by an earlier run")
+	forget := f.Bool("forget", false, "drop what this account remembers of the hub, and remember the present state")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
@@ -52,7 +58,7 @@ func runVerify(ctx context.Context, args []string, env func(string) string, std 
 	if raw, err := hex.DecodeString(v.head); err != nil || len(f.positional) > 1 || v.head != "" && len(raw) != len(schema.FirstPrev)/2 {
 		return std.printError("verify takes at most one FILE, and --head takes 64 hex digits; see hookback verify --help")
 	}
-	err := v.check(ctx, f, std.in)
+	err := v.check(ctx, f, std.in, *forget)
 	var broken brokenLedgerError
 	switch {
 	case errors.As(err, &broken):
@@ -71,10 +77,10 @@ func runVerify(ctx context.Context, args []string, env func(string) string, std 
 	return exitOK
 }
 
-func (v *ledgerVerifier) check(ctx context.Context, f *flags, stdin io.Reader) error {
+func (v *ledgerVerifier) check(ctx context.Context, f *flags, stdin io.Reader, forget bool) error {
 	switch {
 	case len(f.positional) == 0:
-		return v.checkHub(ctx, f.options())
+		return v.checkHub(ctx, f, forget)
 	case f.positional[0] == "-":
 		return v.checkFile(stdin)
 	}
@@ -100,9 +106,60 @@ func (v *ledgerVerifier) checkFile(r io.Reader) error {
 	return lines.Err()
 }
 
-func (v *ledgerVerifier) checkHub(ctx context.Context, o agentclient.Options) error {
-	client := agentclient.New(o)
+// checkHub verifies the audit log of the hub, its signed head, and what this account remembers of it.
+func (v *ledgerVerifier) checkHub(ctx context.Context, f *flags, forget bool) error {
+	client := agentclient.New(f.options())
 	defer client.Close()
+	hub, pin, err := identifyHub(ctx, f)
+	if err != nil && !hasNoKey(err) {
+		return err
+	}
+	memory := ledgerMemory{file: agentclient.MemoryFile(f.options(), "ledger_heads")}
+	if err == nil {
+		if err := client.CheckHub(ctx, hub); err != nil {
+			return err
+		}
+		if err := v.expectSignedHead(ctx, client, pin); err != nil {
+			return err
+		}
+		if err := memory.load(); err != nil {
+			return err
+		}
+		if !forget {
+			v.known = append(v.known, memory.of(pin)...)
+		}
+	}
+	if err := v.checkPages(ctx, client); err != nil {
+		return err
+	}
+	if err := v.checkKnown(); err != nil || pin.Key == nil || v.N == 0 {
+		return err
+	}
+	return memory.remember(pin, v.N, v.Head)
+}
+
+// expectSignedHead adds the newest head that the hub signed to the known entries.
+func (v *ledgerVerifier) expectSignedHead(ctx context.Context, client *agentclient.Client, pin agentclient.Pin) error {
+	signed, err := client.LedgerHead(ctx)
+	if errors.Is(err, schema.ErrNotFound) {
+		return nil // the audit log is empty
+	}
+	if err != nil {
+		return err
+	}
+	var head schema.LedgerHead
+	if err := signed.Verify(schema.HeadPayload, pin.Key); err != nil {
+		return brokenLedgerError{fmt.Errorf("the newest head is not signed by the hub's key %s: %w", pin.KeyID(), err)}
+	}
+	if err := json.Unmarshal(signed.Payload, &head); err != nil {
+		return brokenLedgerError{fmt.Errorf("the newest head is not readable: %w", err)}
+	}
+	v.known = append(v.known, knownEntry{n: head.N, hash: head.Hash, when: "when the hub signed it"})
+	return nil
+}
+
+// checkPages verifies the hash chain page by page.
+func (v *ledgerVerifier) checkPages(ctx context.Context, client *agentclient.Client) error {
 	for {
 		page, err := client.Ledger(ctx, v.N)
 		if err != nil || len(page) == 0 {
@@ -116,10 +173,27 @@ func (v *ledgerVerifier) checkHub(ctx context.Context, o agentclient.Options) er
 	}
 }
 
+// checkKnown returns an error if the log ended before a known entry.
+func (v *ledgerVerifier) checkKnown() error {
+	for _, k := range v.known {
+		if k.n > v.N {
+			return brokenLedgerError{fmt.Errorf("the audit log went back: it ends with entry %d, and entry %d was %s %s", v.N, k.n, shortHash(k.hash), k.when)}
+		}
+	}
+	return nil
+}
+
+func shortHash(hash string) string { return hash[:min(len(hash), 8)] }
+
 func (v *ledgerVerifier) checkEntry(line []byte) error {
 	if err := v.Next(bytes.TrimSpace(line)); err != nil {
 		return brokenLedgerError{err}
 	}
 	v.headFound = v.headFound || v.Head == v.head
+	for _, k := range v.known {
+		if k.n == v.N && k.hash != v.Head {
+			return brokenLedgerError{fmt.Errorf("the audit log was changed: entry %d is %s, and was %s %s", v.N, shortHash(v.Head), shortHash(k.hash), k.when)}
+		}
+	}
 	return nil
 }

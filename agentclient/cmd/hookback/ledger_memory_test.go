@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// witness is an account that verifies a hub from time to time.
+type witness struct {
+	t    *testing.T
+	hub  *hubtest.Hub
+	home string
+}
+
+func (w *witness) verify(args ...string) cliResult {
+	var out, stderr bytes.Buffer
+	args = append([]string{"verify", "--hub", w.hub.URL(), "--known-hubs", filepath.Join(w.home, "known_hubs")}, args...)
+	status := run(w.t.Context(), args, func(string) string { return "" }, streams{strings.NewReader(""), &out, &stderr})
+	return cliResult{status, out.String(), stderr.String()}
+}
+
+// exec changes the database file while the hub is stopped.
+func (w *witness) exec(statements ...string) {
+	w.t.Helper()
+	w.hub.Stop()
+	db, err := sql.Open("sqlite", w.hub.DB())
+	require.NoError(w.t, err)
+	for _, s := range statements {
+		_, err = db.Exec(s)
+		require.NoError(w.t, err, s)
+	}
+	require.NoError(w.t, db.Close())
+	w.hub.Restart()
+}
+
+// TestVerify_RemembersNewestEntry removes the end of the audit log together with its signed heads, which
+// the hub itself can't notice.
+func TestVerify_RemembersNewestEntry(t *testing.T) {
+	t.Parallel()
+	w := &witness{t, startHubWithLedger(t, 5), t.TempDir()}
+	first := w.verify()
+	require.Equal(t, exitOK, first.status, first.out+first.err)
+	require.Equal(t, first, w.verify(), "an unchanged log")
+	lines, err := os.ReadFile(filepath.Join(w.home, "ledger_heads"))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(lines), "\n"))
+
+	w.exec(`DELETE FROM ledger WHERE n > 3`, `DELETE FROM ledger_heads`)
+	cut := w.verify()
+	require.Equal(t, exitProblem, cut.status, cut.out+cut.err)
+	require.Contains(t, cut.out, "broken: the audit log went back: it ends with entry 3, and entry 5 was ")
+	require.Equal(t, cut, w.verify(), "the finding is not forgotten")
+
+	stranger := &witness{t, w.hub, t.TempDir()}
+	require.Equal(t, exitOK, stranger.verify().status, "who has not verified before can't know")
+
+	forgotten := w.verify("--forget")
+	require.Equal(t, exitOK, forgotten.status, forgotten.out+forgotten.err)
+	require.Equal(t, exitOK, w.verify().status)
+}
+
+// TestVerify_FindsCutSignedHead removes the end of the audit log and keeps the heads.
+func TestVerify_FindsCutSignedHead(t *testing.T) {
+	t.Parallel()
+	w := &witness{t, startHubWithLedger(t, 5), t.TempDir()}
+	w.hub.Stop() // signs the newest head
+	w.hub.Restart()
+	w.exec(`DELETE FROM ledger WHERE n > 3`)
+	got := w.verify()
+	require.Equal(t, exitProblem, got.status, got.out+got.err)
+	require.Contains(t, got.out, "broken: the audit log went back")
+}
+
+func TestLedgerMemory_FindsHubByKeyAndAddress(t *testing.T) {
+	t.Parallel()
+	w := &witness{t, startHubWithLedger(t, 2), t.TempDir()}
+	require.Equal(t, exitOK, w.verify().status)
+	file := filepath.Join(w.home, "ledger_heads")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	fields := strings.Fields(string(text))
+	for name, changed := range map[string]string{
+		"another key":     fmt.Sprintf("%s %s 9 %s\n", strings.Repeat("0", 16), fields[1], fields[3]),
+		"another address": fmt.Sprintf("%s http://127.0.0.1:1 9 %s\n", fields[0], fields[3]),
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
+		got := w.verify()
+		require.Equal(t, exitProblem, got.status, name)
+		require.Contains(t, got.out, "entry 9 was", name)
+	}
+	require.NoError(t, os.WriteFile(file, []byte("what is this\n"), 0o600))
+	damaged := w.verify()
+	require.Equal(t, exitError, damaged.status)
+	require.Contains(t, damaged.err, "is damaged; remove it to start again")
+}
