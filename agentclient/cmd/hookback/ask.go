@@ -33,6 +33,7 @@ type askFlags struct {
 	onUnreachable string
 	onTimeout     string
 	receipt       string
+	commit        string
 }
 
 func newAskFlags(env func(string) string) *askFlags {
@@ -47,6 +48,7 @@ func newAskFlags(env func(string) string) *askFlags {
 	a.IntVar(&a.approvals, "approvals", 0, "how many people must agree, a `number` (default 1)")
 	a.StringVar(&a.to, "to", "", "who may answer: owner, owner_admins or `names` separated by commas (default: anyone; with --approvals owner_admins)")
 	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown with the request")
+	a.StringVar(&a.commit, "commit", "", "the Git `commit` that this is about, 40 or 64 hex digits")
 	a.StringVar(&a.receipt, "receipt", "", "write the signed proof of the decision to this `file` (see hookback receipt)")
 	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "the `outcome` if no hub is reachable: deny, allow or fail (default deny)")
 	a.StringVar(&a.onTimeout, "on-timeout", schema.EmitTimeout, "the `action` if no one answers in time: emit_timeout (exit status 2) or fail_run (exit status 3: the run should stop) (default emit_timeout)")
@@ -91,8 +93,8 @@ func (a *askFlags) buildRequest() (agentclient.Request, error) {
 	if a.timeout == 0 {
 		r.Timeout = agentclient.Forever
 	}
-	if a.why != "" {
-		r.Context = &schema.Context{Why: a.why}
+	if a.why != "" || a.commit != "" {
+		r.Context = &schema.Context{Why: a.why, Commit: strings.ToLower(a.commit)}
 	}
 	if a.approvals != 0 || a.to != "" {
 		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: a.approvals, Recipients: parseRecipients(a.to)}
