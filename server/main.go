@@ -51,7 +51,7 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(stdout, "Start the hub, then open this link within 15 minutes. It works once.\n\n  %s\n", link)
+		_, _ = fmt.Fprintf(stdout, "Start the hub, then open this link within 15 minutes. It works once. If this is a file, the link is in it.\n\n  %s\n", link)
 		return nil
 	case len(args) == 0:
 		a, err := app.New(ctx, cfg)

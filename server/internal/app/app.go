@@ -50,6 +50,9 @@ type App struct {
 	metrics    *httpapi.Metrics
 	server     *httpapi.Server
 	witness    *http.Client // connects as channels do
+
+	signInLink   string      // file with the link of the first person; empty: none
+	signInExpiry *time.Timer // removes the file; nil: there is none
 }
 
 // New opens the port and the database and builds the hub. Its errors are written for
@@ -95,7 +98,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: passkeys, Clock: a.cfg.Clock, Log: a.log, Locked: a.afterLock}); err != nil {
+	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: passkeys, Clock: a.cfg.Clock, Log: a.log, Locked: a.afterLock, Announce: a.announce}); err != nil {
 		return err
 	}
 	if err := a.checkPublicListen(); err != nil {
@@ -189,6 +192,13 @@ func (a *App) URL() string {
 	return "http://" + addr
 }
 
+// announce tells people about a change of an account. The accounts are opened before the notifier.
+func (a *App) announce(names []string, change schema.AccountChange) {
+	if a.notifier != nil {
+		a.notifier.Announce(names, change)
+	}
+}
+
 // publicURL returns the base URL for links that are sent to people.
 func (a *App) publicURL() string {
 	if a.cfg.PublicURL != "" {
@@ -256,6 +266,10 @@ func (a *App) shutdown() error {
 
 // Close releases the port and the database. Run calls it.
 func (a *App) Close() error {
+	if a.signInExpiry != nil {
+		a.signInExpiry.Stop()
+		a.removeSignInLink()
+	}
 	for _, ln := range a.listeners {
 		_ = ln.Close() // Serve has closed it already
 	}
@@ -318,8 +332,24 @@ func (a *App) ownerSignInHint(ctx context.Context) string {
 		return ""
 	case code == "":
 		return ""
-	default:
-		return "  Sign in     " + a.dashboardURL() + "/#sign-in=" + code + "   (works once, within 15 minutes)\n"
+	}
+	link := a.dashboardURL() + "/#sign-in=" + code
+	if !isReadByOthers(a.cfg.Stdout) {
+		return "  Sign in     " + link + "   (works once, within 15 minutes)\n"
+	}
+	if a.signInLink, err = writeSignInLink(&a.cfg, link); err != nil {
+		a.log.Error("sign-in link not written", "err", err)
+		return ""
+	}
+	a.auth.OnAccountsChanged(a.removeSignInLink)
+	a.signInExpiry = time.AfterFunc(auth.SignInLinkLifetime, a.removeSignInLink)
+	return "  Sign in     with the link in " + a.signInLink + "   (works once, within 15 minutes)\n"
+}
+
+// removeSignInLink removes the file of a used or expired link.
+func (a *App) removeSignInLink() {
+	if err := os.Remove(a.signInLink); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.log.Error("sign-in link not removed", "err", err)
 	}
 }
 

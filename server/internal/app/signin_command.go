@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/httpapi"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// SignIn returns a link that signs name in. The hub must not be running. It restores
-// access for people who lost their browser, and gives a hub an owner before it listens on
-// a public address.
-func SignIn(ctx context.Context, cfg Config, name string) (link string, err error) {
+// SignIn makes a link that signs name in, and returns where it is: the link itself, or a file if
+// cfg.Stdout is read by others. The hub must not be running. It restores access for people who lost
+// their browser, and gives a hub an owner before it listens on a public address.
+func SignIn(ctx context.Context, cfg Config, name string) (place string, err error) {
 	if cfg, err = cfg.withDefaults(func(string) string { return "" }); err != nil {
 		return "", err
 	}
@@ -33,7 +37,37 @@ func SignIn(ctx context.Context, cfg Config, name string) (link string, err erro
 	if err != nil {
 		return "", err
 	}
-	return cfg.baseURL(cfg.Addr) + "/#sign-in=" + code, nil
+	link := cfg.baseURL(cfg.Addr) + "/#sign-in=" + code
+	if !isReadByOthers(cfg.Stdout) {
+		return link, nil
+	}
+	return writeSignInLink(&cfg, link)
+}
+
+// isReadByOthers reports whether what is printed goes to a file or another program and not to a
+// terminal: a log is often readable by more people than the one who may own the hub.
+func isReadByOthers(stdout io.Writer) bool {
+	file, ok := stdout.(*os.File)
+	if !ok {
+		return false // a buffer of the program that runs the hub
+	}
+	info, err := file.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice == 0
+}
+
+// writeSignInLink writes a link to the file sign-in-link next to the database, readable by the hub's
+// account only, and returns the path.
+func writeSignInLink(cfg *Config, link string) (string, error) {
+	path := filepath.Join(filepath.Dir(cfg.DB), "sign-in-link")
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.WriteString(link + "\n")
+	return path, errors.Join(err, file.Close())
 }
 
 // baseURL returns the hub's URL for people when it listens at addr. It prefers localhost,

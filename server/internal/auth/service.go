@@ -39,7 +39,7 @@ type Service struct {
 	lastUse       sync.Map                  // id of a session or token → *atomic.Int64, last use in Unix ms
 	signInLimiter signInLimiter
 	revocations   revocationHooks
-	onAccounts    atomic.Pointer[func()] // see OnAccountsChanged
+	onAccounts    atomic.Pointer[[]func()] // see OnAccountsChanged
 	ceremonies    passkeyCeremonies
 }
 
@@ -113,8 +113,10 @@ func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error 
 	next.Passkeys = mergeByKey(next.Passkeys, c.Passkeys, c.RemovedPasskeys, func(o store.Passkey) string { return o.ID })
 	next.Codes = mergeByKey(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
 	s.current.Store(newDirectory(&next))
-	if f := s.onAccounts.Load(); f != nil && len(c.Persons)+len(c.RemovedPeople) > 0 {
-		(*f)()
+	if all := s.onAccounts.Load(); all != nil && len(c.Persons)+len(c.RemovedPeople) > 0 {
+		for _, f := range *all {
+			f()
+		}
 	}
 	for _, id := range slices.Concat(c.RemovedSignIns, c.RemovedTokens) {
 		s.lastUse.Delete(id)

@@ -14,8 +14,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+// SignInLinkLifetime is how long a sign-in link works.
+const SignInLinkLifetime = 15 * time.Minute
+
 const (
-	codeLifetime = 15 * time.Minute
+	codeLifetime = SignInLinkLifetime
 	codeBytes    = 16
 	codeChars    = 22
 	idChars      = 16 // 12 random bytes in base 62; ids are not secret, but must not be guessable

@@ -105,7 +105,7 @@ func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
 	mail.Subject(m.subject())
 	mail.SetDateWithValue(m.createdAt)
 	_, domain, _ := strings.Cut(from, "@")
-	if !m.isTest { // the same for every attempt, so that mail clients can deduplicate
+	if m.id != 0 { // the same for every attempt, so that mail clients can deduplicate
 		mail.SetMessageIDWithValue(fmt.Sprintf("notice-%d.%s@%s", m.id, hub, domain))
 	}
 	// Suppresses out-of-office replies.

@@ -43,6 +43,7 @@ type message struct {
 	linkExpires time.Time // expiry of link
 	loopback    bool      // url works on this machine only
 	isTest      bool      // a test of the channel
+	isAccount   bool      // about a change of an account, not about a question
 	ledger      *ledgerHead
 }
 
@@ -81,8 +82,11 @@ func (n *Notifier) testMessage(person string) *message {
 // headline returns the title. It contains no text from the agent except its sanitized
 // name.
 func (m *message) headline() string {
-	if m.isTest {
+	switch {
+	case m.isTest:
 		return "Hookback test message"
+	case m.isAccount:
+		return "An account of your hub was changed"
 	}
 	app := singleLine(m.app, maxNameChars)
 	switch m.kind {

@@ -21,7 +21,7 @@ const webhookSecretPrefix = "whsec_"
 
 // webhookBody is a Standard Webhooks payload. Text from agents is not escaped beyond JSON.
 type webhookBody struct {
-	Type      string `json:"type"` // request.asked, request.reminder, request.escalated, or test
+	Type      string `json:"type"` // request.asked, request.reminder, request.escalated, account.changed, or test
 	Timestamp string `json:"timestamp"`
 	Data      struct {
 		ID        schema.EventID `json:"id,omitempty"`
@@ -41,8 +41,11 @@ type webhookBody struct {
 
 func (m *message) webhookBody() ([]byte, error) {
 	h := webhookBody{Type: "request." + m.kind, Timestamp: m.createdAt.UTC().Format("2006-01-02T15:04:05.000Z")}
-	if m.isTest {
+	switch {
+	case m.isTest:
 		h.Type = "test"
+	case m.isAccount:
+		h.Type = "account.changed"
 	}
 	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.url, m.app, m.session
 	h.Data.Kind, h.Data.Question, h.Data.ToolName, h.Data.Risk = m.questionKind, m.text, m.tool, m.risk
@@ -65,8 +68,8 @@ func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message
 		return permanentError{err}
 	}
 	id := fmt.Sprintf("msg_%s_%d", n.Store.HubID(), m.id)
-	if m.isTest {
-		id = "msg_test_" + strconv.FormatInt(m.createdAt.UnixNano(), 36)
+	if m.id == 0 { // neither a test nor an announcement is sent again
+		id = "msg_once_" + strconv.FormatInt(m.createdAt.UnixNano(), 36)
 	}
 	at := strconv.FormatInt(n.Clock().Unix(), 10)
 	signature, err := signWebhook(c.Secret, id+"."+at+"."+string(body))

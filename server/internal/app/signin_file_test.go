@@ -1,0 +1,53 @@
+package app
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// TestSignInLink_IsNotPrintedToFile starts a hub whose output goes to a log, which other accounts may
+// read. Whoever has the link owns the hub.
+func TestSignInLink_IsNotPrintedToFile(t *testing.T) {
+	t.Parallel()
+	log, err := os.Create(filepath.Join(t.TempDir(), "hub.log"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = log.Close() })
+	cfg := testConfig(t)
+	cfg.Stdout = log
+	a, stop := startHub(t, cfg)
+	file := filepath.Join(filepath.Dir(cfg.DB), "sign-in-link")
+	printed := func() string {
+		text, err := os.ReadFile(log.Name())
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Eventually(t, func() bool { return strings.Contains(printed(), "Ctrl-C") }, time.Minute, time.Millisecond)
+	require.NotContains(t, printed(), "#sign-in=")
+	require.Contains(t, printed(), "Sign in     with the link in "+file)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	link, err := os.ReadFile(file)
+	require.NoError(t, err)
+	_, code, _ := strings.Cut(strings.TrimSpace(string(link)), "#sign-in=")
+	resp, err := http.Post(a.URL()+schema.PathSignIn, "application/json", strings.NewReader(`{"code":"`+code+`","name":"ada"}`))
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.NoFileExists(t, file, "the link is used")
+	stop()
+
+	again, err := SignIn(t.Context(), cfg, "ada")
+	require.NoError(t, err)
+	require.Equal(t, file, again, "a link for recovery is in the file, too")
+	require.FileExists(t, file)
+}
