@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -30,9 +30,23 @@ export class HubProcess {
 
   private async start(addr: string): Promise<void> {
     await this.ended // two processes cannot share a database
-    const child = spawn(hubBinary, ['-addr', addr, '-socket', 'off', '-db', join(this.dir, 'hub.db'), '-notify-allow', '127.0.0.1', ...this.flags], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = spawn(
+      hubBinary,
+      [
+        '-addr',
+        addr,
+        '-socket',
+        'off',
+        '-db',
+        join(this.dir, 'hub.db'),
+        '-notify-allow',
+        '127.0.0.1',
+        ...this.flags,
+      ],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
     this.child = child
     const output: string[] = []
     const lines = [child.stdout, child.stderr].map((input) => createInterface({ input }))
@@ -60,6 +74,20 @@ export class HubProcess {
   /** Starts the hub again on the same address and database. */
   async restart(): Promise<void> {
     await this.start(new URL(this.url).host)
+  }
+
+  /** Copies the files of the stopped hub. Returns a function that puts the copy back. */
+  async copyDatabase(): Promise<() => Promise<void>> {
+    await this.ended
+    const copy = join(this.dir, 'copy')
+    const files = (await readdir(this.dir)).filter((name) => name.startsWith('hub.db'))
+    for (const name of files) await cp(join(this.dir, name), join(copy, name), { recursive: true })
+    return async () => {
+      await this.ended
+      for (const name of await readdir(this.dir))
+        if (name.startsWith('hub.db')) await rm(join(this.dir, name), { recursive: true })
+      await cp(copy, this.dir, { recursive: true })
+    }
   }
 
   async remove(): Promise<void> {

@@ -6,6 +6,7 @@ import type {
   HitlPage,
   HitlStats,
   HitlStatus,
+  HubKey,
   LedgerEntry,
   NotificationSettings,
   Rule,
@@ -86,6 +87,21 @@ export function ledger(page: { after?: number; before?: number; limit: number })
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(page)) query.set(name, String(value))
   return call<LedgerEntry[]>(`/api/ledger?${query}`)
+}
+
+/** The hub's identity. */
+export const hubKey = () => call<HubKey>('/api/hub')
+
+/** The download path of a settled request's receipt. */
+export const receiptPath = (id: number) => `/events/${id}/receipt`
+
+/** Whether a request has a receipt; those that were asked of an older hub have none. */
+export async function hasReceipt(id: number): Promise<boolean> {
+  try {
+    return (await fetch(receiptPath(id), { method: 'HEAD' })).ok
+  } catch {
+    return false // offline, so it can't be downloaded either
+  }
 }
 
 /** The download path of the whole audit log. */

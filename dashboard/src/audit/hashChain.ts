@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../schema'
 import { actions, outcomes, text } from './text'
 
-const STORAGE_KEY = 'hookback.ledger'
+export const STORAGE_KEY = 'hookback.ledger'
 
 /** The newest entry that this browser has seen of a hub. */
 export interface LastSeenEntry {
@@ -27,10 +27,25 @@ export function loadLastSeen(hub: string): LastSeenEntry | undefined {
   }
 }
 
+/** Stores an entry of a hub, unless a later one is stored: another tab may have seen more. */
 export function saveLastSeen(seen: LastSeenEntry): void {
+  if ((loadLastSeen(seen.hub)?.n ?? 0) <= seen.n) store(seen.hub, seen)
+}
+
+/** Removes the stored entry of a hub. */
+export function forgetLastSeen(hub: string): void {
+  store(hub, undefined)
+}
+
+function store(hub: string, seen: LastSeenEntry | undefined): void {
   try {
-    const all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as object
-    localStorage.setItem(STORAGE_KEY, JSON.stringify({ ...all, [seen.hub]: seen }))
+    let all: object = {}
+    try {
+      all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as object
+    } catch {
+      // Not JSON: nothing to keep.
+    }
+    localStorage.setItem(STORAGE_KEY, JSON.stringify({ ...all, [hub]: seen }))
   } catch {
     // Nothing is stored: the next visit cannot compare.
   }

@@ -3,7 +3,12 @@ export const text = {
   title: 'Audit log',
   intro:
     'Every vote, outcome, rule, and change of people or channels. Each entry contains the hash of the previous one, so no entry can be changed or removed unnoticed.',
-  alarm: 'The audit log has been changed.',
+  alarm: 'The audit log was changed.',
+  lastSeen: (n: number, hash: string) => `Entry ${n} was ${hash} when this browser last saw it.`,
+  show: 'Show the audit log',
+  forget: 'Forget this entry',
+  confirmForget: 'Trust the current log?',
+  entry: (n: number) => `entry ${n}`,
   lastChecked: 'This browser last checked it',
   alarmCause: 'Someone may have edited the database or restored an older copy of it.',
   accept: 'I know why: trust the current log',

@@ -29,6 +29,8 @@ export const lazyInboxText = {
     copyAnswer: 'Copy the answer',
     markHandled: 'Mark as handled',
     handled: 'It did not reach the agent; marked as handled ',
+    receipt: 'Download the receipt',
+    receiptHint: 'The decision, signed by the hub. Check it with: hookback receipt verify',
     message: 'Message to the agent',
     messages: {
       withdrawn: 'None: the agent withdrew the request.',

@@ -40,6 +40,12 @@ export const text = {
   hubAt: (version: string, origin: string) => `${version} at ${origin}`,
   notConnected: 'not connected',
   database: 'Database',
+  keyId: 'Key id',
+  keyHint: [
+    'Compare it with the one that ',
+    ' prints where your agents run. They accept answers that this key signed.',
+  ],
+  doctor: 'hookback doctor',
   newestEvent: 'Newest event',
   eventsInPage: 'Events in this tab',
   needsYou: 'Requests that need you',
