@@ -22,8 +22,8 @@ async function decide(hub: HubProcess, agent: Agent, permission = true): Promise
   return id
 }
 
-/** Waits until the page remembers an entry. */
-const remembers = (page: Page, { hash }: Entry) =>
+/** Waits until the browser stores an entry. */
+const storesEntry = (page: Page, { hash }: Entry) =>
   expect.poll(() => page.evaluate(() => localStorage.getItem('hookback.ledger'))).toContain(hash)
 
 test.describe('Audit log', () => {
@@ -40,7 +40,7 @@ test.describe('Audit log', () => {
     await decide(hub, agent)
     const seen = await newestEntry(hub)
     await openAt(page, hub)
-    await remembers(page, seen)
+    await storesEntry(page, seen)
     await expect(banner).toHaveCount(0)
 
     // The end of the log is missing: an open page finds it, too.
@@ -74,7 +74,7 @@ test.describe('Audit log', () => {
     await banner.getByRole('button', { name: 'Trust the current log?' }).click()
     await expect(banner).toHaveCount(0)
     await expect(page.getByTestId('audit-alarm')).toHaveCount(0)
-    await remembers(page, newest)
+    await storesEntry(page, newest)
     await page.reload()
     await expect(page.getByTestId('audit-status')).toContainText('No entry has changed')
     await expect(banner).toHaveCount(0)

@@ -95,7 +95,7 @@ export const hubKey = () => call<HubKey>('/api/hub')
 /** The download path of a settled request's receipt. */
 export const receiptPath = (id: number) => `/events/${id}/receipt`
 
-/** Whether a request has a receipt; those that were asked of an older hub have none. */
+/** Whether a request has a receipt; a request that an older hub settled has none. */
 export async function hasReceipt(id: number): Promise<boolean> {
   try {
     return (await fetch(receiptPath(id), { method: 'HEAD' })).ok

@@ -1,7 +1,7 @@
 import { hubKey, ledger } from '../inboxApi'
 import { detectRewrite, forgetLastSeen, loadLastSeen, saveLastSeen, type LastSeenEntry } from './hashChain'
 
-/** A remembered entry that the hub no longer has in this form. */
+/** A stored entry that the hub no longer has in this form. */
 export interface Rewrite {
   seen: LastSeenEntry
   /** A sentence on what differs. */
@@ -15,13 +15,13 @@ export interface WitnessCalls {
 }
 
 /**
- * Remembers the newest entry of a hub's audit log in this browser, and compares the log with it
- * on later visits. The hub's machine cannot change this memory.
+ * Stores the newest entry of a hub's audit log in this browser, and compares the log with it on
+ * later visits. The hub's machine cannot change this storage.
  */
 export class LedgerWitness {
   /** The difference that the last check found; undefined if there is none. */
   rewrite: Rewrite | undefined = $state.raw()
-  /** The remembered entry from before this page was loaded; undefined if there was none. */
+  /** The stored entry from before this page was loaded; undefined if there was none. */
   previous: LastSeenEntry | undefined = $state.raw()
   private hub = ''
   /** Replaces the storage in a browser that keeps none. */
@@ -34,8 +34,8 @@ export class LedgerWitness {
   ) {}
 
   /**
-   * Compares the audit log of the connected hub with the remembered entry, and remembers its newest
-   * one if they agree. Each hub has its own memory. Rejects with an ApiError if the log can't be read.
+   * Compares the audit log of the connected hub with the stored entry, and stores its newest one if
+   * they agree. Each hub has a separate entry. Rejects with an ApiError if the log can't be read.
    */
   check(hub: string): Promise<void> {
     if (hub !== this.hub) {
@@ -51,7 +51,7 @@ export class LedgerWitness {
     return run
   }
 
-  /** Drops the remembered entry, and remembers the newest one of the current log. */
+  /** Replaces the stored entry by the newest one of the current log. */
   async forget(): Promise<void> {
     const { hub } = this
     await this.running?.catch(() => undefined) // it would find the old entry again

@@ -47,7 +47,7 @@ function hubWith(log: LedgerEntry[]): Hub {
 const refusal = new ApiError({ type: '', title: '', status: 401, code: 'sign_in', error: '' })
 
 describe('LedgerWitness', () => {
-  it('remembers the newest entry of each hub', async () => {
+  it('stores the newest entry of each hub', async () => {
     const hub = hubWith(chain(3))
     const page = hub.open()
     await page.check('a')
@@ -89,7 +89,7 @@ describe('LedgerWitness', () => {
     expect(loadLastSeen('a')?.n).toBe(6)
   })
 
-  it('forgets the entry and remembers the current log', async () => {
+  it('replaces the entry by the current one', async () => {
     const hub = hubWith(chain(5))
     await hub.open().check('a')
     saveLastSeen({ hub: 'b', n: 1, hash: 'x', at: 1 })
@@ -105,7 +105,7 @@ describe('LedgerWitness', () => {
     expect(next.rewrite).toBeUndefined()
   })
 
-  it('keeps its memory while the log can’t be read', async () => {
+  it('keeps the entry while the log can’t be read', async () => {
     const hub = hubWith(chain(5))
     const page = hub.open()
     await page.check('a')
@@ -157,7 +157,7 @@ describe('LedgerWitness', () => {
     expect(hub.reads).toBe(1)
   })
 
-  it('never lowers the remembered entry', () => {
+  it('never lowers the stored entry', () => {
     saveLastSeen({ hub: 'a', n: 9, hash: 'h9', at: 1 })
     saveLastSeen({ hub: 'a', n: 4, hash: 'h4', at: 2 })
     expect(loadLastSeen('a')).toMatchObject({ n: 9, hash: 'h9' })
