@@ -15,8 +15,8 @@ func Harmless(words []string, dir WorkingDir) bool {
 	}
 	programs, globalOptions := harmlessPrograms()
 	rows, args := programs[words[0]], words[1:]
-	if len(rows) == 0 {
-		return false
+	if len(rows) == 0 || words[0] == "git" && dir.isOther() {
+		return false // a directory that only looks like a repository has settings that name programs
 	}
 	if globals := globalOptions[words[0]]; globals != nil {
 		var ok bool
@@ -150,7 +150,15 @@ type kind struct {
 // kinds returns the kinds of the table. A name with bars, which is not in it, is a list of words.
 var kinds = sync.OnceValue(func() map[string]func(string, WorkingDir) bool {
 	return map[string]func(string, WorkingDir) bool{
-		"text":   func(string, WorkingDir) bool { return true },
+		"text": func(string, WorkingDir) bool { return true },
+		// The shells' own commands evaluate numbers and variable names, and so run a[$(id)].
+		"literal": func(v string, _ WorkingDir) bool { return !strings.ContainsAny(v, "$`") },
+		"names":   func(v string, _ WorkingDir) bool { return isNamePattern(v) },
+		"package": func(v string, _ WorkingDir) bool { return isPackageName(v) },
+		// tar runs ssh for HOST:FILE.
+		"archive": func(v string, dir WorkingDir) bool {
+			return dir.Contains(v) && v[0] != '-' && !strings.Contains(v, ":")
+		},
 		"number": func(v string, _ WorkingDir) bool { return isNumber(v) },
 		"word":   func(v string, _ WorkingDir) bool { return isWord(v) }, // a name without a meaning for paths
 		// In a program with options that do harm no pattern may expand to one.
@@ -193,6 +201,40 @@ func isWord(v string) bool {
 		return false
 	}
 	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:/@=-") == ""
+}
+
+// isPackageName reports whether a word is a name, or @scope/name, with or without a version. Other
+// forms name a repository, which the program clones, or a file.
+func isPackageName(v string) bool {
+	if scope, name, ok := strings.Cut(v, "/"); ok {
+		if len(scope) < 2 || scope[0] != '@' {
+			return false
+		}
+		v = name
+	}
+	return isWord(v) && v[0] != '.' && !strings.ContainsAny(v, "/:")
+}
+
+// isNamePattern reports whether a pattern that selects file names selects none that is a secret's.
+// It may have one list of alternatives, and ! excludes.
+func isNamePattern(v string) bool {
+	if strings.HasPrefix(v, "!") {
+		return true
+	}
+	before, rest, ok := strings.Cut(v, "{")
+	if !ok {
+		return SecretFileKind(v) == NotSecret && !mayMatchSecret(v)
+	}
+	list, after, ok := strings.Cut(rest, "}")
+	if !ok || strings.ContainsAny(list+after, "{}") {
+		return false
+	}
+	for alternative := range strings.SplitSeq(list, ",") {
+		if !isNamePattern(before + alternative + after) {
+			return false
+		}
+	}
+	return true
 }
 
 // isRevision reports whether a word is a revision of git, a range, a path in a revision or a path.

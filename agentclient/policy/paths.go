@@ -13,6 +13,11 @@ type WorkingDir struct {
 	Dir     string // absolute directory of the call; empty for Project
 }
 
+// isOther reports whether the call runs in another directory than that of the project.
+func (d WorkingDir) isOther() bool {
+	return d.Dir != "" && path.Clean(slashes(d.Dir)) != path.Clean(slashes(d.Project))
+}
+
 // Contains reports whether p names something inside the project that is not a secret. p may be a
 // pattern; it must then not match a file with a secret's name. Contains reads no disk, so it does not
 // know where a symbolic link leads.
@@ -106,16 +111,41 @@ const (
 )
 
 var (
-	settingsFiles = []string{".npmrc", ".pypirc", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".htpasswd", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "secrets.env"}
-	keyFiles      = []string{"id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".git-credentials", ".vault-token", "credentials.json", "shadow", "gshadow", "master.key"}
-	keyExtensions = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"}
+	settingsFiles = strings.Fields(`.npmrc .pypirc .netrc _netrc .pgpass .my.cnf .htpasswd .flaskenv .dockercfg .s3cfg .boto .terraformrc terraform.rc auth.json
+		local.settings.json wp-config.php secrets.yml secrets.yaml secrets.json secrets.toml secrets.env`)
+	keyFiles = strings.Fields(`id_rsa id_ed25519 id_ecdsa id_dsa deploy_key .git-credentials .vault-token credentials.json credentials.toml shadow gshadow
+		master.key kubeconfig.yaml kubeconfig.yml`)
+	settingsExtensions = []string{".tfvars", ".tfstate", ".env"}
+	examples           = []string{"example", "sample", "template", "dist", "test", "defaults"}
+	keyExtensions      = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"}
 	// secretSamples are names that a pattern must not match.
 	secretSamples = sync.OnceValue(func() []string {
-		return slices.Concat(settingsFiles, keyFiles, []string{
-			".env", "server.pem", "server.p12", "server.pfx", "server.jks", "server.keystore", "server.ppk", "server.kdbx", "server.key", "service-account.json",
-		})
+		names := slices.Concat(settingsFiles, keyFiles, []string{".env", "server.key", "service-account.json"})
+		for _, extension := range slices.Concat(settingsExtensions, keyExtensions) {
+			names = append(names, "server"+extension)
+		}
+		return names
 	})
 )
+
+// isExample reports whether the name of a settings file marks it as an example.
+func isExample(base string) bool {
+	return !strings.Contains(base, "local") && slices.ContainsFunc(examples, func(word string) bool { return strings.Contains(base, word) })
+}
+
+// isEnvFile reports whether a name is that of a file with environment variables, or of a copy of one.
+// The name is in lower case.
+func isEnvFile(base string) bool {
+	rest, ok := strings.CutPrefix(base, ".env")
+	return ok && (rest == "" || rest == "rc" || strings.IndexByte("._-~#*", rest[0]) >= 0)
+}
+
+// isServiceKey reports whether a name is one that a cloud service gives to a downloaded key. The name
+// is in lower case.
+func isServiceKey(base string) bool {
+	plain := strings.NewReplacer("-", "", "_", "").Replace(base)
+	return strings.HasSuffix(plain, ".json") && (strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") || strings.Contains(plain, "firebaseadminsdk"))
+}
 
 // SecretFileKind classifies the path of a file by its name. It knows common names only.
 func SecretFileKind(p string) SecretKind {
@@ -124,24 +154,25 @@ func SecretFileKind(p string) SecretKind {
 	ext := path.Ext(base)
 	under := func(folder string) bool { return strings.Contains("/"+p, "/"+folder+"/") }
 	switch {
-	case base == ".env" || strings.HasPrefix(base, ".env.") || base == ".envrc":
-		for _, harmless := range []string{"example", "sample", "template", "dist", "test", "defaults"} {
-			if strings.Contains(base, harmless) {
-				return NotSecret
-			}
+	case base == "process.env": // an expression in JavaScript
+		return NotSecret
+	case isEnvFile(base), slices.Contains(settingsExtensions, ext), strings.HasSuffix(base, ".tfstate.backup"):
+		if isExample(base) {
+			return NotSecret
 		}
 		return SecretSettings
-	case slices.Contains(settingsFiles, base):
+	case slices.Contains(settingsFiles, base), under(".m2") && base == "settings.xml":
 		return SecretSettings
 	case ext == ".pub":
 		return NotSecret
-	case slices.Contains(keyFiles, base), slices.Contains(keyExtensions, ext),
+	case slices.Contains(keyFiles, base), slices.Contains(keyFiles, strings.TrimSuffix(base, ext)) && slices.Contains([]string{".bak", ".old", ".orig"}, ext),
+		slices.Contains(keyExtensions, ext),
 		ext == ".key" && len(base) > 4,
 		under(".ssh") && !slices.Contains([]string{"config", "known_hosts", "*.pub"}, base),
-		under(".aws") && (base == "credentials" || base == "config"), under(".gnupg"), under(".kube") && base == "config", under(".docker") && base == "config.json",
+		base == "credentials" && (under(".aws") || under(".git") || under(".gem") || under(".cargo")), under(".aws") && base == "config", under("gh") && base == "hosts.yml", under(".gnupg"), under(".kube") && base == "config", under(".docker") && base == "config.json",
 		under("gcloud") && (strings.Contains(base, "credential") || strings.HasSuffix(base, ".db")),
 		under(".azure") && strings.Contains(base, "token"),
-		strings.HasPrefix(base, "service-account") && ext == ".json", p == "/proc/self/environ":
+		isServiceKey(base), p == "/proc/self/environ":
 		return SecretKey
 	default:
 		return NotSecret

@@ -197,9 +197,16 @@ var ruleTable = []tableRow{
 	{rule{"runs_later", high, "It changes a file or a setting that runs commands later."}, `
 		npm pkg set ~scripts
 		npm set-script
+		gh alias|extension set|import|install|upgrade
+		gh config set
+		helm plugin install|update
+		hash -p
 		go env -w|-u`},
 	{rule{"runs_code", high, "Its code runs other programs, or deletes files."}, `
 		osascript ~shell
+		enable -f
+		mapfile|readarray|complete -C
+		bind -x
 		git rebase -x|--exec
 		git bisect run
 		git clone|fetch|pull|ls-remote|push ext::…

@@ -11,9 +11,15 @@ func runsLaterFile(dir, p string) bool {
 	if p = toSlashes(strings.TrimPrefix(p, "file://")); !isAbsolute(p) {
 		p = path.Join(dir, p)
 	}
-	p = "/" + strings.TrimPrefix(path.Clean(p), "/")
-	return path.Base(p) == ".envrc" || strings.HasSuffix(p, "/.git/config") || strings.Contains(p, "/.git/hooks/") || strings.HasSuffix(p, "/.vscode/tasks.json")
+	p = strings.ToLower("/" + strings.TrimPrefix(path.Clean(p), "/")) // disks of Windows and macOS ignore case
+	if at := strings.LastIndex(p, "/.git/"); at >= 0 {
+		return slices.ContainsFunc(gitFiles, func(name string) bool { return strings.Contains(p[at+len("/.git"):]+"/", name) })
+	}
+	return slices.Contains([]string{".envrc", ".git"}, path.Base(p)) || strings.HasSuffix(p, "/.vscode/tasks.json") || strings.Contains(p, "/.husky/")
 }
+
+// gitFiles are parts of paths in .git that hold settings or commands, or name a directory that does.
+var gitFiles = []string{"/config/", "/config.worktree/", "/hooks/", "/commondir/", "/info/attributes/"}
 
 // packageScripts are the member names of package.json that hold commands.
 var packageScripts = strings.Fields(`"scripts" "preinstall" "install" "postinstall" "prepare" "prepublish" "prepublishOnly" "prepack" "postpack" "pretest" "test" "posttest"

@@ -46,7 +46,7 @@ func (a *assessor) checkOptions(inv *invocation) {
 }
 
 // inertVariables can be set to a literal value for a command without changing what it runs.
-var inertVariables = newSet("CI NODE_ENV LANG TZ TERM NO_COLOR DEBUG GOOS GOARCH CGO_ENABLED RUST_LOG")
+var inertVariables = newSet("CI NODE_ENV LANG TZ TERM NO_COLOR DEBUG GOOS GOARCH CGO_ENABLED RUST_LOG PORT FORCE_COLOR")
 
 // hubVariables decide which hub approves, or where its settings are.
 var hubVariables = newSet("HOOKBACK_URL HOOKBACK_TOKEN HOME XDG_CONFIG_HOME")

@@ -30,17 +30,34 @@ func classifySecretFile(p string) (rule, bool) {
 	}
 }
 
+// searchPattern returns the index of the argument that is a pattern or a script and not a file, or -1.
+func (inv *invocation) searchPattern() int {
+	if inv.name != "grep" && inv.name != "rg" && inv.name != "sed" && inv.name != "awk" {
+		return -1
+	}
+	words := []string{inv.name}
+	for i := range inv.args {
+		words = append(words, inv.args[i].text)
+	}
+	if policy.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
+		return -1
+	}
+	return slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
+}
+
 func (a *assessor) checkReads(inv *invocation) {
+	pattern := inv.searchPattern()
 	for i := range inv.args {
 		text := strings.TrimPrefix(inv.args[i].text, "@")
 		if at := strings.LastIndex(text, "=@"); at >= 0 {
 			text = text[at+2:]
 		}
 		found, ok := classifySecretFile(text)
-		if !ok || (inv.name == "cp" || inv.name == "mv" || inv.name == "tee") && i == len(inv.args)-1 {
+		if !ok || strings.HasPrefix(text, "!") || // a pattern that excludes, as in rg -g
+			(inv.name == "cp" || inv.name == "mv" || inv.name == "tee") && i == len(inv.args)-1 {
 			continue
 		}
-		if (inv.name == "grep" || inv.name == "rg" || inv.name == "sed" || inv.name == "awk") && i == 0 && !strings.Contains(text, "/") { // the search pattern
+		if i == pattern && !strings.Contains(text, "/") {
 			continue
 		}
 		if inv.cmd.sentAway {
