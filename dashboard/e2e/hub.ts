@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -12,7 +12,7 @@ type Json = Record<string, unknown>
 /** A hub process on a free port with its own database. */
 export class HubProcess {
   url = ''
-  /** The printed sign-in link of the future owner; empty once the hub has an owner. */
+  /** The sign-in link of the future owner; empty once the hub has an owner. */
   signInLink = ''
   private child: ChildProcess | undefined
   private ended: Promise<unknown> = Promise.resolve()
@@ -30,24 +30,11 @@ export class HubProcess {
 
   private async start(addr: string): Promise<void> {
     await this.ended // two processes cannot share a database
-    const child = spawn(
-      hubBinary,
-      [
-        '-addr',
-        addr,
-        '-socket',
-        'off',
-        '-db',
-        join(this.dir, 'hub.db'),
-        '-notify-allow',
-        '127.0.0.1',
-        ...this.flags,
-      ],
-      {
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    )
+    const paths = ['-addr', addr, '-db', join(this.dir, 'hub.db'), '-socket', 'off']
+    const flags = [...paths, '-notify-allow', '127.0.0.1', ...this.flags]
+    const child = spawn(hubBinary, flags, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.child = child
+    this.signInLink = ''
     const output: string[] = []
     const lines = [child.stdout, child.stderr].map((input) => createInterface({ input }))
     this.url = await new Promise<string>((ok, no) => {
@@ -57,13 +44,20 @@ export class HubProcess {
           output.push(line)
           const found = /Dashboard\s+http:\/\/localhost:(\d+)/.exec(line)
           if (found?.[1]) this.url = `http://127.0.0.1:${found[1]}`
-          // A sign-in is valid for one address, so use that of the tests.
-          const link = /Sign in\s+http:\/\/\S+(\/#sign-in=\S+)/.exec(line)
-          if (link?.[1]) this.signInLink = this.url + link[1]
+          this.readSignInLink(line)
           if (/Ctrl-C/.test(line)) ok(this.url)
         })
       }
     })
+    // The hub prints the link only to a terminal, else it writes it to a file beside the database.
+    const file = await readFile(join(this.dir, 'sign-in-link'), 'utf8').catch(() => '')
+    this.readSignInLink(file)
+  }
+
+  /** Keeps the sign-in link in a text, at the address of the tests: a sign-in is valid for one. */
+  private readSignInLink(text: string): void {
+    const [link] = /\/#sign-in=\S+/.exec(text) ?? []
+    if (link) this.signInLink = this.url + link
   }
 
   /** Stops the hub with SIGTERM. */
@@ -116,8 +110,8 @@ export class HubProcess {
 
   /**
    * Returns the same hub, but each post comes from a separate process, like an agent's. The hub
-   * lets neither a requester nor a browser that it started create rules, and the test process
-   * started the browser.
+   * lets neither a requester nor a browser that it started create rules, or answer while the hub is
+   * locked, and the test process started the browser.
    */
   fromOtherProcess(): HubProcess {
     const post = async (path: string, body: unknown): Promise<Json> => {

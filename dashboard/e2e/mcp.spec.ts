@@ -9,7 +9,10 @@ const client = fileURLToPath(new URL('mcp-client.mjs', import.meta.url))
 test.describe('MCP', () => {
   for (const transport of ['over HTTP', 'through hookback mcp'] as const) {
     test(`answers the official npm client ${transport} from the inbox`, async ({ page, hub }) => {
-      const args = transport === 'over HTTP' ? [`${hub.url}/mcp`] : ['--', cliBinary, 'mcp', '--unsigned', '--hub', hub.url]
+      const args =
+        transport === 'over HTTP'
+          ? [`${hub.url}/mcp`]
+          : ['--', cliBinary, 'mcp', '--unsigned', '--hub', hub.url]
       const child = spawn(process.execPath, [client, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
       const nextLine = async () => JSON.parse((await lines.next()).value as string) as Record<string, unknown>

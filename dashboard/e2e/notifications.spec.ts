@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { accessibilityViolations } from './accessibility.ts'
 import { choose, detail, expect, openAt, test } from './fixtures.ts'
+import { callApi, claimHub } from './people.ts'
 
 /** Starts a webhook server that responds with the given status. */
 async function receiver(status: () => number): Promise<{ server: Server; url: string; got: string[] }> {
@@ -24,6 +25,7 @@ test.describe('Notifications', () => {
   test('add, test and remove a channel, and show its secret once', async ({ page, hub }) => {
     let status = 200
     const { server, url, got } = await receiver(() => status)
+    await claimHub(page, hub)
     await openAt(page, hub, '/settings/notifications')
     await page.getByRole('button', { name: 'Add channel' }).click()
     await page.getByLabel('Kind').selectOption('webhook')
@@ -55,7 +57,8 @@ test.describe('Notifications', () => {
 
   test('are listed on the request with their channel', async ({ page, hub, agent }) => {
     const { server, url, got } = await receiver(() => 200)
-    await hub.post('/api/channels', { name: 'on-call', url })
+    await claimHub(page, hub)
+    await callApi(page, 'POST', '/api/channels', { name: 'on-call', url })
     const { id } = await agent.ask(hub, { question: 'Ship it?' })
     await openAt(page, hub)
     await choose(page, id)
@@ -66,6 +69,7 @@ test.describe('Notifications', () => {
   })
 
   test("follow each person's preferences, which the hub keeps", async ({ page, hub }) => {
+    await claimHub(page, hub)
     await openAt(page, hub, '/settings/notifications')
     await page.getByLabel(/At most one message/).fill('15')
     await page.getByLabel('Quiet hours').check()

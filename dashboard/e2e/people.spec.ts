@@ -32,6 +32,8 @@ test.describe('People', () => {
   }) => {
     const { id, answer } = await agent.ask(hub, { question: 'Ship it?' })
     await claimHub(page, hub)
+    await userBadge(page).getByRole('button', { name: 'Unlock' }).click()
+    await expect(userBadge(page)).toContainText('Anyone on this machine can answer')
     await userBadge(page).getByRole('button', { name: 'Lock' }).click()
     await expect(userBadge(page)).toContainText('Only signed-in people can answer')
     const other = await openInNewBrowser(browser, watch, `${hub.url}/inbox/${id}`)
@@ -86,6 +88,10 @@ test.describe('People', () => {
     await expect(noor.getByTestId('session-expired')).toContainText('Your draft is kept')
     await noor.getByRole('button', { name: 'Continue signed out' }).click()
     await expect(noor.getByTestId('session-expired')).toHaveCount(0)
+    await expect(noor.getByTestId('cannot-answer')).toContainText('The hub is locked')
+    await userBadge(page).getByRole('button', { name: 'Unlock' }).click()
+    await expect(userBadge(page)).toContainText('Anyone on this machine can answer')
+    await noor.reload()
     await expect(detail(noor, id).getByLabel('Your answer')).toHaveValue('hookback')
   })
 
@@ -144,7 +150,7 @@ test.describe('People', () => {
       expect.soft(await accessibilityViolations(page), 'welcome').toEqual([])
       await page.getByLabel('Your name').fill('mara')
       await page.keyboard.press('Enter')
-      await page.getByRole('button', { name: 'Leave it unlocked' }).click()
+      await expect(userBadge(page)).toContainText('mara')
       await page.goto(`${hub.url}/settings/people`)
       await expect(page.getByRole('button', { name: 'Create token' })).toBeVisible()
       await invitePerson(page, 'noor')

@@ -1,7 +1,16 @@
 import { accessibilityViolations } from './accessibility.ts'
-import { choose, detail, expect, openAt, row, test, visit } from './fixtures.ts'
+import { choose, detail, expect, openAt, row, test as base, visit } from './fixtures.ts'
+import { callApi, claimHub } from './people.ts'
 import type { Agent } from './agent.ts'
 import type { HubProcess } from './hub.ts'
+
+/** The page of the owner: only signed-in people create rules. */
+const test = base.extend({
+  page: async ({ page, hub }, use) => {
+    await claimHub(page, hub)
+    await use(page)
+  },
+})
 
 const bash = (command: string) => ({
   question: 'Run a shell command',
@@ -18,9 +27,9 @@ test.describe('Rules', () => {
     agent,
   }) => {
     const before = await ask(agent, hub, 'npm test -- --run a')
-    await hub.post(`/events/${before.id}/respond`, { permission: true })
+    await callApi(page, 'POST', `/events/${before.id}/respond`, { permission: true })
     const other = await ask(agent, hub, 'npm test -- --run b')
-    await hub.post(`/events/${other.id}/respond`, { permission: false, reason: 'not now' })
+    await callApi(page, 'POST', `/events/${other.id}/respond`, { permission: false, reason: 'not now' })
     const { id } = await ask(agent, hub, 'npm test -- --run c')
     await openAt(page, hub)
     await choose(page, id)
@@ -95,9 +104,9 @@ test.describe('Rules', () => {
       ttlSeconds: 900,
       reason: 'Use the copy',
     }
-    const rule = await hub.post('/api/rules', draft)
+    const rule = (await callApi(page, 'POST', '/api/rules', draft)) as { id: number }
     await openAt(page, hub, '/rules')
-    const line = page.locator(`[data-rule="${String(rule.id)}"]`)
+    const line = page.locator(`[data-rule="${rule.id}"]`)
     await expect(line).toContainText(/1[0-4]:\d\d left|15:00 left/)
     await expect(line).toContainText('not used yet')
     await expect(line).toContainText(`#${id}`)
@@ -136,7 +145,7 @@ test.describe('Rules', () => {
     expect(await answer).toMatchObject({ permission: false, reason: 'I push myself' })
     const again = await ask(agent, hub, 'git push')
     expect(await again.answer).toMatchObject({ permission: false, reason: 'I push myself', source: 'rule' })
-    const elsewhere = await agent.ask(hub, bash('git push'), { session_id: 's2' })
+    const elsewhere = await agent.ask(hub.fromOtherProcess(), bash('git push'), { session_id: 's2' })
     await expect(row(page, elsewhere.id)).toBeVisible()
   })
 

@@ -23,7 +23,7 @@ test.describe('Signed link', () => {
   test('answers once for its recipient, without a sign-in', async ({ page, hub, agent, browser, watch }) => {
     const mailbox = await Mailbox.open()
     await byMail(page, hub, mailbox)
-    const { id, answer } = await agent.ask(hub, {
+    const { id, answer } = await agent.ask(hub.fromOtherProcess(), {
       question: 'Ship it?',
       toolCall: { name: 'Bash', arguments: { command: 'make release' } },
     })

@@ -24,7 +24,7 @@ const needsBoth = {
 }
 const bash = (command: string) => ({ toolCall: { name: 'Bash', arguments: { command }, editable: true } })
 const ask = (agent: Agent, hub: HubProcess, more: object) =>
-  agent.ask(hub, { question: 'Ship it?', ...needsBoth, ...more })
+  agent.ask(hub.fromOtherProcess(), { question: 'Ship it?', ...needsBoth, ...more })
 const votes = (page: Page, id: number) => detail(page, id).getByTestId('votes')
 
 test.describe('Votes', () => {
