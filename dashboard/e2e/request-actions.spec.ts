@@ -68,7 +68,7 @@ test.describe('Request actions', () => {
     const dialog = page.getByRole('dialog', { name: 'Approve 3 requests?' })
     await expect(dialog.getByText('echo the-very-end')).toBeAttached()
     await expect(dialog.locator(`[data-id="${risky}"], [data-id="${question}"]`)).toHaveCount(0)
-    await expect(dialog).toContainText('High-risk requests must be approved one at a time')
+    await expect(dialog).toContainText('Risky requests must be approved one at a time')
     await expect(dialog).toContainText('Only permissions can be approved in bulk')
     await confirm(page, /Approve 3 requests/)
     await expect(page.getByTestId('undo')).toContainText('3 approved')
@@ -99,7 +99,7 @@ test.describe('Request actions', () => {
     await openAt(page, hub)
     await choose(page, id)
     await page.keyboard.press('x')
-    await expect(page.getByText('High-risk requests must be approved one at a time.')).toBeVisible()
+    await expect(page.getByText('Risky requests must be approved one at a time.')).toBeVisible()
     await expect(page.getByTestId('selection')).toHaveCount(0)
   })
 
