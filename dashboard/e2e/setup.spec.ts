@@ -28,6 +28,22 @@ async function aMachine(): Promise<Machine> {
   return { home, bin }
 }
 
+/**
+ * Returns the GOFLAGS that build programs which find the account's files in HOME. A real one
+ * reads the account database, so it would pin the test's hub in the developer's own files.
+ */
+async function testAccountFlags({ home }: Machine): Promise<string> {
+  const source = join(root, 'agentclient', 'account_unix.go')
+  const text = await readFile(source, 'utf8')
+  const start = 'func lookUpHome() (string, error) {\n'
+  expect(text).toContain(start)
+  const [replacement, overlay] = [join(home, 'account_unix.go'), join(home, 'overlay.json')]
+  const inTest = 'if home := os.Getenv("HOME"); home != "" {\nreturn home, nil\n}\n'
+  await writeFile(replacement, text.replace(start, start + inTest))
+  await writeFile(overlay, JSON.stringify({ Replace: { [source]: replacement } }))
+  return `${process.env.GOFLAGS ?? ''} -overlay=${overlay}`.trim()
+}
+
 /** Runs a shell command in the repository. */
 function shell(text: string, { home, bin }: Machine, { stdin = '', more = {} } = {}) {
   const own = { HOME: home, XDG_CONFIG_HOME: '', XDG_STATE_HOME: '', PATH: `${bin}:${process.env.PATH}` }
@@ -68,9 +84,9 @@ test.describe('Setup', () => {
     test.setTimeout(600_000) // three commands compile Go code
     const machine = await aMachine()
     await openAt(page, hub, '/setup')
-    const installed = await shell(await command(page, 'ask'), machine, {
-      more: { GOBIN: join(machine.home, 'go') },
-    }).ended
+    const GOFLAGS = await testAccountFlags(machine)
+    const more = { GOBIN: join(machine.home, 'go'), GOFLAGS }
+    const installed = await shell(await command(page, 'ask'), machine, { more }).ended
     expect(installed).toEqual({ code: 0, out: '' })
     for (const [id, said] of [
       ['ask', /^approved$/m],
@@ -78,10 +94,9 @@ test.describe('Setup', () => {
       ['go', /^approved: true$/m],
     ] as const) {
       await expect(step(page, id)).not.toHaveAttribute('data-done')
-      const run = shell(await command(page, id, id === 'ask' ? 1 : 0), {
-        ...machine,
-        bin: join(machine.home, 'go'), // the binary that was just installed
-      })
+      const bin = join(machine.home, 'go') // has the binary that was just installed
+      const text = await command(page, id, id === 'ask' ? 1 : 0)
+      const run = shell(text, { ...machine, bin }, { more })
       await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 180_000 })
       const pending = (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number }[]
       expect(pending).toHaveLength(1)
