@@ -49,7 +49,7 @@ export class HubProcess {
         })
       }
     })
-    // The hub prints the link only to a terminal, else it writes it to a file beside the database.
+    // The hub prints the link only to a terminal, else it writes it to a file next to the database.
     const file = await readFile(join(this.dir, 'sign-in-link'), 'utf8').catch(() => '')
     this.readSignInLink(file)
   }
