@@ -181,7 +181,7 @@ var peopleRoutes = []Route{
 		{"code", "authorization code of the provider"},
 		{"error", "error of the provider, in place of a code"},
 	}, nil, nil},
-	{"POST", PathLock, AccessAdmin, "Lock the hub, so that only signed-in operators can answer, or unlock it for anyone on this machine", nil, LockState{}, Me{}},
+	{"POST", PathLock, AccessAdmin, "Lock the hub, so that only signed-in operators can answer, or unlock it for programs of the hub's account", nil, LockState{}, Me{}},
 	{"GET", PathPeople, AccessRead, "People of this hub; only admins see their addresses", nil, nil, []Person{}},
 	{"POST", PathPeople, AccessAdmin, "Add a person; the response contains a one-time sign-in link", nil, PersonDraft{}, Person{}},
 	{"POST", PathPerson, AccessAdmin, "Change the role or address of the person :name", nil, PersonDraft{}, Person{}},

@@ -1,5 +1,7 @@
 import { KEY_HEADER, notifyRefused, signInKey } from './signInKey'
 import type {
+  Confirmation,
+  CredentialAction,
   Me,
   NotificationSettings,
   Overview,
@@ -91,8 +93,9 @@ export interface NewToken {
 }
 
 /** CSRF protection: the hub accepts changes only with a JSON content type, even without a body. */
-function remove<T>(path: string): Promise<T> {
-  return call<T>(path, { method: 'DELETE', headers: { 'Content-Type': 'application/json' } })
+function remove<T>(path: string, body?: object): Promise<T> {
+  const headers = { 'Content-Type': 'application/json' }
+  return call<T>(path, { method: 'DELETE', headers, ...(body && { body: JSON.stringify(body) }) })
 }
 
 export type EventQuery = Partial<
@@ -217,12 +220,17 @@ const personPath = (name: string) => `/api/people/${encodeURIComponent(name)}`
 /** Adds a person. The result contains their one-time sign-in link. */
 export const invite = (person: Pick<Person, 'name' | 'role' | 'email'>) => post<Person>('/api/people', person)
 
-/** Changes a person's role or e-mail address. */
-export const changePerson = (name: string, to: Partial<Pick<Person, 'role' | 'email'>>) =>
+/** Changes a person's role or e-mail address. The role admin takes a passkey if the hub uses passkeys. */
+export const changePerson = (name: string, to: Partial<Pick<Person, 'role' | 'email'>> & Confirmation) =>
   post<Person>(personPath(name), to)
 
-/** Creates another one-time sign-in link for a person. */
-export const createSignInLink = (name: string) => post<Person>(`${personPath(name)}/link`, {})
+/** Creates another one-time sign-in link for oneself, or for a person who has not signed in. */
+export const createSignInLink = (name: string, proof: Confirmation) =>
+  post<Person>(`${personPath(name)}/link`, proof)
+
+/** Takes a person's account back to the state before the first sign-in. */
+export const resetPerson = (name: string, proof: Confirmation) =>
+  post<Person>(`${personPath(name)}/reset`, proof)
 
 /** Removes a person with their sign-ins and tokens. */
 export const removePerson = (name: string) => remove<unknown>(personPath(name))
@@ -271,14 +279,19 @@ export const unsubscribeBrowser = (endpoint: string) =>
 export const passkeys = () => call<Passkey[]>('/api/passkeys')
 
 /** The options to create a passkey. */
-export const newPasskey = () => post<PasskeyOptions>('/api/passkeys/new', {})
+export const newPasskey = (proof: Confirmation) => post<PasskeyOptions>('/api/passkeys/new', proof)
+
+/** The challenge that a passkey must sign for exactly this change of credentials. */
+export const confirmOptions = (action: CredentialAction) =>
+  post<PasskeyOptions>('/api/passkeys/confirm', action)
 
 /** Registers a passkey that the browser created. */
 export const addPasskey = (name: string, credential: object) =>
   post<Passkey>('/api/passkeys', { name, credential })
 
 /** Removes a passkey of the signed-in person. */
-export const removePasskey = (id: string) => remove<unknown>(`/api/passkeys/${id}`)
+export const removePasskey = (id: string, proof: Confirmation) =>
+  remove<unknown>(`/api/passkeys/${id}`, proof)
 
 /** The challenge that a passkey must sign for exactly this answer. */
 export const challenge = (id: number, response: Response) =>

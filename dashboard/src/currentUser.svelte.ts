@@ -56,6 +56,17 @@ class CurrentUser {
     return this.identity?.verified ?? false
   }
 
+  /** Whether the user can do what takes a known person. True on a hub without people. */
+  get isKnown(): boolean {
+    return this.identity?.verified ?? true
+  }
+
+  /** Whether every screen shows a banner: an owned hub is open, or accounts changed recently. */
+  get hasNotices(): boolean {
+    const { owned = false, locked, changes = [] } = this.identity ?? {}
+    return !this.signInRequired && ((owned && !locked) || changes.length > 0)
+  }
+
   /** The verified name; empty if there is none. */
   get name(): string {
     return this.isVerified ? (this.identity?.name ?? '') : ''

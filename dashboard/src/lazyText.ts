@@ -43,6 +43,7 @@ export const lazyAppText = {
     unsupported: 'This browser does not support passkeys, or is too old.',
     notUsed: 'Your passkey was not used.',
     retry: 'Nothing was sent; your draft is kept. Approve again to retry.',
+    notChanged: 'Nothing was changed. Try again and confirm with your passkey.',
     notCreated: 'No passkey was created.',
     notCreatedHint: 'Try again, or use another device.',
   },

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import { ApiError } from './api'
 import { blockerFor, passkeyOrigin, canOnlyDeny, needsPasskey } from './inbox/permissions'
-import { signAnswer } from './passkeys'
+import { me } from './currentUser.svelte'
+import { confirmAction, signAnswer } from './passkeys'
 import { toRequest, type Request } from './requests'
 import { aRequest } from './testing/factories'
 import type { Me, Response as Answer, Risk } from './types'
@@ -45,6 +46,27 @@ describe('Passkey', () => {
     expect(failed).toBeInstanceOf(ApiError)
     expect((failed as ApiError).problem).toMatchObject({ code: 'proof_required' })
     expect((failed as ApiError).problem.hint).toContain('does not support passkeys')
+    vi.unstubAllGlobals()
+  })
+
+  it('confirms exactly one change of credentials', async () => {
+    const posted: [string, unknown][] = []
+    vi.stubGlobal('fetch', (path: string, init: RequestInit) => {
+      posted.push([path, JSON.parse(init.body as string)])
+      return Promise.resolve(Response.json({ publicKey: { challenge: 'AAAA' } }))
+    })
+    class Assertion {
+      static readonly parseRequestOptionsFromJSON = (options: unknown) => options
+      toJSON = () => ({ id: 'k1' })
+    }
+    vi.stubGlobal('PublicKeyCredential', Assertion)
+    vi.stubGlobal('navigator', { credentials: { get: () => Promise.resolve(new Assertion()) } })
+    me.identity = guarded
+    expect(await confirmAction('reset', 'bob')).toEqual({ proof: { id: 'k1' } })
+    expect(posted).toEqual([['/api/passkeys/confirm', { do: 'reset', target: 'bob' }]])
+    me.identity = { ...guarded, passkeys: 0 }
+    expect(await confirmAction('reset', 'bob')).toEqual({})
+    me.identity = undefined
     vi.unstubAllGlobals()
   })
 })

@@ -34,6 +34,7 @@ export const channelText = {
   secretHint:
     'The receiver verifies messages of this hub with it (Standard Webhooks). It is not shown again.',
   add: 'Add channel',
+  addAction: 'add channels',
   adminOnly: 'Only admins can add channels.',
   form: 'New channel',
   kind: 'Kind',
@@ -55,9 +56,7 @@ export const preferenceText = {
   quietHint: (zone: string) => `${zone}. Critical requests notify you at any hour.`,
   email: 'My e-mail',
   emailHint: 'E-mail channels send to this address.',
-  signedOut: 'You’re not signed in. These preferences apply to everyone who is not signed in.',
-  signIn: 'Sign in',
-  signInHint: 'to have your own and to get e-mail.',
+  signedInAction: 'have your own preferences and get e-mail',
   save: 'Save',
   saved: 'Saved.',
 }
@@ -76,6 +75,7 @@ export const pushText = {
   enabled: 'Push is enabled in this browser.',
   disable: 'Disable push',
   enable: 'Enable push',
+  enableAction: 'enable push in this browser',
 }
 
 /** Instructions, labels, and hints for each kind of channel. */

@@ -21,11 +21,11 @@ export const lockDescription =
 export const badgeText = {
   settings: 'You, people, sign-ins and tokens',
   owner: 'Owner',
-  unlocked: 'Anyone on this machine can answer',
+  unlocked: 'Programs of the hub’s account can answer',
   lockedSignedIn: 'Only signed-in people can answer',
   locked: 'Locked: only signed-in people can answer',
   signIn: 'Sign in',
   lock: 'Lock',
   unlock: 'Unlock',
-  unlockHint: 'Anyone who can open this page could answer again.',
+  unlockHint: 'Programs of the hub’s account could answer again without signing in.',
 }

@@ -11,6 +11,7 @@ export const text = {
   unavailable: 'This hub has no accounts, or can’t be reached.',
   name: 'Name',
   back: 'Back',
+  cancel: 'Cancel',
   loading: 'Loading …',
   retry: 'Try again',
 }
@@ -28,7 +29,7 @@ export const currentUserText = {
   locked: 'The hub is locked.',
   lockedHint:
     'Only signed-in people can answer, cancel, extend, or create rules. Agents on this machine can still ask.',
-  unlocked: 'Anyone on this machine can answer.',
+  unlocked: 'Programs of the hub’s account can answer without signing in.',
   lockWhenSignedIn: 'You can lock it once you have signed in.',
   lock: 'Lock the hub',
   unlock: 'Unlock',
@@ -48,6 +49,9 @@ export const peopleText = {
   newLink: 'New link',
   newLinkSuffix: (name: string) => ` for ${name}`,
   newLinkHint: (name: string) => `Create a one-time sign-in link for ${name}`,
+  reset: 'Reset',
+  resetSuffix: (name: string) => ` the account of ${name}`,
+  resetHint: (name: string) => `For a lost device: end the access of ${name} and start over`,
   remove: 'Remove',
   confirmRemove: 'Remove person, sign-ins, and tokens',
   save: 'Save',
@@ -63,6 +67,41 @@ export const peopleText = {
   role: 'Role',
   createLink: 'Create link',
   invite: 'Invite',
+}
+
+/** The dialog that resets the account of another person. */
+export const resetText = {
+  title: (name: string) => `Reset ${name}?`,
+  intro: 'Use this if the person lost access, or if someone else may have it. This can’t be undone.',
+  consequences: [
+    'All their sign-ins, tokens, passkeys, and unused sign-in links end now.',
+    'Their answers count only for requests that are asked after the reset.',
+    'Everyone on this hub sees for 24 hours that you reset them.',
+  ],
+  after: 'Then create a sign-in link for them in the list of people.',
+  reset: 'Reset account',
+}
+
+/** An action that takes a known person. what completes “to …”. */
+export const signInFirstText = {
+  unowned: (what: string) => `No one owns this hub yet. Become its owner to ${what}.`,
+  owned: (what: string) => `Sign in to ${what}.`,
+  findLink: 'Find the sign-in link',
+  signIn: 'Sign in',
+}
+
+/** The banners on every screen. */
+export const noticeText = {
+  open: 'This hub is not locked.',
+  openHint: 'Programs of the hub’s account, agents included, can answer without signing in.',
+  lock: 'Lock the hub',
+  reset: {
+    before: 'reset the account of',
+    after: ': earlier sign-ins, tokens, and passkeys ended.',
+  },
+  promoted: { before: 'made', after: ' an admin.' },
+  more: (n: number) => `and ${n} more in the last 24 hours`,
+  people: 'People',
 }
 
 export const passkeyText = {
@@ -99,11 +138,12 @@ export const signInsText = {
 
 export const tokenText = {
   lifetimes: [
-    { days: 0, label: 'Until revoked' },
     { days: 7, label: '7 days' },
     { days: 30, label: '30 days' },
     { days: 90, label: '90 days' },
+    { days: 365, label: '1 year' },
   ],
+  untilRevoked: 'Until revoked',
   expired: 'expired',
   permissionsOf: 'has the permissions of',
   postsAs: 'posts as',
@@ -145,7 +185,7 @@ export const signInText = {
   yourName: 'Your name',
   claim: 'Claim this hub',
   notNow: 'Not now',
-  welcome: 'You are signed in. Anyone on this machine can still answer without signing in.',
+  welcome: 'You are signed in. Programs of the hub’s account can still answer without signing in.',
   changeable: 'You can change this at any time.',
   lock: 'Lock the hub',
   leaveUnlocked: 'Leave it unlocked',
@@ -155,7 +195,7 @@ export const signInText = {
   invalidLink: 'This is not a sign-in link.',
   ownHub: 'Your own hub',
   ownHubHint:
-    'It prints a sign-in link in the terminal where it was started. Open the link, or paste it here.',
+    'It prints a sign-in link in the terminal where it was started; without a terminal, the link is in the file sign-in-link next to the database. Open the link, or paste it here.',
   otherHub: 'Someone else’s hub',
   otherHubHint: 'Ask an admin to create a link for you in Settings, People.',
   lockedOut: 'Locked out?',

@@ -39,6 +39,7 @@ export const rulesText = {
     allow: 'Always allow…',
     deny: 'Always deny…',
     created: (id: number) => `Rule ${id} created.`,
+    createAction: 'create rules',
     notLoaded: 'This did not load. The hub may be offline, or newer than this page.',
     answered: 'A rule answered this.',
     dontAskAgain: 'Don’t ask again in this session',
