@@ -94,7 +94,8 @@ type NotificationSettings struct {
 	QuietFrom string `json:"quietFrom,omitempty"`
 	QuietTo   string `json:"quietTo,omitempty"`
 	TimeZone  string `json:"timeZone,omitempty"`
-	// Email is the address for mail. An admin sets it with POST /api/people/:name.
+	// Email is the address for mail. An admin sets it with POST /api/people/:name before the person
+	// signs in; later only the person changes it. If empty, it stays unchanged.
 	Email string `json:"email,omitempty"`
 	// Browsers is the number of this person's browsers with Web Push. It is read-only.
 	Browsers int `json:"browsers,omitempty"`

@@ -958,7 +958,10 @@ export interface NotificationSettings {
   quietFrom?: string
   quietTo?: string
   timeZone?: string
-  /** Email is the address for mail. An admin sets it with POST /api/people/:name. */
+  /**
+   * Email is the address for mail. An admin sets it with POST /api/people/:name before the person signs in;
+   * later only the person changes it. If empty, it stays unchanged.
+   */
   email?: string
   /** Browsers is the number of this person's browsers with Web Push. It is read-only. */
   browsers?: number

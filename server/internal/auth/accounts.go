@@ -125,6 +125,9 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 	if d.Role == schema.Admin && person.Role != schema.Admin && !promotes {
 		return schema.Person{}, &schema.HintError{Err: schema.ErrStale, Hint: "The role of " + person.Name + " has just changed. Try again."}
 	}
+	if err := requireAddressAccess(&person, &d, caller); err != nil {
+		return schema.Person{}, err
+	}
 	if err := s.applyDraft(&person, d); err != nil {
 		return schema.Person{}, err
 	}

@@ -68,6 +68,35 @@ func TestCredentials_AdminCannotBecomeOthers(t *testing.T) {
 	r.expectProblem("not_allowed", "POST "+schema.PathPeople+"/eve/reset", ``, hers.headers()...)
 }
 
+// TestCredentials_AddressIsOwn: mail to an address answers in a person's name, and a provider or a
+// proxy identifies people by it, so nobody else changes it once the person has signed in.
+func TestCredentials_AddressIsOwn(t *testing.T) {
+	t.Parallel()
+	r := setupNotifications(t)
+	ada := r.owner("ada")
+	eve := r.addPerson(ada, `{"name":"eve","role":"admin"}`)
+	grace := r.addPerson(ada, `{"name":"grace","email":"grace@example.com"}`)
+	for _, name := range []string{"ada", "grace"} {
+		for _, address := range []string{"eve@example.com", ""} {
+			if name == "ada" && address == "" {
+				continue // she has none
+			}
+			p := r.expectProblem("not_allowed", "POST "+schema.PathPeople+"/"+name, `{"email":"`+address+`"}`, eve.headers()...)
+			require.Contains(t, p.Hint, "only they can change it")
+		}
+	}
+	r.expectOK(nil, "POST "+schema.PathPeople+"/grace", `{"email":"grace@example.com","role":"viewer"}`, eve.headers()...)
+	r.expectOK(nil, "POST "+schema.PathPeople, `{"name":"linus"}`, eve.headers()...)
+	r.expectOK(nil, "POST "+schema.PathPeople+"/linus", `{"email":"linus@example.com"}`, eve.headers()...)
+
+	r.expectOK(nil, "POST "+schema.PathPeople+"/eve", `{"email":"eve@example.com"}`, eve.headers()...)
+	_, token := r.createToken(eve, `{"name":"x","person":"eve"}`)
+	r.expectProblem("not_allowed", "POST "+schema.PathPeople+"/eve", `{"email":"thief@example.com"}`, token...)
+	var mine schema.NotificationSettings
+	r.expectOK(&mine, "POST "+schema.PathMyNotifications, `{"email":"new@example.com"}`, grace.headers()...)
+	require.Equal(t, "new@example.com", mine.Email)
+}
+
 // TestReset_EndsCredentialsAndIsShown: after a reset, whoever gets the new link answers later
 // questions only, and everyone sees that it happened.
 func TestReset_EndsCredentialsAndIsShown(t *testing.T) {

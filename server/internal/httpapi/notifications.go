@@ -118,8 +118,10 @@ func (s *Server) setNotificationSettings(c *fiber.Ctx) error {
 	if err := notify.CheckSettings(&settings); err != nil {
 		return err
 	}
-	if settings.Email != "" && settings.Email != s.emailOf(c, person) {
-		return &schema.FieldError{Field: "email", Detail: "can only be changed by an admin, under Settings, People"}
+	if settings.Email != "" && settings.Email != s.emailOf(c, person) { // older pages send none
+		if err := s.Hub.People.SetOwnAddress(c.UserContext(), settings.Email, caller(c).Identity); err != nil {
+			return err
+		}
 	}
 	settings.Browsers, settings.Email = 0, "" // read-only
 	if err := s.Notifier.Store.SetNotificationSettings(c.UserContext(), person, settings); err != nil {

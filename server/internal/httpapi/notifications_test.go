@@ -144,7 +144,9 @@ func TestChannels_LockedHubRequiresAdmin(t *testing.T) {
 	var mine schema.NotificationSettings
 	r.expectOK(&mine, "POST "+schema.PathMyNotifications, `{"cooldownMinutes":5}`, ada.headers()...)
 	require.Equal(t, 5, mine.CooldownMinutes)
-	p := r.expectProblem("invalid", "POST "+schema.PathMyNotifications, `{"email":"ada@elsewhere.example"}`, ada.headers()...)
+	r.expectOK(&mine, "POST "+schema.PathMyNotifications, `{"email":"ada@elsewhere.example"}`, ada.headers()...)
+	require.Equal(t, "ada@elsewhere.example", mine.Email)
+	p := r.expectProblem("invalid", "POST "+schema.PathMyNotifications, `{"email":"no address"}`, ada.headers()...)
 	require.Equal(t, "email", p.Field)
 	var list []json.RawMessage
 	r.expectOK(&list, fmt.Sprintf("DELETE /api/channels/%d", made.ID), "", ada.headers()...)

@@ -182,7 +182,7 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 		return n.Store.SetNotification(ctx, notification)
 	}
 	m, err := n.message(ctx, notification, q)
-	if err == nil && n.maySendLinks(out) {
+	if err == nil && n.maySendLinks(out, notification.Person) {
 		m.link, m.linkExpires, err = n.signedLink(q, notification.Person)
 	}
 	if err != nil {

@@ -106,7 +106,7 @@ func (h *harness) start() {
 		IdentityOf: func(name string) (auth.Identity, bool) {
 			for _, p := range h.accounts() {
 				if p.Name == name {
-					return auth.Identity{Name: name, Role: p.Role, Via: "link"}, true
+					return auth.Identity{Name: name, Role: p.Role, Owner: p.Owner, Via: "link"}, true
 				}
 			}
 			return auth.Identity{}, false
@@ -153,7 +153,11 @@ func (h *harness) restart() {
 func (h *harness) addChannel(url string) schema.Channel { return h.addPersonalChannel("", url) }
 
 func (h *harness) addPersonalChannel(person, url string) schema.Channel {
-	c, err := NewChannel(&schema.ChannelDraft{Name: fmt.Sprintf("channel %d", time.Now().UnixNano()), URL: url, Person: person}, "ada")
+	return h.addChannelBy("ada", person, url)
+}
+
+func (h *harness) addChannelBy(creator, person, url string) schema.Channel {
+	c, err := NewChannel(&schema.ChannelDraft{Name: fmt.Sprintf("channel %d", time.Now().UnixNano()), URL: url, Person: person}, creator)
 	require.NoError(h.t, err)
 	require.NoError(h.t, h.AddChannel(h.t.Context(), c))
 	shown := h.PublicChannel(c)

@@ -22,11 +22,15 @@ type sender struct {
 	createdAt time.Time
 }
 
-// maySendLinks reports whether messages may contain a signed link: only an admin of now decides
-// through which server links that answer in a person's name travel.
-func (n *Notifier) maySendLinks(s *sender) bool {
+// maySendLinks reports whether messages to a person may contain a signed link. The mail server
+// reads links that answer in the person's name, so only the owner chooses it, or an admin for
+// their own mail. Another admin could answer for everyone.
+func (n *Notifier) maySendLinks(s *sender, person string) bool {
 	creator, known := n.IdentityOf(s.createdBy)
-	return s.perPerson && known && creator.HasRole(schema.Admin) && !s.createdAt.Before(n.CreatedAt(s.createdBy))
+	if !s.perPerson || !known || s.createdAt.Before(n.CreatedAt(s.createdBy)) {
+		return false
+	}
+	return creator.Owner || creator.HasRole(schema.Admin) && creator.Name == person
 }
 
 func (s *sender) errorText(err error) string { return s.redactor.redact(err) }

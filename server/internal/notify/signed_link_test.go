@@ -57,6 +57,21 @@ func TestSignedLink_OnlyInPersonalMail(t *testing.T) {
 	require.Equal(t, schema.Pending, h.status(id).Status, "opening the link decides nothing")
 }
 
+// An admin who is not the owner adds a mail server. It gets no link that answers for another
+// person: the admin could read it there.
+func TestSignedLink_NotThroughServerOfAnotherAdmin(t *testing.T) {
+	t.Parallel()
+	mailServer := startMailServer(t)
+	mallory := schema.Person{Name: "mallory", Role: schema.Admin, Email: "mallory@example.com"}
+	h := newHarness(t, ada, grace, mallory)
+	h.addChannelBy("mallory", "", "smtp://"+mailServer.addr+"/?from=hub@example.com")
+	id := h.askQuestion("May I?")
+	h.requireNotifications(id, "asked ada sent", "asked grace sent", "asked mallory sent")
+	require.NotRegexp(t, linkPattern, mailServer.messageTo(t, ada.Email).text)
+	require.NotRegexp(t, linkPattern, mailServer.messageTo(t, grace.Email).text)
+	require.NotEmpty(t, linkToken(t, mailServer, mallory.Email), "their own mail")
+}
+
 func TestSignedLink_WorksOnce(t *testing.T) {
 	t.Parallel()
 	mailServer := startMailServer(t)
