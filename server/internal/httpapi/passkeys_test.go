@@ -363,3 +363,29 @@ func TestPasskeys_RequiredUnlessHarmless(t *testing.T) {
 		}
 	}
 }
+
+// TestPasskeys_RuleReplacesNone: with -passkeys unknown a rule approves only what needs no passkey.
+// A token can make rules and has no passkey.
+func TestPasskeys_RuleReplacesNone(t *testing.T) {
+	t.Parallel()
+	r := setupPeople(t, func(c *auth.Config) {
+		c.Passkeys = &auth.Passkeys{For: schema.PasskeyForUnknown, RPID: "localhost", Origin: hubOrigin}
+	})
+	ada := r.owner("ada")
+	call := func(command string) string {
+		return `"humanInTheLoop":{"question":"q","type":"permission","toolCall":{"name":"Bash","arguments":{"command":"` + command + `"}}}`
+	}
+	rule := func(from schema.EventID, then string) string {
+		return `{"from":` + from.String() + `,"then":"` + then + `","scope":"call","reach":"session"}`
+	}
+	_, token := r.createToken(ada, `{"name":"x","person":"ada"}`)
+	unknown := r.post(event(1, call("make deploy"))).ID
+	p := r.expectProblem("no_rule", "POST "+schema.PathRules, rule(unknown, "allow"), token...)
+	require.Contains(t, p.Hint, "passkey")
+	r.expectOK(nil, "POST "+schema.PathRules, rule(r.post(event(2, call("git status"))).ID, "allow"), token...)
+	r.expectOK(nil, "POST "+schema.PathRules, rule(unknown, "deny"), token...)
+
+	_, err := r.store.CreateRule(t.Context(), schema.Rule{Then: schema.ThenAllow, Tool: "Bash", CreatedBy: "ada", CreatedAt: schema.Millis(time.Now().Add(time.Minute).UnixMilli())})
+	require.NoError(t, err, "a rule of an earlier version")
+	require.Equal(t, schema.Pending, r.post(event(3, call("make other"))).HumanInTheLoopStatus.Status)
+}

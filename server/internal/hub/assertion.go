@@ -155,10 +155,12 @@ func (h *Hub) needsPasskey(s *snapshot, r *schema.Response) bool {
 // isCovered reports whether approving a call of a class and a risk needs a passkey. A question that
 // is about no call has no class, and is covered like an unknown one.
 func isCovered(threshold schema.PasskeyThreshold, class schema.Class, level schema.Risk) bool {
-	switch level {
-	case schema.CriticalRisk:
+	switch {
+	case threshold == "":
+		return false
+	case level == schema.CriticalRisk:
 		return true
-	case schema.HighRisk:
+	case level == schema.HighRisk:
 		return threshold != schema.PasskeyForCritical
 	default:
 		return threshold == schema.PasskeyForUnknown && (class != schema.ClassHarmless || level == schema.MediumRisk)

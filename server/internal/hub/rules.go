@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -150,6 +151,9 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 		}
 		allow := rule.Then == schema.ThenAllow
 		r := &schema.Response{Permission: &allow, Reason: rule.Reason}
+		if h.needsPasskey(s, r) {
+			return nil, nil // a rule has no passkey
+		}
 		if err := s.hitl.CheckResponse(r); err != nil {
 			return nil, err
 		}
@@ -307,9 +311,12 @@ func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller
 		return nil, err
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the expiry is computed
-	rule, _, err := h.compileDraft(ctx, d, caller)
+	rule, call, err := h.compileDraft(ctx, d, caller)
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
+	}
+	if err == nil && rule.Then == schema.ThenAllow && isCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
+		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: "This hub requires a passkey for each approval of this call, and a rule has none."}
 	}
 	if err != nil {
 		return nil, err
