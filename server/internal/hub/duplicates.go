@@ -35,9 +35,13 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 	if !ok || multiple || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.arguments, []byte(schema.RedactedPrefix)) {
 		return nil
 	}
+	commit := "" // the receipt of each member names its own
+	if q.Context != nil {
+		commit = q.Context.Commit
+	}
 	raw, err := json.Marshal([]any{
 		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.Questions, c.hash(), c.cwd, q.ToolCall != nil && q.ToolCall.Editable,
-		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, requester,
+		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, requester, commit,
 	})
 	if err != nil { // unreachable: validation rejects suggestions that are not JSON
 		return nil

@@ -91,6 +91,8 @@ func TestDuplicates_DifferentQuestionsStaySeparate(t *testing.T) {
 		ask("a", "s", strings.Replace(plain, "May I?", "May I now?", 1)),
 		ask("a", "s", strings.Replace(plain, "npm test", "npm  test", 1)),
 		ask("a", "s", strings.Replace(plain, `"type"`, `"context":{"cwd":"/elsewhere"},"type"`, 1)),
+		ask("a", "s", strings.Replace(plain, `"type"`, `"context":{"commit":"`+strings.Repeat("a", 40)+`"},"type"`, 1)),
+		ask("a", "s", strings.Replace(plain, `"type"`, `"context":{"commit":"`+strings.Repeat("b", 40)+`"},"type"`, 1)),
 		ask("a", "s", strings.Replace(plain, `"type"`, `"risk":"medium","type"`, 1)),
 		ask("a", "s", strings.Replace(plain, `"type":"permission"`, `"type":"choice","choices":["a","b"]`, 1)),
 		ask("a", "s", strings.Replace(plain, `"type":"permission"`, `"type":"choice","choices":["a","c"]`, 1)),
