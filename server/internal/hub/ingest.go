@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -182,6 +183,9 @@ type post struct {
 func scopedKey(key string, caller Caller) string {
 	if who := caller.Identity.Requester(); who != "" && key != "" {
 		return who + "\x00" + key
+	}
+	if strings.Contains(key, "\x00") {
+		return "\x00" + key // never the scoped key of someone else
 	}
 	return key
 }
