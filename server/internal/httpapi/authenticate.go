@@ -84,7 +84,7 @@ func (s *Server) isLocal(c *fiber.Ctx) bool {
 		return false
 	}
 	for _, name := range forwardingHeaders {
-		if len(c.Request().Header.Peek(name)) > 0 {
+		if len(c.Request().Header.PeekAll(name)) > 0 { // also an empty one: proxies append to what they get
 			return false
 		}
 	}

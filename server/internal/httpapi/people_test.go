@@ -240,6 +240,7 @@ func TestRemoteAccess_RequiresCredentials(t *testing.T) {
 	r.client.CloseIdleConnections()
 	for _, name := range forwardingHeaders {
 		tryAllRoutes(name, "203.0.113.7")
+		r.expectProblem("sign_in", "GET "+schema.PathRecent, "", name, "", name, "203.0.113.7")
 	}
 }
 
