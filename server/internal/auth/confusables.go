@@ -3,6 +3,8 @@ package auth
 import (
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // lookalikes maps letters to the Latin letters that they look like. It covers Greek, Cyrillic,
@@ -22,10 +24,11 @@ var lookalikes = func() map[rune]rune {
 }()
 
 // skeleton returns a form of the name that is equal for names that look alike: in lower case,
-// without marks above and below letters, with letters replaced by the Latin ones they look like.
+// without marks above and below letters and without typographic variants such as full-width letters,
+// with letters replaced by the Latin ones they look like.
 func skeleton(name string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(name) {
+	for _, r := range strings.ToLower(norm.NFKD.String(name)) {
 		switch {
 		case unicode.Is(unicode.Mn, r), r == ' ', r == '-', r == '_', r == '.', r == '\'':
 			continue
@@ -53,7 +56,7 @@ func (d *directory) findConfusable(name string) string {
 func hasMixedScripts(name string) bool {
 	var found *unicode.RangeTable
 	for _, r := range name {
-		for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic} {
+		for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu, unicode.Deseret} {
 			if !unicode.Is(script, r) {
 				continue
 			}

@@ -13,7 +13,7 @@ func TestNames_RejectLookalikes(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	for _, name := range []string{"аdа", "ada\u0301", "αdα", "a-da", "Ada."} {
+	for _, name := range []string{"аdа", "ada\u0301", "αdα", "a-da", "Ada.", "ａｄａ", "𝐚𝐝𝐚", "áda", "ꓮda"} {
 		p := r.expectProblem("invalid", "POST "+schema.PathPeople, `{"name":"`+name+`"}`, ada.headers()...)
 		require.Equal(t, "name", p.Field, name)
 	}
