@@ -133,14 +133,36 @@ func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
 func (s *Service) proxyIdentity(name string) Identity {
 	dir := s.current.Load()
 	if person := dir.findPerson(name); person != nil {
-		return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "proxy"}
+		return s.proxyPerson(person)
 	}
 	for i := range dir.Persons {
 		if person := &dir.Persons[i]; person.Email != "" && strings.EqualFold(person.Email, name) {
-			return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "proxy"}
+			return s.proxyPerson(person)
 		}
 	}
 	return Identity{Name: name, Role: schema.Viewer, Via: "proxy"}
+}
+
+// proxyPerson returns the identity of an account that the proxy names. Its first request counts as
+// the person's first sign-in, so that from then on nobody else creates a link for them.
+func (s *Service) proxyPerson(person *store.Person) Identity {
+	if !person.SignedIn && !person.Owner { // an owner's first session locks the hub
+		if err := s.markSignedIn(person.Name); err != nil {
+			s.Log.Error("first sign-in through the proxy not stored", "person", person.Name, "err", err)
+		}
+	}
+	return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "proxy"}
+}
+
+func (s *Service) markSignedIn(name string) error {
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	person, err := s.lookup(name)
+	if err != nil || person.SignedIn {
+		return err
+	}
+	person.SignedIn = true
+	return s.applyChange(context.Background(), &store.PeopleChange{People: store.People{Persons: []store.Person{person}}})
 }
 
 // isExpired reports whether t has passed. The zero time never expires.

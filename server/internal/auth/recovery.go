@@ -34,7 +34,7 @@ func (s *Service) CreateSignInLink(ctx context.Context, name string, proof json.
 	if err != nil {
 		return person, "", err
 	}
-	if found.SignedIn && found.Name != caller.Name {
+	if (found.SignedIn || found.Owner) && found.Name != caller.Name {
 		return person, "", &schema.HintError{Err: schema.ErrNotAllowed, Hint: found.Name + " has signed in before. If they lost access, reset them first: everyone on this hub sees that."}
 	}
 	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link"}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})

@@ -249,7 +249,7 @@ func TestProxyIdentity_RequiresTrustedProxy(t *testing.T) {
 	r := setup(t, func(c *Config) {
 		c.ProxyHeader, c.TrustProxy = "X-Auth-Request-Email", []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 	})
-	r.owner("ada")
+	ada := r.owner("ada")
 	var me schema.Me
 	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
 	require.False(t, me.Verified, "this machine is not a trusted proxy")
@@ -261,6 +261,10 @@ func TestProxyIdentity_RequiresTrustedProxy(t *testing.T) {
 	r.setRemoteIP("198.51.100.9")
 	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
 	require.True(t, me.Verified && me.Owner && me.CanAdmin)
+	r.expectOK(nil, "POST "+schema.PathPeople, `{"name":"grace"}`, ada.headers()...)
+	r.expectOK(nil, "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "grace")
+	p := r.expectProblem("not_allowed", "POST "+schema.PathPeople+"/grace/link", ``, ada.headers()...)
+	require.Contains(t, p.Hint, "has signed in before", "whom a proxy names is active, and nobody else gets their link")
 	r.expectProblem("sign_in", "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "eve", "X-Auth-Request-Email", "ada")
 	r.expectProblem("sign_in", "GET "+schema.PathRecent, "", "X-Forwarded-User", "ada")
 	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "guest@example.com")
