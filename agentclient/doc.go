@@ -79,11 +79,11 @@
 //
 // An account trusts hub keys, its pins; see Trust and LoadTrust. With a pin, an answer
 // counts only if a pinned key signed it for the SHA-256 of exactly this question, and every
-// value of the Decision comes from what was signed. Anything else has the outcome Malformed
+// value of the Decision comes from the signed statement. Anything else has the outcome Malformed
 // and a Reason, and no OnUnreachable setting approves it. Decision.Signed reports the check.
 //
 // Without a pin, the first question to an address from Options.Hubs or to the default pins
-// the hub's key. An address from HOOKBACK_URL pins nothing: the answer then counts as it is.
+// the hub's key. An address from HOOKBACK_URL pins nothing: the answer then counts unsigned.
 // Options.HubKeys sets the keys in code. Options.Unsigned accepts a version 1 server.
 //
 // # Guarded tools

@@ -111,7 +111,7 @@ func parsePin(line string) (Pin, error) {
 }
 
 // updatePins rewrites a pin file atomically under a lock, and returns its new pins. update
-// returns the pins to write; without a change the file stays as it is.
+// returns the pins to write; without a change the file is not written.
 func updatePins(file string, update func([]Pin) []Pin) ([]Pin, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 const onWindows = runtime.GOOS == "windows"
 
 // shellArguments are the argument names that tools use for a command line. The operands
-// of a command may be in a list of their own.
+// of a command may be in a separate list.
 var (
 	commandNames   = []string{"command", "commands", "cmd", "command_line", "commandline", "shell_command", "script"}
 	operandNames   = []string{"args", "argv", "arguments"}
@@ -52,7 +52,7 @@ func (n *jsonNode) words() (words []string, ok bool) {
 	return words, n.kind == jsonArray
 }
 
-// operandsOf returns the operands that a call has beside its command, as part of a line.
+// operandsOf returns the operands that a call has next to its command, as part of a line.
 func operandsOf(args *jsonNode) string {
 	var parts []string
 	for _, m := range args.members {

@@ -2,7 +2,7 @@ package agentclient
 
 import "strings"
 
-// expansion stands in a word for text that is known only at run time: a variable, a
+// expansion replaces text in a parsed word that is that is known only at run time: a variable, a
 // substitution or an alternative in braces.
 const expansion = "\x00"
 
@@ -184,7 +184,7 @@ func (p *lineParser) startsExpansion() bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("({@*#?$!-'", c) >= 0
 }
 
-// parseExpansion reads what follows a $. The name of a variable stays in the word, after
+// parseExpansion reads the text after a $. The name of a variable stays in the word, after
 // the mark: it makes no difference there.
 func (p *lineParser) parseExpansion() {
 	if p.text[p.pos] == '(' {

@@ -222,7 +222,7 @@ func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelo
 // CheckHub returns an error unless the hub at an address may be believed without a signature
 // on each of its messages: no hub is pinned, or the address has a pin and the hub proves that
 // it holds a pinned key. If no hub is pinned yet, it makes first contact. An address in code
-// needs no pin of its own. It is for protocols whose answers can't be signed, such as MCP.
+// needs no pin. It is for protocols whose answers can't be signed, such as MCP.
 func (c *Client) CheckHub(ctx context.Context, hub string) error {
 	endCall, err := c.beginCall()
 	if err != nil {

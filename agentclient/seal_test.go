@@ -149,7 +149,7 @@ var (
 )
 
 // The outer members of an answer count for nothing: an attacker who can change the frame
-// can't change what the hub signed.
+// can't change the signed statement.
 func TestSeal_OuterMembersAreIgnored(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ signed, outer schema.Answer }{
@@ -207,7 +207,7 @@ func TestSeal_CarriesEveryKindOfAnswer(t *testing.T) {
 	require.Len(t, got.Votes, 2)
 }
 
-// A hub of an earlier version signs nothing. Beside a pinned hub it counts only on request.
+// A hub of an earlier version signs nothing. Next to a pinned hub it counts only on request.
 func TestSeal_UnsignedHub(t *testing.T) {
 	t.Parallel()
 	elsewhere := otherHub.PinLineFor("http://127.0.0.1:9")

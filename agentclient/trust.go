@@ -108,7 +108,7 @@ func (t *Trust) Pins() []Pin {
 // has no home directory.
 func (t *Trust) File() string { return t.file }
 
-// MemoryFile returns the path of a file in which the account remembers something about its hubs: next
+// MemoryFile returns the path of a file for the account's data about its hubs: next
 // to Options.KnownHubs, else in the directory of the account's settings. It is "" for an account
 // without a home directory.
 func MemoryFile(o Options, name string) string {

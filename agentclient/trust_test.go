@@ -170,7 +170,7 @@ func TestOriginOf(t *testing.T) {
 	}
 }
 
-// The home directory is that of the account, whatever the environment says.
+// The home directory is that of the account, whatever the environment contains.
 func TestAccountHome_IgnoresEnvironment(t *testing.T) {
 	want, err := agentclient.LookUpHome()
 	t.Setenv("HOME", t.TempDir())

@@ -100,7 +100,7 @@ type Status struct {
 
 	// Risk is the hub's estimate: the higher of the agent's own estimate and the risks of Findings.
 	Risk Risk `json:"risk,omitempty"`
-	// Class is what the hub knows about the tool call; absent, and to be treated as unknown, if the
+	// Class is the hub's class of the tool call; absent, and to be treated as unknown, if the
 	// question is about none.
 	Class Class `json:"class,omitempty"`
 	// Findings are the hub's findings about the tool call, most severe first.

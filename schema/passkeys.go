@@ -40,10 +40,10 @@ type CredentialAction struct {
 
 // The actions that a passkey confirms.
 const (
-	ActionLink          = "link"           // a sign-in link for oneself
+	ActionLink          = "link"           // the caller's sign-in link
 	ActionReset         = "reset"          // a reset of another person
 	ActionPromote       = "promote"        // the role admin for another person
-	ActionAddPasskey    = "add_passkey"    // a further passkey for oneself
+	ActionAddPasskey    = "add_passkey"    // a further passkey of the caller
 	ActionRemovePasskey = "remove_passkey" // removal of an own passkey
 )
 

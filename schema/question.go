@@ -44,7 +44,7 @@ const (
 	CriticalRisk Risk = "critical"
 )
 
-// Class is what the hub knows about a tool call.
+// Class is the hub's classification of a tool call.
 type Class string
 
 // The classes.

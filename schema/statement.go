@@ -87,7 +87,7 @@ type SignedAnswer struct {
 // PathReceipt is the receipt of a question that has ended.
 const PathReceipt = "/events/:id/receipt"
 
-// Receipt is the body of GET /events/:id/receipt: what a person needs to prove later who decided.
+// Receipt is the body of GET /events/:id/receipt: the proof of who decided.
 type Receipt struct {
 	Envelope    Envelope       `json:"envelope"` // of type StatementPayload
 	Proofs      []PasskeyProof `json:"proofs,omitempty"`

@@ -141,7 +141,7 @@ func (o option) readNext(words []string, dir WorkingDir) (n int, ok bool) {
 	}
 }
 
-// kind is what an operand or the value of an option may be.
+// kind is the kind of an operand or of an option's value.
 type kind struct {
 	name   string // as in the table; empty for no value
 	accept func(value string, dir WorkingDir) bool

@@ -98,7 +98,7 @@ func mayMatchSecret(p string) bool {
 	})
 }
 
-// SecretKind classifies a file by what its name says about secrets in it.
+// SecretKind classifies the secrets that a file has according to its name.
 type SecretKind int
 
 const (
@@ -147,7 +147,7 @@ func isServiceKey(base string) bool {
 	return strings.HasSuffix(plain, ".json") && (strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") || strings.Contains(plain, "firebaseadminsdk"))
 }
 
-// SecretFileKind classifies the path of a file by its name. It knows common names only.
+// SecretFileKind classifies the path of a file by its name. It covers common names only.
 func SecretFileKind(p string) SecretKind {
 	p = slashes(strings.TrimPrefix(p, "file://"))
 	base := strings.ToLower(path.Base(p))

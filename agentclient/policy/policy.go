@@ -1,4 +1,4 @@
-// Package policy holds what is known about programs: which calls are harmless, which options execute
+// Package policy holds facts about programs: which calls are harmless, which options execute
 // a program or write a file, and which programs run code that their operands contain or name.
 //
 // The hub's risk assessment, its rules and the policies of agentclient share these tables, so that
@@ -39,7 +39,7 @@ func ProgramName(word string, windows bool) string {
 
 // RunsCode reports whether operands of a call are code or name code, as for interpreters, wrappers
 // such as env and xargs, and task runners. A rule for such a call must name the whole call: its first
-// words say nothing about the rest.
+// words do not determine the rest.
 func RunsCode(words []string) bool {
 	if len(words) == 0 {
 		return false

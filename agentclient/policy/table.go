@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Effect is what an option does beyond the purpose of its program.
+// Effect is the action of an option beyond the purpose of its program.
 type Effect int
 
 const (

@@ -114,7 +114,7 @@ func checkSignedAnswer(signed string, d *schema.SignedDecision) error {
 	return nil
 }
 
-// checkClientData checks what the browser signed: the type, the challenge, and that the origin
+// checkClientData checks the data that the browser signed: the type, the challenge, and that the origin
 // belongs to the relying party; and that the person was present and verified.
 func checkClientData(clientData, authData, challenge []byte) error {
 	var data struct {

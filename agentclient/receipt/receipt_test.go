@@ -87,7 +87,7 @@ func (i *issuer) passkeyOf(person string) []byte {
 	return pkix
 }
 
-// assertion is what an authenticator signs; tests change one part.
+// assertion is the input of an authenticator's signature; tests change one part.
 type assertion struct {
 	event, answer, kind, origin string
 	edited                      int // revision of a voter's edit, whose arguments follow

@@ -237,7 +237,7 @@ export interface ChannelTestResult {
   error?: string
 }
 
-/** Class is what the hub knows about a tool call. */
+/** Class is the hub's classification of a tool call. */
 export type Class = 'harmless' | 'risky' | 'unknown'
 
 /**
@@ -1209,7 +1209,7 @@ export interface RPCError {
   data?: unknown
 }
 
-/** Receipt is the body of GET /events/:id/receipt: what a person needs to prove later who decided. */
+/** Receipt is the body of GET /events/:id/receipt: the proof of who decided. */
 export interface Receipt {
   /** of type application/vnd.in-toto+json */
   envelope: Envelope
@@ -1623,8 +1623,8 @@ export interface Status {
   /** Risk is the hub's estimate: the higher of the agent's own estimate and the risks of Findings. */
   risk?: Risk
   /**
-   * Class is what the hub knows about the tool call; absent, and to be treated as unknown, if the question
-   * is about none.
+   * Class is the hub's class of the tool call; absent, and to be treated as unknown, if the question is
+   * about none.
    */
   class?: Class
   /** Findings are the hub's findings about the tool call, most severe first. */

@@ -112,7 +112,7 @@ func (s *crowdScenario) send(ctx context.Context, method, path string, body []by
 	return httpClient.Do(req)
 }
 
-// run measures the owner alone and beside each crowd.
+// run measures the owner alone and with each crowd.
 func (s *crowdScenario) run(ctx context.Context) error {
 	question, err := s.ask(ctx, "Who waits?")
 	if err != nil {
@@ -139,10 +139,10 @@ func (s *crowdScenario) run(ctx context.Context) error {
 		after, memoryErr := s.memory()
 		err = errors.Join(err, memoryErr, stop())
 		if err != nil {
-			return fmt.Errorf("beside %d connections (%s): %w", crowdSize, kind, err)
+			return fmt.Errorf("with %d connections (%s): %w", crowdSize, kind, err)
 		}
 		grown := after - before
-		fmt.Fprintf(s.out, "crowd %s: %d connections, %d refused with 503, %d closed; owner's answer p99 %.1f ms alone, %.1f ms beside (%.2f×); hook: %s; hub grew by %.1f MiB\n",
+		fmt.Fprintf(s.out, "crowd %s: %d connections, %d refused with 503, %d closed; owner's answer p99 %.1f ms alone, %.1f ms with them (%.2f×); hook: %s; hub grew by %.1f MiB\n",
 			kind, crowdSize, result.refused, result.closed, milliseconds(idle), milliseconds(beside), float64(beside)/float64(idle), decision, float64(grown)/(1<<20))
 		if grown > crowdMemory {
 			return fmt.Errorf("the hub grew by %d bytes, more than %d", grown, crowdMemory)

@@ -24,7 +24,7 @@ type knownEntry struct {
 // ORIGIN NUMBER HASH. A hub is found by its key and by its address, so that neither a new address nor
 // a new key makes it unknown.
 type ledgerMemory struct {
-	file  string // "" remembers nothing
+	file  string // "": nothing is stored
 	lines [][]string
 }
 
@@ -64,7 +64,7 @@ func (m *ledgerMemory) of(pin agentclient.Pin) (known []knownEntry) {
 	return known
 }
 
-// remember replaces what is known of a hub.
+// remember replaces the entry of a hub.
 func (m *ledgerMemory) remember(pin agentclient.Pin, n int64, hash string) error {
 	if m.file == "" {
 		return nil

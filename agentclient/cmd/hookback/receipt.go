@@ -26,7 +26,7 @@ A receipt proves who approved which call. It is signed by the hub and can be ver
 without it, for example in a CI job.
 
 get prints the receipt of a settled question as JSON. ask --receipt FILE writes the
-receipt of its own question.
+receipt of that question.
 
 verify checks the signature and that the outcome is an approval, and every condition
 that its flags add. FILE - is stdin. It never connects to a hub. Exit status: 0 the

@@ -137,7 +137,7 @@ func (f *flags) pinHub(ctx context.Context, hub string) string {
 	return fmt.Sprintf("This account now trusts hub %s; compare the key id with the one that the hub prints", pin)
 }
 
-// firstContactText states that the account trusts its first hub from now on.
+// firstContactText states that the account trusts its first hub.
 func firstContactText(p agentclient.Pin) string {
 	return fmt.Sprintf("this account now trusts hub %s, the first one that it has contacted; compare the key id with the one that the hub prints", p)
 }

@@ -26,8 +26,8 @@ FILE is an export (GET /api/ledger?format=ndjson, or Export in Settings), - is s
 Without FILE, verify reads the audit log of the hub.
 
 The chain alone cannot show that its end was cut off. So verify also checks the head that
-the hub has signed, and remembers the newest entry of each hub for this account: if it is
-gone or different next time, the audit log was changed. --forget drops what it remembers,
+the hub has signed, and stores the newest entry of each hub for this account: if it is
+gone or different next time, the audit log was changed. --forget replaces the stored entry,
 for example after you restored a backup. Store the hash that verify prints in another
 place, and pass it as --head later, to notice that this account was changed, too.
 `
@@ -40,7 +40,7 @@ type ledgerVerifier struct {
 	schema.LedgerCheck
 	head      string       // the hash of an entry that must exist; empty if there is none
 	headFound bool         // an entry with the hash head was read
-	known     []knownEntry // entries that must be as they were
+	known     []knownEntry // entries that must be unchanged
 }
 
 // brokenLedgerError is a defect of the audit log, as opposed to an error while reading it.
@@ -50,7 +50,7 @@ func runVerify(ctx context.Context, args []string, env func(string) string, std 
 	f := newBareFlags("verify", verifyHelp)
 	f.addHubFlags(env)
 	head := f.String("head", "", "the `hash` of an entry that must exist, as printed by an earlier run")
-	forget := f.Bool("forget", false, "drop what this account remembers of the hub, and remember the present state")
+	forget := f.Bool("forget", false, "replace the stored entry of the hub by its present one")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
@@ -106,7 +106,7 @@ func (v *ledgerVerifier) checkFile(r io.Reader) error {
 	return lines.Err()
 }
 
-// checkHub verifies the audit log of the hub, its signed head, and what this account remembers of it.
+// checkHub verifies the audit log of the hub, its signed head, and the entry that this account stored earlier.
 func (v *ledgerVerifier) checkHub(ctx context.Context, f *flags, forget bool) error {
 	client := agentclient.New(f.options())
 	defer client.Close()

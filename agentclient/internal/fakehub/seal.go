@@ -85,7 +85,7 @@ func (q *Question) Sign(s schema.Statement) schema.Envelope {
 	return schema.SignEnvelope(schema.StatementPayload, payload, q.hub.Key)
 }
 
-// Statement returns what a hub signs about an answer to this question.
+// Statement returns the statement of a hub about an answer to this question.
 func (q *Question) Statement(a schema.Answer) schema.Statement {
 	return schema.Statement{
 		Type: schema.StatementType, PredicateType: schema.DecisionType,

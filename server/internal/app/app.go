@@ -161,7 +161,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// afterLock ends what callers without credentials left behind, as far as it is in memory.
+// afterLock ends what callers without credentials left behind, in memory.
 func (a *App) afterLock(ctx context.Context, removed store.AnonymousRemoval) {
 	a.hub.AfterLock(ctx)
 	a.notifier.ForgetChannels(removed)
@@ -192,7 +192,7 @@ func (a *App) URL() string {
 	return "http://" + addr
 }
 
-// announce tells people about a change of an account. The accounts are opened before the notifier.
+// announce notifies people of a change of an account. The accounts are opened before the notifier.
 func (a *App) announce(names []string, change schema.AccountChange) {
 	if a.notifier != nil {
 		a.notifier.Announce(names, change)
@@ -312,7 +312,7 @@ func (a *App) socketHint() string {
 	return "  Socket      " + a.socket.Addr().String() + "\n"
 }
 
-// localAccessHint returns a line if the hub cannot tell the accounts of this machine apart.
+// localAccessHint returns a line if the hub cannot distinguish the accounts of this machine.
 func (a *App) localAccessHint() string {
 	if peer.KnowsOwners || a.cfg.localAccounts().All {
 		return ""

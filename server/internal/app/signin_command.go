@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// SignIn makes a link that signs name in, and returns where it is: the link itself, or a file if
+// SignIn makes a link that signs name in, and returns its place: the link itself, or a file if
 // cfg.Stdout is read by others. The hub must not be running. It restores access for people who lost
 // their browser, and gives a hub an owner before it listens on a public address.
 func SignIn(ctx context.Context, cfg Config, name string) (place string, err error) {
@@ -44,7 +44,7 @@ func SignIn(ctx context.Context, cfg Config, name string) (place string, err err
 	return writeSignInLink(&cfg, link)
 }
 
-// isReadByOthers reports whether what is printed goes to a file or another program and not to a
+// isReadByOthers reports whether the output goes to a file or another program and not to a
 // terminal: a log is often readable by more people than the one who may own the hub.
 func isReadByOthers(stdout io.Writer) bool {
 	file, ok := stdout.(*os.File)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSignInLink_IsNotPrintedToFile starts a hub whose output goes to a log, which other accounts may
-// read. Whoever has the link owns the hub.
+// read. The link makes its reader the owner.
 func TestSignInLink_IsNotPrintedToFile(t *testing.T) {
 	t.Parallel()
 	log, err := os.Create(filepath.Join(t.TempDir(), "hub.log"))

@@ -17,7 +17,7 @@ import (
 // noSocket is the value of -socket for a hub without a Unix socket.
 const noSocket = "off"
 
-// openSocket opens the hub's Unix socket beside its TCP listeners. If the default path
+// openSocket opens the hub's Unix socket in addition to its TCP listeners. If the default path
 // cannot be used, the hub runs without a socket.
 func (a *App) openSocket() error {
 	if a.cfg.Socket == noSocket || a.cfg.Socket == "" && !socket.Supported {

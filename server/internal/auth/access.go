@@ -41,7 +41,7 @@ func checkLocal(access schema.Access, locked bool) error {
 	}
 }
 
-// checkAgent is Check for an agent's token. Its applications are checked where they are known.
+// checkAgent is Check for an agent's token. Its applications are checked later.
 func checkAgent(access schema.Access) error {
 	switch access {
 	case schema.AccessPost, schema.AccessAsker, schema.AccessRead:

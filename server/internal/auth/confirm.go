@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// digestOfAction is what a passkey signs to confirm a change of credentials.
+// digestOfAction returns the digest that a passkey signs to confirm a change of credentials.
 func digestOfAction(a schema.CredentialAction) (AnswerDigest, error) {
 	text, err := json.Marshal(a)
 	if err != nil {

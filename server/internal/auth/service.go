@@ -21,9 +21,9 @@ type Config struct {
 	OIDC  *OIDC // default: no sign-in with a provider
 	// Passkeys configures which answers need a passkey; default: none.
 	Passkeys *Passkeys
-	// Locked is called after the hub was locked, with what the lock removed; nil: nothing.
+	// Locked is called after the hub was locked, with the removed objects; nil: nothing.
 	Locked func(context.Context, store.AnonymousRemoval)
-	// Announce tells people about a change of an account; nil: no one is told. It must not block.
+	// Announce notifies people of a change of an account; nil: no notification. It must not block.
 	Announce func(names []string, change schema.AccountChange)
 	Clock    func() time.Time // default time.Now
 	Log      *slog.Logger     // default: discard

@@ -132,7 +132,7 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 		first.SignedIn = true
 		c.Persons = append(c.Persons, first)
 		if first.Owner && !s.IsLocked() {
-			lockIn(c, Identity{Name: first.Name}) // a hub that somebody owns is locked unless they open it
+			lockIn(c, Identity{Name: first.Name}) // an owned hub is locked unless they open it
 		}
 	}
 	session := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(sessionMaxAge)}

@@ -284,7 +284,7 @@ func addressText(a netip.Addr) string {
 	return a.String()
 }
 
-// errNoPlace is the error of a request for which there is no place.
+// errNoPlace is the error of a request without a place.
 func errNoPlace(class placeClass) error {
 	hint := "Too many requests are in progress. Nothing was stored. Send the request again in a moment."
 	switch class {

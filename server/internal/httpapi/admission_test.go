@@ -67,7 +67,7 @@ func (r *harness) openWait(id schema.EventID) *bufio.Reader {
 }
 
 // TestAdmission_WaitingRequestsLeaveRoom fills the places of waiting requests and of streams without
-// a person. Everything else goes on, and a refusal says when to come back.
+// a person. Other requests are served, and a refusal has a Retry-After.
 func TestAdmission_WaitingRequestsLeaveRoom(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fewPlaces)

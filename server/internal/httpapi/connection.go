@@ -79,7 +79,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// wrap returns the connection with what the kernel reports about its other end. ok is false
+// wrap returns the connection with the kernel's data about its other end. ok is false
 // if that account may not use the Unix socket.
 func (l *listener) wrap(nc net.Conn) (c *conn, ok bool) {
 	c = &conn{Conn: nc, conns: l.conns, idleConns: l.idle, local: l.local}

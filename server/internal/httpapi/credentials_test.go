@@ -69,7 +69,7 @@ func TestCredentials_AdminCannotBecomeOthers(t *testing.T) {
 }
 
 // TestCredentials_AddressIsOwn: mail to an address answers in a person's name, and a provider or a
-// proxy identifies people by it, so nobody else changes it once the person has signed in.
+// proxy identifies people by it, so no one else changes it once the person has signed in.
 func TestCredentials_AddressIsOwn(t *testing.T) {
 	t.Parallel()
 	r := setupNotifications(t)
@@ -147,7 +147,7 @@ func changesText(changes []schema.AccountChange) (text string) {
 	return text
 }
 
-// TestPasskeys_FirstTakesNewSession: with a session that was stolen later, nobody becomes a person
+// TestPasskeys_FirstTakesNewSession: with a session that was stolen later, no one becomes a person
 // with a passkey.
 func TestPasskeys_FirstTakesNewSession(t *testing.T) {
 	t.Parallel()

@@ -38,14 +38,14 @@ func (i *idleConns) insert(c *conn) (oldest *conn) {
 	return oldest
 }
 
-// remove takes out a connection whose request is complete.
+// remove deletes a connection whose request is complete.
 func (i *idleConns) remove(c *conn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.removeLocked(c)
 }
 
-// forget takes out a closed connection for good.
+// forget deletes a closed connection permanently.
 func (i *idleConns) forget(c *conn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

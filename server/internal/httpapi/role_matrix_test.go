@@ -84,7 +84,7 @@ type matrix struct {
 func newMatrix(t *testing.T, locked bool) *matrix {
 	guard, err := netguard.New(netguard.Config{Allow: []string{"127.0.0.1"}})
 	require.NoError(t, err)
-	now := time.Now() // stands still: the audit log records one refused token per minute
+	now := time.Now() // does not advance: the audit log records one refused token per minute
 	r := setupPeople(t, func(c *auth.Config) {
 		c.Clock = func() time.Time { return now }
 	}, func(cfg *Config) { // without its workers, which write to the database

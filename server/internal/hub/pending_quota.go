@@ -44,7 +44,7 @@ func (p *pendingOwners) add(uid, owner string) {
 	p.counts[owner]++
 }
 
-// remove forgets a question that was settled or not stored.
+// remove deletes a question that was settled or not stored.
 func (p *pendingOwners) remove(uid string) {
 	owner, ok := p.ownerOf[uid]
 	if !ok {
@@ -96,7 +96,7 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 	return "", 0
 }
 
-// releasePending forgets a draft that was not stored.
+// releasePending stops counting a draft that was not stored.
 func (h *Hub) releasePending(d *store.EventDraft) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // A quorum can become unreachable: a recipient is removed or may no longer answer, or the
-// votes disagree. A question that no one can decide any more ends at once as
+// votes disagree. A question that no one can decide any more ends immediately as
 // schema.NoQuorum, unless an escalation is still due, which may add recipients. The
 // required approvals never shrink: that would weaken a control after it was set.
 

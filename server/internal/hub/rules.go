@@ -38,7 +38,7 @@ func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known callRisk) *rules.C
 	return c
 }
 
-// callRisk is what a stored status says about the call.
+// callRisk is the classification of the call in a stored status.
 type callRisk struct {
 	Risk  schema.Risk  `json:"risk"`
 	Class schema.Class `json:"class"`

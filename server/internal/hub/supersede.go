@@ -10,10 +10,10 @@ import (
 )
 
 // sharedListener returns a hash that is equal for questions whose answers the listener of a
-// version 1 agent can't tell apart. The sample client of the integration guide gives an
+// version 1 agent can't distinguish. The sample client of the integration guide gives an
 // answer to the newest question with its permission_type. It is nil for other questions:
 // one without a callback address has no listener, and one without a permission_type has a
-// listener of its own.
+// separate listener.
 func sharedListener(d *store.EventDraft, q *schema.HumanInTheLoop, requester string) []byte {
 	if q.Acknowledges() || q.ResponseWebSocketURL == "" {
 		return nil

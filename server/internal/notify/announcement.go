@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Announce tells people about a change of an account, through every channel that reaches one of them.
+// Announce notifies people of a change of an account, through every channel that reaches one of them.
 // It does not block. A message that can't be sent is logged and not sent again: the dashboard shows
 // the change, too.
 func (n *Notifier) Announce(names []string, change schema.AccountChange) {
@@ -61,6 +61,6 @@ func (n *Notifier) accountMessage(person string, change schema.AccountChange) *m
 	}
 	return &message{
 		createdAt: n.Clock(), kind: schema.NotificationCreated, person: person, isAccount: true,
-		text: text + " If you did not expect this, look at the audit log.", url: n.Base + "/", loopback: n.loopback,
+		text: text + " If you did not expect this, check the audit log.", url: n.Base + "/", loopback: n.loopback,
 	}
 }

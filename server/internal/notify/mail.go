@@ -27,7 +27,7 @@ type smtpConfig struct {
 	user, password string
 	from           string
 	to             string         // one address for all messages; empty: each person's own
-	roots          *x509.CertPool // nil: those of the system
+	roots          *x509.CertPool // nil: the system's
 }
 
 const mailURLFormat = "must be smtp://USER:PASSWORD@HOST:587/?from=ADDRESS (or smtps://…:465), with &to=ADDRESS to send everything to one address" //nolint:gosec // names of what to fill in

@@ -84,7 +84,7 @@ func checkResponse(resp *http.Response) error {
 
 // SendTest sends a test message by a channel and returns its result. A failed send is a
 // result, not an error. The result contains no text of the other side, so that a channel can't be
-// used to read what a server in the hub's network answers; the log has it.
+// used to read the answers of a server in the hub's network; the log has it.
 func (n *Notifier) SendTest(ctx context.Context, id int64, person string) (schema.ChannelTestResult, error) {
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {

@@ -44,7 +44,7 @@ func isHarmless(tool string, arguments json.RawMessage, cwd string) bool {
 	return commands == 1
 }
 
-// inertMembers are members of a call to a shell tool that don't change what its command does.
+// inertMembers are members of a call to a shell tool that don't change the effect of its command.
 var inertMembers = strings.Fields(`description explanation justification timeout timeoutms timeoutseconds yieldtimems maxoutputtokens runinbackground isbackground
 	blocking cwd workdir workingdir workingdirectory directory dirpath login tty`)
 

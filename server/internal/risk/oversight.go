@@ -14,7 +14,7 @@ import (
 var (
 	changesHooks = rule{"oversight", high, "It changes an agent's hooks or the policy, which decide whether you are asked for approval."}
 	answersHub   = rule{"oversight", high, "It answers a request in your place, or manages the hub."}
-	changesHub   = rule{"oversight", high, "It reads or changes what the hub trusts, or where it is."}
+	changesHub   = rule{"oversight", high, "It reads or changes the hub's keys, pins or address."}
 )
 
 // hookFiles are the suffixes of the paths from which agents load their hooks.

@@ -20,7 +20,7 @@ const (
 	maxPerCode  = 4 // keeps one kind from displacing the others
 )
 
-// Assessment is what is known about a tool call.
+// Assessment is the result of assessing a tool call.
 type Assessment struct {
 	Class    schema.Class
 	Risk     schema.Risk      // the highest risk of Findings; empty if there are none

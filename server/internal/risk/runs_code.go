@@ -13,7 +13,7 @@ import (
 var (
 	optionExecutes = rule{"option_executes", high, "One of its options runs a program, or loads code or settings."}
 	optionWrites   = rule{"option_writes", medium, "One of its options writes a file, although the command usually only reads."}
-	setsVariable   = rule{"sets_variable", high, "It sets a variable that can change what the program runs."}
+	setsVariable   = rule{"sets_variable", high, "It sets a variable that can make the program run other code."}
 	pipedScript    = rule{"pipe_to_shell", high, "It runs text from a pipe or a here-document as a shell script."}
 	runsLater      = rule{"runs_later", high, "It changes a file or a setting that runs commands later."}
 	codeRuns       = rule{"runs_code", high, "Its code runs other programs, or deletes files."}
@@ -45,7 +45,7 @@ func (a *assessor) checkOptions(inv *invocation) {
 	}
 }
 
-// inertVariables can be set to a literal value for a command without changing what it runs.
+// inertVariables can be set to a literal value for a command without changing its code.
 var inertVariables = newSet("CI NODE_ENV LANG TZ TERM NO_COLOR DEBUG GOOS GOARCH CGO_ENABLED RUST_LOG PORT FORCE_COLOR")
 
 // hubVariables decide which hub approves, or where its settings are.
@@ -157,7 +157,7 @@ func isGitProgramKey(setting string) bool {
 	return slices.ContainsFunc(gitProgramKeys, func(pattern string) bool { ok, _ := path.Match(pattern, key); return ok })
 }
 
-// awk assesses the program of awk by what it calls.
+// awk assesses the program of awk by its calls.
 func (a *assessor) awk(inv *invocation) {
 	list := inv.operands("-F", "-v", "-f", "-i", "-l", "--assign", "--field-separator", "--file")
 	if len(list) == 0 || inv.findOption("f", "--file") != nil {
@@ -230,7 +230,7 @@ func sedEffects(script string) (executes, writes bool) {
 	return executes, writes
 }
 
-// skipDelimited returns what follows the next unescaped delimiter.
+// skipDelimited returns the text after the next unescaped delimiter.
 func skipDelimited(s string, delimiter byte) string {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

@@ -12,7 +12,7 @@ import (
 )
 
 // commandLine is one command in the arguments of a call, with the operands that the call has in a
-// list of their own.
+// separate list.
 type commandLine struct {
 	words  []string
 	simple bool
@@ -45,7 +45,7 @@ func (c *Call) appendLines(lines []commandLine, arguments map[string]any) []comm
 	return lines
 }
 
-// operands returns the operands in a list beside a command, and whether all are known.
+// operands returns the operands in a list next to a command, and whether all are known.
 func (c *Call) operands(arguments map[string]any) (words []string, known bool) {
 	for _, name := range []string{"args", "argv", "arguments"} {
 		switch value := arguments[name].(type) {
@@ -80,7 +80,7 @@ func (c *Call) ownCommand() []string {
 	return nil
 }
 
-// commandRule is what an allow rule knows about the commands that it may cover.
+// commandRule describes to an allow rule the commands that it may cover.
 type commandRule struct {
 	posix, windows policy.Options
 	conditions     bool // a condition is about the command

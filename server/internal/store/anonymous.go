@@ -9,7 +9,7 @@ import (
 // LocalName is the name under which callers without credentials are stored.
 const LocalName = "local user"
 
-// AnonymousRemoval lists what the lock removed, as far as others have it in memory.
+// AnonymousRemoval lists the removed objects that others have in memory.
 type AnonymousRemoval struct {
 	Channels  []int64          // removed channels
 	Questions []schema.EventID // questions with a notification that can no longer be sent

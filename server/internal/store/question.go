@@ -23,7 +23,7 @@ type NewQuestion struct {
 	DuplicateKey     []byte   // equal for duplicates; nil: never grouped
 	Awaiting         []string // as in Change; nil: everyone
 	Timers           Timers
-	// SharedListener is equal for version 1 questions whose answers one listener can't tell
+	// SharedListener is equal for version 1 questions whose answers one listener can't distinguish
 	// apart; nil: none. Append ends older pending questions with the same value, and the
 	// delivery of their unsent answers, by applying the change that Supersede returns.
 	// Supersede must not use the store.
