@@ -1,1 +1,0 @@
-import{xt as e}from"./index-client-DPR90D88.js";e();
