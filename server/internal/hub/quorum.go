@@ -35,8 +35,8 @@ func (s *snapshot) reachableVotes(votes []schema.Vote) int {
 	return leading + len(pendingVoters(s.voters, votes))
 }
 
-// isQuorumReachable reports whether a choice can still get the required votes. It is
-// always reachable if everyone may vote, because accounts can be added.
+// isQuorumReachable reports whether a choice can still get the required votes. If
+// everyone may vote, the voters are not listed, and the question waits for its deadline.
 func (s *snapshot) isQuorumReachable(votes []schema.Vote) bool {
 	return len(s.status.Recipients) == 0 || s.reachableVotes(votes) >= max(s.status.RequiredApprovals, 1)
 }

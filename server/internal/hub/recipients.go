@@ -50,7 +50,7 @@ func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, caller Caller) ([]stri
 		}
 	}
 	if everyone {
-		return nil, nil // accounts created later may vote, too
+		return nil, nil // each account that exists now (isLaterAccount)
 	}
 	return names, nil
 }

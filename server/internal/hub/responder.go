@@ -55,8 +55,8 @@ func (h *Hub) authorizeResponder(s *snapshot, from responder) (*schema.Responder
 		}
 	case from.identity.IsAuthenticated() && h.People.ResetAt(from.identity.Name).After(s.Event.ReceivedAt):
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + from.identity.Name + " was reset. Someone else has to answer it."}
-	case len(s.status.Recipients) > 0 && h.nameReused(s, from.identity.Name):
-		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was addressed to an earlier account named " + from.identity.Name + ", which was removed."}
+	case requiresVotes(&s.status) && h.isLaterAccount(s, from.identity.Name):
+		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + from.identity.Name + " was created. Someone else has to answer it."}
 	case excluded && s.Requester != "" && from.identity.IsAuthenticated() && strings.EqualFold(s.Requester, from.identity.Name):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.status},
@@ -67,11 +67,17 @@ func (h *Hub) authorizeResponder(s *snapshot, from responder) (*schema.Responder
 	}
 }
 
-// nameReused reports whether the account was created after the question was addressed,
-// so the name meant a different person at that time.
-func (h *Hub) nameReused(s *snapshot, name string) bool {
+// isLaterAccount reports whether the account was created after the question was
+// addressed. If the question names recipients, the name meant a different person at that
+// time. If everyone may vote, an admin could otherwise add accounts until they decide
+// alone; an escalation does not change that, because it adds no one.
+func (h *Hub) isLaterAccount(s *snapshot, name string) bool {
+	addressed := s.Event.ReceivedAt.UnixMilli()
+	if len(s.status.Recipients) > 0 {
+		addressed = max(addressed, int64(s.status.EscalatedAt))
+	}
 	created, known := h.People.CreatedAt(name)
-	return known && created.UnixMilli() > max(s.Event.ReceivedAt.UnixMilli(), int64(s.status.EscalatedAt))
+	return known && created.UnixMilli() > addressed
 }
 
 // dropRevokedVotes removes the votes of people who may no longer vote, before another

@@ -162,6 +162,28 @@ func TestVotes_ReusedNameHasNoVote(t *testing.T) {
 	h.mustVote(later, "grace", approval())
 }
 
+// TestVotes_LaterAccountHasNoVote: an admin cannot reach a quorum alone by adding accounts
+// after the question was asked.
+func TestVotes_LaterAccountHasNoVote(t *testing.T) {
+	t.Parallel()
+	now := newFakeClock()
+	h := newTestHub(t, now.configure)
+	h.setPeople("ada", "grace")
+	const everyone = `{"question":"Deploy?","type":"permission","requiredApprovals":2,"recipients":{"mode":"anyone"}}`
+	id, _ := h.ask(everyone)
+	now.advance(time.Second)
+	_, _, err := h.People.AddPerson(t.Context(), schema.PersonDraft{Name: "mallory"}, ada)
+	require.NoError(t, err)
+	h.mustVote(id, "ada", approval())
+	_, err = h.vote(id, "mallory", approval())
+	require.ErrorIs(t, err, schema.ErrNotAllowed)
+	require.Equal(t, schema.Pending, h.status(id).Status)
+	h.mustVote(id, "grace", approval())
+	require.Equal(t, schema.Approve, h.status(id).Outcome)
+	later, _ := h.ask(everyone)
+	h.mustVote(later, "mallory", approval())
+}
+
 // TestRequester_MatchesIgnoringCase: a requester cannot answer their own question by
 // returning under the same name in another case.
 func TestRequester_MatchesIgnoringCase(t *testing.T) {
