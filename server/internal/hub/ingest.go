@@ -39,7 +39,16 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEve
 		return StoredEvent{}, err
 	}
 	receipt, err := h.Store.Append(ctx, d)
-	return h.finishIngest(ctx, d, hitl, store.Result{Receipt: receipt, Err: err})
+	return h.finishIngest(ctx, d, hitl, authorizeReplay(store.Result{Receipt: receipt, Err: err}, caller))
+}
+
+// authorizeReplay returns r, or a key conflict if r is a replayed event of an application
+// that the caller's token is not valid for. The application of the draft may be another.
+func authorizeReplay(r store.Result, caller Caller) store.Result {
+	if r.Err == nil && r.Receipt.Replayed && !caller.Identity.CanPost(r.Receipt.Event.App) {
+		return store.Result{Err: schema.ErrKeyConflict}
+	}
+	return r
 }
 
 // finishIngest runs the effects of an appended event and returns it as its poster sees
@@ -366,7 +375,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 		}
 		var item StoredEvent
 		if err = errs[i]; err == nil {
-			item, err = h.finishIngest(ctx, drafts[0], questions[i], stored[0])
+			item, err = h.finishIngest(ctx, drafts[0], questions[i], authorizeReplay(stored[0], caller))
 			drafts, stored = drafts[1:], stored[1:]
 		}
 		if item.HasQuestion {
