@@ -46,6 +46,11 @@ func (s *Server) createChannel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if notify.SendsPerPerson(channel) { // its mail server reads the signed links of others
+		if err := s.Hub.People.Check(schema.AccessOwn, caller(c).Identity); err != nil {
+			return err
+		}
+	}
 	if err := s.Notifier.AddChannel(c.UserContext(), channel); err != nil {
 		return err
 	}

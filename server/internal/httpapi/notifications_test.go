@@ -153,6 +153,27 @@ func TestChannels_LockedHubRequiresAdmin(t *testing.T) {
 	require.Empty(t, list)
 }
 
+// TestChannels_MailToEveryoneRequiresSignIn: a stolen token, even the owner's, does not
+// redirect the signed links of others to a mail server of the thief.
+func TestChannels_MailToEveryoneRequiresSignIn(t *testing.T) {
+	t.Parallel()
+	r := setupNotifications(t)
+	_, addr := startMailServer(t)
+	ada := r.owner("ada")
+	_, owner := r.createToken(ada, `{"name":"laptop","person":"ada"}`)
+	eve := r.addPerson(ada, `{"name":"eve","role":"admin"}`)
+	_, admin := r.createToken(eve, `{"name":"laptop","person":"eve"}`)
+	toEach := `{"name":"mail","url":"smtp://` + addr + `/?from=hub@example.com"}`
+	for _, token := range [][]string{owner, admin} {
+		r.expectProblem("not_allowed", "POST "+schema.PathChannels, toEach, token...)
+		r.expectOK(nil, "POST "+schema.PathChannels, `{"name":"ops","url":"ntfy://ntfy.example.com/topic"}`, token...)
+	}
+	var channels []schema.Channel
+	r.expectOK(&channels, "GET "+schema.PathChannels, "", ada.headers()...)
+	require.Len(t, channels, 2)
+	r.expectOK(nil, "POST "+schema.PathChannels, toEach, ada.headers()...)
+}
+
 // TestChannels_RefusePrivateAddresses adds channels that would make the hub connect to its own
 // network.
 func TestChannels_RefusePrivateAddresses(t *testing.T) {

@@ -38,14 +38,14 @@ func (n *Notifier) announceThrough(ctx context.Context, c *store.Channel, names 
 		return
 	case c.Person != "":
 		names = []string{c.Person}
-	case !sendsPerPerson(c):
+	case !SendsPerPerson(c):
 		names = []string{""}
 	}
 	out := n.newSender(c)
 	for _, name := range names {
 		m := n.accountMessage(name, change)
 		var err error
-		if m.email, err = n.emailOf(ctx, name); err == nil && (m.email != "" || !sendsPerPerson(c)) {
+		if m.email, err = n.emailOf(ctx, name); err == nil && (m.email != "" || !SendsPerPerson(c)) {
 			err = n.worker(c.ID).sendWithTimeout(ctx, out, m)
 		}
 		if err != nil {

@@ -141,8 +141,8 @@ func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	return public
 }
 
-// sendsPerPerson reports whether a channel sends to each person's own address.
-func sendsPerPerson(c *store.Channel) bool {
+// SendsPerPerson reports whether a channel sends to each person's own address.
+func SendsPerPerson(c *store.Channel) bool {
 	if c.Kind != smtpName {
 		return false
 	}

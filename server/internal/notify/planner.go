@@ -227,14 +227,14 @@ func (r *recipients) notifications(kind string, number int, people []string) (al
 		notification := store.Notification{Channel: c.ID, ReminderNumber: number, Notification: schema.Notification{
 			Channel: c.Name, Kind: kind, Person: person, State: schema.NotificationQueued,
 		}}
-		if sendsPerPerson(&c) && r.people[person].Email == "" {
+		if SendsPerPerson(&c) && r.people[person].Email == "" {
 			notification.State, notification.Why = schema.NotificationSuppressed, schema.SuppressedNoAddress
 		}
 		all = append(all, notification)
 	}
 	for _, c := range r.channels {
 		switch {
-		case sendsPerPerson(&c):
+		case SendsPerPerson(&c):
 			for _, person := range people {
 				if c.Person == "" || c.Person == person {
 					add(c, person)

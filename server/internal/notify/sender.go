@@ -53,7 +53,7 @@ func (n *Notifier) openSender(ctx context.Context, id int64) (*sender, error) {
 }
 
 func (n *Notifier) newSender(c *store.Channel) *sender {
-	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: sendsPerPerson(c), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
+	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: SendsPerPerson(c), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
 	switch c.Kind {
 	case webhookName:
 		out.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }
