@@ -15,6 +15,7 @@ npm := npm --prefix dashboard
 # Go: instrumented, it makes database tests use three times the CPU.
 race := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 packages ?= ./...
+fuzztime ?= 60s
 
 installed := dashboard/node_modules/.package-lock.json
 
@@ -73,20 +74,8 @@ e2e-agents: ## test with real coding agents from npm and a mock model on loopbac
 	HOOKBACK_E2E_AGENTS=1 go test -count=1 -timeout 15m -v ./agentclient/e2e
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for 20 seconds
-	go test ./schema -run '^$$' -fuzz '^FuzzEvent$$' -fuzztime 20s
-	go test ./schema -run '^$$' -fuzz '^FuzzHumanInTheLoop$$' -fuzztime 20s
-	go test ./schema -run '^$$' -fuzz '^FuzzResponse$$' -fuzztime 20s
-	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 20s
-	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzScan$$' -fuzztime 20s
-	go test ./agentclient -run '^$$' -fuzz '^FuzzParsePolicy$$' -fuzztime 20s
-	go test ./agentclient -run '^$$' -fuzz '^FuzzPolicyFile_AllowedCommandIsSimple$$' -fuzztime 20s
-	go test ./agentclient -run '^$$' -fuzz '^FuzzPolicyFile_AllowedOptionsAreListed$$' -fuzztime 20s
-	go test ./agentclient -run '^$$' -fuzz '^FuzzRunsCondition_KeepsMatchWhenExtended$$' -fuzztime 20s
-	go test ./agentclient -run '^$$' -fuzz '^FuzzMatchGlob$$' -fuzztime 20s
-	go test ./agentclient/policy -run '^$$' -fuzz '^FuzzOptions_Cover$$' -fuzztime 20s
-	go test ./agentclient -run '^$$' -fuzz '^FuzzParseReply$$' -fuzztime 20s
-	go test ./agentclient/install -run '^$$' -fuzz '^FuzzInsertion_RoundTrip$$' -fuzztime 20s
+fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
+	scripts/fuzz.sh $(fuzztime)
 	go test ./server/internal/hub -run '^TestStateMachine_KeepsInvariants$$' -rapid.checks=500
 
 .PHONY: bench
