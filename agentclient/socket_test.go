@@ -19,7 +19,7 @@ import (
 // TestClient_UnixSocket asks through a hub's socket. The hub calls back over TCP.
 func TestClient_UnixSocket(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "hookback") // the name of t.TempDir can be too long
+	dir, err := os.MkdirTemp("", "hookback") //nolint:usetesting // the name of t.TempDir can be too long
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "hub.sock")

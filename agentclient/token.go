@@ -49,7 +49,7 @@ func (o Options) getenv(name string) string {
 	if o.Env != nil {
 		return o.Env(name)
 	}
-	return os.Getenv(name)
+	return os.Getenv(name) //nolint:forbidigo // the documented default of Options.Env
 }
 
 // forHub returns the token if this address may receive it, else the reason as a

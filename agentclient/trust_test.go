@@ -1,7 +1,6 @@
 package agentclient_test
 
 import (
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -246,7 +245,7 @@ func TestToken_RefusalExplainsRejection(t *testing.T) {
 	_, err := c.Send(testContext(t), schema.Event{HookEventType: "Stop"})
 	require.ErrorIs(t, err, schema.ErrSignIn)
 	var refused *agentclient.TokenRefusedError
-	require.True(t, errors.As(err, &refused))
+	require.ErrorAs(t, err, &refused)
 	require.Equal(t, address, refused.Hub)
 	require.Equal(t, []string{""}, got)
 }

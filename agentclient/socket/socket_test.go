@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // shortDir returns a directory of a test whose path leaves room for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(testDir, "")
+	dir, err := os.MkdirTemp(testDir, "") //nolint:usetesting // the name of t.TempDir can be too long
 	require.NoError(t, err)
 	return dir
 }

@@ -74,7 +74,7 @@ func TestSelfApproval_IsMarked(t *testing.T) {
 // socketPath returns a path for a hub's Unix socket.
 func socketPath(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hookback") // the name of t.TempDir can be too long
+	dir, err := os.MkdirTemp("", "hookback") //nolint:usetesting // the name of t.TempDir can be too long
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return filepath.Join(dir, "hub.sock")

@@ -16,7 +16,7 @@ import (
 // startSocketHub returns a hub and the address of its Unix socket.
 func startSocketHub(t *testing.T) (hub *hubtest.Hub, address string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hookback") // the name of t.TempDir can be too long
+	dir, err := os.MkdirTemp("", "hookback") //nolint:usetesting // the name of t.TempDir can be too long
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "hub.sock")

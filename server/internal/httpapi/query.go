@@ -19,11 +19,12 @@ func checkQuery(r schema.Route) fiber.Handler {
 			return c.Next()
 		}
 		unknown := ""
-		c.Context().QueryArgs().VisitAll(func(name, _ []byte) {
-			if unknown == "" && !known[string(name)] {
+		for name := range c.Context().QueryArgs().All() {
+			if !known[string(name)] {
 				unknown = string(name)
+				break
 			}
-		})
+		}
 		if unknown == "" {
 			return c.Next()
 		}

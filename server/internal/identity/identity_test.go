@@ -101,7 +101,7 @@ func TestOpen_RefusesOtherFormats(t *testing.T) {
 func TestPrepare_SurvivesCrash(t *testing.T) {
 	t.Parallel()
 	old, file := newTestKey(t)
-	next, err := Prepare(file)
+	_, err := Prepare(file)
 	require.NoError(t, err)
 	got, err := Open(file, old.Public()) // before the database has the new key
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestPrepare_SurvivesCrash(t *testing.T) {
 	require.NoFileExists(t, file+newSuffix)
 
 	require.NoError(t, os.WriteFile(file+newSuffix, []byte("cut off"), 0o600))
-	next, err = Prepare(file)
+	next, err := Prepare(file)
 	require.NoError(t, err)
 	got, err = Open(file, next.Public()) // the database has the new key
 	require.NoError(t, err)

@@ -20,8 +20,6 @@ import (
 // waitLimit exceeds every wait in these tests, even on a busy machine.
 const waitLimit = 30 * time.Second
 
-const pollInterval = 5 * time.Millisecond
-
 func TestMain(m *testing.M) {
 	var ignore []goleak.Option
 	for _, f := range hubtest.Goroutines() {

@@ -121,7 +121,7 @@ func (t *tx) signUndelivered(old, next *identity.Key) error {
 			return fmt.Errorf("decode the receipt of event %d: %w", seq, err)
 		}
 		if e.Verify(e.PayloadType, old.Public()) != nil {
-			return nil // of an earlier key, or changed
+			return nil //nolint:nilerr // of an earlier key, or changed
 		}
 		envelope, err := json.Marshal(next.Sign(e.PayloadType, e.Payload))
 		signed[seq] = envelope

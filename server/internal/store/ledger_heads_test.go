@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +48,7 @@ func (b *testStore) headNumbers(t *testing.T) (numbers []int64) {
 		require.NoError(t, rows.Scan(&n))
 		numbers = append(numbers, n)
 	}
+	require.NoError(t, rows.Err())
 	return numbers
 }
 
@@ -87,7 +89,7 @@ func rewrite(t *testing.T, db *sql.DB, n int64, key *identity.Key) {
 	for {
 		var line, previous []byte
 		err := db.QueryRowContext(t.Context(), `SELECT entry FROM ledger WHERE n = ?`, n).Scan(&line)
-		if err == sql.ErrNoRows {
+		if errors.Is(err, sql.ErrNoRows) {
 			return
 		}
 		require.NoError(t, err)
