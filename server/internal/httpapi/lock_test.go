@@ -81,8 +81,9 @@ func TestLock_FirstSignInOfOwnerLocks(t *testing.T) {
 	require.False(t, r.people.IsLocked(), "only the first sign-in locks")
 }
 
-// TestSignedLink_NeedsChannelOfAdmin: the mail server that an admin configured gets no links
-// that answer in other people's names once the admin is none any more.
+// TestSignedLink_NeedsChannelOfAdmin: the mail server that an admin configured gets no links,
+// not even for that admin, once the person is no admin any more. Links for other people go only
+// through the owner's channels.
 func TestSignedLink_NeedsChannelOfAdmin(t *testing.T) {
 	t.Parallel()
 	r := setupNotifications(t)
@@ -90,7 +91,7 @@ func TestSignedLink_NeedsChannelOfAdmin(t *testing.T) {
 	ada := r.owner("ada")
 	eve := r.addPerson(ada, `{"name":"eve","role":"admin"}`)
 	r.expectOK(nil, "POST "+schema.PathChannels, `{"name":"mail","url":"smtp://`+mail+`/?from=hub@example.com"}`, eve.headers()...)
-	addressed := `"humanInTheLoop":{"question":"May I?","type":"permission","recipients":{"mode":"selected_members","members":["ada"]}}`
+	addressed := `"humanInTheLoop":{"question":"May I?","type":"permission","recipients":{"mode":"selected_members","members":["eve"]}}`
 	r.post(event(1, addressed))
 	require.Contains(t, <-box, "Answer without signing in")
 	r.expectOK(nil, "POST "+schema.PathPeople+"/eve", `{"role":"operator"}`, ada.headers()...)
