@@ -10,7 +10,7 @@ test.describe('People', () => {
     watch,
   }) => {
     await openAt(page, hub)
-    await expect(userBadge(page)).toContainText('Anyone on this machine can answer')
+    await expect(userBadge(page)).toContainText('Programs of the hub’s account can answer')
     await claimHub(page, hub)
     expect(page.url()).toBe(`${hub.url}/`)
     await expect(userBadge(page)).toContainText('Owner')
@@ -33,7 +33,7 @@ test.describe('People', () => {
     const { id, answer } = await agent.ask(hub, { question: 'Ship it?' })
     await claimHub(page, hub)
     await userBadge(page).getByRole('button', { name: 'Unlock' }).click()
-    await expect(userBadge(page)).toContainText('Anyone on this machine can answer')
+    await expect(userBadge(page)).toContainText('Programs of the hub’s account can answer')
     await userBadge(page).getByRole('button', { name: 'Lock' }).click()
     await expect(userBadge(page)).toContainText('Only signed-in people can answer')
     const other = await openInNewBrowser(browser, watch, `${hub.url}/inbox/${id}`)
@@ -48,7 +48,7 @@ test.describe('People', () => {
     // The test process started both the browser and the agent, so a locked hub would refuse the
     // answer as a self-approval.
     await userBadge(page).getByRole('button', { name: 'Unlock' }).click()
-    await expect(userBadge(page)).toContainText('Anyone on this machine can answer')
+    await expect(userBadge(page)).toContainText('Programs of the hub’s account can answer')
     await choose(page, id)
     await page.keyboard.press('a')
     expect(await answer).toMatchObject({ permission: true, respondedBy: { name: 'mara', verified: true } })
@@ -90,7 +90,7 @@ test.describe('People', () => {
     await expect(noor.getByTestId('session-expired')).toHaveCount(0)
     await expect(noor.getByTestId('cannot-answer')).toContainText('The hub is locked')
     await userBadge(page).getByRole('button', { name: 'Unlock' }).click()
-    await expect(userBadge(page)).toContainText('Anyone on this machine can answer')
+    await expect(userBadge(page)).toContainText('Programs of the hub’s account can answer')
     await noor.reload()
     await expect(detail(noor, id).getByLabel('Your answer')).toHaveValue('hookback')
   })
