@@ -5,7 +5,7 @@ import globals from 'globals'
 import ts from 'typescript-eslint'
 
 export default ts.config(
-  { ignores: ['dist', 'node_modules', 'test-results', 'playwright-report', 'src/schema.ts'] },
+  { ignores: ['dist', 'node_modules', 'test-results', 'playwright-report', 'src/lib/api/schema.ts'] },
   js.configs.recommended,
   ...ts.configs.strict,
   ...svelte.configs.recommended,

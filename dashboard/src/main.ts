@@ -1,11 +1,11 @@
 import { mount } from 'svelte'
-import App from './App.svelte'
-import { hub } from './liveState.svelte'
-import { router } from './router.svelte'
-import { settings } from './settings.svelte'
-import { appText } from './text'
-import './styles/tokens.css'
-import './styles/base.css'
+import App from './app/App.svelte'
+import { hub } from './lib/stream/liveState.svelte'
+import { router } from './lib/page/router.svelte'
+import { settings } from './lib/page/settings.svelte'
+import { appText } from './app/text'
+import './lib/ui/tokens.css'
+import './lib/ui/base.css'
 
 settings.apply()
 const target = document.getElementById('app')

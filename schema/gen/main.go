@@ -56,8 +56,8 @@ func generate(root string) (map[string][]byte, error) {
 	return map[string][]byte{
 		"schema/hub.schema.json":         schemaJSON,
 		"schema/openapi.json":            openAPIJSON,
-		"dashboard/src/schema.ts":        page,
-		"dashboard/src/schema.golden.ts": writeFixtures(goldens),
+		"dashboard/src/lib/api/schema.ts":        page,
+		"dashboard/src/lib/api/schema.golden.ts": writeFixtures(goldens),
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-import type { Event, HumanInTheLoop, Status } from '../types'
+import type { Event, HumanInTheLoop, Status } from '../lib/api/types'
 
 /** An event as sent by the hub. */
 export function anEvent(id: number, more: Partial<Event> = {}): Event {

@@ -2,7 +2,7 @@
 // and checks that the hub accepts or rejects it as stated here. Tests of the screens render
 // the accepted ones.
 
-import type { Event } from '../types'
+import type { Event } from '../lib/api/types'
 
 export interface HostileInput {
   name: string

@@ -1,0 +1,92 @@
+import type { Binding } from '../lib/keys/shortcuts'
+import { summaryLine, shortSession } from '../lib/stream/eventView'
+import { shortcutLines } from '../lib/keys/shortcutList'
+import type { Lists, Request } from '../lib/stream/requests'
+import type { Event } from '../lib/api/types'
+import { lazyAppText } from './lazyText'
+
+const copy = lazyAppText.palette
+const { groups } = copy
+export type PaletteGroup = (typeof groups)[keyof typeof groups]
+
+/** An entry of the command palette. */
+export interface PaletteItem {
+  group: PaletteGroup
+  text: string
+  /** Shown next to the text; also searched. */
+  hint?: string
+  /** Its keys, in tinykeys' notation. */
+  keys?: string
+  run: () => void
+}
+
+const short = (text: string) => text.split('\n')[0]?.slice(0, 160) ?? ''
+
+/** The waiting requests and the undelivered answers. */
+export function requestItems(lists: Lists, go: (path: string) => void): PaletteItem[] {
+  const item = (r: Request, hint: string): PaletteItem => ({
+    group: groups.requests,
+    text: short(r.question.question) || copy.request(r.id),
+    hint,
+    run: () => go(`/inbox/${r.id}`),
+  })
+  return [
+    ...lists.undelivered.map((r) => item(r, copy.undelivered(r.event.source_app))),
+    ...lists.needs.map((r) => item(r, copy.requestHint(r.event.source_app, r.id))),
+  ]
+}
+
+const SESSIONS = 12
+const SESSIONS_LOOKED_AT = 3000
+
+/** The latest sessions, newest first. events must be newest first. */
+export function sessionItems(
+  events: Iterable<Event>,
+  open: (app: string, session: string) => void,
+): PaletteItem[] {
+  const items = new Map<string, PaletteItem>()
+  let looked = 0
+  for (const e of events) {
+    if (items.size >= SESSIONS || looked++ >= SESSIONS_LOOKED_AT) break
+    const key = JSON.stringify([e.source_app, e.session_id])
+    if (items.has(key)) continue
+    items.set(key, {
+      group: groups.sessions,
+      text: `${e.source_app} ${shortSession(e.session_id)}`,
+      hint: short(summaryLine(e)),
+      run: () => open(e.source_app, e.session_id),
+    })
+  }
+  return [...items.values()]
+}
+
+/** The event and the request of a number such as "#123" or "123". */
+export function eventItems(query: string, go: (path: string) => void): PaletteItem[] {
+  const id = /^\s*#?(\d{1,15})\s*$/.exec(query)?.[1]
+  if (!id) return []
+  return [
+    {
+      group: groups.events,
+      text: copy.eventById(id),
+      hint: copy.inStream,
+      run: () => go(`/stream?event=${id}`),
+    },
+    { group: groups.events, text: copy.requestById(id), hint: copy.inInbox, run: () => go(`/inbox/${id}`) },
+  ]
+}
+
+/**
+ * The shortcuts of the current screen. Deciding shortcuts are left out, because a
+ * decision is made where the request is visible.
+ */
+export function shortcutItems(bindings: readonly Binding[]): PaletteItem[] {
+  const free = bindings.filter((b) => !b.decides && !b.inFields)
+  return shortcutLines(free)
+    .filter((line) => line.where !== 'Everywhere' && !/^[\d…\s]+$/.test(line.keys))
+    .map(({ keys, description: does }) => ({
+      group: groups.here,
+      text: does,
+      keys,
+      run: () => free.find((b) => b.keys === keys)?.run(),
+    }))
+}

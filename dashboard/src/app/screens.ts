@@ -1,0 +1,56 @@
+import Activity from '@lucide/svelte/icons/activity'
+import ChartColumn from '@lucide/svelte/icons/chart-column'
+import InboxIcon from '@lucide/svelte/icons/inbox'
+import Layers from '@lucide/svelte/icons/layers'
+import PlugZap from '@lucide/svelte/icons/plug-zap'
+import Scale from '@lucide/svelte/icons/scale'
+import Settings from '@lucide/svelte/icons/settings-2'
+import type { Component } from 'svelte'
+import type { Screen } from '../lib/page/router.svelte'
+import { appText } from './text'
+
+/**
+ * The lazily loaded screens, all but the inbox. A screen that is not listed here does
+ * not exist, and nothing links to it.
+ */
+export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
+  review: () => import('../features/inbox/RequestPage.svelte'),
+  stream: () => import('../features/stream/Stream.svelte'),
+  overview: () => import('../features/overview/Overview.svelte'),
+  setup: () => import('../features/setup/Setup.svelte'),
+  settings: () => import('../features/settings/Settings.svelte'),
+  vote: () => import('../features/inbox/LinkVotePage.svelte'),
+  people: () => import('../features/people/People.svelte'),
+  rules: () => import('../features/rules/Rules.svelte'),
+  notifications: () => import('../features/notifications/Notifications.svelte'),
+  audit: () => import('../features/audit/AuditLog.svelte'),
+  sessions: () => import('../features/sessions/Sessions.svelte'),
+  session: () => import('../features/sessions/SessionPage.svelte'),
+}
+
+/** An entry of the main navigation. */
+export interface Destination {
+  screen: Screen
+  name: string
+  path: string
+  /** Its shortcut in tinykeys' notation. */
+  keys: string
+  Icon: typeof Activity
+}
+
+const all: Destination[] = [
+  { screen: 'inbox', name: appText.screens.inbox, path: '/', keys: 'g i', Icon: InboxIcon },
+  { screen: 'stream', name: appText.screens.stream, path: '/stream', keys: 'g s', Icon: Activity },
+  { screen: 'sessions', name: appText.screens.sessions, path: '/sessions', keys: 'g e', Icon: Layers },
+  { screen: 'overview', name: appText.screens.overview, path: '/overview', keys: 'g o', Icon: ChartColumn },
+  { screen: 'rules', name: appText.screens.rules, path: '/rules', keys: 'g r', Icon: Scale },
+  { screen: 'setup', name: appText.screens.setup, path: '/setup', keys: 'g u', Icon: PlugZap },
+  { screen: 'settings', name: appText.screens.settings, path: '/settings', keys: 'g ,', Icon: Settings },
+]
+
+export const destinations = all.filter(({ screen }) => screen === 'inbox' || screens[screen])
+
+/** Loads the code of every screen in advance. A failed load is retried on first use. */
+export function preload(): void {
+  for (const load of Object.values(screens)) void load().catch(() => undefined)
+}

@@ -1,0 +1,101 @@
+import type { LedgerEntry } from '../../lib/api/schema'
+import { actions, outcomes, text } from './text'
+
+export const STORAGE_KEY = 'hookback.ledger'
+
+/** The newest entry that this browser has seen of a hub. */
+export interface LastSeenEntry {
+  hub: string
+  n: number
+  hash: string
+  at: number
+}
+
+/** Returns undefined if nothing valid is stored for the hub. */
+export function loadLastSeen(hub: string): LastSeenEntry | undefined {
+  try {
+    const all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as Record<
+      string,
+      Partial<LastSeenEntry>
+    >
+    const { n, hash, at } = (Object.hasOwn(all, hub) && all[hub]) || {}
+    return typeof n === 'number' && typeof hash === 'string' && typeof at === 'number'
+      ? { hub, n, hash, at }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Stores an entry of a hub, unless a later one is stored: another tab may have seen more. */
+export function saveLastSeen(seen: LastSeenEntry): void {
+  if ((loadLastSeen(seen.hub)?.n ?? 0) <= seen.n) store(seen.hub, seen)
+}
+
+/** Removes the stored entry of a hub. */
+export function forgetLastSeen(hub: string): void {
+  store(hub, undefined)
+}
+
+function store(hub: string, seen: LastSeenEntry | undefined): void {
+  try {
+    let all: object = {}
+    try {
+      all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as object
+    } catch {
+      // Not JSON: nothing to keep.
+    }
+    localStorage.setItem(STORAGE_KEY, JSON.stringify({ ...all, [hub]: seen }))
+  } catch {
+    // Nothing is stored: the next visit cannot compare.
+  }
+}
+
+/**
+ * Describes how a hub's log was rewritten since an entry was seen; undefined if it has only
+ * grown. found is the log's current entry with the number of the seen one, newest its last.
+ */
+export function detectRewrite(
+  seen: LastSeenEntry,
+  found: LedgerEntry | undefined,
+  newest: LedgerEntry | undefined,
+): string | undefined {
+  if (!newest || newest.n < seen.n) return text.truncated(seen.n, newest?.n)
+  if (!found || found.n !== seen.n) return text.entryGone(seen.n)
+  if (found.hash !== seen.hash) return text.hashChanged(seen.n)
+  return undefined
+}
+
+/** The number of the first entry that does not continue the hash chain; undefined if all do. */
+export function findBreak(entries: readonly LedgerEntry[]): number | undefined {
+  return entries.find(
+    (e, i) => i > 0 && (e.prev !== entries[i - 1]?.hash || e.n !== (entries[i - 1]?.n ?? 0) + 1),
+  )?.n
+}
+
+type Data = Record<string, unknown>
+/** The first of the members that is a non-empty string or a number. */
+const firstValue = (data: Data, ...names: string[]): string => {
+  for (const name of names) {
+    const value = data[name]
+    if (typeof value === 'string' && value) return value
+    if (typeof value === 'number') return String(value)
+  }
+  return ''
+}
+
+/** The verb of an entry. Unknown acts become their own words. */
+export const actionLabel = (e: LedgerEntry): string =>
+  actions[e.act] ?? e.act.replace(/^\w+\./, '').replaceAll('_', ' ')
+
+/** The details of an entry: its outcome or choice, a rule's sentence or a name, a reason. */
+export function actionDetail({ data }: LedgerEntry): string {
+  const d = (data ?? {}) as Data
+  const outcome = firstValue(d, 'outcome', 'choice')
+  const parts = [
+    outcomes[outcome] ?? outcome,
+    firstValue(d, 'text', 'name', 'person', 'role'),
+    firstValue(d, 'reason', 'comment', 'cancellationReason'),
+  ]
+  return [...new Set(parts.filter(Boolean))].join(' · ')
+}

@@ -1,0 +1,387 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/svelte'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { shortcuts } from '../../lib/stream/liveState.svelte'
+import { toRequest, type Request } from '../../lib/stream/requests'
+import { settings } from '../../lib/page/settings.svelte'
+import { aRequest, anEvent } from '../../testing/factories'
+import type { HumanInTheLoop, QuestionContext, Response, Status } from '../../lib/api/types'
+import RequestDetail from './RequestDetail.svelte'
+import { lazyBundle } from './lazyBundle.svelte'
+
+let sent: Response[]
+let cancelled: string[]
+let take: boolean
+let id = 0
+
+let led: QuestionContext
+vi.stubGlobal('fetch', (path: string) =>
+  Promise.resolve(new globalThis.Response(JSON.stringify(path.endsWith('/context') ? led : []))),
+)
+vi.spyOn(document, 'hasFocus').mockReturnValue(true)
+
+function show(question: Partial<HumanInTheLoop>, status: Partial<Status> = {}, more: Partial<Request> = {}) {
+  const request = { ...(toRequest(aRequest(++id, question, status)) as Request), ...more }
+  return render(RequestDetail, {
+    request,
+    focus: false,
+    answer: async (what: Response) => {
+      sent.push(what)
+      return take
+    },
+    cancel: async (reason: string) => {
+      cancelled.push(reason)
+      return take
+    },
+  })
+}
+
+const press = (key: string, more: KeyboardEventInit = {}) =>
+  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more })
+const click = (name: RegExp | string) => fireEvent.click(screen.getByRole('button', { name }))
+const type = (label: RegExp, value: string) =>
+  fireEvent.input(screen.getByLabelText(label), { target: { value } })
+
+let stop: () => void
+beforeAll(() => lazyBundle.load())
+beforeEach(() => {
+  ;[sent, cancelled, take] = [[], [], true]
+  led = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
+  vi.spyOn(document, 'hasFocus').mockReturnValue(true)
+  stop = shortcuts.listen(window)
+  shortcuts.endGrace()
+})
+afterEach(() => {
+  cleanup()
+  stop()
+  settings.confirm = 'hold'
+})
+
+describe('Permission', () => {
+  it('is approved with A, and denied immediately with Shift+D', async () => {
+    show({ toolCall: { name: 'Bash', arguments: { command: 'ls' } } })
+    await press('a')
+    await press('D', { shiftKey: true })
+    expect(sent).toEqual([{ permission: true }, { permission: false }])
+  })
+
+  it('is denied with a reason by D, text, Ctrl+Enter', async () => {
+    show({})
+    await press('d')
+    const box = await screen.findByLabelText(/instead/)
+    await vi.waitFor(() => expect(document.activeElement).toBe(box))
+    await type(/instead/, ' use the copy ')
+    await press('a') // written, not decided
+    await fireEvent.keyDown(box, { key: 'Enter', ctrlKey: true })
+    expect(sent).toEqual([{ permission: false, reason: 'use the copy' }])
+  })
+
+  it('requires a reason if the agent does', async () => {
+    show({ reasonRequired: 'deny' })
+    await press('D', { shiftKey: true })
+    expect(sent).toEqual([])
+    expect((screen.getByRole('button', { name: /^Deny/ }) as HTMLButtonElement).disabled).toBe(true)
+    await type(/instead/, 'no')
+    await click(/^Deny with this reason/)
+    expect(sent).toEqual([{ permission: false, reason: 'no' }])
+  })
+
+  it('if risky, is approved by a hold, not by a tap or a click', async () => {
+    vi.useFakeTimers()
+    show({ risk: 'high' })
+    await press('a')
+    await fireEvent.keyUp(window, { key: 'a' })
+    await click(/^Approve/)
+    vi.advanceTimersByTime(5000)
+    expect(sent).toEqual([])
+    await press('a')
+    vi.advanceTimersByTime(700)
+    expect(sent).toEqual([{ permission: true }])
+  })
+
+  it('if risky, can be approved by a second press instead', async () => {
+    settings.confirm = 'twice'
+    show({ risk: 'critical' })
+    await press('a')
+    expect(sent).toEqual([])
+    await press('a')
+    expect(sent).toEqual([{ permission: true }])
+  })
+
+  it('is approved with all edited arguments and their types', async () => {
+    show({ toolCall: { name: 'Bash', editable: true, arguments: { command: 'rm a', n: 1, deep: [1] } } })
+    await press('e')
+    await type(/command/, 'rm b')
+    await type(/^n$/, '2')
+    expect(screen.getAllByLabelText('What changed')[0]?.textContent).toContain('b')
+    await click(/^Approve with 2 edits/)
+    expect(sent).toEqual([{ permission: true, modifiedArguments: { command: 'rm b', n: 2, deep: [1] } }])
+  })
+
+  it('rejects edits with invalid JSON or a redacted secret', async () => {
+    show({ toolCall: { name: 'X', editable: true, arguments: { deep: [1], key: '[redacted:token]' } } })
+    await press('e')
+    await type(/deep/, '[')
+    expect(screen.getByRole('alert').textContent).toContain('not valid JSON')
+    expect((screen.getByRole('button', { name: /^Approve/ }) as HTMLButtonElement).disabled).toBe(true)
+    await type(/deep/, '[2]')
+    expect((screen.getByRole('button', { name: /^Approve/ }) as HTMLButtonElement).disabled).toBe(true)
+    await type(/key/, 'mine')
+    await click(/^Approve with 2 edits/)
+    expect(sent).toEqual([{ permission: true, modifiedArguments: { deep: [2], key: 'mine' } }])
+  })
+
+  it('can be edited only if the agent allows it', async () => {
+    show({ toolCall: { name: 'Bash', arguments: { command: 'ls' } } })
+    await press('e')
+    expect(screen.queryByRole('button', { name: /Edit/ })).toBeNull()
+  })
+
+  it('sends a suggestion if it is checked', async () => {
+    const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'ls:*' }] }
+    show({ suggestions: [rule] })
+    await fireEvent.click(screen.getByLabelText(/Always allow Bash\(ls:\*\)/))
+    await press('a')
+    expect(sent).toEqual([{ permission: true, remember: rule }])
+  })
+
+  it('shows the whole command, including invisible characters', () => {
+    const command = 'echo ok\u202e\n'.repeat(50) + 'end-of-it'
+    show({ toolCall: { name: 'Bash', arguments: { command } } })
+    const text = screen.getByLabelText('What will happen').textContent ?? ''
+    expect(text).toContain('end-of-it')
+    expect(text).toContain('50 invisible characters')
+    expect(text).toContain('RLO')
+  })
+
+  it('ignores keys briefly after it appears by itself', async () => {
+    show({})
+    shortcuts.startGrace()
+    await press('a')
+    await click(/^Approve/)
+    expect(sent).toEqual([])
+  })
+})
+
+describe('Question', () => {
+  it('is answered by R, text, Ctrl+Enter, and keeps the draft on failure', async () => {
+    take = false
+    show({ type: 'question', question: 'Name?\nIt must be **short**.' })
+    await press('r')
+    const box = screen.getByLabelText('Your answer')
+    expect(document.activeElement).toBe(box)
+    await type(/Your answer/, 'a, 1\nb')
+    await fireEvent.keyDown(box, { key: 'Enter', ctrlKey: true })
+    expect(sent).toEqual([{ response: 'a, 1\nb' }])
+    expect((box as HTMLTextAreaElement).value).toBe('a, 1\nb')
+    expect(sessionStorage.getItem(`hookback.draft.${id}`)).toContain('a, 1')
+  })
+
+  it('with several parts, is sent once each has an answer', async () => {
+    show({
+      type: 'question',
+      questions: [
+        { id: 'q1', question: 'Which?', options: [{ label: 'A', description: 'the first' }, { label: 'B' }] },
+        {
+          id: 'q2',
+          question: 'Any?',
+          options: [{ label: 'X' }, { label: 'Y' }],
+          multiple: true,
+          allowOther: true,
+        },
+        { id: 'q3', question: 'Name?' },
+      ],
+    })
+    await press('2')
+    await press('1')
+    await fireEvent.input(screen.getByLabelText(/Another answer to: Any/), { target: { value: 'Z' } })
+    expect((screen.getByRole('button', { name: /Send 3/ }) as HTMLButtonElement).disabled).toBe(true)
+    await type(/Answer to: Name/, 'it')
+    await click(/Send 3 answers/)
+    expect(sent).toEqual([{ answers: { q1: 'B', q2: ['X', 'Z'], q3: 'it' } }])
+  })
+})
+
+describe('Choice', () => {
+  it('is made by a digit or a click, with or without a comment', async () => {
+    show({ type: 'choice', choices: ['Jest', 'Vitest'] })
+    await press('2')
+    await press('c')
+    await type(/Comment/, 'for now')
+    await click(/Jest/)
+    expect(sent).toEqual([{ choice: 'Vitest' }, { choice: 'Jest', comment: 'for now' }])
+  })
+
+  it('has no key for an option that does not exist', async () => {
+    show({ type: 'choice', choices: ['Jest', 'Vitest'] })
+    await press('3')
+    expect(sent).toEqual([])
+  })
+})
+
+describe('Risk', () => {
+  const findings = [
+    {
+      code: 'pipe_to_shell',
+      risk: 'critical',
+      text: 'Runs what it downloads.',
+      at: '/command',
+      excerpt: 'curl x | sh',
+    },
+    { code: 'sudo', risk: 'high', text: 'Acts as root.', at: '/command', excerpt: 'sudo' },
+  ] as const
+
+  it('is highlighted in the command and explained', () => {
+    const command = 'sudo true && curl x | sh # curl x | sh'
+    show(
+      { risk: 'low', toolCall: { name: 'Bash', arguments: { command } } },
+      { risk: 'critical', findings: [...findings] },
+    )
+    const preview = screen.getByLabelText('What will happen')
+    expect([...preview.querySelectorAll('mark')].map((m) => m.textContent)).toEqual([
+      'sudo',
+      'curl x | sh',
+      'curl x | sh',
+    ])
+    expect(preview.textContent).toContain(command)
+    const risk = screen.getByTestId('risk').textContent ?? ''
+    for (const part of ['Critical risk', 'marked it low', 'Runs what it downloads.', 'Acts as root.'])
+      expect(risk).toContain(part)
+  })
+
+  it('requires a hold if the hub assesses it, regardless of the agent', async () => {
+    vi.useFakeTimers()
+    show({ risk: 'low' }, { risk: 'high', findings: [findings[1]] })
+    await press('a')
+    await fireEvent.keyUp(window, { key: 'a' })
+    vi.advanceTimersByTime(5000)
+    expect(sent).toEqual([])
+  })
+})
+
+describe('Recent activity', () => {
+  it('shows earlier outcomes of the same call and the session’s last events', async () => {
+    const last = aRequest(
+      900,
+      {},
+      {
+        status: 'responded',
+        outcome: 'deny',
+        respondedAt: Date.now() - 180_000,
+        response: { respondedAt: 1, reason: 'use the copy' },
+      },
+    )
+    led = {
+      before: [anEvent(901, { tool_name: 'Bash', payload: { tool_input: { command: 'go test ./...' } } })],
+      earlier: { approved: 0, denied: 2, other: 0, last },
+    }
+    show({})
+    const section = await screen.findByTestId('recent-activity')
+    expect(section.textContent).toContain('denied twice (3 min ago): use the copy')
+    expect(section.textContent).toContain('go test ./...')
+    expect(section.querySelector('a[href="/inbox/900"]')).not.toBeNull()
+  })
+})
+
+describe('Long call', () => {
+  it('is truncated with a note, and not approved before it is shown in full', async () => {
+    const command = 'echo ok\n'.repeat(9000) + 'rm -rf ~'
+    show({ toolCall: { name: 'Bash', arguments: { command } } })
+    const preview = screen.getByLabelText('What will happen')
+    expect(preview.textContent).not.toContain('rm -rf ~')
+    expect(preview.textContent).toContain('Showing the first')
+    await press('a')
+    expect(sent).toEqual([])
+    expect(preview.textContent).toContain('rm -rf ~')
+    await vi.waitFor(async () => {
+      await press('a')
+      expect(sent).toEqual([{ permission: true }])
+    })
+  })
+
+  it('can have thousands of arguments', async () => {
+    const args = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, i]))
+    show({ toolCall: { name: 'X', arguments: args } })
+    const preview = screen.getByLabelText('What will happen')
+    expect(preview.querySelectorAll('dt')).toHaveLength(200)
+    await click('Show all arguments')
+    expect(preview.querySelectorAll('dt')).toHaveLength(600)
+  })
+})
+
+describe('Unknown kind', () => {
+  it('is shown and can be canceled', async () => {
+    show({ type: 'plan' as never, question: 'Go on like this?' })
+    expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('Go on like this?')
+    expect(screen.getByTestId('detail').textContent).toContain('does not support requests of the kind “plan”')
+    await press('X', { shiftKey: true })
+    await fireEvent.keyDown(screen.getByLabelText(/Why/), { key: 'Enter', ctrlKey: true })
+    expect(cancelled).toEqual([''])
+  })
+})
+
+describe('Request', () => {
+  it('is canceled by Shift+X, a reason, Ctrl+Enter', async () => {
+    show({})
+    await press('X', { shiftKey: true })
+    await type(/Why/, 'not today')
+    await fireEvent.keyDown(screen.getByLabelText(/Why/), { key: 'Enter', ctrlKey: true })
+    expect(cancelled).toEqual(['not today'])
+  })
+
+  it('shows why the hub rejected the answer, and can be answered again', async () => {
+    show(
+      {},
+      {},
+      { problem: { type: '', title: '', status: 503, code: 'busy', detail: 'too much to do', error: '' } },
+    )
+    expect(screen.getByRole('alert').textContent).toContain('too much to do')
+    await press('a')
+    expect(sent).toEqual([{ permission: true }])
+  })
+
+  it('once settled, ignores keys, has no buttons, and shows the responder and the delivery', async () => {
+    show(
+      {},
+      {
+        status: 'responded',
+        outcome: 'deny',
+        source: 'human',
+        respondedAt: 1,
+        respondedBy: {
+          name: 'mara',
+          verified: false,
+          possibleSelfApproval: true,
+          process: { pid: 7, exe: '/bin/sh', ancestors: ['agent (3)'] },
+        },
+        delivery: {
+          state: 'blocked',
+          attempts: 1,
+          lastError: 'the hub may not dial this address: 10.0.0.7 is not allowed; see -callback-allow',
+        },
+      },
+      { problem: { type: '', title: '', status: 409, code: 'decided', error: '' } },
+    )
+    const text = screen.getByTestId('settled').textContent ?? ''
+    for (const part of [
+      'Denied',
+      'mara was faster',
+      'unverified',
+      '/bin/sh (7)',
+      'Possible self-approval',
+      '-callback-allow',
+      'The answer is kept here. 10.0.0.7 is not allowed',
+    ])
+      expect(text).toContain(part)
+    await press('a')
+    expect(sent).toEqual([])
+    expect(screen.queryByRole('button', { name: /Approve/ })).toBeNull()
+  })
+
+  it('renders everything an agent sends as text', () => {
+    const { container } = show({
+      question: '<img src=x onerror=alert(1)> <b>hi</b>\n<script>alert(2)</script>',
+    })
+    expect(container.querySelector('img, b, script')).toBeNull()
+    expect(container.textContent).toContain('<img src=x onerror=alert(1)>')
+  })
+})

@@ -1,0 +1,54 @@
+import { cleanup, render } from '@testing-library/svelte'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { toRequest, type Request } from '../../../lib/stream/requests'
+import { aRequest } from '../../../testing/factories'
+import type { RuleDraft, RulePreview } from '../../../lib/api/types'
+import RuleForm from './RuleForm.svelte'
+
+const drafts: RuleDraft[] = []
+let exact: RulePreview['exact']
+vi.mock('../../../lib/api/inboxApi', () => ({
+  createRule: vi.fn(),
+  previewRule: (draft: RuleDraft) => {
+    drafts.push(draft)
+    return Promise.resolve({ rule: { text: 'Allow some calls' }, exact, looked: 0, matched: 0, examples: [] })
+  },
+}))
+
+describe('RuleForm', () => {
+  afterEach(() => {
+    cleanup()
+    drafts.length = 0
+  })
+  const open = async (command: string) => {
+    const call = { name: 'Bash', arguments: { command } }
+    const request = toRequest(aRequest(7, { toolCall: call })) as Request
+    const close = () => undefined
+    render(RuleForm, { request, then: 'allow', close, made: close })
+    await vi.waitFor(() => expect(document.body.textContent).toContain('Allow some calls'))
+    return [...document.querySelectorAll<HTMLInputElement>('input[type=radio][name$=-scope]')].map(
+      (i) => i.value,
+    )
+  }
+
+  it('offers every scope', async () => {
+    exact = undefined
+    expect(await open('npm test --bail')).toEqual(['call', 'when', 'tool'])
+    expect(drafts.at(-1)).toMatchObject({ when: [{ is: 'starts_with', value: 'npm test' }] })
+  })
+
+  it('offers only the whole command if the program runs code', async () => {
+    exact = 'command'
+    expect(await open('make check')).toEqual(['call', 'when'])
+    await vi.waitFor(() =>
+      expect(drafts.at(-1)).toMatchObject({ when: [{ is: 'equals', value: 'make check' }] }),
+    )
+    expect(document.body.textContent).toContain('only the whole command can be allowed')
+  })
+
+  it('offers only the call', async () => {
+    exact = 'call'
+    expect(await open('make x; ls')).toEqual(['call'])
+    await vi.waitFor(() => expect(drafts.at(-1)).toMatchObject({ scope: 'call' }))
+  })
+})

@@ -1,0 +1,15 @@
+import { ApiError } from '../../../lib/api/api'
+import { createRule } from '../../../lib/api/inboxApi'
+import type { Problem } from '../../../lib/api/types'
+import { sessionDenial } from './draft'
+
+/** Creates a rule that denies exactly this call for the session. Returns the problem if that failed. */
+export async function denyForSession(id: number, reason = ''): Promise<Problem | undefined> {
+  try {
+    await createRule(sessionDenial(id, reason))
+    return undefined
+  } catch (error) {
+    if (error instanceof ApiError) return error.problem
+    throw error
+  }
+}

@@ -1,0 +1,357 @@
+import type { Kind, Risk } from '../../lib/api/types'
+
+// Every text that the inbox shows. Texts of agents and wire values are not in here.
+
+/** The singular or the plural form for n. */
+export const plural = (n: number, singular: string, plural: string) => (n === 1 ? singular : plural)
+
+/** "once", "twice", "3 times". */
+export const times = (n: number): string => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`)
+
+/** "a, b and c". */
+export function joinNames(list: readonly string[]): string {
+  if (list.length < 2) return list[0] ?? ''
+  return `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
+}
+
+export const kindNames: Record<Kind, string> = {
+  permission: 'Permission',
+  question: 'Question',
+  choice: 'Choice',
+}
+
+export const riskNames: Record<Risk, string> = {
+  low: 'Low risk',
+  medium: 'Medium risk',
+  high: 'High risk',
+  critical: 'Critical risk',
+}
+
+export const inboxText = {
+  title: 'Inbox',
+  back: 'Back',
+  backToInbox: 'Back to the inbox',
+  close: 'Close',
+  loading: 'Loading…',
+  undo: 'Undo',
+  comment: 'Comment',
+  why: 'Why',
+  edit: 'Edit',
+  notFound: (id: number | undefined) => `Request ${id} not found`,
+  notFoundHint: 'It may have been pruned, or it belongs to another hub.',
+
+  list: {
+    groups: {
+      undelivered: 'Not delivered',
+      needs: 'Needs you',
+      votes: 'Waiting for other votes',
+      snoozed: 'Snoozed',
+      settled: 'Just settled',
+    },
+    needYou: (n: number) => `${n} ${plural(n, 'needs', 'need')} you`,
+    approveAll: (n: number) => `Review and approve ${n}`,
+    failed: 'This list did not load.',
+    otherDays: (n: number) => `${n} more ${plural(n, 'request is', 'requests are')} waiting from other days.`,
+    showAllDays: 'Show any time',
+    selected: (n: number) => `${n} selected`,
+    approve: 'Review and approve',
+    clear: 'Clear',
+    select: (id: number) => `Select #${id}`,
+    duplicates: (n: number) => `${n} agents are asking the same thing; your answer applies to all.`,
+    duplicatesOf: (id: number) => `Same request as #${id}`,
+    more: (n: number, of: number) => `${n} more of ${of}`,
+    filtered: (n: number) => `${n} waiting, none match the filter.`,
+    empty: 'You’re all caught up.',
+    endsSoon: 'It expires soon, so it can’t be snoozed.',
+    snoozed: (id: number) => `#${id} is snoozed for 5 min.`,
+  },
+
+  emptyState: {
+    first: 'No requests yet',
+    firstHint: 'Connect your agents or send a test request. Setup walks you through every command.',
+    setUp: 'Get started',
+    clear: 'You’re all caught up',
+    working: (n: number) =>
+      n === 0 ? 'No agent is working.' : n === 1 ? 'One agent is working.' : `${n} agents are working.`,
+  },
+
+  row: {
+    snoozedFor: (left: string) => `snoozed ${left}`,
+    sameRequest: ' agents are asking the same thing',
+    notAccepted: 'not accepted',
+    agentGone: 'agent gone',
+    because: 'because: ',
+  },
+
+  filters: {
+    tabs: { pending: 'Pending', decided: 'Decided', expired: 'Expired', cancelled: 'Canceled' },
+    which: 'Which requests',
+    search: 'Search the requests',
+    searchPlaceholder: 'Search',
+    failed: 'The filters did not load.',
+    showOnly: 'Show only',
+    highRisk: 'High risk',
+  },
+
+  header: {
+    inbox: 'Inbox',
+    session: 'session ',
+    showSession: 'Show this session',
+    viewers: (n: number) => `Also open on ${n === 1 ? 'another screen' : `${n} other screens`}.`,
+    firstAnswer: ' The first answer counts.',
+    alsoOpenIn: 'Also open in ',
+    possessive: '’s',
+    theAgents: 'the agent’s',
+    ownWindow: ' own window: the first answer wins.',
+  },
+
+  request: {
+    label: (id: number) => `Request ${id}`,
+    voted: 'You have voted; voting again replaces your vote.',
+    unknownKind: ['This page does not support requests of the kind “', '”. You can only cancel it here.'],
+    noDeadline: 'No deadline',
+    informational: 'for information',
+    extend: 'Extend',
+    copyLink: 'Copy link',
+    linkCopied: 'Link copied.',
+    linkIs: (url: string) => `Link: ${url}`,
+    snooze: 'Snooze 5 min',
+    unsnooze: (left: string) => `Snoozed ${left}: end now`,
+    cancel: 'Cancel',
+    cancelRequest: ' request',
+    readMore: 'There is more to review. Press again to decide.',
+    scrolled: 'Scrolled to the request. Press again to decide.',
+    nothingSent: 'Nothing was sent.',
+    changedBy: (who: string) => `${who} changed the call. Review it again before you decide.`,
+    rejected: 'Your answer was not accepted.',
+    stale: 'The call changed while you were deciding. Review it, then vote again. Your draft is kept.',
+    kept: 'Your draft is kept: fix it, or try again.',
+    agentGone: 'The agent is gone.',
+    agentGoneHint:
+      'As far as the hub can tell, nothing is waiting for this answer. If you answer, the hub keeps trying to deliver it.',
+    yourPrompt: 'Your prompt',
+    partFailed: 'Part of this request did not load. The hub may be offline, or newer than this page.',
+    links: 'Links',
+  },
+
+  call: {
+    label: (suffix: string) => `What will happen${suffix}`,
+    change: 'Change',
+    plan: 'Plan',
+    hidden: (n: number) =>
+      `Contains ${n === 1 ? 'one invisible character, shown as a box' : `${n} invisible characters, shown as boxes`}.`,
+    loadingPlan: 'Loading the plan…',
+    comparing: 'Comparing…',
+    compareFailed: 'The comparison did not load. Here is the unmodified call.',
+    showAll: '… show all',
+    someArguments: (n: number, of: number) => `Showing ${n} of ${of} arguments.`,
+    showAllArguments: 'Show all arguments',
+    rawJson: 'Raw JSON',
+    everyOccurrence: 'every occurrence',
+    cell: (mode: string, cell: string) =>
+      `${mode === 'replace' ? 'replaces the source of' : mode === 'delete' ? 'deletes' : 'inserts'} cell ${cell}`.trimEnd(),
+  },
+
+  findings: {
+    label: (suffix: string) => `Why it is risky${suffix}`,
+    levels: { low: 'Low', medium: 'Medium', high: 'High', critical: 'Critical' } satisfies Record<
+      Risk,
+      string
+    >,
+    byAgent: (level: string) => `Marked ${level} risk by the agent (no reason given).`,
+    agentLevel: (level: string) => `The agent marked it ${level}.`,
+    in: 'in ',
+    harmless: 'Known to be harmless.',
+    unknown: 'Not known to be harmless.',
+    passkey: 'Approving needs a passkey.',
+  },
+
+  permission: {
+    redacted:
+      'A value is still hidden by the hub ([redacted:…]) and would run like this. Replace it, or approve without edits.',
+    whyAllowed: 'Why is it allowed?',
+    planInstead: 'What should change in the plan?',
+    callInstead: 'What should the agent do instead?',
+    planInsteadHint: 'The agent reads this and revises the plan.',
+    callInsteadHint: 'The agent reads this and continues.',
+    whyAllowedHint: 'The agent reads this with your approval.',
+    commentHint: 'Shown with your vote, to other voters and the agent.',
+    deny: 'Deny',
+    denyMore: 'Deny…',
+    askForChanges: 'Ask for changes',
+    askForChangesMore: 'Ask for changes…',
+    withReason: ' with this reason',
+    withFeedback: ' with this feedback',
+    scrollToReview: 'Scroll to review',
+    pressAgain: 'Press again to approve',
+    approve: 'Approve',
+    approvePlan: 'Approve plan',
+    approveEdits: (n: number) => `Approve with ${n} ${plural(n, 'edit', 'edits')}`,
+    hold: 'hold',
+    discardEdits: 'Discard edits',
+    also: 'Also:',
+  },
+
+  choice: {
+    reasonHint: 'This agent requires a reason with every answer.',
+    commentHint: 'Sent to the agent with your choice.',
+    pressAgain: '· press again',
+    addComment: 'Add a comment',
+    risky: 'Risky: hold the key or the button.',
+  },
+
+  question: {
+    answer: 'Your answer',
+    placeholder: 'Your answer. The agent receives it exactly as you write it.',
+    send: 'Send',
+    draftKept: 'Saved as a draft until you send it.',
+    toWrite: 'to write',
+  },
+
+  reason: { required: '· required' },
+
+  edits: {
+    mustBeNumber: 'This must be a number.',
+    notJson: (why: string) => `This is not valid JSON: ${why}`,
+    unsafeNumber:
+      'An argument contains a number too large for a browser to keep exactly. Approve or deny the call unchanged.',
+  },
+
+  undoBanner: {
+    chip: (seconds: number) => `undo ${seconds} s`,
+    waiting: (seconds: number) => `Sent to the agent in ${seconds} s.`,
+  },
+
+  lastAnswer: {
+    label: 'Your last answer',
+    rejectedLabel: (id: number) => `Not accepted: #${id}`,
+    rejected: 'Not accepted',
+    hubRejected: 'The hub did not accept it.',
+    stillOpen: 'The request is still open and your draft is kept.',
+  },
+
+  bulk: {
+    blockers: {
+      settled: 'Already settled.',
+      agentGone: 'The agent is gone; nothing is waiting for an answer.',
+      notPermission: 'Only permissions can be approved in bulk.',
+      risky: 'Risky requests must be approved one at a time.',
+      reason: 'The agent requires a reason with the answer.',
+      votes: 'It needs several votes.',
+      tooLong: 'It is too long for bulk approval.',
+    },
+  },
+
+  outcome: {
+    outcomes: {
+      approved: 'Approved',
+      denied: 'Denied',
+      answered: 'Answered',
+      noAnswer: 'No answer',
+      canceled: 'Canceled',
+      withdrawn: 'Withdrawn by the agent',
+      noMajority: 'No majority',
+      pending: 'Needs you',
+      atAgent: 'Settled at the agent',
+      terminal: 'Answered in the terminal',
+      agentGone: 'The agent is gone',
+      sessionEnded: 'The session ended',
+      superseded: 'Replaced by a newer request',
+    },
+    resolvedBy: {
+      you: 'you',
+      rule: 'a rule',
+      deadline: 'the deadline',
+      votes: 'the votes',
+      atAgent: 'a person at the agent',
+      agent: 'the agent',
+      sessionEnd: 'the end of the session',
+      disconnect: 'the agent disconnecting',
+      newerRequest: 'a newer request of the agent',
+      unknown: 'unknown',
+    },
+    expiredFirst: 'It ended before your answer arrived. This is how it ended.',
+    supersededBy: (who: string) =>
+      `${who} was faster: your answer was not accepted. This is the answer that counts.`,
+    it: 'Another answer',
+  },
+
+  delivery: {
+    saving: 'saving',
+    saved: 'saved',
+    sent: 'sent',
+    delivered: 'delivered',
+    ranAnyway: 'ran anyway',
+    continued: 'continued',
+    runs: 'runs',
+    ran: { succeeded: 'ran', failed: 'ran and failed', interrupted: 'interrupted' },
+    fetched: 'fetched',
+    received: 'received by agent',
+    keptOpen: 'agent kept the connection open',
+    waitingForAgent: 'waiting for agent',
+    queued: 'queued',
+    sending: 'sending',
+    unconfirmed: 'not confirmed',
+    tooLate: 'too late',
+    refused: 'refused',
+    unreachable: 'agent unreachable',
+    blocked: 'blocked',
+    ranBeforeAnswer: 'It ran before anyone answered',
+    ranDespiteDenial: 'It ran although it was denied',
+    ranUnapproved: 'It ran without approval',
+    attempts: (n: number) => plural(n, '1 attempt', `${n} attempts`),
+    problems: {
+      unconfirmed: 'Connection lost',
+      refused: 'The agent refused the answer',
+      retrying: 'The agent can’t be reached',
+      unreachable: 'The agent could not be reached',
+      tooLate: 'The answer came too late',
+      blocked: 'The hub may not call this agent',
+    },
+  },
+
+  votes: {
+    approve: 'Approve',
+    deny: 'Deny',
+    none: 'no votes',
+    summary: (need: number, of: number, votes: string) =>
+      `${need}${of > 0 ? ` of ${of}` : ''} must agree; so far ${votes}.`,
+  },
+
+  suggestion: {
+    remember: 'Remember',
+    allow: 'Always allow',
+    scopes: {
+      session: 'until this session ends',
+      cliArg: 'until this session ends',
+      localSettings: 'in this project, for you only (.claude/settings.local.json)',
+      projectSettings: 'in this project, for everyone who works on it (.claude/settings.json)',
+      userSettings: 'in all your projects (~/.claude/settings.json)',
+    },
+    modes: {
+      acceptEdits: 'Accept all file edits',
+      bypassPermissions: 'Never ask again for anything',
+      dontAsk: 'Never ask: refuse what is not already allowed',
+      auto: 'Let the agent’s own check decide, without asking',
+      plan: 'Only plan, change nothing',
+      default: 'Ask as usual',
+    },
+    verbs: {
+      addRules: { allow: 'Always allow', deny: 'Always deny', ask: 'Always ask for' },
+      replaceRules: {
+        allow: 'Replace all allow rules with:',
+        deny: 'Replace all deny rules with:',
+        ask: 'Replace all ask rules with:',
+      },
+      removeRules: {
+        allow: 'No longer always allow',
+        deny: 'No longer always deny',
+        ask: 'No longer always ask for',
+      },
+    },
+    removeDirectories: 'No longer work in',
+    addDirectories: 'Also work in these directories without asking:',
+    switchMode: 'Switch to mode',
+    everyCall: (tool: string) => `${tool} (every call)`,
+  },
+} as const

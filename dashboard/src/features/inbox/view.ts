@@ -1,0 +1,112 @@
+import { isHighRisk, isRisky, type Lists, type Request } from '../../lib/stream/requests'
+import { callSummary } from '../../lib/format/callPreview'
+import { inboxText } from './text'
+
+const copy = inboxText.bulk.blockers
+
+/** The filters of the inbox, stored in the URL. */
+export interface View {
+  kind: string
+  /** Only these agents; empty means all. */
+  agents: string[]
+  risk: string
+  find: string
+  /** Only requests that wait for the signed-in person. */
+  mine: boolean
+  tab: Tab
+  /** The time range of askedAt, from inclusive, to exclusive, by the hub's clock. */
+  from?: number
+  to?: number
+}
+
+export type Tab = 'pending' | 'decided' | 'expired' | 'cancelled'
+
+/** The status that the hub uses for the requests of each tab. */
+export const tabs: Record<Tab, { status: string }> = {
+  pending: { status: 'pending' },
+  decided: { status: 'responded' },
+  expired: { status: 'timeout' },
+  cancelled: { status: 'error' },
+}
+
+export function parseView(query: URLSearchParams, within: { from?: number; to?: number } = {}): View {
+  const get = (name: string) => query.get(name) ?? ''
+  const tab = get('tab')
+  return {
+    kind: get('kind'),
+    agents: query.getAll('agent').filter(Boolean),
+    risk: get('risk'),
+    find: get('find'),
+    mine: get('mine') !== '',
+    ...within,
+    tab: Object.hasOwn(tabs, tab) ? (tab as Tab) : 'pending',
+  }
+}
+
+/** Whether a request matches the filters. */
+export function matchesView(r: Request, view: View, me = ''): boolean {
+  const { kind, agents, risk, find, from = -Infinity, to = Infinity } = view
+  if (kind && r.question.type !== kind) return false
+  if (agents.length > 0 && !agents.includes(r.event.source_app)) return false
+  if (r.askedAt < from || r.askedAt >= to) return false
+  if (view.mine && me && !awaitsVoteOf(r, me)) return false
+  if (risk && !isHighRisk(r)) return false
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean)
+  if (words.length === 0) return true
+  const { question, event } = r
+  const text = [
+    question.question,
+    event.source_app,
+    event.session_id,
+    callSummary(event, r.status.edited?.arguments),
+    `#${r.id}`,
+  ]
+    .join('\n')
+    .toLowerCase()
+  return words.every((word) => text.includes(word))
+}
+
+/** Whether a request waits for this person: addressed to them or to anyone, and not voted yet. */
+const awaitsVoteOf = ({ status }: Request, me: string): boolean =>
+  status.status === 'pending' && (status.recipients === undefined || (status.awaiting ?? []).includes(me))
+
+/** Whether any filter is active. */
+export const isFiltered = (v: View): boolean =>
+  !!(v.kind || v.risk || v.find || v.mine || v.from || v.to) || v.agents.length > 0
+
+export function filterLists(all: Lists, view: View, me = ''): Lists {
+  if (!isFiltered(view)) return all
+  const few = (list: Request[]) => list.filter((r) => matchesView(r, view, me))
+  return {
+    undelivered: few(all.undelivered),
+    needs: few(all.needs),
+    votes: few(all.votes),
+    snoozed: few(all.snoozed),
+    settled: few(all.settled),
+    duplicates: all.duplicates,
+  }
+}
+
+/** The requests in display order, the order of J and K. */
+export const visibleOrder = (l: Lists): Request[] => [
+  ...l.undelivered,
+  ...l.needs,
+  ...l.votes,
+  ...l.snoozed,
+  ...l.settled,
+]
+
+/**
+ * Why a request cannot be approved in bulk; undefined if it can. Risky requests
+ * never can: each needs its own look.
+ */
+export function bulkBlocker(r: Request): string | undefined {
+  if (r.status.status !== 'pending' || r.status.held || r.submission) return copy.settled
+  if (r.status.waiter === 'lost') return copy.agentGone
+  if (r.question.type !== 'permission') return copy.notPermission
+  if (isRisky(r)) return copy.risky
+  if (r.question.reasonRequired === 'always') return copy.reason
+  if ((r.status.requiredApprovals ?? 1) > 1) return copy.votes
+  if (r.event.payloadTruncated && !r.question.toolCall) return copy.tooLong
+  return undefined
+}

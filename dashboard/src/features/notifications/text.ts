@@ -1,0 +1,148 @@
+import type { Channel } from '../../lib/api/schema'
+
+/** User-visible strings of the notification settings. */
+export const text = {
+  title: 'Notifications',
+  intro: 'Notify people who don’t have Hookback open. Browser alerts are under',
+  settings: 'Settings',
+  channels: 'Channels',
+  myPreferences: 'My preferences',
+  thisBrowser: 'This browser',
+  loading: 'Loading …',
+  from: 'from',
+  to: 'to',
+}
+
+/** Strings of the channel list and of the form that adds a channel. */
+export const channelText = {
+  forPerson: 'for',
+  forEveryone: 'for everyone',
+  addedBy: 'added by',
+  paused: (until: string) => `Sending fails. The hub retries after ${until}.`,
+  testing: 'Sending a test …',
+  testSent: 'Test sent.',
+  testFailed: 'Test failed:',
+  noReason: 'no reason given',
+  test: 'Test',
+  testChannel: ({ name }: Channel) => `Test ${name}`,
+  remove: 'Remove',
+  confirmRemove: 'Confirm remove',
+  empty:
+    'No channels yet. Requests only reach people with this page open. Add a channel to notify others by chat, e-mail, webhook, or Web Push.',
+  secretTitle: ({ name }: Channel) => `Secret of “${name}”`,
+  copySecret: 'Copy the secret',
+  secretHint:
+    'The receiver verifies messages of this hub with it (Standard Webhooks). It is not shown again.',
+  add: 'Add channel',
+  addAction: 'add channels',
+  adminOnly: 'Only admins can add channels.',
+  form: 'New channel',
+  kind: 'Kind',
+  name: 'Name',
+  namePlaceholder: 'on-call',
+  nameHint: 'Shown on requests: “sent to on-call”.',
+  onlyMe: 'Only for me',
+  onlyMeHint: 'Otherwise it gets the requests of everyone.',
+  invalid: 'This does not look valid. Compare it with the example in the field.',
+  back: 'Back',
+}
+
+/** Strings of one person's preferences. */
+export const preferenceText = {
+  cooldown: 'At most one message per channel every',
+  minutes: 'min',
+  cooldownHint: 'Empty or 0: no limit. Skipped ones stay in the inbox.',
+  quietHours: 'Quiet hours',
+  quietHint: (zone: string) => `${zone}. Critical requests notify you at any hour.`,
+  email: 'My e-mail',
+  emailHint: 'E-mail channels send to this address.',
+  signedInAction: 'have your own preferences and get e-mail',
+  save: 'Save',
+  saved: 'Saved.',
+}
+
+/** Strings of the Web Push settings of this browser. */
+export const pushText = {
+  intro:
+    'Encrypted Web Push: a message to this browser, through its vendor, that a request is waiting. It disappears once the request is settled.',
+  insecure: (origin: string) => `Browsers allow this over https and on localhost only, not on ${origin}.`,
+  unsupported:
+    'This browser does not support Web Push. On an iPhone or iPad, add this page to the home screen and open it from there.',
+  blocked: (host: string) =>
+    `This browser blocks notifications from ${host}. Allow them in the browser’s settings for this site (the icon next to the address), then come back here.`,
+  checkAgain: 'Check again',
+  on: 'on',
+  enabled: 'Push is enabled in this browser.',
+  disable: 'Disable push',
+  enable: 'Enable push',
+  enableAction: 'enable push in this browser',
+}
+
+/** Instructions, labels, and hints for each kind of channel. */
+export const kindText = {
+  push: { name: 'Web Push' },
+  slack: {
+    name: 'Slack',
+    instructions: 'In Slack, open Apps, add “Incoming WebHooks” to a channel, and copy its URL.',
+  },
+  discord: {
+    name: 'Discord',
+    instructions:
+      'In Discord, open the channel’s settings, then Integrations, Webhooks, and “Copy Webhook URL”.',
+  },
+  telegram: {
+    name: 'Telegram',
+    instructions: 'Create a bot with @BotFather, then send it a message or add it to a group.',
+    token: 'Bot token',
+    tokenHint: 'From @BotFather.',
+    chats: 'Chats',
+    chatsHint: 'Chat numbers or @names, separated by commas.',
+  },
+  ntfy: {
+    name: 'ntfy',
+    instructions:
+      'Subscribe to a topic in the ntfy app. Anyone who knows its name can read it, so use a long one.',
+    hostHint: 'ntfy.sh, or your own server.',
+    topic: 'Topic',
+    topicHint: 'Letters, digits, - and _.',
+  },
+  gotify: {
+    name: 'Gotify',
+    instructions: 'In Gotify, open Apps, create an application, and copy its token.',
+    hostHint: 'Include the port, if it has one.',
+    token: 'Application token',
+  },
+  pushover: {
+    name: 'Pushover',
+    instructions: 'On pushover.net, copy your user key and the token of an application that you create.',
+    user: 'User key',
+    token: 'API token',
+  },
+  mattermost: {
+    name: 'Mattermost',
+    instructions: 'In Mattermost, open Integrations, then “Incoming Webhooks”, and copy the URL.',
+  },
+  smtp: {
+    name: 'E-mail',
+    instructions: 'A mail server that accepts mail from this hub. Everyone gets mail at their own address.',
+    hostHint: 'Include the port: 587 for STARTTLS, 465 for TLS.',
+    user: 'User',
+    userHint: 'If the server requires one.',
+    password: 'Password',
+    passwordHint: 'Stored by the hub, never shown again.',
+    from: 'From',
+    fromHint: 'The sender’s address.',
+    to: 'To',
+    toHint: 'Send everything to this address. Empty: to each person’s own.',
+  },
+  webhook: {
+    name: 'Webhook',
+    instructions:
+      'The hub posts JSON to this URL, signed according to Standard Webhooks. The secret is shown once, when you add the channel.',
+    url: 'URL',
+    urlHint: 'https, or http within your own network.',
+  },
+  webhookUrl: 'Webhook URL',
+  webhookHint: 'Treat this URL like a password.',
+  server: 'Server',
+}

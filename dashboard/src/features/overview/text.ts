@@ -1,0 +1,130 @@
+import type { AgentState } from '../../lib/stream/agents'
+
+const plural = (n: number, one: string, many = one + 's') => (n === 1 ? one : many)
+
+/** User-visible strings of the overview. */
+export const text = {
+  title: 'Overview',
+  upTo: (time: string) => `Up to ${time}, in your time zone`,
+  intro: 'How people and agents do',
+  days: 'Days',
+  dayOption: (n: number) => (n === 1 ? 'Today' : `${n} days`),
+  outdated: ' The data below is older.',
+  retry: 'Try again',
+  loading: 'Loading …',
+  rangeNote: (days: number) => `The figures below cover the last ${days === 1 ? 'day' : `${days} days`}.`,
+  within: (days: number) => (days === 1 ? 'today' : `in ${days} days`),
+  empty: 'No data yet',
+  emptyHint: (within: string) => `No agent was active ${within}.`,
+  connect: 'Connect one',
+  connectHint: 'to see its work here.',
+  needYou: 'Need you now',
+  notDelivered: 'Not delivered',
+  answered: (within: string) => `Answered ${within}`,
+  median: 'Median time to answer',
+  p95: '95 % answered within',
+}
+
+export const outcomeText = {
+  title: 'Outcomes',
+  label: 'Outcomes by day',
+  day: 'Day',
+  note: (n: string, within: string) => `${n} ${within}`,
+  empty: (within: string) => `No request was closed ${within}.`,
+  names: {
+    approved: 'Approved',
+    answered: 'Answered',
+    denied: 'Denied',
+    timeout: 'No answer',
+    cancelled: 'Canceled',
+    other: 'Other',
+  },
+}
+
+export const latencyText = {
+  title: 'Time to answer',
+  label: 'Answers by time to answer',
+  note: (n: number, formatted: string) => `${formatted} human ${plural(n, 'answer')}, on a logarithmic scale`,
+  time: 'Time',
+  answers: 'Answers',
+  empty: (within: string) => `No one answered a request ${within}.`,
+  under: (duration: string) => `under ${duration}`,
+  over: (duration: string) => `over ${duration}`,
+  between: (from: string, to: string) => `${from} to ${to}`,
+}
+
+export const toolText = {
+  title: 'Tools',
+  note: 'Finished calls, without the time spent waiting for a person',
+  columns: ['Tool', 'Calls', 'Failures', 'Median', '95 %', 'Total'],
+  empty: (within: string) => `No tool was used ${within}.`,
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  value: (calls: string, median: string) => `${calls} × ${median}`,
+  tip: (tool: { calls: string; failures: string; median: string; p95: string }) =>
+    `${tool.calls} calls, ${tool.failures} failed, median ${tool.median}, 95 % within ${tool.p95}`,
+}
+
+export const blockedText = {
+  title: 'Blocked by people',
+  note: 'How long agents waited for answers to settled requests',
+  columns: ['Agent', 'Waited', 'Requests', 'Need you now'],
+  empty: (within: string) => `No agent waited for a person ${within}.`,
+  waited: 'Waited',
+  tip: (duration: string, n: number, formatted: string) =>
+    `waited ${duration} for ${formatted} ${plural(n, 'request')}`,
+}
+
+export const requestText = {
+  title: 'Requests',
+  label: 'Requests by day',
+  day: 'Requested on',
+  note: (n: string, range: string) => `${n} requests, ${range.toLowerCase()}, by current state`,
+  empty: 'No requests in this period.',
+  waiting: (n: number) => `${n} ${n === 1 ? 'request needs' : 'requests need'} you`,
+  show: (n: number) => `Show ${plural(n, 'it', 'them')}`,
+  states: {
+    decided: 'Decided',
+    expired: 'Expired',
+    cancelled: 'Canceled',
+    pending: 'Pending',
+  },
+}
+
+export const agentText = {
+  title: 'Agent activity',
+  region: 'Agent activity, the table',
+  columns: {
+    agent: 'Agent',
+    state: 'State',
+    sessions: 'Sessions',
+    events: 'Events',
+    calls: 'Tool calls',
+    failures: 'Failures',
+    requests: 'Requests',
+    blocked: 'Blocked',
+    tokens: 'Tokens',
+    cost: 'Cost',
+    lastSeen: 'Last seen',
+  },
+  states: {
+    'needs-you': 'needs you',
+    undelivered: 'not delivered',
+    working: 'working',
+    idle: 'idle',
+    ended: 'ended',
+  } satisfies Record<AgentState, string>,
+  tokens: (t: { input: string; output: string; cacheRead: string; cacheWrite: string }) =>
+    `${t.input} in, ${t.output} out, ${t.cacheRead} read from and ${t.cacheWrite} written to the cache`,
+}
+
+export const chartText = {
+  chart: 'Chart',
+  table: 'Table',
+  asTable: (title: string) => `${title} as a table`,
+  tableOf: (title: string) => `${title}, the table`,
+  readWithArrows: (label: string) => `${label}, read with the arrow keys`,
+  none: 'None',
+  summary: (name: string, parts: string) => `${name}: ${parts || 'none'}`,
+  more: (n: number) => `and ${n} more, in the table`,
+}

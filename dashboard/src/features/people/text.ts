@@ -1,0 +1,275 @@
+import type { Me, SignIn } from '../../lib/api/types'
+
+/** User-visible strings of People, sign-in, and signed links. */
+export const text = {
+  title: 'People',
+  intro: 'Stored in the hub, for everyone who uses it.',
+  you: 'You',
+  yourPasskeys: 'Your passkeys',
+  signedIn: 'Signed in',
+  tokens: 'Tokens',
+  unavailable: 'This hub has no accounts, or can’t be reached.',
+  name: 'Name',
+  back: 'Back',
+  cancel: 'Cancel',
+  loading: 'Loading …',
+  retry: 'Try again',
+}
+
+/** The current user and the lock. */
+export const currentUserText = {
+  ownerAndAdmin: 'Owner and admin',
+  role: (role: string, description: string) => `${role}: ${description}`,
+  signOut: 'Sign out',
+  signIn: 'Sign in',
+  signedOut: 'You’re not signed in.',
+  signedOutLocked: 'You can look around. Sign in to answer.',
+  signedOutOpen:
+    'Your answers are anonymous. Sign in to add your name; the first person to sign in owns the hub.',
+  locked: 'The hub is locked.',
+  lockedHint:
+    'Only signed-in people can answer, cancel, extend, or create rules. Agents on this machine can still ask.',
+  unlocked: 'Programs of the hub’s account can answer without signing in.',
+  lockWhenSignedIn: 'You can lock it once you have signed in.',
+  lock: 'Lock the hub',
+  unlock: 'Unlock',
+}
+
+/** The list of people and the invitation form. */
+export const peopleText = {
+  you: 'you',
+  owner: 'owner',
+  active: (ago: string) => `active ${ago}`,
+  neverSignedIn: 'never signed in',
+  passkeys: (n: number) => `${n} ${n === 1 ? 'passkey' : 'passkeys'}`,
+  roleOf: (name: string) => `Role of ${name}`,
+  email: 'E-mail',
+  emailSuffix: (name: string) => ` of ${name}`,
+  emailOf: (name: string) => `E-mail of ${name}`,
+  newLink: 'New link',
+  newLinkSuffix: (name: string) => ` for ${name}`,
+  newLinkHint: (name: string) => `Create a one-time sign-in link for ${name}`,
+  reset: 'Reset',
+  resetSuffix: (name: string) => ` the account of ${name}`,
+  resetHint: (name: string) => `For a lost device: end the access of ${name} and start over`,
+  remove: 'Remove',
+  confirmRemove: 'Remove person, sign-ins, and tokens',
+  save: 'Save',
+  emailHint: 'For notifications by e-mail. Empty: none.',
+  empty: 'No people yet. The first person to sign in owns the hub.',
+  onlyYou:
+    'You’re the only person. Invite others who should answer: with two or more people, an agent can require several approvals, and no one has to approve their own request.',
+  linkTitle: (name: string) => `Sign-in link for ${name}`,
+  copyLink: 'Copy link',
+  linkHint: (name: string) =>
+    `Send it to ${name} over a trusted channel. It signs in one browser, once, within 15 minutes, and is not shown again.`,
+  emailOptional: 'for notifications, optional',
+  role: 'Role',
+  createLink: 'Create link',
+  invite: 'Invite',
+}
+
+/** The dialog that resets the account of another person. */
+export const resetText = {
+  title: (name: string) => `Reset ${name}?`,
+  intro: 'Use this if the person lost access, or if someone else may have it. This can’t be undone.',
+  consequences: [
+    'All their sign-ins, tokens, passkeys, and unused sign-in links end now.',
+    'Their answers count only for requests that are asked after the reset.',
+    'Everyone on this hub sees for 24 hours that you reset them.',
+  ],
+  after: 'Then create a sign-in link for them in the list of people.',
+  reset: 'Reset account',
+}
+
+/** An action that takes a known person. what completes “to …”. */
+export const signInFirstText = {
+  unowned: (what: string) => `No one owns this hub yet. Become its owner to ${what}.`,
+  owned: (what: string) => `Sign in to ${what}.`,
+  findLink: 'Find the sign-in link',
+  signIn: 'Sign in',
+}
+
+/** The banners on every screen. */
+export const noticeText = {
+  open: 'This hub is not locked.',
+  openHint: 'Programs of the hub’s account, agents included, can answer without signing in.',
+  lock: 'Lock the hub',
+  reset: {
+    before: 'reset the account of',
+    after: ': earlier sign-ins, tokens, and passkeys ended.',
+  },
+  promoted: { before: 'made', after: ' an admin.' },
+  more: (n: number) => `and ${n} more in the last 24 hours`,
+  people: 'People',
+}
+
+export const passkeyText = {
+  intro: (from: Me['passkeyFor']) =>
+    `To approve ${{ critical: 'a critical request', high: 'a high-risk or critical request', unknown: 'a request that is not known to be harmless' }[from ?? 'high']}, you confirm with a passkey: a fingerprint, a face, a PIN, or a security key, for each answer. Denying needs none.`,
+  added: 'added',
+  used: (ago: string) => `used ${ago}`,
+  neverUsed: 'never used',
+  remove: 'Remove',
+  confirmRemove: 'Confirm remove',
+  otherOrigin: 'Passkeys are bound to a host name, and this page has a different one.',
+  openAt: 'Open this page at',
+  signInThere: 'and sign in there.',
+  nameHint: 'Distinguishes it from your other passkeys.',
+  create: 'Create passkey',
+  add: 'Add passkey',
+}
+
+export const signInsText = {
+  methods: {
+    link: 'with a link',
+    oidc: 'with your organization',
+    token: 'with a token',
+  } satisfies Record<SignIn['way'], string>,
+  thisBrowser: 'this browser',
+  used: 'used',
+  until: 'until',
+  signOut: 'Sign out',
+  revoke: 'Revoke',
+  confirmSignOut: 'Confirm sign out',
+  confirmRevoke: 'Confirm revoke',
+  empty: 'No browser is signed in. Signed-in browsers appear here, so you can revoke a lost one.',
+}
+
+export const tokenText = {
+  lifetimes: [
+    { days: 7, label: '7 days' },
+    { days: 30, label: '30 days' },
+    { days: 90, label: '90 days' },
+    { days: 365, label: '1 year' },
+  ],
+  untilRevoked: 'Until revoked',
+  expired: 'expired',
+  permissionsOf: 'has the permissions of',
+  postsAs: 'posts as',
+  postsAsAny: 'posts under any name',
+  used: (ago: string) => `used ${ago}`,
+  neverUsed: 'never used',
+  until: 'until',
+  revoke: 'Revoke',
+  confirmRevoke: 'Confirm revoke',
+  empty:
+    'No tokens yet. Agents on this machine need none. An agent in a container or on another machine needs its own: it can ask and withdraw its requests, but never answer. A person’s token answers on their behalf, for scripts.',
+  secretTitle: (name: string) => `Token “${name}”`,
+  copyToken: 'Copy the token',
+  copyForShell: 'Copy for a shell',
+  storedAsHash: 'The hub stores only its hash. It is not shown again.',
+  personHint: 'Anyone who has it can answer in your name.',
+  agentHint: 'The agent library and the hookback command read it from HOOKBACK_TOKEN.',
+  owner: 'Owner',
+  agentToken: 'An agent',
+  agentTokenHint: 'asks and observes, never answers',
+  myToken: 'Me',
+  myTokenHint: 'has your permissions, for scripts',
+  mayPostAs: 'May post as',
+  mayPostAsHint: 'Application names, * for any characters. Empty: any name.',
+  expires: 'Expires',
+  create: 'Create token',
+}
+
+export const signInText = {
+  titles: {
+    name: 'Welcome to your hub',
+    welcome: (name: string) => `Welcome, ${name}`,
+    failed: 'Sign-in failed',
+    signIn: 'Sign in',
+  },
+  signingIn: 'Signing you in …',
+  claimIntro:
+    'You are the first person here, so this hub is yours. Your name is shown on every decision you make, to people and agents.',
+  yourName: 'Your name',
+  claim: 'Claim this hub',
+  notNow: 'Not now',
+  welcome: 'You are signed in. Programs of the hub’s account can still answer without signing in.',
+  changeable: 'You can change this at any time.',
+  lock: 'Lock the hub',
+  leaveUnlocked: 'Leave it unlocked',
+  organization: 'Sign in with your organization',
+  link: 'Sign-in link',
+  signIn: 'Sign in',
+  invalidLink: 'This is not a sign-in link.',
+  ownHub: 'Your own hub',
+  ownHubHint:
+    'It prints a sign-in link in the terminal where it was started; without a terminal, the link is in the file sign-in-link next to the database. Open the link, or paste it here.',
+  otherHub: 'Someone else’s hub',
+  otherHubHint: 'Ask an admin to create a link for you in Settings, People.',
+  lockedOut: 'Locked out?',
+  lockedOutCommand: 'Stop the hub and run',
+  lockedOutHint: 'It prints a link for that person.',
+}
+
+export const signInRequiredText = {
+  expired: 'Your sign-in on this browser has ended.',
+  draftKept: 'Your draft is kept until you are back.',
+  intro: 'Sign in to see this hub.',
+}
+
+export const sessionExpiredText = {
+  title: 'You are signed out.',
+  text: 'The sign-in of this browser has expired or was revoked. Your draft is kept.',
+  signIn: 'Sign in again',
+  continue: 'Continue signed out',
+}
+
+export const showOnceText = { done: 'Done' }
+
+export const userAgentText = {
+  unknown: 'Unknown browser',
+  someBrowser: 'A browser',
+  on: (browser: string, system: string) => `${browser} on ${system}`,
+}
+
+/** A signed link: voting without the dashboard. */
+export const linkText = {
+  for: 'For',
+  openDashboard: 'Open the dashboard',
+  voted: 'Your vote is recorded.',
+  waitingFor: 'Waiting for',
+  decided: 'Done.',
+  decidedHint: 'The request is decided, and the agent gets the answer.',
+  usedUp: 'This link can’t be used again; you can close this page.',
+  openRequest: 'Open it in the dashboard',
+}
+
+/** Why a sign-in or a signed link failed. */
+export const failureText = {
+  unreachable: {
+    title: 'The hub can’t be reached',
+    text: 'Your link is still valid. Try again in a moment.',
+  },
+  linkInvalid: 'This link no longer works',
+  linkUsed:
+    'It has been used or has expired. Ask an admin for another link; your own hub prints one when it starts.',
+  signInFailed: 'Sign-in failed',
+  provider: {
+    refused: 'The provider refused the sign-in. Ask its administrator whether you may use this hub.',
+    lost: 'That sign-in was not started in this browser, or took longer than ten minutes. Start again here.',
+    nameless:
+      'The provider sent a name that another person here already has. An admin can add your e-mail address under Settings, People, so the hub recognizes you.',
+    'provider-down':
+      'The hub can’t reach the provider right now. Try again in a moment, or use a sign-in link.',
+  } as Record<string, string>,
+  providerOther: 'The provider did not complete the sign-in. Start again here.',
+  incomplete: {
+    title: 'This link is incomplete',
+    text: 'It was cut off; open it from the original message.',
+  },
+  byCode: {
+    decided: 'This request is already decided',
+    expired: 'This request has ended',
+    stale: 'This request has changed since it was sent to you',
+    held: 'Someone has just answered it',
+    too_many: 'Too many attempts',
+  } as Record<string, string>,
+}
+
+export const roleDescriptions: Record<string, string> = {
+  viewer: 'sees everything, can’t answer',
+  operator: 'answers requests',
+  admin: 'answers requests and manages people, tokens, rules, and channels',
+}

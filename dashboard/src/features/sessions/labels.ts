@@ -1,0 +1,94 @@
+import { formatDuration, timeOfDay } from '../../lib/format/clock'
+import { isPrompt } from '../../lib/stream/eventView'
+import { requestOutcome, type Tone } from '../../lib/format/outcome'
+import { kindNames } from '../inbox/text'
+import { toRequest } from '../../lib/stream/requests'
+import type { Session as SessionSummary } from '../../lib/api/schema'
+import type { AgentState } from '../../lib/stream/agents'
+import { splitInvisible } from '../../lib/format/invisibleChars'
+import { barDuration, barLine, unionDuration, type Bar, type Session } from './timeline'
+import { timelineText } from './text'
+
+export { formatCount, stateLabels } from './text'
+
+export interface BarStatus {
+  label: string
+  tone: Tone
+}
+
+const { states } = timelineText
+const callStatuses: Partial<Record<Bar['state'], BarStatus>> = {
+  running: { label: states.running, tone: 'plain' },
+  failed: { label: states.failed, tone: 'fail' },
+  denied: { label: states.denied, tone: 'no' },
+  lost: { label: states.lost, tone: 'plain' },
+}
+
+/** The status of a bar; undefined for marks and for calls that succeeded. */
+export function barStatus(bar: Bar, session: Session): BarStatus | undefined {
+  if (bar.kind !== 'wait') return callStatuses[bar.state]
+  const status = session.statusOf(bar)
+  const request = toRequest(status ? { ...bar.event, humanInTheLoopStatus: status } : bar.event)
+  if (!request) return undefined
+  const { label, tone } = requestOutcome(request)
+  return { label: label === 'Needs you' ? timelineText.needsYou : label.slice(0, 40), tone }
+}
+
+/** The name of a bar: its tool, kind of request, or type of event. */
+export function barName(bar: Bar): string {
+  if (bar.kind === 'call') return bar.tool ?? timelineText.tool
+  if (bar.kind === 'wait') return kindNames[bar.event.humanInTheLoop?.type ?? 'question']
+  const { hook_event_type: type } = bar.event
+  return type === 'UserPromptSubmit' && !isPrompt(bar.event) ? timelineText.backgroundTask : type
+}
+
+/** A duration with up to two units: "11 ms", "1.2 s", "14 s", "2 min 4 s", "3 h 20 min". */
+export function formatElapsed(ms: number): string {
+  if (ms < 59_500) return formatDuration(ms)
+  const s = Math.round(ms / 1000)
+  const [big, small, units] =
+    s < 3600 ? [60, 1, ['min', 's']] : s < 86_400 ? [3600, 60, ['h', 'min']] : [86_400, 3600, ['d', 'h']]
+  const rest = Math.floor((s % Number(big)) / Number(small))
+  return `${Math.floor(s / Number(big))} ${units[0]}` + (rest > 0 ? ` ${rest} ${units[1]}` : '')
+}
+
+/** How long a call waited for a person, in ms. */
+export const waitTime = (bar: Bar, now: number): number => unionDuration(bar.waits ?? [], now, bar.end ?? now)
+
+/** A description of a bar for screen readers. */
+export function barDescription(bar: Bar, session: Session, now: number): string {
+  const status = barStatus(bar, session)?.label ?? (bar.kind === 'call' ? timelineText.done : '')
+  const parts = [barName(bar), barLine(bar).slice(0, 120), status]
+  if (bar.kind !== 'mark') parts.push(formatElapsed(barDuration(bar, now)))
+  const waited = waitTime(bar, now)
+  if (waited > 0) parts.push(timelineText.waitedForPerson(formatElapsed(waited)))
+  if (session.lanes.length > 1) parts.push(bar.lane.name)
+  parts.push(timeOfDay(bar.start))
+  return parts.filter((p) => p !== '').join(', ')
+}
+
+/** Text for a canvas, with invisible characters as [NAME], because a canvas can't mark them. */
+export function escapeInvisible(text: string): string {
+  return splitInvisible(text.replaceAll(/\s+/g, ' '))
+    .map((p) => (p.mark ? `[${p.mark}]` : p.text))
+    .join('')
+}
+
+/** The state of a session, from its summary. */
+export function sessionState(
+  s: Pick<SessionSummary, 'pending' | 'ended' | 'lastAt'>,
+  now: number,
+): AgentState {
+  if (s.pending > 0) return 'needs-you'
+  if (s.ended) return 'ended'
+  return now - s.lastAt < 60_000 ? 'working' : 'idle'
+}
+
+/** An amount in dollars: "$0.04", "$12.30", "< $0.01". */
+export function formatDollars(usd: number): string {
+  if (usd > 0 && usd < 0.01) return '< $0.01'
+  return '$' + usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+}
+
+/** A directory, with ~ for a home directory. */
+export const shortDir = (cwd: string): string => cwd.replace(/^\/(?:home|Users)\/[^/]+(?=\/|$)/, '~')

@@ -1,0 +1,193 @@
+import type { AgentState } from '../../lib/stream/agents'
+
+/** User-visible strings of sessions. */
+export const text = {
+  sessions: 'Sessions',
+  allSessions: 'All sessions',
+  allSessionsHint: 'All sessions (Esc)',
+  session: (id: string) => `Session ${id}`,
+  loading: 'Loading …',
+  retry: 'Try again',
+  notFound: 'Session not found',
+  notFoundHint: 'It may have been deleted with old events.',
+  share: (measure: string) => `Share of the ${measure}`,
+}
+
+/** "1 call", "12 calls" */
+export const formatCount = (n: number, one: string, many = one + 's'): string =>
+  `${n.toLocaleString('en')} ${n === 1 ? one : many}`
+
+export const stateLabels: Record<AgentState, string> = {
+  'needs-you': 'needs you',
+  undelivered: 'not delivered',
+  working: 'working',
+  idle: 'idle',
+  ended: 'ended',
+}
+
+/** The list of sessions. */
+export const listText = {
+  search: 'Search sessions',
+  searchPlaceholder: 'Search prompt, directory, branch, id',
+  clearSearch: 'Clear search',
+  agent: 'Agent',
+  allAgents: 'All agents',
+  older: 'Load older sessions',
+  count: (n: number) => (n === 1 ? 'The only session' : `All ${n.toLocaleString('en')} sessions`),
+  failed: 'Sessions could not be loaded',
+  noMatch: 'No matching sessions',
+  noMatchHint: 'No prompt, directory, branch, or id matches.',
+  showAll: 'Show all sessions',
+  empty: 'No sessions yet',
+  emptyHint:
+    'A session appears with the first event of an agent. It shows prompts, tool calls, and the time spent waiting for you.',
+  connect: 'Connect an agent',
+  calls: (n: number) => formatCount(n, 'call'),
+  events: (n: number) => formatCount(n, 'event'),
+  failures: (n: number) => `✕ ${n.toLocaleString('en')} failed`,
+  toAnswer: (n: number) => `${n} to answer`,
+  requests: (n: number) => formatCount(n, 'request'),
+  waited: (duration: string) => `waited ${duration}`,
+  tokensHint: 'Tokens read (without the cache) and written',
+  tokens: (n: string) => `${n} tokens`,
+}
+
+/** The header of a session. */
+export const headText = {
+  link: 'Link',
+  workingDirectory: 'Working directory',
+  branch: 'Branch',
+  moreModels: (n: number) => `+ ${n}`,
+  otherModels: 'others',
+  modelUsage: (model: string, usage: string) => `${model}: ${usage}`,
+  tokensOut: (n: string) => `${n} out`,
+  contextHint: 'Share of the context window, as reported by the agent’s status line',
+  context: (percent: number) => `context ${percent} %`,
+  runTimeHint: (start: string) => `Since ${start}, without the time spent waiting for a person`,
+  calls: (n: number) => formatCount(n, 'call'),
+  failures: (n: number) => `✕ ${n} failed`,
+  subagents: (n: number) => formatCount(n, 'subagent'),
+  waited: (duration: string) => `waited ${duration} for a person`,
+  tokensHint: 'Tokens read (without the cache) and written',
+  tokens: (input: string, output: string) => `${input} in, ${output} out`,
+  costHint: 'As reported by the agent',
+  startedBy: 'started by session',
+  export: 'Export',
+  markdownHint: 'to read and share',
+  ndjsonHint: 'every event, one per line',
+}
+
+/** The tabs and controls of a session. */
+export const viewText = {
+  show: 'Show',
+  tabs: { timeline: 'Timeline', transcript: 'Transcript', agents: 'Agents', tools: 'Tools' },
+  eventsLoaded: 'Events loaded',
+  progress: (loaded: number, total: number | undefined) =>
+    total === undefined
+      ? `${loaded.toLocaleString('en')} events`
+      : `${loaded.toLocaleString('en')} of ${total.toLocaleString('en')} events`,
+  asLanes: 'As lanes',
+  asTable: 'As a table',
+  follow: 'Follow',
+  event: 'Event of the session',
+  eventsOfBar: 'Events of this bar',
+  first: 'Start',
+  last: 'End',
+  other: 'Also',
+  noTranscript: 'No transcript',
+  noTranscriptHint: 'An agent can send its conversation with an event, in the member',
+  noTranscriptNext: 'The newest one is shown here.',
+  emptyTranscript: 'This event has no transcript.',
+}
+
+/** The lanes, the table of bars, and the turns. */
+export const timelineText = {
+  lanes: 'Lanes',
+  lanesHint: 'Lanes of the session. Arrow keys move between bars, plus and minus zoom, Enter opens.',
+  waitedLong: 'waiting for a person:',
+  waitedShort: 'waited',
+  waitedOf: (waited: string, total: string) => `${waited} of ${total}`,
+  noWait: (total: string) => `${total}, no waiting for a person`,
+  zoom: 'Zoom',
+  zoomOut: 'Zoom out',
+  zoomIn: 'Zoom in',
+  showAll: 'Show everything',
+  withKey: (label: string, key: string) => `${label} (${key})`,
+  nothingSelected: 'Nothing selected',
+  waited: (duration: string) => `waited ${duration}`,
+  waitedForPerson: (duration: string) => `waited ${duration} for a person`,
+  toolWaited: (tool: string, duration: string) => `${tool}: waited ${duration}`,
+  startUnknown: 'start unknown',
+  table: 'Lanes as a table',
+  tableCaption: 'Every call, wait and event of the session, oldest first',
+  columns: {
+    start: 'Start',
+    agent: 'Agent',
+    kind: 'Type',
+    summary: 'Summary',
+    state: 'State',
+    duration: 'Duration',
+    waited: 'Waited',
+  },
+  done: 'done',
+  more: (n: number) => `Show ${n.toLocaleString('en')} more`,
+  turns: 'Session activity by turn',
+  beforeFirstPrompt: 'Before the first prompt',
+  prompt: 'Prompt',
+  calls: (n: number) => formatCount(n, 'call'),
+  failures: (n: number) => `${n} failed`,
+  tool: 'Tool',
+  backgroundTask: 'Background task',
+  needsYou: 'needs you',
+  states: { running: 'running', failed: 'failed', denied: 'denied', lost: 'end unknown' },
+}
+
+/** The agents of a session. */
+export const agentsText = {
+  region: 'Table of the agents',
+  columns: {
+    agent: 'Agent',
+    state: 'State',
+    model: 'Model',
+    calls: 'Calls',
+    failed: 'Failed',
+    waited: 'Waited',
+    tokens: 'Tokens',
+    cost: 'Cost',
+    time: 'Time',
+  },
+  states: { needsYou: 'needs you', working: 'working', idle: 'idle', ended: 'ended' },
+  mainAgent: 'Main agent',
+  level: (depth: number) => `, level ${depth}, started by`,
+  tokens: (input: string, output: string, cached: string) =>
+    `${input} in, ${output} out, ${cached} from the cache`,
+  unlisted: (n: number) =>
+    `${formatCount(n, 'more subagent')} ${n === 1 ? 'is' : 'are'} counted but not listed.`,
+  note: (measure: string) =>
+    `Figures of an agent exclude its subagents. The bar is its share of the ${measure}.`,
+  telemetryHint: 'Tokens and cost per agent require the agent’s telemetry:',
+  setup: 'Setup',
+}
+
+/** The tools and models of a session. */
+export const toolsText = {
+  tokensAndCost: 'Tokens and cost',
+  read: 'Read',
+  written: 'Written',
+  readFromCache: 'Read from cache',
+  writtenToCache: 'Written to cache',
+  reportedCost: 'Cost, as reported by the agent',
+  modelsRegion: 'Table of the models',
+  model: 'Model',
+  requests: 'Requests',
+  fromCache: 'From cache',
+  cost: 'Cost',
+  measures: { cost: 'cost', tokens: 'tokens', time: 'time' },
+  otherModels: 'others',
+  perRequest: (duration: string) => `${duration} each`,
+  title: 'Tools',
+  empty: 'No finished calls yet.',
+  region: 'Table of the tools',
+  columns: { tool: 'Tool', calls: 'Calls', failed: 'Failed', median: 'Median', p95: 'p95', total: 'Total' },
+  note: 'Without the time spent waiting for a person. Median and p95 are within 5 %.',
+}

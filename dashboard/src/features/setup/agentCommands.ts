@@ -1,0 +1,108 @@
+// The commands that connect each coding agent to the hub at a given address.
+
+import { codingAgent, type CodingAgent } from '../../lib/format/codingAgents'
+import { afterInstall } from './text'
+
+export interface AgentCommand {
+  agent: CodingAgent
+  /** The command that installs the hooks. */
+  command: string
+  /** The file that it usually changes. */
+  file: string
+  /** The next step for the user. */
+  after?: string
+}
+
+/** The default settings file of each agent, by its id. */
+const settingsFiles: [id: string, file: string][] = [
+  ['claude-code', '~/.claude/settings.json'],
+  ['codex', '~/.codex/hooks.json'],
+  ['gemini', '~/.gemini/settings.json'],
+  ['cursor', '~/.cursor/hooks.json'],
+  ['copilot', '~/.copilot/hooks/hookback.json'],
+  ['opencode', '~/.config/opencode/plugin/hookback.js'],
+  ['qwen', '~/.qwen/settings.json'],
+  ['droid', '~/.factory/hooks.json'],
+  ['crush', '~/.config/crush/crush.json'],
+  ['cline', '~/Documents/Cline/Hooks/'],
+  ['windsurf', '~/.codeium/windsurf/hooks.json'],
+  ['kiro', '~/.kiro/agents/*.json'],
+  ['antigravity', '~/.gemini/config/hooks.json'],
+]
+
+/** The variable assignment that precedes commands; empty for the default address. */
+export const hubEnvPrefix = (hub: string): string =>
+  ['http://127.0.0.1:4000', 'http://localhost:4000'].includes(hub) ? '' : `HOOKBACK_URL='${hub}' `
+
+/** The same as a flag of hookback install, which accepts an address without its scheme. */
+const hubFlag = (hub: string): string =>
+  hubEnvPrefix(hub) === '' ? '' : ` --hub ${hub.replace(/^http:\/\//, '')}`
+
+export const agentCommands = (hub: string): AgentCommand[] =>
+  settingsFiles.map(([id, file]) => ({
+    agent: codingAgent(id),
+    command: `hookback install --agent ${id === 'claude-code' ? 'claude' : id}${hubFlag(hub)}`,
+    file,
+    ...(afterInstall[id] ? { after: afterInstall[id] } : {}),
+  }))
+
+/** The events that Claude Code reports over HTTP, in addition to its questions. */
+const OBSERVED = [
+  'UserPromptSubmit',
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PermissionDenied',
+  'Notification',
+  'SubagentStart',
+  'SubagentStop',
+  'PreCompact',
+  'Stop',
+  'StopFailure',
+  'SessionEnd',
+]
+
+/** Claude Code settings for HTTP hooks, which need no installation. */
+export function httpHookSettings(hub: string): string {
+  const askHook = (limit: number) =>
+    `{"type": "http", "url": "${hub}/hooks/claude-code?limit=${limit}", "timeout": ${limit}}`
+  const observeHook = `{"type": "http", "url": "${hub}/hooks/claude-code"}`
+  const line = (name: string, hook: string) => `    "${name}": [{"hooks": [${hook}]}]`
+  const lines = [
+    line('PermissionRequest', askHook(3600)),
+    line('Elicitation', askHook(120)), // Claude Code shows nothing else in the meantime
+    ...OBSERVED.map((name) => line(name, observeHook)),
+  ]
+  return `{\n  "hooks": {\n${lines.join(',\n')}\n  }\n}`
+}
+
+/** The environment variables that make Claude Code report tokens and cost. */
+export const telemetryEnv = (hub: string): string =>
+  [
+    'export CLAUDE_CODE_ENABLE_TELEMETRY=1',
+    'export OTEL_LOGS_EXPORTER=otlp OTEL_METRICS_EXPORTER=otlp',
+    'export OTEL_EXPORTER_OTLP_PROTOCOL=http/json',
+    `export OTEL_EXPORTER_OTLP_ENDPOINT=${hub}`,
+  ].join('\n')
+
+const STORAGE_KEY = 'hookback.setup.heard'
+
+/** When each agent's newest event arrived, in ms. It outlives the events in memory. */
+export function loadLastSeen(): Record<string, number> {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}')
+    return Object.fromEntries(
+      Object.entries(stored as object).filter((e): e is [string, number] => typeof e[1] === 'number'),
+    )
+  } catch {
+    return {}
+  }
+}
+
+export function saveLastSeen(lastSeen: Record<string, number>): void {
+  try {
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(lastSeen))
+  } catch {
+    // Without storage, the check marks last as long as the page.
+  }
+}

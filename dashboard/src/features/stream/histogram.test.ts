@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { Entry } from '../../lib/stream/eventView'
+import { parse } from '../../lib/stream/filter'
+import { RingBuffer } from '../../lib/stream/ringBuffer'
+import { anEvent } from '../../testing/factories'
+import { BARS, Histogram } from './histogram'
+import { StreamView } from './view'
+
+const start = 1_700_000_000_000
+
+function setup() {
+  const ring = new RingBuffer<Entry>(100)
+  const view = new StreamView(ring)
+  const histogram = new Histogram()
+  let id = 0
+  const event = (s: number, more = {}) => new Entry(anEvent(++id, { timestamp: start + s * 1000, ...more }))
+  const at = (s: number, more = {}) => {
+    ring.push(event(s, more))
+    view.sync()
+  }
+  return { view, histogram, at, event }
+}
+
+describe('Histogram', () => {
+  it('counts the last minute by second and style, and drops older events', () => {
+    const { view, histogram, at } = setup()
+    at(-90)
+    at(0)
+    at(0, { error: 'broken' })
+    histogram.restart({}, start)
+    histogram.sync(view, start)
+    expect([histogram.total, histogram.counts.tool[BARS - 1], histogram.counts.fail[BARS - 1]]).toEqual([
+      2, 1, 1,
+    ])
+    at(5)
+    histogram.sync(view, start + 5000)
+    expect([histogram.total, histogram.at(BARS - 6), histogram.at(BARS - 1)]).toEqual([3, 2, 1])
+    histogram.sync(view, start + 62_000)
+    expect(histogram.total).toBe(1)
+    histogram.sync(view, start + 600_000)
+    expect(histogram.total).toBe(0)
+  })
+
+  it('counts events that match the filter', () => {
+    const { view, histogram, at } = setup()
+    at(0, { source_app: 'a' })
+    at(1, { source_app: 'b' })
+    view.setFilter(parse('agent:b'))
+    histogram.restart({}, start + 1000)
+    histogram.sync(view, start + 1000)
+    expect(histogram.total).toBe(1)
+  })
+
+  it('covers a time range including its history', () => {
+    const { view, histogram, at, event } = setup()
+    const old = event(60)
+    at(3000)
+    view.prepend([old], 0, true)
+    histogram.restart({ since: 3_600_000 }, start + 3_600_000)
+    histogram.sync(view, start + 3_600_000)
+    expect([histogram.total, histogram.width]).toEqual([2, 60_000])
+  })
+
+  it('does not move for a range with an end', () => {
+    const { view, histogram, at } = setup()
+    at(10)
+    at(69)
+    histogram.restart({ from: start + 10_000, to: start + 70_000 }, start + 500_000)
+    histogram.sync(view, start + 500_000)
+    expect([histogram.at(0), histogram.at(BARS - 1), histogram.total]).toEqual([1, 1, 2])
+    expect([histogram.from, histogram.to]).toEqual([start + 10_000, start + 70_000])
+  })
+
+  it('returns the event rate over complete bars', () => {
+    const { view, histogram, at } = setup()
+    for (let s = -10; s <= 0; s++) for (let i = 0; i < 3; i++) at(s)
+    histogram.restart({}, start)
+    histogram.sync(view, start)
+    expect(histogram.rate).toBe(3)
+  })
+})

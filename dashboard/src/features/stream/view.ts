@@ -1,0 +1,212 @@
+import type { Entry } from '../../lib/stream/eventView'
+import { matches, parse, type Filter } from '../../lib/stream/filter'
+import type { RingBuffer } from '../../lib/stream/ringBuffer'
+import { rangeStart, type TimeRange } from './timeRange'
+
+/** Maximum number of history rows in a view. */
+export const MOST_OLDER = 50_000
+
+/**
+ * The rows of the stream: the matching entries of the ring buffer, live or frozen, preceded
+ * by matches from the hub's history. The rows have no gaps. While the view is frozen,
+ * rows do not move and new matches are only counted.
+ */
+export class StreamView {
+  filter: Filter = parse('')
+  range: TimeRange = {}
+  /** The id down to which the history is searched; undefined if it is not. */
+  reached: number | undefined
+  /** There are no matches before the first row. */
+  complete = false
+  /** The rows are a part of the past that does not reach the present yet. */
+  detached = false
+
+  private found: Entry[] = []
+  /** Number of entries removed from the front of `found`. */
+  private dropped = 0
+  /** Index in `found` of the first row. */
+  private head = 0
+  /** The next ring buffer position to read. */
+  private next = 0
+  private older: Entry[] = []
+  private frozen: Entry[] | undefined
+  private frozenBase = 0
+  private seen = 0
+  private arrived = 0
+
+  constructor(private readonly ring: RingBuffer<Entry>) {}
+
+  get paused(): boolean {
+    return this.frozen !== undefined
+  }
+
+  /** Number of matches that arrived since the view was frozen. */
+  get fresh(): number {
+    return this.frozen ? this.arrived - this.seen : 0
+  }
+
+  /** Applies another filter or range. A frozen view stays frozen. */
+  setFilter(filter: Filter, range: TimeRange = {}, now = 0): void {
+    this.filter = filter
+    this.range = range
+    this.forgetHistory()
+    this.reset(now)
+    if (!this.frozen) return
+    this.detached = false
+    this.frozen = undefined
+    this.pause()
+  }
+
+  private forgetHistory(): void {
+    this.older = []
+    this.reached = undefined
+    this.complete = false
+  }
+
+  private reset(now: number): void {
+    this.dropped += this.found.length
+    this.found = []
+    this.head = 0
+    this.next = this.ring.start
+    this.sync(now)
+  }
+
+  /** Reads new entries from the ring buffer. now: the hub's clock. */
+  sync(now = 0): void {
+    if (this.next > this.ring.end) {
+      this.forgetHistory() // the buffer was cleared: another hub, another history
+      return this.reset(now)
+    }
+    const { to } = this.range
+    const from = rangeStart(this.range, now)
+    const { filter, found } = this
+    const had = found.length
+    this.ring.each(this.next, (entry) => {
+      if (entry.at < from || (to !== undefined && entry.at >= to)) return
+      if (matches(filter, entry)) found.push(entry)
+    })
+    this.arrived += found.length - had
+    this.next = this.ring.end
+    this.dropStale(from)
+  }
+
+  /** Drops rows that are too old, and overwritten ones unless history rows precede them. */
+  private dropStale(from: number): void {
+    if (this.older.length > 0 && !this.detached && this.rowsHeld > this.ring.capacity + MOST_OLDER)
+      this.forgetHistory()
+    const keep = this.older.length > 0 && !this.detached
+    const oldest = keep ? -Infinity : (this.ring.at(this.ring.start)?.id ?? Infinity)
+    const gone = (e: Entry | undefined) => e !== undefined && (e.id < oldest || e.at < from)
+    if (!this.frozen && gone(this.older[0])) this.older = this.older.filter((e) => !gone(e))
+    while (gone(this.found[this.head])) this.head++
+    if (this.head > 10_000) {
+      this.found = this.found.slice(this.head)
+      this.dropped += this.head
+      this.head = 0
+    }
+  }
+
+  private get rowsHeld(): number {
+    return this.older.length + this.found.length - this.head
+  }
+
+  pause(): void {
+    if (this.frozen) return
+    this.frozen = this.found.slice(this.head)
+    this.frozenBase = this.dropped + this.head
+    this.seen = this.arrived
+  }
+
+  follow(): void {
+    // If entries were overwritten in the meantime, there would be a gap after the history.
+    if (this.detached || this.frozen?.[0] !== this.found[this.head]) this.forgetHistory()
+    this.frozen = undefined
+    this.detached = false
+  }
+
+  /** Adds history matches before the first row. reached: the id down to which was searched. */
+  prepend(entries: Entry[], reached: number, complete: boolean): void {
+    const first = this.at(0)?.id ?? Infinity
+    this.older = [...entries.filter((e) => e.id < first), ...this.older]
+    this.reached = reached
+    this.complete = complete
+  }
+
+  /** Whether the limit of history rows is reached. */
+  get full(): boolean {
+    return this.older.length >= MOST_OLDER
+  }
+
+  /** Shows a part of the past and freezes the view. */
+  showRange(entries: Entry[]): void {
+    this.forgetHistory()
+    this.frozen = entries
+    this.frozenBase = 0
+    this.seen = this.arrived
+    this.detached = true
+    this.reached = entries[0]?.id
+  }
+
+  /** Adds history matches after the last row of a detached view. */
+  append(entries: Entry[]): void {
+    const last = this.at(this.length - 1)?.id ?? 0
+    this.frozen = [...(this.frozen ?? []), ...entries.filter((e) => e.id > last)]
+  }
+
+  /** Reattaches the view to the live entries, once there is no gap between them. */
+  rejoinLive(): void {
+    this.append(this.found.slice(this.head))
+    this.detached = false
+    this.seen = this.arrived
+  }
+
+  get length(): number {
+    return this.older.length + (this.frozen?.length ?? this.found.length - this.head)
+  }
+
+  /** A stable number of row 0, adjusted as rows come and go before it, to key the elements. */
+  get base(): number {
+    return (this.frozen ? this.frozenBase : this.dropped + this.head) - this.older.length
+  }
+
+  at(i: number): Entry | undefined {
+    if (i < this.older.length) return this.older[i]
+    const j = i - this.older.length
+    return this.frozen ? this.frozen[j] : this.found[this.head + j]
+  }
+
+  /** A counter of matching entries, the cursor of newest(). */
+  get end(): number {
+    return this.dropped + this.found.length
+  }
+
+  /**
+   * Calls fn for matching entries, newest first, down to the cursor, until fn returns
+   * false. With cursor 0 the history rows are included.
+   */
+  newest(down: number, fn: (entry: Entry) => boolean): void {
+    for (let i = this.found.length - 1; i >= Math.max(this.head, down - this.dropped); i--) {
+      const entry = this.found[i]
+      if (entry && !fn(entry)) return
+    }
+    if (down > 0 || this.detached) return
+    for (let i = this.older.length - 1; i >= 0; i--) {
+      const entry = this.older[i]
+      if (entry && !fn(entry)) return
+    }
+  }
+
+  /** The row index of an id, or -1. */
+  indexOf(id: number): number {
+    let low = 0
+    let high = this.length - 1
+    while (low <= high) {
+      const middle = (low + high) >>> 1
+      const at = this.at(middle)?.id ?? 0
+      if (at === id) return middle
+      if (at < id) low = middle + 1
+      else high = middle - 1
+    }
+    return -1
+  }
+}

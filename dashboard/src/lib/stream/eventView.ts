@@ -1,0 +1,151 @@
+import { uidTime } from '../format/clock'
+import { fold, toolOf } from './filter'
+import type { Event, Json } from '../api/types'
+
+/** The visual style of an event in the stream. */
+export type EventStyle = 'prompt' | 'tool' | 'done' | 'fail' | 'ask' | 'session' | 'note' | 'other'
+
+const stylesByType: Record<string, EventStyle> = {
+  UserPromptSubmit: 'prompt',
+  PreToolUse: 'tool',
+  PostToolUse: 'done',
+  PostToolUseFailure: 'fail',
+  PermissionRequest: 'ask',
+  PermissionDenied: 'fail',
+  StopFailure: 'fail',
+  Notification: 'note',
+  PreCompact: 'note',
+  PostCompact: 'note',
+  SessionStart: 'session',
+  SessionEnd: 'session',
+  Stop: 'session',
+  SubagentStart: 'session',
+  SubagentStop: 'session',
+}
+
+const reports = new Set(['ApiRequest', 'ApiUsage', 'StatusLine'])
+
+/** Whether an event is telemetry, which reports earlier activity with a delay. */
+export const isTelemetry = (e: Event): boolean => reports.has(e.hook_event_type)
+
+/** Whether a prompt is from a person. Claude Code also reports finished background tasks as prompts. */
+export const isPrompt = (e: Event): boolean =>
+  e.hook_event_type === 'UserPromptSubmit' &&
+  !(str(e.payload.prompt) ?? '').trimStart().startsWith('<task-notification>')
+
+export function eventStyle(e: Event): EventStyle {
+  if (e.humanInTheLoop) return 'ask'
+  if (e.error) return 'fail'
+  if (e.hook_event_type === 'UserPromptSubmit' && !isPrompt(e)) return 'note'
+  const name = e.hook_event_type
+  return (Object.hasOwn(stylesByType, name) ? stylesByType[name] : undefined) ?? 'other'
+}
+
+const str = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** The most informative argument of a tool call, such as the command. */
+export function mainArgument(args: Json | undefined): string | undefined {
+  if (args === null || typeof args !== 'object' || Array.isArray(args)) return undefined
+  for (const name of [
+    'command',
+    'cmd',
+    'script',
+    'file_path',
+    'notebook_path',
+    'pattern',
+    'path',
+    'url',
+    'query',
+    'prompt',
+    'description',
+  ]) {
+    const value = args[name]
+    if (Array.isArray(value)) return value.map(String).join(' ')
+    const text = str(value)
+    if (text) return text
+  }
+  return undefined
+}
+
+/** A one-line summary of an event. */
+export function summaryLine(e: Event): string {
+  const { payload } = e
+  return (
+    str(e.summary) ??
+    str(e.humanInTheLoop?.question) ??
+    str(e.error) ??
+    mainArgument(payload.tool_input) ??
+    str(payload.prompt) ??
+    str(payload.message) ??
+    str(payload.error) ??
+    str(payload.last_assistant_message) ??
+    str(payload.reason) ??
+    str(payload.source) ??
+    ''
+  )
+}
+
+/** The summary without a leading tool name, for rows that show the tool separately. */
+export function summaryWithoutTool(e: Event): string {
+  const line = summaryLine(e)
+  const name = `${toolOf(e) ?? ''}: `
+  return name.length > 2 && line.startsWith(name) ? line.slice(name.length) : line
+}
+
+/** Maximum length of the searchable text; equal to the hub's maxText. */
+const MAX_TEXT = 8000
+
+function collect(value: Json | undefined, into: string[], budget: number): number {
+  if (budget <= 0 || value === undefined || value === null) return budget
+  if (typeof value === 'object') {
+    for (const inner of Object.values(value)) budget = collect(inner, into, budget)
+    return budget
+  }
+  const text = String(value).slice(0, budget)
+  into.push(text)
+  return budget - text.length
+}
+
+/** An event with cached data for display and filtering. */
+export class Entry {
+  readonly id: number
+  /** When the hub received it, or else the agent's timestamp. Unix ms. */
+  readonly at: number
+  /** Duration of the tool call that this event ends, ms; undefined if unknown. */
+  durationMs: number | undefined
+  private searched: string | undefined
+
+  constructor(public event: Event) {
+    this.id = event.id
+    this.at = receivedAt(event)
+  }
+
+  /** The text that bare words of a filter search. */
+  text(): string {
+    if (this.searched !== undefined) return this.searched
+    const e = this.event
+    const names = [e.source_app, e.session_id, e.hook_event_type, toolOf(e) ?? '']
+    const parts = [...names, e.summary ?? '', e.error ?? '', summaryLine(e)]
+    const budget = collect(e.humanInTheLoop as Json | undefined, parts, MAX_TEXT)
+    collect(e.payload, parts, budget)
+    return (this.searched = fold(parts.join('\n')))
+  }
+}
+
+/** When the hub received an event, or else the agent's timestamp. Unix ms. */
+export const receivedAt = (e: Event): number => uidTime(e.uid) ?? e.timestamp ?? 0
+
+/** A shortened session id: the first part of a UUID, or a truncated name. */
+export function shortSession(id: string): string {
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(id)) return id.slice(0, 8)
+  const own = id.replace(/^session-(?=.)/, '')
+  return own.length > 20 ? own.slice(0, 19) + '…' : own
+}
+
+/** A stable hue for a name. */
+export function agentHue(name: string): number {
+  let hash = 2166136261
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619)
+  return (hash >>> 0) % 360
+}

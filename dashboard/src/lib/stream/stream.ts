@@ -1,0 +1,255 @@
+import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
+
+/** The state of the connection to the hub. */
+export type Connection =
+  | { phase: 'connecting' }
+  | { phase: 'catching-up'; behind: number }
+  | { phase: 'live'; since: number; back?: Recovery }
+  | { phase: 'waiting'; attempt: number; retryAt: number; restarting: boolean }
+
+/** How a broken connection recovered. */
+export interface Recovery {
+  /** Number of missed changes that were replayed. */
+  missed: number
+  /** Whether the hub announced a restart. */
+  restarted: boolean
+}
+
+export interface StreamHandlers {
+  /** Loads the full state. Frames that arrive in the meantime are buffered. */
+  snapshot(): Promise<void>
+  /** Receives event and status frames in order, exactly once. */
+  frames(frames: Frame[]): void
+  /** Receives the hub's clock and version on every connect. */
+  hello(hello: Hello): void
+  /** The hub has a different database than before. */
+  replaced(): void
+  /** Receives the other viewers. */
+  presence(said: Presence): void
+  connection(state: Connection): void
+  /** The hub closed the connection because the sign-in ended. */
+  signedOut?(): void
+}
+
+/** The browser APIs it uses, replaceable in tests. */
+export interface StreamEnvironment {
+  open(path: string): WebSocket
+  now(): number
+  random(): number
+}
+
+const FIRST_DELAY = 300
+const LAST_DELAY = 15_000
+/** RFC 6455 close code: the hub restarts. */
+const SERVICE_RESTART = 1012
+/** The hub's own close code: the sign-in was revoked or expired. */
+const SIGNED_OUT = 4401
+const OPEN = 1
+/** Events after which the page may have gained or lost attention. */
+const ATTENTION_EVENTS = ['focus', 'blur', 'visibilitychange']
+/** Heartbeat of the attention, ms; the hub lets it expire after a minute. */
+const ATTENTION_INTERVAL = 25_000
+
+const browser: StreamEnvironment = {
+  open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, 'ws'))),
+  now: Date.now,
+  random: Math.random,
+}
+
+/**
+ * Follows the hub's log over /stream?v=2 and resumes after disconnects, so every frame
+ * reaches the handlers exactly once. Reconnects with exponential backoff and jitter.
+ */
+export class Stream {
+  private socket: WebSocket | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private attempt = 0
+  private stopped = true
+
+  /** The hub and the sequence number read so far; undefined before the first hello. */
+  private cursor: { hub: string; seq: number } | undefined
+  /** The hub's sequence number at hello; below it the stream is catching up. */
+  private targetSeq = 0
+  private needsSnapshot = true
+  private live = false
+  private restarting = false
+  /** Number of missed changes at reconnect; undefined without a disconnect. */
+  private missed: number | undefined
+  /** The request that this page shows; undefined before it is set. */
+  private viewing: number | undefined
+  /** The focus that was last reported to the hub. */
+  private focused = false
+  private attention: ReturnType<typeof setInterval> | undefined
+  /** Frames that arrived while the snapshot loads; undefined otherwise. */
+  private buffered: Frame[] | undefined
+
+  constructor(
+    private readonly handlers: StreamHandlers,
+    private readonly world: StreamEnvironment = browser,
+  ) {}
+
+  start(): void {
+    this.stopped = false
+    window.addEventListener('online', this.retryNow)
+    document.addEventListener('visibilitychange', this.retryNow)
+    for (const turn of ATTENTION_EVENTS) window.addEventListener(turn, this.reportAttention)
+    this.attention = setInterval(this.reportAttention, ATTENTION_INTERVAL)
+    this.connect()
+  }
+
+  stop(): void {
+    this.stopped = true
+    window.removeEventListener('online', this.retryNow)
+    document.removeEventListener('visibilitychange', this.retryNow)
+    for (const turn of ATTENTION_EVENTS) window.removeEventListener(turn, this.reportAttention)
+    clearInterval(this.attention)
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.drop()
+  }
+
+  /** Reconnects immediately if it is waiting to. */
+  readonly retryNow = (): void => {
+    if (this.stopped || this.timer === undefined || document.hidden) return
+    clearTimeout(this.timer)
+    this.connect()
+  }
+
+  /** Replaces the connection, such as after a sign-in. */
+  renew(): void {
+    if (this.stopped) return
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.drop()
+    this.connect()
+  }
+
+  /** Reports the request that this page shows; 0 for none. */
+  reportViewing(id: number): void {
+    this.viewing = id
+    if (this.socket?.readyState !== OPEN) return
+    this.focused = document.hasFocus() && !document.hidden
+    const looking: ViewingMessage = { type: 'looking', id, ...(this.focused && { focused: true }) }
+    this.socket.send(JSON.stringify(looking))
+  }
+
+  /** Reports whether the person is present and needs no notifications. */
+  private readonly reportAttention = (): void => {
+    if (this.viewing !== undefined && (this.focused || document.hasFocus())) this.reportViewing(this.viewing)
+  }
+
+  private connect(): void {
+    this.timer = undefined
+    this.live = false
+    if (this.attempt === 0) this.handlers.connection({ phase: 'connecting' })
+    const resume = this.cursor && `&after=${this.cursor.seq}&hub=${encodeURIComponent(this.cursor.hub)}`
+    const socket = this.world.open(`/stream?v=2${resume ?? ''}`)
+    this.socket = socket
+    socket.onmessage = (message) => {
+      if (this.socket === socket) this.receive(String(message.data))
+    }
+    socket.onclose = ({ code }) => {
+      if (this.socket !== socket) return
+      this.restarting ||= code === SERVICE_RESTART
+      this.retry()
+      if (code === SIGNED_OUT) this.handlers.signedOut?.()
+    }
+  }
+
+  /** Closes the socket and ignores its further events. */
+  private drop(): void {
+    const socket = this.socket
+    this.socket = undefined
+    this.buffered = undefined
+    socket?.close()
+  }
+
+  private retry(): void {
+    this.drop()
+    if (this.stopped || this.timer !== undefined) return
+    const delay = Math.min(LAST_DELAY, FIRST_DELAY * 2 ** this.attempt) * (0.75 + this.world.random() / 2)
+    this.attempt++
+    this.handlers.connection({
+      phase: 'waiting',
+      attempt: this.attempt,
+      retryAt: this.world.now() + delay,
+      restarting: this.restarting,
+    })
+    this.timer = setTimeout(() => this.connect(), delay)
+  }
+
+  private receive(text: string): void {
+    const message = JSON.parse(text) as Frame | Frame[]
+    const frames: Frame[] = []
+    for (const frame of Array.isArray(message) ? message : [message]) {
+      if (frame.type === 'hello') this.handleHello(frame.data as Hello)
+      else if (frame.type === 'resync') this.resync(frame.data as Hello)
+      else if (frame.type === 'presence') this.handlers.presence(frame.data as Presence)
+      else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
+    }
+    this.accept(frames)
+  }
+
+  private handleHello(hello: Hello): void {
+    this.handlers.hello(hello)
+    if (this.viewing !== undefined) this.reportViewing(this.viewing)
+    this.missed = this.attempt > 0 && this.cursor ? Math.max(0, hello.seq - this.cursor.seq) : undefined
+    this.attempt = 0
+    if (this.cursor && this.cursor.hub !== hello.hubId) return this.resync(hello)
+    this.cursor ??= { hub: hello.hubId, seq: hello.seq }
+    this.targetSeq = hello.seq
+    if (this.needsSnapshot) void this.load()
+    else this.updatePhase()
+  }
+
+  private resync(hello: Hello): void {
+    this.cursor = { hub: hello.hubId, seq: hello.seq }
+    this.targetSeq = hello.seq
+    this.needsSnapshot = true
+    this.handlers.replaced()
+    void this.load()
+  }
+
+  private async load(): Promise<void> {
+    this.live = false
+    const socket = this.socket
+    const held: Frame[] = (this.buffered = [])
+    this.handlers.connection({ phase: 'catching-up', behind: 0 })
+    try {
+      await this.handlers.snapshot()
+    } catch {
+      // The hub disconnected again; the next connection loads the snapshot.
+      if (this.socket === socket) this.retry()
+      return
+    }
+    if (this.buffered !== held) return
+    this.buffered = undefined
+    this.needsSnapshot = false
+    if (held.length > 0) this.handlers.frames(held)
+    this.updatePhase()
+  }
+
+  private accept(frames: Frame[]): void {
+    const cursor = this.cursor
+    if (frames.length === 0 || !cursor) return
+    const fresh = frames.filter((frame) => frame.seq === undefined || frame.seq > cursor.seq)
+    for (const frame of fresh) cursor.seq = frame.seq ?? cursor.seq
+    if (fresh.length === 0) return
+    if (this.buffered) {
+      this.buffered.push(...fresh)
+      return
+    }
+    this.handlers.frames(fresh)
+    if (!this.live) this.updatePhase()
+  }
+
+  private updatePhase(): void {
+    const behind = this.targetSeq - (this.cursor?.seq ?? 0)
+    this.live = behind <= 0
+    if (!this.live) return this.handlers.connection({ phase: 'catching-up', behind })
+    const { missed, restarting: restarted } = this
+    const back = missed === undefined ? undefined : { missed, restarted }
+    this.restarting = false
+    this.handlers.connection({ phase: 'live', since: this.world.now(), back })
+  }
+}
