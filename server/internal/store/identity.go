@@ -53,7 +53,7 @@ func (s *Store) openIdentity(ctx context.Context, w *writer) error {
 	}
 	file := identity.File(s.file)
 	key, err := identity.Open(file, ed25519.PublicKey(public))
-	if s.keyChange != nil && s.keyChange.allowsLoss(err) {
+	if s.keyChange != nil && allowsLoss(s.keyChange, err) {
 		return s.changeKey(ctx, w, public)
 	}
 	if errors.Is(err, identity.ErrMismatch) || errors.Is(err, identity.ErrMissing) {

@@ -42,7 +42,7 @@ func ChangeKey(ctx context.Context, cfg Config, change *KeyChange) error {
 }
 
 // allowsLoss reports whether err is the loss of the key, and the change needs no old key.
-func (c *KeyChange) allowsLoss(err error) bool {
+func allowsLoss(c *KeyChange, err error) bool {
 	return !c.Rotate && (errors.Is(err, identity.ErrMissing) || errors.Is(err, identity.ErrInvalid))
 }
 

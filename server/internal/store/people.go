@@ -91,15 +91,15 @@ func (s *Store) People(ctx context.Context) (*People, error) {
 	}
 	for _, table := range []struct {
 		query string
-		scan  func(*sql.Rows) error
+		scan  func(*People, *sql.Rows) error
 	}{
-		{`SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`, p.scanPerson},
-		{`SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`, p.scanSignIn},
-		{`SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`, p.scanToken},
-		{`SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, p.scanCode},
-		{`SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id`, p.scanPasskey},
+		{`SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`, scanPerson},
+		{`SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`, scanSignIn},
+		{`SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`, scanToken},
+		{`SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, scanCode},
+		{`SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id`, scanPasskey},
 	} {
-		if err := s.scanEach(ctx, table.query, table.scan); err != nil {
+		if err := s.scanEach(ctx, table.query, func(rows *sql.Rows) error { return table.scan(&p, rows) }); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +120,7 @@ func (s *Store) scanEach(ctx context.Context, query string, scan func(*sql.Rows)
 	return rows.Err()
 }
 
-func (p *People) scanPerson(rows *sql.Rows) error {
+func scanPerson(p *People, rows *sql.Rows) error {
 	var person Person
 	var created, seen, reset, promoted int64
 	if err := rows.Scan(&person.Name, &person.Role, &person.Owner, &person.Email, &person.Subject, &created, &seen,
@@ -133,7 +133,7 @@ func (p *People) scanPerson(rows *sql.Rows) error {
 	return nil
 }
 
-func (p *People) scanSignIn(rows *sql.Rows) error {
+func scanSignIn(p *People, rows *sql.Rows) error {
 	var signIn SignIn
 	var created, seen int64
 	if err := rows.Scan(&signIn.ID, &signIn.Person, &signIn.Method, &signIn.UserAgent, &signIn.Cookie, &signIn.Key, &created, &seen); err != nil {
@@ -144,7 +144,7 @@ func (p *People) scanSignIn(rows *sql.Rows) error {
 	return nil
 }
 
-func (p *People) scanToken(rows *sql.Rows) error {
+func scanToken(p *People, rows *sql.Rows) error {
 	var token Token
 	var apps string
 	var created, used, expires int64
@@ -156,7 +156,7 @@ func (p *People) scanToken(rows *sql.Rows) error {
 	return json.Unmarshal([]byte(apps), &p.Tokens[len(p.Tokens)-1].Apps)
 }
 
-func (p *People) scanCode(rows *sql.Rows) error {
+func scanCode(p *People, rows *sql.Rows) error {
 	var code Code
 	var created, expires int64
 	if err := rows.Scan(&code.Hash, &code.Person, &code.Method, &created, &expires); err != nil {
@@ -167,7 +167,7 @@ func (p *People) scanCode(rows *sql.Rows) error {
 	return nil
 }
 
-func (p *People) scanPasskey(rows *sql.Rows) error {
+func scanPasskey(p *People, rows *sql.Rows) error {
 	var passkey Passkey
 	var transports string
 	var created, used int64
