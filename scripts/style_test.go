@@ -146,7 +146,7 @@ func TestStyle_InterfacesAreRare(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if i, ok := spec.Type.(*ast.InterfaceType); ok {
+			if i, ok := spec.Type.(*ast.InterfaceType); ok && path.Dir(f.name) != "server/internal/store" { // its roles are the contract of a storage engine
 				interfaces = append(interfaces, f.at(spec)+" "+spec.Name.Name)
 				require.LessOrEqual(t, i.Methods.NumFields(), 3, "%s %s", f.at(spec), spec.Name)
 			}

@@ -19,13 +19,14 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // createPeople creates a database with these people and returns the token of each. The first
 // is the owner.
 func createPeople(t *testing.T, file string, names ...string) map[string]string {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Path: file, ReserveFileBytes: -1})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: file, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	var c store.PeopleChange
 	tokens := map[string]string{}

@@ -27,6 +27,7 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // Size of the feed's ring buffer. It holds what a dashboard needs to resume after a short
@@ -42,7 +43,7 @@ type App struct {
 	log        *slog.Logger
 	listeners  []net.Listener
 	socket     net.Listener // Unix socket; nil: none
-	store      *store.Store
+	store      store.Store
 	auth       *auth.Service
 	hub        *hub.Hub
 	notifier   *notify.Notifier
@@ -172,7 +173,7 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("create database directory: %w; choose another file with -db", err)
 	}
-	a.store, err = store.Open(ctx, store.Config{
+	a.store, err = sqlite.Open(ctx, sqlite.Config{
 		Path: a.cfg.DB, Clock: a.cfg.Clock, Log: a.log, Committed: a.metrics.Committed,
 	})
 	return err // the error names the file and the next step

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/identity"
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // Backup copies the database to file. A hub may be using the database.
 func Backup(ctx context.Context, cfg Config, file string) error {
-	if err := store.BackupFile(ctx, cfg.DB, file); err != nil {
+	if err := sqlite.Backup(ctx, cfg.DB, file); err != nil {
 		return fmt.Errorf("back up %s: %w", cfg.DB, err)
 	}
 	return nil
@@ -23,10 +23,10 @@ func KeyFile(cfg Config) string { return identity.File(strings.TrimPrefix(cfg.DB
 // Check reads the whole database. It reports corruption, and changes of the audit log that the
 // hub did not make. The report of an intact database is written for users.
 func Check(ctx context.Context, cfg Config) (report string, err error) {
-	if err := store.Check(ctx, cfg.DB); err != nil {
+	if err := sqlite.Check(ctx, cfg.DB); err != nil {
 		return "", fmt.Errorf("%s: %w", cfg.DB, err)
 	}
-	ledger, err := store.CheckLedger(ctx, cfg.DB)
+	ledger, err := sqlite.CheckLedger(ctx, cfg.DB)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w; keep a copy of the file, and compare it with a backup, a witness or hookback verify on another machine", cfg.DB, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // requireHead verifies an envelope and returns its head.
@@ -88,7 +89,7 @@ func TestApp_SignsLedgerHeadAtStop(t *testing.T) {
 	require.Contains(t, out.String(), "Key         "+a.store.Identity().ID())
 	require.NoError(t, a.store.AppendLedger(t.Context(), store.LedgerRecord{Action: "rule.made", Actor: "ada"}))
 	stop()
-	state, err := store.CheckLedger(t.Context(), cfg.DB)
+	state, err := sqlite.CheckLedger(t.Context(), cfg.DB)
 	require.NoError(t, err)
 	require.Positive(t, state.Entries)
 	require.Equal(t, state.Entries, state.Signed)

@@ -17,7 +17,7 @@ import (
 
 // Config configures a Service. Store is required.
 type Config struct {
-	Store *store.Store
+	Store store.Store
 	OIDC  *OIDC // default: no sign-in with a provider
 	// Passkeys configures which answers need a passkey; default: none.
 	Passkeys *Passkeys

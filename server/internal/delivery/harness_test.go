@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -29,7 +30,7 @@ const waitLimit = time.Minute // limit for conditions that will become true
 type harness struct {
 	t      testing.TB
 	file   string
-	store  *store.Store
+	store  store.Store
 	now    atomic.Int64 // Unix ms
 	log    lockedBuffer
 	policy *DialPolicy
@@ -77,7 +78,7 @@ func (h *harness) notified() <-chan struct{} { h.mu.Lock(); defer h.mu.Unlock();
 
 func (h *harness) open() {
 	var err error
-	h.store, err = store.Open(h.t.Context(), store.Config{Path: h.file, Clock: h.clock, ReserveFileBytes: -1, Publish: func([]store.LogRow) {
+	h.store, err = sqlite.Open(h.t.Context(), sqlite.Config{Path: h.file, Clock: h.clock, ReserveFileBytes: -1, Publish: func([]store.LogRow) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		close(h.changed)

@@ -25,6 +25,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 type harness struct {
 	*Server
 	t          testing.TB
-	store      *store.Store
+	store      store.Store
 	dbFile     string
 	addr       string // 127.0.0.1:port
 	port       string
@@ -70,7 +71,7 @@ func setup(t testing.TB, options ...func(*Config)) *harness {
 func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
 	r := &harness{t: t, clock: &fakeClock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}, dbFile: storetest.NewFile(t)}
-	db, err := store.Open(t.Context(), store.Config{Path: r.dbFile, ReserveFileBytes: -1})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: r.dbFile, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
 	authConfig := auth.Config{Store: db, Clock: r.clock.now, Locked: func(ctx context.Context, _ store.AnonymousRemoval) { r.Hub.AfterLock(ctx) }}

@@ -78,7 +78,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Committed counts a group commit. It is meant for store.Config.Committed.
+// Committed counts a group commit. It is meant for sqlite.Config.Committed.
 func (m *Metrics) Committed(c store.Commit) {
 	m.commits.Inc()
 	if c.Err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // hookEvent returns an event as a coding agent's hook sends it, with the ids of the
@@ -209,7 +209,7 @@ func TestAnswerAtAgent_ExaminesBoundedNumber(t *testing.T) {
 func BenchmarkDetectAnswerAtAgent(b *testing.B) {
 	for _, asking := range []int{0, 1, 20, 300} {
 		b.Run(fmt.Sprintf("asking=%d", asking), func(b *testing.B) {
-			s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
+			s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
 			require.NoError(b, err)
 			defer func() { require.NoError(b, s.Close()) }()
 			h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20)})

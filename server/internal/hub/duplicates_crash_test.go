@@ -15,7 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 const duplicatesCrashFile = "HOOKBACK_TEST_SAME_CRASH"
@@ -29,7 +29,7 @@ func runDuplicatesCrashChild() bool {
 		return false
 	}
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Config{Path: file, ReserveFileBytes: -1})
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: file, ReserveFileBytes: -1})
 	if err != nil {
 		fmt.Println("error", err)
 		return true

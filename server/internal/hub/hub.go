@@ -30,7 +30,7 @@ import (
 
 // Config holds the dependencies and options of a Hub. Store and Feed are required.
 type Config struct {
-	Store *store.Store
+	Store store.Store
 	Feed  *feed.Feed
 
 	// Redactor removes secrets from events before they are stored. Nil stores them

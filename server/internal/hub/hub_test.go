@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -49,7 +50,7 @@ func newTestHub(t *testing.T, change ...func(*Config)) *testHub {
 
 func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL"})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL"})
 	require.NoError(t, err)
 	h := &testHub{t: t, path: path}
 	cfg := Config{

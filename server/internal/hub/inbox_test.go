@@ -15,6 +15,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // setRecipients addresses a pending question to ada and grace. The people in awaiting have
@@ -74,7 +75,7 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 
 // newCrowdedHub returns a hub with 10,000 pending requests of 20 agents.
 func newCrowdedHub(b *testing.B) *Hub {
-	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
+	s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = s.Close() })
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})

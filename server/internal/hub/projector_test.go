@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/server/internal/digest"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // catchUp runs the projector until it has read the whole log.
@@ -458,7 +459,7 @@ func runProjectorCrashChild() bool {
 	if file == "" {
 		return false
 	}
-	db, err := store.Open(context.Background(), store.Config{Path: file, ReserveFileBytes: -1})
+	db, err := sqlite.Open(context.Background(), sqlite.Config{Path: file, ReserveFileBytes: -1})
 	if err != nil {
 		fmt.Println("error", err)
 		return true

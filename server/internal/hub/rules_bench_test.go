@@ -10,7 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // BenchmarkRules measures the cost of a thousand rules for a question that none of them
@@ -18,7 +18,7 @@ import (
 // tool of the question and reach every session.
 func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{0, 1000} {
-		s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
+		s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
 		require.NoError(b, err)
 		b.Cleanup(func() { _ = s.Close() })
 		h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})

@@ -19,7 +19,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 func init() {
@@ -109,7 +109,7 @@ func copyFile(to, from string) error {
 }
 
 func (m *machine) start(t *rapid.T, path string) {
-	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL", Clock: m.now})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL", Clock: m.now})
 	require.NoError(t, err)
 	p, err := auth.Open(t.Context(), auth.Config{Store: s, Clock: m.now})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // BenchmarkQuorum measures the extra cost of ingesting a question for two of the admins
@@ -25,7 +26,7 @@ func BenchmarkQuorum(b *testing.B) {
 }
 
 func benchmarkQuorum(b *testing.B, admins int) {
-	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
+	s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, s.Close()) }()
 	var c store.PeopleChange

@@ -22,6 +22,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -86,7 +87,7 @@ func loopbackGuard(t *testing.T) *netguard.Guard {
 
 // start runs a hub on the harness's database.
 func (h *harness) start() {
-	db, err := store.Open(context.Background(), store.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
+	db, err := sqlite.Open(context.Background(), sqlite.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
 	require.NoError(h.t, err)
 	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
 	require.NoError(h.t, err)

@@ -30,7 +30,7 @@ import (
 
 // Config configures a Notifier. Store and SetNotifications are required.
 type Config struct {
-	Store *store.Store
+	Store store.Store
 	// SetNotifications writes the status of notifications to a question.
 	SetNotifications func(context.Context, schema.EventID, []schema.Notification, *schema.NotificationCounts) error
 

@@ -10,6 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // TestStolenDatabase_ForgesNothing: a thief runs a hub on a copy of the database. The copy needs a
@@ -19,12 +20,12 @@ func TestStolenDatabase_ForgesNothing(t *testing.T) {
 	h := newHarness(t, ada)
 	h.addChannel(startServer(t).URL)
 	id := h.askQuestion("May I?")
-	copied := store.Config{Path: filepath.Join(t.TempDir(), "stolen.db"), ReserveFileBytes: -1}
-	require.NoError(t, h.Store.Backup(t.Context(), copied.Path))
-	_, err := store.Open(t.Context(), copied)
+	copied := sqlite.Config{Path: filepath.Join(t.TempDir(), "stolen.db"), ReserveFileBytes: -1}
+	require.NoError(t, sqlite.Backup(t.Context(), h.db, copied.Path))
+	_, err := sqlite.Open(t.Context(), copied)
 	require.ErrorContains(t, err, "key is missing")
-	require.NoError(t, store.ChangeKey(t.Context(), copied, &store.KeyChange{}))
-	stolen, err := store.Open(t.Context(), copied)
+	require.NoError(t, sqlite.ChangeKey(t.Context(), copied, &store.KeyChange{}))
+	stolen, err := sqlite.Open(t.Context(), copied)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, stolen.Close()) })
 	channels, err := stolen.Channels(t.Context())

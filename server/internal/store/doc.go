@@ -1,17 +1,24 @@
-// Package store keeps the hub's log, questions and outbox in one SQLite file. It is the
-// only package with SQL.
-//
-// All writes go through one goroutine, the writer. It commits everything in its queue in
-// one transaction (group commit). After the fsync it publishes the new log rows in order
-// and releases the callers. So the effect of a method that returned nil is on disk, and
-// readers of the log see changes in commit order. Reads use separate connections that
-// cannot write.
+// Package store defines what the hub keeps: its log, questions, outbox, rules, accounts,
+// notifications and audit log. It holds the types, the errors and the interfaces; an
+// engine in a package below, such as sqlite, implements Store.
 //
 // Every committed change is one row of the log, numbered 1, 2, 3 … without gaps: an
-// event (its number is its ID) or a change of a question.
-//
-// Besides the log the database holds the outbox (outbox.go), projections computed from
-// the log (projections.go), a trigram index for text search (trigram_index.go), the
-// inbox index (inbox.go), the hash-chained audit log (ledger.go), rules, notifications
-// and accounts.
+// event (its number is its ID) or a change of a question. The effect of a method that
+// returned nil is durable, and readers of the log see changes in commit order.
 package store
+
+// Store is an open database of one hub. Its methods are safe for concurrent use.
+//
+// A consumer asks for the roles that it uses.
+type Store interface {
+	Log
+	Questions
+	Deliveries
+	Rules
+	Accounts
+	Notifications
+	History
+	Projections
+	Ledger
+	Admin
+}

@@ -2,18 +2,36 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"math"
-	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
 )
 
-// byHub is the actor of records that no person, agent or rule caused.
-const byHub = "hub"
+// Ledger is the hash-chained audit log and the key that signs it.
+type Ledger interface {
+	// AppendLedger appends a record to the audit log for an action that changes no question.
+	// A record about a change is written with it: see Change.Ledger and tx.appendLedger.
+	AppendLedger(ctx context.Context, record LedgerRecord) error
+
+	// Ledger returns entries of the audit log as JSON, oldest first. They are the exact
+	// bytes that were hashed.
+	Ledger(ctx context.Context, p LedgerPage) (entries []json.RawMessage, _ error)
+
+	// LedgerHead returns the newest signed head of the ledger, a schema.Envelope as JSON. It fails with
+	// schema.ErrNotFound if there is none.
+	LedgerHead(ctx context.Context) (envelope []byte, err error)
+
+	// SignLedgerHead signs the last entry of the ledger, unless the newest head is of that entry.
+	SignLedgerHead(ctx context.Context) error
+
+	// Identity returns the hub's key. It is in a file next to the database.
+	Identity() *identity.Key
+
+	// KeyRotations returns how the newest keys of the hub replaced each other, oldest first; see
+	// schema.HubKey.
+	KeyRotations(ctx context.Context) (rotations []schema.Envelope, _ error)
+}
 
 // LedgerRecord is one action for the audit log.
 type LedgerRecord struct {
@@ -25,60 +43,6 @@ type LedgerRecord struct {
 	Data any
 }
 
-// chainEnd is the number and hash of the audit log's last entry, which the next entry
-// is chained to.
-type chainEnd struct {
-	n    int64
-	hash string
-}
-
-// AppendLedger appends a record to the audit log for an action that changes no question.
-// A record about a change is written with it: see Change.Ledger and tx.appendLedger.
-func (s *Store) AppendLedger(ctx context.Context, record LedgerRecord) error {
-	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.appendLedger(record) }})
-}
-
-// appendLedger appends records to the audit log in this transaction, each with the hash
-// of its predecessor.
-func (t *tx) appendLedger(records ...LedgerRecord) error {
-	for _, record := range records {
-		e := schema.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
-		if record.Data != nil {
-			var err error
-			if e.Data, err = json.Marshal(record.Data); err != nil {
-				return fmt.Errorf("encode the audit log data of %s: %w", record.Action, err)
-			}
-		}
-		if err := e.Seal(t.counters.chainEnd.n, t.counters.chainEnd.hash); err != nil {
-			return err
-		}
-		line, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, ?, ?, ?, ?)`, e.N, e.QuestionID, e.Hash, line); err != nil {
-			return err
-		}
-		t.counters.chainEnd = chainEnd{e.N, e.Hash}
-		if e.N%signEvery == 0 {
-			if err := t.signLedgerHead(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// readChainEnd reads the audit log's last entry.
-func readChainEnd(ctx context.Context, conn *sql.Conn) (chainEnd, error) {
-	end := chainEnd{hash: schema.FirstPrev}
-	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.n, &end.hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return end, err
-}
-
 // LedgerPage selects entries of the audit log. Zero values select everything.
 type LedgerPage struct {
 	After, Before int64 // entry numbers, both exclusive
@@ -87,43 +51,10 @@ type LedgerPage struct {
 	Oldest        bool // return the oldest Limit entries rather than the newest
 }
 
-const (
-	queryLedger                 = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n LIMIT ?`
-	queryLedgerNewest           = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n DESC LIMIT ?`
-	queryLedgerOfQuestion       = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n LIMIT ?3`
-	queryLedgerNewestOfQuestion = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n DESC LIMIT ?3`
-)
-
-// Ledger returns entries of the audit log as JSON, oldest first. They are the exact
-// bytes that were hashed.
-func (s *Store) Ledger(ctx context.Context, p LedgerPage) (entries []json.RawMessage, _ error) {
-	if p.Before <= 0 {
-		p.Before = math.MaxInt64
-	}
-	args := []any{p.After, p.Before, p.Limit}
-	query := queryLedgerNewest
-	switch {
-	case p.QuestionID != 0 && p.Oldest:
-		query, args = queryLedgerOfQuestion, append(args, p.QuestionID)
-	case p.QuestionID != 0:
-		query, args = queryLedgerNewestOfQuestion, append(args, p.QuestionID)
-	case p.Oldest:
-		query = queryLedger
-	}
-	rows, err := s.readers.query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var entry []byte
-		if err := rows.Scan(&entry); err != nil {
-			return nil, err
-		}
-		entries = append(entries, entry)
-	}
-	if !p.Oldest {
-		slices.Reverse(entries)
-	}
-	return entries, rows.Err()
+// LedgerState describes a ledger without a defect.
+type LedgerState struct {
+	Entries int64  // number of entries
+	Signed  int64  // number of the newest entry with a signed head; 0: none
+	KeyID   string // of the key that signed the heads; empty: the database has none yet
+	HasKey  bool   // the key file is next to the database, and the heads are signed by its key
 }

@@ -2,13 +2,109 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 )
+
+// Notifications is the outbox of notifications, and their channels.
+type Notifications interface {
+	// NotificationCursor returns the log position up to which notifications were planned.
+	NotificationCursor(ctx context.Context) (cursor int64, err error)
+
+	// SetNotificationCursor advances the cursor. A lower value is ignored.
+	SetNotificationCursor(ctx context.Context, cursor int64) error
+
+	// NotificationProgress returns the progress of a question's notifications; zero if none.
+	NotificationProgress(ctx context.Context, id schema.EventID) (n NotificationProgress, err error)
+
+	// BecameGroupLeader reports whether a former duplicate now leads its group and has no
+	// notification yet.
+	BecameGroupLeader(ctx context.Context, id schema.EventID) (leads bool, err error)
+
+	// AddNotifications stores notifications of a question and leaves existing ones
+	// unchanged. If done is not nil, it is stored in the same transaction.
+	AddNotifications(ctx context.Context, id schema.EventID, notifications []Notification, done *NotificationProgress) error
+
+	// NotificationsOf returns all notifications of a question, unordered.
+	NotificationsOf(ctx context.Context, id schema.EventID) ([]Notification, error)
+
+	// DueNotifications returns up to n due notifications of a channel, longest due first,
+	// and the time of the next one: zero if none is queued.
+	DueNotifications(ctx context.Context, channel int64, now time.Time, n int) (due []Notification, next time.Time, err error)
+
+	// ClaimNotification leases a queued notification until the given time, unless its
+	// recipient got one through its channel after since. A zero since disables the cooldown.
+	// Check and lease are one step, so two notifications can't pass the same cooldown.
+	ClaimNotification(ctx context.Context, n *Notification, until, since time.Time) (claim Claim, err error)
+
+	// SetNotification stores the result of an attempt. A notification that is no longer
+	// queued stays unchanged, unless it was sent after all.
+	SetNotification(ctx context.Context, n *Notification) error
+
+	// SuppressNotifications suppresses the queued notifications of a question and reports
+	// whether there were any.
+	SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error)
+
+	// ReleaseNotificationLeases makes notifications due whose sending was interrupted by a
+	// restart. It returns the pending questions that have notifications.
+	ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error)
+
+	// Channels returns all channels, oldest first.
+	Channels(ctx context.Context) ([]Channel, error)
+
+	// AddChannel stores a channel and sets its ID and CreatedAt. IDs are never reused. It
+	// fails with schema.ErrInvalid if there are limit channels already.
+	AddChannel(ctx context.Context, c *Channel, limit int) error
+
+	// RemoveChannel removes a channel and fails its queued notifications. It returns the
+	// questions of those notifications. It fails with schema.ErrNotFound.
+	RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error)
+
+	// NotificationSettings returns a person's settings; zero if there are none.
+	NotificationSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error)
+
+	// SetNotificationSettings replaces a person's settings.
+	SetNotificationSettings(ctx context.Context, person string, settings schema.NotificationSettings) error
+
+	// PushKeys returns the hub's key pair for Web Push; empty before SetPushKeys.
+	PushKeys(ctx context.Context) (private, public string, err error)
+
+	// SetPushKeys stores the hub's key pair for Web Push unless it has one: existing
+	// subscriptions depend on that one. The private key is encrypted.
+	SetPushKeys(ctx context.Context, private, public string) error
+
+	// AddPushSubscription stores a person's browser for Web Push, and takes it over from a
+	// previous owner. It fails with schema.ErrInvalid if the person has limit browsers
+	// already.
+	AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error
+
+	// RemovePushSubscription removes a browser's subscription.
+	RemovePushSubscription(ctx context.Context, endpoint string) error
+
+	// PushSubscriptions returns a person's subscriptions.
+	PushSubscriptions(ctx context.Context, person string) (all []schema.PushSubscription, _ error)
+
+	// PushSubscribers returns the set of people with a subscription.
+	PushSubscribers(ctx context.Context) (map[string]bool, error)
+
+	// IsLinkUsed reports whether a signed link was used to vote.
+	IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error)
+
+	// UseLink records that a signed link was used to vote.
+	UseLink(ctx context.Context, id schema.EventID, mac []byte) error
+}
+
+// Channel is a configured notification channel, including its secrets.
+type Channel struct {
+	ID         int64
+	Name, Kind string
+	URL        string // secret, encrypted in the database
+	Secret     string // of a webhook, encrypted in the database; empty: none
+	Person     string // owner; empty: shared by everyone
+	CreatedAt  time.Time
+	CreatedBy  string
+}
 
 // Notification is a stored notification about a question.
 type Notification struct {
@@ -28,156 +124,6 @@ type NotificationProgress struct {
 	Escalated bool
 }
 
-const (
-	queryNotificationCursor   = `SELECT cursor FROM notifier WHERE stream_id = 1`
-	queryAskedSince           = `SELECT seq, seq FROM questions WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	queryChangedSince         = `SELECT seq, question FROM changes WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	queryNotificationProgress = `SELECT reminders, escalated FROM noticed WHERE stream_id = 1 AND question = ?`
-	queryBecameGroupLeader    = `SELECT same_as = 0 AND joined > 0 AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = q.stream_id AND n.question = q.seq)
-		FROM questions q WHERE q.stream_id = 1 AND q.seq = ?`
-	queryNotificationsOf  = notificationColumns + ` WHERE stream_id = 1 AND question = ? ORDER BY question`
-	queryDueNotifications = notificationColumns + ` WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?`
-	queryNextNotification = `SELECT min(due) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`
-	queryLastSent         = `SELECT max(at) FROM notices WHERE stream_id = 1 AND state = 'sent' AND channel = ? AND person = ?`
-	queryClaimsInFlight   = `SELECT count(*) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
-
-	queryPendingNotified = `SELECT q.seq FROM questions q WHERE q.stream_id = 1 AND q.state = 'pending'
-		AND EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = 1 AND n.question = q.seq) ORDER BY q.seq`
-
-	notificationColumns = `SELECT id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at FROM notices`
-)
-
-// NotificationCursor returns the log position up to which notifications were planned.
-func (s *Store) NotificationCursor(ctx context.Context) (cursor int64, err error) {
-	return cursor, s.readers.get(ctx, []any{&cursor}, queryNotificationCursor)
-}
-
-// SetNotificationCursor advances the cursor. A lower value is ignored.
-func (s *Store) SetNotificationCursor(ctx context.Context, cursor int64) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notifier SET cursor = max(cursor, ?) WHERE stream_id = 1`, cursor)
-		return err
-	}})
-}
-
-// QuestionsSince returns the questions that were asked or changed after seq, each once,
-// and the log position up to which the list is complete. It skips plain events without
-// reading them, and pruned rows.
-func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids []schema.EventID, upTo int64, err error) {
-	head := s.head.Load()
-	upTo = head
-	type questionChange struct{ seq, question int64 }
-	var found []questionChange
-	for _, query := range []string{queryAskedSince, queryChangedSince} {
-		rows, err := s.readers.query(ctx, query, seq, head, limit)
-		if err != nil {
-			return nil, seq, err
-		}
-		n := 0
-		for rows.Next() {
-			var t questionChange
-			if err := rows.Scan(&t.seq, &t.question); err != nil {
-				_ = rows.Close()
-				return nil, seq, err
-			}
-			found, n = append(found, t), n+1
-		}
-		err = errors.Join(rows.Err(), rows.Close())
-		if err != nil {
-			return nil, seq, err
-		}
-		if n == limit {
-			upTo = min(upTo, found[len(found)-1].seq)
-		}
-	}
-	seen := map[int64]bool{}
-	for _, t := range found {
-		if t.seq <= upTo && !seen[t.question] {
-			seen[t.question] = true
-			ids = append(ids, schema.EventID(t.question))
-		}
-	}
-	return ids, upTo, nil
-}
-
-// NotificationProgress returns the progress of a question's notifications; zero if none.
-func (s *Store) NotificationProgress(ctx context.Context, id schema.EventID) (n NotificationProgress, err error) {
-	err = s.readers.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNotificationProgress, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return n, err
-}
-
-// BecameGroupLeader reports whether a former duplicate now leads its group and has no
-// notification yet.
-func (s *Store) BecameGroupLeader(ctx context.Context, id schema.EventID) (leads bool, err error) {
-	err = s.readers.get(ctx, []any{&leads}, queryBecameGroupLeader, id)
-	return leads, err
-}
-
-// AddNotifications stores notifications of a question and leaves existing ones
-// unchanged. If done is not nil, it is stored in the same transaction.
-func (s *Store) AddNotifications(ctx context.Context, id schema.EventID, notifications []Notification, done *NotificationProgress) error {
-	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
-		for i := range notifications {
-			if err := t.addNotification(id, &notifications[i]); err != nil {
-				return err
-			}
-		}
-		if done == nil {
-			return nil
-		}
-		_, err := t.exec(`INSERT INTO noticed (stream_id, question, reminders, escalated) VALUES (1, ?, ?, ?)
-			ON CONFLICT (stream_id, question) DO UPDATE SET reminders = excluded.reminders, escalated = excluded.escalated`,
-			id, done.Reminders, done.Escalated)
-		return err
-	}})
-}
-
-func (t *tx) addNotification(id schema.EventID, n *Notification) error {
-	now := toMillis(t.now)
-	_, err := t.exec(`INSERT INTO notices (stream_id, id, question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
-		SELECT 1, coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ? FROM notices WHERE stream_id = 1
-		ON CONFLICT (stream_id, question, channel, person, kind, n) DO NOTHING`,
-		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, toMillis(n.Due), now, now)
-	return err
-}
-
-// NotificationsOf returns all notifications of a question, unordered.
-func (s *Store) NotificationsOf(ctx context.Context, id schema.EventID) ([]Notification, error) {
-	rows, err := s.readers.query(ctx, queryNotificationsOf, id)
-	return scanNotifications(rows, err)
-}
-
-// DueNotifications returns up to n due notifications of a channel, longest due first,
-// and the time of the next one: zero if none is queued.
-func (s *Store) DueNotifications(ctx context.Context, channel int64, now time.Time, n int) (due []Notification, next time.Time, err error) {
-	rows, err := s.readers.query(ctx, queryDueNotifications, channel, toMillis(now), n)
-	if due, err = scanNotifications(rows, err); err != nil {
-		return nil, time.Time{}, err
-	}
-	next, err = s.readTime(ctx, queryNextNotification, channel)
-	return due, next, err
-}
-
-func scanNotifications(rows *sql.Rows, err error) (notifications []Notification, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var n Notification
-		var due, madeAt, at int64
-		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &madeAt, &at); err != nil {
-			return nil, err
-		}
-		n.Due, n.CreatedAt, n.At = fromMillis(due), fromMillis(madeAt), schema.Millis(at)
-		notifications = append(notifications, n)
-	}
-	return notifications, rows.Err()
-}
-
 // Claim is the result of ClaimNotification.
 type Claim int
 
@@ -188,104 +134,3 @@ const (
 	ClaimCooldown              // the recipient got a notification through this channel within the cooldown
 	ClaimInFlight              // another notification to the recipient through this channel is being sent
 )
-
-// ClaimNotification leases a queued notification until the given time, unless its
-// recipient got one through its channel after since. A zero since disables the cooldown.
-// Check and lease are one step, so two notifications can't pass the same cooldown.
-func (s *Store) ClaimNotification(ctx context.Context, n *Notification, until, since time.Time) (claim Claim, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
-		claim, err = t.claimNotification(n, until, since)
-		return err
-	}})
-	return claim, err
-}
-
-func (t *tx) claimNotification(n *Notification, until, since time.Time) (Claim, error) {
-	if !since.IsZero() {
-		var last sql.NullInt64
-		var inFlight int64
-		if err := t.get([]any{&last}, queryLastSent, n.Channel, n.Person); err != nil {
-			return ClaimLost, err
-		}
-		now := toMillis(t.now)
-		// A send time in the future was recorded before the clock was corrected.
-		if last.Valid && last.Int64 > toMillis(since) && last.Int64 <= now {
-			return ClaimCooldown, nil
-		}
-		if err := t.get([]any{&inFlight}, queryClaimsInFlight, n.Channel, now, now, n.Person, n.ID); err != nil {
-			return ClaimLost, err
-		}
-		if inFlight > 0 {
-			return ClaimInFlight, nil
-		}
-	}
-	changed, err := t.exec(`UPDATE notices SET due = ?1, leased = ?1 WHERE stream_id = 1 AND id = ?2 AND state = 'queued' AND due = ?3`,
-		toMillis(until), n.ID, toMillis(n.Due))
-	if err != nil || changed == 0 {
-		return ClaimLost, err
-	}
-	return Claimed, nil
-}
-
-// SetNotification stores the result of an attempt. A notification that is no longer
-// queued stays unchanged, unless it was sent after all.
-func (s *Store) SetNotification(ctx context.Context, n *Notification) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notices SET state = ?, why = ?, error = ?, attempts = ?, due = ?, leased = 0, at = ?
-			WHERE stream_id = 1 AND id = ? AND (state = 'queued' OR ? = 'sent')`,
-			n.State, n.Why, n.Error, n.Attempts, toMillis(n.Due), toMillis(t.now), n.ID, n.State)
-		return err
-	}})
-}
-
-// SuppressNotifications suppresses the queued notifications of a question and reports
-// whether there were any.
-func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) error {
-		n, err := t.exec(`UPDATE notices SET state = 'suppressed', why = ?, leased = 0, at = ?
-			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, toMillis(t.now), id)
-		found = n > 0
-		return err
-	}})
-	return found, err
-}
-
-// ReleaseNotificationLeases makes notifications due whose sending was interrupted by a
-// restart. It returns the pending questions that have notifications.
-func (s *Store) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
-	err := s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, toMillis(t.now))
-		return err
-	}})
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.readers.query(ctx, queryPendingNotified)
-	return scanIDs(rows, err)
-}
-
-// NotificationSettings returns a person's settings; zero if there are none.
-func (s *Store) NotificationSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error) {
-	var raw []byte
-	err = s.readers.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE stream_id = 1 AND person = ?`, person)
-	if errors.Is(err, sql.ErrNoRows) {
-		return settings, nil
-	}
-	if err != nil {
-		return settings, err
-	}
-	return settings, json.Unmarshal(raw, &settings)
-}
-
-// SetNotificationSettings replaces a person's settings.
-func (s *Store) SetNotificationSettings(ctx context.Context, person string, settings schema.NotificationSettings) error {
-	raw, err := json.Marshal(settings)
-	if err != nil {
-		return err
-	}
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`INSERT INTO notice_settings (stream_id, person, settings) VALUES (1, ?, ?)
-			ON CONFLICT (stream_id, person) DO UPDATE SET settings = excluded.settings`, person, raw)
-		return err
-	}})
-}

@@ -2,19 +2,85 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 )
 
+// Projections are tables that are computed from the log.
+type Projections interface {
+	// LogEntries reads the log after seq. upTo is the position it reached: at most
+	// seq+limit, less if events are big, and seq at the end of the log. Unlike After it
+	// skips pruned rows.
+	LogEntries(ctx context.Context, seq int64, limit int) (entries []LogEntry, upTo int64, err error)
+
+	// ProjectionCursor returns the log position up to which the projections are complete.
+	ProjectionCursor(ctx context.Context) (cursor int64, err error)
+
+	// ApplyProjection adds d to the projections and advances the cursor, atomically. It fails
+	// with ErrConflict if the cursor is not at d.From.
+	ApplyProjection(ctx context.Context, d *ProjectionBatch) error
+
+	// Sessions returns the facts of the sessions that f selects, latest active first. next is
+	// the Before of the next page; 0: this is the last one. A text search may return a short
+	// or empty page that still has a next one.
+	Sessions(ctx context.Context, f SessionFilter) (facts [][]byte, next schema.EventID, err error)
+
+	// SessionsWithID returns the sessions with this session ID in any application, latest
+	// active first.
+	SessionsWithID(ctx context.Context, session string) (keys []SessionKey, _ error)
+
+	// SessionFacts returns the stored facts of a session; nil if there is none.
+	SessionFacts(ctx context.Context, app, session string) (facts []byte, err error)
+
+	// SessionTools returns the tool uses of the session whose first event is given.
+	SessionTools(ctx context.Context, first schema.EventID) (map[ToolKey]ToolTime, error)
+
+	// SessionsOf returns the number of sessions of an application that were active since the
+	// given time, and the facts of its latest session; nil if it has none.
+	SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error)
+
+	// PendingCounts returns the number of pending questions of each session that has any.
+	PendingCounts(ctx context.Context) (map[SessionKey]int64, error)
+
+	// Activity returns the activity of each application since quarter from.
+	Activity(ctx context.Context, from int64) (map[string]Activity, error)
+
+	// Decisions returns how questions were resolved in the quarter-hours from (inclusive) to
+	// to (exclusive).
+	Decisions(ctx context.Context, from, to int64) (map[Decision]int64, error)
+
+	// ToolTimes returns the uses of all tools since quarter from. Keys have only Tool and Bin.
+	ToolTimes(ctx context.Context, from int64) (map[ToolKey]ToolTime, error)
+}
+
+// Add returns a + b.
+func (a Activity) Add(b Activity) Activity {
+	return Activity{
+		Events: a.Events + b.Events, Tools: a.Tools + b.Tools, Failures: a.Failures + b.Failures,
+		Questions: a.Questions + b.Questions, WaitedMS: a.WaitedMS + b.WaitedMS,
+		Tokens: schema.Tokens{
+			Input: a.Tokens.Input + b.Tokens.Input, Output: a.Tokens.Output + b.Tokens.Output,
+			CacheRead: a.Tokens.CacheRead + b.Tokens.CacheRead, CacheWrite: a.Tokens.CacheWrite + b.Tokens.CacheWrite,
+		},
+		CostUSD: a.CostUSD + b.CostUSD,
+	}
+}
+
+// Negate returns -a, which Add uses to subtract.
+func (a Activity) Negate() Activity {
+	return Activity{
+		Events: -a.Events, Tools: -a.Tools, Failures: -a.Failures, Questions: -a.Questions, WaitedMS: -a.WaitedMS,
+		Tokens: schema.Tokens{
+			Input: -a.Tokens.Input, Output: -a.Tokens.Output, CacheRead: -a.Tokens.CacheRead, CacheWrite: -a.Tokens.CacheWrite,
+		},
+		CostUSD: -a.CostUSD,
+	}
+}
+
 // QuarterMS is the bucket size of projections in ms, a quarter of an hour: in every time
 // zone a day begins at a multiple of it.
 const QuarterMS = 15 * 60 * 1000
-
-// quartersPerDay is the number of quarter-hours in a UTC day.
-const quartersPerDay = 96
 
 // LogEntry is an input of the projections: a new event or a resolution.
 type LogEntry struct {
@@ -76,222 +142,7 @@ type ToolKey struct {
 // ToolTime aggregates calls of a tool.
 type ToolTime struct{ Calls, Failures, TotalMS int64 }
 
-const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
-
-// ProjectionCursor returns the log position up to which the projections are complete.
-func (s *Store) ProjectionCursor(ctx context.Context) (cursor int64, err error) {
-	return cursor, s.readers.get(ctx, []any{&cursor}, queryCursor)
-}
-
-var queryEntryEvents = `SELECT ` + eventColumns + fullPayload + `q.question, q.asked, c.chat FROM ` + eventTables + `
-	LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
-	WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq`
-
-const queryEntryEnds = `SELECT seq, question, status FROM changes
-	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
-
-// LogEntries reads the log after seq. upTo is the position it reached: at most
-// seq+limit, less if events are big, and seq at the end of the log. Unlike After it
-// skips pruned rows.
-func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries []LogEntry, upTo int64, err error) {
-	upTo = min(s.head.Load(), seq+int64(limit))
-	if upTo <= seq {
-		return nil, seq, nil
-	}
-	scanned, chats, full, err := s.scanEntries(ctx, seq, upTo)
-	if err != nil {
-		return nil, seq, err
-	}
-	if full {
-		upTo = scanned[len(scanned)-1].seq
-	}
-	ends, err := s.readEnds(ctx, seq, upTo)
-	if err != nil {
-		return nil, seq, err
-	}
-	for i, r := range scanned {
-		for len(ends) > 0 && ends[0].Seq < r.seq {
-			entries, ends = append(entries, ends[0]), ends[1:]
-		}
-		e, err := s.buildEvent(ctx, r)
-		if err != nil {
-			return nil, seq, err
-		}
-		if e.App != "" { // otherwise it was pruned during the read, with its names
-			entries = append(entries, LogEntry{Seq: r.seq, Event: e, Transcript: chats[i]})
-		}
-	}
-	return append(entries, ends...), upTo, nil
-}
-
-func (s *Store) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*eventRow, chats [][]byte, full bool, err error) {
-	rows, err := s.readers.query(ctx, queryEntryEvents, seq, upTo)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	defer func() { _ = rows.Close() }()
-	bytes := 0
-	for bytes < maxPageBytes && rows.Next() {
-		r, chat := &eventRow{}, []byte(nil)
-		if err := rows.Scan(append(r.dest(), &chat)...); err != nil {
-			return nil, nil, false, err
-		}
-		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(chat)
-		scanned, chats = append(scanned, r), append(chats, chat)
-	}
-	return scanned, chats, bytes >= maxPageBytes, rows.Err()
-}
-
-// readEnds reads the resolutions of questions, each with its event.
-func (s *Store) readEnds(ctx context.Context, seq, upTo int64) ([]LogEntry, error) {
-	found, err := s.scanEnds(ctx, seq, upTo)
-	if err != nil {
-		return nil, err
-	}
-	ends := found[:0]
-	for _, end := range found {
-		e, _, err := s.Event(ctx, end.Event.ID)
-		if errors.Is(err, schema.ErrNotFound) {
-			continue // pruned during the read
-		}
-		if err != nil {
-			return nil, err
-		}
-		e.Status = end.Event.Status
-		ends = append(ends, LogEntry{Seq: end.Seq, Event: e, Ends: true})
-	}
-	return ends, nil
-}
-
-func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []LogEntry, _ error) {
-	rows, err := s.readers.query(ctx, queryEntryEnds, seq, upTo)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		e := LogEntry{Event: &Event{}}
-		if err := rows.Scan(&e.Seq, &e.Event.ID, &e.Event.Status); err != nil {
-			return nil, err
-		}
-		ends = append(ends, e)
-	}
-	return ends, rows.Err()
-}
-
-// ApplyProjection adds d to the projections and advances the cursor, atomically. It fails
-// with ErrConflict if the cursor is not at d.From.
-func (s *Store) ApplyProjection(ctx context.Context, d *ProjectionBatch) error {
-	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error { return t.applyProjection(d) }})
-}
-
-func (t *tx) applyProjection(d *ProjectionBatch) error {
-	moved, err := t.exec(`UPDATE derived SET cursor = ? WHERE stream_id = 1 AND cursor = ?`, d.To, d.From)
-	if err != nil {
-		return err
-	}
-	if moved == 0 {
-		return ErrConflict
-	}
-	for key, n := range d.Decisions {
-		_, err := t.exec(`INSERT INTO decisions (stream_id, quarter, app, outcome, person, bin, count) VALUES (1, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET count = count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n)
-		if err != nil {
-			return err
-		}
-	}
-	for key, a := range d.Activity {
-		if err := t.addActivity(key, &a); err != nil {
-			return err
-		}
-	}
-	for key, u := range d.ToolTimes {
-		if err := t.addToolTime(key, u); err != nil {
-			return err
-		}
-	}
-	for _, key := range d.RemovedSessions {
-		if _, err := t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, key.App, key.Session); err != nil {
-			return err
-		}
-	}
-	for i := range d.Sessions {
-		if err := t.upsertSession(&d.Sessions[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) upsertSession(r *SessionRow) error {
-	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, text = excluded.text, facts = excluded.facts`,
-		r.App, r.Session, r.First, r.Last, r.Text, r.Facts)
-	if err != nil {
-		return err
-	}
-	// Retention may have overtaken the projector.
-	return t.deleteSessionIfEmpty(r.App, r.Session)
-}
-
-func (t *tx) addActivity(key ActivityKey, a *Activity) error {
-	for _, unit := range [...]int64{1, quartersPerDay} {
-		_, err := t.exec(`INSERT INTO activity (stream_id, span, at, app, events, tools, failures, asked, waited,
-				input, output, cache_read, cache_write, cost)
-			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET events = events + excluded.events, tools = tools + excluded.tools,
-				failures = failures + excluded.failures, asked = asked + excluded.asked, waited = waited + excluded.waited,
-				input = input + excluded.input, output = output + excluded.output,
-				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
-				cost = cost + excluded.cost`,
-			unit, key.Quarter/unit, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
-			a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) addToolTime(key ToolKey, u ToolTime) error {
-	_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
-		key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
-	for _, unit := range [...]int64{1, quartersPerDay} {
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
-			unit, key.Quarter/unit, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
-	}
-	return err
-}
-
-var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z
-	CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq BETWEEN z.zone << %d AND (z.zone << %d) + %d
-	WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ? AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?
-	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, nameSegmentBits, nameSegmentBits, nameSegmentSize-1)
-
-// deleteSessionIfEmpty removes a session without events from the projections.
-func (t *tx) deleteSessionIfEmpty(app, session string) error {
-	var first, last, found int64
-	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err == nil {
-		err = t.get([]any{&found}, queryIsEvent, last) // fast path: usually the session's last event still exists
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		err = t.get([]any{&found}, queryRemainingEvent, app, session)
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if _, err := t.exec(`DELETE FROM session_tools WHERE stream_id = 1 AND first = ?`, first); err != nil {
-		return err
-	}
-	_, err = t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
-	return err
+// Add returns t + u.
+func (t ToolTime) Add(u ToolTime) ToolTime {
+	return ToolTime{Calls: t.Calls + u.Calls, Failures: t.Failures + u.Failures, TotalMS: t.TotalMS + u.TotalMS}
 }

@@ -2,12 +2,107 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	"crypto/hmac"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 )
+
+// Questions are the pending and resolved questions.
+type Questions interface {
+	// Question returns a question with its full payload. It fails with schema.ErrNotFound if
+	// there is no such event, and with schema.ErrNoQuestion if the event has no question.
+	Question(ctx context.Context, id schema.EventID) (*Question, error)
+
+	// Apply changes a question, all of c or nothing, and returns once it is committed and
+	// published. It fails with ErrConflict if the question is no longer at c.Version, and
+	// with schema.ErrNotFound or schema.ErrNoQuestion. ctx and ownership of c's bytes work
+	// as for Append.
+	Apply(ctx context.Context, c Change) error
+
+	// Pending returns all pending questions, oldest first.
+	Pending(ctx context.Context) ([]*Event, error)
+
+	// PendingInSession returns the pending questions of a session, oldest first.
+	PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error)
+
+	// Questions returns up to n questions asked before the given one, newest first, or fewer
+	// if they are big.
+	Questions(ctx context.Context, before schema.EventID, n int) ([]*Event, error)
+
+	// QuestionsSince returns the questions that were asked or changed after seq, each once,
+	// and the log position up to which the list is complete. It skips plain events without
+	// reading them, and pruned rows.
+	QuestionsSince(ctx context.Context, seq int64, limit int) (ids []schema.EventID, upTo int64, err error)
+
+	// DueQuestions returns pending questions with work due at now: up to n with an ended
+	// undo window, then up to n past their deadline, then up to n with a due timer, each
+	// longest due first. next is the earliest such time after now: zero if there is none.
+	DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error)
+
+	// OpenUndoWindows returns the pending questions with an answer in its undo window.
+	OpenUndoWindows(ctx context.Context) ([]schema.EventID, error)
+
+	// GroupMembers returns the pending duplicates of the pending question leader.
+	GroupMembers(ctx context.Context, leader schema.EventID) ([]GroupMember, error)
+
+	// EarlierOutcomes returns the outcomes of earlier resolved questions about the same
+	// tool call in the same application, newest first. It returns none for a question
+	// without a call.
+	EarlierOutcomes(ctx context.Context, id schema.EventID) ([]EarlierOutcome, error)
+}
+
+// Repeats reports whether q is the same request as first: the same body, or the same
+// question by an agent that knows the request secret. The agent may have a new listener.
+func (q *NewQuestion) Repeats(first *NewQuestion) bool {
+	equal := func(a, b []byte) bool { return a != nil && hmac.Equal(a, b) }
+	return equal(first.BodyHash, q.BodyHash) || equal(first.AskHash, q.AskHash) && equal(first.SecretHash, q.SecretHash)
+}
+
+// Change is one atomic change of a question, guarded by its version (optimistic
+// concurrency).
+type Change struct {
+	Event   *Event // the question's event as read; carries the ID
+	Version int64  // expected version of the question
+	State   schema.State
+	Status  []byte // new humanInTheLoopStatus
+	Answer  []byte // nil: unchanged
+	// Receipt is the signed resolution; nil: unchanged. Proofs replaces the assertions of the
+	// question's answers and votes; nil: unchanged.
+	Receipt, Proofs []byte
+	// Delivery replaces the question's outbox row; nil: unchanged.
+	Delivery *Delivery
+	// Deadline is the new deadline; zero: unchanged. NoDeadline removes it.
+	Deadline   time.Time
+	NoDeadline bool
+	// UndoWindow is the new undo window; nil: unchanged, an empty one removes it.
+	UndoWindow *UndoWindow
+	// Awaiting lists the people the question waits for; nil: unchanged. A single empty
+	// name stands for everyone.
+	Awaiting []string
+	// Timers are the new timers; nil: unchanged.
+	Timers *Timers
+	// Duplicates are the resolutions of the other questions in the duplicate group.
+	Duplicates []Change
+	// Rule is the ID of the rule that decided, whose use is counted; 0: none.
+	Rule int64
+	// Ends marks a resolution: the question is no longer pending.
+	Ends bool
+	// Ledger are the audit log records, written in the same transaction.
+	Ledger []LedgerRecord
+}
+
+// GroupMember is a member of a duplicate group, other than its leader.
+type GroupMember struct {
+	ID     schema.EventID
+	Joined int64 // the leader's revision from which this member is counted
+}
+
+// EarlierOutcome is the outcome of an earlier question.
+type EarlierOutcome struct {
+	ID      schema.EventID
+	Outcome schema.Outcome
+}
 
 // NewQuestion is the part of a question that the hub does not show to clients.
 type NewQuestion struct {
@@ -44,8 +139,8 @@ type Timers struct {
 	Escalate time.Time // address the question to more people
 }
 
-// next returns the earlier timer; zero if none is set.
-func (t Timers) next() time.Time {
+// Next returns the earlier timer; zero if none is set.
+func (t Timers) Next() time.Time {
 	if t.Remind.IsZero() || !t.Escalate.IsZero() && t.Escalate.Before(t.Remind) {
 		return t.Escalate
 	}
@@ -92,70 +187,4 @@ func (q *Question) Seal() []byte {
 type UndoWindow struct {
 	Answer []byte    // schema.Answer
 	Until  time.Time // when the answer becomes final
-}
-
-const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
-	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.body_hash, q.ask_hash, q.secret_hash, q.has_nonce, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline, q.receipt, q.proofs,
-	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
-	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
-	WHERE q.stream_id = 1 AND q.seq = ?`
-
-// Question returns a question with its full payload. It fails with schema.ErrNotFound if
-// there is no such event, and with schema.ErrNoQuestion if the event has no question.
-func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, error) {
-	var r questionRow
-	err := s.readers.get(ctx, r.dest(), queryQuestion, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, s.explainNoQuestion(ctx, id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.question(id, func(kind nameKind, id int64) (string, error) { return s.nameText(ctx, kind, id) })
-}
-
-// questionRow is a scanned row of queryQuestion.
-type questionRow struct {
-	event           eventRow
-	q               Question
-	delivery        deliveryRow
-	deadline, until int64
-	held            []byte
-	timers          [2]int64
-}
-
-func (r *questionRow) dest() []any {
-	dest := append(r.event.dest(), &r.q.URL, &r.q.ListenerKey, &r.q.Protocol, &r.deadline, &r.q.Text, &r.q.RequesterProcess, &r.q.Requester, &r.q.BodyHash, &r.q.AskHash, &r.q.SecretHash, &r.q.HasNonce, &r.q.Version, &r.q.State, &r.q.Answer, &r.held, &r.until, &r.timers[0], &r.timers[1], &r.q.Lifeline, &r.q.Receipt, &r.q.Proofs)
-	return append(dest, r.delivery.dest()...)
-}
-
-// question converts the row and resolves its names with nameText.
-func (r *questionRow) question(id schema.EventID, nameText func(nameKind, int64) (string, error)) (*Question, error) {
-	e, err := r.event.build(nameText)
-	if err != nil {
-		return nil, err
-	}
-	q := &r.q
-	q.Event, q.Deadline, q.Delivery = *e, fromMillis(r.deadline), r.delivery.toDelivery(id)
-	q.Timers = Timers{Remind: fromMillis(r.timers[0]), Escalate: fromMillis(r.timers[1])}
-	if r.until > 0 {
-		q.UndoWindow = &UndoWindow{Answer: r.held, Until: fromMillis(r.until)}
-	}
-	return q, nil
-}
-
-const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
-
-func (s *Store) explainNoQuestion(ctx context.Context, id schema.EventID) error {
-	var found int
-	err := s.readers.get(ctx, []any{&found}, queryIsEvent, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return schema.ErrNotFound
-	case err != nil:
-		return err
-	default:
-		return schema.ErrNoQuestion
-	}
 }

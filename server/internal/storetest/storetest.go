@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // templateBytes is an empty database with the schema.
@@ -21,14 +21,14 @@ var templateBytes = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "template.db")
-	if err := store.Template(context.Background(), file); err != nil {
+	if err := sqlite.Template(context.Background(), file); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(file)
 })
 
 // NewFile returns the path of a new database file with the current schema, in which
-// store.Open initializes a new hub. The test removes it when it ends.
+// sqlite.Open initializes a new hub. The test removes it when it ends.
 func NewFile(t testing.TB) string {
 	t.Helper()
 	schema, err := templateBytes()

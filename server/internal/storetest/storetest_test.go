@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -14,7 +14,7 @@ func TestNewFile_IsSeparateHub(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	for _, file := range []string{storetest.NewFile(t), storetest.NewFile(t), filepath.Join(t.TempDir(), "new.db")} {
-		s, err := store.Open(t.Context(), store.Config{Path: file, ReserveFileBytes: -1})
+		s, err := sqlite.Open(t.Context(), sqlite.Config{Path: file, ReserveFileBytes: -1})
 		require.NoError(t, err)
 		require.Zero(t, s.Head())
 		ids[s.HubID()] = true

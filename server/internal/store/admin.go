@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Admin maintains the store.
+type Admin interface {
+	// Stats counts rows without reading the events, and measures the disk.
+	Stats(ctx context.Context) (Stats, error)
+
+	// Prune removes the rows that the policy selects, in small transactions between other
+	// writes. It never removes a pending question, or one whose answer is still being
+	// delivered. Names without events leave the filter options, and sessions without events
+	// leave the list of sessions. Aggregates have their own limit. Free pages are overwritten
+	// and reused: the file does not shrink, but a backup is compact.
+	//
+	// Prune stops early if ctx ends or the hub is busy. The result counts the rows removed
+	// until then.
+	Prune(ctx context.Context, p RetentionPolicy) (PruneResult, error)
+
+	// RunIndexer keeps the trigram index up to date until ctx ends. It yields while writes
+	// are queued and catches up later. It always returns nil.
+	RunIndexer(ctx context.Context) error
+
+	// Close commits queued writes, rejects later ones with schema.ErrStopping and closes the
+	// database. It is idempotent.
+	Close() error
+}
+
+// KeyChange replaces the hub's key. The caller sets Rotate; ChangeKey sets the rest.
+type KeyChange struct {
+	// Rotate signs the new key with the old one, so that agents follow. Otherwise the new key has
+	// no predecessor, and the old one may be lost.
+	Rotate bool
+
+	Old, New  string   // key ids
+	PublicKey string   // of the new key, see schema.FormatPublicKey
+	Lost      bool     // the old key was missing
+	Channels  []string // names of the channels that were removed with it, because only it could decrypt them
+}
+
+// Commit describes one group commit.
+type Commit struct {
+	Ops      int // writes in the group
+	Duration time.Duration
+	Err      error // if set, nothing of the group was stored
+}
+
+// RetentionPolicy selects what Prune removes. Zero values remove nothing.
+type RetentionPolicy struct {
+	EventsBefore      time.Time // removes events without a question received before this time
+	MaxBytes          int64     // removes the oldest of them while the database holds more than this
+	QuestionsBefore   time.Time // removes questions received and last changed before this time, with all their rows
+	ProjectionsBefore time.Time // removes aggregates from before this time
+	Batch             int       // events per transaction; default 250
+}
+
+// PruneResult counts the removed rows.
+type PruneResult struct {
+	Events, Questions, Changes int64
+}
+
+// Stats are values for metrics. Config.Committed reports the group commits.
+type Stats struct {
+	Events, Pending, Undelivered int64
+	DatabaseBytes, WALBytes      int64
+	FreeBytes                    int64 // of the disk
+	Queued                       int   // writes in the queue
+	DiskLow                      bool  // plain events are refused because the disk is nearly full
+}

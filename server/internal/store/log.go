@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Log is the numbered sequence of committed changes.
+type Log interface {
+	// Append stores an event and returns once it is committed and published. If d's key is
+	// known, Append returns the first event with that key instead and stores d's address and
+	// listener key for the question. An answer in the outbox becomes due immediately, unless
+	// a version 1 listener may have received it already.
+	//
+	// The receipt holds the final ReceivedAt: d's, or the hub's clock if d has none. It
+	// never decreases from one event to the next, except when the clock was wrong by more
+	// than an hour.
+	//
+	// Errors: schema.ErrKeyConflict if the key belongs to a different question or one of them
+	// is a plain event, schema.ErrBusy if the write queue is full, schema.ErrFull if the disk is
+	// nearly full and d has no question, and schema.ErrStopping. If ctx ends while d is
+	// queued, Append returns ctx.Err() and nothing is stored. Once the writer has taken d,
+	// Append waits for the commit, so the caller owns d's bytes again when it returns.
+	Append(ctx context.Context, d *EventDraft) (Receipt, error)
+
+	// AppendAll appends several events. They keep their order and share commits where
+	// possible. Each draft has its own result: a failed one does not stop the others.
+	AppendAll(ctx context.Context, drafts []*EventDraft) []Result
+
+	// HasKey reports whether an event with this idempotency key is stored.
+	HasKey(ctx context.Context, key string) (bool, error)
+
+	// HubID identifies this database. A different ID means a different history.
+	HubID() string
+
+	// Head returns the last assigned sequence number; 0: none.
+	Head() int64
+
+	// After returns the log after seq, in order and exactly as published, except that
+	// payloads of more than schema.MaxListed bytes are omitted. It returns up to limit rows,
+	// fewer if they are big, and none only at the end of the log. It fails with ErrLogRewound
+	// if seq is greater than Head, and with ErrPruned if rows after seq were removed.
+	After(ctx context.Context, seq int64, limit int) ([]LogRow, error)
+
+	// Event returns an event with its full payload, and its transcript or nil. It fails
+	// with schema.ErrNotFound.
+	Event(ctx context.Context, id schema.EventID) (*Event, []byte, error)
+
+	// Recent returns the newest limit events, oldest first, or fewer if they are big.
+	Recent(ctx context.Context, limit int) ([]*Event, error)
+
+	// SetPublish sets Config.Publish. Call it at most once, before the first write.
+	SetPublish(publish func([]LogRow))
+
+	// Throttle delays a background reader while events arrive faster than floodRate, so that
+	// posters get the processor. The delay is proportional to worked, at most maxDelay, and
+	// ends soon after the overload. Throttle returns immediately without an overload.
+	Throttle(ctx context.Context, worked time.Duration)
+}
+
+// EventDraft is an event to append. Its ID is ignored.
+type EventDraft struct {
+	Event
+	Transcript     []byte       // transcript, stored in its own table
+	IdempotencyKey string       // idempotency key; empty: none
+	NewQuestion    *NewQuestion // set together with Event.Question and Event.Status
+}
+
+// Receipt is the result of appending an EventDraft.
+type Receipt struct {
+	Event    *Event // with its ID and, if Replayed, its current status
+	Replayed bool   // the key was known: only the new callback address was stored
+}
+
+// Result is the outcome for one draft of AppendAll.
+type Result struct {
+	Receipt Receipt
+	Err     error
+}
+
+// LogRow is one committed row of the log. Rows are numbered without gaps.
+type LogRow struct {
+	Seq   int64
+	Event *Event // complete for a new event and for a resolution; otherwise only ID and Status
+	// Change is true for a change of a question and false for a new event.
+	Change bool
+	Ends   bool // the change is the question's resolution
+}

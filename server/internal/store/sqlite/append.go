@@ -1,0 +1,225 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
+	return s.startAppend(d).wait(ctx, s)
+}
+
+func (s *engine) AppendAll(ctx context.Context, drafts []*store.EventDraft) []store.Result {
+	pending := make([]*pendingAppend, len(drafts))
+	for i, d := range drafts {
+		pending[i] = s.startAppend(d)
+	}
+	results := make([]store.Result, len(drafts))
+	for i, a := range pending {
+		results[i].Receipt, results[i].Err = a.wait(ctx, s)
+	}
+	return results
+}
+
+// pendingAppend is an EventDraft that is queued for the writer.
+type pendingAppend struct {
+	op      op
+	receipt store.Receipt
+	err     error // set if the draft was not queued
+}
+
+func (s *engine) startAppend(d *store.EventDraft) *pendingAppend {
+	a := &pendingAppend{}
+	if (d.NewQuestion == nil) != (d.Question == nil) || (d.NewQuestion == nil) != (d.Status == nil) {
+		a.err = errors.New("a draft needs all or none of NewQuestion, Question and Status")
+		return a
+	}
+	uid, err := uuid.Parse(d.UID)
+	if err != nil {
+		a.err = fmt.Errorf("parse the UID of a draft: %w", err)
+		return a
+	}
+	hasQuestion := d.NewQuestion != nil
+	if !hasQuestion {
+		if a.err = s.diskSpace.requireRoom(); a.err != nil {
+			return a
+		}
+	}
+	a.op.essential, a.op.needsSavepoint = hasQuestion, hasQuestion || d.Transcript != nil
+	a.op.run = func(t *tx) (err error) {
+		a.receipt, err = t.append(d, uid)
+		return err
+	}
+	a.err = s.writer.enqueue(&a.op)
+	return a
+}
+
+func (a *pendingAppend) wait(ctx context.Context, s *engine) (store.Receipt, error) {
+	if a.err != nil {
+		return store.Receipt{}, a.err
+	}
+	if err := s.writer.wait(ctx, &a.op); err != nil {
+		return store.Receipt{}, err
+	}
+	if !a.receipt.Replayed {
+		return a.receipt, nil
+	}
+	// A reader loads the event: it is committed, and the writer stays free.
+	e, _, err := s.Event(ctx, a.receipt.Event.ID)
+	return store.Receipt{Event: e, Replayed: true}, err
+}
+
+func (t *tx) append(d *store.EventDraft, uid uuid.UUID) (store.Receipt, error) {
+	key := hashKey(d.IdempotencyKey)
+	if key != nil {
+		var seq int64
+		err := t.get([]any{&seq}, queryByKey, key)
+		if err == nil {
+			return store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true}, t.replayIdempotent(seq, d.NewQuestion)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return store.Receipt{}, err
+		}
+	}
+	e := d.Event
+	ids, err := t.ensureNameIDs(&e)
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	seq := t.nextSeq()
+	e.ID, e.ReceivedAt = schema.EventID(seq), t.receivedAt(d.ReceivedAt)
+	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
+		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, nullable(key), nonNilBlob(e.Envelope), nonNilBlob(e.Payload))
+	if err == nil {
+		err = t.recordNames(seq, ids)
+	}
+	if err == nil && d.Transcript != nil {
+		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Transcript)
+	}
+	var leader *groupRow
+	if err == nil && d.NewQuestion != nil {
+		if leader, err = t.groupLeader(&e, d.NewQuestion); err == nil {
+			err = t.insertQuestion(&e, d.NewQuestion, ids)
+		}
+	}
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	t.counters.events++
+	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e})
+	if err := t.joinGroup(e.ID, leader); err != nil {
+		return store.Receipt{}, err
+	}
+	return store.Receipt{Event: &e}, t.supersede(e.ID, d.NewQuestion)
+}
+
+func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) error {
+	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
+			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
+			body_hash, ask_hash, secret_hash, has_nonce)
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)`,
+		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, toMillis(t.now),
+		toMillis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
+		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
+		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce)
+	if err != nil {
+		return err
+	}
+	names := q.Awaiting
+	if names == nil {
+		names = []string{everyone}
+	}
+	return t.insertAwaiting(e.ID, ids.app, names)
+}
+
+const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
+
+func (s *engine) HasKey(ctx context.Context, key string) (bool, error) {
+	rows, err := s.readers.query(ctx, queryByKey, hashKey(key))
+	ids, err := scanIDs(rows, err)
+	return len(ids) > 0, err
+}
+
+// callbackRetryWindow is the minimum time for retries at a new callback address.
+const callbackRetryWindow = time.Minute
+
+// replayIdempotent stores the address of a repeated question. An answer in the outbox
+// becomes due now, unless the agent has it or a version 1 listener may have it. It fails
+// with schema.ErrKeyConflict if the repeat is not the request that the key belongs to.
+func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
+	var first store.NewQuestion
+	err := t.get([]any{&first.BodyHash, &first.AskHash, &first.SecretHash},
+		`SELECT body_hash, ask_hash, secret_hash FROM questions WHERE stream_id = 1 AND seq = ?`, seq)
+	switch isPlain := errors.Is(err, sql.ErrNoRows); {
+	case isPlain && q == nil:
+		return nil
+	case err != nil && !isPlain:
+		return err
+	case isPlain || q == nil || !q.Repeats(&first):
+		return schema.ErrKeyConflict
+	}
+	_, err = t.exec(`UPDATE questions SET url = ?, listener_key = ?, version = version + 1
+		WHERE stream_id = 1 AND seq = ?`, q.URL, q.ListenerKey, seq)
+	if err != nil || q.URL == "" {
+		return err
+	}
+	now := toMillis(t.now)
+	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, handled = 0, due = ?2, wake = max(?2, leased), until = max(until, ?3)
+		WHERE stream_id = 1 AND seq = ?4 AND sent = 0 AND state NOT IN (?5, ?6, ?7)`,
+		schema.Queued, now, now+callbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
+	return err
+}
+
+// maxClockBackstep is the largest clock step back for which events keep the time of
+// their predecessor. After a larger step the old clock was wrong, and the new time is
+// accepted as is.
+const maxClockBackstep = time.Hour
+
+// receivedAt returns the time an event counts as received, and advances the counter.
+func (t *tx) receivedAt(at time.Time) time.Time {
+	if at.IsZero() {
+		at = t.now
+	}
+	ms := at.UnixMilli()
+	if last := t.counters.received; ms < last && last-ms < maxClockBackstep.Milliseconds() {
+		ms = last
+	}
+	t.counters.received = ms
+	return time.UnixMilli(ms)
+}
+
+// hashKey returns the 16 bytes of an idempotency key's hash that the index stores.
+func hashKey(key string) []byte {
+	if key == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(key))
+	return sum[:16]
+}
+
+// nullable stores a nil slice as NULL instead of an empty blob. nonNilBlob does the
+// reverse.
+
+func nullable(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+func nonNilBlob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

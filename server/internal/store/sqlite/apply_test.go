@@ -1,0 +1,119 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func TestApply_FirstChangeWins(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+	var wg sync.WaitGroup
+	errs := make([]error, 50)
+	for i := range errs {
+		wg.Go(func() { errs[i] = b.Apply(context.Background(), answerChange(q)) })
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+			continue
+		}
+		require.ErrorIs(t, err, store.ErrConflict)
+	}
+	require.Equal(t, 1, won)
+	require.Len(t, b.publishedRows(), 2, "an event and its resolution")
+
+	now := b.question(t, q.ID)
+	require.Equal(t, schema.Responded, now.State)
+	require.EqualValues(t, 2, now.Version)
+	require.JSONEq(t, `{"permission":true}`, string(now.Answer))
+	require.Equal(t, "a1", now.Delivery.AnswerID)
+}
+
+func TestApply_RejectsEventWithoutQuestion(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	id := b.append(t, newDraft("app", "s", "Stop", "")).ID
+	require.ErrorIs(t, b.Apply(context.Background(), store.Change{Event: &store.Event{ID: id}, Version: 1, Status: []byte(`{}`)}), schema.ErrNoQuestion)
+	require.ErrorIs(t, b.Apply(context.Background(), store.Change{Event: &store.Event{ID: 99}, Version: 1, Status: []byte(`{}`)}), schema.ErrNotFound)
+	require.Len(t, b.publishedRows(), 1)
+}
+
+func TestApply_KeepsUnsetFields(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	id := b.append(t, newQuestionDraft("s", time.Time{})).ID
+	b.answer(t, id)
+	q := b.question(t, id)
+	c := store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded","revision":3}`)}
+	require.NoError(t, b.Apply(context.Background(), c))
+	now := b.question(t, id)
+	require.Equal(t, q.Answer, now.Answer)
+	require.Equal(t, q.Delivery, now.Delivery)
+	require.Equal(t, c.Status, now.Status)
+}
+
+// The log returns the rows as they were published, regardless of later changes.
+func TestAfter_ReturnsPublishedRows(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	for range 3 {
+		b.append(t, newDraft("app", "s", "PreToolUse", "Bash"))
+		id := b.append(t, newQuestionDraft("s", time.Time{})).ID
+		b.answer(t, id)
+		q := b.question(t, id)
+		c := store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded","revision":3}`), Delivery: q.Delivery}
+		require.NoError(t, b.Apply(context.Background(), c))
+	}
+	b.reopen(t)
+	published := b.publishedRows()
+	for _, row := range published {
+		setUTC(row.Event)
+	}
+	for seq := range len(published) {
+		rows, err := b.After(context.Background(), int64(seq), 4)
+		require.NoError(t, err)
+		require.Len(t, rows, min(4, len(published)-seq))
+		for i, row := range rows {
+			setUTC(row.Event)
+			require.Equal(t, published[seq+i], row)
+		}
+	}
+	rows, err := b.After(context.Background(), b.Head(), 4)
+	require.NoError(t, err)
+	require.Empty(t, rows)
+	_, err = b.After(context.Background(), b.Head()+1, 4)
+	require.ErrorIs(t, err, store.ErrLogRewound)
+}
+
+func setUTC(e *store.Event) { e.ReceivedAt = e.ReceivedAt.UTC() }
+
+func TestAfter_SplitsBigEvents(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	for range 3 {
+		d := newDraft("app", "s", "Stop", "")
+		d.Envelope = append(d.Envelope, `,"big":"`+string(make([]byte, maxPageBytes/2))+`"`...)
+		b.append(t, d)
+		b.answer(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+	}
+	seq, parts := int64(0), 0
+	for ; seq < b.Head(); parts++ {
+		rows, err := b.After(context.Background(), seq, 1000)
+		require.NoError(t, err)
+		require.NotEmpty(t, rows)
+		require.Equal(t, seq+1, rows[0].Seq)
+		seq = rows[len(rows)-1].Seq
+	}
+	require.Greater(t, parts, 1)
+}

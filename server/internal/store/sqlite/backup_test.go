@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBackup_IsConsistentUnderLoad(t *testing.T) {
+	t.Parallel()
+	b, ctx := newTestStore(t), context.Background()
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = b.Append(ctx, newDraft("app", "s", "Stop", ""))
+				}
+			}
+		})
+	}
+	b.append(t, newQuestionDraft("s", time.Time{}))
+	before := b.Head()
+	file := filepath.Join(t.TempDir(), "copy.db")
+	require.NoError(t, Backup(ctx, b.file, file))
+	close(stop)
+	wg.Wait()
+
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	rest, err := filepath.Glob(filepath.Dir(file) + "/.*")
+	require.NoError(t, err)
+	require.Empty(t, rest, "no temporary file is left")
+
+	copyKey(t, b.file, file)
+	copied, err := openEngine(ctx, Config{Path: file, ReserveFileBytes: -1})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, copied.Close()) }()
+	require.GreaterOrEqual(t, copied.Head(), before)
+	require.Equal(t, b.HubID(), copied.HubID())
+	require.Equal(t, b.Identity().Public(), copied.Identity().Public())
+	requireDense(t, copied)
+	var ok string
+	require.NoError(t, copied.readers.get(ctx, []any{&ok}, `PRAGMA integrity_check`))
+	require.Equal(t, "ok", ok)
+	_, err = b.After(ctx, copied.Head(), 1)
+	require.NoError(t, err)
+}
+
+func TestBackup_RefusesToOverwrite(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	file := filepath.Join(t.TempDir(), "precious")
+	require.NoError(t, os.WriteFile(file, []byte("precious"), 0o600))
+	require.ErrorIs(t, Backup(context.Background(), b.file, file), os.ErrExist)
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(kept))
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	dir := t.TempDir()
+	require.Error(t, Backup(ctx, b.file, filepath.Join(dir, "copy.db")))
+	rest, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, rest, "a failed backup leaves no file")
+}

@@ -1,0 +1,208 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+var benchEvents = flag.Int("events", 100_000, "events in the database of BenchmarkRead; 1000000 for the goals")
+
+// busyEvent returns an event like those of a busy hub: 20 apps, 40 changing sessions at a
+// time, 12 types, 15 tools, and a payload of 1.1 KB.
+func busyEvent(i int) *store.EventDraft {
+	tool := fmt.Sprint("tool", rand.IntN(15))
+	d := newDraft(fmt.Sprint("app", rand.IntN(20)), fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/2000*5+rand.IntN(40)), fmt.Sprint("type", rand.IntN(12)), tool)
+	d.Envelope = fmt.Appendf(d.Envelope, `,"tool_name":%q,"model_name":"opus"`, tool)
+	d.Payload = []byte(busyPayload)
+	return d
+}
+
+var busyPayload = `{"hook_event_name":"PreToolUse","tool_input":{"command":"` + strings.Repeat("go test ./... ", 73) + `"}}`
+
+// BenchmarkAppend writes with many producers, alternating with and without fsync.
+// full/normal is the throughput with fsync relative to that without.
+func BenchmarkAppend(b *testing.B) {
+	for _, producers := range []int{1, 16, 64} {
+		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
+			commits := 0
+			full, normal := newTestStore(b, withSynchronous("FULL"), func(c *Config) { c.Committed = func(store.Commit) { commits++ } }), newTestStore(b, withSynchronous("NORMAL"))
+			var took [2]time.Duration
+			var cpu [2]time.Duration
+			const turn = 2000
+			n := 0
+			for b.Loop() {
+				for i, s := range []*testStore{full, normal} {
+					start, used := time.Now(), cpuTime()
+					appendConcurrently(b, s, producers, turn)
+					took[i] += time.Since(start)
+					cpu[i] += cpuTime() - used
+				}
+				n += turn
+			}
+			b.ReportMetric(float64(n)/took[0].Seconds(), "events/s")
+			b.ReportMetric(float64(cpu[0].Microseconds())/float64(n), "cpu-µs/event")
+			b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "full/normal")
+			b.ReportMetric(float64(fileSize(full.file))/float64(n)/float64(len(busyPayload)+170), "bytes/json")
+			require.NoError(b, full.Close())
+			b.ReportMetric(float64(n)/float64(commits), "events/commit")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func withSynchronous(synchronous string) func(*Config) {
+	return func(c *Config) { c.Synchronous, c.Publish = synchronous, nil }
+}
+
+func appendConcurrently(b *testing.B, s *testStore, producers, n int) {
+	b.Helper()
+	var wg sync.WaitGroup
+	var failed atomic.Int64
+	for p := range producers {
+		wg.Go(func() {
+			for i := p; i < n; i += producers {
+				if _, err := s.Append(context.Background(), busyEvent(int(s.Head()))); err != nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Zero(b, failed.Load())
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkRead runs the dashboard's queries on a database of -events events.
+func BenchmarkRead(b *testing.B) {
+	s := newTestStore(b, withSynchronous("NORMAL"))
+	n := *benchEvents
+	s.appendMany(b, n, func(i int) *store.EventDraft {
+		switch {
+		case i == n/50:
+			d := busyEvent(i)
+			d.App = "rare app"
+			return d
+		case i%1000 == 0:
+			d := busyEvent(i)
+			q := newQuestionDraft(d.Session, time.Time{})
+			q.App = d.App
+			return q
+		default:
+			d := busyEvent(i)
+			if d.App == "app0" && d.Tool == "tool0" {
+				d.Tool = "tool1" // both are common but never occur together
+			}
+			d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+			return d
+		}
+	})
+	last := s.newestEvent(b)
+	for name, f := range map[string]store.Filter{
+		"newest":               {Limit: 100},
+		"app":                  {App: "app3", Limit: 100},
+		"session":              {Session: last.Session, Limit: 100},
+		"session,type":         {Session: last.Session, Type: last.Type, Limit: 100},
+		"app,type,tool":        {App: "app3", Type: "type3", Tool: "tool3", Limit: 100},
+		"rare app":             {App: "rare app", Limit: 100},
+		"rare app,common type": {App: "rare app", Type: "type3", Limit: 100},
+		"absent app":           {App: "nobody", Limit: 100},
+		"never together":       {App: "app0", Tool: "tool0", Limit: 100},
+		"pending":              {Status: "pending", Limit: 100},
+		"pending,app":          {Status: "pending", App: "app3", Limit: 100},
+		"time":                 {From: clockStart.Add(time.Duration(n/3) * time.Second), To: clockStart.Add(time.Duration(n/3+500) * time.Second), Limit: 100},
+		"before":               {Before: schema.EventID(n / 2), App: "app3", Limit: 100},
+		"text, found":          {Text: "go test", Limit: 100},
+		"text, absent":         {Text: "no such text", Limit: 100},
+	} {
+		b.Run("Find/"+name, func(b *testing.B) {
+			reportCPUTime(b, func() error { _, err := s.Find(context.Background(), f); return err })
+		})
+	}
+	for name, read := range map[string]func() error{
+		"Recent300":     func() error { _, err := s.Recent(context.Background(), 300); return err },
+		"FilterOptions": func() error { _, err := s.FilterOptions(context.Background()); return err },
+		"Pending":       func() error { _, err := s.Pending(context.Background()); return err },
+		"After512":      func() error { _, err := s.After(context.Background(), s.Head()-512, 512); return err },
+		"Question":      func() error { _, err := s.Question(context.Background(), 1); return err },
+		"Stats":         func() error { _, err := s.Stats(context.Background()); return err },
+	} {
+		b.Run(name, func(b *testing.B) { reportCPUTime(b, read) })
+	}
+}
+
+func (b *testStore) newestEvent(t testing.TB) *store.Event {
+	t.Helper()
+	events, err := b.Recent(context.Background(), 1)
+	require.NoError(t, err)
+	return events[0]
+}
+
+// BenchmarkOpen opens a database of -events events, and creates a new one.
+func BenchmarkOpen(b *testing.B) {
+	s := newTestStore(b, withSynchronous("NORMAL"))
+	s.appendMany(b, *benchEvents, busyEvent)
+	require.NoError(b, s.Close())
+	for name, path := range map[string]func() string{
+		"existing": func() string { return s.file },
+		"new":      func() string { return b.TempDir() + "/new.db" },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				opened, err := Open(b.Context(), Config{Path: path()})
+				require.NoError(b, err)
+				b.StopTimer()
+				require.NoError(b, opened.Close())
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkPrune removes the oldest events, a thousand at a time.
+func BenchmarkPrune(b *testing.B) {
+	s := newTestStore(b, withSynchronous("FULL"))
+	n := *benchEvents
+	s.appendMany(b, n, func(i int) *store.EventDraft {
+		d := busyEvent(i)
+		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	removed, used := int64(0), cpuTime()
+	for i := 1; b.Loop(); i++ {
+		done, err := s.Prune(b.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(time.Duration(i) * 1000 * time.Second)})
+		require.NoError(b, err)
+		removed += done.Events
+	}
+	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(max(removed, 1)), "cpu-µs/event")
+}
+
+// reportCPUTime also reports processor time, which other processes disturb less.
+func reportCPUTime(b *testing.B, read func() error) {
+	b.Helper()
+	used, n := cpuTime(), 0
+	for b.Loop() {
+		require.NoError(b, read())
+		n++
+	}
+	b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(n), "cpu-ms/op")
+}

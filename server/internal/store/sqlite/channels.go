@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// channelLedgerData is the part of a channel that the audit log stores. It has no secrets.
+type channelLedgerData struct {
+	ID     int64  `json:"id"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Person string `json:"person,omitempty"`
+}
+
+const queryChannels = `SELECT id, name, kind, url, secret, person, created_at, created_by FROM channels WHERE stream_id = 1 ORDER BY id`
+
+func (s *engine) Channels(ctx context.Context) ([]store.Channel, error) {
+	rows, err := s.readers.query(ctx, queryChannels)
+	return scanChannels(rows, err, s.identity)
+}
+
+// scanChannels reads and decrypts the rows of queryChannels.
+func scanChannels(rows *sql.Rows, err error, key decrypter) (channels []store.Channel, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var c store.Channel
+		var createdAt int64
+		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &createdAt, &c.CreatedBy); err != nil {
+			return nil, err
+		}
+		c.CreatedAt = fromMillis(createdAt)
+		url, errURL := key.Decrypt(channelPlace("url", c.ID), c.URL)
+		secret, errSecret := key.Decrypt(channelPlace("secret", c.ID), c.Secret)
+		if err := errors.Join(errURL, errSecret); err != nil {
+			return nil, err
+		}
+		c.URL, c.Secret = url, secret
+		channels = append(channels, c)
+	}
+	return channels, rows.Err()
+}
+
+func (s *engine) AddChannel(ctx context.Context, c *store.Channel, limit int) error {
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+		var count int
+		if err := t.get([]any{&count}, `SELECT count(*) FROM channels WHERE stream_id = 1`); err != nil {
+			return err
+		}
+		if count >= limit {
+			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d channels; remove another channel first", limit)}
+		}
+		if _, err := t.exec(`UPDATE notifier SET channel = channel + 1 WHERE stream_id = 1`); err != nil {
+			return err
+		}
+		if err := t.get([]any{&c.ID}, `SELECT channel FROM notifier WHERE stream_id = 1`); err != nil {
+			return err
+		}
+		c.CreatedAt = t.now
+		url, secret := s.identity.Encrypt(channelPlace("url", c.ID), c.URL), s.identity.Encrypt(channelPlace("secret", c.ID), c.Secret)
+		_, err := t.exec(`INSERT INTO channels (stream_id, id, name, kind, url, secret, person, created_at, created_by) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.ID, c.Name, c.Kind, url, secret, c.Person, toMillis(c.CreatedAt), c.CreatedBy)
+		if err != nil {
+			return err
+		}
+		return t.appendLedger(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelLedgerData{c.ID, c.Name, c.Kind, c.Person}})
+	}})
+}
+
+func (s *engine) RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error) {
+	err = s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) (err error) {
+		removed := channelLedgerData{ID: id}
+		err = t.get([]any{&removed.Name, &removed.Kind, &removed.Person}, `SELECT name, kind, person FROM channels WHERE stream_id = 1 AND id = ?`, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return schema.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		questions, err = t.removeChannel(removed, by)
+		return err
+	}})
+	return questions, err
+}
+
+func (t *tx) removeChannel(c channelLedgerData, by string) (questions []schema.EventID, err error) {
+	if _, err := t.exec(`DELETE FROM channels WHERE stream_id = 1 AND id = ?`, c.ID); err != nil {
+		return nil, err
+	}
+	if err := t.appendLedger(store.LedgerRecord{Action: "channel.removed", Actor: by, Data: c}); err != nil {
+		return nil, err
+	}
+	rows, err := t.query(`SELECT DISTINCT question FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, c.ID)
+	if questions, err = scanIDs(rows, err); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = ?
+		WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, toMillis(t.now), c.ID)
+	return questions, err
+}

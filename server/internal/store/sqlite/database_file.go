@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// lockSuffix is appended to the database's name for the lock file, which keeps a second
+// hub from opening the database.
+const lockSuffix = ".lock"
+
+// databasePath returns Config.Path as an absolute file name.
+func databasePath(path string) (string, error) {
+	name := strings.TrimPrefix(path, "sqlite:")
+	if name == "" || strings.HasPrefix(name, ":") {
+		return "", fmt.Errorf("the database must be a file, not %q; use a file name or sqlite:FILE", path)
+	}
+	return filepath.Abs(name)
+}
+
+// requireHubDatabase fails if file exists and is not a hub's database. It runs before
+// anything is written to the file or next to it, because -db may name any file by
+// mistake. If our lock file exists, the check is skipped.
+func requireHubDatabase(ctx context.Context, file string) error {
+	info, err := os.Lstat(file)
+	_, errLock := os.Lstat(file + lockSuffix)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || errLock == nil {
+		return nil // a new file, or a later step reports the problem
+	}
+	db, err := sql.Open("sqlite", fileURI(file, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var ours bool
+	err = db.QueryRowContext(ctx, `SELECT count(*) = 0 OR total(name IN ('hub', 'goose_db_version')) > 0 FROM sqlite_master`).Scan(&ours)
+	if isNotDatabase(err) || err == nil && !ours {
+		return fmt.Errorf("%s is not a hub's database; nothing was changed; choose another file with -db", file)
+	}
+	return err
+}
+
+func isNotDatabase(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_NOTADB
+}
+
+func ensurePrivateDir(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("create the database's directory: %w", err)
+	}
+	return nil
+}
+
+// ensurePrivateFile creates file if needed and makes sure that it is a regular file
+// with mode 0600. It must run before SQLite opens the file: closing another descriptor
+// of the same file would drop SQLite's locks.
+func ensurePrivateFile(file string) error {
+	info, err := os.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			return fmt.Errorf("create the database: %w", err)
+		}
+		return f.Close()
+	case err != nil:
+		return fmt.Errorf("inspect the database: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file; nothing was opened; use the database's real path rather than a link", file)
+	}
+	for _, name := range []string{file, file + "-wal", file + "-shm"} {
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("restrict access to the database: %w", err)
+		}
+	}
+	return nil
+}

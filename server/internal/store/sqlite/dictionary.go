@@ -1,0 +1,208 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// nameKind is the kind of a name, as stored in names.kind.
+type nameKind int64
+
+const (
+	appName nameKind = iota + 1
+	sessionName
+	typeName
+	toolName
+)
+
+type nameKey struct {
+	kind nameKind
+	text string
+}
+
+// Limits of FilterOptions: session IDs, and names of any other kind.
+const (
+	maxListedSessions = 300
+	maxListedNames    = 1000
+)
+
+// maxCachedNames bounds the cache: new session IDs never stop coming. A full cache is
+// cleared.
+const maxCachedNames = 20_000
+
+// dictionary caches the table names, whose IDs stand for names in all other tables.
+// Only the writer adds to ids: an ID found by a reader may have been pruned since.
+type dictionary struct {
+	mu    sync.RWMutex
+	ids   map[nameKey]int64
+	texts map[int64]string
+}
+
+func newDictionary() *dictionary {
+	return &dictionary{ids: map[nameKey]int64{}, texts: map[int64]string{}}
+}
+
+func (d *dictionary) id(key nameKey) (int64, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	id, ok := d.ids[key]
+	return id, ok
+}
+
+func (d *dictionary) text(id int64) (string, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	text, ok := d.texts[id]
+	return text, ok
+}
+
+func (d *dictionary) add(key nameKey, id int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.ids) >= maxCachedNames {
+		clear(d.ids)
+	}
+	d.ids[key] = id
+	d.addTextLocked(id, key.text)
+}
+
+func (d *dictionary) addText(id int64, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addTextLocked(id, text)
+}
+
+func (d *dictionary) addTextLocked(id int64, text string) {
+	if len(d.texts) >= maxCachedNames {
+		clear(d.texts)
+	}
+	d.texts[id] = text
+}
+
+// clear empties the cache, for a transaction that added or removed names and may be
+// rolled back. That is rare, and names in use are soon read again.
+func (d *dictionary) clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.ids)
+	clear(d.texts)
+}
+
+// ensureNameID returns the ID of a name and inserts a new name. The empty name has ID 0.
+func (t *tx) ensureNameID(k nameKind, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	key := nameKey{k, text}
+	if id, ok := t.w.dictionary.id(key); ok {
+		return id, nil
+	}
+	var id int64
+	err := t.get([]any{&id}, `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`, k, text)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		id = t.counters.lastNameID + 1
+		if _, err := t.exec(`INSERT INTO names (stream_id, kind, id, name) VALUES (1, ?, ?, ?)`, k, id, text); err != nil {
+			return 0, err
+		}
+		t.counters.lastNameID = id
+	case err != nil:
+		return 0, err
+	}
+	t.w.dictionary.add(key, id)
+	return id, nil
+}
+
+// nameIDs are the IDs of an event's four names.
+type nameIDs struct{ app, session, typ, tool int64 }
+
+func (t *tx) ensureNameIDs(e *store.Event) (ids nameIDs, err error) {
+	for _, n := range []struct {
+		dest *int64
+		kind nameKind
+		text string
+	}{{&ids.app, appName, e.App}, {&ids.session, sessionName, e.Session}, {&ids.typ, typeName, e.Type}, {&ids.tool, toolName, e.Tool}} {
+		if *n.dest, err = t.ensureNameID(n.kind, n.text); err != nil {
+			return ids, err
+		}
+	}
+	return ids, nil
+}
+
+// findNameID returns the ID of a name, and false if no event has that name.
+func (s *engine) findNameID(ctx context.Context, k nameKind, text string) (int64, bool, error) {
+	if id, ok := s.dictionary.id(nameKey{k, text}); ok {
+		return id, true, nil
+	}
+	var id int64
+	err := s.readers.get(ctx, []any{&id}, `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`, k, text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
+// nameText returns the name with the given ID; empty if it was pruned.
+func (s *engine) nameText(ctx context.Context, k nameKind, id int64) (string, error) {
+	if id == 0 {
+		return "", nil
+	}
+	if text, ok := s.dictionary.text(id); ok {
+		return text, nil
+	}
+	var text string
+	err := s.readers.get(ctx, []any{&text}, `SELECT name FROM names WHERE stream_id = 1 AND kind = ? AND id = ?`, k, id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // pruned since the event was read
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	s.dictionary.addText(id, text)
+	return text, nil
+}
+
+func (s *engine) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
+	var o schema.FilterOptions
+	for _, list := range []struct {
+		dest *[]string
+		kind nameKind
+	}{{&o.SourceApps, appName}, {&o.HookEventTypes, typeName}, {&o.ToolNames, toolName}, {&o.SessionIDs, sessionName}} {
+		query, limit := queryNamesInOrder, maxListedNames
+		if list.kind == sessionName {
+			query, limit = queryNamesNewest, maxListedSessions
+		}
+		var err error
+		if *list.dest, err = s.listNames(ctx, query, list.kind, limit); err != nil {
+			return schema.FilterOptions{}, err
+		}
+	}
+	return o, nil
+}
+
+const (
+	queryNamesInOrder = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY name LIMIT ?`
+	queryNamesNewest  = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY id DESC LIMIT ?`
+)
+
+func (s *engine) listNames(ctx context.Context, query string, k nameKind, limit int) ([]string, error) {
+	rows, err := s.readers.query(ctx, query, k, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	list := []string{} // encodes to [] rather than null
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, rows.Err()
+}

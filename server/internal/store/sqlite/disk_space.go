@@ -1,0 +1,168 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Disk is the free and total space of a file system, in bytes.
+type Disk struct{ Free, Total int64 }
+
+// measureInterval is the maximum age of a measurement. It also bounds how long plain
+// events are refused after space was freed.
+const measureInterval = 250 * time.Millisecond
+
+// diskSpace monitors free disk space. On a nearly full disk it refuses plain events (those
+// without a question) and leaves the rest to questions and answers. On a full disk it deletes a reserve file,
+// because SQLite can't even delete rows then. It measures on writes, not on a timer.
+type diskSpace struct {
+	dir, reserveFile      string
+	reserveBytes          int64 // target size of the reserve file
+	minFree, warnFree     int64
+	disk                  func(dir string) (Disk, error)
+	clock                 func() time.Time
+	log                   *slog.Logger
+	low                   atomic.Bool
+	measuredAt            atomic.Int64 // Unix nanoseconds
+	mu                    sync.Mutex   // guards the reserve file and the fields below
+	lowWarned, hasReserve bool
+}
+
+func newDiskSpace(file string, cfg *Config) *diskSpace {
+	s := &diskSpace{
+		dir: filepath.Dir(file), reserveFile: file + ".ballast", reserveBytes: max(cfg.ReserveFileBytes, 0),
+		minFree: cfg.MinFree, warnFree: cfg.WarnFree, disk: cfg.Disk, clock: cfg.Clock, log: cfg.Log,
+	}
+	info, err := os.Lstat(s.reserveFile)
+	s.hasReserve = err == nil && info.Mode().IsRegular() && info.Size() > 0
+	s.measure()
+	return s
+}
+
+// requireRoom returns errDiskFull if plain events are refused. It measures the disk if
+// the last measurement is too old.
+func (s *diskSpace) requireRoom() error {
+	if age := s.clock().UnixNano() - s.measuredAt.Load(); age > int64(measureInterval) || age < 0 {
+		s.measure()
+	}
+	if s.low.Load() {
+		return errDiskFull
+	}
+	return nil
+}
+
+var errDiskFull = &schema.HintError{
+	Err:  fmt.Errorf("%w: this was not stored; questions and answers are still accepted, and existing data is safe", schema.ErrFull),
+	Hint: "Free space on the disk that holds the hub's database. Events are accepted again within a second.",
+}
+
+// measure updates the disk state and recreates the reserve file once there is space.
+func (s *diskSpace) measure() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.measuredAt.Store(s.clock().UnixNano())
+	d, err := s.disk(s.dir)
+	if err != nil {
+		s.log.Warn("disk measurement failed", "err", err)
+		return
+	}
+	// Small file systems get small reserves.
+	minFree, reserve := min(s.minFree, d.Total/20), min(s.reserveBytes, d.Total/8)
+	if !s.hasReserve && reserve > 0 && d.Free >= minFree+reserve && s.createReserveLocked(reserve) {
+		d.Free -= reserve
+	}
+	need := minFree
+	if !s.hasReserve {
+		need += reserve
+	}
+	s.setLowLocked(d.Free < need, d.Free)
+	if warn := d.Free < s.warnFree && d.Free < d.Total/10; warn != s.lowWarned {
+		s.lowWarned = warn
+		if warn {
+			s.log.Warn("disk space is running low", "free_bytes", d.Free)
+		}
+	}
+}
+
+func (s *diskSpace) setLowLocked(low bool, free int64) {
+	if s.low.Swap(low) == low {
+		return
+	}
+	if low {
+		s.log.Error("disk nearly full: refusing plain events, still storing questions and answers", "free_bytes", free)
+	} else {
+		s.log.Info("disk space available again: accepting all events", "free_bytes", free)
+	}
+}
+
+// releaseReserve deletes the reserve file and reports whether it freed space. Plain
+// events are refused until there is space to recreate it.
+func (s *diskSpace) releaseReserve() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLowLocked(true, 0)
+	s.measuredAt.Store(s.clock().UnixNano())
+	if !s.hasReserve {
+		return false
+	}
+	s.hasReserve = false
+	if err := os.Remove(s.reserveFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Error("reserve file deletion failed", "file", s.reserveFile, "err", err)
+		return false
+	}
+	s.log.Warn("disk full: deleted the reserve file", "file", s.reserveFile)
+	return true
+}
+
+func (s *diskSpace) createReserveLocked(size int64) bool {
+	f, err := os.OpenFile(s.reserveFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = errors.Join(preallocate(f, size), f.Close())
+	}
+	if err != nil {
+		_ = os.Remove(s.reserveFile)
+		s.log.Warn("reserve file creation failed", "file", s.reserveFile, "err", err)
+		return false
+	}
+	s.hasReserve = true
+	return true
+}
+
+// writeZeros fills f with size zero bytes, for file systems without preallocation.
+func writeZeros(f *os.File, size int64) error {
+	zeros := make([]byte, min(size, 1<<20))
+	for at := int64(0); at < size; at += int64(len(zeros)) {
+		if _, err := f.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFull reports whether SQLite ran out of disk space, including the case where it
+// could not grow its shared memory file.
+func isFull(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
+}
+
+// isBusy reports whether another program held the database lock.
+func isBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}

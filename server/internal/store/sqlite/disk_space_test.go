@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// logRecorder calls a function for every log record.
+type logRecorder struct{ onMessage func(message string) }
+
+func (h logRecorder) Enabled(context.Context, slog.Level) bool { return true }
+func (h logRecorder) Handle(_ context.Context, r slog.Record) error {
+	h.onMessage(r.Message)
+	return nil
+}
+func (h logRecorder) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h logRecorder) WithGroup(string) slog.Handler      { return h }
+
+func fakeDisk(free *atomic.Int64) func(string) (Disk, error) {
+	return func(string) (Disk, error) { return Disk{Free: free.Load(), Total: 1 << 40}, nil }
+}
+
+func TestDiskSpace_RejectsPlainEventsWhenLow(t *testing.T) {
+	t.Parallel()
+	var free atomic.Int64
+	free.Store(1 << 30)
+	b, ctx := newTestStore(t, func(c *Config) { c.Disk = fakeDisk(&free) }), context.Background()
+	id := b.append(t, newQuestionDraft("s", time.Time{})).ID
+
+	free.Store(100 << 20)
+	b.clock.advance(time.Second)
+	_, err := b.Append(ctx, newDraft("app", "s", "Stop", ""))
+	require.ErrorIs(t, err, schema.ErrFull)
+	require.NotEmpty(t, schema.ProblemOf(err).Hint)
+	b.append(t, newQuestionDraft("s", time.Time{}))
+	b.answer(t, id)
+	stats, err := b.Stats(ctx)
+	require.NoError(t, err)
+	require.True(t, stats.DiskLow)
+
+	free.Store(1 << 30)
+	b.clock.advance(time.Second)
+	b.append(t, newDraft("app", "s", "Stop", ""))
+	stats, err = b.Stats(ctx)
+	require.NoError(t, err)
+	require.False(t, stats.DiskLow)
+}
+
+func TestDiskSpace_AcceptsIfUnmeasurable(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t, func(c *Config) {
+		c.Disk = func(string) (Disk, error) { return Disk{}, errors.New("no idea") }
+	})
+	b.append(t, newDraft("app", "s", "Stop", ""))
+}
+
+// On a full disk the reserve file makes room for questions and answers. Plain events are
+// refused until there is space to recreate it.
+func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
+	t.Parallel()
+	var (
+		free atomic.Int64
+		b    *testStore
+	)
+	free.Store(1 << 30)
+	// SQLite's page limit simulates the full disk. Deleting the reserve file raises it.
+	limit := func(pages string) {
+		_, err := b.writer.conn.ExecContext(context.Background(), "PRAGMA max_page_count = "+pages)
+		require.NoError(t, err)
+	}
+	b = newTestStore(t, func(c *Config) {
+		c.ReserveFileBytes, c.Disk = 1<<20, fakeDisk(&free)
+		c.Log = slog.New(logRecorder{func(message string) {
+			if strings.Contains(message, "deleted the reserve file") {
+				free.Store(1 << 20)
+				limit("100000")
+			}
+		}})
+	})
+	ctx := context.Background()
+	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"))
+	q := b.append(t, newQuestionDraft("s", time.Time{})).ID
+	require.NoError(t, b.writer.do(ctx, &op{run: func(*tx) error { limit("1"); return nil }})) // 1: the current size
+
+	var acked []schema.EventID
+	var err error
+	for err == nil {
+		var r store.Receipt
+		d := newDraft("app", "s", "Stop", "")
+		d.Payload = []byte(`{"x":"` + strings.Repeat("x", 3000) + `"}`)
+		if r, err = b.Append(ctx, d); err == nil {
+			acked = append(acked, r.Event.ID)
+		}
+	}
+	require.ErrorIs(t, err, schema.ErrFull)
+	_, err = os.Stat(b.file + ".ballast")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	b.answer(t, q)
+	for range 20 {
+		acked = append(acked, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+	}
+	b.clock.advance(time.Second)
+	_, err = b.Append(ctx, newDraft("app", "s", "Stop", ""))
+	require.ErrorIs(t, err, schema.ErrFull, "the space of the reserve file is not for plain events")
+
+	free.Store(1 << 30)
+	b.clock.advance(time.Second)
+	acked = append(acked, b.append(t, newDraft("app", "s", "Stop", "")).ID)
+	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"), "the reserve file is back")
+	requireDense(t, b.engine)
+	b.reopen(t)
+	for _, id := range acked {
+		_, _, err := b.Event(ctx, id)
+		require.NoError(t, err)
+	}
+}
+
+// A question in the same group as plain events is stored although they fail.
+func TestDiskSpace_KeepsQuestionsOfGroup(t *testing.T) {
+	t.Parallel()
+	b, release := newBlockedStore(t)
+	full := true
+	plain, asks := newAppendOp(newDraft("app", "s", "Stop", "")), newAppendOp(newQuestionDraft("s", time.Time{}))
+	run := plain.run
+	plain.run = func(t *tx) error {
+		if full {
+			full = false
+			if _, err := t.exec("PRAGMA max_page_count = 1"); err != nil {
+				return err
+			}
+			_, err := t.exec(`CREATE TABLE filler AS SELECT zeroblob(100000) AS z`)
+			return errors.Join(err, run(t))
+		}
+		return run(t)
+	}
+	asks.run = func(inner func(*tx) error) func(*tx) error {
+		return func(t *tx) error {
+			if _, err := t.exec("PRAGMA max_page_count = 100000"); err != nil {
+				return err
+			}
+			return inner(t)
+		}
+	}(asks.run)
+	b.enqueue(t, plain, asks)
+	release()
+	<-plain.done
+	<-asks.done
+	require.ErrorIs(t, plain.err, schema.ErrFull)
+	require.NoError(t, asks.err)
+	require.Len(t, b.publishedRows(), 2)
+	requireDense(t, b.engine)
+}

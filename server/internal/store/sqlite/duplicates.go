@@ -1,0 +1,264 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Deduplication: pending questions with equal content in one session form a duplicate
+// group. The writer updates the group in the transaction that adds, resolves or otherwise
+// changes a member, so concurrent members are counted correctly and no crash leaves a group
+// without a leader. It changes only SameAs, Waiters and Revision of their statuses.
+//
+// The group is shown as its leader. A leader whose agent is lost gives way to a member whose
+// agent still waits: a card must not hide a waiting agent behind a dead one.
+
+// maxGroupSize bounds how many questions one answer can resolve. Further duplicates
+// start a new group.
+const maxGroupSize = 100
+
+const (
+	queryGroupLeader = `SELECT seq, version, status FROM questions INDEXED BY questions_by_same
+		WHERE stream_id = 1 AND state = 'pending' AND same IS NOT NULL AND same = ? AND same_as = 0 ORDER BY seq DESC LIMIT 1`
+	queryGroupMembers = `SELECT seq, joined FROM questions INDEXED BY questions_by_same
+		WHERE stream_id = 1 AND state = 'pending' AND same IS NOT NULL AND same = ?1 AND same_as = ?2 ORDER BY seq`
+	queryDuplicateKey = `SELECT same, same_as FROM questions WHERE stream_id = 1 AND seq = ?`
+	queryGroupRow     = `SELECT version, state, status FROM questions WHERE stream_id = 1 AND seq = ?`
+)
+
+func (s *engine) GroupMembers(ctx context.Context, leader schema.EventID) ([]store.GroupMember, error) {
+	var key []byte
+	var sameAs int64
+	err := s.readers.get(ctx, []any{&key, &sameAs}, queryDuplicateKey, leader)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && key == nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.readers.query(ctx, queryGroupMembers, key, leader)
+	return scanGroupMembers(rows, err)
+}
+
+func scanGroupMembers(rows *sql.Rows, err error) (list []store.GroupMember, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var m store.GroupMember
+		if err := rows.Scan(&m.ID, &m.Joined); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, rows.Err()
+}
+
+// groupRow is the stored state of one question in a duplicate group.
+type groupRow struct {
+	id      schema.EventID
+	version int64
+	status  schema.Status
+}
+
+func (g *groupRow) parseStatus(status []byte) error {
+	if err := json.Unmarshal(status, &g.status); err != nil {
+		return fmt.Errorf("decode the status of question %d: %w", g.id, err)
+	}
+	return nil
+}
+
+// groupLeader returns the leader that a new question joins, and sets SameAs in the new
+// question's status. It returns nil if there is no group to join.
+func (t *tx) groupLeader(e *store.Event, q *store.NewQuestion) (*groupRow, error) {
+	if q.DuplicateKey == nil {
+		return nil, nil
+	}
+	var leader groupRow
+	var status []byte
+	err := t.get([]any{&leader.id, &leader.version, &status}, queryGroupLeader, q.DuplicateKey)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = leader.parseStatus(status)
+	}
+	if err != nil || leader.status.Waiters >= maxGroupSize {
+		return nil, err
+	}
+	own := groupRow{id: e.ID}
+	if err := own.parseStatus(e.Status); err != nil {
+		return nil, err
+	}
+	own.status.SameAs = leader.id
+	e.Status, err = json.Marshal(own.status)
+	return &leader, err
+}
+
+// joinGroup adds a question that was just stored to the group of leader; nil: no group.
+func (t *tx) joinGroup(id schema.EventID, leader *groupRow) error {
+	if leader == nil {
+		return nil
+	}
+	leader.status.Waiters = max(leader.status.Waiters, 1) + 1
+	if err := t.updateGroupStatus(leader); err != nil {
+		return err
+	}
+	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, leader.id, leader.version, id)
+	if err != nil || leader.status.Waiter != schema.Lost {
+		return err
+	}
+	return t.replaceLostLeader(id)
+}
+
+// updateGroupStatus stores g's status under a new version and appends the log row.
+func (t *tx) updateGroupStatus(g *groupRow) error {
+	g.version++
+	g.status.Revision = g.version
+	status, err := json.Marshal(g.status)
+	if err != nil {
+		return fmt.Errorf("encode the status: %w", err)
+	}
+	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ? WHERE stream_id = 1 AND seq = ?`,
+		g.version, status, toMillis(t.now), g.id)
+	if err != nil {
+		return err
+	}
+	seq := t.nextSeq()
+	if _, err := t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, 0, ?)`, seq, g.id, status); err != nil {
+		return err
+	}
+	t.rows = append(t.rows, changeLogRow(seq, &store.Event{ID: g.id}, status, false))
+	return nil
+}
+
+// leaveGroup removes a resolved question from its group. If it was the leader, another
+// member becomes the leader.
+func (t *tx) leaveGroup(id schema.EventID) error {
+	var key []byte
+	var sameAs schema.EventID
+	if err := t.get([]any{&key, &sameAs}, queryDuplicateKey, id); err != nil || key == nil {
+		return err
+	}
+	if sameAs != 0 {
+		return t.decrementGroup(sameAs)
+	}
+	members, err := t.groupMembers(key, id)
+	if err != nil || len(members) == 0 {
+		return err
+	}
+	return t.setLeader(nextLeader(members), members)
+}
+
+// replaceLostLeader makes another member the leader of the group that the question belongs
+// to, if the agent of the leader is lost and another one waits. A leader with an answer in
+// its undo window stays, because that answer is for the members that its group had.
+func (t *tx) replaceLostLeader(id schema.EventID) error {
+	var key []byte
+	var sameAs schema.EventID
+	if err := t.get([]any{&key, &sameAs}, queryDuplicateKey, id); err != nil || key == nil {
+		return err
+	}
+	leader, state, err := t.readGroupRow(cmp.Or(sameAs, id))
+	if err != nil || state != schema.Pending || leader.status.Waiter != schema.Lost || leader.status.Held != nil {
+		return err
+	}
+	members, err := t.groupMembers(key, leader.id)
+	if err != nil || len(members) == 0 {
+		return err
+	}
+	next := nextLeader(members)
+	if next.status.Waiter == schema.Lost {
+		return nil
+	}
+	leader.status.Waiters = 0
+	return t.setLeader(next, append(members, leader))
+}
+
+// nextLeader returns the member that leads next: the first one whose agent is known to wait,
+// else the first one whose agent is not lost, else the first.
+func nextLeader(members []*groupRow) *groupRow {
+	for _, waiter := range []schema.Waiter{schema.Listening, schema.Unknown} {
+		for _, m := range members {
+			if cmp.Or(m.status.Waiter, schema.Unknown) == waiter {
+				return m
+			}
+		}
+	}
+	return members[0]
+}
+
+// setLeader makes one of the members the leader of all of them.
+func (t *tx) setLeader(leader *groupRow, members []*groupRow) error {
+	leader.status.SameAs = 0
+	if len(members) > 1 {
+		leader.status.Waiters = len(members)
+	}
+	if err := t.updateGroupStatus(leader); err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m != leader {
+			m.status.SameAs = leader.id
+			if err := t.updateGroupStatus(m); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, m.status.SameAs, leader.version, m.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupMembers reads the pending members that the leader leads, oldest first.
+func (t *tx) groupMembers(key []byte, leader schema.EventID) ([]*groupRow, error) {
+	rows, err := t.query(queryGroupMembers, key, leader)
+	list, err := scanGroupMembers(rows, err)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]*groupRow, len(list))
+	for i, m := range list {
+		if members[i], _, err = t.readGroupRow(m.ID); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
+// isGrouped reports whether a status may belong to a member of a group. It is a cheap test
+// before a query.
+func isGrouped(status []byte) bool {
+	return bytes.Contains(status, []byte(`"waiters":`)) || bytes.Contains(status, []byte(`"sameAs":`))
+}
+
+func (t *tx) readGroupRow(id schema.EventID) (g *groupRow, state schema.State, err error) {
+	g = &groupRow{id: id}
+	var status []byte
+	if err := t.get([]any{&g.version, &state, &status}, queryGroupRow, id); err != nil {
+		return nil, "", err
+	}
+	return g, state, g.parseStatus(status)
+}
+
+// decrementGroup lowers the leader's member count by one.
+func (t *tx) decrementGroup(leader schema.EventID) error {
+	g, state, err := t.readGroupRow(leader)
+	if err != nil || state != schema.Pending {
+		return err
+	}
+	if g.status.Waiters--; g.status.Waiters <= 1 {
+		g.status.Waiters = 0
+	}
+	return t.updateGroupStatus(g)
+}

@@ -1,0 +1,34 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// maxEarlierOutcomes bounds how many earlier questions EarlierOutcomes returns.
+const maxEarlierOutcomes = 1000
+
+const queryEarlierOutcomes = `SELECT p.seq, coalesce(json_extract(CAST(p.status AS TEXT), '$.outcome'), '')
+	FROM questions q CROSS JOIN questions p INDEXED BY questions_by_call
+		ON p.stream_id = q.stream_id AND p.app = q.app AND p.call = q.call AND p.seq < q.seq
+	WHERE q.stream_id = 1 AND q.seq = ? AND p.call IS NOT NULL AND p.state <> 'pending'
+	ORDER BY p.seq DESC LIMIT ?`
+
+func (s *engine) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]store.EarlierOutcome, error) {
+	rows, err := s.readers.query(ctx, queryEarlierOutcomes, id, maxEarlierOutcomes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []store.EarlierOutcome
+	for rows.Next() {
+		var e store.EarlierOutcome
+		if err := rows.Scan(&e.ID, &e.Outcome); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
+)
+
+func (s *engine) Identity() *identity.Key { return s.identity }
+
+const queryRotations = `SELECT envelope FROM key_rotations WHERE stream_id = 1 ORDER BY n`
+
+func (s *engine) KeyRotations(ctx context.Context) (rotations []schema.Envelope, _ error) {
+	rows, err := s.readers.query(ctx, queryRotations)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var text []byte
+		var e schema.Envelope
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &e); err != nil {
+			return nil, fmt.Errorf("decode a key rotation: %w", err)
+		}
+		rotations = append(rotations, e)
+	}
+	return rotations, rows.Err()
+}
+
+// openIdentity loads the hub's key. A database without one gets a key: a new database, or one of
+// a version that stored its secrets unencrypted.
+func (s *engine) openIdentity(ctx context.Context, w *writer) error {
+	var public []byte
+	if err := w.conn.QueryRowContext(ctx, `SELECT public_key FROM hub WHERE stream_id = 1`).Scan(&public); err != nil {
+		return err
+	}
+	file := identity.File(s.file)
+	key, err := identity.Open(file, ed25519.PublicKey(public))
+	if s.keyChange != nil && allowsLoss(s.keyChange, err) {
+		return s.changeKey(ctx, w, public)
+	}
+	if errors.Is(err, identity.ErrMismatch) || errors.Is(err, identity.ErrMissing) {
+		return fmt.Errorf("%s is missing or belongs to another hub. Restore it from your backup, or run \"hookback-server key new\"; every agent must then trust the hub again (%w)", filepath.Base(file), err)
+	}
+	if err != nil {
+		return err
+	}
+	s.identity = key
+	if len(public) == 0 {
+		if err := s.setFirstKey(ctx, w); err != nil {
+			return err
+		}
+	}
+	if s.keyChange != nil {
+		return s.changeKey(ctx, w, key.Public())
+	}
+	return nil
+}
+
+// setFirstKey stores the public key and encrypts the secrets of an older version with the key.
+func (s *engine) setFirstKey(ctx context.Context, w *writer) error {
+	err := w.runNow(func(t *tx) error {
+		if err := t.hashRequestSecrets(); err != nil {
+			return err
+		}
+		return t.setKey(plaintext{}, s.identity)
+	})
+	if err != nil {
+		return fmt.Errorf("store the hub's public key: %w", err)
+	}
+	return s.commitKey(ctx, w)
+}
+
+// commitKey puts the prepared key in its place after the database has its public key.
+func (s *engine) commitKey(ctx context.Context, w *writer) error {
+	if err := identity.Commit(identity.File(s.file)); err != nil {
+		return err
+	}
+	// The write-ahead log has pages with the secrets as they were before until it is reset.
+	_, err := w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return err
+}
+
+// runNow commits one op before the writer's goroutine runs.
+func (w *writer) runNow(run func(t *tx) error) error {
+	o := &op{essential: true, run: run}
+	_, err := w.attempt([]*op{o}, nil)
+	return errors.Join(err, o.err)
+}
+
+// decrypter reads secrets as they are stored.
+type decrypter interface {
+	Decrypt(place, text string) (string, error)
+}
+
+// plaintext reads the secrets of a database without a key.
+type plaintext struct{}
+
+func (plaintext) Decrypt(_, text string) (string, error) { return text, nil }
+
+// The places of encrypted columns, see identity.Key.Encrypt.
+
+func channelPlace(column string, id int64) string { return fmt.Sprintf("channels.%s %d", column, id) }
+
+const pushKeyPlace = "notifier.push"
+
+// setKey makes key the hub's key and encrypts all secrets with it.
+func (t *tx) setKey(old decrypter, key *identity.Key) error {
+	if err := t.encryptChannels(old, key); err != nil {
+		return err
+	}
+	if err := t.encryptPushKey(old, key); err != nil {
+		return err
+	}
+	if _, err := t.exec(`UPDATE hub SET public_key = ?, key = X'' WHERE stream_id = 1`, []byte(key.Public())); err != nil {
+		return err
+	}
+	return t.signLedgerHead()
+}
+
+// hashRequestSecrets stores the hashes of request secrets that an older version derived
+// from hub.key, for questions whose agents may still use them.
+func (t *tx) hashRequestSecrets() error {
+	var key []byte
+	if err := t.get([]any{&key}, `SELECT key FROM hub WHERE stream_id = 1`); err != nil || len(key) == 0 {
+		return err
+	}
+	rows, err := t.query(`SELECT q.seq, e.uid FROM questions q JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
+		WHERE q.stream_id = 1 AND q.secret_hash IS NULL AND (q.state = ? OR q.seq IN (SELECT seq FROM deliveries WHERE stream_id = 1 AND undelivered = 1))`, schema.Pending)
+	if err != nil {
+		return err
+	}
+	hashes := map[int64][]byte{}
+	for err == nil && rows.Next() {
+		var seq int64
+		var uid []byte
+		if err = rows.Scan(&seq, &uid); err == nil {
+			mac := hmac.New(sha256.New, key)
+			mac.Write([]byte("request:" + uuid.UUID(uid).String()))
+			hashes[seq] = schema.RequestSecretHash(base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
+		}
+	}
+	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for seq, hash := range hashes {
+		if _, err := t.exec(`UPDATE questions SET secret_hash = ? WHERE stream_id = 1 AND seq = ?`, hash, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) encryptChannels(old decrypter, key *identity.Key) error {
+	rows, err := t.query(queryChannels)
+	channels, err := scanChannels(rows, err, old)
+	if err != nil {
+		return err
+	}
+	for i := range channels {
+		c := &channels[i]
+		if _, err := t.exec(`UPDATE channels SET url = ?, secret = ? WHERE stream_id = 1 AND id = ?`,
+			key.Encrypt(channelPlace("url", c.ID), c.URL), key.Encrypt(channelPlace("secret", c.ID), c.Secret), c.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) encryptPushKey(old decrypter, key *identity.Key) error {
+	var private, public string
+	if err := t.get([]any{&private, &public}, queryPushKeys); err != nil {
+		return err
+	}
+	private, err := old.Decrypt(pushKeyPlace, private)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE notifier SET push = ? WHERE stream_id = 1`, key.Encrypt(pushKeyPlace, private))
+	return err
+}

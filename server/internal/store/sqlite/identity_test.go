@@ -1,0 +1,171 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// addSecrets stores every kind of secret that the hub must be able to read again. Each contains
+// HIDDEN.
+func addSecrets(t *testing.T, b *testStore) {
+	t.Helper()
+	require.NoError(t, b.AddChannel(t.Context(), &store.Channel{Name: "ops", Kind: "webhook", URL: "https://chat.example/HIDDEN-url", Secret: "whsec_HIDDEN"}, 10))
+	require.NoError(t, b.SetPushKeys(t.Context(), "HIDDEN-push", "public"))
+}
+
+func requireSecrets(t *testing.T, b *testStore) {
+	t.Helper()
+	channels, err := b.Channels(t.Context())
+	require.NoError(t, err)
+	require.Len(t, channels, 1)
+	require.Equal(t, "https://chat.example/HIDDEN-url", channels[0].URL)
+	require.Equal(t, "whsec_HIDDEN", channels[0].Secret)
+	private, public, err := b.PushKeys(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"HIDDEN-push", "public"}, []string{private, public})
+}
+
+// requireNotInFile fails if the database or its write-ahead log contains text.
+func requireNotInFile(t *testing.T, database, text string) {
+	t.Helper()
+	for _, file := range []string{database, database + "-wal"} {
+		b, err := os.ReadFile(file)
+		if !os.IsNotExist(err) {
+			require.NoError(t, err)
+		}
+		require.NotContains(t, string(b), text, file)
+	}
+}
+
+// TestStolenDatabase_RevealsNoSecret: a copy of the database without the key file contains no
+// secret that the hub can read, no key, and does not open with a key of the thief.
+func TestStolenDatabase_RevealsNoSecret(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	addSecrets(t, b)
+	requireSecrets(t, b)
+	requireNotInFile(t, b.file, "HIDDEN")
+	requireNotInFile(t, b.file, string(b.Identity().Subkey("signed links")))
+	seed, err := os.ReadFile(identity.File(b.file))
+	require.NoError(t, err)
+	requireNotInFile(t, b.file, string(seed[60:90]))
+
+	stolen := filepath.Join(t.TempDir(), "stolen.db")
+	require.NoError(t, Backup(t.Context(), b.file, stolen))
+	requireNotInFile(t, stolen, "HIDDEN")
+	db, err := sql.Open("sqlite", dsn(stolen, "FULL", true))
+	require.NoError(t, err)
+	var key []byte
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT key FROM hub`).Scan(&key))
+	require.Empty(t, key)
+	require.NoError(t, db.Close())
+
+	_, err = Open(t.Context(), Config{Path: stolen, ReserveFileBytes: -1})
+	require.ErrorContains(t, err, "stolen.db.key is missing or belongs to another hub")
+	require.NoFileExists(t, identity.File(stolen), "a hub never gets another key by itself")
+	_, err = identity.Prepare(identity.File(stolen))
+	require.NoError(t, err)
+	require.NoError(t, identity.Commit(identity.File(stolen)))
+	_, err = Open(t.Context(), Config{Path: stolen, ReserveFileBytes: -1})
+	require.ErrorContains(t, err, `run "hookback-server key new"`)
+}
+
+// TestOpen_EncryptsSecretsOfOlderVersions opens a database as an older version left it: secrets
+// and the hub's key are in the clear.
+func TestOpen_EncryptsSecretsOfOlderVersions(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	addSecrets(t, b)
+	require.NoError(t, b.Close())
+	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
+	require.NoError(t, err)
+	for _, query := range []string{
+		`UPDATE hub SET public_key = X'', key = CAST('HIDDEN key of 32 bytes in the clear' AS BLOB)`,
+		`UPDATE channels SET url = 'https://chat.example/HIDDEN-url', secret = 'whsec_HIDDEN'`,
+		`UPDATE notifier SET push = 'HIDDEN-push'`,
+	} {
+		_, err := db.ExecContext(t.Context(), query)
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	require.NoError(t, os.Remove(identity.File(b.file)))
+
+	b.open(t)
+	requireSecrets(t, b)
+	requireNotInFile(t, b.file, "HIDDEN")
+	b.reopen(t)
+	requireSecrets(t, b)
+}
+
+// TestOpen_KeepsRequestSecretsOfOlderVersions: the agents of pending questions have secrets that
+// an older version derived from hub.key.
+func TestOpen_KeepsRequestSecretsOfOlderVersions(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	asked := b.append(t, newQuestionDraft("s", clockStart))
+	require.NoError(t, b.Close())
+	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
+	require.NoError(t, err)
+	for _, query := range []string{
+		`UPDATE hub SET public_key = X'', key = CAST('old key' AS BLOB)`, `UPDATE questions SET secret_hash = NULL, body_hash = NULL, ask_hash = NULL`,
+	} {
+		_, err := db.ExecContext(t.Context(), query)
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	require.NoError(t, os.Remove(identity.File(b.file)))
+
+	b.open(t)
+	mac := hmac.New(sha256.New, []byte("old key"))
+	mac.Write([]byte("request:" + asked.UID))
+	secret := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	require.Equal(t, schema.RequestSecretHash(secret), b.question(t, asked.ID).SecretHash)
+}
+
+// TestOpen_CompletesInterruptedFirstStart: the hub was killed after it stored the public key and
+// before the key file got its name.
+func TestOpen_CompletesInterruptedFirstStart(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	id := b.Identity().ID()
+	require.NoError(t, b.Close())
+	file := identity.File(b.file)
+	require.NoError(t, os.Rename(file, file+".new"))
+	b.open(t)
+	require.Equal(t, id, b.Identity().ID())
+	require.FileExists(t, file)
+}
+
+// copyKey puts the hub's key next to a copy of its database.
+func copyKey(t *testing.T, from, to string) {
+	t.Helper()
+	key, err := os.ReadFile(identity.File(from))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(identity.File(to), key, 0o600))
+}
+
+func TestBackup_WithKeyKeepsIdentity(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	addSecrets(t, b)
+	file := filepath.Join(t.TempDir(), "copy.db")
+	require.NoError(t, Backup(context.Background(), b.file, file))
+	copyKey(t, b.file, file)
+	restored := &testStore{cfg: b.cfg}
+	restored.cfg.Path = file
+	restored.open(t)
+	requireSecrets(t, restored)
+	require.Equal(t, b.Identity().ID(), restored.Identity().ID())
+}

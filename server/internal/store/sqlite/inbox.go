@@ -1,0 +1,282 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// everyone is the recipient of a question that any approver may answer.
+const everyone = ""
+
+// insertAwaiting stores the people that a question waits for.
+func (t *tx) insertAwaiting(id schema.EventID, app int64, names []string) error {
+	if len(names) == 1 {
+		_, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, names[0], id, app)
+		return err
+	}
+	list, err := json.Marshal(names)
+	if err == nil {
+		_, err = t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) SELECT 1, value, ?, ? FROM json_each(?)`, id, app, string(list))
+	}
+	return err
+}
+
+// updateInboxIndex updates the awaiting rows and the inbox column for c.
+func (t *tx) updateInboxIndex(c *store.Change) error {
+	if !c.Ends && c.Awaiting == nil {
+		return nil
+	}
+	id := c.Event.ID
+	if _, err := t.exec(`DELETE FROM awaiting WHERE stream_id = 1 AND seq = ?`, id); err != nil {
+		return err
+	}
+	if c.Ends {
+		var st schema.Status
+		if err := json.Unmarshal(c.Status, &st); err != nil {
+			return err
+		}
+		_, err := t.exec(`UPDATE questions SET inbox = ? WHERE stream_id = 1 AND seq = ?`, string(st.HitlStatus()), id)
+		return err
+	}
+	var app int64
+	if err := t.get([]any{&app}, `SELECT app FROM questions WHERE stream_id = 1 AND seq = ?`, id); err != nil {
+		return err
+	}
+	return t.insertAwaiting(id, app, c.Awaiting)
+}
+
+const (
+	queryInbox = `SELECT seq FROM questions
+		WHERE stream_id = 1 AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxStatus = `SELECT seq FROM questions INDEXED BY questions_by_inbox
+		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxAgent = `SELECT seq FROM questions INDEXED BY questions_by_agent
+		WHERE stream_id = 1 AND app = ? AND inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxAwaiting = `SELECT seq FROM awaiting
+		WHERE stream_id = 1 AND person = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxAwaitingAgent = `SELECT seq FROM awaiting
+		WHERE stream_id = 1 AND person = ? AND app = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+
+	queryCountStatus = `SELECT count(*) FROM questions INDEXED BY questions_by_inbox
+		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ?`
+	queryCountAgent = `SELECT count(*) FROM questions INDEXED BY questions_by_agent
+		WHERE stream_id = 1 AND app = ? AND inbox = ? AND seq >= ? AND seq < ?`
+	queryCountWaiter   = `SELECT count(*) FROM questions INDEXED BY questions_by_waiter WHERE stream_id = 1 AND waiter = ? AND state = 'pending'`
+	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE stream_id = 1 AND person = ?`
+
+	queryRequesters = `WITH RECURSIVE askers (app) AS (
+			SELECT min(app) FROM questions INDEXED BY questions_by_agent WHERE stream_id = 1
+			UNION ALL
+			SELECT (SELECT min(q.app) FROM questions q INDEXED BY questions_by_agent WHERE q.stream_id = 1 AND q.app > askers.app)
+				FROM askers WHERE askers.app IS NOT NULL)
+		SELECT n.name FROM askers CROSS JOIN names n ON n.stream_id = 1 AND n.kind = 1 AND n.id = askers.app WHERE askers.app IS NOT NULL`
+)
+
+var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM json_each(?) j
+		CROSS JOIN questions q ON q.stream_id = 1 AND q.seq = j.value
+		CROSS JOIN events e ON e.stream_id = 1 AND e.seq = j.value`
+
+// maxInboxBytes bounds the size of an inbox page.
+const maxInboxBytes = 4 << 20
+
+// indexRange is a query for one index range of a filter. The filter's matches are the
+// union of its ranges.
+type indexRange struct {
+	query string
+	args  []any
+}
+
+func (s *engine) Inbox(ctx context.Context, f store.InboxFilter) (questions []*store.Event, more bool, err error) {
+	from, to, err := s.inboxBounds(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	ranges, err := s.inboxIndexRanges(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	var ids []schema.EventID
+	for _, r := range ranges {
+		rows, err := s.readers.query(ctx, r.query, append(r.args, from, to, f.Limit+1)...)
+		found, err := scanIDs(rows, err)
+		if err != nil {
+			return nil, false, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.SortFunc(ids, compareNewestFirst)
+	ids = slices.Compact(ids)
+	if more = len(ids) > f.Limit; more {
+		ids = ids[:f.Limit]
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err := s.readers.query(ctx, queryInboxRows, string(list))
+	questions, full, err := s.readEventsUpTo(ctx, maxInboxBytes, rows, err)
+	return questions, more || full && len(questions) < len(ids), err
+}
+
+func compareNewestFirst(a, b schema.EventID) int { return int(b - a) }
+
+// inboxBounds returns f's range of sequence numbers, to exclusive.
+func (s *engine) inboxBounds(ctx context.Context, f store.InboxFilter) (from, to int64, err error) {
+	to = s.head.Load() + 1
+	if f.Before > 0 {
+		to = min(to, int64(f.Before))
+	}
+	if !f.From.IsZero() {
+		if from, err = s.firstSeqSince(ctx, f.From); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !f.To.IsZero() {
+		end, err := s.firstSeqSince(ctx, f.To)
+		if err != nil {
+			return 0, 0, err
+		}
+		to = min(to, end)
+	}
+	return from, to, nil
+}
+
+// inboxIndexRanges returns the index ranges of f, which do not include its times.
+func (s *engine) inboxIndexRanges(ctx context.Context, f store.InboxFilter) (ranges []indexRange, err error) {
+	apps, err := s.appIDs(ctx, f.Agents)
+	if err != nil {
+		return nil, err
+	}
+	byAgent := len(f.Agents) > 0
+	if f.Everyone || f.Awaiting != "" {
+		if f.Status != "" && f.Status != schema.HitlPending {
+			return nil, nil
+		}
+		for _, person := range slices.Compact([]string{everyone, f.Awaiting}) {
+			if !byAgent {
+				ranges = append(ranges, indexRange{queryInboxAwaiting, []any{person}})
+			}
+			for _, app := range apps {
+				ranges = append(ranges, indexRange{queryInboxAwaitingAgent, []any{person, app}})
+			}
+		}
+		return ranges, nil
+	}
+	statuses := schema.HitlStatuses
+	if f.Status != "" {
+		statuses = []schema.HitlStatus{f.Status}
+	}
+	switch {
+	case byAgent:
+		for _, app := range apps {
+			for _, status := range statuses {
+				ranges = append(ranges, indexRange{queryInboxAgent, []any{app, string(status)}})
+			}
+		}
+	case f.Status != "":
+		ranges = append(ranges, indexRange{queryInboxStatus, []any{string(f.Status)}})
+	default:
+		ranges = append(ranges, indexRange{queryInbox, nil})
+	}
+	return ranges, nil
+}
+
+// appIDs returns the IDs of the known names, without duplicates.
+func (s *engine) appIDs(ctx context.Context, names []string) (ids []int64, err error) {
+	for _, name := range names {
+		id, ok, err := s.findNameID(ctx, appName, name)
+		if err != nil {
+			return nil, err
+		}
+		if ok && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]schema.HitlCounts, error) {
+	apps, err := s.appIDs(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
+	starts := make([]int64, len(edges))
+	for i, at := range edges {
+		if starts[i], err = s.firstSeqSince(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	days := make([]schema.HitlCounts, len(edges)-1)
+	for i := range days {
+		if starts[i] == starts[i+1] {
+			continue // no questions in this interval
+		}
+		for status, into := range days[i].All() {
+			if len(agents) == 0 {
+				err = s.readers.get(ctx, []any{into}, queryCountStatus, string(status), starts[i], starts[i+1])
+			}
+			for _, app := range apps {
+				var n int64
+				if err := s.readers.get(ctx, []any{&n}, queryCountAgent, app, string(status), starts[i], starts[i+1]); err != nil {
+					return nil, err
+				}
+				*into += n
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return days, nil
+}
+
+func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error) {
+	for _, n := range []struct {
+		dest  *int64
+		query string
+		args  []any
+	}{
+		{&st.PendingCount, queryCountPending, nil},
+		{&st.ResolversCount, queryCountWaiter, []any{string(schema.Listening)}},
+		{&st.ResponsesCount, queryCountStatus, []any{string(schema.HitlDecided), 0, s.head.Load() + 1}},
+	} {
+		if err := s.readers.get(ctx, []any{n.dest}, n.query, n.args...); err != nil {
+			return st, err
+		}
+	}
+	for _, person := range slices.Compact([]string{everyone, awaiting}) {
+		var n int64
+		if err := s.readers.get(ctx, []any{&n}, queryCountAwaiting, person); err != nil {
+			return st, err
+		}
+		st.WaitingOnMe += n
+	}
+	rows, err := s.readers.query(ctx, queryRequesters)
+	if st.Agents, err = scanTexts(rows, err); err != nil {
+		return st, err
+	}
+	slices.Sort(st.Agents)
+	return st, nil
+}
+
+func scanTexts(rows *sql.Rows, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	texts := []string{}
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, rows.Err()
+}

@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// inboxIDs returns the IDs that a filter finds, newest first.
+func (b *testStore) inboxIDs(t testing.TB, f store.InboxFilter) (ids []schema.EventID) {
+	t.Helper()
+	if f.Limit == 0 {
+		f.Limit = 50
+	}
+	events, _, err := b.Inbox(context.Background(), f)
+	require.NoError(t, err)
+	for _, e := range events {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// appendQuestion stores a question that waits for the given people.
+func (b *testStore) appendQuestion(t testing.TB, awaiting ...string) schema.EventID {
+	t.Helper()
+	d := newQuestionDraft("s", time.Time{})
+	d.NewQuestion.Awaiting = awaiting
+	return b.append(t, d).ID
+}
+
+// applyChange applies c to the current version of a question.
+func (b *testStore) applyChange(t testing.TB, id schema.EventID, c store.Change) {
+	t.Helper()
+	q, err := b.Question(context.Background(), id)
+	require.NoError(t, err)
+	c.Event, c.Version = &q.Event, q.Version
+	require.NoError(t, b.Apply(context.Background(), c))
+}
+
+// The awaiting table follows the votes, and drops resolved questions.
+func TestInbox_FollowsVotes(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.appendQuestion(t)
+	b.appendQuestion(t, "ada", "grace")
+	b.appendQuestion(t, "grace")
+	ids := func(numbers ...schema.EventID) []schema.EventID { return numbers }
+	require.Equal(t, ids(1), b.inboxIDs(t, store.InboxFilter{Everyone: true}))
+	require.Equal(t, ids(2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "ada"}))
+	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}))
+	require.Equal(t, ids(3), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace", Limit: 1}))
+
+	b.applyChange(t, 2, store.Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`), Awaiting: []string{"grace"}})
+	require.Equal(t, ids(1), b.inboxIDs(t, store.InboxFilter{Awaiting: "ada"}), "ada has voted")
+	b.applyChange(t, 2, store.Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`)})
+	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}), "nil leaves it unchanged")
+	b.applyChange(t, 2, store.Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__no_quorum__"}`), Ends: true})
+	b.applyChange(t, 3, store.Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__withdrawn__"}`), Ends: true})
+	require.Equal(t, ids(1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}))
+	require.Equal(t, ids(2), b.inboxIDs(t, store.InboxFilter{Status: schema.HitlDecided}), "no quorum counts as decided by people")
+	require.Equal(t, ids(3), b.inboxIDs(t, store.InboxFilter{Status: schema.HitlCancelled}))
+	require.Empty(t, b.inboxIDs(t, store.InboxFilter{Status: schema.HitlExpired}))
+}
+
+// The inbox column agrees with HitlStatus for every kind of resolution.
+func TestInbox_SortsLikeHitlStatus(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	for _, st := range []schema.Status{
+		{Status: schema.Pending}, {Status: schema.Responded, Outcome: schema.Approve}, {Status: schema.TimedOut, Outcome: schema.Timeout},
+		{Status: schema.Failed, Outcome: schema.NoQuorum}, {Status: schema.Failed, Outcome: schema.Cancelled}, {Status: schema.Failed},
+	} {
+		id := b.appendQuestion(t)
+		b.applyChange(t, id, store.Change{State: st.Status, Status: fmt.Appendf(nil, `{"status":%q,"outcome":%q}`, st.Status, st.Outcome), Ends: st.IsSettled()})
+		require.Contains(t, b.inboxIDs(t, store.InboxFilter{Status: st.HitlStatus()}), id, "%+v", st)
+		for _, other := range schema.HitlStatuses {
+			if other != st.HitlStatus() {
+				require.NotContains(t, b.inboxIDs(t, store.InboxFilter{Status: other}), id, "%+v is not %s", st, other)
+			}
+		}
+	}
+}
+
+// A question counts on the day it was asked, with its current status.
+func TestInboxDays_CountsByDayAsked(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	edges := []time.Time{clockStart.Add(-time.Hour), clockStart.Add(23 * time.Hour), clockStart.Add(47 * time.Hour)}
+	b.appendQuestion(t)
+	b.clock.advance(24 * time.Hour)
+	b.appendQuestion(t)
+	b.appendQuestion(t)
+	b.applyChange(t, 2, store.Change{State: schema.TimedOut, Status: []byte(`{"status":"timeout"}`), Ends: true})
+	days, err := b.InboxDays(context.Background(), edges, nil)
+	require.NoError(t, err)
+	require.Equal(t, []schema.HitlCounts{{Pending: 1}, {Pending: 1, Expired: 1}}, days)
+	days, err = b.InboxDays(context.Background(), edges, []string{"app", "nobody"})
+	require.NoError(t, err)
+	require.Equal(t, []schema.HitlCounts{{Pending: 1}, {Pending: 1, Expired: 1}}, days)
+	days, err = b.InboxDays(context.Background(), edges, []string{"nobody"})
+	require.NoError(t, err)
+	require.Equal(t, []schema.HitlCounts{{}, {}}, days)
+}

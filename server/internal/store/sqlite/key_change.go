@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// keyLedgerData is recorded in the audit log.
+type keyLedgerData struct {
+	From string `json:"from"` // key ids
+	To   string `json:"to"`
+}
+
+// ChangeKey replaces the key of a database that no hub has open, encrypts all secrets with the
+// new key, and deletes the old one. A crash leaves either key, never none. It fails with ErrLocked
+// if a hub is running.
+func ChangeKey(ctx context.Context, cfg Config, change *store.KeyChange) error {
+	cfg.keyChange = change
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// allowsLoss reports whether err is the loss of the key, and the change needs no old key.
+func allowsLoss(c *store.KeyChange, err error) bool {
+	return !c.Rotate && (errors.Is(err, identity.ErrMissing) || errors.Is(err, identity.ErrInvalid))
+}
+
+// changeKey carries out s.keyChange. The store's key is nil if it is lost; public is its public
+// key.
+func (s *engine) changeKey(ctx context.Context, w *writer, public []byte) error {
+	old, c := s.identity, s.keyChange
+	next, err := identity.Prepare(identity.File(s.file))
+	if err != nil {
+		return err
+	}
+	c.Old, c.New, c.PublicKey, c.Lost = schema.KeyID(public), next.ID(), schema.FormatPublicKey(next.Public()), old == nil
+	err = w.runNow(func(t *tx) error {
+		s.identity = next // signs the audit log from here on
+		if err := t.recordKeyChange(c, old, next); err != nil {
+			return err
+		}
+		if old == nil {
+			if c.Channels, err = t.removeUnreadable(); err != nil {
+				return err
+			}
+			return t.setKey(plaintext{}, next) // nothing encrypted is left
+		}
+		if err := t.signUndelivered(old, next); err != nil {
+			return err
+		}
+		return t.setKey(old, next)
+	})
+	if err != nil {
+		return fmt.Errorf("change the hub's key: %w; nothing was changed", err)
+	}
+	return s.commitKey(ctx, w)
+}
+
+// recordKeyChange stores the rotation, or removes all earlier ones, and writes the audit log.
+func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error {
+	action := "key.replaced"
+	if c.Rotate {
+		action = "key.rotated"
+		payload, err := json.Marshal(schema.KeyRotation{
+			HubID: t.w.store.hubID, From: c.Old, PublicKey: schema.FormatPublicKey(next.Public()), At: schema.Millis(toMillis(t.now)),
+		})
+		if err != nil {
+			return err
+		}
+		envelope, err := json.Marshal(old.Sign(schema.RotationPayload, payload))
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO key_rotations (stream_id, n, envelope)
+			SELECT 1, coalesce(max(n), 0) + 1, ? FROM key_rotations WHERE stream_id = 1`, envelope); err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1
+			AND n <= (SELECT max(n) FROM key_rotations WHERE stream_id = 1) - ?`, schema.MaxRotations); err != nil {
+			return err
+		}
+	} else if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1`); err != nil {
+		return err
+	}
+	return t.appendLedger(store.LedgerRecord{Action: action, Actor: byHub, Data: keyLedgerData{From: c.Old, To: c.New}})
+}
+
+// signUndelivered replaces the signatures of answers that agents may still receive: agents that
+// follow the change no longer trust the old key.
+func (t *tx) signUndelivered(old, next *identity.Key) error {
+	signed := map[int64][]byte{}
+	err := t.scanAll(func(rows *sql.Rows) error {
+		var seq int64
+		var receipt []byte
+		var e schema.Envelope
+		if err := rows.Scan(&seq, &receipt); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(receipt, &e); err != nil {
+			return fmt.Errorf("decode the receipt of event %d: %w", seq, err)
+		}
+		if e.Verify(e.PayloadType, old.Public()) != nil {
+			return nil //nolint:nilerr // of an earlier key, or changed
+		}
+		envelope, err := json.Marshal(next.Sign(e.PayloadType, e.Payload))
+		signed[seq] = envelope
+		return err
+	}, `SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
+		WHERE d.stream_id = 1 AND d.undelivered = 1 AND q.receipt IS NOT NULL`)
+	if err != nil {
+		return err
+	}
+	for seq, envelope := range signed {
+		if _, err := t.exec(`UPDATE questions SET receipt = ? WHERE stream_id = 1 AND seq = ?`, envelope, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeUnreadable removes everything that only a lost key could decrypt: the channels, whose names
+// it returns, and the Web Push key with the subscriptions that depend on it.
+func (t *tx) removeUnreadable() (channels []string, err error) {
+	var all []channelLedgerData
+	err = t.scanAll(func(rows *sql.Rows) error {
+		var c channelLedgerData
+		err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.Person)
+		all = append(all, c)
+		return err
+	}, `SELECT id, name, kind, person FROM channels WHERE stream_id = 1 ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if _, err := t.removeChannel(c, byHub); err != nil {
+			return nil, err
+		}
+		channels = append(channels, c.Name)
+	}
+	if _, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1`); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`UPDATE notifier SET push = '', push_key = '' WHERE stream_id = 1`)
+	return channels, err
+}

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// signEvery is the number of ledger entries after which the hub signs the head. Such a head is
+// written in the transaction of its entry and kept.
+const signEvery = 100
+
+const queryLedgerHead = `SELECT envelope FROM ledger_heads WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`
+
+func (s *engine) LedgerHead(ctx context.Context) (envelope []byte, err error) {
+	err = s.readers.get(ctx, []any{&envelope}, queryLedgerHead)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = schema.ErrNotFound
+	}
+	return envelope, err
+}
+
+func (s *engine) SignLedgerHead(ctx context.Context) error {
+	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: (*tx).signLedgerHead})
+}
+
+func (t *tx) signLedgerHead() error {
+	end := t.counters.chainEnd
+	if end.n == t.counters.signedHead {
+		return nil
+	}
+	payload, err := json.Marshal(schema.LedgerHead{Hub: t.w.store.hubID, N: end.n, Hash: end.hash, At: schema.Millis(toMillis(t.now))})
+	if err != nil {
+		return err
+	}
+	envelope, err := json.Marshal(t.w.store.identity.Sign(schema.HeadPayload, payload))
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(`INSERT OR REPLACE INTO ledger_heads (stream_id, n, envelope) VALUES (1, ?, ?)`, end.n, envelope); err != nil {
+		return err
+	}
+	t.counters.signedHead = end.n
+	if end.n%signEvery != 0 {
+		return nil
+	}
+	// The new head covers the entries of the heads in between.
+	_, err = t.exec(`DELETE FROM ledger_heads WHERE stream_id = 1 AND n > ? AND n < ?`, end.n-signEvery, end.n)
+	return err
+}
+
+// readSignedHead reads the number of the newest signed entry; 0: none.
+func readSignedHead(ctx context.Context, conn *sql.Conn) (n int64, err error) {
+	err = conn.QueryRowContext(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads WHERE stream_id = 1`).Scan(&n)
+	return n, err
+}

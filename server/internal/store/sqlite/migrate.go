@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate upgrades the database to the current schema, each step in its own transaction.
+func migrate(ctx context.Context, db *sql.DB) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	// Closing the provider would close db.
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	current, newest, err := p.GetVersions(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the schema version: %w", err)
+	case current == newest:
+		return nil
+	case current > newest:
+		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this version supports %d); nothing was changed; start that version, or choose another database with -db", current, newest)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
+	}
+	return nil
+}
+
+// Template creates a database file with the schema but without a hub's identity. Opening
+// a copy of it is ten times faster than migrating an empty file; storetest gives each
+// test such a copy.
+func Template(ctx context.Context, file string) error {
+	db, err := connect(ctx, file, "NORMAL", false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrate(ctx, db), db.Close()) // the last connection checkpoints the WAL into the file
+}

@@ -1,0 +1,251 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"modernc.org/sqlite"
+
+	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Config configures Open. Zero values select the documented defaults.
+type Config struct {
+	Path        string           // a file name, or sqlite:FILE
+	Synchronous string           // FULL (default), or NORMAL, which may lose the last commits in a power failure
+	Clock       func() time.Time // default: time.Now
+	Log         *slog.Logger     // default: discards
+
+	// Publish receives all committed rows in commit order. It runs on the writer's
+	// goroutine before the caller is released, so it must be quick and must not call
+	// methods that write. See SetPublish.
+	Publish func([]store.LogRow)
+
+	// Committed is called after every group commit, on the writer's goroutine, for
+	// metrics.
+	Committed func(store.Commit)
+
+	// ReserveFileBytes is the size of the reserve file, which is deleted when the disk is
+	// full so that questions and answers can still be stored. Default: 32 MiB, at most an
+	// eighth of the disk; negative: none.
+	ReserveFileBytes int64
+	// Plain events are refused with schema.ErrFull below MinFree bytes of free space.
+	// Default: 128 MiB, at most a twentieth of the disk. Below WarnFree (512 MiB, at most
+	// a tenth) a warning is logged.
+	MinFree, WarnFree int64
+	// Disk measures the file system of dir. Tests replace it.
+	Disk func(dir string) (Disk, error)
+
+	keyChange *store.KeyChange // see ChangeKey
+}
+
+// Number of reader connections, and the stream that all rows belong to.
+const (
+	maxReaders = 4
+	streamID   = 1
+)
+
+// engine implements store.Store. Its exported methods are documented there.
+type engine struct {
+	file        string
+	hubID       string
+	identity    *identity.Key
+	keyChange   *store.KeyChange // nil: Open keeps the key
+	clock       func() time.Time
+	writeDB     *sql.DB // single connection, held by the writer
+	readers     readers
+	writer      *writer
+	dictionary  *dictionary
+	diskSpace   *diskSpace
+	lock        io.Closer
+	head        atomic.Int64
+	pruned      atomic.Int64
+	ingestRate  ingestRate
+	indexerWake chan struct{} // capacity 1; signals that the indexer has work; never closed
+	log         *slog.Logger
+	close       func() error
+}
+
+func (c *Config) setDefaults() error {
+	switch c.Synchronous {
+	case "":
+		c.Synchronous = "FULL"
+	case "FULL", "NORMAL":
+	default:
+		return fmt.Errorf("synchronous is %q; must be FULL or NORMAL", c.Synchronous)
+	}
+	c.ReserveFileBytes = orDefault(c.ReserveFileBytes, 32<<20)
+	c.MinFree = orDefault(c.MinFree, 128<<20)
+	c.WarnFree = orDefault(c.WarnFree, 512<<20)
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Disk == nil {
+		c.Disk = measureDisk
+	}
+	return nil
+}
+
+func orDefault(n, byDefault int64) int64 {
+	if n == 0 {
+		return byDefault
+	}
+	return n
+}
+
+// Open opens the database, and creates and migrates it if needed. It locks the
+// database: store.ErrLocked names the process that holds it. Open clears the leases of the
+// outbox, so deliveries that were interrupted by a restart are due now. Package delivery
+// decides which of them may be sent again (see Delivery.Sent).
+func Open(ctx context.Context, cfg Config) (store.Store, error) {
+	s, err := openEngine(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func openEngine(ctx context.Context, cfg Config) (*engine, error) {
+	if err := cfg.setDefaults(); err != nil {
+		return nil, err
+	}
+	file, err := databasePath(cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: make(chan struct{}, 1), log: cfg.Log}
+	s.close = sync.OnceValue(s.shutDown)
+	if err := s.open(ctx, &cfg); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
+	// Order matters: the directory comes before the lock, and the lock before the database.
+	if err := ensurePrivateDir(s.file); err != nil {
+		return err
+	}
+	if err := requireHubDatabase(ctx, s.file); err != nil {
+		return err
+	}
+	if s.lock, err = lock(s.file + lockSuffix); err != nil {
+		return err
+	}
+	if err := ensurePrivateFile(s.file); err != nil {
+		return err
+	}
+	// With open file description locks, another library that opens and closes the file
+	// does not drop SQLite's locks. They exist only on Linux and are not required for
+	// correctness.
+	_, _ = sqlite.OFDLocking(true)
+	if s.writeDB, err = connect(ctx, s.file, cfg.Synchronous, false); err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.writeDB); err != nil {
+		return err
+	}
+	if s.readers.db, err = connect(ctx, s.file, cfg.Synchronous, true); err != nil {
+		return err
+	}
+	s.diskSpace = newDiskSpace(s.file, cfg)
+	w, err := newWriter(ctx, s, cfg)
+	if err != nil {
+		return err
+	}
+	if err := s.initialize(ctx, w); err != nil {
+		return errors.Join(err, w.conn.Close())
+	}
+	s.writer = w
+	go w.run()
+	return nil
+}
+
+func connect(ctx context.Context, file, synchronous string, readOnly bool) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", dsn(file, synchronous, readOnly))
+	if err != nil {
+		return nil, err
+	}
+	n := 1
+	if readOnly {
+		n = maxReaders
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	if err := checkPragmas(ctx, db, synchronous, readOnly); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// initialize creates a new hub's identity and loads the state of an existing one.
+func (s *engine) initialize(ctx context.Context, w *writer) error {
+	now := s.clock().UnixMilli()
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{`INSERT INTO hub (stream_id, id, key) VALUES (1, ?, X'') ON CONFLICT DO NOTHING`, []any{uuid.NewString()}},
+		{`UPDATE deliveries SET leased = 0, due = ?1, wake = ?1
+			WHERE stream_id = 1 AND open = 1`, []any{now}},
+	} {
+		if _, err := w.conn.ExecContext(ctx, step.query, step.args...); err != nil {
+			return err
+		}
+	}
+	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub WHERE stream_id = 1`).Scan(&s.hubID); err != nil {
+		return err
+	}
+	counters := &w.counters
+	err := w.conn.QueryRowContext(ctx, `SELECT head, pruned, events, received, name FROM streams WHERE stream_id = 1`).
+		Scan(&counters.head, &counters.pruned, &counters.events, &counters.received, &counters.lastNameID)
+	if err != nil {
+		return err
+	}
+	if counters.chainEnd, err = readChainEnd(ctx, w.conn); err != nil {
+		return err
+	}
+	if counters.signedHead, err = readSignedHead(ctx, w.conn); err != nil {
+		return err
+	}
+	s.head.Store(counters.head)
+	s.pruned.Store(counters.pruned)
+	return s.openIdentity(ctx, w)
+}
+
+func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
+
+func (s *engine) HubID() string { return s.hubID }
+
+func (s *engine) Head() int64 { return s.head.Load() }
+
+func (s *engine) Close() error { return s.close() }
+
+func (s *engine) shutDown() error {
+	var errs []error
+	if s.writer != nil {
+		s.writer.stop()
+	}
+	// Readers close first: the last connection to close checkpoints the WAL.
+	for _, db := range []*sql.DB{s.readers.db, s.writeDB} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

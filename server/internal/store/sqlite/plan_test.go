@@ -1,0 +1,283 @@
+package sqlite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Every query uses an index and needs no sorting. A changed plan changes the golden file
+// and has to be reviewed.
+func TestQueryPlans_UseIndexes(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	for range 3 {
+		b.append(t, newDraft("app", "s", "PreToolUse", "Bash"))
+	}
+	var golden strings.Builder
+	for _, q := range plannedQueries(t, b) {
+		if q.golden {
+			fmt.Fprintf(&golden, "%s\n", q.name)
+		}
+		for _, line := range explainPlan(t, b, q.query, q.args) {
+			require.NotContains(t, line, "TEMP B-TREE", q.name)
+			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "notices", "noticed", "links_used", "tool_times", "awaiting"} {
+				require.NotEqual(t, "SCAN "+table, line, q.name)
+				require.NotContains(t, line, "SCAN "+table+" ", q.name)
+			}
+			if q.golden {
+				fmt.Fprintf(&golden, "    %s\n", line)
+			}
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/plans.txt", []byte(golden.String()), 0o600))
+	}
+	want, err := os.ReadFile("testdata/plans.txt")
+	require.NoError(t, err)
+	got, query := strings.Split(golden.String(), "\n"), ""
+	for i, line := range strings.Split(string(want), "\n") {
+		if !strings.HasPrefix(line, " ") {
+			query = line
+		}
+		require.Less(t, i, len(got), "%s is gone; run with -update if this is meant", query)
+		require.Equal(t, line, got[i], "%s; run with -update if this is meant", query)
+	}
+}
+
+type plannedQuery struct {
+	name, query string
+	args        []any
+	golden      bool // false for filters whose plan another combination covers
+}
+
+func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
+	list := []plannedQuery{
+		{"Event", queryEvent, []any{1}, true},
+		{"Question", queryQuestion, []any{1}, true},
+		{"Append, by key", queryByKey, []any{"k"}, true},
+		{"Recent", queryRecent, []any{300}, true},
+		{"Pending", queryPending, []any{0}, true},
+		{"After, events", queryLogEvents, []any{0, 9, 9}, true},
+		{"After, changes", queryLogChanges, []any{0, 9, 9}, true},
+		{"After, event of a resolution", queryLogEvent, []any{1}, true},
+		{"FilterOptions, in order", queryNamesInOrder, []any{1, 9}, true},
+		{"SessionsNamed", querySessionsWithID, []any{"s"}, true},
+		{"FilterOptions, sessions", queryNamesNewest, []any{2, 9}, true},
+		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
+		{"LeaseDeliveries, due", queryDueDeliveries, []any{1, 9}, true},
+		{"NotificationCursor", queryNotificationCursor, nil, true},
+		{"QuestionsSince, asked", queryAskedSince, []any{0, 9, 9}, true},
+		{"QuestionsSince, changed", queryChangedSince, []any{0, 9, 9}, true},
+		{"NotificationProgress", queryNotificationProgress, []any{1}, true},
+		{"NotificationsOf", queryNotificationsOf, []any{1}, true},
+		{"DueNotifications, due", queryDueNotifications, []any{1, 9, 9}, true},
+		{"DueNotifications, next", queryNextNotification, []any{1}, true},
+		{"ClaimNotification, last sent", queryLastSent, []any{1, "ada"}, true},
+		{"ClaimNotification, in flight", queryClaimsInFlight, []any{1, 9, 9, "ada", 1}, true},
+		{"ReleaseNotificationLeases, pending", queryPendingNotified, nil, true},
+		{"Channels", queryChannels, nil, true},
+		{"PushSubscriptions", queryPushSubscriptions, []any{"ada"}, true},
+		{"PushSubscribers", queryPushSubscribers, nil, true},
+		{"IsLinkUsed", queryIsLinkUsed, []any{1, []byte{1}}, true},
+		{"AddPushSubscription, count", queryCountSubscriptions, []any{"ada", "e"}, true},
+		{"Lifelines", queryLifelines, []any{1, 0, 9}, true},
+		{"Ledger", queryLedger, []any{0, 9, 9}, true},
+		{"Ledger, newest", queryLedgerNewest, []any{0, 9, 9}, true},
+		{"Ledger, of a question", queryLedgerOfQuestion, []any{0, 9, 9, 1}, true},
+		{"Ledger, newest of a question", queryLedgerNewestOfQuestion, []any{0, 9, 9, 1}, true},
+		{"LedgerHead", queryLedgerHead, nil, true},
+		{"CheckLedger", querySignedLedger, nil, true},
+		{"KeyRotations", queryRotations, nil, true},
+		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
+		{"DueQuestions, due", queryDueDeadlines, []any{1, 9}, true},
+		{"DueQuestions, next end of an undo window", queryNextUndoEnd, []any{1}, true},
+		{"DueQuestions, ended undo windows", queryEndedUndoWindows, []any{1, 9}, true},
+		{"DueQuestions, next timer", queryNextTimer, []any{1}, true},
+		{"DueQuestions, due timers", queryDueTimers, []any{1, 9}, true},
+		{"PendingOf", queryPendingOf, []any{1, 1}, true},
+		{"Inbox", queryInbox, []any{0, 9, 9}, true},
+		{"Inbox, one status", queryInboxStatus, []any{"pending", 0, 9, 9}, true},
+		{"Inbox, one agent", queryInboxAgent, []any{1, "pending", 0, 9, 9}, true},
+		{"Inbox, waiting for a person", queryInboxAwaiting, []any{"ada", 0, 9, 9}, true},
+		{"Inbox, one agent waiting for a person", queryInboxAwaitingAgent, []any{"ada", 1, 0, 9, 9}, true},
+		{"Inbox, rows", queryInboxRows, []any{"[1,2]"}, true},
+		{"InboxDays", queryCountStatus, []any{"pending", 0, 9}, true},
+		{"InboxDays, one agent", queryCountAgent, []any{1, "pending", 0, 9}, true},
+		{"InboxCounts, listening", queryCountWaiter, []any{"listening"}, true},
+		{"InboxCounts, waiting for a person", queryCountAwaiting, []any{"ada"}, true},
+		{"InboxCounts, agents", queryRequesters, nil, true},
+		{"EarlierOutcomes", queryEarlierOutcomes, []any{1, 9}, true},
+		{"Append, pending questions of a shared listener", querySharedListener, []any{[]byte("k"), 9}, true},
+		{"Append, unsent answers to a shared listener", queryUnsentToListener, []any{[]byte("k"), 9}, true},
+		{"Append, leader of the duplicate group", queryGroupLeader, []any{[]byte("k")}, true},
+		{"GroupMembers", queryGroupMembers, []any{[]byte("k"), 1}, true},
+		{"Questions", queryQuestions, []any{9, 9}, true},
+		{"Rules", queryRules, []any{9}, true},
+		{"LiveRules", queryLiveRules, []any{1}, true},
+		{"Rule", queryRule, []any{1}, true},
+		{"Listeners", queryListeners, []any{0, 9}, true},
+		{"From and To", queryReceived, []any{1}, true},
+		{"Prune, events", queryPrunable, []any{0, 9, 9}, true},
+		{"Prune, questions", queryPrunableQuestions, []any{0, 9, 9, 9}, true},
+		{"Stats, events", queryCountEvents, nil, true},
+		{"Stats, pending", queryCountPending, nil, true},
+		{"Stats, undelivered", queryCountUndelivered, nil, true},
+		{"Cursor", queryCursor, nil, true},
+		{"LogEntries, events", queryEntryEvents, []any{0, 9}, true},
+		{"LogEntries, resolutions", queryEntryEnds, []any{0, 9}, true},
+		{"SessionFacts", querySessionFacts, []any{"app", "s"}, true},
+		{"Sessions", querySessions, []any{9, 9}, true},
+		{"Sessions of an application", querySessionsOf, []any{"app", 9, 9}, true},
+		{"Sessions, search", querySessionTexts, []any{9, 9}, true},
+		{"Sessions, search in an application", querySessionTextsOf, []any{"app", 9, 9}, true},
+		{"Sessions, found", querySessionByLast, []any{9}, true},
+		{"SessionTools", querySessionTools, []any{1}, true},
+		{"PendingCounts", queryPendingCounts, nil, true},
+		{"Decisions", queryDecisions, []any{0, 9}, true},
+		{"Activity", queryActivity, []any{1, 0, 9}, true},
+		{"ToolTimes", queryToolTimes, []any{1, 0, 9}, true},
+		{"SessionsOf, count", queryCountSessions, []any{"app", 9}, true},
+		{"SessionsOf, latest", queryLatestSession, []any{"app"}, true},
+		{"Prune, remaining event of a session", queryRemainingEvent, []any{"app", "s"}, true},
+	}
+	for _, f := range filterCombinations() {
+		q, ok, err := b.newFilterQuery(context.Background(), &f)
+		require.NoError(t, err)
+		require.True(t, ok)
+		name := fmt.Sprintf("Find app=%q session=%q type=%q tool=%q status=%q text=%q after=%d", f.App, f.Session, f.Type, f.Tool, f.Status, f.Text, f.After)
+		golden := f.App+f.Tool == "" && (f.Text == "" || f.Session == "")
+		query, args := q.sql(1, 1, 9)
+		list = append(list, plannedQuery{name, query, args, golden})
+		if f.Status == "" && len(q.names) > 0 {
+			query, args = q.nameSegmentSQL(9)
+			list = append(list, plannedQuery{name + ", name segments", query, args, golden})
+		}
+	}
+	return append(list, plannedSearches(t, b)...)
+}
+
+// plannedSearches returns the statements of searches of every form.
+func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
+	list = append(list,
+		plannedQuery{"Search, matching names", queryNames, []any{1, 9, "%", 9}, true},
+		plannedQuery{"Search, trigrams", queryTrigrams, []any{1, 1, 9, "1"}, true},
+		plannedQuery{"Index, stale block", queryStaleBlock, nil, true},
+		plannedQuery{"Index, last block", queryLastBlock, nil, true},
+		plannedQuery{"Index, next event", queryNextEvent, []any{1}, true},
+		plannedQuery{"Index, events of a block", queryCountBlockEvents, []any{1, 9}, true},
+		plannedQuery{"Search, number of names", queryCountNames, []any{1, 9}, true},
+	)
+	for _, text := range []string{
+		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
+		"kind:permission agent:app -tool:bash", "id:1",
+	} {
+		for _, ascending := range []bool{false, true} {
+			run := &searchRun{store: b.engine, Search: store.Search{Filter: mustParse(t, text)}, ascending: ascending}
+			run.questionsOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.Status()
+			require.NoError(t, run.setBounds(context.Background()))
+			list = append(list, plannedQuery{fmt.Sprintf("Search %s ascending=%v", text, ascending), run.sql(), []any{1, 9, 9}, !ascending})
+			for _, n := range run.conditions {
+				list = append(list, plannedQuery{"Search " + text + ", name segments of " + n.column, conditionSegmentsSQL(n), []any{1, 9}, !ascending})
+			}
+		}
+	}
+	return list
+}
+
+// filterCombinations returns every combination of filter terms.
+func filterCombinations() (list []store.Filter) {
+	for i := range 1 << 6 {
+		for _, status := range []string{"", "pending", store.Undelivered} {
+			f := store.Filter{Status: status}
+			for bit, set := range []func(){
+				func() { f.App = "app" }, func() { f.Session = "s" }, func() { f.Type = "PreToolUse" },
+				func() { f.Tool = "Bash" }, func() { f.Text = "x" }, func() { f.After = 1 },
+			} {
+				if i&(1<<bit) != 0 {
+					set()
+				}
+			}
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func explainPlan(t *testing.T, b *testStore, query string, args []any) (lines []string) {
+	t.Helper()
+	rows, err := b.readers.db.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+query, args...)
+	require.NoError(t, err, query)
+	defer func() { require.NoError(t, rows.Close()) }()
+	for rows.Next() {
+		var id, parent, unused int
+		var line string
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &line))
+		lines = append(lines, line)
+	}
+	require.NoError(t, rows.Err())
+	return lines
+}
+
+// The writer's statements are spread over its ops, so the test runs the ops and explains
+// the statements that the writer prepared. They use an index, too.
+func TestWriterPlans_UseIndexes(t *testing.T) {
+	t.Parallel()
+	b, ctx := newTestStore(t), context.Background()
+	d := newQuestionDraft("s", clockStart)
+	d.IdempotencyKey, d.Transcript = "k", []byte(`[]`)
+	b.append(t, d)
+	b.append(t, d)
+	b.answer(t, 1)
+	b.append(t, newDraft("app", "s", "Stop", ""))
+	require.ErrorIs(t, b.Apply(ctx, store.Change{Event: &store.Event{ID: 3}, Status: []byte(`{}`)}), schema.ErrNoQuestion)
+	_, _, err := b.LeaseDeliveries(ctx, clockStart, clockStart, 9)
+	require.NoError(t, err)
+	b.setDelivery(t, 1, store.Delivery{State: schema.Acked})
+	b.clock.advance(time.Hour)
+	b.applyProjection(t, &store.ProjectionBatch{
+		Sessions: []store.SessionRow{newSessionRow("s", 1, 1)}, Activity: map[store.ActivityKey]store.Activity{{App: "app"}: {Events: 1}},
+		Decisions: map[store.Decision]int64{{App: "app"}: 1}, ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
+	})
+	_, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now(), ProjectionsBefore: b.clock.now()})
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	queries := slices.Sorted(maps.Keys(b.writer.stmts))
+	require.Greater(t, len(queries), 20)
+	b.open(t)
+	for _, query := range queries {
+		if strings.HasPrefix(query, "INSERT") || !strings.Contains(query, " WHERE ") {
+			continue
+		}
+		args := make([]any, 16)
+		for _, line := range explainPlan(t, b, query, args[:countArgs(query)]) {
+			require.NotContains(t, line, "SCAN", query)
+			require.NotContains(t, line, "TEMP B-TREE", query)
+		}
+	}
+}
+
+// countArgs returns the number of arguments of a statement.
+func countArgs(query string) int {
+	if n := strings.Count(query, "?"); !strings.Contains(query, "?1") {
+		return n
+	}
+	n := 1
+	for strings.Contains(query, fmt.Sprint("?", n+1)) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	queryDecisions = `SELECT quarter, app, outcome, person, bin, count FROM decisions
+		WHERE stream_id = 1 AND quarter >= ? AND quarter < ?`
+	queryActivity = `SELECT app, events, tools, failures, asked, waited, input, output, cache_read, cache_write, cost FROM activity
+		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
+	queryToolTimes = `SELECT tool, bin, calls, failures, total FROM tool_times
+		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
+)
+
+func (s *engine) Decisions(ctx context.Context, from, to int64) (map[store.Decision]int64, error) {
+	rows, err := s.readers.query(ctx, queryDecisions, from, to)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	decisions := map[store.Decision]int64{}
+	for rows.Next() {
+		var d store.Decision
+		var n int64
+		if err := rows.Scan(&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bucket, &n); err != nil {
+			return nil, err
+		}
+		decisions[d] = n
+	}
+	return decisions, rows.Err()
+}
+
+// bucketRange is a part of a period that is covered by buckets of one unit, in quarters.
+type bucketRange struct{ unit, from, to int64 }
+
+// bucketRanges covers all time since quarter from: in quarters until the end of that UTC
+// day, then in days.
+func bucketRanges(from int64) []bucketRange {
+	tomorrow := (from + quartersPerDay - 1) / quartersPerDay
+	return []bucketRange{{1, from, tomorrow * quartersPerDay}, {quartersPerDay, tomorrow, 1 << 40}}
+}
+
+func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Activity, error) {
+	sums := map[string]store.Activity{}
+	for _, part := range bucketRanges(from) {
+		rows, err := s.readers.query(ctx, queryActivity, part.unit, part.from, part.to)
+		if err := scanActivity(rows, err, sums); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+func scanActivity(rows *sql.Rows, err error, sums map[string]store.Activity) error {
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var app string
+		var a store.Activity
+		t := &a.Tokens
+		if err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Questions, &a.WaitedMS,
+			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &a.CostUSD); err != nil {
+			return err
+		}
+		sums[app] = a.Add(sums[app])
+	}
+	return rows.Err()
+}
+
+func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
+	sums := map[store.ToolKey]store.ToolTime{}
+	for _, part := range bucketRanges(from) {
+		rows, err := s.readers.query(ctx, queryToolTimes, part.unit, part.from, part.to)
+		tools, err := scanToolTimes(rows, err)
+		if err != nil {
+			return nil, err
+		}
+		for key, u := range tools {
+			sums[key] = sums[key].Add(u)
+		}
+	}
+	return sums, nil
+}
+
+const (
+	queryCountSessions = `SELECT count(*) FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? AND last >= ?`
+	queryLatestSession = `SELECT facts FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? ORDER BY last DESC LIMIT 1`
+)
+
+func (s *engine) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
+	first, err := s.firstSeqSince(ctx, since)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.readers.get(ctx, []any{&active}, queryCountSessions, app, first); err != nil {
+		return 0, nil, err
+	}
+	err = s.readers.get(ctx, []any{&latest}, queryLatestSession, app)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return active, latest, err
+}
+
+// pruneProjections removes decisions, activity and tool times from before the given time.
+func (s *engine) pruneProjections(ctx context.Context, before time.Time) error {
+	if before.IsZero() {
+		return nil
+	}
+	quarter := before.UnixMilli() / store.QuarterMS
+	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
+		if _, err := t.exec(`DELETE FROM decisions WHERE stream_id = 1 AND quarter < ?`, quarter); err != nil {
+			return err
+		}
+		for _, unit := range [...]int64{1, quartersPerDay} {
+			for _, query := range [...]string{
+				`DELETE FROM activity WHERE stream_id = 1 AND span = ? AND at < ?`,
+				`DELETE FROM tool_times WHERE stream_id = 1 AND span = ? AND at < ?`,
+			} {
+				if _, err := t.exec(query, unit, quarter/unit); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}})
+}

@@ -1,0 +1,228 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// quartersPerDay is the number of quarter-hours in a UTC day.
+const quartersPerDay = 96
+
+const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
+
+func (s *engine) ProjectionCursor(ctx context.Context) (cursor int64, err error) {
+	return cursor, s.readers.get(ctx, []any{&cursor}, queryCursor)
+}
+
+var queryEntryEvents = `SELECT ` + eventColumns + fullPayload + `q.question, q.asked, c.chat FROM ` + eventTables + `
+	LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
+	WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq`
+
+const queryEntryEnds = `SELECT seq, question, status FROM changes
+	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
+
+func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
+	upTo = min(s.head.Load(), seq+int64(limit))
+	if upTo <= seq {
+		return nil, seq, nil
+	}
+	scanned, chats, full, err := s.scanEntries(ctx, seq, upTo)
+	if err != nil {
+		return nil, seq, err
+	}
+	if full {
+		upTo = scanned[len(scanned)-1].seq
+	}
+	ends, err := s.readEnds(ctx, seq, upTo)
+	if err != nil {
+		return nil, seq, err
+	}
+	for i, r := range scanned {
+		for len(ends) > 0 && ends[0].Seq < r.seq {
+			entries, ends = append(entries, ends[0]), ends[1:]
+		}
+		e, err := s.buildEvent(ctx, r)
+		if err != nil {
+			return nil, seq, err
+		}
+		if e.App != "" { // otherwise it was pruned during the read, with its names
+			entries = append(entries, store.LogEntry{Seq: r.seq, Event: e, Transcript: chats[i]})
+		}
+	}
+	return append(entries, ends...), upTo, nil
+}
+
+func (s *engine) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*eventRow, chats [][]byte, full bool, err error) {
+	rows, err := s.readers.query(ctx, queryEntryEvents, seq, upTo)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	defer func() { _ = rows.Close() }()
+	bytes := 0
+	for bytes < maxPageBytes && rows.Next() {
+		r, chat := &eventRow{}, []byte(nil)
+		if err := rows.Scan(append(r.dest(), &chat)...); err != nil {
+			return nil, nil, false, err
+		}
+		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(chat)
+		scanned, chats = append(scanned, r), append(chats, chat)
+	}
+	return scanned, chats, bytes >= maxPageBytes, rows.Err()
+}
+
+// readEnds reads the resolutions of questions, each with its event.
+func (s *engine) readEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntry, error) {
+	found, err := s.scanEnds(ctx, seq, upTo)
+	if err != nil {
+		return nil, err
+	}
+	ends := found[:0]
+	for _, end := range found {
+		e, _, err := s.Event(ctx, end.Event.ID)
+		if errors.Is(err, schema.ErrNotFound) {
+			continue // pruned during the read
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.Status = end.Event.Status
+		ends = append(ends, store.LogEntry{Seq: end.Seq, Event: e, Ends: true})
+	}
+	return ends, nil
+}
+
+func (s *engine) scanEnds(ctx context.Context, seq, upTo int64) (ends []store.LogEntry, _ error) {
+	rows, err := s.readers.query(ctx, queryEntryEnds, seq, upTo)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		e := store.LogEntry{Event: &store.Event{}}
+		if err := rows.Scan(&e.Seq, &e.Event.ID, &e.Event.Status); err != nil {
+			return nil, err
+		}
+		ends = append(ends, e)
+	}
+	return ends, rows.Err()
+}
+
+func (s *engine) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) error {
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error { return t.applyProjection(d) }})
+}
+
+func (t *tx) applyProjection(d *store.ProjectionBatch) error {
+	moved, err := t.exec(`UPDATE derived SET cursor = ? WHERE stream_id = 1 AND cursor = ?`, d.To, d.From)
+	if err != nil {
+		return err
+	}
+	if moved == 0 {
+		return store.ErrConflict
+	}
+	for key, n := range d.Decisions {
+		_, err := t.exec(`INSERT INTO decisions (stream_id, quarter, app, outcome, person, bin, count) VALUES (1, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET count = count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n)
+		if err != nil {
+			return err
+		}
+	}
+	for key, a := range d.Activity {
+		if err := t.addActivity(key, &a); err != nil {
+			return err
+		}
+	}
+	for key, u := range d.ToolTimes {
+		if err := t.addToolTime(key, u); err != nil {
+			return err
+		}
+	}
+	for _, key := range d.RemovedSessions {
+		if _, err := t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, key.App, key.Session); err != nil {
+			return err
+		}
+	}
+	for i := range d.Sessions {
+		if err := t.upsertSession(&d.Sessions[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) upsertSession(r *store.SessionRow) error {
+	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, text = excluded.text, facts = excluded.facts`,
+		r.App, r.Session, r.First, r.Last, r.Text, r.Facts)
+	if err != nil {
+		return err
+	}
+	// Retention may have overtaken the projector.
+	return t.deleteSessionIfEmpty(r.App, r.Session)
+}
+
+func (t *tx) addActivity(key store.ActivityKey, a *store.Activity) error {
+	for _, unit := range [...]int64{1, quartersPerDay} {
+		_, err := t.exec(`INSERT INTO activity (stream_id, span, at, app, events, tools, failures, asked, waited,
+				input, output, cache_read, cache_write, cost)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET events = events + excluded.events, tools = tools + excluded.tools,
+				failures = failures + excluded.failures, asked = asked + excluded.asked, waited = waited + excluded.waited,
+				input = input + excluded.input, output = output + excluded.output,
+				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+				cost = cost + excluded.cost`,
+			unit, key.Quarter/unit, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
+			a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) addToolTime(key store.ToolKey, u store.ToolTime) error {
+	_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
+		key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
+	for _, unit := range [...]int64{1, quartersPerDay} {
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
+			unit, key.Quarter/unit, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
+	}
+	return err
+}
+
+var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z
+	CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq BETWEEN z.zone << %d AND (z.zone << %d) + %d
+	WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ? AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?
+	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, nameSegmentBits, nameSegmentBits, nameSegmentSize-1)
+
+// deleteSessionIfEmpty removes a session without events from the projections.
+func (t *tx) deleteSessionIfEmpty(app, session string) error {
+	var first, last, found int64
+	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = t.get([]any{&found}, queryIsEvent, last) // fast path: usually the session's last event still exists
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = t.get([]any{&found}, queryRemainingEvent, app, session)
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if _, err := t.exec(`DELETE FROM session_tools WHERE stream_id = 1 AND first = ?`, first); err != nil {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
+	return err
+}

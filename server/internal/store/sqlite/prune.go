@@ -1,0 +1,274 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (store.PruneResult, error) {
+	if p.Batch <= 0 {
+		p.Batch = 250
+	}
+	defer s.notifyIndexer()
+	var result store.PruneResult
+	err := s.pruneEvents(ctx, &p, &result)
+	if err == nil {
+		err = s.pruneQuestions(ctx, &p, &result)
+	}
+	if err == nil {
+		err = s.pruneProjections(ctx, p.ProjectionsBefore)
+	}
+	return result, err
+}
+
+func (s *engine) pruneEvents(ctx context.Context, p *store.RetentionPolicy, result *store.PruneResult) error {
+	events := pruneRange{batch: p.Batch}
+	if !p.EventsBefore.IsZero() {
+		var err error
+		if events.end, err = s.firstSeqSince(ctx, p.EventsBefore); err != nil {
+			return err
+		}
+		for more := true; more; {
+			if more, err = s.pruneBatch(ctx, &events, result); err != nil {
+				return err
+			}
+		}
+	}
+	events.end = s.head.Load() + 1
+	for more := p.MaxBytes > 0; more; {
+		exceeded, err := s.exceedsSize(ctx, p.MaxBytes)
+		if err != nil || !exceeded {
+			return err
+		}
+		if more, err = s.pruneBatch(ctx, &events, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneRange is the remaining range of sequence numbers to prune; end is exclusive.
+type pruneRange struct {
+	from, end int64
+	batch     int
+}
+
+// exceedsSize reports whether the database holds more than limit bytes, not counting
+// free pages.
+func (s *engine) exceedsSize(ctx context.Context, limit int64) (bool, error) {
+	var pages, free, size int64
+	for _, p := range []struct {
+		dest  *int64
+		query string
+	}{{&pages, `PRAGMA page_count`}, {&free, `PRAGMA freelist_count`}, {&size, `PRAGMA page_size`}} {
+		if err := s.readers.get(ctx, []any{p.dest}, p.query); err != nil {
+			return false, err
+		}
+	}
+	return (pages-free)*size > limit, nil
+}
+
+// pruneBatch removes the next events without a question. It returns false if none is left.
+func (s *engine) pruneBatch(ctx context.Context, p *pruneRange, result *store.PruneResult) (more bool, err error) {
+	var pruned []prunedEvent
+	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
+		pruned, err = t.pruneEvents(p)
+		return err
+	}})
+	if err != nil || len(pruned) == 0 {
+		return false, err
+	}
+	result.Events += int64(len(pruned))
+	p.from = pruned[len(pruned)-1].seq + 1
+	return true, nil
+}
+
+// prunedEvent is a removed event with its name IDs.
+type prunedEvent struct {
+	seq int64
+	ids nameIDs
+}
+
+func scanPruned(rows *sql.Rows, err error) (pruned []prunedEvent, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var p prunedEvent
+		if err := rows.Scan(&p.seq, &p.ids.app, &p.ids.session, &p.ids.typ, &p.ids.tool); err != nil {
+			return nil, err
+		}
+		pruned = append(pruned, p)
+	}
+	return pruned, rows.Err()
+}
+
+const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
+	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND asks = 0 ORDER BY seq LIMIT ?`
+
+func (t *tx) pruneEvents(p *pruneRange) ([]prunedEvent, error) {
+	rows, err := t.query(queryPrunable, p.from, p.end, p.batch)
+	pruned, err := scanPruned(rows, err)
+	if err != nil || len(pruned) == 0 {
+		return nil, err
+	}
+	for _, e := range pruned {
+		if err := t.deleteEvent(e.seq); err != nil {
+			return nil, err
+		}
+	}
+	t.counters.pruned = max(t.counters.pruned, pruned[len(pruned)-1].seq)
+	return pruned, t.deleteUnreferenced(pruned)
+}
+
+func (t *tx) deleteEvent(seq int64) error {
+	if _, err := t.exec(`DELETE FROM chats WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
+		return err
+	}
+	n, err := t.exec(`DELETE FROM events WHERE stream_id = 1 AND seq = ?`, seq)
+	t.counters.events -= n
+	return err
+}
+
+// deleteUnreferenced removes the rows that only the pruned events used: name segments,
+// names, sessions, and trigrams.
+func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
+	sessions, err := t.sessionKeysOf(pruned)
+	if err != nil {
+		return err
+	}
+	if err := t.deleteEmptyNameSegments(pruned); err != nil {
+		return err
+	}
+	for key := range sessions {
+		if err := t.deleteSessionIfEmpty(key.App, key.Session); err != nil {
+			return err
+		}
+	}
+	// Both caches may hold removed names.
+	t.clearCaches()
+	return t.removeFromIndex(pruned)
+}
+
+// sessionKeysOf returns the sessions of removed events.
+func (t *tx) sessionKeysOf(pruned []prunedEvent) (map[store.SessionKey]bool, error) {
+	sessions, seen := map[store.SessionKey]bool{}, map[nameIDs]bool{}
+	for _, e := range pruned {
+		ids := nameIDs{app: e.ids.app, session: e.ids.session}
+		if seen[ids] {
+			continue
+		}
+		seen[ids] = true
+		var key store.SessionKey
+		err := t.get([]any{&key.App, &key.Session}, querySessionKey, ids.app, ids.session)
+		switch {
+		case err == nil:
+			sessions[key] = true
+		case !errors.Is(err, sql.ErrNoRows): // a session without names has no row
+			return nil, err
+		}
+	}
+	return sessions, nil
+}
+
+const querySessionKey = `SELECT a.name, s.name FROM names a CROSS JOIN names s
+	WHERE a.stream_id = 1 AND a.kind = 1 AND a.id = ? AND s.stream_id = 1 AND s.kind = 2 AND s.id = ?`
+
+func (t *tx) deleteEmptyNameSegments(pruned []prunedEvent) error {
+	type nameSegment struct{ segment, name int64 }
+	seen := map[nameSegment]bool{}
+	for _, e := range pruned {
+		for _, id := range [...]int64{e.ids.app, e.ids.session, e.ids.typ, e.ids.tool} {
+			key := nameSegment{e.seq >> nameSegmentBits, id}
+			if id == 0 || seen[key] {
+				continue
+			}
+			seen[key] = true
+			if err := t.deleteNameSegmentIfEmpty(key.segment, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tx) deleteNameSegmentIfEmpty(segment, id int64) error {
+	removed, err := t.exec(`DELETE FROM zones WHERE stream_id = 1 AND name = ?1 AND zone = ?2
+		AND NOT EXISTS (SELECT 1 FROM events INDEXED BY events_scan
+			WHERE stream_id = 1 AND seq BETWEEN ?3 AND ?4 AND ?1 IN (app, session, type, tool))`,
+		id, segment, segment<<nameSegmentBits, segment<<nameSegmentBits+nameSegmentSize-1)
+	if err != nil || removed == 0 {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM names WHERE stream_id = 1 AND id = ?1 AND kind IN (1, 2, 3, 4)
+		AND NOT EXISTS (SELECT 1 FROM zones WHERE stream_id = 1 AND name = ?1)`, id)
+	return err
+}
+
+const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questions q
+	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND state <> 'pending' AND changed_at < ?
+	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
+	ORDER BY seq LIMIT ?`
+
+func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, result *store.PruneResult) error {
+	if p.QuestionsBefore.IsZero() {
+		return nil
+	}
+	end, err := s.firstSeqSince(ctx, p.QuestionsBefore)
+	if err != nil {
+		return err
+	}
+	for from := int64(1); ; {
+		var pruned []prunedEvent
+		var changes int64
+		err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
+			pruned, changes, err = t.pruneQuestions(from, end, p)
+			return err
+		}})
+		if err != nil || len(pruned) == 0 {
+			return err
+		}
+		result.Questions += int64(len(pruned))
+		result.Changes += changes
+		from = pruned[len(pruned)-1].seq + 1
+	}
+}
+
+func (t *tx) pruneQuestions(from, end int64, p *store.RetentionPolicy) (pruned []prunedEvent, changes int64, _ error) {
+	rows, err := t.query(queryPrunableQuestions, from, end, toMillis(p.QuestionsBefore), p.Batch)
+	if pruned, err = scanPruned(rows, err); err != nil || len(pruned) == 0 {
+		return nil, 0, err
+	}
+	for _, e := range pruned {
+		var last int64
+		err := t.get([]any{&last}, `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1 AND question = ?`, e.seq)
+		if err != nil {
+			return nil, 0, err
+		}
+		t.counters.pruned = max(t.counters.pruned, e.seq, last)
+		n, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND question = ?`, e.seq)
+		if err != nil {
+			return nil, 0, err
+		}
+		changes += n
+		for _, query := range []string{
+			`DELETE FROM deliveries WHERE stream_id = 1 AND seq = ?`,
+			`DELETE FROM notices WHERE stream_id = 1 AND question = ?`,
+			`DELETE FROM noticed WHERE stream_id = 1 AND question = ?`,
+			`DELETE FROM links_used WHERE stream_id = 1 AND question = ?`,
+			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
+		} {
+			if _, err := t.exec(query, e.seq); err != nil {
+				return nil, 0, err
+			}
+		}
+		if err := t.deleteEvent(e.seq); err != nil {
+			return nil, 0, err
+		}
+	}
+	return pruned, changes, t.deleteUnreferenced(pruned)
+}

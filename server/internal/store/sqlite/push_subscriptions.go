@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	queryPushSubscriptions  = `SELECT endpoint, p256dh, auth FROM browsers WHERE stream_id = 1 AND person = ? ORDER BY person`
+	queryPushSubscribers    = `SELECT DISTINCT person FROM browsers WHERE stream_id = 1`
+	queryPushKeys           = `SELECT push, push_key FROM notifier WHERE stream_id = 1`
+	queryIsLinkUsed         = `SELECT count(*) FROM links_used WHERE stream_id = 1 AND question = ? AND mac = ?`
+	queryCountSubscriptions = `SELECT count(*) FROM browsers WHERE stream_id = 1 AND person = ? AND endpoint <> ?`
+)
+
+func (s *engine) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+		var count int
+		if err := t.get([]any{&count}, queryCountSubscriptions, person, b.Endpoint); err != nil {
+			return err
+		}
+		if count >= limit {
+			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d browsers; turn off notifications in another browser first", limit)}
+		}
+		_, err := t.exec(`INSERT INTO browsers (stream_id, endpoint, p256dh, auth, person, made_at) VALUES (1, ?, ?, ?, ?, ?)
+			ON CONFLICT (stream_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
+			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, toMillis(t.now))
+		return err
+	}})
+}
+
+func (s *engine) RemovePushSubscription(ctx context.Context, endpoint string) error {
+	return s.writer.do(ctx, &op{run: func(t *tx) error {
+		_, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1 AND endpoint = ?`, endpoint)
+		return err
+	}})
+}
+
+func (s *engine) PushSubscriptions(ctx context.Context, person string) (all []schema.PushSubscription, _ error) {
+	rows, err := s.readers.query(ctx, queryPushSubscriptions, person)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var b schema.PushSubscription
+		if err := rows.Scan(&b.Endpoint, &b.Keys.P256dh, &b.Keys.Auth); err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, rows.Err()
+}
+
+func (s *engine) PushSubscribers(ctx context.Context) (map[string]bool, error) {
+	rows, err := s.readers.query(ctx, queryPushSubscribers)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	people := map[string]bool{}
+	for rows.Next() {
+		var person string
+		if err := rows.Scan(&person); err != nil {
+			return nil, err
+		}
+		people[person] = true
+	}
+	return people, rows.Err()
+}
+
+func (s *engine) PushKeys(ctx context.Context) (private, public string, err error) {
+	if err := s.readers.get(ctx, []any{&private, &public}, queryPushKeys); err != nil {
+		return "", "", err
+	}
+	private, err = s.identity.Decrypt(pushKeyPlace, private)
+	return private, public, err
+}
+
+func (s *engine) SetPushKeys(ctx context.Context, private, public string) error {
+	return s.writer.do(ctx, &op{run: func(t *tx) error {
+		_, err := t.exec(`UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
+		return err
+	}})
+}
+
+func (s *engine) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
+	var n int
+	err := s.readers.get(ctx, []any{&n}, queryIsLinkUsed, id, mac)
+	return n > 0, err
+}
+
+func (s *engine) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
+	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
+		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, toMillis(t.now))
+		return err
+	}})
+}

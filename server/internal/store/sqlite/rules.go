@@ -1,0 +1,132 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	ruleColumns    = `SELECT id, rule, after, since, expires_at, revoked_at, revoked_by, uses, used_at FROM rules WHERE stream_id = 1`
+	queryRules     = ruleColumns + ` ORDER BY id DESC LIMIT ?`
+	queryLiveRules = ruleColumns + ` AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?) ORDER BY id`
+	queryRule      = ruleColumns + ` AND id = ?`
+)
+
+// ruleLedgerData is the part of a rule that the audit log stores.
+type ruleLedgerData struct {
+	ID   int64  `json:"rule"`
+	Text string `json:"text,omitempty"`
+}
+
+func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, error) {
+	made := store.Rule{Rule: r, Since: r.CreatedAt}
+	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
+		var last sql.NullInt64
+		if err := t.get([]any{&last}, `SELECT max(id) FROM rules WHERE stream_id = 1`); err != nil {
+			return err
+		}
+		made.ID, made.After = last.Int64+1, schema.EventID(t.counters.head)
+		text, err := json.Marshal(made.Rule)
+		if err != nil {
+			return fmt.Errorf("encode a rule: %w", err)
+		}
+		_, err = t.exec(`INSERT INTO rules (stream_id, id, rule, after, since, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, 0, '', 0, 0)`,
+			made.ID, text, made.After, int64(made.Since), made.SourceApp, made.SessionID, int64(made.ExpiresAt))
+		if err != nil {
+			return err
+		}
+		return t.appendLedger(store.LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: ruleLedgerData{made.ID, made.Text}})
+	}})
+	return made, err
+}
+
+func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (store.Rule, error) {
+	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
+		revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(at), by, id)
+		if err != nil || revoked == 0 {
+			return err
+		}
+		return t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleLedgerData{ID: id}})
+	}})
+	if err != nil {
+		return store.Rule{}, err
+	}
+	rows, err := s.readers.query(ctx, queryRule, id)
+	list, err := scanRules(rows, err)
+	if err == nil && len(list) == 0 {
+		err = schema.ErrNotFound
+	}
+	if err != nil {
+		return store.Rule{}, err
+	}
+	return list[0], nil
+}
+
+func (s *engine) EndRules(ctx context.Context, app, session string, at time.Time) error {
+	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
+		_, err := t.exec(`UPDATE rules SET expires_at = ?1 WHERE stream_id = 1 AND session = ?2 AND session <> '' AND app = ?3
+			AND (expires_at = 0 OR expires_at > ?1)`, toMillis(at), session, app)
+		return err
+	}})
+}
+
+func (s *engine) ShiftRules(ctx context.Context, now time.Time, by time.Duration) error {
+	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
+		_, err := t.exec(`UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
+			by.Milliseconds(), toMillis(now.Add(-by)))
+		return err
+	}})
+}
+
+func (s *engine) Rules(ctx context.Context, n int) ([]store.Rule, error) {
+	rows, err := s.readers.query(ctx, queryRules, n)
+	return scanRules(rows, err)
+}
+
+func (s *engine) LiveRules(ctx context.Context, now time.Time) ([]store.Rule, error) {
+	rows, err := s.readers.query(ctx, queryLiveRules, toMillis(now))
+	return scanRules(rows, err)
+}
+
+func scanRules(rows *sql.Rows, err error) (list []store.Rule, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var (
+			r                                         store.Rule
+			id, since, expires, revoked, uses, usedAt int64
+			by                                        string
+			text                                      []byte
+		)
+		if err := rows.Scan(&id, &text, &r.After, &since, &expires, &revoked, &by, &uses, &usedAt); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &r.Rule); err != nil {
+			return nil, fmt.Errorf("decode rule %d: %w", id, err)
+		}
+		r.ID, r.ExpiresAt, r.RevokedAt, r.RevokedBy = id, schema.Millis(expires), schema.Millis(revoked), by
+		r.Since = schema.Millis(since)
+		r.Uses, r.LastUseAt = uses, schema.Millis(usedAt)
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// recordRuleUse counts a decision by a rule. It fails with ErrRuleEnded if the rule was
+// revoked in the meantime.
+func (t *tx) recordRuleUse(id int64) error {
+	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(t.now), id)
+	if err == nil && used == 0 {
+		err = store.ErrRuleEnded
+	}
+	return err
+}

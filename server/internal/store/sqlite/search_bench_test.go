@@ -1,0 +1,163 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// variedEvent returns a busy event with random text: 120 words of a vocabulary of 20,000
+// with a Zipf distribution, and a unique ID.
+func variedEvent(r *rand.Rand, zipf *rand.Zipf, i int) *store.EventDraft {
+	d := busyEvent(i)
+	if d.App == "app0" && d.Tool == "tool0" {
+		d.Tool = "tool1" // both are common but never occur together
+	}
+	d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+	var text strings.Builder
+	for range 120 {
+		text.WriteString(vocabulary[zipf.Uint64()])
+		text.WriteByte(' ')
+	}
+	d.Payload = fmt.Appendf(nil, `{"hook_event_name":"PreToolUse","tool_use_id":"toolu_%016x%08x","tool_input":{"command":"go test ./...","n":%d,"description":%q}}`,
+		r.Uint64(), r.Uint32(), i%1000, text.String())
+	return d
+}
+
+var vocabulary = func() (words []string) {
+	r := rand.New(rand.NewPCG(9, 9))
+	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
+	for range 20_000 {
+		var b strings.Builder
+		for range 2 + r.IntN(3) {
+			b.WriteByte(consonants[r.IntN(len(consonants))])
+			b.WriteByte(vowels[r.IntN(len(vowels))])
+		}
+		words = append(words, b.String())
+	}
+	return words
+}()
+
+// BenchmarkSearch searches a history of -events events. calls is the number of calls until
+// a page has 50 matches or the search is complete; ms/call is the time of each.
+func BenchmarkSearch(b *testing.B) {
+	s := newTestStore(b, withSynchronous("NORMAL"))
+	n := *benchEvents
+	r := rand.New(rand.NewPCG(1, 1))
+	zipf := rand.NewZipf(r, 1.2, 20, uint64(len(vocabulary)-1))
+	s.appendMany(b, n, func(i int) *store.EventDraft {
+		d := variedEvent(r, zipf, i)
+		if i == n/50 {
+			d.App, d.Payload = "rare app", []byte(`{"text":"the quick brown needle"}`)
+		}
+		if i%1000 == 0 {
+			q := newQuestionDraft(d.Session, time.Time{})
+			q.App, q.Payload = d.App, d.Payload
+			return q
+		}
+		return d
+	})
+	benchmarkIndex(b, s, n)
+	last := s.newestEvent(b)
+	hour := clockStart.Add(time.Duration(n-3600) * time.Second)
+	for _, c := range []struct {
+		name, filter string
+		from         time.Time
+	}{
+		{"everywhere", "test", time.Time{}},
+		{"rare word", "needle", time.Time{}},
+		{"absent word", "qqxqq", time.Time{}},
+		{"absent word, of frequent parts", "description nothingness", time.Time{}},
+		{"phrase", `"quick brown needle"`, time.Time{}},
+		{"key:value", "n:500", time.Time{}},
+		{"key:value, rare", "text:*needle", time.Time{}},
+		{"key:value, absent", "description:nosuchthing", time.Time{}},
+		{"session", "session:" + last.Session, time.Time{}},
+		{"rare app", `agent:"rare app"`, time.Time{}},
+		{"never together", "agent:app0 tool:tool0", time.Time{}},
+		{"status", "status:pending", time.Time{}},
+		{"short word", "qx", time.Time{}},
+		{"regex, absent", "/nosuch[0-9]thing/", time.Time{}},
+		{"not", "-test", time.Time{}},
+		{"regex, absent, last hour", "/nosuch[0-9]thing/", hour},
+		{"absent word, last hour", "qqxqq", hour},
+		{"not, last hour", "-test", hour},
+	} {
+		b.Run(c.name, func(b *testing.B) { benchmarkSearch(b, s, store.Search{Filter: mustParse(b, c.filter), From: c.from}) })
+	}
+}
+
+func benchmarkSearch(b *testing.B, s *testStore, q store.Search) {
+	calls, longest := 0, time.Duration(0)
+	used, start := cpuTime(), time.Now()
+	for b.Loop() {
+		q := q
+		q.Limit, q.Timeout = 50, 40*time.Millisecond
+		for {
+			began := time.Now()
+			found, err := s.Search(context.Background(), q)
+			require.NoError(b, err)
+			longest = max(longest, time.Since(began))
+			calls++
+			if q.Limit -= len(found.Events); found.Complete || q.Limit <= 0 {
+				break
+			}
+			q.Before = found.SearchedTo
+		}
+	}
+	b.ReportMetric(float64(calls)/float64(b.N), "calls")
+	b.ReportMetric(float64(time.Since(start).Microseconds())/1e3/float64(calls), "ms/call")
+	b.ReportMetric(float64(longest.Microseconds())/1e3, "ms/longest")
+	b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(b.N), "cpu-ms/op")
+}
+
+// benchmarkIndex builds the index once.
+func benchmarkIndex(b *testing.B, s *testStore, n int) {
+	before, used, start := s.usedBytes(b), cpuTime(), time.Now()
+	s.buildIndex(b)
+	b.Logf("index: %.1f bytes and %.1f µs of CPU per event of %.0f bytes; %v", float64(s.usedBytes(b)-before)/float64(n),
+		float64((cpuTime()-used).Microseconds())/float64(n), float64(before)/float64(n), time.Since(start))
+}
+
+// usedBytes returns the size of the database without free pages.
+func (b *testStore) usedBytes(t testing.TB) int64 {
+	t.Helper()
+	var pages, free int64
+	require.NoError(t, b.readers.get(context.Background(), []any{&pages}, `PRAGMA page_count`))
+	require.NoError(t, b.readers.get(context.Background(), []any{&free}, `PRAGMA freelist_count`))
+	return (pages - free) * 4096
+}
+
+// BenchmarkAppendIndexed writes with 64 producers, alternating with and without a running
+// indexer. rate-x is the throughput with the indexer relative to that without;
+// cpu-µs/indexed is the processor time of the index per event.
+func BenchmarkAppendIndexed(b *testing.B) {
+	stores := []*testStore{newTestStore(b, withSynchronous("FULL")), newTestStore(b, withSynchronous("FULL"))}
+	stop := stores[0].startIndexer(b)
+	defer stop()
+	var took, cpu [2]time.Duration
+	n := 0
+	for b.Loop() {
+		for i, s := range stores {
+			start, used := time.Now(), cpuTime()
+			appendConcurrently(b, s, 64, 4*blockSize)
+			took[i] += time.Since(start)
+			require.Eventually(b, func() bool { return i == 1 || s.countBlocks(b) >= int(s.Head()>>blockBits) }, time.Minute, time.Millisecond)
+			cpu[i] += cpuTime() - used
+		}
+		n += 4 * blockSize
+	}
+	b.ReportMetric(float64(n)/took[0].Seconds(), "events/s")
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "rate-x")
+	b.ReportMetric(float64((cpu[0]-cpu[1]).Microseconds())/float64(n), "cpu-µs/indexed")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,45 @@
+package sqlite
+
+// A name segment is a range of nameSegmentSize sequence numbers. The table zones is a zone
+// map: it lists for every name the segments with events of that name, so a filter by a
+// rare name skips the rest of the log. An index per column would do the same at three
+// times the cost: it dirties a page per value and commit, the zone map a row per value
+// and segment.
+const (
+	nameSegmentBits = 9
+	nameSegmentSize = 1 << nameSegmentBits
+)
+
+// segmentNames caches the names that the table already lists for the newest segment.
+type segmentNames struct {
+	segment int64
+	names   map[int64]bool
+}
+
+func newSegmentNames() segmentNames { return segmentNames{segment: -1, names: map[int64]bool{}} }
+
+// clear empties the cache after a rollback.
+func (m *segmentNames) clear() {
+	m.segment = -1
+	clear(m.names)
+}
+
+// recordNames records in the zone map that the event seq has the names.
+func (t *tx) recordNames(seq int64, ids nameIDs) error {
+	names := &t.w.segmentNames
+	if segment := seq >> nameSegmentBits; segment != names.segment {
+		names.clear()
+		names.segment = segment
+	}
+	for _, id := range [...]int64{ids.app, ids.session, ids.typ, ids.tool} {
+		if id == 0 || names.names[id] {
+			continue
+		}
+		_, err := t.exec(`INSERT INTO zones (stream_id, name, zone) VALUES (1, ?, ?) ON CONFLICT DO NOTHING`, id, names.segment)
+		if err != nil {
+			return err
+		}
+		names.names[id] = true
+	}
+	return nil
+}

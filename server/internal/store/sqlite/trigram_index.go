@@ -1,0 +1,284 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/hookback/hookback/server/internal/filter"
+)
+
+// indexer builds the trigram index in the background, one block at a time. A block is
+// written in one transaction, and the newest stored block is the indexer's position, so
+// it can resume after any interruption.
+type indexer struct {
+	*engine
+	builder *blockBuilder // nil while idle, because it takes 2 MiB
+}
+
+func (s *engine) RunIndexer(ctx context.Context) error {
+	x := &indexer{engine: s}
+	var last string
+	err := x.markStale(ctx)
+	for ctx.Err() == nil {
+		more := false
+		if err == nil {
+			more, err = x.buildNext(ctx)
+		}
+		switch {
+		case more:
+			last = ""
+			continue
+		case err != nil && ctx.Err() == nil && err.Error() != last:
+			last = err.Error()
+			s.log.Error("search index update failed: searches are slower until it succeeds", "err", err)
+		}
+		x.builder = nil
+		x.wait(ctx, err != nil)
+		err = nil
+	}
+	return nil
+}
+
+// markStale marks the blocks that were built by another version of the index text.
+func (x *indexer) markStale(ctx context.Context) error {
+	return x.writer.do(ctx, &op{run: func(t *tx) error {
+		_, err := t.exec(`UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND made NOT IN ('', ?)`, filter.IndexVersion)
+		return err
+	}})
+}
+
+// indexRetryDelay is the pause after an error such as a full disk.
+const indexRetryDelay = 10 * time.Second
+
+// wait blocks until there may be work, or until the retry after a failure.
+func (x *indexer) wait(ctx context.Context, failed bool) {
+	wake := (<-chan struct{})(x.indexerWake)
+	var retry <-chan time.Time
+	if failed {
+		timer := time.NewTimer(indexRetryDelay)
+		defer timer.Stop()
+		wake, retry = nil, timer.C
+	}
+	select {
+	case <-wake:
+	case <-retry:
+	case <-ctx.Done():
+	}
+}
+
+// notifyIndexer signals that a block is full or that events were pruned.
+func (s *engine) notifyIndexer() {
+	select {
+	case s.indexerWake <- struct{}{}:
+	default: // a signal is pending already
+	}
+}
+
+const (
+	queryStaleBlock = `SELECT block FROM search_blocks INDEXED BY search_blocks_stale WHERE stream_id = 1 AND made = '' ORDER BY block LIMIT 1`
+	queryLastBlock  = `SELECT block FROM search_blocks WHERE stream_id = 1 ORDER BY block DESC LIMIT 1`
+	queryNextEvent  = `SELECT seq FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
+)
+
+// buildNext builds one block. It returns false if there is none to build.
+func (x *indexer) buildNext(ctx context.Context) (more bool, err error) {
+	n, err := x.nextBlock(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if x.builder == nil {
+		x.builder = new(blockBuilder)
+	}
+	events, err := x.readBlock(ctx, n)
+	if err == nil {
+		err = x.writeBlock(ctx, n, events)
+	}
+	return err == nil, err
+}
+
+// nextBlock returns the next block to build: a stale one, or the next full one. It
+// returns sql.ErrNoRows if there is none.
+func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
+	if err = x.readers.get(ctx, []any{&n}, queryStaleBlock); !errors.Is(err, sql.ErrNoRows) {
+		return n, err
+	}
+	last := int64(-1)
+	if err = x.readers.get(ctx, []any{&last}, queryLastBlock); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, err
+	}
+	var seq int64
+	if err = x.readers.get(ctx, []any{&seq}, queryNextEvent, (last+1)<<blockBits); err != nil {
+		return 0, err
+	}
+	if n = seq >> blockBits; x.head.Load() < n<<blockBits+blockSize-1 {
+		return 0, sql.ErrNoRows // not full yet
+	}
+	return n, nil
+}
+
+// readBlock loads block n into the builder and returns its number of events.
+func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error) {
+	*x.builder = blockBuilder{}
+	var text []byte
+	for i := range blockSize >> segmentBits {
+		start, head := time.Now(), x.head.Load()
+		x.builder.trigramCount = 0
+		first := n<<blockBits + int64(i)<<segmentBits
+		for last := first + 1<<segmentBits - 1; first <= last; {
+			rows, err := x.readers.query(ctx, queryLogEvents, first-1, last, 1<<segmentBits)
+			batch, full, err := x.readEventsUpTo(ctx, batchBytes, rows, err)
+			if err != nil {
+				return 0, err
+			}
+			for _, e := range batch {
+				text = filter.IndexText(text[:0], e.FilterEvent())
+				x.builder.add(i, text)
+			}
+			if events += len(batch); !full {
+				break
+			}
+			first = int64(batch[len(batch)-1].ID) + 1
+		}
+		worked := time.Since(start)
+		x.Throttle(ctx, worked)
+		if err := sleep(ctx, x.backoff(worked, head)); err != nil {
+			return 0, err
+		}
+	}
+	return events, nil
+}
+
+// backoff returns how long to leave the processor to others after some work: zero while
+// the log does not grow, and long while writes are queued. Throttle adds to it during an
+// overload.
+func (x *indexer) backoff(worked time.Duration, head int64) time.Duration {
+	switch {
+	case len(x.writer.queue) > 0:
+		return 16 * worked
+	case x.head.Load() != head:
+		return 2 * worked
+	default:
+		return 0
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(min(d, time.Second))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+const queryCountBlockEvents = `SELECT count(*) FROM events INDEXED BY events_scan WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
+
+// writeBlock stores the built block, unless some of its events were pruned since they
+// were read. Then the block stays due.
+func (x *indexer) writeBlock(ctx context.Context, n int64, events int) error {
+	slices := make([][]byte, slicesPerBlock)
+	for i := range slices {
+		slices[i] = x.builder.encodeSlice(i, []byte{})
+	}
+	return x.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+		var count int
+		err := t.get([]any{&count}, queryCountBlockEvents, n<<blockBits, n<<blockBits+blockSize-1)
+		if err != nil || count != events {
+			return err
+		}
+		if err := t.deleteTrigrams(n); err != nil {
+			return err
+		}
+		if events == 0 {
+			_, err := t.exec(`DELETE FROM search_blocks WHERE stream_id = 1 AND block = ?`, n)
+			return err
+		}
+		for i, grams := range slices {
+			if _, err := t.exec(`INSERT INTO search_grams (place, grams) VALUES (?, ?)`, sliceKey(n, i), grams); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec(`INSERT INTO search_blocks (stream_id, block, made, crowded) VALUES (1, ?1, ?2, ?3)
+			ON CONFLICT DO UPDATE SET made = ?2, crowded = ?3`, n, filter.IndexVersion, x.builder.saturated)
+		return err
+	}})
+}
+
+func sliceKey(block int64, slice int) int64 { return streamID<<48 | block<<6 | int64(slice) }
+
+func (t *tx) deleteTrigrams(block int64) error {
+	_, err := t.exec(`DELETE FROM search_grams WHERE place BETWEEN ? AND ?`, sliceKey(block, 0), sliceKey(block, slicesPerBlock-1))
+	return err
+}
+
+// removeFromIndex removes the blocks of pruned events from the index. They will be
+// rebuilt.
+func (t *tx) removeFromIndex(pruned []prunedEvent) error {
+	last := int64(-1)
+	for _, e := range pruned {
+		n := e.seq >> blockBits
+		if n == last {
+			continue
+		}
+		last = n
+		changed, err := t.exec(`UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND block = ? AND made <> ''`, n)
+		if err == nil && changed > 0 {
+			err = t.deleteTrigrams(n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const queryTrigrams = `SELECT b.block, b.crowded, g.grams FROM search_blocks b
+	CROSS JOIN search_grams g ON g.place = (1 << 48) + (b.block << 6) + ?
+	WHERE b.stream_id = 1 AND b.block BETWEEN ? AND ? AND b.made = ?`
+
+// keepSegmentsWithText removes the segments that lack one of the trigrams. Segments that
+// are not indexed stay.
+func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *segmentSet, r seqRange) error {
+	for _, g := range run.trigrams {
+		if *set == (segmentSet{}) {
+			return nil
+		}
+		if err := run.keepSegmentsWithTrigram(ctx, g, set, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, set *segmentSet, r seqRange) error {
+	rows, err := run.store.readers.query(ctx, queryTrigrams, hash>>sliceShift, r.from>>blockBits, r.to>>blockBits, filter.IndexVersion)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var block int64
+		var saturated uint16
+		var slice sql.RawBytes
+		if err := rows.Scan(&block, &saturated, &slice); err != nil {
+			return err
+		}
+		mask := lookupTrigram(slice, hash) | saturated
+		const perBlock = blockSize >> segmentBits
+		for i := range int64(perBlock) {
+			at := (block*perBlock + i) % segmentsPerWindow
+			set[at] = set[at] && mask&(1<<i) != 0
+		}
+	}
+	return rows.Err()
+}

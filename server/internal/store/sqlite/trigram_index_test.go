@@ -1,0 +1,331 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// TestBlockBuilder_EncodesEveryTrigram compares the encoded form with a map.
+func TestBlockBuilder_EncodesEveryTrigram(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 5))
+	b, want := new(blockBuilder), map[uint32]uint16{}
+	for n := range blockSize >> segmentBits {
+		text := make([]byte, 3000)
+		for i := range text {
+			text[i] = "abcdefgh é\n"[r.IntN(11)]
+		}
+		b.trigramCount = 0
+		b.add(n, text)
+		eachTrigram(text, func(g uint32) { want[g] |= 1 << n })
+	}
+	require.Greater(t, len(want), 500)
+	slices := make([][]byte, slicesPerBlock)
+	for i := range slices {
+		slices[i] = b.encodeSlice(i, nil)
+	}
+	for g := range uint32(1 << trigramBits) {
+		if got := lookupTrigram(slices[g>>sliceShift], g); got != want[g] { // a million require.Equal take long
+			require.Equal(t, want[g], got, "trigram %#x", g)
+		}
+	}
+	require.Zero(t, lookupTrigram([]byte{0x80}, 1), "a truncated slice is harmless")
+	require.Zero(t, lookupTrigram([]byte{1, 0}, 0), "a truncated slice is harmless")
+}
+
+func TestTrigrams_StayWithinLine(t *testing.T) {
+	t.Parallel()
+	of := func(text string) (list []uint32) {
+		eachTrigram([]byte(text), func(g uint32) { list = append(list, g) })
+		return list
+	}
+	abc, bcd := trigramHash('a', 'b', 'c'), trigramHash('b', 'c', 'd')
+	require.Equal(t, []uint32{abc, bcd}, of("abcd"))
+	require.Equal(t, []uint32{abc, bcd}, of("abc\nbcd"))
+	require.Equal(t, []uint32{abc}, of("abc\nx\n"))
+	require.Empty(t, of("ab"))
+	require.Equal(t, []uint32{abc, bcd}, requiredTrigrams([]string{"abc", "ab", "abcd"}))
+	require.Len(t, requiredTrigrams([]string{"日"}), 1, "a letter of three bytes is a trigram")
+	require.Less(t, len(requiredTrigrams([]string{strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 3)})), 36)
+}
+
+// The index limits a search to the segments that may match.
+func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.appendMany(t, 3*blockSize, func(i int) *store.EventDraft {
+		d := newDraft("app", "s", "PreToolUse", "Bash")
+		switch i + 1 {
+		case 700, 1500:
+			d.Payload = []byte(`{"tool_input":{"command":"find the NEEDLE"}}`)
+		case 2100:
+			r := rand.New(rand.NewPCG(1, 1))
+			noise := make([]rune, 2*maxTrigrams)
+			for i := range noise {
+				noise[i] = rune(0x4e00 + r.IntN(20_000))
+			}
+			d.Envelope = fmt.Appendf(d.Envelope, `,"summary":%q`, string(noise))
+		}
+		return d
+	})
+	b.buildIndex(t)
+	require.Equal(t, 3, b.countBlocks(t))
+	tail := seqRange{3072, 3072} // not in a full block yet
+	saturated := seqRange{2048, 2111}
+	for text, want := range map[string][]seqRange{
+		"needle":                  {tail, saturated, {1472, 1535}, {640, 703}},
+		"command:*needle":         {tail, saturated, {1472, 1535}, {640, 703}},
+		"nowhere":                 {tail, saturated},
+		"command:nowhere":         {tail, saturated},
+		"-needle":                 {{1, 3072}},
+		"/NEEDLE$/":               {tail, saturated, {1472, 1535}, {640, 703}},
+		"/needle|x/":              {{1, 3072}},
+		"ne":                      {{1, 3072}},
+		"needle agent:app app":    {tail, saturated, {1472, 1535}, {640, 703}},
+		"needle -command:*needle": {tail, saturated, {1472, 1535}, {640, 703}},
+		"risk:nowhere":            {{1, 3072}}, // scans the questions, and there are none
+	} {
+		run := &searchRun{store: b.engine, Search: store.Search{Filter: mustParse(t, text)}}
+		run.questionsOnly, run.trigrams = run.Filter.QuestionsOnly(), requiredTrigrams(run.Filter.RequiredLiterals())
+		require.NoError(t, run.setBounds(t.Context()))
+		candidates, err := run.candidates(t.Context(), run.from, run.to)
+		require.NoError(t, err)
+		require.Equal(t, want, slices.Collect(candidates.ranges(run.from, run.to, false)), text)
+	}
+	all, calls := b.searchAll(t, store.Search{Filter: mustParse(t, "needle"), Timeout: time.Hour})
+	require.Equal(t, []schema.EventID{700, 1500}, eventIDs(all))
+	require.Equal(t, 1, calls)
+}
+
+// The index drops pruned events, and the remaining ones are still found.
+func TestTrigramIndex_FollowsRetention(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.appendMany(t, 3*blockSize, func(i int) *store.EventDraft {
+		d := newDraft("app", fmt.Sprint("s", i/300), "PreToolUse", "Bash")
+		if i == 100 {
+			d = newQuestionDraft("s", time.Time{})
+		}
+		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
+		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	b.buildIndex(t)
+	require.Equal(t, 3, b.countBlocks(t))
+	_, err := b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(1500 * time.Second)})
+	require.NoError(t, err)
+	require.Equal(t, 1, b.countBlocks(t), "blocks with pruned events leave the index")
+	require.Equal(t, 1*slicesPerBlock, b.countTrigramRows(t))
+	find := func(word string) []schema.EventID {
+		all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, word)})
+		return eventIDs(all)
+	}
+	require.Equal(t, []schema.EventID{1600}, find("word1600x"), "found without the index")
+	b.buildIndex(t)
+	require.Equal(t, 3, b.countBlocks(t))
+	require.Empty(t, find("word1400x"))
+	require.Equal(t, []schema.EventID{101}, find("word101x"), "questions stay")
+	require.Equal(t, []schema.EventID{1600}, find("word1600x"))
+
+	b.answer(t, 101)
+	require.NoError(t, b.Apply(t.Context(), store.Change{
+		Event: &b.question(t, 101).Event, Version: 2, State: schema.Responded, Status: []byte(`{}`), Delivery: &store.Delivery{ID: 101, State: schema.Acked},
+	}))
+	b.clock.advance(time.Hour)
+	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(9999 * time.Second), QuestionsBefore: b.clock.now().Add(time.Hour)})
+	require.NoError(t, err)
+	b.buildIndex(t)
+	require.Zero(t, b.countBlocks(t))
+	require.Zero(t, b.countTrigramRows(t))
+	b.appendMany(t, 2*blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
+	b.buildIndex(t)
+	require.Equal(t, 2, b.countBlocks(t), "the indexer continues with the next events")
+}
+
+func (b *testStore) countTrigramRows(t testing.TB) (n int) {
+	t.Helper()
+	require.NoError(t, b.readers.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_grams`))
+	return n
+}
+
+// A block is not stored if some of its events were pruned while it was built.
+func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.appendMany(t, blockSize, func(i int) *store.EventDraft {
+		d := newDraft("app", "s", "Stop", "")
+		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	x := &indexer{engine: b.engine, builder: new(blockBuilder)}
+	events, err := x.readBlock(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, blockSize-1, events)
+	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(10 * time.Second)})
+	require.NoError(t, err)
+	require.NoError(t, x.writeBlock(t.Context(), 0, events))
+	require.Zero(t, b.countBlocks(t))
+	b.buildIndex(t)
+	require.Equal(t, 1, b.countBlocks(t))
+}
+
+// An index built from another version of the index text is not used, and is rebuilt.
+func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.appendMany(t, 2*blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
+	b.buildIndex(t)
+	b.execSQL(t, `UPDATE search_blocks SET made = '0/old'`)
+	b.execSQL(t, `UPDATE search_grams SET grams = x''`)
+	all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "command:*test*")})
+	require.Len(t, all, 2*blockSize)
+	require.NoError(t, (&indexer{engine: b.engine}).markStale(t.Context()))
+	b.buildIndex(t)
+	var made string
+	require.NoError(t, b.readers.get(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
+	require.Equal(t, filter.IndexVersion, made)
+	all, _ = b.searchAll(t, store.Search{Filter: mustParse(t, "command:*test*")})
+	require.Len(t, all, 2*blockSize)
+}
+
+func (b *testStore) execSQL(t testing.TB, query string) {
+	t.Helper()
+	require.NoError(t, b.writer.do(context.Background(), &op{run: func(tx *tx) error {
+		_, err := tx.exec(query)
+		return err
+	}}))
+}
+
+// startIndexer runs RunIndexer until stop is called, as the hub does.
+func (b *testStore) startIndexer(t testing.TB) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.RunIndexer(ctx) }()
+	return func() {
+		cancel()
+		require.NoError(t, <-done)
+	}
+}
+
+// The indexer follows the log, and resumes after a restart.
+func TestIndexer_FollowsLog(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	stop := b.startIndexer(t)
+	grow := func() {
+		b.appendMany(t, blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
+	}
+	indexed := func(n int) func() bool {
+		return func() bool {
+			var have int
+			err := b.readers.get(context.Background(), []any{&have}, `SELECT count(*) FROM search_blocks`)
+			return err == nil && have == n
+		}
+	}
+	for n := range 2 {
+		grow()
+		require.Eventually(t, indexed(n+1), time.Minute, time.Millisecond)
+	}
+	stop()
+	grow()
+	b.reopen(t)
+	require.Equal(t, 2, b.countBlocks(t))
+	stop = b.startIndexer(t)
+	require.Eventually(t, indexed(3), time.Minute, time.Millisecond)
+	stop()
+}
+
+// Searches work even if the index can't be written, as on a full disk.
+func TestIndexer_SurvivesWriteErrors(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.appendMany(t, blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
+	b.execSQL(t, `CREATE TRIGGER no BEFORE INSERT ON search_grams BEGIN SELECT RAISE(ABORT, 'no'); END`)
+	more, err := (&indexer{engine: b.engine}).buildNext(t.Context())
+	require.ErrorContains(t, err, "no")
+	require.False(t, more)
+	stop := b.startIndexer(t)
+	all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "stop")})
+	require.Len(t, all, blockSize)
+	stop()
+	b.execSQL(t, `DROP TRIGGER no`)
+	b.buildIndex(t)
+	require.Equal(t, 1, b.countBlocks(t))
+}
+
+// Searches, appends, the indexer and retention run concurrently.
+func TestSearch_IsCorrectUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	r := generator{rand.New(rand.NewPCG(7, 8))}
+	stopIndex := b.startIndexer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for i := range 3 {
+		readers.Go(func() {
+			for n := 0; ctx.Err() == nil || n == 0; n++ {
+				q := store.Search{Filter: mustParse(t, []string{"-nowhere", "alpha", "agent:api type:pre*"}[i]), Limit: 50, Timeout: time.Millisecond, Oldest: n%2 == 0}
+				found, err := b.Search(context.Background(), q)
+				if err != nil || !slices.IsSortedFunc(found.Events, func(a, b *store.Event) int { return int(a.ID - b.ID) }) {
+					t.Errorf("%v %v", eventIDs(found.Events), err)
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		b.appendMany(t, 300, func(n int) *store.EventDraft { return r.draft(300*i + n) })
+		_, err := b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(time.Duration(300*i-200) * time.Second), Batch: 100})
+		require.NoError(t, err)
+	}
+	cancel()
+	readers.Wait()
+	stopIndex()
+	b.buildIndex(t)
+	all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "")})
+	stats, err := b.Stats(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, int(stats.Events))
+	require.Less(t, len(all), 2400, "some were pruned")
+	for _, text := range []string{"alpha", "agent:api", "command:*beta*", "-gamma"} {
+		q := store.Search{Filter: mustParse(t, text)}
+		got, _ := b.searchAll(t, q)
+		require.Equal(t, eventIDs(b.naiveSearch(all, q)), eventIDs(got), text)
+	}
+}
+
+// The indexer yields a little to a growing log, and much to queued writes.
+func TestIndexer_BacksOffUnderLoad(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.append(t, newDraft("app", "s", "Stop", ""))
+	x := &indexer{engine: b.engine}
+	require.Zero(t, x.backoff(time.Second, b.Head()))
+	require.Equal(t, 2*time.Second, x.backoff(time.Second, 0))
+
+	entered, leave := make(chan struct{}), make(chan struct{})
+	first := &op{run: func(*tx) error { close(entered); <-leave; return nil }, done: make(chan struct{})}
+	second := &op{run: func(*tx) error { return nil }, done: make(chan struct{})}
+	require.NoError(t, b.writer.enqueue(first))
+	<-entered
+	require.NoError(t, b.writer.enqueue(second))
+	require.Equal(t, 16*time.Second, x.backoff(time.Second, b.Head()))
+	close(leave)
+	require.NoError(t, b.writer.wait(t.Context(), second))
+
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, sleep(stopped, time.Hour), context.Canceled)
+	require.ErrorIs(t, sleep(stopped, 0), context.Canceled)
+}

@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// tx is the transaction of one group commit.
+type tx struct {
+	w        *writer
+	counters counters
+	now      time.Time      // the same for all ops of the group
+	rows     []store.LogRow // to publish after the commit
+}
+
+// fatalError means that the transaction may be lost: the whole group fails.
+type fatalError struct{ error }
+
+func (f fatalError) Unwrap() error { return f.error }
+
+func (t *tx) runAll(group []*op) error {
+	for _, o := range group {
+		o.err = t.runOne(o)
+		if f := (fatalError{}); errors.As(o.err, &f) {
+			return f.error
+		}
+	}
+	return nil
+}
+
+// runOne runs one op. If it fails, only its own effects are undone.
+func (t *tx) runOne(o *op) error {
+	before, rows := t.counters, len(t.rows)
+	if !o.needsSavepoint {
+		err := t.classifyError(o.run(t))
+		if err != nil {
+			before.lastNameID = t.counters.lastNameID // names that it inserted stay
+			t.counters, t.rows = before, t.rows[:rows]
+		}
+		return err
+	}
+	if _, err := t.exec("SAVEPOINT op"); err != nil {
+		return fatalError{err}
+	}
+	err := t.classifyError(o.run(t))
+	if err != nil {
+		if _, undo := t.exec("ROLLBACK TO op"); undo != nil {
+			return fatalError{err}
+		}
+		if t.counters != before { // it may have inserted names and segment names
+			t.clearCaches()
+		}
+		t.counters, t.rows = before, t.rows[:rows]
+	}
+	if _, release := t.exec("RELEASE op"); release != nil {
+		return fatalError{release}
+	}
+	return err
+}
+
+// classifyError makes errors fatal after which SQLite may have rolled back.
+func (t *tx) classifyError(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_ERROR:
+		return err
+	default:
+		return fatalError{err}
+	}
+}
+
+// clearCaches drops cached names that a rollback or a removal may have invalidated.
+func (t *tx) clearCaches() {
+	t.w.dictionary.clear()
+	t.w.segmentNames.clear()
+}
+
+// writeCounters stores the counters if they changed.
+func (t *tx) writeCounters() error {
+	if t.counters == t.w.counters {
+		return nil
+	}
+	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ? WHERE stream_id = 1`,
+		t.counters.head, t.counters.pruned, t.counters.events, t.counters.received, t.counters.lastNameID)
+	return err
+}
+
+// nextSeq assigns the next sequence number of the log.
+func (t *tx) nextSeq() int64 {
+	t.counters.head++
+	return t.counters.head
+}
+
+// The writer's statements have no deadline: a canceled statement would leave the
+// transaction open, where a later commit could include it.
+
+func (t *tx) stmt(query string) (*sql.Stmt, error) {
+	if s, ok := t.w.stmts[query]; ok {
+		return s, nil
+	}
+	s, err := t.w.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	t.w.stmts[query] = s
+	return s, nil
+}
+
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(context.Background(), args...)
+}
+
+// get reads one row. It returns sql.ErrNoRows if there is none.
+func (t *tx) get(into []any, query string, args ...any) error {
+	s, err := t.stmt(query)
+	if err != nil {
+		return err
+	}
+	return s.QueryRowContext(context.Background(), args...).Scan(into...)
+}

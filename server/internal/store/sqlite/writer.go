@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	queueLimit = 4096 // ops in the queue; more are rejected (backpressure)
+	groupLimit = 512  // ops in one transaction
+)
+
+// writer owns the connection that writes. It commits whatever is queued, never waits for
+// a group to fill, and runs until stop.
+type writer struct {
+	conn         *sql.Conn
+	stmts        map[string]*sql.Stmt // SQL text → statement prepared on conn
+	dictionary   *dictionary
+	diskSpace    *diskSpace
+	clock        func() time.Time
+	log          *slog.Logger
+	publish      func([]store.LogRow)
+	committed    func(store.Commit)
+	store        *engine
+	counters     counters // as of the last commit
+	segmentNames segmentNames
+
+	mu      sync.RWMutex // guards stopped, and the queue against a send after close
+	stopped bool
+	queue   chan *op
+	done    chan struct{} // closed when the goroutine has ended
+}
+
+// counters are running values that the writer caches. A transaction works on a copy,
+// which becomes current when it commits.
+type counters struct {
+	head, pruned, events, received int64
+	lastNameID                     int64    // last ID assigned in the table names
+	chainEnd                       chainEnd // end of the audit log's hash chain
+	signedHead                     int64    // newest entry of the audit log with a signed head
+}
+
+// op is one write. run executes on the writer's goroutine, possibly twice, because the
+// first transaction may have been rolled back.
+type op struct {
+	run            func(t *tx) error
+	essential      bool // also runs on a full disk, unlike the append of a plain event
+	needsSavepoint bool // has several statements, which must be undone together
+	state          atomic.Int32
+	err            error
+	done           chan struct{} // closed once err is set
+}
+
+// The states of an op.
+const (
+	queued int32 = iota
+	taken
+	abandoned
+)
+
+func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
+	conn, err := s.writeDB.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{
+		conn: conn, stmts: map[string]*sql.Stmt{}, dictionary: s.dictionary, diskSpace: s.diskSpace, clock: cfg.Clock, log: cfg.Log,
+		publish: cfg.Publish, committed: cfg.Committed, store: s, segmentNames: newSegmentNames(),
+		queue: make(chan *op, queueLimit), done: make(chan struct{}),
+	}, nil
+}
+
+// do queues an op and waits until it is committed and published. If ctx ends before the
+// writer takes the op, do returns ctx.Err() and nothing happens. After that do waits for
+// the commit, so the caller owns its bytes again when do returns.
+func (w *writer) do(ctx context.Context, o *op) error {
+	if err := w.enqueue(o); err != nil {
+		return err
+	}
+	return w.wait(ctx, o)
+}
+
+func (w *writer) wait(ctx context.Context, o *op) error {
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		if o.state.CompareAndSwap(queued, abandoned) {
+			return ctx.Err()
+		}
+		<-o.done
+	}
+	return o.err
+}
+
+func (w *writer) enqueue(o *op) error {
+	o.done = make(chan struct{})
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.stopped {
+		return schema.ErrStopping
+	}
+	select {
+	case w.queue <- o:
+		return nil
+	default:
+		return &schema.HintError{
+			Err:  fmt.Errorf("%w: this was not stored; existing data is safe", schema.ErrBusy),
+			Hint: "Try again in a second.",
+		}
+	}
+}
+
+// stop returns once all queued ops are committed and the goroutine has ended.
+func (w *writer) stop() {
+	w.mu.Lock()
+	if !w.stopped {
+		w.stopped = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.done
+}
+
+func (w *writer) run() {
+	// On its own thread the writer does not queue behind requests for a processor, which
+	// makes it 20% faster.
+	runtime.LockOSThread()
+	defer close(w.done)
+	group := make([]*op, 0, groupLimit)
+	for o := range w.queue {
+		if group = appendClaimed(group[:0], o); len(group) > 0 {
+			w.commit(group)
+		}
+	}
+	for _, s := range w.stmts {
+		_ = s.Close()
+	}
+	_ = w.conn.Close()
+}
+
+// takeQueued adds the queued ops to the group.
+func (w *writer) takeQueued(group []*op) []*op {
+	for len(group) < groupLimit {
+		select {
+		case o, ok := <-w.queue:
+			if !ok {
+				return group
+			}
+			group = appendClaimed(group, o)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+func appendClaimed(group []*op, o *op) []*op {
+	if !o.state.CompareAndSwap(queued, taken) {
+		return group
+	}
+	return append(group, o)
+}
+
+// commit runs a group of ops in one transaction and adds ops that arrive in the meantime.
+// On a full disk it deletes the reserve file and runs the essential ops again.
+func (w *writer) commit(group []*op) {
+	start := time.Now()
+	group, err := w.attempt(group, w.takeQueued)
+	if isFull(err) {
+		w.diskSpace.releaseReserve()
+		_, err = w.attempt(failDroppable(group), nil)
+	}
+	if err != nil {
+		w.log.Error("group commit failed", "ops", len(group), "err", err)
+	}
+	if w.committed != nil {
+		w.committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
+	}
+	for _, o := range group {
+		if err != nil {
+			o.err = schemaError(err)
+		}
+		close(o.done)
+	}
+}
+
+// failDroppable fails the ops that are not essential and returns the essential ones.
+func failDroppable(group []*op) []*op {
+	essential := make([]*op, 0, len(group))
+	for _, o := range group {
+		o.err = errDiskFull
+		if o.essential {
+			essential = append(essential, o)
+		}
+	}
+	return essential
+}
+
+// schemaError maps an error of SQLite to one of package schema.
+func schemaError(err error) error {
+	switch {
+	case isFull(err):
+		return errDiskFull
+	case isBusy(err):
+		return fmt.Errorf("%w: another program locked the database: %w", schema.ErrBusy, err)
+	default:
+		return err
+	}
+}
+
+// attempt commits and publishes the group, or changes nothing. It calls more after all
+// ops have run, until more adds nothing, and returns the extended group.
+func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
+	t := &tx{w: w, counters: w.counters, now: w.clock()}
+	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		return group, err
+	}
+	err := t.runAll(group)
+	for done := len(group); err == nil && more != nil; done = len(group) {
+		if group = more(group); len(group) == done {
+			break
+		}
+		err = t.runAll(group[done:])
+	}
+	if err == nil {
+		err = t.writeCounters()
+	}
+	if err == nil {
+		_, err = t.exec("COMMIT")
+	}
+	if err != nil {
+		// SQLite may have rolled back already.
+		_, _ = t.exec("ROLLBACK")
+		t.clearCaches()
+		return group, err
+	}
+	w.counters = t.counters
+	w.store.pruned.Store(t.counters.pruned)
+	if before := w.store.head.Swap(t.counters.head); before>>blockBits != t.counters.head>>blockBits {
+		w.store.notifyIndexer()
+	}
+	w.store.ingestRate.update(time.Now(), t.counters.head)
+	if w.publish != nil && len(t.rows) > 0 {
+		w.publish(t.rows)
+	}
+	return group, nil
+}
