@@ -110,8 +110,8 @@ func TestGuard_ReportsExecutionToHub(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 			r := setupRealHub(t)
-			known := make(chan schema.EventID, 1)
-			guarded := agentclient.Guard(r.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) { return "", failure },
+			known, finish := make(chan schema.EventID, 1), make(chan struct{})
+			guarded := agentclient.Guard(r.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) { <-finish; return "", failure },
 				func(_ agentclient.ToolCall, q *agentclient.Request) {
 					q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 				})
@@ -122,6 +122,8 @@ func TestGuard_ReportsExecutionToHub(t *testing.T) {
 			}()
 			id, yes := <-known, true
 			require.NoError(t, r.respond(id, schema.Response{Permission: &yes}))
+			r.waitForStatus(t, id, func(s *schema.Status) bool { return s.Execution != nil && s.Execution.State == schema.Executing })
+			close(finish)
 			require.Equal(t, failure, <-done)
 			r.waitForStatus(t, id, func(s *schema.Status) bool {
 				return s.Execution != nil && s.Execution.State == state && (failure == nil) == (s.Execution.Error == "")

@@ -85,6 +85,7 @@ func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(T
 			call.Arguments, result.Arguments = d.Arguments, d.Arguments
 			result.Guidance = "A person approved this with changed arguments. It ran with the changed arguments, not with yours."
 		}
+		client.reportExecution(receipt, schema.CallReport{State: schema.Executing})
 		started := time.Now()
 		result, err = runTool(ctx, tool, call, result)
 		if result.Status == Ran {

@@ -200,16 +200,16 @@ const (
 // Execution is the outcome of an approved call. It comes from a later event of the session with the
 // same tool_use_id, or from a CallReport.
 type Execution struct {
-	State      string  `json:"state" jsonschema:"enum=succeeded,enum=failed,enum=interrupted"`
+	State      string  `json:"state" jsonschema:"enum=executing,enum=succeeded,enum=failed,enum=interrupted"`
 	DurationMS int64   `json:"durationMs,omitempty"` // from the approval to that event, or as reported by the agent
 	Error      string  `json:"error,omitempty"`
 	EventID    EventID `json:"eventId,omitempty"` // the event with the outcome; absent for a CallReport
 }
 
-// CallReport is the body of POST /events/:id/execution. An agent without hooks reports the outcome
-// of an approved call with it.
+// CallReport is the body of POST /events/:id/execution. An agent without hooks reports the start and
+// the outcome of an approved call with it.
 type CallReport struct {
-	State         string `json:"state" jsonschema:"enum=succeeded,enum=failed,enum=interrupted"`
+	State         string `json:"state" jsonschema:"enum=executing,enum=succeeded,enum=failed,enum=interrupted"`
 	DurationMS    int64  `json:"durationMs,omitempty"` // duration of the call
 	Error         string `json:"error,omitempty"`
 	RequestSecret string `json:"requestSecret"` // secret of the question
@@ -218,8 +218,8 @@ type CallReport struct {
 // Validate checks a report. Its errors are *FieldError.
 func (r *CallReport) Validate() error {
 	switch {
-	case r.State != Succeeded && r.State != ToolFailed && r.State != Interrupted:
-		return invalid("state", "must be succeeded, failed or interrupted")
+	case r.State != Executing && r.State != Succeeded && r.State != ToolFailed && r.State != Interrupted:
+		return invalid("state", "must be executing, succeeded, failed or interrupted")
 	case r.DurationMS < 0:
 		return invalid("durationMs", "must not be negative")
 	default:
@@ -227,8 +227,12 @@ func (r *CallReport) Validate() error {
 	}
 }
 
+// IsOver reports whether the call has ended. A nil Execution has not begun.
+func (e *Execution) IsOver() bool { return e != nil && e.State != Executing }
+
 // The states of an Execution.
 const (
+	Executing   = "executing"
 	Succeeded   = "succeeded"
 	ToolFailed  = "failed"
 	Interrupted = "interrupted"

@@ -50,6 +50,8 @@ type Session struct {
 	Ended     bool    `json:"ended"` // the last event is a SessionEnd
 	FirstID   EventID `json:"firstId"`
 	LastID    EventID `json:"lastId"`
+	// RunStatus is waiting_human while a question is pending, then ended or processing.
+	RunStatus string `json:"status,omitempty" jsonschema:"enum=processing,enum=waiting_human,enum=ended"`
 
 	Events    int64 `json:"events"`
 	Tools     int64 `json:"tools"`    // completed tool calls
@@ -67,6 +69,18 @@ type Session struct {
 	// ContextPercent is the used share of the context window, as reported by the status line.
 	ContextPercent float64 `json:"contextPercent,omitempty"`
 	Transcript     EventID `json:"transcript,omitempty"` // the newest event with a transcript
+}
+
+// SetPending sets the number of pending questions, and the status of the run, which follows from it.
+func (s *Session) SetPending(n int64) {
+	switch s.Pending = n; {
+	case n > 0:
+		s.RunStatus = "waiting_human"
+	case s.Ended:
+		s.RunStatus = "ended"
+	default:
+		s.RunStatus = "processing"
+	}
 }
 
 // MaxSessions is the maximum number of sessions on a page.

@@ -45,6 +45,9 @@ type HitlRequest struct {
 	Agent     string    `json:"agent"` // the source_app
 	AgentPath []string  `json:"agent_path,omitempty"`
 	SessionID string    `json:"session_id"`
+	AgentID   string    `json:"agent_id,omitempty"` // this and the next two: as in the Event
+	AgentType string    `json:"agent_type,omitempty"`
+	ModelName string    `json:"model_name,omitempty"`
 	ToolCall  *ToolCall `json:"tool_call,omitempty"`
 	Risk      Risk      `json:"risk,omitempty"`
 
@@ -141,12 +144,13 @@ type HitlDay struct {
 
 // Approval is a pending permission in GET /api/approvals.
 type Approval struct {
-	ID          string          `json:"id"`
+	ID          string          `json:"id"` // the event's id, as text
 	ToolName    string          `json:"toolName"`
 	Arguments   json.RawMessage `json:"arguments" jsonschema:"type=object"`
 	RequestedAt string          `json:"requestedAt"` // RFC 3339, by the hub's clock
 	SessionID   string          `json:"sessionId"`
 	UserPrompt  string          `json:"userPrompt"`
+	Message     string          `json:"message"` // the question, for the approver
 }
 
 // ApproveCall is the body of POST /api/approvals/:id/approve.
@@ -161,11 +165,43 @@ type RejectCall struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// AgentApproval is the body of POST /api/agent/approve.
+// AgentApproval is the body of POST /api/agent/approve: approved, or the same as decision_type.
 type AgentApproval struct {
-	ApprovalID string `json:"approvalId"`
-	Approved   *bool  `json:"approved"`
-	Reason     string `json:"reason,omitempty"` // reason of a denial; default "User denied approval"
+	ApprovalID   ApprovalID `json:"approvalId"`
+	Approved     *bool      `json:"approved,omitempty"`
+	DecisionType string     `json:"decision_type,omitempty" jsonschema:"enum=approve,enum=confirm,enum=deny"` // confirm is approve
+	Reason       string     `json:"reason,omitempty"`                                                         // reason of a denial; default "User denied approval"
+}
+
+// Decision returns whether the approval is granted. Its errors are *FieldError.
+func (a *AgentApproval) Decision() (approved bool, err error) {
+	switch {
+	case a.DecisionType == "" && a.Approved == nil:
+		return false, invalid("approved", "is required: true or false")
+	case a.DecisionType == "":
+		return *a.Approved, nil
+	case a.DecisionType != "approve" && a.DecisionType != "confirm" && a.DecisionType != "deny":
+		return false, invalid("decision_type", "must be approve, confirm or deny")
+	}
+	approved = a.DecisionType != "deny"
+	if a.Approved != nil && *a.Approved != approved {
+		return false, invalid("decision_type", "must agree with approved")
+	}
+	return approved, nil
+}
+
+// ApprovalID is the id of an approval as text. A number is accepted too, because POST /events
+// returns one.
+type ApprovalID string
+
+// UnmarshalJSON accepts "42" and 42.
+func (id *ApprovalID) UnmarshalJSON(b []byte) error {
+	var number EventID
+	if json.Unmarshal(b, &number) == nil {
+		*id = ApprovalID(number.String())
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(id))
 }
 
 // Bodies that decide something are decoded strictly: a duplicate or unknown name, or one in a
@@ -198,6 +234,7 @@ const (
 	PathHitlStats     = "/hitl/stats"
 	PathAuthenticated = "/authenticated"
 	PathApprovals     = "/api/approvals"
+	PathApproval      = "/api/approvals/:id"
 	PathApproveCall   = "/api/approvals/:id/approve"
 	PathRejectCall    = "/api/approvals/:id/reject"
 	PathAgentApprove  = "/api/agent/approve"
@@ -227,6 +264,7 @@ var hitlRoutes = []Route{
 
 var approvalRoutes = []Route{
 	{"GET", PathApprovals, AccessRead, "Pending permissions in the format of a tool approval queue, oldest first", nil, nil, []Approval{}},
+	{"GET", PathApproval, AccessRead, "One pending permission in the same format; 409 or 410 with its status once it has ended", nil, nil, Approval{}},
 	{"POST", PathApproveCall, AccessDecide, "Approve a tool call, optionally with modified arguments", nil, ApproveCall{}, Event{}},
 	{"POST", PathRejectCall, AccessDecide, "Reject a tool call; the reason is sent to the agent", []Param{
 		{"reason", "same as in the body, which takes precedence"},

@@ -107,7 +107,7 @@ var eventRoutes = []Route{
 	{"POST", PathHandled, AccessDecide, "Mark an undelivered answer as handled by a person", nil, nil, Event{}},
 	{"POST", PathCancel, AccessCancel, "Cancel a question, or withdraw it with its request secret", nil, Cancel{}, Event{}},
 	{"POST", PathExtend, AccessDecide, "Extend or remove the deadline of a question; the agent is notified", nil, Extend{}, Event{}},
-	{"POST", PathExecution, AccessAsker, "Report the outcome of an approved call, with the request secret of its question", nil, CallReport{}, Event{}},
+	{"POST", PathExecution, AccessAsker, "Report the start or the outcome of an approved call, with the request secret of its question; the first outcome is kept", nil, CallReport{}, Event{}},
 	{"GET", PathResponse, AccessRead, "Long poll for the answer: 200, or 204 if there is none yet", []Param{
 		{"wait", "seconds to wait for an answer, at most 60; default 0"},
 	}, nil, Answer{}},

@@ -106,7 +106,7 @@ func reflectContract(root string) (*contract, error) {
 // scalars maps the named types that are not structs to their JSON types.
 var scalars = map[string]string{
 	"EventID": "integer", "Millis": "number", "Kind": "string", "Risk": "string", "Class": "string", "PasskeyThreshold": "string", "State": "string", "Outcome": "string",
-	"EndedBy": "string", "HitlStatus": "string", "Waiter": "string", "DeliveryState": "string", "FrameType": "string",
+	"EndedBy": "string", "ApprovalID": "string", "HitlStatus": "string", "Waiter": "string", "DeliveryState": "string", "FrameType": "string",
 }
 
 // namedScalar keeps the names of scalars, which jsonschema would resolve to their basic types.

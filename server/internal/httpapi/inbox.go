@@ -16,6 +16,7 @@ import (
 func (s *Server) inboxHandlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{
 		"GET " + schema.PathApprovals:     s.approvals,
+		"GET " + schema.PathApproval:      s.approval,
 		"POST " + schema.PathApproveCall:  s.approveCall,
 		"POST " + schema.PathRejectCall:   s.rejectCall,
 		"POST " + schema.PathAgentApprove: s.agentApprove,
@@ -138,6 +139,14 @@ func (s *Server) hitlStats(c *fiber.Ctx) error {
 
 func (s *Server) approvals(c *fiber.Ctx) error {
 	return replyJSON(c)(s.Hub.Approvals(c.UserContext()))
+}
+
+func (s *Server) approval(c *fiber.Ctx) error {
+	id, err := eventID(c)
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.Approval(c.UserContext(), id))
 }
 
 func (s *Server) approveCall(c *fiber.Ctx) error {

@@ -225,6 +225,10 @@ func TestApprovals_Lifecycle(t *testing.T) {
 	require.Equal(t, "process_refund", list[0].ToolName)
 	require.JSONEq(t, `{"orderId":"1234","amount":50000}`, string(list[0].Arguments))
 	require.Equal(t, "Refund order #1234", list[0].UserPrompt)
+	require.Equal(t, "Refund #1234?", list[0].Message)
+	var one schema.Approval
+	r.getJSON(schema.At(schema.PathApproval, first), &one)
+	require.Equal(t, list[0], one)
 	require.Equal(t, "s1", list[0].SessionID)
 	at, err := time.Parse(time.RFC3339, list[0].RequestedAt)
 	require.NoError(t, err)
@@ -247,6 +251,42 @@ func TestApprovals_Lifecycle(t *testing.T) {
 	require.Empty(t, list)
 	resp, b := r.do("POST", schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, last), "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))
+	resp, b = r.do("GET", schema.At(schema.PathApproval, last), "")
+	require.Equal(t, 409, resp.StatusCode, string(b))
+	require.Equal(t, schema.Deny, r.problem(resp, b).HumanInTheLoopStatus.Outcome)
+	gone, text := r.postQuestion("bot", refund), r.postQuestion("bot", which)
+	r.postJSON(schema.At(schema.PathHitlCancel, gone), `{}`, &schema.HitlRequest{})
+	for id, status := range map[schema.EventID]int{gone: 410, text: 422, 4711: 404} {
+		resp, b = r.do("GET", schema.At(schema.PathApproval, id), "")
+		require.Equal(t, status, resp.StatusCode, string(b))
+	}
+}
+
+// TestAgentApprove_AcceptsSpellingsOfSeeds posts the id as a number, as POST /events returns
+// it, and the decision as decision_type.
+func TestAgentApprove_AcceptsSpellingsOfSeeds(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for decision, want := range map[string]schema.Outcome{
+		`"approved":true`: schema.Approve, `"decision_type":"approve"`: schema.Approve, `"decision_type":"confirm"`: schema.Approve,
+		`"decision_type":"deny"`: schema.Deny, `"decision_type":"deny","approved":false`: schema.Deny,
+	} {
+		var e schema.Event
+		r.postJSON(schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":%d,%s}`, r.postQuestion("bot", refund), decision), &e)
+		require.Equal(t, want, e.HumanInTheLoopStatus.Outcome, decision)
+	}
+	id := r.postQuestion("bot", refund)
+	for decision, field := range map[string]string{
+		`"decision_type":"deny","approved":true`: "decision_type", `"decision_type":"yes"`: "decision_type", `"decision_type":""`: "approved",
+	} {
+		resp, b := r.do("POST", schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d",%s}`, id, decision), "Content-Type", "application/json")
+		require.Equal(t, 400, resp.StatusCode, string(b))
+		require.Equal(t, field, r.problem(resp, b).Field, decision)
+	}
+	for _, unknown := range []string{`1.5`, `-1`, `99999`, `"x"`} {
+		resp, b := r.do("POST", schema.PathAgentApprove, `{"approvalId":`+unknown+`,"approved":true}`, "Content-Type", "application/json")
+		require.Contains(t, []int{400, 404}, resp.StatusCode, string(b))
+	}
 }
 
 // requireRemaining checks a remaining time of total seconds, less the duration of the test.
@@ -289,8 +329,36 @@ func TestQuestion_ExtendAndReportExecution(t *testing.T) {
 	r.respond(question.ID)
 	resp, b = r.do("POST", report, `{"state":"succeeded","requestSecret":"guessed"}`, "Content-Type", "application/json")
 	require.Equal(t, 403, resp.StatusCode, string(b))
+	r.postJSON(report, fmt.Sprintf(`{"state":"executing","requestSecret":%q}`, question.RequestSecret), &e)
+	require.Equal(t, &schema.Execution{State: "executing"}, e.HumanInTheLoopStatus.Execution)
 	r.postJSON(report, fmt.Sprintf(`{"state":"failed","durationMs":1200,"error":"exit status 1","requestSecret":%q}`, question.RequestSecret), &e)
 	require.Equal(t, &schema.Execution{State: "failed", DurationMS: 1200, Error: "exit status 1"}, e.HumanInTheLoopStatus.Execution)
+	r.postJSON(report, fmt.Sprintf(`{"state":"executing","requestSecret":%q}`, question.RequestSecret), &e)
+	require.Equal(t, "failed", e.HumanInTheLoopStatus.Execution.State, "a late report of the start changes nothing")
 	resp, b = r.do("POST", extend, `{"seconds":60}`, "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))
+}
+
+// TestCancel_NeedsRecipientOrAdmin: of a question to one person, that person, the owner and an
+// admin may cancel it. Another operator and a viewer may not.
+func TestCancel_NeedsRecipientOrAdmin(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	olga := r.owner("olga")
+	callers := map[string]browser{"olga": olga}
+	for name, role := range map[string]string{"ada": "admin", "rita": "operator", "oscar": "operator", "vera": "viewer"} {
+		callers[name] = r.addPerson(olga, fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
+	}
+	for name, may := range map[string]bool{"olga": true, "ada": true, "rita": true, "oscar": false, "vera": false} {
+		for _, path := range []string{schema.PathHitlCancel, schema.PathCancel} {
+			var question schema.Event
+			r.expectOK(&question, "POST "+schema.PathEvents, event(1, `"humanInTheLoop":{"question":"May I?","type":"permission","recipients":{"mode":"selected_members","members":["rita"]}}`), olga.headers()...)
+			route := "POST " + schema.At(path, question.ID)
+			if may {
+				r.expectOK(nil, route, `{"reason":"handled by phone"}`, callers[name].headers()...)
+			} else {
+				r.expectProblem("not_allowed", route, `{}`, callers[name].headers()...)
+			}
+		}
+	}
 }

@@ -95,6 +95,22 @@ func TestSessions_SummarizeEvents(t *testing.T) {
 	require.Equal(t, []schema.Session{s}, page.Sessions)
 }
 
+// TestSessions_ReportRunStatus follows a run through a question: it waits for a person until
+// there is an answer.
+func TestSessions_ReportRunStatus(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.runProjector()
+	r.postSessionEvent("SessionStart", `{}`)
+	require.Equal(t, "processing", r.waitForSession("demo", "s1", 1).Session.RunStatus)
+	question := r.postSessionEvent("PermissionRequest", `{}`, permission)
+	require.Equal(t, "waiting_human", r.waitForSession("demo", "s1", 2).Session.RunStatus)
+	r.respond(question.ID)
+	require.Equal(t, "processing", r.waitForSession("demo", "s1", 2).Session.RunStatus)
+	r.postSessionEvent("SessionEnd", `{}`)
+	require.Equal(t, "ended", r.waitForSession("demo", "s1", 3).Session.RunStatus)
+}
+
 func TestSessions_FilterAndPaginate(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

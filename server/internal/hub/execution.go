@@ -12,8 +12,9 @@ import (
 // maxExecutionError is the number of bytes kept of an error: enough to recognize it.
 const maxExecutionError = 2 << 10
 
-// ReportExecution records how a call ended, as reported by the agent that asked. It is
-// for agents without hooks that would show it. An outcome already recorded is kept.
+// ReportExecution records that a call runs or how it ended, as reported by the agent that
+// asked. It is for agents without hooks that would show it. An outcome already recorded is
+// kept, also if the report of the start arrives after it.
 func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.CallReport) ([]byte, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.
 			return nil, wrongSecretError("requestSecret")
 		case !s.status.IsSettled():
 			return nil, &schema.StatusError{Err: schema.ErrUndecided, Status: s.status}
-		case s.status.Execution != nil:
+		case s.status.Execution.IsOver(), s.status.Execution != nil && !execution.IsOver():
 			return nil, nil
 		}
 		st := s.status

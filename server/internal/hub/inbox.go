@@ -90,6 +90,13 @@ func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlReques
 		Awaiting: nonNil(st.Awaiting), Votes: nonNil(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,
 		Outcome: st.Outcome, Source: st.Source, Reason: st.Reason,
 	}
+	var agent struct {
+		ID    string `json:"agent_id"`
+		Type  string `json:"agent_type"`
+		Model string `json:"model_name"`
+	}
+	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &agent) // members of the wrong type count as absent
+	r.AgentID, r.AgentType, r.ModelName = agent.ID, agent.Type, agent.Model
 	if c, ok := toolCallOf(&store.EventDraft{Event: *e}, &q); ok && r.ToolCall == nil {
 		r.ToolCall = &schema.ToolCall{Name: c.name, Arguments: c.arguments}
 	}
@@ -246,43 +253,75 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 	}
 	approvals, size := []schema.Approval{}, 0
 	for _, e := range events {
-		var q schema.HumanInTheLoop
-		if err := q.UnmarshalJSON(e.Question); err != nil {
-			return nil, fmt.Errorf("read stored question %d: %w", e.ID, err)
+		approval, err := approvalOf(e)
+		if err != nil {
+			return nil, err
 		}
-		if q.Type != schema.Permission {
+		if approval == nil {
 			continue
 		}
-		c, _ := toolCallOf(&store.EventDraft{Event: *e}, &q)
-		approval := schema.Approval{
-			ID: e.ID.String(), ToolName: c.name, Arguments: c.arguments,
-			RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,
-		}
-		if len(approval.Arguments) == 0 || approval.Arguments[0] != '{' {
-			approval.Arguments = json.RawMessage(`{}`)
-		}
-		if q.Context != nil {
-			approval.UserPrompt = q.Context.UserPrompt
-		}
-		if size += len(approval.Arguments) + len(approval.UserPrompt) + 256; size > maxPageBytes {
+		if size += len(approval.Arguments) + len(approval.UserPrompt) + len(approval.Message) + 256; size > maxPageBytes {
 			break
 		}
-		approvals = append(approvals, approval)
+		approvals = append(approvals, *approval)
 	}
 	return approvals, nil
 }
 
+// Approval returns one pending permission. For a settled one the error has its status.
+func (h *Hub) Approval(ctx context.Context, id schema.EventID) (schema.Approval, error) {
+	s, err := h.readSnapshot(ctx, id)
+	if err != nil {
+		return schema.Approval{}, err
+	}
+	approval, err := approvalOf(&s.Event)
+	switch {
+	case err != nil:
+		return schema.Approval{}, err
+	case approval == nil:
+		return schema.Approval{}, schema.ErrNoQuestion
+	case s.status.IsSettled():
+		return schema.Approval{}, s.settledError()
+	default:
+		return *approval, nil
+	}
+}
+
+// approvalOf returns the approval of a permission, or nil for another question.
+func approvalOf(e *store.Event) (*schema.Approval, error) {
+	var q schema.HumanInTheLoop
+	if err := q.UnmarshalJSON(e.Question); err != nil {
+		return nil, fmt.Errorf("read stored question %d: %w", e.ID, err)
+	}
+	if q.Type != schema.Permission {
+		return nil, nil
+	}
+	c, _ := toolCallOf(&store.EventDraft{Event: *e}, &q)
+	approval := schema.Approval{
+		ID: e.ID.String(), ToolName: c.name, Arguments: c.arguments, Message: q.Question,
+		RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,
+	}
+	if len(approval.Arguments) == 0 || approval.Arguments[0] != '{' {
+		approval.Arguments = json.RawMessage(`{}`)
+	}
+	if q.Context != nil {
+		approval.UserPrompt = q.Context.UserPrompt
+	}
+	return &approval, nil
+}
+
 // AgentApprove is Respond to a permission, identified by the id of its approval.
 func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, caller Caller) ([]byte, error) {
-	id, err := strconv.ParseInt(a.ApprovalID, 10, 64)
+	id, err := strconv.ParseInt(string(a.ApprovalID), 10, 64)
 	if err != nil || id < 1 {
 		return nil, schema.ErrNotFound
 	}
-	if a.Approved == nil {
-		return nil, invalidField("approved", "is required: true or false")
+	approved, err := a.Decision()
+	if err != nil {
+		return nil, err
 	}
-	r := &schema.Response{Permission: a.Approved, Reason: a.Reason}
-	if !*a.Approved && a.Reason == "" {
+	r := &schema.Response{Permission: &approved, Reason: a.Reason}
+	if !approved && a.Reason == "" {
 		r.Reason = schema.DefaultDenial
 	}
 	return h.Respond(ctx, schema.EventID(id), r, caller)

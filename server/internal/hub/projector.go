@@ -280,7 +280,7 @@ func (p *projection) commit(ctx context.Context) error {
 // run without approval; the status then shows that.
 func (h *Hub) setExecution(ctx context.Context, outcome *digest.ExecutionOutcome) error {
 	_, err := h.transition(ctx, outcome.Question, func(s *snapshot) (*store.Change, error) {
-		if s.status.Execution != nil {
+		if s.status.Execution.IsOver() {
 			return nil, nil // already recorded, before a restart
 		}
 		st, execution := s.status, outcome.Execution

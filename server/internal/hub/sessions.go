@@ -52,7 +52,7 @@ func decodeSession(facts []byte, pending map[store.SessionKey]int64) (schema.Ses
 		return schema.Session{}, fmt.Errorf("read stored session: %w", err)
 	}
 	s.Sum.HumanWaitMS = s.HumanWaitMS()
-	s.Sum.Pending = pending[store.SessionKey{App: s.Sum.SourceApp, Session: s.Sum.SessionID}]
+	s.Sum.SetPending(pending[store.SessionKey{App: s.Sum.SourceApp, Session: s.Sum.SessionID}])
 	return s.Sum, nil
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -14,11 +15,18 @@ import (
 )
 
 const (
-	pageSize        = 20
+	pageSize        = 20  // by default
+	maxPageSize     = 100 // more would fill a model's context
 	requestIDSchema = `"request_id":{"type":["integer","string"],"description":"The request's request_id."}`
 	// requestSchema describes the members of schema.HitlRequest that models need; GET
 	// /openapi.json has all of them.
 	requestSchema = `{"type":"object","required":["request_id","status"],"properties":{
+		"agent":{"type":"string","description":"the agent that asked (source_app)"},
+		"agent_path":{"type":"array","items":{"type":"string"},"description":"the agent and its subagents, down to the one that asked"},
+		"session_id":{"type":"string"},
+		"agent_id":{"type":"string"},"agent_type":{"type":"string"},"model_name":{"type":"string"},
+		"tool_call":{"type":"object","description":"the call that the question is about, with name and arguments"},
+		"risk":{"type":"string"},
 		"request_id":{"type":"integer"},
 		"status":{"type":"string","enum":["pending","decided","expired","cancelled"],"description":"pending is not an error"},
 		"prompt":{"type":"string"},
@@ -55,7 +63,9 @@ func (r *requestID) UnmarshalJSON(b []byte) error {
 type listInput struct {
 	Status      schema.HitlStatus `json:"status"`
 	Agent       string            `json:"agent"`
+	Agents      []string          `json:"agents"`
 	WaitingOnMe bool              `json:"waiting_on_me"`
+	Limit       int               `json:"limit"`
 	Cursor      requestID         `json:"cursor"`
 }
 
@@ -81,11 +91,13 @@ func (s *Server) addRequestTools(server *sdk.Server) {
 	readOnly := sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(false)}
 	add(server, sdk.Tool{
 		Name: "list_pending_hitl_requests", Title: "List requests to people",
-		Description: `List what agents asked people, newest first, 20 at a time: the requester, the prompt, the choices, the votes so far, the missing voters, and the outcome of settled requests. Lists pending requests unless status is set. For the next page, pass next_cursor as cursor.`,
+		Description: `List what agents asked people, newest first, 20 at a time: the agent, the prompt, the choices, the votes so far, the missing voters, and the outcome of settled requests. Lists pending requests unless status is set. For the next page, pass next_cursor as cursor.`,
 		Annotations: &readOnly,
 		InputSchema: objectSchema(nil, `
 			"status":{"type":"string","enum":["pending","decided","expired","cancelled","all"],"description":"Default pending."},
 			"agent":{"type":"string","description":"Only requests of this agent (source_app)."},
+			"agents":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1},"description":"Only requests of any of these agents."},
+			"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Default 20."},
 			"waiting_on_me":{"type":"boolean","description":"Only requests that the owner of this token may vote on and has not voted on."},
 			"cursor":{"type":["integer","string"],"description":"The next_cursor of the previous page."}`),
 		OutputSchema: json.RawMessage(`{"type":"object","required":["requests"],"properties":{"requests":{"type":"array","items":` + requestSchema + `},"next_cursor":{"type":"string"}}}`),
@@ -122,7 +134,7 @@ choice is one of the request's choices (approve or deny for a permission), or th
 
 func (s *Server) list(ctx context.Context, c *call, in listInput) (schema.HitlPage, error) {
 	q := hub.InboxQuery{WaitingOnMe: in.WaitingOnMe, InboxFilter: store.InboxFilter{
-		Status: in.Status, Before: schema.EventID(in.Cursor), Limit: pageSize,
+		Status: in.Status, Before: schema.EventID(in.Cursor), Limit: min(cmp.Or(in.Limit, pageSize), maxPageSize), Agents: in.Agents,
 	}}
 	switch in.Status {
 	case "":
@@ -131,7 +143,7 @@ func (s *Server) list(ctx context.Context, c *call, in listInput) (schema.HitlPa
 		q.Status = ""
 	}
 	if in.Agent != "" {
-		q.Agents = []string{in.Agent}
+		q.Agents = append(q.Agents, in.Agent)
 	}
 	page, err := s.Hub.Requests(ctx, q, c.by)
 	page.Requests = slices.DeleteFunc(page.Requests, func(r schema.HitlRequest) bool { return !c.canRead(r.Agent) })

@@ -59,11 +59,24 @@ func TestListRequests_FiltersByStatusAndAgent(t *testing.T) {
 	require.Equal(t, first.RequestID, page.Requests[0].RequestID)
 	require.Equal(t, []string{"approve", "deny"}, page.Requests[0].Choices)
 
+	third := `{"source_app":"third","session_id":"s","agent_id":"a1","agent_type":"reviewer","model_name":"m-1","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"Third?","type":"question","agentPath":["third","reviewer"]}}`
+	var thirdEvent schema.Event
+	require.NoError(t, json.Unmarshal(r.do("POST", schema.PathEvents, third), &thirdEvent))
+	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}})
+	require.Len(t, page.Requests, 2)
+	require.Equal(t, []string{"third", "reviewer", "a1", "reviewer", "m-1"}, append(page.Requests[0].AgentPath, page.Requests[0].AgentID, page.Requests[0].AgentType, page.Requests[0].ModelName))
+	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1})
+	require.Len(t, page.Requests, 1)
+	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1, "cursor": page.NextCursor})
+	require.Equal(t, "First?", page.Requests[0].Prompt)
+	require.Contains(t, r.callError("list_pending_hitl_requests", map[string]any{"limit": 101}), "limit")
+	r.do("POST", schema.At(schema.PathCancel, thirdEvent.ID), `{}`)
+
 	r.respond(first.RequestID, `{"permission":false,"reason":"not now"}`)
 	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "decided"})
 	require.Len(t, page.Requests, 1)
 	require.Equal(t, schema.Deny, page.Requests[0].Outcome)
-	require.Len(t, call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "all"}).Requests, 2)
+	require.Len(t, call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "all"}).Requests, 3)
 	require.Contains(t, r.callError("list_pending_hitl_requests", map[string]any{"status": "open"}), "status")
 
 	for _, id := range []any{first.RequestID, first.RequestID.String()} { // models write both

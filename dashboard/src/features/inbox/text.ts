@@ -284,7 +284,7 @@ export const inboxText = {
     ranAnyway: 'ran anyway',
     continued: 'continued',
     runs: 'runs',
-    ran: { succeeded: 'ran', failed: 'ran and failed', interrupted: 'interrupted' },
+    ran: { executing: 'running', succeeded: 'ran', failed: 'ran and failed', interrupted: 'interrupted' },
     fetched: 'fetched',
     received: 'received by agent',
     keptOpen: 'agent kept the connection open',

@@ -20,10 +20,12 @@ export interface Ack {
   result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch'
 }
 
-/** AgentApproval is the body of POST /api/agent/approve. */
+/** AgentApproval is the body of POST /api/agent/approve: approved, or the same as decision_type. */
 export interface AgentApproval {
-  approvalId: string
-  approved: boolean
+  approvalId: ApprovalID
+  approved?: boolean
+  /** confirm is approve */
+  decision_type?: 'approve' | 'confirm' | 'deny'
   /** reason of a denial; default "User denied approval" */
   reason?: string
 }
@@ -127,6 +129,7 @@ export interface Answer {
 
 /** Approval is a pending permission in GET /api/approvals. */
 export interface Approval {
+  /** the event's id, as text */
   id: string
   toolName: string
   arguments: Record<string, unknown>
@@ -134,7 +137,12 @@ export interface Approval {
   requestedAt: string
   sessionId: string
   userPrompt: string
+  /** the question, for the approver */
+  message: string
 }
+
+/** ApprovalID is the id of an approval as text. A number is accepted too, because POST /events returns one. */
+export type ApprovalID = string
 
 /** Approvals is the body of POST /events/approve: the permissions that a person reviewed in one list. */
 export interface Approvals {
@@ -159,11 +167,11 @@ export interface BatchResult {
 }
 
 /**
- * CallReport is the body of POST /events/:id/execution. An agent without hooks reports the outcome of an
- * approved call with it.
+ * CallReport is the body of POST /events/:id/execution. An agent without hooks reports the start and the
+ * outcome of an approved call with it.
  */
 export interface CallReport {
-  state: 'succeeded' | 'failed' | 'interrupted'
+  state: 'executing' | 'succeeded' | 'failed' | 'interrupted'
   /** duration of the call */
   durationMs?: number
   error?: string
@@ -485,7 +493,7 @@ export type EventID = number
  * tool_use_id, or from a CallReport.
  */
 export interface Execution {
-  state: 'succeeded' | 'failed' | 'interrupted'
+  state: 'executing' | 'succeeded' | 'failed' | 'interrupted'
   /** from the approval to that event, or as reported by the agent */
   durationMs?: number
   error?: string
@@ -618,6 +626,10 @@ export interface HitlRequest {
   agent: string
   agent_path?: string[]
   session_id: string
+  /** this and the next two: as in the Event */
+  agent_id?: string
+  agent_type?: string
+  model_name?: string
   tool_call?: ToolCall
   risk?: Risk
   created_at: Millis
@@ -1420,6 +1432,8 @@ export interface Session {
   ended: boolean
   firstId: EventID
   lastId: EventID
+  /** status is waiting_human while a question is pending, then ended or processing. */
+  status?: 'processing' | 'waiting_human' | 'ended'
   events: number
   /** completed tool calls */
   tools: number

@@ -57,7 +57,7 @@ function executionStep(r: Request, next: Event | undefined): Step | undefined {
   if (ran && ranWithoutApproval(r)) return { ...step('failed', copy.ranAnyway), event: ran.eventId }
   if (ran) {
     const took = ran.durationMs === undefined ? undefined : formatDuration(ran.durationMs)
-    const state = ran.state === 'succeeded' ? 'done' : 'failed'
+    const state = ran.state === 'succeeded' ? 'done' : ran.state === 'executing' ? 'busy' : 'failed'
     return { ...step(state, executionLabels[ran.state], took), event: ran.eventId }
   }
   if (next) return { ...step('done', copy.continued), event: next.id }
