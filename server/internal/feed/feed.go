@@ -20,6 +20,9 @@
 // There is no queue per reader, and the feed has no list of readers. Backpressure is
 // therefore free: a slow reader costs nothing, gets frames in order and loses none. If it
 // falls behind the ring, it reads from the store.
+//
+// Workers use Follow. It tells them what happened, in small facts instead of encoded frames,
+// and wakes them only for the kinds of facts that they name.
 package feed
 
 import "sync"
@@ -32,6 +35,8 @@ const maxBatch = 512
 // must not be changed.
 type Frame struct {
 	Seq    int64
+	ID     int64  // the event, or the question that changed
+	Kinds  Kinds  // for followers; 0: a plain event
 	Status bool   // sent as "status" by stream version 2, otherwise as "event"
 	Data   []byte // for version 2, and for version 1 if it is an event
 	// End is the whole event for version 1 if this status frame settles a question. It is
@@ -46,14 +51,46 @@ type Feed struct {
 	maxBytes int
 	closed   chan struct{} // always closed; returned when there is more already
 
-	mu         sync.Mutex // not an RWMutex: Publish would queue behind every reader that it woke
-	ring       []Frame    // circular: count frames from start, with consecutive seqs up to head
-	start      int
-	count      int
-	bytes      int           // total size of the frames in the ring
-	head       int64         // seq of the last published frame
-	more       chan struct{} // closed and replaced by Publish if a reader has it
-	hasWaiters bool          // a reader has more
+	mu    sync.Mutex // not an RWMutex: Publish would queue behind every reader that it woke
+	ring  []Frame    // circular: count frames from start, with consecutive seqs up to head
+	start int
+	count int
+	bytes int      // total size of the frames in the ring
+	head  int64    // seq of the last published frame
+	more  doorbell // rung by each Publish
+
+	facts     []Fact   // circular, once it has maxFacts: fact n is at n%maxFacts
+	factCount int64    // facts so far
+	told      doorbell // rung by each Publish or Tell with a fact
+}
+
+// doorbell wakes all that wait for it. Nobody waiting costs nothing.
+type doorbell struct {
+	rung    chan struct{} // closed and replaced
+	awaited bool
+}
+
+func newDoorbell() doorbell { return doorbell{rung: make(chan struct{})} }
+
+func (d *doorbell) wait() <-chan struct{} {
+	d.awaited = true
+	return d.rung
+}
+
+// replace returns the channel to close after the lock is released, or nil if no one waits.
+func (d *doorbell) replace() chan struct{} {
+	if !d.awaited {
+		return nil
+	}
+	before := d.rung
+	*d = newDoorbell()
+	return before
+}
+
+func ring(rung chan struct{}) {
+	if rung != nil {
+		close(rung)
+	}
 }
 
 // New returns an empty feed whose next frame has the seq head+1. It keeps the newest
@@ -64,7 +101,8 @@ func New(head int64, maxFrames, maxBytes int) *Feed {
 		closed:   make(chan struct{}),
 		ring:     make([]Frame, max(maxFrames, 1)),
 		head:     head,
-		more:     make(chan struct{}),
+		more:     newDoorbell(),
+		told:     newDoorbell(),
 	}
 	close(f.closed)
 	return f
@@ -85,22 +123,26 @@ func (f *Feed) Publish(frames ...Frame) {
 		return
 	}
 	f.mu.Lock()
+	facts := f.factCount
 	for _, frame := range frames {
 		f.pushLocked(frame)
 	}
-	var wake chan struct{}
-	if f.hasWaiters {
-		wake, f.more, f.hasWaiters = f.more, make(chan struct{}), false
+	var told chan struct{}
+	if f.factCount != facts {
+		told = f.told.replace()
 	}
+	more := f.more.replace()
 	f.mu.Unlock()
-	if wake != nil {
-		close(wake)
-	}
+	ring(told)
+	ring(more)
 }
 
 func (f *Feed) pushLocked(frame Frame) {
 	if frame.Seq <= f.head {
 		return
+	}
+	if frame.Kinds != 0 {
+		f.addFactLocked(Fact{Kinds: frame.Kinds, ID: frame.ID})
 	}
 	if frame.Seq != f.head+1 {
 		for f.count > 0 {
@@ -139,8 +181,7 @@ func (f *Feed) After(seq int64) (frames []Frame, more <-chan struct{}, ok bool) 
 	defer f.mu.Unlock()
 	behind := f.head - seq
 	if behind <= 0 || behind > int64(f.count) {
-		f.hasWaiters = true
-		return nil, f.more, behind <= 0
+		return nil, f.more.wait(), behind <= 0
 	}
 	frames = make([]Frame, min(behind, maxBatch))
 	first := f.start + f.count - int(behind)
