@@ -33,8 +33,8 @@ var mayImport = map[string][]string{
 
 	"server/internal/filter":       {"schema"},
 	"server/internal/identity":     {"schema"},
-	"server/internal/store":        {"schema", "server/internal/filter", "server/internal/identity"},
-	"server/internal/store/sqlite": {"schema", "server/internal/filter", "server/internal/identity", "server/internal/store"}, // filters are evaluated while rows are read
+	"server/internal/store":        {"schema", "server/internal/feed", "server/internal/filter", "server/internal/identity"},
+	"server/internal/store/sqlite": {"schema", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store"}, // filters are evaluated while rows are read
 	"server/internal/storetest":    {"server/internal/store/sqlite"},
 	"server/internal/feed":         nil,
 	"server/internal/redact":       {"schema"},

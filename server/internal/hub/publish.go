@@ -25,8 +25,8 @@ func (h *Hub) encodeFrames(rows []store.LogRow) []feed.Frame {
 }
 
 func encodeFrame(row store.LogRow) feed.Frame {
-	f := feed.Frame{Seq: row.Seq, Status: row.Change}
 	e := row.Event
+	f := feed.Frame{Seq: row.Seq, ID: int64(e.ID), Kinds: row.Kinds, Status: row.Change}
 	if !row.Change {
 		f.Data = e.AppendJSON(make([]byte, 0, 256+len(e.Envelope)+min(len(e.Payload), schema.MaxListed)+len(e.Question)+len(e.Status)), schema.MaxListed)
 		return f

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 )
 
 // Log is the numbered sequence of committed changes.
@@ -39,7 +40,7 @@ type Log interface {
 	Head() int64
 
 	// After returns the log after seq, in order and exactly as published, except that
-	// payloads of more than schema.MaxListed bytes are omitted. It returns up to limit rows,
+	// payloads of more than schema.MaxListed bytes and Kinds are omitted. It returns up to limit rows,
 	// fewer if they are big, and none only at the end of the log. It fails with ErrLogRewound
 	// if seq is greater than Head, and with ErrPruned if rows after seq were removed.
 	After(ctx context.Context, seq int64, limit int) ([]LogRow, error)
@@ -87,4 +88,42 @@ type LogRow struct {
 	// Change is true for a change of a question and false for a new event.
 	Change bool
 	Ends   bool // the change is the question's resolution
+	// Kinds are what followers of the log need to know: see Change.Kinds and NewQuestion.Kinds.
+	// Only published rows have them.
+	Kinds feed.Kinds
+}
+
+// Kinds returns the kinds of the fact that the change was stored.
+func (c *Change) Kinds() feed.Kinds {
+	kinds := feed.Changed
+	if c.Ends {
+		kinds |= feed.Ended
+	}
+	if !c.Deadline.IsZero() || c.NoDeadline {
+		kinds |= feed.Deadline
+	}
+	if c.UndoWindow != nil {
+		kinds |= feed.Undo
+	}
+	if d := c.Delivery; d != nil && !d.Due.IsZero() {
+		if d.Leased.IsZero() {
+			kinds |= feed.Due
+		} else if d.State == schema.Queued {
+			kinds |= feed.Leased
+		}
+	}
+	return kinds
+}
+
+// Kinds returns the kinds of the fact that an event with the question was stored; without a
+// question, which is nil, there are none.
+func (q *NewQuestion) Kinds() feed.Kinds {
+	switch {
+	case q == nil:
+		return 0
+	case q.Lifeline == ByListener:
+		return feed.Asked | feed.Liveness
+	default:
+		return feed.Asked
+	}
 }

@@ -85,7 +85,9 @@ func (t *tx) applyOne(c *store.Change) error {
 	if err != nil {
 		return err
 	}
-	t.rows = append(t.rows, changeLogRow(seq, c.Event, c.Status, c.Ends))
+	row := changeLogRow(seq, c.Event, c.Status, c.Ends)
+	row.Kinds = c.Kinds()
+	t.rows = append(t.rows, row)
 	return nil
 }
 

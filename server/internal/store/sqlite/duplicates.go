@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -137,7 +138,9 @@ func (t *tx) updateGroupStatus(g *groupRow) error {
 	if _, err := t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, 0, ?)`, seq, g.id, status); err != nil {
 		return err
 	}
-	t.rows = append(t.rows, changeLogRow(seq, &store.Event{ID: g.id}, status, false))
+	row := changeLogRow(seq, &store.Event{ID: g.id}, status, false)
+	row.Kinds = feed.Changed
+	t.rows = append(t.rows, row)
 	return nil
 }
 
