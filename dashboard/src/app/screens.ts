@@ -10,8 +10,7 @@ import type { Screen } from '../lib/page/router.svelte'
 import { appText } from './text'
 
 /**
- * The lazily loaded screens, all but the inbox. A screen that is not listed here does
- * not exist, and nothing links to it.
+ * The lazily loaded screens: all but the inbox.
  */
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
   review: () => import('../features/inbox/RequestPage.svelte'),
@@ -38,7 +37,7 @@ export interface Destination {
   Icon: typeof Activity
 }
 
-const all: Destination[] = [
+export const destinations: Destination[] = [
   { screen: 'inbox', name: appText.screens.inbox, path: '/', keys: 'g i', Icon: InboxIcon },
   { screen: 'stream', name: appText.screens.stream, path: '/stream', keys: 'g s', Icon: Activity },
   { screen: 'sessions', name: appText.screens.sessions, path: '/sessions', keys: 'g e', Icon: Layers },
@@ -47,8 +46,6 @@ const all: Destination[] = [
   { screen: 'setup', name: appText.screens.setup, path: '/setup', keys: 'g u', Icon: PlugZap },
   { screen: 'settings', name: appText.screens.settings, path: '/settings', keys: 'g ,', Icon: Settings },
 ]
-
-export const destinations = all.filter(({ screen }) => screen === 'inbox' || screens[screen])
 
 /** Loads the code of every screen in advance. A failed load is retried on first use. */
 export function preload(): void {

@@ -1,7 +1,7 @@
 import { clockTime, formatLongDuration } from '../../lib/format/clock'
 import { isDecidable, type Request } from '../../lib/stream/requests'
 import type { DeadlineExtension } from '../../lib/api/schema'
-import { joinNames } from './text'
+import { joinNames } from '../../lib/format/text'
 import { lazyInboxText } from './lazyText'
 
 const copy = lazyInboxText.automatic

@@ -1,14 +1,14 @@
 import { formatTimeLeft } from '../../lib/format/clock'
 import type { Delivery } from '../../lib/api/types'
 import { lazyInboxText } from './lazyText'
-import { inboxText } from './text'
+import { requestText } from '../../lib/format/text'
 
 const copy = lazyInboxText.deliveryProblems
 
 /** Explains a failed delivery: the cause, the state that is kept, the next step. undefined without a failure. */
 export function deliveryProblemText(d: Delivery, now: number): string | undefined {
   const cause = d.lastError ? ` (${d.lastError})` : ''
-  const attempts = inboxText.delivery.attempts(d.attempts)
+  const attempts = requestText.delivery.attempts(d.attempts)
   switch (d.state) {
     case 'unconfirmed':
       return copy.unconfirmed(cause)

@@ -1,6 +1,6 @@
 // Strings of components outside the first load.
 
-import { plural, times } from './text'
+import { plural, times } from '../../lib/format/text'
 
 /** The number of times an outcome occurred. A single outcome that occurred once needs no count. */
 const countOf = (n: number, single: boolean) => (single && n === 1 ? '' : ` ${times(n)}`)
@@ -254,4 +254,18 @@ export const lazyInboxText = {
     notVoted: 'Did not vote:',
     anyone: 'Anyone who can answer here can vote.',
   },
+}
+
+/** A signed link: voting without the dashboard. */
+export const linkText = {
+  for: 'For',
+  loading: 'Loading …',
+  retry: 'Try again',
+  openDashboard: 'Open the dashboard',
+  voted: 'Your vote is recorded.',
+  waitingFor: 'Waiting for',
+  decided: 'Done.',
+  decidedHint: 'The request is decided, and the agent gets the answer.',
+  usedUp: 'This link can’t be used again; you can close this page.',
+  openRequest: 'Open it in the dashboard',
 }

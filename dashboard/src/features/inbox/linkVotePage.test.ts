@@ -5,7 +5,6 @@ import { router } from '../../lib/page/router.svelte'
 import { aRequest } from '../../testing/factories'
 import type { Event, Status } from '../../lib/api/types'
 import LinkVotePage from './LinkVotePage.svelte'
-import { describeUserAgent } from '../people/userAgent'
 import { signInError, initials, linkError } from '../../lib/format/errorText'
 
 const problem = (status: number, code: string, more = {}) => ({
@@ -124,20 +123,6 @@ it.each([
   ['ali.k@example.com', 'AC'],
   ['…', '?'],
 ])('initials of %s are %s', (name, letters) => expect(initials(name)).toBe(letters))
-
-it.each([
-  [
-    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36',
-    'Chrome on Linux',
-  ],
-  [
-    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605 (KHTML) Version/17 Safari/605',
-    'Safari on macOS',
-  ],
-  ['Mozilla/5.0 (Windows NT 10.0; rv:130.0) Gecko/20100101 Firefox/130.0', 'Firefox on Windows'],
-  ['curl/8.5', 'curl/8.5'],
-  [undefined, 'Unknown browser'],
-])('describeUserAgent: %s', (agent, name) => expect(describeUserAgent(agent)).toBe(name))
 
 it.each([
   ['This link was used already, or is older than 15 minutes.', 401, 'sign_in', 'This link no longer works'],

@@ -1,31 +1,7 @@
-import type { Kind, Risk } from '../../lib/api/types'
+import { plural } from '../../lib/format/text'
+import type { Risk } from '../../lib/api/types'
 
 // Every text that the inbox shows. Texts of agents and wire values are not in here.
-
-/** The singular or the plural form for n. */
-export const plural = (n: number, singular: string, plural: string) => (n === 1 ? singular : plural)
-
-/** "once", "twice", "3 times". */
-export const times = (n: number): string => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`)
-
-/** "a, b and c". */
-export function joinNames(list: readonly string[]): string {
-  if (list.length < 2) return list[0] ?? ''
-  return `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
-}
-
-export const kindNames: Record<Kind, string> = {
-  permission: 'Permission',
-  question: 'Question',
-  choice: 'Choice',
-}
-
-export const riskNames: Record<Risk, string> = {
-  low: 'Low risk',
-  medium: 'Medium risk',
-  high: 'High risk',
-  critical: 'Critical risk',
-}
 
 export const inboxText = {
   title: 'Inbox',
@@ -147,9 +123,6 @@ export const inboxText = {
     someArguments: (n: number, of: number) => `Showing ${n} of ${of} arguments.`,
     showAllArguments: 'Show all arguments',
     rawJson: 'Raw JSON',
-    everyOccurrence: 'every occurrence',
-    cell: (mode: string, cell: string) =>
-      `${mode === 'replace' ? 'replaces the source of' : mode === 'delete' ? 'deletes' : 'inserts'} cell ${cell}`.trimEnd(),
   },
 
   findings: {
@@ -161,9 +134,6 @@ export const inboxText = {
     byAgent: (level: string) => `Marked ${level} risk by the agent (no reason given).`,
     agentLevel: (level: string) => `The agent marked it ${level}.`,
     in: 'in ',
-    harmless: 'Known to be harmless.',
-    unknown: 'Not known to be harmless.',
-    passkey: 'Approving needs a passkey.',
   },
 
   permission: {
@@ -239,74 +209,6 @@ export const inboxText = {
       reason: 'The agent requires a reason with the answer.',
       votes: 'It needs several votes.',
       tooLong: 'It is too long for bulk approval.',
-    },
-  },
-
-  outcome: {
-    outcomes: {
-      approved: 'Approved',
-      denied: 'Denied',
-      answered: 'Answered',
-      noAnswer: 'No answer',
-      canceled: 'Canceled',
-      withdrawn: 'Withdrawn by the agent',
-      noMajority: 'No majority',
-      pending: 'Needs you',
-      atAgent: 'Settled at the agent',
-      terminal: 'Answered in the terminal',
-      agentGone: 'The agent is gone',
-      sessionEnded: 'The session ended',
-      superseded: 'Replaced by a newer request',
-    },
-    resolvedBy: {
-      you: 'you',
-      rule: 'a rule',
-      deadline: 'the deadline',
-      votes: 'the votes',
-      atAgent: 'a person at the agent',
-      agent: 'the agent',
-      sessionEnd: 'the end of the session',
-      disconnect: 'the agent disconnecting',
-      newerRequest: 'a newer request of the agent',
-      unknown: 'unknown',
-    },
-    expiredFirst: 'It ended before your answer arrived. This is how it ended.',
-    supersededBy: (who: string) =>
-      `${who} was faster: your answer was not accepted. This is the answer that counts.`,
-    it: 'Another answer',
-  },
-
-  delivery: {
-    saving: 'saving',
-    saved: 'saved',
-    sent: 'sent',
-    delivered: 'delivered',
-    ranAnyway: 'ran anyway',
-    continued: 'continued',
-    runs: 'runs',
-    ran: { executing: 'running', succeeded: 'ran', failed: 'ran and failed', interrupted: 'interrupted' },
-    fetched: 'fetched',
-    received: 'received by agent',
-    keptOpen: 'agent kept the connection open',
-    waitingForAgent: 'waiting for agent',
-    queued: 'queued',
-    sending: 'sending',
-    unconfirmed: 'not confirmed',
-    tooLate: 'too late',
-    refused: 'refused',
-    unreachable: 'agent unreachable',
-    blocked: 'blocked',
-    ranBeforeAnswer: 'It ran before anyone answered',
-    ranDespiteDenial: 'It ran although it was denied',
-    ranUnapproved: 'It ran without approval',
-    attempts: (n: number) => plural(n, '1 attempt', `${n} attempts`),
-    problems: {
-      unconfirmed: 'Connection lost',
-      refused: 'The agent refused the answer',
-      retrying: 'The agent can’t be reached',
-      unreachable: 'The agent could not be reached',
-      tooLate: 'The answer came too late',
-      blocked: 'The hub may not call this agent',
     },
   },
 

@@ -1,9 +1,6 @@
 import { cleanup, fireEvent, render, screen, within } from '@testing-library/svelte'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { me } from '../../lib/api/currentUser.svelte'
-import CreateRule from '../inbox/rule/CreateRule.svelte'
-import { toRequest, type Request } from '../../lib/stream/requests'
-import { aRequest } from '../../testing/factories'
 import type { Me, Person } from '../../lib/api/types'
 import HubNotices from './HubNotices.svelte'
 import PeopleList from './PeopleList.svelte'
@@ -89,23 +86,5 @@ describe('HubNotices', () => {
     expect(lines[0]).toContain('ada made cleo an admin.')
     expect(lines[1]).toContain('ada reset the account of bob:')
     expect(screen.queryByTestId('hub-open')).toBeNull()
-  })
-})
-
-describe('CreateRule', () => {
-  it.each([
-    [
-      'become the owner of a hub without one',
-      {},
-      /No one owns this hub yet\. Become its owner to create rules/,
-    ],
-    ['sign in to an owned hub', { owned: true }, /Sign in to create rules/],
-  ])('asks a signed-out user to %s', async (_, more, text) => {
-    me.identity = { ...anonymous, ...more }
-    const question = { type: 'permission' as const, toolCall: { name: 'Bash', arguments: { command: 'ls' } } }
-    render(CreateRule, { request: toRequest(aRequest(1, question)) as Request })
-    await fireEvent.click(screen.getByRole('button', { name: /Always allow/ }))
-    expect(screen.getByTestId('sign-in-first').textContent).toMatch(text)
-    expect(posted).toEqual([])
   })
 })

@@ -16,25 +16,6 @@ export const text = {
   retry: 'Try again',
 }
 
-/** The current user and the lock. */
-export const currentUserText = {
-  ownerAndAdmin: 'Owner and admin',
-  role: (role: string, description: string) => `${role}: ${description}`,
-  signOut: 'Sign out',
-  signIn: 'Sign in',
-  signedOut: 'You’re not signed in.',
-  signedOutLocked: 'You can look around. Sign in to answer.',
-  signedOutOpen:
-    'Your answers are anonymous. Sign in to add your name; the first person to sign in owns the hub.',
-  locked: 'The hub is locked.',
-  lockedHint:
-    'Only signed-in people can answer, cancel, extend, or create rules. Agents on this machine can still ask.',
-  unlocked: 'Programs of the hub’s account can answer without signing in.',
-  lockWhenSignedIn: 'You can lock it once you have signed in.',
-  lock: 'Lock the hub',
-  unlock: 'Unlock',
-}
-
 /** The list of people and the invitation form. */
 export const peopleText = {
   you: 'you',
@@ -80,14 +61,6 @@ export const resetText = {
   ],
   after: 'Then create a sign-in link for them in the list of people.',
   reset: 'Reset account',
-}
-
-/** An action that takes a known person. what completes “to …”. */
-export const signInFirstText = {
-  unowned: (what: string) => `No one owns this hub yet. Become its owner to ${what}.`,
-  owned: (what: string) => `Sign in to ${what}.`,
-  findLink: 'Find the sign-in link',
-  signIn: 'Sign in',
 }
 
 /** The banners on every screen. */
@@ -216,60 +189,8 @@ export const sessionExpiredText = {
   continue: 'Continue signed out',
 }
 
-export const showOnceText = { done: 'Done' }
-
 export const userAgentText = {
   unknown: 'Unknown browser',
   someBrowser: 'A browser',
   on: (browser: string, system: string) => `${browser} on ${system}`,
-}
-
-/** A signed link: voting without the dashboard. */
-export const linkText = {
-  for: 'For',
-  openDashboard: 'Open the dashboard',
-  voted: 'Your vote is recorded.',
-  waitingFor: 'Waiting for',
-  decided: 'Done.',
-  decidedHint: 'The request is decided, and the agent gets the answer.',
-  usedUp: 'This link can’t be used again; you can close this page.',
-  openRequest: 'Open it in the dashboard',
-}
-
-/** Why a sign-in or a signed link failed. */
-export const failureText = {
-  unreachable: {
-    title: 'The hub can’t be reached',
-    text: 'Your link is still valid. Try again in a moment.',
-  },
-  linkInvalid: 'This link no longer works',
-  linkUsed:
-    'It has been used or has expired. Ask an admin for another link; your own hub prints one when it starts.',
-  signInFailed: 'Sign-in failed',
-  provider: {
-    refused: 'The provider refused the sign-in. Ask its administrator whether you may use this hub.',
-    lost: 'That sign-in was not started in this browser, or took longer than ten minutes. Start again here.',
-    nameless:
-      'The provider sent a name that another person here already has. An admin can add your e-mail address under Settings, People, so the hub recognizes you.',
-    'provider-down':
-      'The hub can’t reach the provider right now. Try again in a moment, or use a sign-in link.',
-  } as Record<string, string>,
-  providerOther: 'The provider did not complete the sign-in. Start again here.',
-  incomplete: {
-    title: 'This link is incomplete',
-    text: 'It was cut off; open it from the original message.',
-  },
-  byCode: {
-    decided: 'This request is already decided',
-    expired: 'This request has ended',
-    stale: 'This request has changed since it was sent to you',
-    held: 'Someone has just answered it',
-    too_many: 'Too many attempts',
-  } as Record<string, string>,
-}
-
-export const roleDescriptions: Record<string, string> = {
-  viewer: 'sees everything, can’t answer',
-  operator: 'answers requests',
-  admin: 'answers requests and manages people, tokens, rules, and channels',
 }

@@ -1,7 +1,7 @@
 import { formatDuration, timeOfDay } from '../../lib/format/clock'
 import { isPrompt } from '../../lib/stream/eventView'
 import { requestOutcome, type Tone } from '../../lib/format/outcome'
-import { kindNames } from '../inbox/text'
+import { kindNames } from '../../lib/format/text'
 import { toRequest } from '../../lib/stream/requests'
 import type { Session as SessionSummary } from '../../lib/api/schema'
 import type { AgentState } from '../../lib/stream/agents'

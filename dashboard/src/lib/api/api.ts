@@ -25,9 +25,9 @@ import type {
   Response,
   SearchResult,
 } from './types'
-import { appText } from '../../app/text'
+import { apiText } from './text'
 
-const copy = appText.api
+const copy = apiText
 
 /** An error response of the hub, or status 0 if the hub is unreachable. */
 export class ApiError extends Error {

@@ -3,9 +3,9 @@ import { ApiError } from './api'
 import { me } from './currentUser.svelte'
 import type { Confirmation, CredentialAction, PasskeyOptions } from './schema'
 import type { Problem, Response } from './types'
-import { lazyAppText } from '../../app/lazyText'
+import { passkeyErrors } from './lazyText'
 
-const copy = lazyAppText.passkeys
+const copy = passkeyErrors
 
 const passkeyProblem = (code: string, detail: string, hint: string): Problem => ({
   type: 'about:blank',

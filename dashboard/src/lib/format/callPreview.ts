@@ -1,6 +1,6 @@
 import { mainArgument } from '../stream/eventView'
 import type { Event, Json, JsonObject } from '../api/types'
-import { inboxText } from '../../features/inbox/text'
+import { requestText } from './text'
 
 /** The call that an approval would run, prepared for display. */
 export interface CallPreview {
@@ -100,7 +100,7 @@ function readEdits(preview: CallPreview, args: JsonObject): string[] {
   }
   if (Array.isArray(args.edits) && args.edits.length > 0 && args.edits.every(isEdit)) {
     for (const [i, edit] of args.edits.filter(isEdit).entries()) {
-      const note = edit.replace_all === true ? inboxText.call.everyOccurrence : undefined
+      const note = edit.replace_all === true ? requestText.call.everyOccurrence : undefined
       const [before, after] = [edit.old_string, edit.new_string]
       preview.changes.push({ kind: 'texts', file, before, after, at: `/edits/${i}/new_string`, note })
     }
@@ -120,7 +120,7 @@ function readEdits(preview: CallPreview, args: JsonObject): string[] {
 function cellNote(args: JsonObject): string {
   const cell = text(args.cell_id) ?? (typeof args.cell_number === 'number' ? String(args.cell_number) : '')
   const mode = text(args.edit_mode) ?? 'replace'
-  return inboxText.call.cell(mode, cell)
+  return requestText.call.cell(mode, cell)
 }
 
 const PATCH = '*** Begin Patch'

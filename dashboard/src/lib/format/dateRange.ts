@@ -1,6 +1,6 @@
-import { appText } from '../../app/text'
+import { dateText } from './text'
 
-const copy = appText.dates
+const copy = dateText
 
 /**
  * The days that the inbox and the overview show: the last n days including today, or an

@@ -1,9 +1,9 @@
 import { formatDuration } from './clock'
 import { inUndoWindow, isUndelivered, type Request } from '../stream/requests'
 import type { Delivery, Event, Execution } from '../api/types'
-import { inboxText } from '../../features/inbox/text'
+import { requestText } from './text'
 
-const copy = inboxText.delivery
+const copy = requestText.delivery
 
 export type StepState = 'done' | 'busy' | 'open' | 'failed'
 

@@ -1,8 +1,8 @@
 import type { Problem } from '../api/types'
-import { failureText } from '../../features/people/text'
+import { failureText } from './lazyText'
 
 export * from './roles'
-export { roleDescriptions } from '../../features/people/text'
+export { roleDescriptions } from './lazyText'
 
 export interface ErrorText {
   title: string

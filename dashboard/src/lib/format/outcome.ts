@@ -1,8 +1,8 @@
 import { inUndoWindow, type Request } from '../stream/requests'
 import type { HumanInTheLoop, Kind } from '../api/types'
-import { inboxText, kindNames } from '../../features/inbox/text'
+import { requestText, kindNames } from './text'
 
-const copy = inboxText.outcome
+const copy = requestText.outcome
 
 export type Tone = 'wait' | 'ok' | 'no' | 'fail' | 'plain'
 

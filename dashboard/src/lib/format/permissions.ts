@@ -1,6 +1,6 @@
 import { hasRecipients, isHarmless, riskLevel, type Request } from '../stream/requests'
 import type { Event, Me, Response, Risk } from '../api/types'
-import { inboxText } from '../../features/inbox/text'
+import { requestText } from './text'
 
 /** Why a person cannot answer a request. */
 export type Blocker =
@@ -42,7 +42,7 @@ export function requiresPasskey(r: Request, who: Me | undefined): boolean {
 
 /** What the hub knows about the call, and whether approving it needs a passkey; '' for nothing to say. */
 export function classNote(r: Request, who: Me | undefined): string {
-  const { harmless, unknown, passkey } = inboxText.findings
+  const { harmless, unknown, passkey } = requestText.findings
   const known = { harmless, unknown, risky: undefined }[r.status.class ?? 'risky']
   return [known, requiresPasskey(r, who) ? passkey : undefined].filter((s) => s !== undefined).join(' ')
 }

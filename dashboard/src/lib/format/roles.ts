@@ -1,5 +1,3 @@
-// Part of the first load, with its strings. The other strings of people are in text.ts.
-
 /** Up to two letters of a name, for the avatar. */
 export function initials(name: string): string {
   const words = name.split(/[\s._@-]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word))
@@ -16,16 +14,3 @@ export const roleNames: Record<string, string> = {
 
 export const lockDescription =
   'Once locked, only signed-in people can answer, cancel, extend, or create rules. Agents on this machine can still ask.'
-
-/** Strings of IdentityBadge. */
-export const badgeText = {
-  settings: 'You, people, sign-ins and tokens',
-  owner: 'Owner',
-  unlocked: 'Programs of the hub’s account can answer',
-  lockedSignedIn: 'Only signed-in people can answer',
-  locked: 'Locked: only signed-in people can answer',
-  signIn: 'Sign in',
-  lock: 'Lock',
-  unlock: 'Unlock',
-  unlockHint: 'Programs of the hub’s account could answer again without signing in.',
-}

@@ -1,7 +1,7 @@
 import type { Binding } from './shortcuts'
-import { appText } from '../../app/text'
+import { shortcutText } from './text'
 
-const copy = appText.shortcuts
+const copy = shortcutText
 const { actions } = copy
 
 /** A shortcut of the dashboard. */

@@ -22,7 +22,7 @@ import {
 import { RingBuffer } from './ringBuffer'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from '../api/types'
-import { appText } from '../../app/text'
+import { apiText } from '../api/text'
 
 /** Number of events in the ring buffer. */
 export const CAPACITY = 50_000
@@ -525,11 +525,11 @@ export class HubState {
 
 const missingResult: Problem = {
   type: 'about:blank',
-  title: appText.api.noResult,
+  title: apiText.noResult,
   status: 0,
   code: 'internal',
-  error: appText.api.noResultDetail,
-  detail: appText.api.noResultDetail,
+  error: apiText.noResultDetail,
+  detail: apiText.noResultDetail,
 }
 
 function withStatus(request: Request, status: Status): Request {

@@ -5,6 +5,32 @@ const kib = (bytes: number) => `${count(Math.max(1, Math.round(bytes / 1024)))} 
 
 export const lazyUiText = {
   close: 'Close',
+  loading: 'Loading…',
+  done: 'Done',
+  settings: 'Settings',
+
+  event: {
+    label: (id: number) => `Event ${id}`,
+    previous: 'Previous row',
+    previousTitle: 'Previous row (k)',
+    next: 'Next row',
+    nextTitle: 'Next row (j)',
+    close: 'Close',
+    closeTitle: 'Close (Esc)',
+    session: 'session ',
+    took: (duration: string) => `took ${duration}`,
+    findings: 'Findings of the hub',
+    openInInbox: (state: string) => `${state}: open in the inbox`,
+    thisSession: 'This session',
+    openSession: 'Open in session',
+    link: 'Link',
+    json: 'JSON',
+    curl: 'curl',
+    show: 'Show',
+    tabs: { payload: 'Payload', raw: 'Raw', transcript: 'Transcript' } as Record<string, string>,
+    loadingSize: (kib: number) => `Loading ${kib} KiB…`,
+    transcriptFailed: 'The transcript did not load. The hub may be offline, or newer than this page.',
+  },
 
   diff: {
     change: 'Change',
@@ -79,4 +105,31 @@ export const lazyUiText = {
     showAllOf: (total: string) => `Show all ${total}`,
     showAllCharacters: (n: number) => `Show all ${count(n)} characters`,
   },
+}
+
+/** The current user and the lock. */
+export const currentUserText = {
+  ownerAndAdmin: 'Owner and admin',
+  role: (role: string, description: string) => `${role}: ${description}`,
+  signOut: 'Sign out',
+  signIn: 'Sign in',
+  signedOut: 'You’re not signed in.',
+  signedOutLocked: 'You can look around. Sign in to answer.',
+  signedOutOpen:
+    'Your answers are anonymous. Sign in to add your name; the first person to sign in owns the hub.',
+  locked: 'The hub is locked.',
+  lockedHint:
+    'Only signed-in people can answer, cancel, extend, or create rules. Agents on this machine can still ask.',
+  unlocked: 'Programs of the hub’s account can answer without signing in.',
+  lockWhenSignedIn: 'You can lock it once you have signed in.',
+  lock: 'Lock the hub',
+  unlock: 'Unlock',
+}
+
+/** An action that takes a known person. what completes “to …”. */
+export const signInFirstText = {
+  unowned: (what: string) => `No one owns this hub yet. Become its owner to ${what}.`,
+  owned: (what: string) => `Sign in to ${what}.`,
+  findLink: 'Find the sign-in link',
+  signIn: 'Sign in',
 }

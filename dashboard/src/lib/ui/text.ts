@@ -11,6 +11,26 @@ export const uiText = {
   hiddenCharacter: 'hidden character ',
   hiddenTitle: (name: string | undefined) => `${name}, invisible character`,
 
+  connection: {
+    live: 'Live',
+    liveAgain: 'Live again',
+    hubRestarted: ' · hub restarted',
+    caughtUp: (n: string) => ` · ${n} caught up`,
+    behind: (seconds: string) => `${seconds} s behind`,
+    replaced: ' · hub was replaced',
+    connecting: 'Connecting…',
+    catchingUp: (n: string) => `Catching up${n ? ` ${n}` : ''}…`,
+    restarting: 'Hub restarting',
+    reconnecting: 'Reconnecting',
+    connectNow: 'Connect now',
+    retryIn: (seconds: number) => (seconds > 0 ? `in ${seconds} s` : 'now'),
+    attempt: (n: number) => ` (attempt ${n})`,
+    connectNowSuffix: ': connect now',
+    outdated: 'The hub has a newer version of this page.',
+    reload: 'Reload',
+    later: 'Later',
+  },
+
   code: {
     truncated: (shown: string, total: string) => `Showing the first ${shown} of ${total}.`,
     showAll: 'Show all',
