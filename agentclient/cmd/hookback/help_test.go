@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens; review the diff before committing it")
+
+// The help of every command is a golden in testdata/help.
+func TestRun_HelpIsGolden(t *testing.T) {
+	t.Parallel()
+	b := &hubHarness{ctx: context.Background(), hub: &fakehub.Hub{}}
+	for _, words := range []string{
+		"", "ask", "hook", "install", "uninstall", "trust", "mcp", "policy", "policy init", "policy check", "policy test",
+		"doctor", "send", "verify", "receipt", "statusline",
+	} {
+		got := b.run(b.ctx, "", append(strings.Fields(words), "--help")...)
+		require.Equal(t, cliResult{0, got.out, ""}, got, words)
+		file := filepath.Join("testdata", "help", strings.Join(append([]string{"hookback"}, strings.Fields(words)...), "-")+".txt")
+		if *update {
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			require.NoError(t, os.WriteFile(file, []byte(got.out), 0o600))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got.out, words)
+	}
+	for _, c := range commands {
+		if c.name != "version" { // it has no flags
+			require.FileExists(t, filepath.Join("testdata", "help", "hookback-"+c.name+".txt"))
+		}
+	}
+}
