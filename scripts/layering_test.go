@@ -29,7 +29,22 @@ var mayImport = map[string][]string{
 	"agentclient/receipt":          {"schema"},
 	"agentclient/socket":           nil,
 	"agentclient/install":          {"agentclient/hook"},
-	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/install", "agentclient/receipt"},
+
+	// A group of commands imports the shared packages, never another group.
+	"agentclient/internal/cli":            {"schema", "agentclient"},
+	"agentclient/internal/cli/report":     {"schema", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/internal/cli"},
+	"agentclient/internal/cli/hookrun":    {"schema", "agentclient", "agentclient/hook", "agentclient/internal/cli", "agentclient/internal/cli/report"},
+	"agentclient/internal/cli/setup":      {"schema", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/install", "agentclient/internal/cli", "agentclient/internal/cli/report"},
+	"agentclient/internal/cli/ask":        {"schema", "agentclient", "agentclient/internal/cli"},
+	"agentclient/internal/cli/policycmd":  {"schema", "agentclient", "agentclient/hook", "agentclient/internal/cli"},
+	"agentclient/internal/cli/trust":      {"schema", "agentclient", "agentclient/receipt", "agentclient/internal/cli"},
+	"agentclient/internal/cli/mcp":        {"schema", "agentclient", "agentclient/socket", "agentclient/internal/cli"},
+	"agentclient/internal/cli/statusline": {"schema", "agentclient/internal/cli", "agentclient/internal/cli/report"},
+	"agentclient/internal/cli/clitest":    {"schema", "agentclient/internal/fakehub"}, // tests only
+	"agentclient/cmd/hookback": {
+		"agentclient/internal/cli", "agentclient/internal/cli/hookrun", "agentclient/internal/cli/setup", "agentclient/internal/cli/ask",
+		"agentclient/internal/cli/policycmd", "agentclient/internal/cli/trust", "agentclient/internal/cli/mcp", "agentclient/internal/cli/statusline",
+	},
 
 	"server/internal/filter":       {"schema"},
 	"server/internal/identity":     {"schema"},

@@ -86,7 +86,7 @@ var buildHookback = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(buildDir, "hookback")
-	out, err := exec.Command("go", "build", "-ldflags=-X main.testHome=HOME", "-o", program, "github.com/hookback/hookback/agentclient/cmd/hookback").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME", "-o", program, "github.com/hookback/hookback/agentclient/cmd/hookback").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

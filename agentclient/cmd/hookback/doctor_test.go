@@ -6,11 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
@@ -19,7 +17,7 @@ import (
 // doctorReport is the JSON output of doctor.
 type doctorReport struct {
 	Healthy  bool
-	Findings []finding
+	Findings []struct{ Agent, State, Text, Remedy string }
 }
 
 func (d *testMachine) doctor(args ...string) (v doctorReport) {
@@ -32,10 +30,10 @@ func (d *testMachine) doctor(args ...string) (v doctorReport) {
 }
 
 // lines returns the findings of a severity with their remedies, one per line.
-func (v doctorReport) lines(s severity) string {
+func (v doctorReport) lines(state string) string {
 	var all []string
 	for _, f := range v.Findings {
-		if f.Severity == s {
+		if f.State == state {
 			all = append(all, f.Agent+": "+f.Text+" → "+f.Remedy)
 		}
 	}
@@ -45,11 +43,8 @@ func (v doctorReport) lines(s severity) string {
 // countPending returns the number of pending questions at a hub.
 func countPending(t *testing.T, hub string) int {
 	t.Helper()
-	c, _, err := newDoctorClient(t.Context(), hub, agentclient.Options{Env: noEnv})
-	require.NoError(t, err)
-	defer c.close()
 	var waiting []schema.Event
-	require.NoError(t, c.call(t.Context(), "GET", schema.PathEvents+"?status=pending", nil, &waiting))
+	require.NoError(t, getJSON(t, hub+schema.PathEvents+"?status=pending", &waiting))
 	return len(waiting)
 }
 
@@ -69,14 +64,14 @@ func TestDoctor_ProbesGateOfEveryAgent(t *testing.T) {
 				d.env["HOOKBACK_URL"] = hub.URL()
 				require.Equal(t, 0, d.run("install", "--agent", agent).status)
 				v := d.doctor()
-				require.True(t, v.Healthy, v.lines(severityProblem))
-				found := v.lines(severityOK)
+				require.True(t, v.Healthy, v.lines("problem"))
+				found := v.lines("ok")
 				require.Contains(t, found, ": the hub at "+hub.URL()+" answers (ok, version ")
 				require.Contains(t, found, ") through TCP ")
 				require.Contains(t, found, ": a test event arrived in ")
 				require.Contains(t, found, agent+": the gate works: a made-up call was denied in ")
-				require.Contains(t, found+v.lines(severityWarning), agent+": a hook takes ")
-				require.Contains(t, v.lines(severityWarning), agent+": installed, but none of the hub's newest ")
+				require.Contains(t, found+v.lines("look"), agent+": a hook takes ")
+				require.Contains(t, v.lines("look"), agent+": installed, but none of the hub's newest ")
 			})
 		}
 	})
@@ -90,9 +85,9 @@ func TestDoctor_ObserveModeSkipsGateProbe(t *testing.T) {
 	d.env["HOOKBACK_URL"] = hub.URL()
 	require.Equal(t, 0, d.run("install", "--agent", "gemini", "--mode", "observe").status)
 	v := d.doctor()
-	require.True(t, v.Healthy, v.lines(severityProblem))
-	require.Contains(t, v.lines(severityOK), "8 hooks (observe)")
-	require.NotContains(t, v.lines(severityOK), "the gate")
+	require.True(t, v.Healthy, v.lines("problem"))
+	require.Contains(t, v.lines("ok"), "8 hooks (observe)")
+	require.NotContains(t, v.lines("ok"), "the gate")
 }
 
 func TestDoctor_ReportsFindings(t *testing.T) {
@@ -113,94 +108,94 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 	}
 	const settings = ".claude/settings.json"
 	for name, test := range map[string]struct {
-		state severity
+		state string
 		setup func(t *testing.T, d *testMachine) []string // returns the flags of doctor
 		want  string
 	}{
-		"not installed": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"not installed": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			return nil
 		}, ": Hookback is not installed for any agent → hookback install"},
-		"no hub": {severityProblem, func(*testing.T, *testMachine) []string {
+		"no hub": {"problem", func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "http://127.0.0.1:1"}
 		}, ": no hub answers at http://127.0.0.1:1: "},
-		"invalid address": {severityProblem, func(*testing.T, *testMachine) []string {
+		"invalid address": {"problem", func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "ftp://x"}
 		}, "fix HOOKBACK_URL or --hub"},
-		"missing program": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"missing program": {"problem", func(t *testing.T, d *testMachine) []string {
 			path := script(d, "exit 0")
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			require.NoError(t, os.Remove(path))
 			return nil
 		}, "claude-code: ~/" + settings + ": the program HOME/bin/hookback does not exist or is not executable → hookback install --agent claude-code --scope user --mode gate"},
-		"other program": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"other program": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "cat >/dev/null")).status)
 			return nil
 		}, `claude-code: the gate does not block calls: the hub received no question (the hook printed "") → check ~/.local/state/hookback/hook.log`},
-		"failing program": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"failing program": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "echo oh >&2; exit 3")).status)
 			return nil
 		}, "claude-code: a hook fails: exit status 3: oh\n → run it in a terminal: HOME/bin/hookback hook claude-code"},
-		"program that allows": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"program that allows": {"problem", func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" >/dev/null; echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
 		}, "claude-code: the gate does not block calls: the hook printed "},
-		"program that adds a member": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"program that adds a member": {"problem", func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" | sed 's/"behavior"/"extra":1,"behavior"/'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
 		}, "claude-code: the gate does not block calls: the hook printed "},
-		"disabled hooks": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"disabled hooks": {"problem", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", `{"disableAllHooks": true,`)
 			return nil
 		}, "claude-code: its hooks are disabled: disableAllHooks is set in HOME/" + settings},
-		"broken settings": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"broken settings": {"problem", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
 		}, "claude-code: ~/" + settings + ": line 1, column 2: expected a name in double quotes → fix the file; until then hookback install does not change it"},
-		"unreadable policy": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"unreadable policy": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
 		}, ": the policy can't be read: "},
-		"changed by hand": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"changed by hand": {"look", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"timeout": 3600`, `"timeout": 30`)
 			return nil
 		}, "claude-code: ~/" + settings + ": changed by hand: PreToolUse → hookback install --agent claude-code --scope user --mode gate --force"},
-		"missing event": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"missing event": {"look", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"Notification"`, `"Notifications"`)
 			return nil
 		}, "claude-code: ~/" + settings + ": not installed for Notification → hookback install"},
-		"installed twice": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"installed twice": {"look", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--scope", "project").status)
 			return nil
 		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/project/" + settings + ") and run twice → hookback uninstall --scope project"},
-		"different hub": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"different hub": {"look", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--hub", "http://10.0.0.7:4000").status)
 			return nil
 		}, "claude-code: its hooks use a different hub, http://10.0.0.7:4000 → hookback doctor --hub http://10.0.0.7:4000"},
-		"additional http hooks": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"additional http hooks": {"look", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"Stop": [`, `"Stop": [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]},`)
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code in addition to the installed hooks: each event is sent twice"},
-		"http hooks only, not allowed": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"http hooks only, not allowed": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["https://*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code will not run: allowedHttpHookUrls in HOME/"},
-		"http hooks only": {severityOK, func(t *testing.T, d *testMachine) []string {
+		"http hooks only": {"ok", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["http://127.*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code → "},
-		"no event": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"no event": {"look", func(t *testing.T, d *testMachine) []string {
 			return nil
 		}, "claude-code: installed, but none of the hub's newest"},
-		"recent event": {severityOK, func(t *testing.T, d *testMachine) []string {
+		"recent event": {"ok", func(t *testing.T, d *testMachine) []string {
 			event := `{"hook_event_type": "Stop", "source_app": "shop", "agent": "claude-code"}`
 			got := d.exec(event, program, "send")
 			require.Equal(t, 0, got.status, got.err)
@@ -218,7 +213,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			require.Equal(t, 0, d.run("install", "--agent", "claude").status)
 			v := d.doctor(test.setup(t, d)...)
 			require.Contains(t, strings.ReplaceAll(v.lines(test.state), d.home, "HOME"), test.want)
-			require.Equal(t, test.state != severityProblem, v.Healthy, v.lines(severityProblem))
+			require.Equal(t, test.state != "problem", v.Healthy, v.lines("problem"))
 		})
 	}
 }
@@ -263,14 +258,5 @@ func TestDoctor_RejectsIncompleteHub(t *testing.T) {
 	d := newTestMachine(t)
 	v := d.doctor("--hub", fake.URL())
 	require.False(t, v.Healthy)
-	require.Contains(t, v.lines(severityProblem), "no hub answers at "+fake.URL())
-}
-
-func TestFormatAge(t *testing.T) {
-	t.Parallel()
-	for want, of := range map[string]time.Duration{
-		"0 s": -time.Second, "59 s": 59 * time.Second, "1 min": 119 * time.Second, "1 h": time.Hour, "47 h": 47 * time.Hour, "3 days": 73 * time.Hour,
-	} {
-		require.Equal(t, want, formatAge(of))
-	}
+	require.Contains(t, v.lines("problem"), "no hub answers at "+fake.URL())
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 )
@@ -32,69 +32,9 @@ const (
 	denied    = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"not today"}}}`
 )
 
-// startHub starts a hub that follows the protocol, except for the requests that intercept
-// handles.
-func startHub(t testing.TB, intercept func(http.ResponseWriter, *http.Request) bool) *fakehub.Hub {
-	t.Helper()
-	hub := &fakehub.Hub{Intercept: intercept}
-	require.NoError(t, hub.Start())
-	t.Cleanup(hub.Stop)
-	return hub
-}
-
-// respondWith returns an interceptor that answers all requests with the same response.
-func respondWith(status int, media, text string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Content-Type", media)
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text)
-		return true
-	}
-}
-
-// startRawListener listens on a TCP port and passes each connection to handle, which can be nil.
-// It keeps the connections open until the end of the test.
-func startRawListener(t testing.TB, handle func(net.Conn)) string {
-	t.Helper()
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var handlers sync.WaitGroup
-	done := make(chan struct{})
-	handlers.Go(func() {
-		for {
-			conn, err := socket.Accept()
-			if err != nil {
-				return
-			}
-			handlers.Go(func() {
-				defer conn.Close()
-				if handle != nil {
-					handle(conn)
-				}
-				<-done
-			})
-		}
-	})
-	t.Cleanup(func() {
-		close(done)
-		_ = socket.Close()
-		handlers.Wait()
-	})
-	return "http://" + socket.Addr().String()
-}
-
-// closedHubURL returns an address that refuses connections.
-func closedHubURL(t testing.TB) string {
-	t.Helper()
-	var gone fakehub.Hub
-	require.NoError(t, gone.Start())
-	gone.Stop()
-	return gone.URL()
-}
-
 func TestHook_ReportsEventToHub(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), "")
 	require.Equal(t, noOutput, c.runInTime(t, "\ufeff"+readSample(t, "claude-code-PostToolUse-Bash")+"\n"))
 	require.Len(t, hub.Events(), 1)
@@ -117,11 +57,11 @@ func TestHook_FaultyHubKeepsEvent(t *testing.T) {
 		hub  string
 		kept int
 	}{
-		"down":          {closedHubURL(t), 1},
-		"never answers": {startRawListener(t, nil), 1},
-		"only listens":  {startRawListener(t, discard), 1},
-		"closes":        {startRawListener(t, func(c net.Conn) { _ = c.Close() }), 1},
-		"trickles": {startRawListener(t, func(c net.Conn) {
+		"down":          {clitest.ClosedHubURL(t), 1},
+		"never answers": {clitest.StartRawListener(t, nil), 1},
+		"only listens":  {clitest.StartRawListener(t, discard), 1},
+		"closes":        {clitest.StartRawListener(t, func(c net.Conn) { _ = c.Close() }), 1},
+		"trickles": {clitest.StartRawListener(t, func(c net.Conn) {
 			ticker := time.NewTicker(20 * time.Millisecond)
 			defer ticker.Stop()
 			for range ticker.C {
@@ -130,8 +70,8 @@ func TestHook_FaultyHubKeepsEvent(t *testing.T) {
 				}
 			}
 		}), 1},
-		"other protocol": {startRawListener(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); discard(c) }), 1},
-		"endless headers": {startRawListener(t, func(c net.Conn) {
+		"other protocol": {clitest.StartRawListener(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); discard(c) }), 1},
+		"endless headers": {clitest.StartRawListener(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			for {
 				if _, err := io.WriteString(c, "X-Y: "+strings.Repeat("z", 4000)+"\r\n"); err != nil {
@@ -139,16 +79,16 @@ func TestHook_FaultyHubKeepsEvent(t *testing.T) {
 				}
 			}
 		}), 1},
-		"500":               {startHub(t, respondWith(500, "application/problem+json", `{}`)).URL(), 1},
-		"503":               {startHub(t, respondWith(503, "text/plain", `busy`)).URL(), 1},
-		"HTML page":         {startHub(t, respondWith(200, "text/html", `<h1>Welcome</h1>`)).URL(), 1},
-		"HTML not found":    {startHub(t, respondWith(404, "text/html", `<h1>404</h1>`)).URL(), 1},
-		"invalid JSON":      {startHub(t, respondWith(200, "application/json", `hello`)).URL(), 1},
-		"empty body":        {startHub(t, respondWith(200, "application/json", ``)).URL(), 1},
-		"redirect":          {startHub(t, respondWith(302, "text/html", ``)).URL(), 1},
-		"rejects the event": {startHub(t, respondWith(400, "application/problem+json", `{"code":"invalid"}`)).URL(), 0},
+		"500":               {clitest.StartHub(t, clitest.RespondWith(500, "application/problem+json", `{}`)).URL(), 1},
+		"503":               {clitest.StartHub(t, clitest.RespondWith(503, "text/plain", `busy`)).URL(), 1},
+		"HTML page":         {clitest.StartHub(t, clitest.RespondWith(200, "text/html", `<h1>Welcome</h1>`)).URL(), 1},
+		"HTML not found":    {clitest.StartHub(t, clitest.RespondWith(404, "text/html", `<h1>404</h1>`)).URL(), 1},
+		"invalid JSON":      {clitest.StartHub(t, clitest.RespondWith(200, "application/json", `hello`)).URL(), 1},
+		"empty body":        {clitest.StartHub(t, clitest.RespondWith(200, "application/json", ``)).URL(), 1},
+		"redirect":          {clitest.StartHub(t, clitest.RespondWith(302, "text/html", ``)).URL(), 1},
+		"rejects the event": {clitest.StartHub(t, clitest.RespondWith(400, "application/problem+json", `{"code":"invalid"}`)).URL(), 0},
 		"invalid address":   {"ftp://x", 1},
-		"second of two":     {closedHubURL(t) + "," + startHub(t, nil).URL(), 0},
+		"second of two":     {clitest.ClosedHubURL(t) + "," + clitest.StartHub(t, nil).URL(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +106,7 @@ func TestHook_FaultyHubKeepsEvent(t *testing.T) {
 // The agent gets no output for invalid input.
 func TestHook_InvalidInputIsSilent(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	for name, stdin := range map[string]string{
 		"empty":       "",
 		"truncated":   stopEvent[:20],
@@ -200,7 +140,7 @@ func TestHook_InvalidFlagsAreLogged(t *testing.T) {
 		`invalid value "x" for flag -limit`:  {"claude-code", "--limit", "x"},
 		"not [\"claude-code\" \"x\"]":        {"claude-code", "x"},
 	} {
-		c := newHookCommand(t, closedHubURL(t), stopEvent)
+		c := newHookCommand(t, clitest.ClosedHubURL(t), stopEvent)
 		c.args = args
 		require.Equal(t, noOutput, c.run(t), args)
 		require.Contains(t, c.log(), note, args)
@@ -210,7 +150,7 @@ func TestHook_InvalidFlagsAreLogged(t *testing.T) {
 // A call of any size is reported and left to the agent's own prompt.
 func TestHook_TruncatesHugeInput(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	input := `{"session_id":"s1","hook_event_name":"PermissionRequest","tool_name":"Write","tool_input":{"file_path":"/w/a","content":"` +
 		strings.Repeat(`\u00e4\n`, 2<<20) + `"}}`
 	c := newHookCommand(t, hub.URL(), input)
@@ -233,7 +173,7 @@ func TestHook_StdinThatStaysOpen(t *testing.T) {
 	}{"complete": {stopEvent, 1}, "incomplete": {stopEvent[:20], 0}, "empty": {"", 0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hub := startHub(t, nil)
+			hub := clitest.StartHub(t, nil)
 			c := newHookCommand(t, hub.URL(), "")
 			r, w, err := os.Pipe()
 			require.NoError(t, err)
@@ -251,7 +191,7 @@ func TestHook_StdinThatStaysOpen(t *testing.T) {
 
 func TestHook_ClosedStdoutExitsCleanly(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	cmd := c.command(t.Context())
 	r, w, err := os.Pipe()
@@ -278,7 +218,7 @@ func TestHook_UnwritableHomeIsSilent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newHookCommand(t, closedHubURL(t), stopEvent)
+			c := newHookCommand(t, clitest.ClosedHubURL(t), stopEvent)
 			breakHome(c)
 			require.Equal(t, noOutput, c.run(t))
 			c.stdin = strings.NewReader("not JSON")
@@ -290,7 +230,7 @@ func TestHook_UnwritableHomeIsSilent(t *testing.T) {
 
 func TestHook_PanicIsLoggedAndSilent(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, stdin := range []string{"read", readSample(t, "claude-code-PermissionRequest-Bash")} {
@@ -321,7 +261,7 @@ func TestHook_PrintsAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hub := startHub(t, nil)
+			hub := clitest.StartHub(t, nil)
 			c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--limit", "65s")
 			r := c.start(t, t.Context())
 			q, err := hub.Question(t.Context(), 1)
@@ -342,7 +282,7 @@ func TestHook_PrintsAnswer(t *testing.T) {
 // The hub stops while the question is pending and has the answer when it is back.
 func TestHook_PullsAnswerAfterHubRestart(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	r := c.start(t, t.Context())
 	q, err := hub.Question(t.Context(), 1)
@@ -369,7 +309,7 @@ func TestHook_UnreachableHubUsesFallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newHookCommand(t, closedHubURL(t), request, test.flags...)
+			c := newHookCommand(t, clitest.ClosedHubURL(t), request, test.flags...)
 			got := c.run(t)
 			require.Contains(t, got.out, test.want)
 			require.Equal(t, cliResult{0, got.out, ""}, got)
@@ -394,7 +334,7 @@ func TestHook_NoDashboardUsesFallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hub := startHub(t, nil)
+			hub := clitest.StartHub(t, nil)
 			hub.Watching = ptr(0)
 			c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), test.flags...)
 			c.env = test.env
@@ -416,50 +356,22 @@ func TestHook_NoDashboardUsesFallback(t *testing.T) {
 	}
 }
 
-// A hub that never confirms a question must not hold the agent until the question's deadline.
-func TestHook_UnacceptedQuestionUsesFallback(t *testing.T) {
-	t.Parallel()
-	for name, hub := range map[string]string{
-		"mute":   startRawListener(t, nil),
-		"503":    startHub(t, respondWith(503, "text/plain", "busy")).URL(),
-		"403":    startHub(t, respondWith(403, "application/problem+json", `{"code":"forbidden","detail":"not you"}`)).URL(),
-		"HTML":   startHub(t, respondWith(200, "text/html", "<h1>Hi</h1>")).URL(),
-		"scheme": "ftp://x",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			home := t.TempDir()
-			env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub, "HOME": home}[name] }
-			var out, stderr bytes.Buffer
-			h := newHookRun(env, streams{strings.NewReader(readSample(t, "claude-code-PermissionRequest-Bash")), &out, &stderr})
-			h.connectTimeout, h.acceptTimeout = time.Millisecond, 200*time.Millisecond
-			ctx, cancel := context.WithTimeout(t.Context(), hookLimit) // on expiry the hook prints nothing
-			defer cancel()
-			require.Equal(t, 0, h.run(ctx, []string{"claude-code", "--on-unreachable", "deny"}))
-			require.Contains(t, out.String(), `"behavior":"deny","message":"No`)
-			require.NotContains(t, out.String(), "No one answered in time", "the hook did not wait for the deadline of the question")
-			require.Empty(t, stderr.String())
-			require.Len(t, h.spool.list(), 1, "a later hook reports the event")
-		})
-	}
-}
-
 func TestHook_FullSpoolDropsOldest(t *testing.T) {
 	t.Parallel()
-	c := newHookCommand(t, closedHubURL(t), stopEvent)
-	s := spool{filepath.Join(c.stateDir(), "spool")}
-	require.NoError(t, os.MkdirAll(s.dir, 0o700))
-	for i := range maxSpoolFiles {
-		require.NoError(t, os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("%013d-0-2.json", i)), []byte("{}"), 0o600))
+	c := newHookCommand(t, clitest.ClosedHubURL(t), stopEvent)
+	dir := filepath.Join(c.stateDir(), "spool")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	for i := range report.MaxFiles {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%013d-0-2.json", i)), []byte("{}"), 0o600))
 	}
 	require.Equal(t, noOutput, c.run(t))
-	require.Equal(t, maxSpoolFiles, c.spooledEvents())
-	require.NotEqual(t, "0000000000000-0-2.json", s.list()[0], "the oldest is dropped")
+	require.Equal(t, report.MaxFiles, c.spooledEvents())
+	require.NoFileExists(t, filepath.Join(dir, "0000000000000-0-2.json"), "the oldest is dropped")
 }
 
 func TestHook_OwnDeadlineWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil) // the fake hub has no clock and never reports a timeout
+	hub := clitest.StartHub(t, nil) // the fake hub has no clock and never reports a timeout
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--limit", "4s", "--on-unreachable", "deny")
 	got := c.run(t)
 	require.Contains(t, got.out, `"message":"No one answered in time. Nothing was approved."`)
@@ -473,7 +385,7 @@ func TestHook_OwnDeadlineWithdrawsQuestion(t *testing.T) {
 func TestHook_SignalWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		hub := startHub(t, nil)
+		hub := clitest.StartHub(t, nil)
 		c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--on-unreachable", "deny")
 		r := c.start(t, t.Context())
 		q, err := hub.Question(t.Context(), 1)
@@ -488,7 +400,7 @@ func TestHook_SignalWithdrawsQuestion(t *testing.T) {
 func TestHook_SignalDuringReadIsSilent(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		hub := startHub(t, nil)
+		hub := clitest.StartHub(t, nil)
 		c := newHookCommand(t, hub.URL(), "")
 		stdin, agent, err := os.Pipe()
 		require.NoError(t, err)
@@ -507,7 +419,7 @@ func TestHook_SignalDuringReadIsSilent(t *testing.T) {
 
 func TestHook_KilledProcessStopsListening(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	r := c.start(t, t.Context())
 	q, err := hub.Question(t.Context(), 1)
@@ -522,7 +434,7 @@ func TestHook_KilledProcessStopsListening(t *testing.T) {
 // could derive would let any program ask in their place. A hub groups equal questions.
 func TestHook_TwoInstallationsAskSeparately(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PreToolUse-Bash"))
 	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, "hookback.json"), []byte("{"), 0o600)) // an unreadable policy asks a person
@@ -549,7 +461,7 @@ func TestHook_TwoInstallationsAskSeparately(t *testing.T) {
 func TestHook_BurstLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	const n = 200
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), "")
 	var hooks sync.WaitGroup
 	slots := make(chan struct{}, 50)
@@ -585,7 +497,7 @@ func TestHook_BurstLosesNoEvent(t *testing.T) {
 func TestHook_CanceledContextWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	// If the process is not the hook's own, the context ends the wait.
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &hubHarness{ctx: ctx, hub: hub}
 	done := make(chan cliResult, 1)
@@ -596,5 +508,3 @@ func TestHook_CanceledContextWithdrawsQuestion(t *testing.T) {
 	require.Equal(t, noOutput, <-done)
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
 }
-
-func raw(text string) json.RawMessage { return json.RawMessage(text) }

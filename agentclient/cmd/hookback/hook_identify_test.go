@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 )
 
 // Cursor also runs the hooks in Claude Code's settings. It gets replies in its own format, or
 // none if it also has its own Hookback hook, which handles the call.
 func TestIdentifyCaller_CursorRunsClaudeHook(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	input := readSample(t, "cursor-beforeShellExecution")
 	for name, test := range map[string]struct {
 		file, text string
@@ -25,7 +27,7 @@ func TestIdentifyCaller_CursorRunsClaudeHook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hub := startHub(t, nil)
+			hub := clitest.StartHub(t, nil)
 			c := newHookCommand(t, hub.URL(), input)
 			c.env = []string{"CLAUDE_PROJECT_DIR=" + filepath.Join(c.home, "project")}
 			if test.file != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient"
-	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -27,7 +27,7 @@ func preToolUse(command string) string {
 // The real program allows and denies by policy without a person and without a hub.
 func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 	t.Parallel()
-	hub := closedHubURL(t)
+	hub := clitest.ClosedHubURL(t)
 	for name, test := range map[string]struct {
 		command string
 		flags   []string
@@ -83,7 +83,7 @@ func stripPolicyDirs(text string) string {
 // If the agent is headless, the hook waits for the person that the policy requires.
 func TestHook_PolicyAsksPerson(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), preToolUse("psql -c 'DROP x'"))
 	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
 	writePolicy(t, c.home, projectPolicy)
@@ -97,45 +97,4 @@ func TestHook_PolicyAsksPerson(t *testing.T) {
 	got := r.wait()
 	require.Contains(t, got.out, `"permissionDecision":"deny","permissionDecisionReason":"not today\n`)
 	require.Equal(t, cliResult{0, got.out, ""}, got)
-}
-
-// Cursor runs the user's hooks in ~/.cursor. The policy of the project applies anyway, also
-// after the model has changed to another directory.
-func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
-	t.Parallel()
-	rules := func(then string) string { return `{"rules": [{"tool": "Bash", "then": "` + then + `"}]}` }
-	require.Equal(t, []string{""}, newHookRun(noEnv, streams{}).policyDirs(newCall(hook.Gate, allCapabilities)))
-	for _, test := range []struct{ project, cwd, workDir, want string }{
-		{"", "", "", ""},
-		{"allow", "", "", ""}, // a model could write the rule itself
-		{"", "allow", "", ""},
-		{"", "", "allow", ""},
-		{"", "deny", "", "deny"},
-		{"", "", "deny", "deny"},
-		{"allow", "ask", "", "ask"},
-		{"ask", "deny", "allow", "deny"},
-		{"deny", "ask", "allow", "deny"},
-		{"allow", "", "{", "ask"},
-	} {
-		root := t.TempDir()
-		h := newHookRun(func(name string) string {
-			if name == "CLAUDE_PROJECT_DIR" {
-				return filepath.Join(root, "project")
-			}
-			return ""
-		}, streams{})
-		h.workDir = filepath.Join(root, "here")
-		for name, then := range map[string]string{"project": test.project, "cwd": test.cwd, "here": test.workDir} {
-			switch then {
-			case "":
-			case "{":
-				writePolicy(t, filepath.Join(root, name), "{")
-			default:
-				writePolicy(t, filepath.Join(root, name), rules(then))
-			}
-		}
-		c := newCall(hook.Gate, allCapabilities)
-		c.Ask.Context = &schema.Context{Cwd: filepath.Join(root, "cwd")}
-		require.Equal(t, agentclient.Effect(test.want), h.evaluatePolicy(c, false).Effect, test)
-	}
 }

@@ -21,6 +21,10 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/internal/cli/hookrun"
+	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
 )
@@ -29,10 +33,10 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	testHome = "HOME"
+	cli.TestHome = "HOME"
 	if os.Getenv("TEST_PANICKING_HOOK") != "" {
 		hook.Agents = append(hook.Agents, hook.AgentInfo{Name: "panics", Agent: panickingAdapter{}})
-		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit))
+		os.Exit(hookrun.Process(os.Args[2:], os.Getenv, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Exit))
 	}
 	if file := os.Getenv("TEST_HOOK_ALLOCATIONS"); file != "" {
 		os.Exit(countHookAllocations(file))
@@ -82,7 +86,7 @@ func runAsAgent(command string) int {
 func countHookAllocations(file string) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	status := hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit)
+	status := hookrun.Process(os.Args[2:], os.Getenv, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Exit)
 	runtime.ReadMemStats(&after)
 	if os.WriteFile(file, strconv.AppendUint(nil, after.Mallocs-before.Mallocs, 10), 0o600) != nil {
 		return 1
@@ -92,7 +96,9 @@ func countHookAllocations(file string) int {
 
 // buildProgram builds the command with the flags of the Makefile, and with the home directory
 // of each test in place of the account's.
-func buildProgram(to string) error { return buildProgramWith(to, " -X main.testHome=HOME") }
+func buildProgram(to string) error {
+	return buildProgramWith(to, " -X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME")
+}
 
 // buildProgramWith builds the command with additional linker flags.
 func buildProgramWith(to, linkerFlags string) error {
@@ -146,24 +152,22 @@ func (c *hookCommand) log() string {
 }
 
 // spooledEvents returns the number of spooled events.
-func (c *hookCommand) spooledEvents() int { return len(c.spool().list()) }
+func (c *hookCommand) spooledEvents() int { return c.spool().Len() }
 
-func (c *hookCommand) spool() spool { return spool{filepath.Join(c.stateDir(), "spool")} }
+func (c *hookCommand) spool() report.Spool {
+	return report.NewSpool(func(name string) string { return map[string]string{"HOME": c.home}[name] })
+}
 
 // deliverSpooled sends the spooled events to the hub. On a busy machine a hub can miss
 // sendTimeout; the event is then in the spool. The hub deduplicates events that it already has.
 func (c *hookCommand) deliverSpooled() { deliverSpooled(c.spool(), c.hub) }
 
-func deliverSpooled(s spool, hub string) {
+func deliverSpooled(s report.Spool, hub string) {
 	deadline := time.Now().Add(time.Minute)
-	s.flush(deadline, func(body net.Buffers) ([]byte, error) {
-		return newPoster(hub).post(deadline, schema.PathBatch, body)
+	poster := report.Poster{Hubs: []string{hub}, Options: agentclient.Options{Env: clitest.NoEnv}}
+	s.Flush(deadline, func(body net.Buffers) ([]byte, error) {
+		return poster.Post(deadline, schema.PathBatch, body)
 	})
-}
-
-// newPoster returns a poster without a token.
-func newPoster(hubs ...string) rawPoster {
-	return rawPoster{hubs: hubs, options: agentclient.Options{Env: noEnv}}
 }
 
 // command returns the process, not yet started.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkHook(b *testing.B) {
 	input := readSample(b, "claude-code-PostToolUse-Bash")
 	big := strings.Replace(input, `"tool_input": {`, `"tool_input": {"text": "`+strings.Repeat("0123456789abcde ", 1<<16)+`", `, 1)
 	require.Greater(b, len(big), 1<<20)
-	fast := startHub(b, respondWith(200, "application/json", `{"id":1}`)) // without the hub's fsync and queue
+	fast := clitest.StartHub(b, clitest.RespondWith(200, "application/json", `{"id":1}`)) // without the hub's fsync and queue
 	stored := hubtest.Start(b)
 
 	// Each hook has a separate home directory.
@@ -59,7 +60,7 @@ func BenchmarkHook(b *testing.B) {
 		{name: "hook", command: hookProgram(fast.URL(), input)},
 		{name: "hook-stored", command: hookProgram(stored.URL(), input)},
 		{name: "hook-1MiB", command: hookProgram(fast.URL(), big)},
-		{name: "hook-no-hub", command: hookProgram(closedHubURL(b), input)},
+		{name: "hook-no-hub", command: hookProgram(clitest.ClosedHubURL(b), input)},
 		{name: "curl", command: shell("sh", "-c", "curl -s -o "+os.DevNull+" -H 'Content-Type: application/json' --data-binary @- "+fast.URL()+"/nothing")},
 		{name: "python", command: shell("python3", "-c",
 			"import sys,urllib.request as u\ntry: u.urlopen(u.Request('"+fast.URL()+"/nothing', sys.stdin.buffer.read(), {'Content-Type': 'application/json'}))\nexcept u.HTTPError: pass")},
@@ -121,7 +122,7 @@ func buildEmpty(b testing.TB) string {
 // depend on the load of the machine; BenchmarkHook measures and limits the time.
 func TestHook_AllocatesLittle(t *testing.T) {
 	t.Parallel()
-	hub := startHub(t, respondWith(200, "application/json", `{"id":1}`))
+	hub := clitest.StartHub(t, clitest.RespondWith(200, "application/json", `{"id":1}`))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	c := newHookCommand(t, hub.URL(), stopEvent)

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/install"
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
 )
@@ -67,10 +69,8 @@ func (d *testMachine) project() string {
 
 func (d *testMachine) machine() install.Machine {
 	d.t.Helper()
-	m, err := newMachine(func(name string) string { return d.env[name] })
-	require.NoError(d.t, err)
-	m.Dir = d.project()
-	return m
+	env := func(name string) string { return d.env[name] }
+	return install.Machine{Home: d.home, Dir: d.project(), State: cli.StateDir(env), Env: env, Now: time.Now, LookPath: exec.LookPath}
 }
 
 // installedEntry returns the installed entry of an event.
@@ -136,7 +136,7 @@ func TestInstall_InstalledCommandReportsEvent(t *testing.T) {
 			require.Equal(t, 0, ran.status)
 			require.Empty(t, ran.err)
 			require.Contains(t, []string{"", "{}", "{}\n"}, ran.out, "no policy, no opinion")
-			deliverSpooled(newSpool(func(name string) string { return d.env[name] }), hub.URL())
+			deliverSpooled(report.NewSpool(func(name string) string { return d.env[name] }), hub.URL())
 			require.Eventually(t, func() bool { return countEvents(t, hub.URL(), agent) > 0 }, 30*time.Second, 10*time.Millisecond)
 
 			require.NoError(t, os.Remove(link))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 )
 
 // openTerminal opens a new pseudoterminal.
@@ -65,7 +67,7 @@ func runAgent(t *testing.T, r agentRun) string {
 	agent.Dir, agent.WaitDelay = home, 10*time.Second
 	agent.Env = []string{
 		"TEST_AGENT_COMMAND=" + command, "TEST_AGENT_INPUT=" + file("input", readSample(t, r.agent+"-"+event)),
-		"TEST_AGENT_OUTPUT=" + filepath.Join(home, "output"), "HOME=" + home, "HOOKBACK_URL=" + closedHubURL(t), r.env,
+		"TEST_AGENT_OUTPUT=" + filepath.Join(home, "output"), "HOME=" + home, "HOOKBACK_URL=" + clitest.ClosedHubURL(t), r.env,
 	}
 	tty := openTerminal(t)
 	if r.stdin {

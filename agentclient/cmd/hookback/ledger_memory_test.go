@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -24,7 +25,7 @@ type witness struct {
 func (w *witness) verify(args ...string) cliResult {
 	var out, stderr bytes.Buffer
 	args = append([]string{"verify", "--hub", w.hub.URL(), "--known-hubs", filepath.Join(w.home, "known_hubs")}, args...)
-	status := run(w.t.Context(), args, func(string) string { return "" }, streams{strings.NewReader(""), &out, &stderr})
+	status := run(w.t.Context(), args, func(string) string { return "" }, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &stderr})
 	return cliResult{status, out.String(), stderr.String()}
 }
 
@@ -48,7 +49,7 @@ func TestVerify_RemembersNewestEntry(t *testing.T) {
 	t.Parallel()
 	w := &witness{t, startHubWithLedger(t, 5), t.TempDir()}
 	first := w.verify()
-	require.Equal(t, exitOK, first.status, first.out+first.err)
+	require.Equal(t, cli.ExitOK, first.status, first.out+first.err)
 	require.Equal(t, first, w.verify(), "an unchanged log")
 	lines, err := os.ReadFile(filepath.Join(w.home, "ledger_heads"))
 	require.NoError(t, err)
@@ -56,16 +57,16 @@ func TestVerify_RemembersNewestEntry(t *testing.T) {
 
 	w.exec(`DELETE FROM ledger WHERE n > 3`, `DELETE FROM ledger_heads`)
 	cut := w.verify()
-	require.Equal(t, exitProblem, cut.status, cut.out+cut.err)
+	require.Equal(t, cli.ExitProblem, cut.status, cut.out+cut.err)
 	require.Contains(t, cut.out, "broken: the audit log went back: it ends with entry 3, and entry 5 was ")
 	require.Equal(t, cut, w.verify(), "the finding is not forgotten")
 
 	stranger := &witness{t, w.hub, t.TempDir()}
-	require.Equal(t, exitOK, stranger.verify().status, "who has not verified before can't know")
+	require.Equal(t, cli.ExitOK, stranger.verify().status, "who has not verified before can't know")
 
 	forgotten := w.verify("--forget")
-	require.Equal(t, exitOK, forgotten.status, forgotten.out+forgotten.err)
-	require.Equal(t, exitOK, w.verify().status)
+	require.Equal(t, cli.ExitOK, forgotten.status, forgotten.out+forgotten.err)
+	require.Equal(t, cli.ExitOK, w.verify().status)
 }
 
 // TestVerify_FindsCutSignedHead removes the end of the audit log and keeps the heads.
@@ -76,14 +77,14 @@ func TestVerify_FindsCutSignedHead(t *testing.T) {
 	w.hub.Restart()
 	w.exec(`DELETE FROM ledger WHERE n > 3`)
 	got := w.verify()
-	require.Equal(t, exitProblem, got.status, got.out+got.err)
+	require.Equal(t, cli.ExitProblem, got.status, got.out+got.err)
 	require.Contains(t, got.out, "broken: the audit log went back")
 }
 
 func TestLedgerMemory_FindsHubByKeyAndAddress(t *testing.T) {
 	t.Parallel()
 	w := &witness{t, startHubWithLedger(t, 2), t.TempDir()}
-	require.Equal(t, exitOK, w.verify().status)
+	require.Equal(t, cli.ExitOK, w.verify().status)
 	file := filepath.Join(w.home, "ledger_heads")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -94,11 +95,11 @@ func TestLedgerMemory_FindsHubByKeyAndAddress(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 		got := w.verify()
-		require.Equal(t, exitProblem, got.status, name)
+		require.Equal(t, cli.ExitProblem, got.status, name)
 		require.Contains(t, got.out, "entry 9 was", name)
 	}
 	require.NoError(t, os.WriteFile(file, []byte("what is this\n"), 0o600))
 	damaged := w.verify()
-	require.Equal(t, exitError, damaged.status)
+	require.Equal(t, cli.ExitError, damaged.status)
 	require.Contains(t, damaged.err, "is damaged; remove it to start again")
 }

@@ -16,59 +16,47 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-)
 
-// Exit statuses.
-const (
-	exitOK      = 0
-	exitDenied  = 1
-	exitProblem = 1 // commands other than ask: a problem was found
-	exitError   = 2 // no answer, no hub or wrong usage
-	exitFailRun = 3 // ask --on-timeout fail_run: no answer in time
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/ask"
+	"github.com/hookback/hookback/agentclient/internal/cli/hookrun"
+	"github.com/hookback/hookback/agentclient/internal/cli/mcp"
+	"github.com/hookback/hookback/agentclient/internal/cli/policycmd"
+	"github.com/hookback/hookback/agentclient/internal/cli/setup"
+	"github.com/hookback/hookback/agentclient/internal/cli/statusline"
+	"github.com/hookback/hookback/agentclient/internal/cli/trust"
 )
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "hook" {
-		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit))
+		os.Exit(hookrun.Process(os.Args[2:], os.Getenv, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Exit))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr})
+	status := run(ctx, os.Args[1:], os.Getenv, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(status)
-}
-
-// streams are the standard streams of one run; tests replace them.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// printError writes a formatted error to stderr and returns exitError.
-func (s streams) printError(format string, args ...any) int {
-	fmt.Fprintf(s.err, "hookback: "+format+"\n", args...)
-	return exitError
 }
 
 // command is one command of the program. summary is its line in the usage text.
 type command struct {
 	name, summary string
-	run           func(ctx context.Context, args []string, env func(string) string, std streams) int
+	run           func(ctx context.Context, args []string, env func(string) string, std cli.Streams) int
 }
 
 // commands is in the order of the usage text.
 var commands = []command{
-	{"ask", "ask a person and wait for the answer", runAsk},
-	{"hook", "run as the hook of a coding agent", runHook},
-	{"install", "add Hookback to the settings of the coding agents on this machine", runInstall},
-	{"uninstall", "remove Hookback from those settings", runUninstall},
-	{"trust", "trust a hub, so that its answers count on this account", runTrust},
-	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", runMCP},
-	{"policy", "define which calls need approval: write, check and test rules", runPolicy},
-	{"doctor", "check the installation and suggest a fix for each problem", runDoctor},
-	{"send", "store one event, from stdin or from flags", runSend},
-	{"verify", "verify the audit log: no entry changed, no entry missing", runVerify},
-	{"receipt", "get or verify the signed proof of who approved a request", runReceipt},
-	{"statusline", "run as Claude Code's status line and report the cost to the hub", runStatusline},
+	{"ask", "ask a person and wait for the answer", ask.Run},
+	{"hook", "run as the hook of a coding agent", hookrun.Run},
+	{"install", "add Hookback to the settings of the coding agents on this machine", setup.Install},
+	{"uninstall", "remove Hookback from those settings", setup.Uninstall},
+	{"trust", "trust a hub, so that its answers count on this account", trust.Run},
+	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", mcp.Run},
+	{"policy", "define which calls need approval: write, check and test rules", policycmd.Run},
+	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor},
+	{"send", "store one event, from stdin or from flags", ask.RunSend},
+	{"verify", "verify the audit log: no entry changed, no entry missing", trust.RunVerify},
+	{"receipt", "get or verify the signed proof of who approved a request", trust.RunReceipt},
+	{"statusline", "run as Claude Code's status line and report the cost to the hub", statusline.Run},
 	{"version", "print the program's version", runVersion},
 }
 
@@ -102,16 +90,16 @@ func printUsage(w io.Writer) {
 }
 
 // run executes the program and returns its exit status.
-func run(ctx context.Context, args []string, env func(string) string, std streams) int {
+func run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
 	if len(args) == 0 {
-		printUsage(std.err)
-		return exitError
+		printUsage(std.Err)
+		return cli.ExitError
 	}
 	name := args[0]
 	switch name {
 	case "help", "-h", "-help", "--help":
-		printUsage(std.out)
-		return exitOK
+		printUsage(std.Out)
+		return cli.ExitOK
 	case "-version", "--version":
 		name = "version"
 	}
@@ -120,12 +108,12 @@ func run(ctx context.Context, args []string, env func(string) string, std stream
 			return c.run(ctx, args[1:], env, std)
 		}
 	}
-	return std.printError("unknown command %q; hookback help lists the commands", name)
+	return std.PrintError("unknown command %q; hookback help lists the commands", name)
 }
 
-func runVersion(_ context.Context, _ []string, _ func(string) string, std streams) int {
-	fmt.Fprintln(std.out, version())
-	return exitOK
+func runVersion(_ context.Context, _ []string, _ func(string) string, std cli.Streams) int {
+	fmt.Fprintln(std.Out, version())
+	return cli.ExitOK
 }
 
 // version returns the version that the Go toolchain stamped into the binary.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 )
@@ -48,7 +47,7 @@ func (b *hubHarness) run(ctx context.Context, stdin string, args ...string) cliR
 	env := func(name string) string {
 		return map[string]string{"HOOKBACK_URL": b.hub.URL(), "HOOKBACK_SESSION": "s1"}[name]
 	}
-	status := run(ctx, args, env, streams{strings.NewReader(stdin), &out, &stderr})
+	status := run(ctx, args, env, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &stderr})
 	return cliResult{status, out.String(), stderr.String()}
 }
 
@@ -160,7 +159,7 @@ func TestAsk_SendsRecipients(t *testing.T) {
 	} {
 		b := newHubHarness(t, &fakehub.Hub{})
 		got := b.runAnswered(t, yes, "ask", "Go?", "--approvals", "1", "--to", to)
-		require.Equal(t, exitOK, got.status, got.err)
+		require.Equal(t, cli.ExitOK, got.status, got.err)
 		q := b.hub.Events()[0].HumanInTheLoop
 		require.Equal(t, 1, q.RequiredApprovals)
 		require.Equal(t, want, q.Recipients)
@@ -316,42 +315,6 @@ func TestAsk_InterruptReportsFailedWithdrawal(t *testing.T) {
 	interrupt()
 	require.Contains(t, (<-done).err, "did not confirm the withdrawal")
 }
-
-func TestWaitText(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	w := agentclient.WaitStatus{PageURL: "http://127.0.0.1:4000/inbox/12"}
-	require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 …", waitText(w, now))
-	for left, want := range map[time.Duration]string{
-		298 * time.Second: "4:58 left", 61*time.Minute + time.Second: "1:01:01 left", -time.Second: "0:00 left",
-	} {
-		w.Deadline = now.Add(left)
-		require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 … "+want, waitText(w, now))
-	}
-}
-
-func TestWaitLine_ShowsAndClears(t *testing.T) {
-	t.Parallel()
-	shown := make(chan string, 1)
-	l := newWaitLine(io.Discard)
-	require.Nil(t, l.w, "the line is shown on terminals only")
-	l.show(agentclient.WaitStatus{})
-	l.w = writerFunc(func(b []byte) (int, error) {
-		select {
-		case shown <- string(b):
-		default:
-		}
-		return len(b), nil
-	})
-	l.show(agentclient.WaitStatus{PageURL: "http://h/inbox/1"})
-	require.Equal(t, "\r\x1b[KWaiting for an answer at http://h/inbox/1 …", <-shown)
-	l.clear()
-	require.Equal(t, "\r\x1b[K", <-shown)
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // The process must acknowledge the answer before it exits, and withdraw the question on
 // a signal.

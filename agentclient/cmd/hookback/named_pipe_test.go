@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 )
 
 // Opening a named pipe in the place of a regular file would block the hook, and its agent, until
@@ -25,10 +27,10 @@ func TestHook_NamedPipesDoNotBlock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hub := startHub(t, nil)
+			hub := clitest.StartHub(t, nil)
 			address := hub.URL()
 			if name != "an event" {
-				address = closedHubURL(t)
+				address = clitest.ClosedHubURL(t)
 			}
 			c := newHookCommand(t, address, readSample(t, "claude-code-PreToolUse-Bash"))
 			if name == "the settings of its caller" {
@@ -40,15 +42,4 @@ func TestHook_NamedPipesDoNotBlock(t *testing.T) {
 			require.Equal(t, 0, c.run(t).status)
 		})
 	}
-}
-
-// Users read the log, with text of agents, in a terminal.
-func TestHookLog_ReplacesControlCharacters(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	j := newHookLog(func(name string) string { return map[string]string{"HOME": home}[name] })
-	j.printf("a\x1b[2Jb\r\u202ec\nd é")
-	text, err := os.ReadFile(j.file)
-	require.NoError(t, err)
-	require.Contains(t, string(text), "a�[2Jb��c\n\td é\n")
 }

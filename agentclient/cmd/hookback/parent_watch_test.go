@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -15,7 +16,7 @@ func TestHook_KilledAgentWithdrawsQuestion(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process keeps its parent's number there")
 	}
-	hub := startHub(t, nil)
+	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	c.program, c.env = "/bin/sh", []string{"PROGRAM=" + program}
 	agent := c.command(t.Context())

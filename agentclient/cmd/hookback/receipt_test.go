@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -63,7 +64,7 @@ func (f receiptFiles) verify(t *testing.T, stdin string, args ...string) cliResu
 		args[i] = strings.ReplaceAll(args[i], "DIR", f.dir)
 	}
 	var out, stderr bytes.Buffer
-	status := run(t.Context(), append([]string{"receipt", "verify"}, args...), func(string) string { return "" }, streams{strings.NewReader(stdin), &out, &stderr})
+	status := run(t.Context(), append([]string{"receipt", "verify"}, args...), func(string) string { return "" }, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &stderr})
 	return cliResult{status, out.String(), stderr.String()}
 }
 
@@ -74,7 +75,7 @@ func TestReceipt_Verify(t *testing.T) {
 	require.NoError(t, err)
 	for _, key := range []string{"hub.pub", "hub.pem", "bare.pub"} {
 		got := f.verify(t, "", f.receipt, "--key", filepath.Join(f.dir, key), "--need", "ada", "--call", "Bash=DIR/args.json", "--commit", strings.Repeat("a", 40), "--max-age", "24h")
-		require.Equal(t, exitOK, got.status, "%s: %s%s", key, got.out, got.err)
+		require.Equal(t, cli.ExitOK, got.status, "%s: %s%s", key, got.out, got.err)
 		require.Contains(t, got.out, `holds: request 12 ("ci\x1b[2J, Bash") was approved at`, "control characters are quoted")
 		require.Contains(t, got.out, "by: ada, signed in\n")
 		require.Equal(t, got, f.verify(t, string(text), "-", "--key", f.key), "from stdin")
@@ -83,11 +84,11 @@ func TestReceipt_Verify(t *testing.T) {
 		{"--need", "grace"}, {"--passkey"}, {"--commit", strings.Repeat("b", 40)}, {"--call", "Bash=DIR/bare.pub"}, {"--person-key", "ada=DIR/hub.pem"}, {"--max-age", "1ns"},
 	} {
 		got := f.verify(t, "", append([]string{f.receipt, "--key", f.key}, args...)...)
-		require.Equal(t, exitProblem, got.status, "%v: %s%s", args, got.out, got.err)
+		require.Equal(t, cli.ExitProblem, got.status, "%v: %s%s", args, got.out, got.err)
 		require.True(t, strings.HasPrefix(got.out, "the receipt does not hold: "), got.out)
 	}
 	other := newReceiptFiles(t)
-	require.Equal(t, exitProblem, f.verify(t, "", f.receipt, "--key", other.key).status, "another hub's key")
+	require.Equal(t, cli.ExitProblem, f.verify(t, "", f.receipt, "--key", other.key).status, "another hub's key")
 }
 
 func TestReceipt_ReportsUnreadableInput(t *testing.T) {
@@ -101,7 +102,7 @@ func TestReceipt_ReportsUnreadableInput(t *testing.T) {
 		{f.receipt, "--key", f.key, "--max-age", "-1h"}, {f.receipt, "more"}, {},
 	} {
 		got := f.verify(t, "", args...)
-		require.Equal(t, exitError, got.status, "%v: %s", args, got.out)
+		require.Equal(t, cli.ExitError, got.status, "%v: %s", args, got.out)
 		require.Empty(t, got.out, args)
 		require.NotEmpty(t, got.err, args)
 	}

@@ -56,7 +56,7 @@ func TestDoctor_NamesSocket(t *testing.T) {
 	d.env["HOOKBACK_URL"] = address
 	require.Equal(t, 0, d.run("install", "--agent", "claude-code").status)
 	v := d.doctor()
-	require.True(t, v.Healthy, v.lines(severityProblem))
-	require.Contains(t, v.lines(severityOK), "through the socket "+address[len("unix://"):])
-	require.Contains(t, v.lines(severityOK), "claude-code: the gate works: a made-up call was denied in ")
+	require.True(t, v.Healthy, v.lines("problem"))
+	require.Contains(t, v.lines("ok"), "through the socket "+address[len("unix://"):])
+	require.Contains(t, v.lines("ok"), "claude-code: the gate works: a made-up call was denied in ")
 }

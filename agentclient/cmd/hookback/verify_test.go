@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
+	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
 )
@@ -43,7 +44,7 @@ func postEvent(t *testing.T, address, body string) {
 func verifyLedger(t *testing.T, hub string, stdin string, args ...string) cliResult {
 	var out, stderr bytes.Buffer
 	env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub}[name] }
-	status := run(t.Context(), append([]string{"verify"}, args...), env, streams{strings.NewReader(stdin), &out, &stderr})
+	status := run(t.Context(), append([]string{"verify"}, args...), env, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &stderr})
 	return cliResult{status, out.String(), stderr.String()}
 }
 
@@ -51,7 +52,7 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	t.Parallel()
 	hub := startHubWithLedger(t, 4)
 	intact := verifyLedger(t, hub.URL(), "")
-	require.Equal(t, exitOK, intact.status, intact.err)
+	require.Equal(t, cli.ExitOK, intact.status, intact.err)
 	require.Contains(t, intact.out, "intact: the hash chain of entries 1 to 4 has no gap")
 	_, head, _ := strings.Cut(strings.TrimSpace(intact.out), "head: ")
 
@@ -66,22 +67,22 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	require.Equal(t, intact, verifyLedger(t, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
 
 	lines := strings.SplitAfter(string(export), "\n")
-	require.Equal(t, exitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "a shorter chain is intact")
+	require.Equal(t, cli.ExitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "a shorter chain is intact")
 	for name, tc := range map[string]struct{ file, want string }{
 		"end cut off":       {strings.Join(lines[:3], ""), "the hash chain of entries 1 to 3 is intact, but no entry has the hash " + head},
 		"empty file":        {"", "no entry has the hash"},
 		"cut within a line": {string(export[:len(export)-9]), "entry 4 is not readable"},
 		"changed line":      {strings.Replace(string(export), "never", "later", 1), "entry 1 was changed"},
 		"removed line":      {lines[0] + lines[2] + lines[3], "entry 2 is missing"},
-		"too long line":     {lines[0] + strings.Repeat(" ", maxLedgerEntry) + lines[1], "entry 2 is longer"},
+		"too long line":     {lines[0] + strings.Repeat(" ", 8<<20) + lines[1], "entry 2 is longer"},
 	} {
 		got := verifyLedger(t, "", tc.file, "-", "--head", head)
-		require.Equal(t, exitProblem, got.status, name)
+		require.Equal(t, cli.ExitProblem, got.status, name)
 		require.True(t, strings.HasPrefix(got.out, "broken: "), name)
 		require.Contains(t, got.out, tc.want, name)
 	}
 	postEvent(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
-	require.Equal(t, exitOK, verifyLedger(t, hub.URL(), "", "--head", head).status, "the audit log has grown")
+	require.Equal(t, cli.ExitOK, verifyLedger(t, hub.URL(), "", "--head", head).status, "the audit log has grown")
 }
 
 // A user with write access to the database can change a row, but not without detection.
@@ -96,7 +97,7 @@ func TestVerify_DetectsDatabaseChange(t *testing.T) {
 	require.NoError(t, db.Close())
 	hub.Restart()
 	got := verifyLedger(t, hub.URL(), "")
-	require.Equal(t, exitProblem, got.status, got.err)
+	require.Equal(t, cli.ExitProblem, got.status, got.err)
 	require.Contains(t, got.out, "entry 3 was changed")
 }
 
@@ -104,14 +105,14 @@ func TestVerify_ReportsErrors(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	got := verifyLedger(t, hub.URL(), "")
-	require.Equal(t, cliResult{exitOK, "the audit log has no entries\n", ""}, got)
+	require.Equal(t, cliResult{cli.ExitOK, "the audit log has no entries\n", ""}, got)
 	for _, args := range [][]string{{"--head", "abc"}, {"--head", strings.Repeat("x", 64)}, {"a", "b"}, {"--nonsense"}, {"no/such/file"}} {
 		got := verifyLedger(t, hub.URL(), "", args...)
-		require.Equal(t, exitError, got.status, fmt.Sprint(args))
+		require.Equal(t, cli.ExitError, got.status, fmt.Sprint(args))
 		require.NotEmpty(t, got.err)
 	}
 	hub.Stop()
 	got = verifyLedger(t, hub.URL(), "")
-	require.Equal(t, exitError, got.status)
+	require.Equal(t, cli.ExitError, got.status)
 	require.Contains(t, got.err, "no hub can be reached")
 }

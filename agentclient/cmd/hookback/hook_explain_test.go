@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+)
+
+// The event of a call that the policy stopped has the reason.
+func TestHook_ReportsPolicyReason(t *testing.T) {
+	t.Parallel()
+	hub := clitest.StartHub(t, nil)
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PreToolUse-Bash"))
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyFileName), []byte("{"), 0o600))
+	got := c.run(t)
+	require.Contains(t, got.out, `"permissionDecision":"ask"`)
+	c.deliverSpooled()
+	require.Contains(t, hub.Events()[0].Reason, "Approval required by the Hookback policy: the policy can't be read: ")
+}
+
+func TestHook_ExplainSendsNothing(t *testing.T) {
+	t.Parallel()
+	hub := clitest.StartHub(t, nil)
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--explain", "--limit", "65s")
+	got := c.run(t)
+	require.Equal(t, cliResult{0, got.out, ""}, got)
+	for _, want := range []string{
+		"Claude Code · PermissionRequest of session ",
+		"The agent asks its user for permission, so a person is asked through the hub.",
+		`"hook_event_type": "PermissionRequest"`, `"humanInTheLoop": {`,
+		"It would wait for at most 1m0s after its start.",
+		"approved                       exit 0, stdout " + allowed + "\n",
+		"no hub                         exit 0, stdout nothing\n",
+	} {
+		require.Contains(t, got.out, want)
+	}
+	require.Empty(t, hub.Events(), "nothing is sent")
+	for sample, want := range map[string]string{
+		stopEvent: "Nothing is decided at this event: it is only reported to the hub.",
+		readSample(t, "claude-code-PreToolUse-Bash"): "The policy has no opinion: the agent behaves as without a hook.",
+	} {
+		c = newHookCommand(t, hub.URL(), sample, "--explain")
+		require.Contains(t, c.run(t).out, want)
+	}
+	c = newHookCommand(t, hub.URL(), stopEvent, "--explain", "--observe")
+	require.Contains(t, c.run(t).out, "Observe only (--observe)")
+	for input, want := range map[string]string{"garbage": "The hook would print nothing, exit 0 and log this to hook.log", "": "The hook would print nothing"} {
+		c = newHookCommand(t, hub.URL(), input, "--explain")
+		got := c.run(t)
+		require.Equal(t, cliResult{0, got.out, ""}, got)
+		require.Contains(t, got.out, want)
+	}
+	c = newHookCommand(t, hub.URL(), `{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"a < b && c > \\u003c"}`, "--explain")
+	require.Contains(t, c.run(t).out, `"last_assistant_message": "a < b && c > \\u003c"`)
+	c = newHookCommand(t, hub.URL(), "", "--help")
+	require.Contains(t, c.run(t).out, "--on-unreachable answer")
+}

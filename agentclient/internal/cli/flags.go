@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient"
+)
+
+// Flags holds the flags and positional arguments of one command; both can come in any order.
+type Flags struct {
+	*flag.FlagSet
+	help       string // printed before the list of flags
+	Positional []string
+
+	Hub, App, Session string
+	KnownHubs         string
+	Unsigned          bool
+	Env               func(string) string
+}
+
+// TestHome names the variable with the home directory of a test. Only tests set it, and the
+// linker in the program that they build: otherwise the environment does not select these files.
+var TestHome string
+
+// AccountFiles returns the files that replace the account's known hubs and policy, which is
+// "" outside of tests.
+func AccountFiles(env func(string) string) (knownHubs, policy string) {
+	if TestHome == "" {
+		return "", ""
+	}
+	dir := filepath.Join(cmp.Or(env(TestHome), "/nonexistent"), ".config", "hookback")
+	return filepath.Join(dir, "known_hubs"), filepath.Join(dir, agentclient.PolicyFileName)
+}
+
+// UserPolicySource locates the policies of this user; Dir is not set.
+func UserPolicySource(env func(string) string) agentclient.PolicySource {
+	_, file := AccountFiles(env)
+	return agentclient.PolicySource{UserFile: cmp.Or(file, agentclient.UserPolicyFile()), Env: env}
+}
+
+// NewBareFlags returns the flags of a command without --hub, --app and --session.
+func NewBareFlags(name, help string) *Flags {
+	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
+	f.SetOutput(io.Discard) // ParseArgs reports errors, PrintUsage prints the help
+	return f
+}
+
+// NewFlags returns the flags of a command that uses a hub: --hub, --known-hubs, --app and
+// --session.
+func NewFlags(name, help string, env func(string) string) *Flags {
+	f := NewBareFlags(name, help)
+	f.AddHubFlags(env)
+	f.StringVar(&f.App, "app", "", "the agent's `name`; default: the name of the working directory")
+	f.StringVar(&f.Session, "session", env("HOOKBACK_SESSION"), "the agent's session `id` (HOOKBACK_SESSION)")
+	return f
+}
+
+// AddHubFlags adds the flags that select the hub and the keys that it may have.
+func (f *Flags) AddHubFlags(env func(string) string) {
+	f.Env = env
+	f.StringVar(&f.Hub, "hub", "", "the hub's `address`, or several separated by commas (default HOOKBACK_URL)")
+	knownHubs, _ := AccountFiles(env)
+	f.StringVar(&f.KnownHubs, "known-hubs", knownHubs, "the `file` with the trusted hubs; default: known_hubs in ~/.config/hookback")
+}
+
+// AddUnsignedFlag adds --unsigned, for commands that wait for an answer.
+func (f *Flags) AddUnsignedFlag() {
+	f.BoolVar(&f.Unsigned, "unsigned", false, "accept answers without a signature, for a version 1 server beside a trusted hub")
+}
+
+// ParseArgs accepts flags before, between and after positional arguments; -- ends the
+// flags. If done, the caller must exit with status.
+func (f *Flags) ParseArgs(args []string, std Streams) (status int, done bool) {
+	for len(args) > 0 {
+		err := f.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			f.PrintUsage(std.Out)
+			return ExitOK, true
+		}
+		if err != nil {
+			return std.PrintError("%v; see hookback %s --help", err, f.Name()), true
+		}
+		rest := f.Args()
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" || len(rest) == 0 {
+			f.Positional = append(f.Positional, rest...)
+			return 0, false
+		}
+		f.Positional, args = append(f.Positional, rest[0]), rest[1:]
+	}
+	return 0, false
+}
+
+// PrintUsage prints the help and the list of flags.
+func (f *Flags) PrintUsage(w io.Writer) {
+	fmt.Fprint(w, f.help)
+	heading := "\nFlags:\n"
+	f.VisitAll(func(fl *flag.Flag) {
+		fmt.Fprint(w, heading)
+		heading = ""
+		name, text := flag.UnquoteUsage(fl)
+		fmt.Fprintf(w, "  --%-24s %s\n", strings.TrimSpace(fl.Name+" "+name), text)
+	})
+}
+
+// Options returns the options of a client for the selected hubs.
+func (f *Flags) Options() agentclient.Options {
+	o := agentclient.Options{SourceApp: f.App, SessionID: f.Session, KnownHubs: f.KnownHubs, Unsigned: f.Unsigned, Env: f.Env}
+	if f.Hub != "" {
+		o.Hubs = strings.Split(f.Hub, ",")
+	}
+	return o
+}
+
+// IsSet reports whether the command line has a flag.
+func (f *Flags) IsSet(name string) (set bool) {
+	f.Visit(func(fl *flag.Flag) { set = set || fl.Name == name })
+	return set
+}
+
+// Hubs returns the addresses from --hub or HOOKBACK_URL.
+func (f *Flags) Hubs() ([]string, error) { return agentclient.ParseHubs(f.HubAddress()) }
+
+// HubAddress returns --hub, HOOKBACK_URL or the default address.
+func (f *Flags) HubAddress() string {
+	return cmp.Or(f.Hub, strings.TrimSpace(f.Env("HOOKBACK_URL")), agentclient.DefaultHub)
+}
+
+// StringList is a flag that can be repeated.
+type StringList []string
+
+func (l *StringList) String() string { return strings.Join(*l, ", ") }
+
+// Set appends value.
+func (l *StringList) Set(value string) error {
+	*l = append(*l, value)
+	return nil
+}

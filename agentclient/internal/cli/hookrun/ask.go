@@ -1,0 +1,222 @@
+package hookrun
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/report"
+	"github.com/hookback/hookback/schema"
+)
+
+// Time limits of a hook that asks a person.
+const (
+	limitMargin     = 5 * time.Second        // time left of the agent's limit when the hook stops waiting
+	connectTimeout  = 500 * time.Millisecond // long enough for a hub to restart
+	acceptTimeout   = 5 * time.Second        // for the hub to accept the question
+	hubTimeoutGrace = 500 * time.Millisecond // for the hub's own timeout to arrive
+	flushTimeout    = 5 * time.Second        // for spooled events, which are sent while the question is pending
+)
+
+// Reasons for withdrawing a question. They are sent to the hub.
+var (
+	errAgentExited = errors.New("the agent is gone")
+	errInterrupted = errors.New("the agent stopped waiting for this answer")
+	errNoDashboard = errors.New("no one had the dashboard open, so the agent decides at its own prompt")
+	errHubSlow     = errors.New("the hub took too long to accept the question")
+	errDeadline    = errors.New("the agent stopped waiting at its own deadline")
+)
+
+// askPerson asks a person about the call and blocks until the answer, the deadline or a
+// signal. answered is false if the agent no longer waits for output.
+func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) (v hook.Verdict, answered bool) {
+	o := h.selectHub().Options()
+	o.UnreachableAfter = h.connectTimeout
+	o.OnFirstContact = func(p agentclient.Pin) { h.logf("%s", cli.FirstContactText(p)) }
+	client := agentclient.New(o)
+	if trust, err := client.Trust(); err != nil {
+		h.logf("%v", err)
+		h.pinned = true
+	} else {
+		h.pinned = len(trust.Pins()) > 0 && !o.Unsigned
+	}
+	h.untrustedHub = !client.TrustsAddress()
+	hubs, err := h.selectHub().Hubs()
+	if err != nil {
+		h.logf("%v", err)
+		h.spoolEvent(c.Event, err)
+		return h.fallbackVerdict(c, hd, noHub, "No one could be asked: "+err.Error()+"."), true
+	}
+	h.logRefusedToken(o, hubs)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer onSignal(func() { cancel(errInterrupted) })()
+	h.releaseSignals()
+	defer onParentExit(func() { cancel(errAgentExited) })()
+	pending := pendingQuestion{accepted: make(chan struct{}), flushed: make(chan struct{})}
+	defer time.AfterFunc(time.Until(h.deadline(c))+hubTimeoutGrace, func() { cancel(errDeadline) }).Stop()
+	defer time.AfterFunc(h.acceptTimeout, func() {
+		if !isClosed(pending.accepted) {
+			cancel(errHubSlow)
+		}
+	}).Stop()
+	r := h.buildRequest(c, hd)
+	r.OnWaiting = func(status agentclient.WaitStatus) {
+		close(pending.accepted)
+		if status.Watching != nil && *status.Watching == 0 && !c.HasPrompt {
+			cancel(errNoDashboard)
+		}
+		go pending.flushSpool(h, hubs)
+	}
+	d, err := client.Ask(ctx, r)
+	_ = client.Close() // waits until the acknowledgement of the answer is sent
+	if !isClosed(pending.accepted) {
+		h.spoolEvent(c.Event, cmp.Or(err, errors.New("no hub answers")))
+	} else {
+		pending.awaitFlush()
+	}
+	if err == nil {
+		return h.verdictFor(c, hd, d), true
+	}
+	return h.errorVerdict(c, hd, context.Cause(ctx), err)
+}
+
+// logRefusedToken logs the addresses that may not receive the token.
+func (h *hookRun) logRefusedToken(o agentclient.Options, hubs []string) {
+	for _, hub := range hubs {
+		if _, err := agentclient.TokenFor(o, hub); err != nil {
+			h.logf("%v", err)
+		}
+	}
+}
+
+// failRunReason instructs the agent to stop. It is the reason of a timeout with
+// --on-timeout fail_run.
+const failRunReason = "No one answered in time. Nothing was approved. Without an answer this run must not continue: stop here and report that."
+
+// timeoutVerdict returns the verdict if no one answered in time.
+func (h *hookRun) timeoutVerdict(c *hook.Call, hd hookDecision) hook.Verdict {
+	if h.onTimeout == schema.FailRun {
+		return hook.Verdict{Effect: hook.Deny, Reason: failRunReason}
+	}
+	return h.fallbackVerdict(c, hd, noAnswer, "No one answered in time. Nothing was approved.")
+}
+
+// errorVerdict returns the verdict for an error of Client.Ask. cause is the reason why the
+// hook canceled the question, or nil. answered is false if the agent interrupted the hook.
+func (h *hookRun) errorVerdict(c *hook.Call, hd hookDecision, cause, err error) (v hook.Verdict, answered bool) {
+	switch {
+	case errors.Is(cause, errNoDashboard):
+		return h.fallbackVerdict(c, hd, noDashboard, h.noDashboardText()), true
+	case errors.Is(cause, errHubSlow):
+		return h.fallbackVerdict(c, hd, noHub, h.noHubText()), true
+	case errors.Is(cause, errDeadline):
+		return h.timeoutVerdict(c, hd), true
+	case errors.Is(err, agentclient.ErrTimedOut):
+		return h.timeoutVerdict(c, hd), true
+	case cause == nil:
+		h.logf("question rejected: %v", err)
+		return h.fallbackVerdict(c, hd, rejected, "No one could be asked: "+err.Error()+"."), true
+	default:
+		return v, false
+	}
+}
+
+// pendingQuestion tracks the progress of one question.
+type pendingQuestion struct {
+	accepted chan struct{} // closed when a hub has accepted the question
+	flushed  chan struct{} // closed when the spooled events are sent
+}
+
+func (q *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
+	defer close(q.flushed)
+	defer func() {
+		if p := recover(); p != nil {
+			h.logf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	h.flushSpool(h.poster(hubs), time.Now().Add(flushTimeout))
+}
+
+// awaitFlush waits for the running flush, at most report.SendTimeout.
+func (q *pendingQuestion) awaitFlush() {
+	select {
+	case <-q.flushed:
+	case <-time.After(report.SendTimeout):
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// onSignal calls handle when the process receives SIGINT or SIGTERM.
+func onSignal(handle func()) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			handle()
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// buildRequest returns the request for the call. It does not modify c.
+func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Request {
+	ask := *c.Ask
+	ask.Lifeline, ask.AlsoAsked = true, c.HasPrompt
+	if hd.policy.Risk != "" {
+		ask.Risk = hd.policy.Risk
+	}
+	if hd.policy.Reason != "" {
+		var questionContext schema.Context
+		if ask.Context != nil {
+			questionContext = *ask.Context
+		}
+		questionContext.Why = strings.TrimSpace(questionContext.Why + "\n" + policyReason("Approval required", hd.policy))
+		ask.Context = &questionContext
+	}
+	if h.onTimeout == schema.FailRun {
+		ask.OnTimeout = schema.FailRun
+	}
+	e := c.Event
+	e.HumanInTheLoop, e.IdempotencyKey = &ask, randomKey()
+	return agentclient.Request{Event: e, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c))}
+}
+
+// deadline returns when the hook stops waiting. It is before the agent kills the hook,
+// because the agent discards the output of a killed hook.
+func (h *hookRun) deadline(c *hook.Call) time.Time {
+	limit := h.limit
+	if limit <= 0 {
+		limit = c.Limit
+	}
+	if limit <= 0 {
+		limit = time.Minute // the shortest default of most agents
+	}
+	wait := max(limit-limitMargin, limit/2)
+	if c.Ask.Timeout != nil && *c.Ask.Timeout > 0 {
+		wait = min(wait, c.Ask.TimeoutDuration())
+	}
+	return h.started.Add(wait)
+}

@@ -1,0 +1,275 @@
+package hookrun
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/schema"
+)
+
+// allCapabilities has every capability of an agent.
+const allCapabilities = hook.CanAllow | hook.CanDeny | hook.CanAsk | hook.CanEdit | hook.CanAnswer | hook.CanRemember
+
+func newCall(p hook.Point, can hook.Capability) *hook.Call {
+	return &hook.Call{
+		Point: p, Capabilities: can, Fallback: hook.Pass,
+		Tool: &schema.ToolCall{Name: "Bash"}, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission},
+	}
+}
+
+// newHookRunIn returns a run in a new project with the policy, or without one if it is "".
+func newHookRunIn(t *testing.T, policy string) *hookRun {
+	t.Helper()
+	h := newHookRun(clitest.NoEnv, cli.Streams{})
+	h.workDir = t.TempDir()
+	if policy != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyFileName), []byte(policy), 0o600))
+	}
+	return h
+}
+
+func TestDecide_WithoutPolicy(t *testing.T) {
+	t.Parallel()
+	h := newHookRunIn(t, "")
+	for _, test := range []struct {
+		point hook.Point
+		asks  bool
+	}{{hook.Observe, false}, {hook.Gate, false}, {hook.DeferToPrompt, false}, {hook.Prompt, true}} {
+		p := h.decide(newCall(test.point, allCapabilities), false)
+		require.Equal(t, test.asks, p.ask, test.point)
+		require.Equal(t, hook.Verdict{}, p.verdict, "the agent's own flow")
+		p = h.decide(newCall(test.point, allCapabilities), true)
+		require.False(t, p.ask, "no one can read the part that was cut")
+		require.Equal(t, hook.Pass, p.verdict.Effect, "no rule can match")
+		h.observe = true
+		require.Equal(t, hookDecision{}, h.decide(newCall(test.point, allCapabilities), false))
+		h.observe = false
+	}
+	withoutQuestion := newCall(hook.Prompt, allCapabilities)
+	withoutQuestion.Ask = nil
+	require.False(t, h.decide(withoutQuestion, false).ask)
+	question := newCall(hook.Prompt, allCapabilities)
+	question.Tool = nil
+	require.True(t, h.decide(question, false).ask, "a question without a tool call")
+}
+
+// An unreadable policy never allows a call.
+func TestDecide_UnreadablePolicyAsks(t *testing.T) {
+	t.Parallel()
+	h := newHookRunIn(t, `{"rules": [`)
+	for _, test := range []struct {
+		point  hook.Point
+		asks   bool
+		effect hook.Effect
+	}{{hook.Observe, false, hook.Pass}, {hook.Gate, true, hook.Pass}, {hook.DeferToPrompt, false, hook.Ask}, {hook.Prompt, true, hook.Pass}} {
+		c := newCall(test.point, allCapabilities)
+		p := h.decide(c, false)
+		require.Equal(t, test.asks, p.ask, test.point)
+		require.Equal(t, test.effect, p.verdict.Effect, test.point)
+		if test.effect == hook.Ask {
+			require.Contains(t, p.verdict.Reason, "Approval required by the Hookback policy: the policy can't be read: ")
+			require.Contains(t, p.verdict.Reason, agentclient.PolicyFileName)
+		}
+		if test.asks {
+			require.Contains(t, h.buildRequest(c, p).Event.HumanInTheLoop.Context.Why, "the policy can't be read: ")
+			require.Nil(t, c.Ask.Context, "the call is unchanged")
+		}
+	}
+}
+
+// A call that is too large to check gets no further than a call that matches a rule.
+func TestDecide_TruncatedCallAsks(t *testing.T) {
+	t.Parallel()
+	h := newHookRunIn(t, `{"rules": [{"tool": "Bash", "then": "deny", "when": {"command": {"contains": "rm"}}}]}`)
+	for _, point := range []hook.Point{hook.Gate, hook.DeferToPrompt, hook.Prompt} {
+		p := h.decide(newCall(point, allCapabilities), true)
+		require.False(t, p.ask, "no one can read the part that was cut")
+		require.Equal(t, hook.Ask, p.verdict.Effect, point)
+	}
+}
+
+func TestPolicyReason(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Denied by the Hookback policy", policyReason("Denied", agentclient.PolicyResult{}))
+	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", policyReason("Denied", agentclient.PolicyResult{Location: "hookback.json:3", Reason: "never"}))
+}
+
+func TestFallbackVerdict(t *testing.T) {
+	t.Parallel()
+	ask := hookDecision{ask: true, policy: agentclient.PolicyResult{Effect: agentclient.EffectAsk}}
+	for name, test := range map[string]struct {
+		option   string
+		point    hook.Point
+		can      hook.Capability
+		fallback hook.Effect
+		plan     hookDecision
+		why      noDecisionReason
+		want     hook.Effect
+	}{
+		"agent's fallback":         {"", hook.Prompt, allCapabilities, hook.Pass, hookDecision{ask: true}, noHub, hook.Pass},
+		"agent's fallback, ask":    {"", hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Ask},
+		"policy asks":              {"", hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
+		"policy asks, at a prompt": {"", hook.Prompt, allCapabilities, hook.Pass, ask, noHub, hook.Pass},
+		"canceled":                 {"", hook.Gate, allCapabilities, hook.Pass, ask, canceled, hook.Ask},
+		"allow, no hub":            {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Allow},
+		"allow, no dashboard":      {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noDashboard, hook.Allow},
+		"allow, no answer":         {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Pass},
+		"allow, malformed answer":  {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, malformedAnswer, hook.Ask},
+		"allow, rejected":          {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, rejected, hook.Ask},
+		"deny":                     {thenDeny, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Deny},
+		"ask":                      {thenAsk, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Ask},
+		"ask without capability":   {thenAsk, hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
+		"ask at a prompt":          {thenAsk, hook.Prompt, hook.CanDeny, hook.Pass, ask, noHub, hook.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := hookRun{onUnreachable: test.option}
+			c := newCall(test.point, test.can)
+			c.Fallback = test.fallback
+			v := h.fallbackVerdict(c, test.plan, test.why, "The cause.")
+			require.Equal(t, test.want, v.Effect)
+			require.True(t, strings.HasPrefix(v.Reason, "The cause."))
+		})
+	}
+}
+
+func TestVerdictFor_Decisions(t *testing.T) {
+	t.Parallel()
+	args := raw(`{"command":"ls"}`)
+	permission := func(d agentclient.Decision) agentclient.Decision {
+		d.Kind = schema.Permission
+		return d
+	}
+	for name, test := range map[string]struct {
+		d    agentclient.Decision
+		want hook.Verdict
+	}{
+		"approved": {
+			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Comment: "fine", Remember: raw(`1`)}),
+			hook.Verdict{Effect: hook.Allow, Reason: "fine", Remember: raw(`1`)},
+		},
+		"edited": {
+			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Edited: true}),
+			hook.Verdict{Effect: hook.Allow, Arguments: args},
+		},
+		"denied":                     {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "no\nStop."}},
+		"denied, reason in guidance": {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop: no"}), hook.Verdict{Effect: hook.Deny, Reason: "Stop: no"}},
+		"denied without reason":      {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "Stop."}},
+		"denied, version 1":          {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Effect: hook.Deny, Reason: "no"}},
+		"answers": {
+			agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Answers: map[string][]string{"a": {"1"}}},
+			hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"a": {"1"}}},
+		},
+		"choice": {
+			agentclient.Decision{Kind: schema.Choice, Outcome: "approve", Choice: "approve"},
+			hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"approve"}}},
+		},
+		"text":          {agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Text: "t"}, hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"t"}}}},
+		"at agent":      {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByAgent}), hook.Verdict{}},
+		"session ended": {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.BySessionEnd}), hook.Verdict{}},
+		"agent gone":    {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByOrphaned}), hook.Verdict{}},
+		"canceled":      {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved. why"}},
+		"timeout":       {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Effect: hook.Ask, Reason: "No one answered in time. Nothing was approved."}},
+		"empty":         {agentclient.Decision{}, hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCall(hook.Gate, allCapabilities)
+			c.Fallback = hook.Ask
+			require.Equal(t, test.want, (&hookRun{}).verdictFor(c, hookDecision{}, test.d))
+		})
+	}
+}
+
+func TestHookRun_Deadline(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		limit, own time.Duration
+		asked      float64
+		want       time.Duration
+	}{
+		{0, time.Minute, 0, 55 * time.Second},
+		{time.Hour, time.Minute, 0, time.Hour - 5*time.Second},
+		{time.Hour, time.Minute, 30, 30 * time.Second},
+		{0, 0, 0, 55 * time.Second},
+		{6 * time.Second, 0, 0, 3 * time.Second}, // half of a limit that is too short for the margin
+		{-time.Second, 10 * time.Second, 0, 5 * time.Second},
+	} {
+		h := &hookRun{limit: test.limit, started: time.Now()}
+		c := newCall(hook.Prompt, allCapabilities)
+		c.Limit, c.Ask.Timeout = test.own, &test.asked
+		require.Equal(t, test.want, h.deadline(c).Sub(h.started))
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	e := schema.Event{Agent: "codex", SessionID: "s", HookEventType: "PreToolUse", ToolUseID: "t\n1"}
+	require.Equal(t, "hook/codex/s/PreToolUse/t\n1", idempotencyKey(&e))
+	e.SessionID = strings.Repeat("s", schema.MaxName)
+	long := idempotencyKey(&e)
+	require.Len(t, long, 69)
+	require.Equal(t, long, idempotencyKey(&e))
+	e.ToolUseID = ""
+	first := idempotencyKey(&e)
+	require.NotEqual(t, first, idempotencyKey(&e), "two equal calls are two questions")
+}
+
+// Cursor runs the user's hooks in ~/.cursor. The policy of the project applies anyway, also
+// after the model has changed to another directory.
+func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
+	t.Parallel()
+	rules := func(then string) string { return `{"rules": [{"tool": "Bash", "then": "` + then + `"}]}` }
+	require.Equal(t, []string{""}, newHookRun(clitest.NoEnv, cli.Streams{}).policyDirs(newCall(hook.Gate, allCapabilities)))
+	for _, test := range []struct{ project, cwd, workDir, want string }{
+		{"", "", "", ""},
+		{"allow", "", "", ""}, // a model could write the rule itself
+		{"", "allow", "", ""},
+		{"", "", "allow", ""},
+		{"", "deny", "", "deny"},
+		{"", "", "deny", "deny"},
+		{"allow", "ask", "", "ask"},
+		{"ask", "deny", "allow", "deny"},
+		{"deny", "ask", "allow", "deny"},
+		{"allow", "", "{", "ask"},
+	} {
+		root := t.TempDir()
+		h := newHookRun(func(name string) string {
+			if name == "CLAUDE_PROJECT_DIR" {
+				return filepath.Join(root, "project")
+			}
+			return ""
+		}, cli.Streams{})
+		h.workDir = filepath.Join(root, "here")
+		for name, then := range map[string]string{"project": test.project, "cwd": test.cwd, "here": test.workDir} {
+			switch then {
+			case "":
+			case "{":
+				writePolicy(t, filepath.Join(root, name), "{")
+			default:
+				writePolicy(t, filepath.Join(root, name), rules(then))
+			}
+		}
+		c := newCall(hook.Gate, allCapabilities)
+		c.Ask.Context = &schema.Context{Cwd: filepath.Join(root, "cwd")}
+		require.Equal(t, agentclient.Effect(test.want), h.evaluatePolicy(c, false).Effect, test)
+	}
+}
+
+func writePolicy(t *testing.T, dir, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, agentclient.PolicyFileName), []byte(text), 0o600))
+}
+
+func raw(text string) json.RawMessage { return json.RawMessage(text) }

@@ -1,0 +1,262 @@
+package setup
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/schema"
+)
+
+// doctorClient talks to a hub in three roles: as an agent, as an open dashboard, and as the
+// person who answers.
+type doctorClient struct {
+	url     string
+	way     string // how the hub was reached: over TCP or through a socket
+	http    *http.Client
+	options agentclient.Options
+	cancel  context.CancelFunc
+	stream  sync.WaitGroup
+}
+
+// doctorApp is the source_app of all probes.
+const doctorApp = "hookback-doctor"
+
+// examineHub checks that the hub answers and stores an event. It returns nil if not.
+func (d *doctor) examineHub(ctx context.Context) *doctorClient {
+	hubs, err := d.Hubs()
+	if err != nil {
+		d.fail("", "fix HOOKBACK_URL or --hub", "%v", err)
+		return nil
+	}
+	hub, health, err := newDoctorClient(ctx, hubs[0], d.Options())
+	if err != nil {
+		d.fail("", "start a hub (see the README) or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
+		return nil
+	}
+	d.ok("", "the hub at %s answers (%s, version %s) through %s", hub.url, health.Status, health.Version, hub.way)
+	d.examineKey(ctx, hub.url)
+	took, err := hub.roundTripEvent(ctx)
+	if err != nil {
+		d.fail("", "check the hub's log and disk", "a test event was sent, but the hub does not have it: %v", err)
+		hub.close()
+		return nil
+	}
+	d.ok("", "a test event arrived in %d ms", took.Milliseconds())
+	return hub
+}
+
+// examineKey checks that this account trusts the hub's key.
+func (d *doctor) examineKey(ctx context.Context, hub string) {
+	trust, err := agentclient.LoadTrust(d.Options())
+	if err != nil {
+		d.fail("", "fix the file; until then every answer is denied", "the trusted hubs can't be read: %v", err)
+		return
+	}
+	client := agentclient.New(d.Options())
+	defer func() { _ = client.Close() }()
+	pin, err := client.Identify(ctx, hub)
+	pins, remedy := trust.Pins(), "hookback trust "+hub
+	switch {
+	case cli.HasNoKey(err) && len(pins) == 0:
+		d.ok("", "the hub has no key, so its answers are not signed; a newer hub has one")
+	case cli.HasNoKey(err):
+		d.fail("", "update the hub, then "+remedy, "the hub has no key, but this account trusts %s, so its answers are denied", describePins(pins))
+	case err != nil:
+		d.fail("", "check the hub's log", "the hub does not prove its key: %v", rootCause(err))
+	case slices.ContainsFunc(pins, func(p agentclient.Pin) bool { return p.Key.Equal(pin.Key) }):
+		d.ok("", "the hub's key is %s, trusted in %s", pin.KeyID(), abbreviateHome(d.machine.Home, trust.File()))
+	case len(pins) == 0:
+		d.warn("", remedy+", if the hub prints that id", "the hub's key is %s, which this account does not trust yet", pin.KeyID())
+	default:
+		d.fail("", remedy+", if you replaced the hub", "the hub's key is %s, but this account trusts %s, so its answers are denied", pin.KeyID(), describePins(pins))
+	}
+}
+
+// rootCause strips the layers of a network error and returns the innermost one, such as
+// "connection refused".
+func rootCause(err error) error {
+	if inner := (*url.Error)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	if inner := (*net.OpError)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	if inner := (*os.SyscallError)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return err
+}
+
+// newDoctorClient reads the hub's health and opens its event stream like a dashboard.
+// Without an open dashboard, hooks do not wait for an answer.
+func newDoctorClient(ctx context.Context, address string, o agentclient.Options) (c *doctorClient, health schema.Health, err error) {
+	c = &doctorClient{url: address, options: o, http: &http.Client{Timeout: 10 * time.Second, Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment})}}
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		c.way = "TCP"
+		if path, ok := info.Conn.RemoteAddr().(*net.UnixAddr); ok {
+			c.way = "the socket " + path.Name
+		}
+	}})
+	if err := c.call(traced, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
+		return nil, health, err
+	}
+	ctx, c.cancel = context.WithCancel(ctx)
+	header := http.Header{}
+	if token, err := agentclient.TokenFor(o, address); err == nil && token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(socket.HTTPAddress(address), "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
+	if err != nil {
+		c.close()
+		return nil, health, fmt.Errorf("open the event stream: %w", err)
+	}
+	conn.SetReadLimit(-1)
+	c.stream.Go(func() {
+		defer func() { _ = conn.CloseNow() }()
+		for {
+			if _, _, err := conn.Read(ctx); err != nil {
+				return
+			}
+		}
+	})
+	return c, health, nil
+}
+
+func (c *doctorClient) close() {
+	c.cancel()
+	c.stream.Wait()
+	c.http.CloseIdleConnections()
+}
+
+// call sends one request and decodes the JSON response into result.
+func (c *doctorClient) call(ctx context.Context, method, path string, body, result any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(c.url)+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token, err := agentclient.TokenFor(c.options, c.url); err == nil && token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err = io.ReadAll(io.LimitReader(res.Body, 64<<20))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s", method, path, res.Status)
+	}
+	return json.Unmarshal(text, result)
+}
+
+// roundTripEvent sends an event and reads it back.
+func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, err error) {
+	start := time.Now()
+	o := c.options
+	o.SourceApp, o.SessionID = doctorApp, newDoctorSession()
+	client := agentclient.New(o)
+	defer func() { _ = client.Close() }()
+	sent, err := client.Send(ctx, schema.Event{HookEventType: "Notification", Summary: "hookback doctor: test event"})
+	if err != nil {
+		return 0, err
+	}
+	var stored schema.Event
+	if err := c.call(ctx, http.MethodGet, schema.At(schema.PathEvent, sent.ID), nil, &stored); err != nil {
+		return 0, err
+	}
+	if stored.SessionID != sent.SessionID {
+		return 0, fmt.Errorf("event %d is from another session", sent.ID)
+	}
+	return time.Since(start), nil
+}
+
+// recentEvents is the number of newest events that lastEventOf scans.
+const recentEvents = 500
+
+// lastEventOf returns the time of the newest event of an agent, probes excluded. last is
+// zero if none of the scanned events is from the agent.
+func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time.Time, scanned int, err error) {
+	var all []schema.Event
+	query := url.Values{"limit": {fmt.Sprint(recentEvents)}}
+	if err := c.call(ctx, http.MethodGet, schema.PathRecent+"?"+query.Encode(), nil, &all); err != nil {
+		return last, 0, err
+	}
+	for i := range all {
+		e := &all[i]
+		if at := time.UnixMilli(int64(e.Timestamp)); e.Agent == agent && e.SourceApp != doctorApp && at.After(last) {
+			last = at
+		}
+	}
+	return last, len(all), nil
+}
+
+// pendingQuestions returns the pending questions of a session.
+func (c *doctorClient) pendingQuestions(ctx context.Context, session string) (waiting []schema.Event, err error) {
+	query := url.Values{"session_id": {session}, "status": {string(schema.Pending)}}
+	err = c.call(ctx, http.MethodGet, schema.PathEvents+"?"+query.Encode(), nil, &waiting)
+	return waiting, err
+}
+
+// deny waits for the question of the session and denies it.
+func (c *doctorClient) deny(ctx context.Context, session, reason string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		waiting, err := c.pendingQuestions(ctx, session)
+		if err != nil {
+			return err
+		}
+		if len(waiting) > 0 {
+			no := false
+			// The hook can get its answer and exit before this request returns, which
+			// cancels ctx.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
+			defer cancel()
+			return c.call(ctx, http.MethodPost, schema.At(schema.PathRespond, waiting[0].ID), schema.Response{Permission: &no, Reason: reason}, &schema.Event{})
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// cancelPending cancels the pending questions of a session, so no request is left behind.
+func (c *doctorClient) cancelPending(session string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	waiting, err := c.pendingQuestions(ctx, session)
+	if err != nil {
+		return // the hub abandons the question by itself: the hook has exited
+	}
+	for i := range waiting {
+		_ = c.call(ctx, http.MethodPost, schema.At(schema.PathCancel, waiting[i].ID), schema.Cancel{Reason: "hookback doctor has finished"}, &schema.Event{})
+	}
+}

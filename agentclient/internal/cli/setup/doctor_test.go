@@ -1,0 +1,49 @@
+package setup
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+)
+
+func TestDoctor_ReportsPin(t *testing.T) {
+	t.Parallel()
+	hub := clitest.StartAttackingHub(t, &fakehub.Hub{Key: fakehub.NewKey()})
+	for name, test := range map[string]struct{ pins, want string }{
+		"not pinned": {"", "look: : the hub's key is KEY, which this account does not trust yet → hookback trust HUB, if the hub prints that id"},
+		"pinned":     {hub.PinLine(), "ok: : the hub's key is KEY, trusted in HOME/.config/hookback/known_hubs → "},
+		"other":      {clitest.TrustedHub.PinLineFor("http://127.0.0.1:4000"), "problem: : the hub's key is KEY, but this account trusts hub OTHER (http://127.0.0.1:4000), so its answers are denied → hookback trust HUB, if you replaced the hub"},
+		"unreadable": {"nonsense", "problem: : the trusted hubs can't be read: your known hubs: HOME/.config/hookback/known_hubs:1: a line must have the form ORIGIN ed25519 BASE64 → fix the file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			if test.pins != "" {
+				clitest.PinHub(t, home, test.pins)
+			}
+			d := &doctor{Flags: cli.NewBareFlags("doctor", doctorHelp), env: clitest.NoEnv}
+			d.AddHubFlags(func(name string) string { return map[string]string{"HOME": home}[name] })
+			d.machine.Home = "/elsewhere"
+			d.examineKey(t.Context(), hub.URL())
+			require.Len(t, d.findings, 1)
+			f := d.findings[0]
+			got := strings.NewReplacer(home, "HOME", hub.KeyID(), "KEY", hub.URL(), "HUB", clitest.TrustedHub.KeyID(), "OTHER").Replace(string(f.Severity) + ": " + f.Agent + ": " + f.Text + " → " + f.Remedy)
+			require.Contains(t, got, test.want)
+		})
+	}
+}
+
+func TestFormatAge(t *testing.T) {
+	t.Parallel()
+	for want, of := range map[string]time.Duration{
+		"0 s": -time.Second, "59 s": 59 * time.Second, "1 min": 119 * time.Second, "1 h": time.Hour, "47 h": 47 * time.Hour, "3 days": 73 * time.Hour,
+	} {
+		require.Equal(t, want, formatAge(of))
+	}
+}
