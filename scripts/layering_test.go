@@ -109,7 +109,8 @@ func TestDependencies_AreBounded(t *testing.T) {
 	for pattern, allowed := range map[string][]string{
 		"./schema":               nil,
 		"./server/internal/feed": nil,
-		"./agentclient/...":      {"github.com/coder/websocket"},
+		"./agentclient":          {"github.com/coder/websocket"},
+		"./agentclient/...":      {"github.com/coder/websocket", "github.com/tailscale/hujson"},
 	} {
 		deps, err := list("-deps", pattern)
 		require.NoError(t, err)
@@ -144,6 +145,7 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 		"pgregory.net/rapid":                  "nowhere: tests only",
 		"golang.org/x/tools":                  "nowhere: tests only",
 		"github.com/prometheus/client_golang": "server/internal/httpapi",
+		"github.com/tailscale/hujson":         "agentclient/install",
 		"github.com/coreos/go-oidc":           "server/internal/auth",
 		"golang.org/x/oauth2":                 "server/internal/auth",
 		"github.com/go-webauthn":              "server/internal/auth",

@@ -16,11 +16,11 @@ type editor struct {
 }
 
 func (e *editor) handlers() ([]handler, error) {
-	root, err := parse(e.content)
+	d, err := parse(e.content)
 	if err != nil {
 		return nil, err
 	}
-	return e.agent.findHandlers(document{e.content, root}, e.record.binaries()), nil
+	return e.agent.findHandlers(d, e.record.binaries()), nil
 }
 
 func (e *editor) addNote(format string, args ...any) {
@@ -198,15 +198,14 @@ func (e *editor) cutUntracked(h handler) (err error) {
 		return err
 	}
 	for path := h.listPath; len(path) > 0; path = path[:len(path)-1] {
-		root, err := parse(e.content)
+		d, err := parse(e.content)
 		if err != nil {
 			return err
 		}
-		if n := root.lookup(path...); n == nil || !isEmpty(e.content, n) {
+		if v := d.lookup(path...); v == nil || !isEmpty(v) {
 			return nil
 		}
-		parent := path[:len(path)-1]
-		if e.content, err = cutMember(e.content, parent, root.lookup(parent...).index(path[len(path)-1]), nil); err != nil {
+		if e.content, err = d.cutPath(path, nil); err != nil {
 			return err
 		}
 	}

@@ -14,15 +14,18 @@ func NewObject(pairs ...any) any {
 
 // Minify returns content without comments and white space.
 func Minify(content string) (string, error) {
-	n, err := parse(content)
+	d, err := parse(content)
 	if err != nil {
 		return "", err
 	}
-	return minify(content, n), nil
+	return minify(&d.root), nil
 }
 
 // MinifyValue returns the minified form of a value that we would write.
-func MinifyValue(v any) string { return minifyValue(v) }
+func MinifyValue(v any) string {
+	d, _ := parse(`{"v": ` + layout{}.render(v, "") + "}")
+	return minify(d.lookup("v"))
+}
 
 // The edit functions.
 var (
@@ -35,11 +38,11 @@ var (
 
 // CountMembers returns the number of members of the container at path.
 func CountMembers(content string, path []string) (int, error) {
-	n, err := parse(content)
+	d, err := parse(content)
 	if err != nil {
 		return 0, err
 	}
-	return len(n.lookup(path...).members), nil
+	return len(members(d.lookup(path...))), nil
 }
 
 // DiffOf returns the diff of two texts.

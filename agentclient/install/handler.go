@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // statusMessage is the text that an agent shows while its hook waits for a person.
@@ -65,25 +67,25 @@ type handler struct {
 }
 
 // findHandlers returns Hookback's handlers for this agent in a file.
-func (a *agentConfig) findHandlers(d document, known []string) (found []handler) {
-	events := d.root.lookup(a.eventsPath...)
-	if events == nil || events.kind != kindObject {
+func (a *agentConfig) findHandlers(d *document, known []string) (found []handler) {
+	events := d.lookup(a.eventsPath...)
+	if events == nil || events.Value.Kind() != '{' {
 		return nil
 	}
-	for _, e := range events.members {
-		if e.value.kind != kindArray {
+	for _, e := range members(events) {
+		if e.value.Value.Kind() != '[' {
 			continue
 		}
-		path := append(slices.Clone(a.eventsPath), e.key)
-		for i, entry := range e.value.members {
-			group := entry.value.lookup("hooks")
-			if !a.format.nested || group == nil || group.kind != kindArray {
-				if c, line, ok := a.handlerCommand(d, entry.value); ok && c.isOurs(a.name, known) {
-					found = append(found, handler{path, i, e.key, c, line, normalize(d.content, entry.value), true})
+		path := append(slices.Clone(a.eventsPath), e.name)
+		for i, entry := range members(e.value) {
+			list := lookup(entry.value, "hooks")
+			if !a.format.nested || list == nil || list.Value.Kind() != '[' {
+				if c, line, ok := a.handlerCommand(entry.value); ok && c.isOurs(a.name, known) {
+					found = append(found, handler{path, i, e.name, c, line, normalize(minify(entry.value)), true})
 				}
 				continue
 			}
-			found = append(found, a.findInGroup(d, group, handler{listPath: path, index: i, event: e.key}, known)...)
+			found = append(found, a.findInGroup(entry.value, handler{listPath: path, index: i, event: e.name}, known)...)
 		}
 	}
 	return found
@@ -91,16 +93,18 @@ func (a *agentConfig) findHandlers(d document, known []string) (found []handler)
 
 // findInGroup returns our handlers in one group. If the group has no other handler, the
 // result is the position of the group itself.
-func (a *agentConfig) findInGroup(d document, group *node, position handler, known []string) (found []handler) {
-	for j, h := range group.members {
-		c, line, ok := a.handlerCommand(d, h.value)
+func (a *agentConfig) findInGroup(group *hujson.Value, position handler, known []string) (found []handler) {
+	list := members(lookup(group, "hooks"))
+	for j, h := range list {
+		c, line, ok := a.handlerCommand(h.value)
 		if !ok || !c.isOurs(a.name, known) {
 			continue
 		}
 		result := position
-		result.command, result.shellLine, result.onlyInGroup = c, line, len(group.members) == 1
-		groupNode := d.root.lookup(append(slices.Clone(position.listPath), itoa(position.index))...)
-		result.normalized = normalizeGroup(d.content, groupNode, h.value)
+		result.command, result.shellLine, result.onlyInGroup = c, line, len(list) == 1
+		alone := group.Clone()
+		lookup(&alone, "hooks").Value = &hujson.Array{Elements: []hujson.Value{h.value.Clone()}}
+		result.normalized = normalize(minify(&alone))
 		if !result.onlyInGroup {
 			result.listPath, result.index = append(slices.Clone(position.listPath), itoa(position.index), "hooks"), j
 		}
@@ -109,23 +113,14 @@ func (a *agentConfig) findInGroup(d document, group *node, position handler, kno
 	return found
 }
 
-// normalizeGroup normalizes a group as if only were its single handler.
-func normalizeGroup(content string, group, only *node) string {
-	list := group.members[group.index("hooks")].value
-	all := list.members
-	defer func() { list.members = all }()
-	list.members = []member{{value: only, comma: -1}}
-	return normalize(content, group)
-}
-
 // handlerCommand parses the command of a handler. line is the shell's command line, or ""
 // if the handler uses no shell.
-func (a *agentConfig) handlerCommand(d document, h *node) (c hookCommand, line string, ok bool) {
+func (a *agentConfig) handlerCommand(h *hujson.Value) (c hookCommand, line string, ok bool) {
 	var decoded struct {
 		Command, Bash, Exec string
 		Args                []string
 	}
-	if h.kind != kindObject || decode(d.content, h, &decoded) != nil {
+	if h.Value.Kind() != '{' || decode(h, &decoded) != nil {
 		return c, "", false
 	}
 	binary := decoded.Exec
@@ -145,14 +140,14 @@ func (a *agentConfig) handlerCommand(d document, h *node) (c hookCommand, line s
 
 // normalize returns minified JSON without null and empty string members, because an
 // agent may add those when it rewrites its file.
-func normalize(content string, n *node) string {
+func normalize(text string) string {
 	var v any
-	if decode(content, n, &v) != nil {
-		return minify(content, n)
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
 	}
 	b, err := json.Marshal(dropEmpty(v))
 	if err != nil {
-		return minify(content, n)
+		return text
 	}
 	return string(b)
 }
@@ -176,15 +171,7 @@ func dropEmpty(v any) any {
 }
 
 // normalizeValue returns the normalized form of a value that we would write.
-func normalizeValue(v any) string {
-	content := layout{}.render(v, "")
-	p := &parser{text: content}
-	n, err := p.parseValue(0)
-	if err != nil {
-		return ""
-	}
-	return normalize(content, n)
-}
+func normalizeValue(v any) string { return normalize(layout{}.render(v, "")) }
 
 // isAtLeast reports whether version v is since or later. An unknown version counts as the
 // latest.

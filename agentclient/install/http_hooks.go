@@ -32,15 +32,15 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 		if err != nil {
 			continue
 		}
-		root, err := parse(string(b))
+		d, err := parse(string(b))
 		if err != nil {
 			continue
 		}
 		var patterns []string
-		if decode(string(b), root.lookup("allowedHttpHookUrls"), &patterns) == nil {
+		if decode(d.lookup("allowedHttpHookUrls"), &patterns) == nil {
 			allowed[file] = patterns
 		}
-		all = append(all, httpHooksIn(document{string(b), root}, file)...)
+		all = append(all, httpHooksIn(d, file)...)
 	}
 	for i := range all {
 		for _, file := range files {
@@ -53,15 +53,15 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 }
 
 // httpHooksIn returns the http hooks of one file, grouped by URL.
-func httpHooksIn(d document, file string) (found []HTTPHook) {
+func httpHooksIn(d *document, file string) (found []HTTPHook) {
 	var events map[string][]struct {
 		Hooks []struct{ Type, URL string }
 	}
-	if decode(d.content, d.root.lookup("hooks"), &events) != nil {
+	if decode(d.lookup("hooks"), &events) != nil {
 		return nil
 	}
-	for _, event := range d.root.lookup("hooks").members {
-		for _, group := range events[event.key] {
+	for _, event := range members(d.lookup("hooks")) {
+		for _, group := range events[event.name] {
 			for _, h := range group.Hooks {
 				if u, err := url.Parse(h.URL); err != nil || h.Type != "http" || !strings.HasSuffix(u.Path, httpHookPath) {
 					continue
@@ -70,7 +70,7 @@ func httpHooksIn(d document, file string) (found []HTTPHook) {
 				if i < 0 {
 					i, found = len(found), append(found, HTTPHook{File: file, URL: h.URL})
 				}
-				found[i].Events = append(found[i].Events, event.key)
+				found[i].Events = append(found[i].Events, event.name)
 			}
 		}
 	}

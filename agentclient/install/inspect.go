@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // InstalledHooks is one file with our entries.
@@ -89,11 +91,10 @@ func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 }
 
 func (a *agentConfig) parseEntries(content string, r *record) (all []HookEntry, err error) {
-	root, err := parse(content)
+	d, err := parse(content)
 	if err != nil {
 		return nil, err
 	}
-	d := document{content, root}
 	for _, h := range a.findHandlers(d, r.binaries()) {
 		argv := append([]string{h.command.binary}, h.command.args...)
 		if h.shellLine != "" {
@@ -203,23 +204,20 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 		if err != nil {
 			continue
 		}
-		root, err := parse(string(b))
+		d, err := parse(string(b))
 		if err != nil {
 			continue
 		}
-		if n := root.lookup(setting.path...); n != nil && n.hasValue(string(b), setting.value) {
+		if v := d.lookup(setting.path...); v != nil && hasValue(v, setting.value) {
 			reasons = append(reasons, setting.reason+" in "+path)
 		}
 	}
 	return reasons
 }
 
-// hasValue reports whether n equals value or is a list that contains it.
-func (n *node) hasValue(content, value string) bool {
-	if n.kind != kindArray {
-		return minify(content, n) == value
-	}
-	return slices.ContainsFunc(n.members, func(m member) bool { return minify(content, m.value) == value })
+// hasValue reports whether v equals value or is a list that contains it.
+func hasValue(v *hujson.Value, value string) bool {
+	return minify(v) == value || v.Value.Kind() == '[' && slices.ContainsFunc(members(v), func(m member) bool { return minify(m.value) == value })
 }
 
 // Version runs the agent's program to get its version, and returns the oldest version

@@ -178,7 +178,7 @@ func TestInstall_SkipsUnparsableFile(t *testing.T) {
 	o.Agents = []string{"claude-code", "codex"}
 	p := m.plan(o)
 	require.Len(t, p.Problems, 1)
-	require.Equal(t, m.home(claudeFile)+`: line 3, column 14: expected a value, found "}"`, p.Problems[0].Error())
+	require.Equal(t, m.home(claudeFile)+`: line 3, column 14: invalid character '}' at start of value`, p.Problems[0].Error())
 	require.Empty(t, p.Apply())
 	require.Equal(t, broken, m.read(m.home(claudeFile)))
 	require.FileExists(t, m.home(".codex/hooks.json"))

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
 )
 
 // SyntaxError is the position and cause of a parse error in a settings file. Such a file
@@ -20,326 +24,230 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Problem)
 }
 
-// maxDepth limits the nesting of values.
+// maxDepth limits the nesting of values, because hujson recurses without a limit.
 const maxDepth = 200
 
-// The kinds of a node.
-const (
-	kindObject  = '{'
-	kindArray   = '['
-	kindString  = '"'
-	kindLiteral = '0' // a number, true, false or null
-)
+const byteOrderMark = "\ufeff"
 
-// node is a value and its position in a text.
-type node struct {
-	kind       byte
-	start, end int // text[start:end] is the value
-	members    []member
+// document is a settings file: JSON with comments and trailing commas, like the agents'
+// own parsers read it. An edit changes the syntax tree, which holds every byte.
+type document struct {
+	content string
+	root    hujson.Value
+}
+
+// parse parses the whole text, which must be an object.
+func parse(content string) (*document, error) {
+	d := &document{content: content}
+	if err := d.checkEmpty(); err != nil {
+		return nil, err
+	}
+	open, err := d.checkTokens()
+	if err != nil {
+		return nil, err
+	}
+	// The added line break ends a comment in the last line.
+	text := strings.TrimPrefix(content, byteOrderMark)
+	if d.root, err = hujson.Parse([]byte(text + "\n")); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) && len(open) > 0 {
+			bracket := content[open[len(open)-1]]
+			return nil, d.errorAt(open[len(open)-1], fmt.Sprintf("this %c has no matching %c", bracket, bracket+2)) // in ASCII, '{' '}' and '[' ']' are two apart
+		}
+		return nil, d.syntaxError(err)
+	}
+	d.root.AfterExtra = d.root.AfterExtra[:len(d.root.AfterExtra)-1]
+	d.root.BeforeExtra = append(hujson.Extra(content[:len(content)-len(text)]), d.root.BeforeExtra...)
+	d.root.UpdateOffsets()
+	if d.root.Value.Kind() != '{' {
+		return nil, d.errorAt(d.root.StartOffset, "the settings must be an object")
+	}
+	return d, d.checkNames()
+}
+
+// checkEmpty returns an error if the content is empty or not valid UTF-8.
+func (d *document) checkEmpty() error {
+	if !utf8.ValidString(d.content) {
+		valid := strings.ToValidUTF8(d.content, "\x00")
+		at := 0
+		for at < len(valid) && d.content[at] == valid[at] {
+			at++
+		}
+		return d.errorAt(at, "the text is not valid UTF-8")
+	}
+	if strings.TrimSpace(strings.TrimPrefix(d.content, byteOrderMark)) == "" {
+		return d.errorAt(len(d.content), "the file is empty; delete it, or write {} to it")
+	}
+	return nil
+}
+
+// tokenPattern matches strings, comments and brackets; the start of a string or comment
+// matches alone if it has no end.
+var tokenPattern = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\]"]|/\*`)
+
+// checkTokens returns an error for what hujson accepts and another parser might not, and
+// for nesting above maxDepth. open are the offsets of the brackets that are never closed.
+func (d *document) checkTokens() (open []int, err error) {
+	var next []int
+	for end := 0; ; end += next[1] {
+		if next = tokenPattern.FindStringIndex(d.content[end:]); next == nil {
+			return open, nil
+		}
+		start, token := end+next[0], d.content[end+next[0]:end+next[1]]
+		switch {
+		case token == `"`:
+			return nil, d.errorAt(start, "the string is not closed")
+		case token == "/*":
+			return nil, d.errorAt(start, "the comment is not closed")
+		case token[0] == '"':
+			if i := strings.IndexFunc(token, func(r rune) bool { return r < ' ' }); i >= 0 {
+				return nil, d.errorAt(start+i, "a string must not contain control characters or line breaks")
+			}
+			if !json.Valid([]byte(token)) {
+				return nil, d.errorAt(start, "the string has an escape that JSON does not define")
+			}
+		case strings.HasPrefix(token, "//"):
+			if i := strings.IndexAny(strings.TrimSuffix(token, "\r"), "\r\u2028\u2029"); i >= 0 {
+				return nil, d.errorAt(start+i, "parsers disagree whether this character ends the comment")
+			}
+		case token == "{" || token == "[":
+			if len(open) > maxDepth {
+				return nil, d.errorAt(start, "nested too deeply")
+			}
+			open = append(open, start)
+		case (token == "}" || token == "]") && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+// checkNames returns an error if an object has two members of the same name.
+func (d *document) checkNames() error {
+	for v := range d.root.All() {
+		object, ok := v.Value.(*hujson.Object)
+		if !ok {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, m := range object.Members {
+			name := literal(m.Name)
+			if seen[name] {
+				return d.errorAt(m.Name.StartOffset, fmt.Sprintf("duplicate name %.40q; parsers disagree which one applies", name))
+			}
+			seen[name] = true
+		}
+	}
+	return nil
+}
+
+// errorAt returns a SyntaxError for an offset in the text.
+func (d *document) errorAt(at int, problem string) error {
+	before := strings.ToValidUTF8(d.content[:at], "\ufffd")
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(strings.TrimPrefix(before[strings.LastIndexByte(before, '\n')+1:], byteOrderMark)) + 1
+	return &SyntaxError{Line: line, Column: column, Problem: problem}
+}
+
+// syntaxError converts an error of hujson, which counts columns in bytes.
+func (d *document) syntaxError(err error) error {
+	var line, column int
+	if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr != nil {
+		return err
+	}
+	at := 0
+	for range line - 1 {
+		at += strings.IndexByte(d.content[at:], '\n') + 1
+	}
+	if line == 1 && strings.HasPrefix(d.content, byteOrderMark) {
+		at += len(byteOrderMark)
+	}
+	return d.errorAt(min(at+column-1, len(d.content)), errors.Unwrap(err).Error())
 }
 
 // member is one member of an object or one element of an array.
 type member struct {
-	key   string // decoded; "" in an array
-	start int    // offset of the key, or of the value in an array
-	value *node
-	comma int // offset of the comma after it, -1 if there is none
+	name  string        // "" in an array
+	first *hujson.Value // the name, or the value in an array
+	value *hujson.Value
 }
 
-// index returns the index of the member with that name, or the numeric index in an
-// array, or -1.
-func (n *node) index(key string) int {
-	if n.kind == kindArray {
-		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.members) {
-			return i
+// members returns the members of a container, and nil for other values.
+func members(v *hujson.Value) (all []member) {
+	switch c := v.Value.(type) {
+	case *hujson.Object:
+		for i := range c.Members {
+			m := &c.Members[i]
+			all = append(all, member{literal(m.Name), &m.Name, &m.Value})
 		}
-		return -1
+	case *hujson.Array:
+		for i := range c.Elements {
+			all = append(all, member{"", &c.Elements[i], &c.Elements[i]})
+		}
 	}
-	for i := range n.members {
-		if n.members[i].key == key {
+	return all
+}
+
+// closingExtra returns the white space and comments before a container's closing bracket.
+func closingExtra(v *hujson.Value) *hujson.Extra {
+	if object, ok := v.Value.(*hujson.Object); ok {
+		return &object.AfterExtra
+	}
+	return &v.Value.(*hujson.Array).AfterExtra
+}
+
+func isContainer(v *hujson.Value) bool {
+	return v != nil && (v.Value.Kind() == '{' || v.Value.Kind() == '[')
+}
+
+// isEmpty reports whether a container has no members and no comment.
+func isEmpty(v *hujson.Value) bool {
+	return len(members(v)) == 0 && isBlank(*closingExtra(v))
+}
+
+func isBlank(e hujson.Extra) bool { return strings.TrimSpace(string(e)) == "" }
+
+// literal returns the value of a string, and the text of another literal.
+func literal(v hujson.Value) string {
+	l, _ := v.Value.(hujson.Literal)
+	return l.String()
+}
+
+// indexOf returns the index of the member with that name, or the numeric index in an
+// array, or -1.
+func indexOf(v *hujson.Value, name string) int {
+	for i, m := range members(v) {
+		if v.Value.Kind() == '{' && m.name == name || v.Value.Kind() == '[' && strconv.Itoa(i) == name {
 			return i
 		}
 	}
 	return -1
 }
 
-// lookup returns the value at a path of keys, or nil.
-func (n *node) lookup(path ...string) *node {
-	for _, key := range path {
-		if n == nil {
-			return nil
-		}
-		i := n.index(key)
+// lookup returns the value at a path of names below v, or nil.
+func lookup(v *hujson.Value, path ...string) *hujson.Value {
+	for _, name := range path {
+		i := indexOf(v, name)
 		if i < 0 {
 			return nil
 		}
-		n = n.members[i].value
+		v = members(v)[i].value
 	}
-	return n
+	return v
 }
 
-// parser parses JSON with comments and trailing commas, like the agents' own parsers.
-type parser struct {
-	text string
-	pos  int
+func (d *document) lookup(path ...string) *hujson.Value { return lookup(&d.root, path...) }
+
+// minify returns the JSON of v without comments and white space. Equal results mean equal
+// values.
+func minify(v *hujson.Value) string {
+	clone := v.Clone()
+	clone.Minimize()
+	return clone.String()
 }
 
-// parse parses the whole text, which must be an object.
-func parse(content string) (*node, error) {
-	p := &parser{text: content}
-	if at := invalidUTF8Index(content); at >= 0 {
-		return nil, p.errorAt(at, "the text is not valid UTF-8")
-	}
-	p.pos = len(content) - len(strings.TrimPrefix(content, "\ufeff"))
-	if err := p.skipSpace(); err != nil {
-		return nil, err
-	}
-	if p.pos == len(content) {
-		return nil, p.errorAt(p.pos, "the file is empty; delete it, or write {} to it")
-	}
-	n, err := p.parseValue(0)
-	if err != nil {
-		return nil, err
-	}
-	if n.kind != kindObject {
-		return nil, p.errorAt(n.start, "the settings must be an object")
-	}
-	if err := p.skipSpace(); err != nil {
-		return nil, err
-	}
-	if p.pos < len(content) {
-		return nil, p.errorAt(p.pos, "unexpected text after the settings")
-	}
-	return n, nil
-}
-
-func invalidUTF8Index(s string) int {
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-// errorAt returns a SyntaxError for an offset in the text.
-func (p *parser) errorAt(at int, problem string) error {
-	before := strings.ToValidUTF8(p.text[:at], "\ufffd")
-	line := strings.Count(before, "\n") + 1
-	column := utf8.RuneCountInString(strings.TrimPrefix(before[strings.LastIndexByte(before, '\n')+1:], "\ufeff")) + 1
-	return &SyntaxError{Line: line, Column: column, Problem: problem}
-}
-
-// peek returns the next byte, or 0 at the end.
-func (p *parser) peek() byte {
-	if p.pos < len(p.text) {
-		return p.text[p.pos]
-	}
-	return 0
-}
-
-// skipSpace skips white space and comments.
-func (p *parser) skipSpace() error {
-	for p.pos < len(p.text) {
-		switch rest := p.text[p.pos:]; {
-		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
-			p.pos++
-		case strings.HasPrefix(rest, "//"):
-			end, err := p.lineCommentEnd()
-			if err != nil {
-				return err
-			}
-			p.pos = end
-		case strings.HasPrefix(rest, "/*"):
-			end := strings.Index(rest[2:], "*/")
-			if end < 0 {
-				return p.errorAt(p.pos, "the comment is not closed")
-			}
-			p.pos += 2 + end + 2
-		default:
-			return nil
-		}
-	}
-	return nil
-}
-
-// lineCommentEnd returns the end of the comment at pos, before the line ending.
-func (p *parser) lineCommentEnd() (end int, err error) {
-	end = len(p.text)
-	if n := strings.IndexByte(p.text[p.pos:], '\n'); n >= 0 {
-		end = p.pos + n
-		if p.text[end-1] == '\r' {
-			end--
-		}
-	}
-	if at := strings.IndexAny(p.text[p.pos:end], "\r\u2028\u2029"); at >= 0 {
-		return 0, p.errorAt(p.pos+at, "parsers disagree whether this character ends the comment")
-	}
-	return end, nil
-}
-
-func (p *parser) parseValue(depth int) (*node, error) {
-	if depth > maxDepth {
-		return nil, p.errorAt(p.pos, "nested too deeply")
-	}
-	n := &node{start: p.pos}
-	var err error
-	switch c := p.peek(); {
-	case c == '{' || c == '[':
-		n.kind = c
-		err = p.parseMembers(n, depth)
-	case c == '"':
-		n.kind = kindString
-		_, err = p.parseString()
-	default:
-		n.kind = kindLiteral
-		err = p.parseLiteral()
-	}
-	n.end = p.pos
-	return n, err
-}
-
-// parseLiteral parses a number, true, false or null.
-func (p *parser) parseLiteral() error {
-	end := p.pos
-	for end < len(p.text) && strings.IndexByte(" \t\r\n,:{}[]\"/", p.text[end]) < 0 {
-		end++
-	}
-	word := p.text[p.pos:end]
-	if word == "" && end < len(p.text) {
-		return p.errorAt(p.pos, fmt.Sprintf("expected a value, found %q", p.text[end:end+1]))
-	}
-	if word == "" {
-		return p.errorAt(p.pos, "expected a value, found the end of the file")
-	}
-	if !json.Valid([]byte(word)) {
-		return p.errorAt(p.pos, fmt.Sprintf("%.40q is not a JSON value", word))
-	}
-	p.pos = end
-	return nil
-}
-
-// parseString parses a string and returns its value.
-func (p *parser) parseString() (string, error) {
-	start := p.pos
-	for p.pos++; p.pos < len(p.text); p.pos++ {
-		switch c := p.text[p.pos]; {
-		case c == '"':
-			p.pos++
-			var value string
-			if err := json.Unmarshal([]byte(p.text[start:p.pos]), &value); err != nil {
-				return "", p.errorAt(start, "the string has an escape that JSON does not define")
-			}
-			return value, nil
-		case c == '\\':
-			p.pos++
-		case c < ' ':
-			return "", p.errorAt(p.pos, "a string must not contain control characters or line breaks")
-		}
-	}
-	return "", p.errorAt(start, "the string is not closed")
-}
-
-// parseMembers parses an object or array including its brackets.
-func (p *parser) parseMembers(n *node, depth int) error {
-	closing := n.kind + 2 // in ASCII, '{' '}' and '[' ']' are two apart
-	seen := map[string]bool{}
-	for p.pos++; ; {
-		if err := p.skipSpace(); err != nil {
-			return err
-		}
-		if p.peek() == closing {
-			p.pos++
-			return nil
-		}
-		if err := p.checkMember(n, closing); err != nil {
-			return err
-		}
-		m := member{start: p.pos, comma: -1}
-		if n.kind == kindObject {
-			if err := p.parseKey(&m, seen); err != nil {
-				return err
-			}
-		}
-		var err error
-		if m.value, err = p.parseValue(depth + 1); err != nil {
-			return err
-		}
-		if err := p.skipSpace(); err != nil {
-			return err
-		}
-		if p.peek() == ',' {
-			m.comma = p.pos
-			p.pos++
-		}
-		n.members = append(n.members, m)
-	}
-}
-
-// checkMember returns an error if no member can start here.
-func (p *parser) checkMember(n *node, closing byte) error {
-	switch last := len(n.members) - 1; {
-	case p.pos == len(p.text):
-		return p.errorAt(n.start, fmt.Sprintf("this %c has no matching %c", n.kind, closing))
-	case last >= 0 && n.members[last].comma < 0:
-		return p.errorAt(p.pos, fmt.Sprintf("expected a comma or %c", closing))
-	case n.kind == kindObject && p.peek() != '"':
-		return p.errorAt(p.pos, "expected a name in double quotes")
-	}
-	return nil
-}
-
-// parseKey parses a member's name and the colon.
-func (p *parser) parseKey(m *member, seen map[string]bool) (err error) {
-	if m.key, err = p.parseString(); err != nil {
-		return err
-	}
-	if seen[m.key] {
-		return p.errorAt(m.start, fmt.Sprintf("duplicate name %.40q; parsers disagree which one applies", m.key))
-	}
-	seen[m.key] = true
-	if err := p.skipSpace(); err != nil {
-		return err
-	}
-	if p.peek() != ':' {
-		return p.errorAt(p.pos, "expected a colon")
-	}
-	p.pos++
-	return p.skipSpace()
-}
-
-// minify returns the JSON of n without comments and white space. Equal results mean
-// equal values.
-func minify(content string, n *node) string {
-	var b strings.Builder
-	writeMinified(&b, content, n)
-	return b.String()
-}
-
-func writeMinified(b *strings.Builder, content string, n *node) {
-	if n.kind != kindObject && n.kind != kindArray {
-		b.WriteString(content[n.start:n.end])
-		return
-	}
-	b.WriteByte(n.kind)
-	for i, m := range n.members {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if n.kind == kindObject {
-			b.WriteString(quote(m.key) + ":")
-		}
-		writeMinified(b, content, m.value)
-	}
-	b.WriteByte(n.kind + 2)
-}
-
-// decode decodes n into v like encoding/json.
-func decode(content string, n *node, v any) error {
-	if n == nil {
+// decode decodes from into v like encoding/json.
+func decode(from *hujson.Value, v any) error {
+	if from == nil {
 		return errors.New("value not found")
 	}
-	return json.Unmarshal([]byte(minify(content, n)), v)
+	return json.Unmarshal([]byte(minify(from)), v)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // fields are the members of an object to write, in order.
@@ -33,13 +35,13 @@ type layout struct {
 
 // layoutOf detects the layout: the first line ending, and the indentation of the first
 // entry on a separate line.
-func layoutOf(content string, root *node) layout {
+func layoutOf(d *document) layout {
 	l := layout{newline: "\n", unit: "  "}
-	if i := strings.IndexByte(content, '\n'); i > 0 && content[i-1] == '\r' {
+	if i := strings.IndexByte(d.content, '\n'); i > 0 && d.content[i-1] == '\r' {
 		l.newline = "\r\n"
 	}
-	for _, m := range root.members {
-		lead := content[:m.start]
+	for _, m := range members(&d.root) {
+		lead := string(m.first.BeforeExtra)
 		space := lead[len(strings.TrimRight(lead, " \t")):]
 		if space != "" && strings.HasSuffix(strings.TrimSuffix(lead, space), "\n") {
 			l.unit = space
@@ -81,15 +83,20 @@ func (l layout) render(v any, indent string) string {
 	}
 }
 
-// minifyValue returns the minified form of a value that we would write; see minify.
-func minifyValue(v any) string {
-	content := layout{}.render(v, "")
-	p := &parser{text: content}
-	n, err := p.parseValue(0)
-	if err != nil {
-		return ""
+// tree returns the syntax tree of a rendered value.
+func (l layout) tree(v any, indent string) hujson.ValueTrimmed {
+	root, _ := hujson.Parse([]byte(l.render(v, indent))) // render returns valid JSON
+	return root.Value
+}
+
+// pack returns the text after an edit. Parsing it again must yield what the edit meant.
+func (d *document) pack() (string, error) {
+	text := d.root.String()
+	parsed, err := parse(text)
+	if err != nil || minify(&parsed.root) != minify(&d.root) {
+		return "", errors.New("the entry can't be changed without changing others; nothing was written")
 	}
-	return minify(content, n)
+	return text, nil
 }
 
 // indentAt returns the indentation of the line that contains an offset.
@@ -121,19 +128,22 @@ var errWrongShape = errors.New("the file was not changed")
 // addEntry appends v to the array at path. It creates missing containers on the way and
 // records them in t.
 func addEntry(content string, path []string, v any, t *insertion) (string, error) {
-	root, err := parse(content)
+	d, err := parse(content)
 	if err != nil {
 		return "", err
 	}
-	container, depth := root, 0
+	container, depth := &d.root, 0
 	for ; depth < len(path); depth++ {
-		next := container.lookup(path[depth])
+		next := lookup(container, path[depth])
 		if next == nil {
 			break
 		}
-		if want := expectedKind(path, depth+1); next.kind != want {
-			p := parser{text: content}
-			return "", fmt.Errorf("%w: %w", p.errorAt(next.start, fmt.Sprintf("%s must be an %s", strings.Join(path[:depth+1], "."), kindName(want))), errWrongShape)
+		want, kind := hujson.Kind('{'), "object"
+		if depth == len(path)-1 {
+			want, kind = '[', "array"
+		}
+		if next.Value.Kind() != want {
+			return "", fmt.Errorf("%w: %w", d.errorAt(next.StartOffset, fmt.Sprintf("%s must be an %s", strings.Join(path[:depth+1], "."), kind)), errWrongShape)
 		}
 		container = next
 	}
@@ -149,99 +159,61 @@ func addEntry(content string, path []string, v any, t *insertion) (string, error
 	if depth < len(path) {
 		name = path[depth]
 	}
-	return insertMember(document{content, root}, insertPoint{container, path[:depth], name}, v, t)
+	return d.insertMember(path[:depth], name, v, t)
 }
 
 // setMember adds a member to the root object unless it already has one of that name.
 func setMember(content, name string, v any, t *insertion) (string, error) {
-	root, err := parse(content)
-	if err != nil || root.lookup(name) != nil {
+	d, err := parse(content)
+	if err != nil || d.lookup(name) != nil {
 		return content, err
 	}
 	t.CreatedPaths = append(t.CreatedPaths, []string{name})
-	return insertMember(document{content, root}, insertPoint{root, nil, name}, v, t)
+	return d.insertMember(nil, name, v, t)
 }
 
-func expectedKind(path []string, depth int) byte {
-	if depth == len(path) {
-		return kindArray
-	}
-	return kindObject
-}
-
-func kindName(kind byte) string {
-	if kind == kindArray {
-		return "array"
-	}
-	return "object"
-}
-
-// document is a text and its parsed root.
-type document struct {
-	content string
-	root    *node
-}
-
-// insertPoint is the end of the container that receives an entry.
-type insertPoint struct {
-	container *node
-	path      []string // path of the container
-	name      string   // name of the entry if the container is an object
-}
-
-// insertMember inserts v at that point, and verifies that nothing else changed.
-func insertMember(d document, at insertPoint, v any, t *insertion) (string, error) {
-	content, l := d.content, layoutOf(d.content, d.root)
-	c := at.container
-	outer := indentAt(content, c.start)
-	label := ""
-	if c.kind == kindObject {
-		label = quote(at.name) + ": "
-	}
-	var after string
-	if len(c.members) == 0 {
-		lead := l.newline + outer + l.unit
-		trail := ""
-		if !strings.Contains(content[c.start:c.end], "\n") {
-			trail = l.newline + outer
-			t.ExpandedPaths = append(t.ExpandedPaths, slices.Clone(at.path))
+// insertMember appends v to the container at path and returns the new text. name is empty
+// if the container is an array.
+func (d *document) insertMember(path []string, name string, v any, t *insertion) (string, error) {
+	c, l := d.lookup(path...), layoutOf(d)
+	closing := closingExtra(c)
+	indent := indentAt(d.content, c.StartOffset)
+	oneLine := !strings.Contains(d.content[c.StartOffset:c.EndOffset], "\n")
+	var lead string
+	var value hujson.Value
+	if all := members(c); len(all) == 0 {
+		if oneLine {
+			*closing = hujson.Extra(l.newline + indent + string(*closing))
+			t.ExpandedPaths = append(t.ExpandedPaths, slices.Clone(path))
 		}
-		after = content[:c.start+1] + lead + label + l.render(v, outer+l.unit) + trail + content[c.start+1:]
+		indent += l.unit
 	} else {
-		after = l.appendMember(content, c, label, v)
-	}
-	reparsed, err := parse(after)
-	if err != nil {
-		return "", err
-	}
-	grown := reparsed.lookup(at.path...)
-	last := grown.members[len(grown.members)-1]
-	grown.members = grown.members[:len(grown.members)-1]
-	if last.key != at.name || minify(after, last.value) != minifyValue(v) || minify(after, reparsed) != minify(content, d.root) {
-		return "", errors.New("the entry can't be added without changing others; nothing was written")
-	}
-	return after, nil
-}
-
-// appendMember appends v after the last member of c.
-func (l layout) appendMember(content string, c *node, label string, v any) string {
-	first, last := c.members[0], c.members[len(c.members)-1]
-	offset, comma := last.value.end, ""
-	head := content[:last.value.end] + ","
-	if last.comma >= 0 {
-		offset, comma = last.comma+1, ","
-		head = content[:offset]
-	}
-	comments, toLineEnd := sameLineComments(content[offset:])
-	head += content[offset : offset+comments]
-	indent := indentAt(content, first.start)
-	if lineStart := strings.LastIndexByte(content[:first.start], '\n') + 1; strings.TrimSpace(content[lineStart:first.start]) != "" {
-		if !toLineEnd && !strings.Contains(content[c.start:c.end], "\n") {
-			return head + " " + label + layout{}.render(v, "") + comma + content[offset+comments:]
+		comments, toLineEnd := sameLineComments(string(*closing))
+		lead, *closing = string((*closing)[:comments]), (*closing)[comments:]
+		if all[len(all)-1].value.AfterExtra != nil { // a trailing comma
+			value.AfterExtra = hujson.Extra{}
 		}
-		indent = indentAt(content, c.start) + l.unit
+		first := all[0].first.StartOffset
+		switch startsLine := strings.TrimSpace(d.content[strings.LastIndexByte(d.content[:first], '\n')+1:first]) == ""; {
+		case startsLine:
+			indent = indentAt(d.content, first)
+		case oneLine && !toLineEnd:
+			indent, l = " ", layout{}
+		default:
+			indent += l.unit
+		}
 	}
-	return head + l.newline + indent + label + l.render(v, indent) + comma + content[offset+comments:]
+	value.Value = l.tree(v, indent)
+	extra := hujson.Extra(lead + l.newline + indent)
+	switch c := c.Value.(type) {
+	case *hujson.Object:
+		value.BeforeExtra = hujson.Extra(" ")
+		c.Members = append(c.Members, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: extra, Value: hujson.Literal(quote(name))}, Value: value})
+	case *hujson.Array:
+		value.BeforeExtra = extra
+		c.Elements = append(c.Elements, value)
+	}
+	return d.pack()
 }
 
 // sameLineComments returns the length of the comments that follow on the same line,
@@ -249,24 +221,149 @@ func (l layout) appendMember(content string, c *node, label string, v any) strin
 // the line.
 func sameLineComments(rest string) (n int, toLineEnd bool) {
 	for {
-		blanks := len(rest[n:]) - len(strings.TrimLeft(rest[n:], " \t"))
-		next := rest[n+blanks:]
+		next := strings.TrimLeft(rest[n:], " \t")
 		switch {
 		case strings.HasPrefix(next, "//"):
-			p := parser{text: rest, pos: n + blanks}
-			end, err := p.lineCommentEnd()
-			if err != nil {
-				return n, false
-			}
-			return end, true
+			line, _, _ := strings.Cut(rest, "\n")
+			return len(strings.TrimSuffix(line, "\r")), true
 		case strings.HasPrefix(next, "/*"):
-			end := strings.Index(next, "*/") + 2
+			end := strings.Index(next[2:], "*/") + 4
 			if strings.Contains(next[:end], "\n") {
 				return n, false
 			}
-			n += blanks + end
+			n = len(rest) - len(next) + end
 		default:
 			return n, false
 		}
 	}
+}
+
+// cutMember removes member i from the container at path. It is the inverse of
+// insertMember: it removes exactly the bytes that were inserted. t is the record of the
+// insertion; without it, an emptied container is collapsed.
+func cutMember(content string, path []string, i int, t *insertion) (string, error) {
+	d, err := parse(content)
+	if err != nil {
+		return "", err
+	}
+	c := d.lookup(path...)
+	all := members(c)
+	m, closing := all[i], closingExtra(c)
+	if len(all) == 1 {
+		*closing = d.cutClosingExtra(c, path, t)
+	}
+	before, following := hujson.Extra{}, closing
+	switch isLast := i == len(all)-1; {
+	case !isLast:
+		following = &all[i+1].first.BeforeExtra
+	case i > 0 && m.value.AfterExtra == nil: // the comma before it goes, too
+		before, all[i-1].value.AfterExtra = all[i-1].value.AfterExtra, nil
+	case i > 0 && all[i-1].value.AfterExtra == nil: // the comma before it becomes a trailing one
+		all[i-1].value.AfterExtra = hujson.Extra{}
+	}
+	after := slices.Concat(m.value.AfterExtra, *following)
+	joined := slices.Concat(before, withoutLastLine(m.first.BeforeExtra), after)
+	if !joined.IsValid() { // a line comment before it needs the line break
+		joined = slices.Concat(before, m.first.BeforeExtra, after)
+	}
+	*following = joined
+	switch c := c.Value.(type) {
+	case *hujson.Object:
+		c.Members = slices.Delete(c.Members, i, i+1)
+	case *hujson.Array:
+		c.Elements = slices.Delete(c.Elements, i, i+1)
+	}
+	return d.pack()
+}
+
+// withoutLastLine returns lead without its last line break and the white space after it.
+func withoutLastLine(lead hujson.Extra) hujson.Extra {
+	bare := strings.TrimRight(string(lead), " \t")
+	if line, found := strings.CutSuffix(bare, "\n"); found {
+		bare = strings.TrimSuffix(line, "\r")
+	}
+	return hujson.Extra(bare)
+}
+
+// cutClosingExtra returns what stays before the closing bracket of c when its only member
+// is removed.
+func (d *document) cutClosingExtra(c *hujson.Value, path []string, t *insertion) hujson.Extra {
+	closing := *closingExtra(c)
+	if t == nil {
+		if isBlank(closing) && isBlank(members(c)[0].first.BeforeExtra) {
+			return nil
+		}
+		return closing
+	}
+	// insertMember added a line break and the indentation of the closing bracket.
+	line, _, found := strings.Cut(string(closing), "\n")
+	added := len(line) + 1 + len(indentAt(d.content, c.StartOffset))
+	if !containsPath(t.ExpandedPaths, path) || !found || strings.TrimSuffix(line, "\r") != "" || added > len(closing) || !isBlank(closing[:added]) {
+		return closing
+	}
+	return closing[added:]
+}
+
+// replaceMember replaces member i of the container at path with v.
+func replaceMember(content string, path []string, i int, v any) (string, error) {
+	d, err := parse(content)
+	if err != nil {
+		return "", err
+	}
+	c, l := d.lookup(path...), layoutOf(d)
+	if !strings.Contains(d.content[c.StartOffset:c.EndOffset], "\n") {
+		l = layout{}
+	}
+	m := members(c)[i]
+	m.value.Value = l.tree(v, indentAt(d.content, m.first.StartOffset))
+	return d.pack()
+}
+
+// removeCreatedParents removes the containers and plain values that insertions created
+// and that are no longer needed: empty containers from the innermost, and plain values
+// only after the last created container. Paths that no longer exist are dropped from t.
+func removeCreatedParents(content string, t *insertion) (string, error) {
+	innermost := slices.Clone(t.CreatedPaths)
+	slices.Reverse(innermost)
+	slices.SortStableFunc(innermost, func(a, b []string) int { return len(b) - len(a) })
+	var err error
+	for _, scalars := range []bool{false, true} {
+		for _, path := range innermost {
+			if content, err = removeCreatedParent(content, path, scalars, t); err != nil {
+				return "", err
+			}
+		}
+	}
+	return content, nil
+}
+
+// removeCreatedParent removes one container, or one plain value if scalars is set.
+func removeCreatedParent(content string, path []string, scalars bool, t *insertion) (string, error) {
+	d, err := parse(content)
+	if err != nil {
+		return "", err
+	}
+	v := d.lookup(path...)
+	scalar := v != nil && !isContainer(v)
+	switch {
+	case v == nil:
+	case scalar != scalars:
+		return content, nil
+	case scalar && slices.ContainsFunc(t.CreatedPaths, func(p []string) bool { return isContainer(d.lookup(p...)) }):
+		return content, nil // foreign entries use the created containers and may need the value
+	case !scalar && !isEmpty(v):
+		return content, nil
+	default:
+		if content, err = d.cutPath(path, t); err != nil {
+			return "", err
+		}
+	}
+	t.CreatedPaths = withoutPath(t.CreatedPaths, path)
+	return content, nil
+}
+
+// cutPath removes the value at path.
+func (d *document) cutPath(path []string, t *insertion) (string, error) {
+	last := len(path) - 1
+	return cutMember(d.content, path[:last], indexOf(d.lookup(path[:last]...), path[last]), t)
 }

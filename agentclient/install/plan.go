@@ -245,7 +245,7 @@ func (a *agentConfig) planRemoval(file string, r *record, force bool) (Change, e
 		c.record = nil
 	}
 	if r != nil && r.Created && kept == 0 {
-		if root, err := parse(e.content); err == nil && isEmpty(e.content, root) {
+		if d, err := parse(e.content); err == nil && isEmpty(&d.root) {
 			c.Delete, c.After = true, ""
 			c.record = &record{Dirs: r.Dirs} // Apply removes the directories, then the record
 		}
