@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"database/sql"
-
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -10,13 +8,7 @@ import (
 // callers without credentials, each with a record in the audit log: they would outlive the
 // lock. Rules are revoked, because answers refer to them.
 func (t *tx) removeAnonymous() (removed store.AnonymousRemoval, err error) {
-	var list []channelLedgerData
-	err = t.scanAll(func(rows *sql.Rows) error {
-		var c channelLedgerData
-		err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.Person)
-		list = append(list, c)
-		return err
-	}, `SELECT id, name, kind, person FROM channels WHERE stream_id = 1 AND created_by = ? ORDER BY id`, store.LocalName)
+	list, err := t.channelsWhere(`created_by = ?`, store.LocalName)
 	if err != nil {
 		return removed, err
 	}
@@ -27,13 +19,8 @@ func (t *tx) removeAnonymous() (removed store.AnonymousRemoval, err error) {
 		}
 		removed.Channels, removed.Questions = append(removed.Channels, c.ID), append(removed.Questions, questions...)
 	}
-	var rules []int64
-	err = t.scanAll(func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		rules = append(rules, id)
-		return err
-	}, `SELECT id FROM rules WHERE stream_id = 1 AND revoked_at = 0 AND json_extract(CAST(rule AS TEXT), '$.createdBy') = ? ORDER BY id`, store.LocalName)
+	rows, err := t.query(`SELECT id FROM rules WHERE stream_id = 1 AND revoked_at = 0 AND json_extract(CAST(rule AS TEXT), '$.createdBy') = ? ORDER BY id`, store.LocalName)
+	rules, err := collect(rows, err, scanColumn[int64])
 	if err != nil {
 		return removed, err
 	}
@@ -56,19 +43,4 @@ func (t *tx) removeAnonymous() (removed store.AnonymousRemoval, err error) {
 	}
 	_, err = t.exec(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ''`)
 	return removed, err
-}
-
-// scanAll calls scan for each row of a query.
-func (t *tx) scanAll(scan func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := t.query(query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -26,27 +26,16 @@ func (s *engine) Channels(ctx context.Context) ([]store.Channel, error) {
 }
 
 // scanChannels reads and decrypts the rows of queryChannels.
-func scanChannels(rows *sql.Rows, err error, key decrypter) (channels []store.Channel, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var c store.Channel
-		var createdAt int64
-		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &createdAt, &c.CreatedBy); err != nil {
-			return nil, err
+func scanChannels(rows *sql.Rows, err error, key decrypter) ([]store.Channel, error) {
+	return collect(rows, err, func(rows *sql.Rows, c *store.Channel) error {
+		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, timeColumn{&c.CreatedAt}, &c.CreatedBy); err != nil {
+			return err
 		}
-		c.CreatedAt = fromMillis(createdAt)
 		url, errURL := key.Decrypt(channelPlace("url", c.ID), c.URL)
 		secret, errSecret := key.Decrypt(channelPlace("secret", c.ID), c.Secret)
-		if err := errors.Join(errURL, errSecret); err != nil {
-			return nil, err
-		}
 		c.URL, c.Secret = url, secret
-		channels = append(channels, c)
-	}
-	return channels, rows.Err()
+		return errors.Join(errURL, errSecret)
+	})
 }
 
 func (s *engine) AddChannel(ctx context.Context, c *store.Channel, limit int) error {
@@ -89,6 +78,12 @@ func (s *engine) RemoveChannel(ctx context.Context, id int64, by string) (questi
 		return err
 	}})
 	return questions, err
+}
+
+// channelsWhere returns the channels that satisfy a condition.
+func (t *tx) channelsWhere(condition string, args ...any) ([]channelLedgerData, error) {
+	rows, err := t.query(`SELECT id, name, kind, person FROM channels WHERE stream_id = 1 AND `+condition+` ORDER BY id`, args...)
+	return collect(rows, err, func(rows *sql.Rows, c *channelLedgerData) error { return rows.Scan(&c.ID, &c.Name, &c.Kind, &c.Person) })
 }
 
 func (t *tx) removeChannel(c channelLedgerData, by string) (questions []schema.EventID, err error) {

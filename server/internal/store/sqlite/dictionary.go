@@ -192,17 +192,5 @@ const (
 
 func (s *engine) listNames(ctx context.Context, query string, k nameKind, limit int) ([]string, error) {
 	rows, err := s.readers.query(ctx, query, k, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	list := []string{} // encodes to [] rather than null
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		list = append(list, text)
-	}
-	return list, rows.Err()
+	return scanTexts(rows, err)
 }

@@ -49,19 +49,8 @@ func (s *engine) GroupMembers(ctx context.Context, leader schema.EventID) ([]sto
 	return scanGroupMembers(rows, err)
 }
 
-func scanGroupMembers(rows *sql.Rows, err error) (list []store.GroupMember, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var m store.GroupMember
-		if err := rows.Scan(&m.ID, &m.Joined); err != nil {
-			return nil, err
-		}
-		list = append(list, m)
-	}
-	return list, rows.Err()
+func scanGroupMembers(rows *sql.Rows, err error) ([]store.GroupMember, error) {
+	return collect(rows, err, func(rows *sql.Rows, m *store.GroupMember) error { return rows.Scan(&m.ID, &m.Joined) })
 }
 
 // groupRow is the stored state of one question in a duplicate group.

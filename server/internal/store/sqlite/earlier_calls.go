@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -18,17 +19,5 @@ const queryEarlierOutcomes = `SELECT p.seq, coalesce(json_extract(CAST(p.status 
 
 func (s *engine) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]store.EarlierOutcome, error) {
 	rows, err := s.readers.query(ctx, queryEarlierOutcomes, id, maxEarlierOutcomes)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var list []store.EarlierOutcome
-	for rows.Next() {
-		var e store.EarlierOutcome
-		if err := rows.Scan(&e.ID, &e.Outcome); err != nil {
-			return nil, err
-		}
-		list = append(list, e)
-	}
-	return list, rows.Err()
+	return collect(rows, err, func(rows *sql.Rows, e *store.EarlierOutcome) error { return rows.Scan(&e.ID, &e.Outcome) })
 }

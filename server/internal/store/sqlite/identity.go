@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -21,24 +22,18 @@ func (s *engine) Identity() *identity.Key { return s.identity }
 
 const queryRotations = `SELECT envelope FROM key_rotations WHERE stream_id = 1 ORDER BY n`
 
-func (s *engine) KeyRotations(ctx context.Context) (rotations []schema.Envelope, _ error) {
+func (s *engine) KeyRotations(ctx context.Context) ([]schema.Envelope, error) {
 	rows, err := s.readers.query(ctx, queryRotations)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return collect(rows, err, func(rows *sql.Rows, e *schema.Envelope) error {
 		var text []byte
-		var e schema.Envelope
 		if err := rows.Scan(&text); err != nil {
-			return nil, err
+			return err
 		}
-		if err := json.Unmarshal(text, &e); err != nil {
-			return nil, fmt.Errorf("decode a key rotation: %w", err)
+		if err := json.Unmarshal(text, e); err != nil {
+			return fmt.Errorf("decode a key rotation: %w", err)
 		}
-		rotations = append(rotations, e)
-	}
-	return rotations, rows.Err()
+		return nil
+	})
 }
 
 // openIdentity loads the hub's key. A database without one gets a key: a new database, or one of
@@ -141,20 +136,19 @@ func (t *tx) hashRequestSecrets() error {
 	}
 	rows, err := t.query(`SELECT q.seq, e.uid FROM questions q JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 		WHERE q.stream_id = 1 AND q.secret_hash IS NULL AND (q.state = ? OR q.seq IN (SELECT seq FROM deliveries WHERE stream_id = 1 AND undelivered = 1))`, schema.Pending)
-	if err != nil {
-		return err
-	}
 	hashes := map[int64][]byte{}
-	for err == nil && rows.Next() {
+	err = eachRow(rows, err, func(rows *sql.Rows) error {
 		var seq int64
 		var uid []byte
-		if err = rows.Scan(&seq, &uid); err == nil {
-			mac := hmac.New(sha256.New, key)
-			mac.Write([]byte("request:" + uuid.UUID(uid).String()))
-			hashes[seq] = schema.RequestSecretHash(base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
+		if err := rows.Scan(&seq, &uid); err != nil {
+			return err
 		}
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte("request:" + uuid.UUID(uid).String()))
+		hashes[seq] = schema.RequestSecretHash(base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	for seq, hash := range hashes {

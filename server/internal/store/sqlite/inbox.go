@@ -265,18 +265,8 @@ func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st schema.Hi
 	return st, nil
 }
 
+// scanTexts returns an empty list rather than nil, which would encode to null.
 func scanTexts(rows *sql.Rows, err error) ([]string, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	texts := []string{}
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, rows.Err()
+	list, err := collect(rows, err, scanColumn[string])
+	return append([]string{}, list...), err
 }

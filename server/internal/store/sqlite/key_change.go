@@ -99,7 +99,9 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 // follow the change no longer trust the old key.
 func (t *tx) signUndelivered(old, next *identity.Key) error {
 	signed := map[int64][]byte{}
-	err := t.scanAll(func(rows *sql.Rows) error {
+	rows, err := t.query(`SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
+		WHERE d.stream_id = 1 AND d.undelivered = 1 AND q.receipt IS NOT NULL`)
+	err = eachRow(rows, err, func(rows *sql.Rows) error {
 		var seq int64
 		var receipt []byte
 		var e schema.Envelope
@@ -115,8 +117,7 @@ func (t *tx) signUndelivered(old, next *identity.Key) error {
 		envelope, err := json.Marshal(next.Sign(e.PayloadType, e.Payload))
 		signed[seq] = envelope
 		return err
-	}, `SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
-		WHERE d.stream_id = 1 AND d.undelivered = 1 AND q.receipt IS NOT NULL`)
+	})
 	if err != nil {
 		return err
 	}
@@ -131,13 +132,7 @@ func (t *tx) signUndelivered(old, next *identity.Key) error {
 // removeUnreadable removes everything that only a lost key could decrypt: the channels, whose names
 // it returns, and the Web Push key with the subscriptions that depend on it.
 func (t *tx) removeUnreadable() (channels []string, err error) {
-	var all []channelLedgerData
-	err = t.scanAll(func(rows *sql.Rows) error {
-		var c channelLedgerData
-		err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.Person)
-		all = append(all, c)
-		return err
-	}, `SELECT id, name, kind, person FROM channels WHERE stream_id = 1 ORDER BY id`)
+	all, err := t.channelsWhere(`TRUE`)
 	if err != nil {
 		return nil, err
 	}

@@ -90,19 +90,8 @@ func (s *engine) Ledger(ctx context.Context, p store.LedgerPage) (entries []json
 		query = queryLedger
 	}
 	rows, err := s.readers.query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var entry []byte
-		if err := rows.Scan(&entry); err != nil {
-			return nil, err
-		}
-		entries = append(entries, entry)
-	}
-	if !p.Oldest {
+	if entries, err = collect(rows, err, scanColumn[json.RawMessage]); !p.Oldest {
 		slices.Reverse(entries)
 	}
-	return entries, rows.Err()
+	return entries, err
 }

@@ -91,11 +91,7 @@ func (c *ledgerCheck) run(ctx context.Context, t *sql.Tx) error {
 
 func (c *ledgerCheck) readEntries(ctx context.Context, t *sql.Tx) error {
 	rows, err := t.QueryContext(ctx, querySignedLedger)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var n int64
 		var hash string
 		var entry, head []byte
@@ -108,11 +104,8 @@ func (c *ledgerCheck) readEntries(ctx context.Context, t *sql.Tx) error {
 		if n != c.chain.N || hash != c.chain.Head {
 			return fmt.Errorf("the number or hash in the row of entry %d differs from the entry", c.chain.N)
 		}
-		if err := c.checkHead(head); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return c.checkHead(head)
+	})
 }
 
 // checkHead checks the head of the last entry read; nil: it has none.

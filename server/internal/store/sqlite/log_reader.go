@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,20 +69,12 @@ func (s *engine) readLog(ctx context.Context, seq, end int64, limit int) ([]stor
 	return rows, s.loadEndedEvents(ctx, rows)
 }
 
-func (s *engine) readLogChanges(ctx context.Context, seq, end int64, limit int) (changes []store.LogRow, err error) {
+func (s *engine) readLogChanges(ctx context.Context, seq, end int64, limit int) ([]store.LogRow, error) {
 	rows, err := s.readers.query(ctx, queryLogChanges, seq, end, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		r := store.LogRow{Event: &store.Event{}, Change: true}
-		if err := rows.Scan(&r.Seq, &r.Event.ID, &r.Ends, &r.Event.Status); err != nil {
-			return nil, err
-		}
-		changes = append(changes, r)
-	}
-	return changes, rows.Err()
+	return collect(rows, err, func(rows *sql.Rows, r *store.LogRow) error {
+		r.Event, r.Change = &store.Event{}, true
+		return rows.Scan(&r.Seq, &r.Event.ID, &r.Ends, &r.Event.Status)
+	})
 }
 
 // loadEndedEvents adds the complete event to rows that are resolutions.

@@ -48,24 +48,12 @@ func (s *engine) QuestionsSince(ctx context.Context, seq int64, limit int) (ids 
 	var found []questionChange
 	for _, query := range []string{queryAskedSince, queryChangedSince} {
 		rows, err := s.readers.query(ctx, query, seq, head, limit)
+		list, err := collect(rows, err, func(rows *sql.Rows, c *questionChange) error { return rows.Scan(&c.seq, &c.question) })
 		if err != nil {
 			return nil, seq, err
 		}
-		n := 0
-		for rows.Next() {
-			var t questionChange
-			if err := rows.Scan(&t.seq, &t.question); err != nil {
-				_ = rows.Close()
-				return nil, seq, err
-			}
-			found, n = append(found, t), n+1
-		}
-		err = errors.Join(rows.Err(), rows.Close())
-		if err != nil {
-			return nil, seq, err
-		}
-		if n == limit {
-			upTo = min(upTo, found[len(found)-1].seq)
+		if found = append(found, list...); len(list) == limit {
+			upTo = min(upTo, list[limit-1].seq)
 		}
 	}
 	seen := map[int64]bool{}
@@ -131,21 +119,11 @@ func (s *engine) DueNotifications(ctx context.Context, channel int64, now time.T
 	return due, next, err
 }
 
-func scanNotifications(rows *sql.Rows, err error) (notifications []store.Notification, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var n store.Notification
-		var due, madeAt, at int64
-		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &madeAt, &at); err != nil {
-			return nil, err
-		}
-		n.Due, n.CreatedAt, n.At = fromMillis(due), fromMillis(madeAt), schema.Millis(at)
-		notifications = append(notifications, n)
-	}
-	return notifications, rows.Err()
+func scanNotifications(rows *sql.Rows, err error) ([]store.Notification, error) {
+	return collect(rows, err, func(rows *sql.Rows, n *store.Notification) error {
+		return rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error, &n.Attempts,
+			timeColumn{&n.Due}, timeColumn{&n.CreatedAt}, &n.At)
+	})
 }
 
 func (s *engine) ClaimNotification(ctx context.Context, n *store.Notification, until, since time.Time) (claim store.Claim, err error) {

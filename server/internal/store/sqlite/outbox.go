@@ -134,20 +134,9 @@ func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]s
 	return scanIDs(rows, err)
 }
 
-func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) (listeners []store.Listener, _ error) {
+func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
 	rows, err := s.readers.query(ctx, queryListeners, after, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var l store.Listener
-		if err := rows.Scan(&l.ID, &l.URL, &l.Status); err != nil {
-			return nil, err
-		}
-		listeners = append(listeners, l)
-	}
-	return listeners, rows.Err()
+	return collect(rows, err, func(rows *sql.Rows, l *store.Listener) error { return rows.Scan(&l.ID, &l.URL, &l.Status) })
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
@@ -163,19 +152,4 @@ func (s *engine) readTime(ctx context.Context, query string, args ...any) (time.
 		err = nil
 	}
 	return fromMillis(ms.Int64), err
-}
-
-func scanIDs(rows *sql.Rows, err error) (ids []schema.EventID, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id schema.EventID
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }

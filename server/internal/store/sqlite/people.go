@@ -4,103 +4,86 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
+	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+const (
+	queryPersons  = `SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`
+	querySignIns  = `SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`
+	queryTokens   = `SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`
+	queryCodes    = `SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`
+	queryPasskeys = `SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id`
+)
+
 func (s *engine) People(ctx context.Context) (*store.People, error) {
 	var p store.People
-	if err := s.readers.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub WHERE stream_id = 1`); err != nil {
+	err := s.readers.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub WHERE stream_id = 1`)
+	p.Persons, err = readTable(ctx, s, err, queryPersons, scanPerson)
+	p.SignIns, err = readTable(ctx, s, err, querySignIns, scanSignIn)
+	p.Tokens, err = readTable(ctx, s, err, queryTokens, scanToken)
+	p.Codes, err = readTable(ctx, s, err, queryCodes, scanCode)
+	p.Passkeys, err = readTable(ctx, s, err, queryPasskeys, scanPasskey)
+	return &p, err
+}
+
+// readTable reads a table unless an earlier read failed.
+func readTable[T any](ctx context.Context, s *engine, err error, query string, scan func(*sql.Rows, *T) error) ([]T, error) {
+	if err != nil {
 		return nil, err
 	}
-	for _, table := range []struct {
-		query string
-		scan  func(*store.People, *sql.Rows) error
-	}{
-		{`SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`, scanPerson},
-		{`SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`, scanSignIn},
-		{`SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`, scanToken},
-		{`SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, scanCode},
-		{`SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id`, scanPasskey},
-	} {
-		if err := s.scanEach(ctx, table.query, func(rows *sql.Rows) error { return table.scan(&p, rows) }); err != nil {
-			return nil, err
-		}
-	}
-	return &p, nil
-}
-
-func (s *engine) scanEach(ctx context.Context, query string, scan func(*sql.Rows) error) error {
 	rows, err := s.readers.query(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return collect(rows, err, scan)
 }
 
-func scanPerson(p *store.People, rows *sql.Rows) error {
-	var person store.Person
-	var created, seen, reset, promoted int64
-	if err := rows.Scan(&person.Name, &person.Role, &person.Owner, &person.Email, &person.Subject, &created, &seen,
-		&person.SignedIn, &reset, &person.ResetBy, &promoted, &person.PromotedBy); err != nil {
-		return err
+// timeColumn scans a time in Unix milliseconds; 0: the zero time.
+type timeColumn struct{ dest *time.Time }
+
+// Scan implements sql.Scanner.
+func (c timeColumn) Scan(value any) error {
+	ms, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("a time is stored as %T", value)
 	}
-	person.CreatedAt, person.LastSeenAt = fromMillis(created), fromMillis(seen)
-	person.ResetAt, person.PromotedAt = fromMillis(reset), fromMillis(promoted)
-	p.Persons = append(p.Persons, person)
+	*c.dest = fromMillis(ms)
 	return nil
 }
 
-func scanSignIn(p *store.People, rows *sql.Rows) error {
-	var signIn store.SignIn
-	var created, seen int64
-	if err := rows.Scan(&signIn.ID, &signIn.Person, &signIn.Method, &signIn.UserAgent, &signIn.Cookie, &signIn.Key, &created, &seen); err != nil {
-		return err
+// jsonColumn scans JSON text.
+type jsonColumn struct{ dest any }
+
+// Scan implements sql.Scanner.
+func (c jsonColumn) Scan(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("JSON is stored as %T", value)
 	}
-	signIn.CreatedAt, signIn.LastSeenAt = fromMillis(created), fromMillis(seen)
-	p.SignIns = append(p.SignIns, signIn)
-	return nil
+	return json.Unmarshal([]byte(text), c.dest)
 }
 
-func scanToken(p *store.People, rows *sql.Rows) error {
-	var token store.Token
-	var apps string
-	var created, used, expires int64
-	if err := rows.Scan(&token.ID, &token.Name, &token.Prefix, &token.Hash, &token.Person, &apps, &created, &used, &expires); err != nil {
-		return err
-	}
-	token.CreatedAt, token.LastUsedAt, token.ExpiresAt = fromMillis(created), fromMillis(used), fromMillis(expires)
-	p.Tokens = append(p.Tokens, token)
-	return json.Unmarshal([]byte(apps), &p.Tokens[len(p.Tokens)-1].Apps)
+func scanPerson(rows *sql.Rows, p *store.Person) error {
+	return rows.Scan(&p.Name, &p.Role, &p.Owner, &p.Email, &p.Subject, timeColumn{&p.CreatedAt}, timeColumn{&p.LastSeenAt},
+		&p.SignedIn, timeColumn{&p.ResetAt}, &p.ResetBy, timeColumn{&p.PromotedAt}, &p.PromotedBy)
 }
 
-func scanCode(p *store.People, rows *sql.Rows) error {
-	var code store.Code
-	var created, expires int64
-	if err := rows.Scan(&code.Hash, &code.Person, &code.Method, &created, &expires); err != nil {
-		return err
-	}
-	code.CreatedAt, code.ExpiresAt = fromMillis(created), fromMillis(expires)
-	p.Codes = append(p.Codes, code)
-	return nil
+func scanSignIn(rows *sql.Rows, i *store.SignIn) error {
+	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key, timeColumn{&i.CreatedAt}, timeColumn{&i.LastSeenAt})
 }
 
-func scanPasskey(p *store.People, rows *sql.Rows) error {
-	var passkey store.Passkey
-	var transports string
-	var created, used int64
-	if err := rows.Scan(&passkey.ID, &passkey.Person, &passkey.Name, &passkey.Credential, &passkey.PublicKey, &passkey.SignCount, &passkey.Flags, &transports, &created, &used); err != nil {
-		return err
-	}
-	passkey.CreatedAt, passkey.LastUsedAt = fromMillis(created), fromMillis(used)
-	p.Passkeys = append(p.Passkeys, passkey)
-	return json.Unmarshal([]byte(transports), &p.Passkeys[len(p.Passkeys)-1].Transports)
+func scanToken(rows *sql.Rows, o *store.Token) error {
+	return rows.Scan(&o.ID, &o.Name, &o.Prefix, &o.Hash, &o.Person, jsonColumn{&o.Apps},
+		timeColumn{&o.CreatedAt}, timeColumn{&o.LastUsedAt}, timeColumn{&o.ExpiresAt})
+}
+
+func scanCode(rows *sql.Rows, c *store.Code) error {
+	return rows.Scan(&c.Hash, &c.Person, &c.Method, timeColumn{&c.CreatedAt}, timeColumn{&c.ExpiresAt})
+}
+
+func scanPasskey(rows *sql.Rows, k *store.Passkey) error {
+	return rows.Scan(&k.ID, &k.Person, &k.Name, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, jsonColumn{&k.Transports},
+		timeColumn{&k.CreatedAt}, timeColumn{&k.LastUsedAt})
 }
 
 func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {

@@ -20,20 +20,14 @@ const (
 
 func (s *engine) Decisions(ctx context.Context, from, to int64) (map[store.Decision]int64, error) {
 	rows, err := s.readers.query(ctx, queryDecisions, from, to)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	decisions := map[store.Decision]int64{}
-	for rows.Next() {
+	return decisions, eachRow(rows, err, func(rows *sql.Rows) error {
 		var d store.Decision
 		var n int64
-		if err := rows.Scan(&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bucket, &n); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bucket, &n)
 		decisions[d] = n
-	}
-	return decisions, rows.Err()
+		return err
+	})
 }
 
 // bucketRange is a part of a period that is covered by buckets of one unit, in quarters.
@@ -50,41 +44,28 @@ func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Act
 	sums := map[string]store.Activity{}
 	for _, part := range bucketRanges(from) {
 		rows, err := s.readers.query(ctx, queryActivity, part.unit, part.from, part.to)
-		if err := scanActivity(rows, err, sums); err != nil {
+		err = eachRow(rows, err, func(rows *sql.Rows) error {
+			var app string
+			var a store.Activity
+			t := &a.Tokens
+			err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Questions, &a.WaitedMS,
+				&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &a.CostUSD)
+			sums[app] = a.Add(sums[app])
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	return sums, nil
 }
 
-func scanActivity(rows *sql.Rows, err error, sums map[string]store.Activity) error {
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var app string
-		var a store.Activity
-		t := &a.Tokens
-		if err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Questions, &a.WaitedMS,
-			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &a.CostUSD); err != nil {
-			return err
-		}
-		sums[app] = a.Add(sums[app])
-	}
-	return rows.Err()
-}
-
 func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
 	sums := map[store.ToolKey]store.ToolTime{}
 	for _, part := range bucketRanges(from) {
 		rows, err := s.readers.query(ctx, queryToolTimes, part.unit, part.from, part.to)
-		tools, err := scanToolTimes(rows, err)
-		if err != nil {
+		if err := addToolTimes(sums, rows, err); err != nil {
 			return nil, err
-		}
-		for key, u := range tools {
-			sums[key] = sums[key].Add(u)
 		}
 	}
 	return sums, nil

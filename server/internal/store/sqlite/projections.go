@@ -96,20 +96,12 @@ func (s *engine) readEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntr
 	return ends, nil
 }
 
-func (s *engine) scanEnds(ctx context.Context, seq, upTo int64) (ends []store.LogEntry, _ error) {
+func (s *engine) scanEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntry, error) {
 	rows, err := s.readers.query(ctx, queryEntryEnds, seq, upTo)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		e := store.LogEntry{Event: &store.Event{}}
-		if err := rows.Scan(&e.Seq, &e.Event.ID, &e.Event.Status); err != nil {
-			return nil, err
-		}
-		ends = append(ends, e)
-	}
-	return ends, rows.Err()
+	return collect(rows, err, func(rows *sql.Rows, e *store.LogEntry) error {
+		e.Event = &store.Event{}
+		return rows.Scan(&e.Seq, &e.Event.ID, &e.Event.Status)
+	})
 }
 
 func (s *engine) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) error {

@@ -92,19 +92,10 @@ type prunedEvent struct {
 	ids nameIDs
 }
 
-func scanPruned(rows *sql.Rows, err error) (pruned []prunedEvent, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var p prunedEvent
-		if err := rows.Scan(&p.seq, &p.ids.app, &p.ids.session, &p.ids.typ, &p.ids.tool); err != nil {
-			return nil, err
-		}
-		pruned = append(pruned, p)
-	}
-	return pruned, rows.Err()
+func scanPruned(rows *sql.Rows, err error) ([]prunedEvent, error) {
+	return collect(rows, err, func(rows *sql.Rows, p *prunedEvent) error {
+		return rows.Scan(&p.seq, &p.ids.app, &p.ids.session, &p.ids.typ, &p.ids.tool)
+	})
 }
 
 const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
@@ -38,37 +39,22 @@ func (s *engine) RemovePushSubscription(ctx context.Context, endpoint string) er
 	}})
 }
 
-func (s *engine) PushSubscriptions(ctx context.Context, person string) (all []schema.PushSubscription, _ error) {
+func (s *engine) PushSubscriptions(ctx context.Context, person string) ([]schema.PushSubscription, error) {
 	rows, err := s.readers.query(ctx, queryPushSubscriptions, person)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var b schema.PushSubscription
-		if err := rows.Scan(&b.Endpoint, &b.Keys.P256dh, &b.Keys.Auth); err != nil {
-			return nil, err
-		}
-		all = append(all, b)
-	}
-	return all, rows.Err()
+	return collect(rows, err, func(rows *sql.Rows, b *schema.PushSubscription) error {
+		return rows.Scan(&b.Endpoint, &b.Keys.P256dh, &b.Keys.Auth)
+	})
 }
 
 func (s *engine) PushSubscribers(ctx context.Context) (map[string]bool, error) {
 	rows, err := s.readers.query(ctx, queryPushSubscribers)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	people := map[string]bool{}
-	for rows.Next() {
+	return people, eachRow(rows, err, func(rows *sql.Rows) error {
 		var person string
-		if err := rows.Scan(&person); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&person)
 		people[person] = true
-	}
-	return people, rows.Err()
+		return err
+	})
 }
 
 func (s *engine) PushKeys(ctx context.Context) (private, public string, err error) {

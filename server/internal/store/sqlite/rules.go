@@ -95,30 +95,23 @@ func (s *engine) LiveRules(ctx context.Context, now time.Time) ([]store.Rule, er
 	return scanRules(rows, err)
 }
 
-func scanRules(rows *sql.Rows, err error) (list []store.Rule, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var (
-			r                                         store.Rule
-			id, since, expires, revoked, uses, usedAt int64
-			by                                        string
-			text                                      []byte
-		)
+func scanRules(rows *sql.Rows, err error) ([]store.Rule, error) {
+	return collect(rows, err, func(rows *sql.Rows, r *store.Rule) error {
+		// The columns are newer than the same members of the JSON.
+		var id, since, expires, revoked, uses, usedAt int64
+		var by string
+		var text []byte
 		if err := rows.Scan(&id, &text, &r.After, &since, &expires, &revoked, &by, &uses, &usedAt); err != nil {
-			return nil, err
+			return err
 		}
 		if err := json.Unmarshal(text, &r.Rule); err != nil {
-			return nil, fmt.Errorf("decode rule %d: %w", id, err)
+			return fmt.Errorf("decode rule %d: %w", id, err)
 		}
 		r.ID, r.ExpiresAt, r.RevokedAt, r.RevokedBy = id, schema.Millis(expires), schema.Millis(revoked), by
 		r.Since = schema.Millis(since)
 		r.Uses, r.LastUseAt = uses, schema.Millis(usedAt)
-		list = append(list, r)
-	}
-	return list, rows.Err()
+		return nil
+	})
 }
 
 // recordRuleUse counts a decision by a rule. It fails with ErrRuleEnded if the rule was

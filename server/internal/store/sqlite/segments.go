@@ -73,16 +73,12 @@ func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set
 		return nil
 	}
 	rows, err := run.store.readers.db.QueryContext(ctx, conditionSegmentsSQL(c), r.from>>nameSegmentBits, r.to>>nameSegmentBits)
+	segments, err := collect(rows, err, scanColumn[int64])
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }()
 	var found segmentSet
-	for rows.Next() {
-		var segment int64
-		if err := rows.Scan(&segment); err != nil {
-			return err
-		}
+	for _, segment := range segments {
 		const perNameSegment = nameSegmentSize >> segmentBits
 		for i := range int64(perNameSegment) {
 			found[(segment*perNameSegment+i)%segmentsPerWindow] = true
@@ -91,7 +87,7 @@ func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set
 	for i := range set {
 		set[i] = set[i] && found[i]
 	}
-	return rows.Err()
+	return nil
 }
 
 // conditionSegmentsSQL returns the query for the name segments of a condition. It looks

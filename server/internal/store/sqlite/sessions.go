@@ -20,20 +20,12 @@ func (s *engine) SessionFacts(ctx context.Context, app, session string) (facts [
 
 const querySessionFacts = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 
-func (s *engine) SessionsWithID(ctx context.Context, session string) (keys []store.SessionKey, _ error) {
+func (s *engine) SessionsWithID(ctx context.Context, session string) ([]store.SessionKey, error) {
 	rows, err := s.readers.query(ctx, querySessionsWithID, session)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		key := store.SessionKey{Session: session}
-		if err := rows.Scan(&key.App); err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
-	return keys, rows.Err()
+	return collect(rows, err, func(rows *sql.Rows, key *store.SessionKey) error {
+		key.Session = session
+		return rows.Scan(&key.App)
+	})
 }
 
 const querySessionsWithID = `SELECT app FROM sessions INDEXED BY sessions_by_id
@@ -139,63 +131,43 @@ const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session
 
 func (s *engine) SessionTools(ctx context.Context, first schema.EventID) (map[store.ToolKey]store.ToolTime, error) {
 	rows, err := s.readers.query(ctx, querySessionTools, first)
-	return scanToolTimes(rows, err)
+	sums := map[store.ToolKey]store.ToolTime{}
+	return sums, addToolTimes(sums, rows, err)
 }
 
-// scanToolTimes adds rows up by tool and duration bucket.
-func scanToolTimes(rows *sql.Rows, err error) (map[store.ToolKey]store.ToolTime, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	tools := map[store.ToolKey]store.ToolTime{}
-	for rows.Next() {
+// addToolTimes adds rows to the sums by tool and duration bucket.
+func addToolTimes(sums map[store.ToolKey]store.ToolTime, rows *sql.Rows, err error) error {
+	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var key store.ToolKey
 		var u store.ToolTime
-		if err := rows.Scan(&key.Tool, &key.Bucket, &u.Calls, &u.Failures, &u.TotalMS); err != nil {
-			return nil, err
-		}
-		tools[key] = tools[key].Add(u)
-	}
-	return tools, rows.Err()
+		err := rows.Scan(&key.Tool, &key.Bucket, &u.Calls, &u.Failures, &u.TotalMS)
+		sums[key] = sums[key].Add(u)
+		return err
+	})
 }
 
 const queryPendingCounts = `SELECT app, session, count(*) FROM questions INDEXED BY questions_by_session
 	WHERE stream_id = 1 AND state = 'pending' GROUP BY session, app`
 
 func (s *engine) PendingCounts(ctx context.Context) (map[store.SessionKey]int64, error) {
-	found, err := s.scanPendingCounts(ctx)
+	type sessionCount struct {
+		app, session, n int64
+	}
+	rows, err := s.readers.query(ctx, queryPendingCounts)
+	found, err := collect(rows, err, func(rows *sql.Rows, c *sessionCount) error { return rows.Scan(&c.app, &c.session, &c.n) })
 	if err != nil {
 		return nil, err
 	}
 	counts := make(map[store.SessionKey]int64, len(found))
-	for ids, n := range found {
+	for _, c := range found {
 		var key store.SessionKey
-		if key.App, err = s.nameText(ctx, appName, ids.app); err != nil {
+		if key.App, err = s.nameText(ctx, appName, c.app); err != nil {
 			return nil, err
 		}
-		if key.Session, err = s.nameText(ctx, sessionName, ids.session); err != nil {
+		if key.Session, err = s.nameText(ctx, sessionName, c.session); err != nil {
 			return nil, err
 		}
-		counts[key] = n
+		counts[key] = c.n
 	}
 	return counts, nil
-}
-
-func (s *engine) scanPendingCounts(ctx context.Context) (map[nameIDs]int64, error) {
-	rows, err := s.readers.query(ctx, queryPendingCounts)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	counts := map[nameIDs]int64{}
-	for rows.Next() {
-		var ids nameIDs
-		var n int64
-		if err := rows.Scan(&ids.app, &ids.session, &n); err != nil {
-			return nil, err
-		}
-		counts[ids] = n
-	}
-	return counts, rows.Err()
 }

@@ -262,11 +262,7 @@ func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *segmentSet,
 
 func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, set *segmentSet, r seqRange) error {
 	rows, err := run.store.readers.query(ctx, queryTrigrams, hash>>sliceShift, r.from>>blockBits, r.to>>blockBits, filter.IndexVersion)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var block int64
 		var saturated uint16
 		var slice sql.RawBytes
@@ -279,6 +275,6 @@ func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, 
 			at := (block*perBlock + i) % segmentsPerWindow
 			set[at] = set[at] && mask&(1<<i) != 0
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
