@@ -63,9 +63,10 @@ var mayImport = map[string][]string{
 	"server/internal/notify":       {"schema", "server/internal/store", "server/internal/auth", "server/internal/netguard"},
 	"server/internal/mcp":          {"schema", "agentclient/hook", "server/internal/hub", "server/internal/auth", "server/internal/store", "server/internal/filter"},
 	"server/internal/delivery":     {"schema", "server/internal/store", "server/internal/netguard"},
+	"server/internal/question":  {"schema", "server/internal/store", "server/internal/identity", "server/internal/peer", "server/internal/risk"},
 	"server/internal/hub": {
-		"schema", "server/internal/store", "server/internal/feed", "server/internal/delivery", "server/internal/redact", "server/internal/peer",
-		"server/internal/risk", "agentclient/hook",
+		"schema", "server/internal/question", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
+		"server/internal/risk",
 		"server/internal/digest", "server/internal/otlp", "server/internal/auth", "server/internal/rules",
 	},
 	"server/internal/httpapi": {"schema", "agentclient/hook", "agentclient/socket", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},

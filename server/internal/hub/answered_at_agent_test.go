@@ -14,6 +14,15 @@ import (
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
+// The reasons of questions that the agent's events close.
+const (
+	reasonRan       = "answered in the terminal: it ran"
+	reasonFailed    = "answered in the terminal: it ran and failed"
+	reasonAnswered  = "answered in the terminal"
+	reasonContinued = "the agent continued: the call ran"
+	reasonDropped   = "the agent continued without the call"
+)
+
 // hookEvent returns an event as a coding agent's hook sends it, with the ids of the
 // payload copied to the event. members are merged into the payload.
 func hookEvent(t testing.TB, name string, members ...string) schema.Event {

@@ -116,15 +116,3 @@ func TestApprove_RejectsInvalidLists(t *testing.T) {
 	_, err := h.ApproveAll(t.Context(), &schema.Approvals{Requests: make([]schema.SeenRevision, schema.MaxApprovals+1)}, Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
-
-// TestApprove_UsesHubRiskEstimate: the higher of the hub's and the agent's estimate counts.
-func TestApprove_UsesHubRiskEstimate(t *testing.T) {
-	t.Parallel()
-	for _, risk := range []schema.Risk{schema.HighRisk, schema.CriticalRisk} {
-		require.True(t, (&snapshot{status: schema.Status{Risk: risk}}).isRisky())
-		require.True(t, (&snapshot{status: schema.Status{Risk: schema.LowRisk}, hitl: schema.HumanInTheLoop{Risk: risk}}).isRisky())
-	}
-	require.False(t, (&snapshot{status: schema.Status{Risk: schema.MediumRisk}}).isRisky(), "only the agent finds it medium")
-	require.True(t, (&snapshot{status: schema.Status{Risk: schema.MediumRisk, Class: schema.ClassRisky}}).isRisky())
-	require.False(t, (&snapshot{status: schema.Status{Class: schema.ClassUnknown}}).isRisky())
-}

@@ -54,7 +54,7 @@ func runDuplicatesCrashChild() bool {
 		if i%3 == 1 {
 			_, err = h.Cancel(ctx, ids[0], schema.Cancel{RequestSecret: h.storedRequestSecret(ctx, ids[0])}, Caller{})
 		} else if a, readErr := h.readSnapshot(ctx, ids[0]); readErr == nil {
-			_, err = h.Respond(ctx, ids[0], withRevision(a.status.Revision, approval()), Caller{})
+			_, err = h.Respond(ctx, ids[0], withRevision(a.Status.Revision, approval()), Caller{})
 		}
 		fmt.Println("done", i)
 	}
@@ -67,7 +67,7 @@ func (h *Hub) storedRequestSecret(ctx context.Context, id schema.EventID) string
 	if err != nil {
 		return ""
 	}
-	return h.madeSecret(e.UID)
+	return h.env.RequestSecret(e.UID)
 }
 
 // TestDuplicates_SurviveKill: after kill -9 at any moment, every duplicate group is

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -190,10 +191,10 @@ func TestDuplicates_MemberResolvesAlone(t *testing.T) {
 // setWaiter stores the liveness of a question's agent, as the prober does.
 func (h *testHub) setWaiter(id schema.EventID, waiter schema.Waiter) {
 	h.t.Helper()
-	_, err := h.transition(h.t.Context(), id, func(s *snapshot) (*store.Change, error) {
-		st := s.status
+	_, err := h.transition(h.t.Context(), id, func(s *question.Snapshot) (*store.Change, error) {
+		st := s.Status
 		st.Waiter = waiter
-		return s.change(st)
+		return statusChange(s, st)
 	})
 	require.NoError(h.t, err)
 }

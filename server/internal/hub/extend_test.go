@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 const (
@@ -39,7 +40,7 @@ func TestExtend(t *testing.T) {
 			require.NoError(t, err)
 			st := h.status(id)
 			require.Equal(t, c.agent, st.Extended.Agent)
-			require.Equal(t, localName, st.Extended.By)
+			require.Equal(t, store.LocalName, st.Extended.By)
 			require.Equal(t, c.told, len(told) == 1)
 			require.Equal(t, []string{"question.extended"}, h.ledgerActions(id))
 			h.advance(301 * time.Second)

@@ -2,17 +2,14 @@
 // question, cancel it, pull its answer, follow the log. It contains no HTTP and no SQL.
 //
 // A question is a state machine with one terminal transition, and every change of it
-// uses optimistic concurrency. A function without side effects computes the change from
-// a snapshot of the row (transition.go), and store.Apply commits it only if the row's version is
-// still the same (compare-and-swap). The first commit wins. Every other writer reads
-// the row again and decides on its current state.
+// uses optimistic concurrency. Package question computes the change from a snapshot of the row,
+// and store.Apply commits it only if the row's version is still the same (compare-and-swap).
+// The first commit wins. Every other writer reads the row again and decides on its current
+// state.
 package hub
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"log/slog"
 	"net/netip"
 	"sync"
@@ -23,6 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
@@ -72,6 +70,7 @@ type Config struct {
 // Hub executes the operations. Its methods are safe for concurrent use.
 type Hub struct {
 	Config
+	env question.Environment
 
 	raceLocks [64]sync.Mutex // striped by question id; serialize retries after a lost compare-and-swap
 
@@ -129,6 +128,7 @@ func New(cfg Config) *Hub {
 	}
 	h := &Hub{
 		Config:          cfg,
+		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: cfg.People, NudgeAfter: cfg.NudgeAfter},
 		deadlineChanged: make(chan struct{}, 1),
 		votersChanged:   make(chan struct{}, 1),
 		logGrown:        make(chan struct{}, 1),
@@ -194,26 +194,6 @@ func (h *Hub) AddViewer() (remove func()) {
 
 // ViewerCount returns the number of open dashboard streams.
 func (h *Hub) ViewerCount() int { return int(h.viewers.Load()) }
-
-// madeSecret returns the request secret of a question whose agent sent none. It is derived
-// from the uid, so a repeated POST gets the same one.
-func (h *Hub) madeSecret(uid string) string {
-	return base64.RawURLEncoding.EncodeToString(h.keyedHash("request secrets", []byte(uid)))
-}
-
-// keyedHash returns an HMAC with a key that is derived from the hub's key for a purpose.
-// Without that key no one can test guesses at data.
-func (h *Hub) keyedHash(purpose string, data []byte) []byte {
-	mac := hmac.New(sha256.New, h.Store.Identity().Subkey(purpose))
-	mac.Write(data)
-	return mac.Sum(nil)
-}
-
-// isRequestSecret reports whether secret is the one with which the requester of q
-// withdraws it and fetches its answer.
-func isRequestSecret(q *store.Question, secret string) bool {
-	return hmac.Equal(q.SecretHash, schema.RequestSecretHash(secret))
-}
 
 // ResponseSent records that the POST of a question was answered or its connection
 // closed. From then on the agent may be dialed.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
@@ -550,3 +551,13 @@ func TestIngestBatch_StoresValidEvents(t *testing.T) {
 	_, _, err = h.IngestBatch(t.Context(), []byte("["+many+plainEvent+"]"), Caller{})
 	require.ErrorContains(t, err, "more than")
 }
+
+// statusChange returns a change of the question's status only.
+func statusChange(s *question.Snapshot, st schema.Status) (*store.Change, error) {
+	st.Revision = s.Version + 1
+	status, err := json.Marshal(st)
+	return &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status, Awaiting: question.Awaited(&st)}, err
+}
+
+// isVoted reports whether the question is addressed to certain people or needs several votes.
+func isVoted(st *schema.Status) bool { return st.RequiredApprovals > 1 || len(st.Recipients) > 0 }

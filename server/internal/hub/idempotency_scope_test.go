@@ -12,8 +12,16 @@ import (
 // A key with the separator names no key of an agent's token.
 func TestIdempotencyKey_ScopeCannotBeForged(t *testing.T) {
 	t.Parallel()
+	h := newTestHub(t)
 	agent := Caller{Identity: auth.Identity{Name: "build", Agent: true, Via: "token"}}
-	require.NotEqual(t, scopedKey("k", agent), scopedKey("agent:build\x00k", Caller{}))
+	event := func(key string) []byte {
+		return []byte(`{"source_app":"a","session_id":"s","hook_event_type":"Stop","idempotency_key":` + key + `,"payload":{}}`)
+	}
+	first, err := h.Ingest(t.Context(), event(`"k"`), agent)
+	require.NoError(t, err)
+	forged, err := h.Ingest(t.Context(), event(`"agent:build\u0000k"`), Caller{})
+	require.NoError(t, err)
+	require.NotEqual(t, first.ID, forged.ID, "the forged key is another one")
 }
 
 // TestReplay_OtherAppIsConflict: a repeat returns no event of an application that the token

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -21,15 +22,6 @@ import (
 // check.
 func (h *Hub) canVote(identity auth.Identity) bool {
 	return h.People.Check(schema.AccessDecide, identity) == nil
-}
-
-// awaitedRecipients returns the people that a question in this status waits for, in the
-// form of store.Change.Awaiting: one empty name if anyone may answer.
-func awaitedRecipients(st *schema.Status) []string {
-	if st.Recipients == nil {
-		return []string{""}
-	}
-	return append([]string{}, st.Awaiting...)
 }
 
 // InboxQuery is a query for requests, as seen by one caller.
@@ -97,8 +89,8 @@ func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlReques
 	}
 	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &agent) // members of the wrong type count as absent
 	r.AgentID, r.AgentType, r.ModelName = agent.ID, agent.Type, agent.Model
-	if c, ok := toolCallOf(&store.EventDraft{Event: *e}, &q); ok && r.ToolCall == nil {
-		r.ToolCall = &schema.ToolCall{Name: c.name, Arguments: c.arguments}
+	if c, ok := question.CallOf(e, &q); ok && r.ToolCall == nil {
+		r.ToolCall = &schema.ToolCall{Name: c.Name, Arguments: c.Arguments}
 	}
 	r.WaitingOnMe = r.Status == schema.HitlPending && h.canVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
 	if st.RespondedBy != nil {
@@ -145,7 +137,7 @@ func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, c
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
-	r, err := responseFromVote(&s.hitl, v)
+	r, err := responseFromVote(&s.Ask, v)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
@@ -280,8 +272,8 @@ func (h *Hub) Approval(ctx context.Context, id schema.EventID) (schema.Approval,
 		return schema.Approval{}, err
 	case approval == nil:
 		return schema.Approval{}, schema.ErrNoQuestion
-	case s.status.IsSettled():
-		return schema.Approval{}, s.settledError()
+	case s.Status.IsSettled():
+		return schema.Approval{}, s.SettledError()
 	default:
 		return *approval, nil
 	}
@@ -296,9 +288,9 @@ func approvalOf(e *store.Event) (*schema.Approval, error) {
 	if q.Type != schema.Permission {
 		return nil, nil
 	}
-	c, _ := toolCallOf(&store.EventDraft{Event: *e}, &q)
+	c, _ := question.CallOf(e, &q)
 	approval := schema.Approval{
-		ID: e.ID.String(), ToolName: c.name, Arguments: c.arguments, Message: q.Question,
+		ID: e.ID.String(), ToolName: c.Name, Arguments: c.Arguments, Message: q.Question,
 		RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,
 	}
 	if len(approval.Arguments) == 0 || approval.Arguments[0] != '{' {

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
@@ -22,9 +23,10 @@ import (
 // not voted.
 func (h *testHub) setRecipients(id schema.EventID, awaiting ...string) {
 	h.t.Helper()
-	_, err := h.transition(h.t.Context(), id, func(a *snapshot) (*store.Change, error) {
-		a.status.Recipients, a.status.Awaiting = []string{"ada", "grace"}, awaiting // changes the snapshot in place
-		return a.change(a.status)
+	_, err := h.transition(h.t.Context(), id, func(a *question.Snapshot) (*store.Change, error) {
+		st := a.Status
+		st.Recipients, st.Awaiting = []string{"ada", "grace"}, awaiting
+		return statusChange(a, st)
 	})
 	require.NoError(h.t, err)
 }

@@ -2,21 +2,19 @@ package hub
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -34,100 +32,44 @@ type StoredEvent struct {
 // Ingest stores one event and returns after it is durable on disk. The body may be
 // reused afterwards. It returns the errors of package schema.
 func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEvent, error) {
-	d, hitl, err := h.draft(ctx, body, caller)
+	d, q, err := h.draft(ctx, body, caller)
 	if err != nil {
 		return StoredEvent{}, err
 	}
 	receipt, err := h.Store.Append(ctx, d)
-	return h.finishIngest(ctx, d, hitl, authorizeReplay(store.Result{Receipt: receipt, Err: err}, caller))
+	return h.afterAppend(ctx, d, q, receipt, err, caller)
 }
 
-// authorizeReplay returns r, or a key conflict if r is a replayed event of an application
-// that the caller's token is not valid for. The application of the draft may be another.
-func authorizeReplay(r store.Result, caller Caller) store.Result {
-	if r.Err == nil && r.Receipt.Replayed && !caller.Identity.CanPost(r.Receipt.Event.App) {
-		return store.Result{Err: schema.ErrKeyConflict}
-	}
-	return r
-}
-
-// finishIngest runs the effects of an appended event and returns it as its poster sees
-// it. A replayed event has no effects again.
-func (h *Hub) finishIngest(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (StoredEvent, error) {
-	if d.NewQuestion != nil && (r.Err != nil || r.Receipt.Replayed) {
-		h.releasePending(d)
-	}
-	if r.Err != nil {
-		return StoredEvent{}, withRetryHint(r.Err)
-	}
-	if !r.Receipt.Replayed {
-		if d.Type == sessionEndEvent {
-			h.endSession(ctx, r.Receipt.Event)
-			h.endSessionRules(ctx, r.Receipt.Event)
-		}
-		h.detectAnswerAtAgent(ctx, r.Receipt.Event)
-	}
-	if d.NewQuestion != nil && d.NewQuestion.Lifeline == store.ByListener {
-		h.WakeLiveness()
-	}
-	e := r.Receipt.Event
-	if r.Receipt.Replayed && hitl != nil && e.Question != nil {
-		var err error
-		if e, hitl, err = h.replayQuestion(ctx, e.ID, hitl); err != nil {
-			return StoredEvent{}, err
-		}
-	}
-	if hitl != nil && e.Question != nil {
-		e = h.applyRules(ctx, e, hitl)
-	}
-	return h.encodeStored(e, hitl)
-}
-
-// replayQuestion handles the repeated POST of a question. An existing answer is
-// dispatched immediately to the address that the repeat names, after the response to
-// the repeat itself. It returns the question as it was first asked: an approval of that
-// must not count for different content.
-func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop) (*store.Event, *schema.HumanInTheLoop, error) {
-	h.mu.Lock()
-	if h.unsentResponses[id] == nil {
-		h.unsentResponses[id] = make(chan struct{})
-	}
-	h.mu.Unlock()
-	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		st := s.status
-		if h.setDeliveryStatus(&st, s.URL); s.status.IsSettled() || reflect.DeepEqual(st, s.status) {
-			return nil, nil
-		}
-		return s.change(st)
-	})
-	var s *snapshot
-	if err == nil {
-		s, err = h.readSnapshot(ctx, id)
-	}
+// IngestBatch stores the events of a JSON array in order and returns a JSON array with
+// one schema.BatchResult each. A rejected event does not stop the others. ids are the
+// questions among them, for ResponseSent.
+func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (result []byte, ids []schema.EventID, err error) {
+	events, err := splitArray(body)
 	if err != nil {
-		h.ResponseSent(id)
 		return nil, nil, err
 	}
-	if s.status.IsSettled() {
-		h.Dispatch(id)
+	questions, results := make([]*schema.HumanInTheLoop, len(events)), make([]batchResult, len(events))
+	var drafts []*store.EventDraft
+	for i, event := range events {
+		var d *store.EventDraft
+		if d, questions[i], results[i].err = h.draft(ctx, event, caller); results[i].err == nil {
+			drafts = append(drafts, d)
+		}
 	}
-	s.hitl.ResponseWebSocketURL, s.hitl.ListenerKey, s.hitl.RequestSecret = repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
-	return &s.Event, &s.hitl, nil
-}
-
-// withRetryHint adds a hint to the errors of a key conflict and of a full or overloaded
-// store.
-func withRetryHint(err error) error {
-	switch {
-	case errors.Is(err, schema.ErrKeyConflict):
-		return &schema.HintError{Err: err, Hint: "Nothing was stored. Use a new idempotency_key for a new request."}
-	case errors.Is(err, schema.ErrFull):
-		return &schema.HintError{Err: err, Hint: "Free disk space on the hub's machine. This event was not stored. Questions and answers are still accepted."}
-	case errors.Is(err, schema.ErrBusy):
-		return &schema.HintError{Err: err, Hint: "Nothing was stored. Send the event again in a moment."}
-	default:
-		return err
+	stored := h.Store.AppendAll(ctx, drafts)
+	for i := range results {
+		if results[i].err != nil {
+			continue
+		}
+		item, err := h.afterAppend(ctx, drafts[0], questions[i], stored[0].Receipt, stored[0].Err, caller)
+		drafts, stored = drafts[1:], stored[1:]
+		if item.HasQuestion {
+			ids = append(ids, item.ID)
+		}
+		results[i] = batchResult{item.JSON, err}
 	}
+	result, err = encodeBatch(results)
+	return result, ids, err
 }
 
 // draft redacts and parses an event and returns its draft for the store, with the
@@ -135,10 +77,10 @@ func withRetryHint(err error) error {
 func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
 	// The draft's slices alias body. That is safe: the store is done with them when
 	// Append returns, and the feed keeps its own encoding.
-	p := post{body: body}
+	sent, isRedacted := body, false
 	if h.Redactor != nil {
 		if clean, n := h.Redactor.JSON(body); n > 0 {
-			body, p.isRedacted = clean, true
+			body, isRedacted = clean, true
 		}
 	}
 	s, err := scanEvent(body)
@@ -146,7 +88,10 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 		return nil, nil, err
 	}
 	if !caller.Identity.CanPost(s.app) {
-		return nil, nil, appNotAllowedError(s.app)
+		return nil, nil, &schema.HintError{
+			Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(s.app) + ", which this token is not valid for", Cause: schema.ErrNotAllowed},
+			Hint: "An admin can change the applications of a token under Settings, People.",
+		}
 	}
 	uid, err := uuid.NewV7()
 	if err != nil {
@@ -165,240 +110,182 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 			App: s.app, Session: s.session, Type: s.eventType, Tool: s.tool,
 			Envelope: s.envelope, Payload: s.payload,
 		},
-		Transcript: s.chat, IdempotencyKey: scopedKey(s.idempotencyKey, caller),
+		Transcript: s.chat, IdempotencyKey: s.idempotencyKey,
+	}
+	// A repeat receives the question's secret and its answer, so the key is scoped to its
+	// poster if the poster is authenticated.
+	switch who := caller.Identity.Requester(); {
+	case who != "" && s.idempotencyKey != "":
+		d.IdempotencyKey = who + "\x00" + s.idempotencyKey
+	case strings.Contains(s.idempotencyKey, "\x00"):
+		d.IdempotencyKey = "\x00" + s.idempotencyKey // never the scoped key of someone else
 	}
 	if s.question == nil {
 		return d, nil, nil
 	}
-	if p.sent, p.stored = s, s; p.isRedacted {
-		if p.sent, err = scanEvent(p.body); err != nil {
+	var q schema.HumanInTheLoop
+	if err := q.UnmarshalJSON(s.question); err != nil {
+		return nil, nil, question.WithFieldPrefix("humanInTheLoop", err)
+	}
+	if isRedacted {
+		if s, err = scanEvent(sent); err != nil {
 			return nil, nil, err
 		}
 	}
-	hitl, err := h.addQuestion(ctx, d, &p, caller)
-	return d, hitl, err
+	return d, &q, h.addQuestion(ctx, d, &q, s, sent, isRedacted, caller)
 }
 
-// post is a question as sent, before redaction.
-type post struct {
-	body       []byte
-	sent       *scannedEvent // of body
-	stored     *scannedEvent // after redaction
-	isRedacted bool          // the stored event differs from sent
-}
-
-// scopedKey returns the idempotency key, scoped to its poster if the poster is
-// authenticated: a repeat receives the question's secret and its answer.
-func scopedKey(key string, caller Caller) string {
-	if who := caller.Identity.Requester(); who != "" && key != "" {
-		return who + "\x00" + key
+// addQuestion validates the question and adds it to the draft. sent is the event before
+// redaction, of body.
+func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, q *schema.HumanInTheLoop, sent *scannedEvent, body []byte, isRedacted bool, caller Caller) error {
+	p := question.Post{
+		Ask: q, Body: body, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer,
+		Sent: schema.AskParts{
+			SourceApp: sent.app, SessionID: sent.session, HookEventType: sent.eventType, ToolName: sent.tool,
+			Payload: sent.payload, HumanInTheLoop: sent.question,
+		},
 	}
-	if strings.Contains(key, "\x00") {
-		return "\x00" + key // never the scoped key of someone else
+	if q.ResponseWebSocketURL != "" {
+		p.Blocked = h.CheckURL(q.ResponseWebSocketURL)
 	}
-	return key
-}
-
-// addQuestion validates the question and adds it to the draft.
-func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *post, caller Caller) (*schema.HumanInTheLoop, error) {
-	var q schema.HumanInTheLoop
-	if err := q.UnmarshalJSON(p.stored.question); err != nil {
-		return nil, withFieldPrefix("humanInTheLoop", err)
+	if err := question.New(d, &p, &h.env); err != nil {
+		return err
 	}
-	if err := q.Validate(); err != nil {
-		return nil, err
-	}
-	recipients, err := h.resolveRecipients(&q, caller)
-	if err != nil {
-		return nil, err
-	}
-	if d.Question, err = json.Marshal(q.Redacted()); err != nil {
-		return nil, fmt.Errorf("encode question: %w", err)
-	}
-	deadline := q.Deadline(d.ReceivedAt)
-	st := h.newStatus(&q, deadline)
-	st.Recipients, st.Awaiting = recipients, recipients
-	if caller.WaitsForAnswer {
-		st.Waiter = schema.Listening
-	}
-	if err := h.checkEscalation(&q); err != nil {
-		return nil, err
-	}
-	var call []byte
-	if c, ok := toolCallOf(d, &q); ok {
-		assessCall(&st, &q, c)
-		if p.isRedacted {
-			addRedactionFinding(&st, p.sent)
-		}
-		call = c.hash()
-	}
-	dupKey := duplicateKey(d, &q, &st, caller.Identity.Requester())
-	if d.Status, err = json.Marshal(st); err != nil {
-		return nil, fmt.Errorf("encode status: %w", err)
-	}
-	d.NewQuestion = &store.NewQuestion{
-		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: dupKey, Awaiting: awaitedRecipients(&st), Requester: caller.Identity.Requester(),
-		Timers:         h.newTimers(&q, d.ReceivedAt, deadline),
-		SharedListener: sharedListener(d, &q, caller.Identity.Requester()), Supersede: h.supersede,
-	}
-	if err := h.addHashes(d, &q, p); err != nil {
-		return nil, err
-	}
-	switch {
-	case caller.WaitsForAnswer:
-		d.NewQuestion.Lifeline = store.ByRequest
-	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
-		d.NewQuestion.Lifeline = store.ByListener
-	}
+	d.NewQuestion.Supersede = h.supersede
 	program := h.callerProcess(caller)
 	if program != nil {
 		// A hook is a child process of the agent and exits when it stops waiting. The
 		// requester is the agent.
-		if agent, ok := peer.ParentCommand(program); ok && !caller.WaitsForAnswer && hookFactsOf(&d.Event).Agent != "" {
+		if agent, ok := peer.ParentCommand(program); ok && !caller.WaitsForAnswer && question.HookFactsOf(&d.Event).Agent != "" {
 			program = agent
 		}
 		d.NewQuestion.RequesterProcess, _ = json.Marshal(program)
 	}
-	if err := h.reservePending(ctx, d, caller, program); err != nil {
+	return h.reservePending(ctx, d, caller, program)
+}
+
+// supersede ends an older question of a shared listener. It runs on the store's writer
+// goroutine.
+func (h *Hub) supersede(older *store.Question, by schema.EventID) (*store.Change, error) {
+	s, err := h.decodeSnapshot(older)
+	if err != nil {
 		return nil, err
 	}
-	return &q, nil
+	return s.Supersede(by, h.Clock())
 }
 
-// addHashes adds the hashes of the POST, which decide whether a repeat is the same request.
-func (h *Hub) addHashes(d *store.EventDraft, q *schema.HumanInTheLoop, p *post) error {
-	parts := schema.AskParts{
-		SourceApp: p.sent.app, SessionID: p.sent.session, HookEventType: p.sent.eventType, ToolName: p.sent.tool,
-		Payload: p.sent.payload, HumanInTheLoop: p.sent.question,
+// afterAppend runs the effects of an appended event and returns it as its poster sees
+// it. A replayed event has no effects again, and must be one of an application that the
+// caller's token is valid for, which may be another than the draft's.
+func (h *Hub) afterAppend(ctx context.Context, d *store.EventDraft, q *schema.HumanInTheLoop, r store.Receipt, err error, caller Caller) (StoredEvent, error) {
+	if err == nil && r.Replayed && !caller.Identity.CanPost(r.Event.App) {
+		err = schema.ErrKeyConflict
 	}
-	ask, err := parts.Digest()
+	if q != nil && (err != nil || r.Replayed) {
+		h.releasePending(d)
+	}
 	if err != nil {
-		return withFieldPrefix("humanInTheLoop", err)
+		return StoredEvent{}, withRetryHint(err)
 	}
-	d.NewQuestion.AskHash = ask[:]
-	if p.isRedacted && q.Nonce == "" {
-		// Readers of the ledger see this hash. Without a nonce they could test guesses at
-		// the redacted secret against it.
-		d.NewQuestion.AskHash = h.keyedHash("question hashes", ask[:])
+	e := r.Event
+	if !r.Replayed {
+		if d.Type == sessionEndEvent {
+			h.endSession(ctx, e)
+		}
+		h.detectAnswerAtAgent(ctx, e)
 	}
-	d.NewQuestion.HasNonce = q.Nonce != ""
-	d.NewQuestion.BodyHash = h.keyedHash("body hashes", p.body)
-	d.NewQuestion.SecretHash = schema.RequestSecretHash(cmp.Or(q.RequestSecret, h.madeSecret(d.UID)))
-	return nil
+	if q == nil || e.Question == nil {
+		return StoredEvent{ID: e.ID, JSON: e.AppendJSON(nil, -1)}, nil
+	}
+	if d.NewQuestion.Lifeline == store.ByListener {
+		h.WakeLiveness()
+	}
+	if r.Replayed {
+		if e, q, err = h.replayQuestion(ctx, e.ID, q); err != nil {
+			return StoredEvent{}, err
+		}
+	}
+	return h.encodeQuestion(h.applyRules(ctx, e, q), q)
 }
 
-// newStatus returns the status of a new question.
-func (h *Hub) newStatus(q *schema.HumanInTheLoop, deadline time.Time) schema.Status {
-	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk}
-	if !deadline.IsZero() {
-		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
-	}
-	h.setDeliveryStatus(&st, q.ResponseWebSocketURL)
-	return st
-}
-
-// setDeliveryStatus sets in the status of a pending question whether its agent can be
-// dialed.
-func (h *Hub) setDeliveryStatus(st *schema.Status, url string) {
-	st.Waiter, st.Delivery = schema.Unknown, nil
-	if url == "" {
-		return
-	}
-	st.Waiter = schema.Listening
-	if err := h.CheckURL(url); err != nil {
-		// Reported before anyone answers, so that the agent can pull right away and
-		// people see why the answer will not be sent.
-		st.Delivery = &schema.Delivery{State: schema.Blocked, LastError: err.Error()}
-	}
-}
-
-func withFieldPrefix(outer string, err error) error {
-	var f *schema.FieldError
-	if !errors.As(err, &f) {
+// withRetryHint adds a hint to the errors of a key conflict and of a full or overloaded
+// store.
+func withRetryHint(err error) error {
+	switch {
+	case errors.Is(err, schema.ErrKeyConflict):
+		return &schema.HintError{Err: err, Hint: "Nothing was stored. Use a new idempotency_key for a new request."}
+	case errors.Is(err, schema.ErrFull):
+		return &schema.HintError{Err: err, Hint: "Free disk space on the hub's machine. This event was not stored. Questions and answers are still accepted."}
+	case errors.Is(err, schema.ErrBusy):
+		return &schema.HintError{Err: err, Hint: "Nothing was stored. Send the event again in a moment."}
+	default:
 		return err
 	}
-	field := outer
-	if f.Field != "" {
-		field += "." + f.Field
-	}
-	return &schema.FieldError{Field: field, Detail: f.Detail, Cause: f.Cause}
 }
 
-// encodeStored encodes the event for its poster: with its callback address, the number of
-// viewers, and the request secret if the hub made it. A repeat without an own secret has
-// the body of the first POST, and thus gets the secret again. hitl is the question as
-// posted, nil for an event without one.
-func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, error) {
-	event := *e
-	if hitl == nil || e.Question == nil {
-		return StoredEvent{ID: e.ID, JSON: event.AppendJSON(nil, -1)}, nil
+// replayQuestion handles the repeated POST of a question. An existing answer is
+// dispatched immediately to the address that the repeat names, after the response to
+// the repeat itself. It returns the question as it was first asked: an approval of that
+// must not count for different content.
+func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop) (*store.Event, *schema.HumanInTheLoop, error) {
+	h.mu.Lock()
+	if h.unsentResponses[id] == nil {
+		h.unsentResponses[id] = make(chan struct{})
 	}
-	var err error
-	echo := *hitl
+	h.mu.Unlock()
+	_, err := h.transition(ctx, id, (*question.Snapshot).SetWaiter)
+	var s *question.Snapshot
+	if err == nil {
+		s, err = h.readSnapshot(ctx, id)
+	}
+	if err != nil {
+		h.ResponseSent(id)
+		return nil, nil, err
+	}
+	if s.Status.IsSettled() {
+		h.Dispatch(id)
+	}
+	s.Ask.ResponseWebSocketURL, s.Ask.ListenerKey, s.Ask.RequestSecret = repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
+	return &s.Event, &s.Ask, nil
+}
+
+// encodeQuestion encodes a question for its poster: with its callback address, the number of
+// viewers, and the request secret if the hub made it. A repeat without an own secret has
+// the body of the first POST, and thus gets the secret again.
+func (h *Hub) encodeQuestion(e *store.Event, q *schema.HumanInTheLoop) (StoredEvent, error) {
+	event, echo := *e, *q
 	echo.RequestSecret, echo.Nonce = "", ""
+	var err error
 	if event.Question, err = json.Marshal(echo); err != nil {
 		return StoredEvent{}, fmt.Errorf("encode question: %w", err)
 	}
 	b := event.AppendJSON(nil, -1)
 	b = b[:len(b)-1]
-	if hitl.RequestSecret == "" {
-		b = append(append(append(b, `,"requestSecret":"`...), h.madeSecret(e.UID)...), '"')
+	if q.RequestSecret == "" {
+		b = append(append(append(b, `,"requestSecret":"`...), h.env.RequestSecret(e.UID)...), '"')
 	}
 	b = append(b, `,"watching":`...)
 	b = append(strconv.AppendInt(b, h.viewers.Load(), 10), '}')
 	return StoredEvent{ID: e.ID, JSON: b, HasQuestion: true}, nil
 }
 
-// IngestBatch stores the events of a JSON array in order and returns a JSON array with
-// one schema.BatchResult each. A rejected event does not stop the others. ids are the
-// questions among them, for ResponseSent.
-func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (result []byte, ids []schema.EventID, err error) {
-	events, err := splitArray(body)
+// endSession cancels the questions that a session asked before its end, because the agent no
+// longer waits for them, and ends the session's rules.
+func (h *Hub) endSession(ctx context.Context, end *store.Event) {
+	ids, err := h.Store.PendingInSession(ctx, end.App, end.Session)
 	if err != nil {
-		return nil, nil, err
+		h.Log.Error("pending question lookup failed; questions of an ended session stay pending", "session", end.Session, "err", err)
 	}
-	questions := make([]*schema.HumanInTheLoop, len(events))
-	errs := make([]error, len(events))
-	var drafts []*store.EventDraft
-	for i, event := range events {
-		d, hitl, err := h.draft(ctx, event, caller)
-		if questions[i], errs[i] = hitl, err; err == nil {
-			drafts = append(drafts, d)
+	for _, id := range ids {
+		if id > end.ID { // the session was resumed
+			break
+		}
+		_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) { return s.CloseAtSessionEnd(h.Clock()) })
+		if err != nil {
+			h.Log.Error("canceling a question of an ended session failed", "event", id, "err", err)
 		}
 	}
-	stored := h.Store.AppendAll(ctx, drafts)
-	result = append(result, '[')
-	for i := range events {
-		if i > 0 {
-			result = append(result, ',')
-		}
-		var item StoredEvent
-		if err = errs[i]; err == nil {
-			item, err = h.finishIngest(ctx, drafts[0], questions[i], authorizeReplay(stored[0], caller))
-			drafts, stored = drafts[1:], stored[1:]
-		}
-		if item.HasQuestion {
-			ids = append(ids, item.ID)
-		}
-		if result, err = appendBatchResult(result, item, err); err != nil {
-			return nil, ids, err
-		}
-	}
-	return append(result, ']'), ids, nil
-}
-
-func appendBatchResult(dst []byte, result StoredEvent, resultErr error) ([]byte, error) {
-	if resultErr == nil {
-		dst = append(dst, `{"event":`...)
-		return append(append(dst, result.JSON...), '}'), nil
-	}
-	b, err := json.Marshal(schema.ProblemOf(resultErr))
-	if err != nil {
-		return nil, err
-	}
-	dst = append(dst, `{"problem":`...)
-	return append(append(dst, b...), '}'), nil
+	h.endSessionRules(ctx, end)
 }
 
 // splitArray splits a JSON array into its elements, which alias body.
@@ -434,22 +321,4 @@ func splitArray(body []byte) ([][]byte, error) {
 		return nil, invalidField("", "has data after the JSON array")
 	}
 	return events, nil
-}
-
-// endSession cancels the questions that a session asked before its end: the agent no
-// longer waits for them.
-func (h *Hub) endSession(ctx context.Context, end *store.Event) {
-	ids, err := h.Store.PendingInSession(ctx, end.App, end.Session)
-	if err != nil {
-		h.Log.Error("pending question lookup failed; questions of an ended session stay pending", "session", end.Session, "err", err)
-		return
-	}
-	for _, id := range ids {
-		if id > end.ID { // the session was resumed
-			break
-		}
-		if err := h.cancelForSessionEnd(ctx, id); err != nil {
-			h.Log.Error("canceling a question of an ended session failed", "event", id, "err", err)
-		}
-	}
 }

@@ -9,50 +9,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// hubName is the actor in the ledger if no person, agent or rule acted, such as at a
-// deadline.
-const hubName = "hub"
-
-// questionEnded is the action of the ledger record of a resolution.
-const questionEnded = "question.ended"
-
-// endedRecord is the ledger record of a resolution: who gave which answer, for which
-// revision. The answer itself is stored with the question.
-type endedRecord struct {
-	Outcome  schema.Outcome    `json:"outcome"`
-	Source   schema.EndedBy    `json:"source"`
-	Revision int64             `json:"revision"`
-	AnswerID string            `json:"answerId"`
-	By       *schema.Responder `json:"by,omitempty"`
-	Reason   string            `json:"reason,omitempty"`
-	Comment  string            `json:"comment,omitempty"`
-	Votes    []schema.Vote     `json:"votes,omitempty"`
-	Edited   bool              `json:"edited,omitempty"` // the approved arguments differ from the requested ones
-	Ask      string            `json:"ask,omitempty"`    // digest of the question, hex
-	// Statement is the SHA-256 of the signed statement, hex; see schema.Receipt.
-	Statement string `json:"statement,omitempty"`
-}
-
-// ledgerRecords returns the ledger records of the resolution: the deciding vote, if
-// any, then the end of the question.
-func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer, signed *signedStatement) (records []store.LedgerRecord) {
-	if n := len(res.votes); n > 0 {
-		records = append(records, s.voteLedgerRecord(res.votes[n-1], true))
-	}
-	actor := hubName
-	switch {
-	case answer.RespondedBy != nil:
-		actor = answer.RespondedBy.Name
-	case res.source == schema.ByAgent:
-		actor = s.App
-	}
-	return append(records, store.LedgerRecord{Action: questionEnded, Actor: actor, QuestionID: s.ID, Data: endedRecord{
-		Outcome: res.outcome, Source: res.source, Revision: s.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
-		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
-		Ask: signed.ask, Statement: signed.digest,
-	}})
-}
-
 // Ledger returns a page of the ledger (the hash-chained audit log) as a JSON array,
 // oldest first.
 func (h *Hub) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error) {

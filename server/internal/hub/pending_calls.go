@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -20,20 +21,7 @@ type sessionCalls struct {
 	pending int64
 	ended   int64 // number of questions settled since the entry was made; detects stale reads
 	// calls is a cache of the oldest pending questions, ordered by id and without gaps.
-	calls []pendingCall
-}
-
-// pendingCall identifies the tool call behind a pending question. Later events of the
-// session are matched against it. Its fields do not change while the question is
-// pending.
-type pendingCall struct {
-	id        schema.EventID
-	timestamp int64 // Unix time in ms
-	facts     hookFacts
-	toolUseID string // empty if the call has no id
-	tool      string // empty if the question is not about a tool call
-	hash      string // hash of tool and arguments
-	noAgent   bool   // the event does not name an agent
+	calls []question.PendingCall
 }
 
 func (p pendingBySession) add(e *store.Event) {
@@ -53,7 +41,7 @@ func (p pendingBySession) remove(e *store.Event) {
 		return
 	}
 	session.ended++
-	session.calls = slices.DeleteFunc(session.calls, func(a pendingCall) bool { return a.id == e.ID })
+	session.calls = slices.DeleteFunc(session.calls, func(a question.PendingCall) bool { return a.ID == e.ID })
 	if session.pending--; session.pending <= 0 {
 		delete(p, key)
 	}
@@ -62,7 +50,7 @@ func (p pendingBySession) remove(e *store.Event) {
 // pendingCalls returns the oldest pending questions of a session. They are cached in
 // memory: an agent that continues while hundreds of its questions are pending sends
 // several events per second, and each event is matched against all of them.
-func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingCall, error) {
+func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]question.PendingCall, error) {
 	h.mu.Lock()
 	open := h.pending[store.SessionKey{App: app, Session: session}]
 	if open == nil {
@@ -79,9 +67,9 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingC
 	if err != nil {
 		return nil, err
 	}
-	list, failed := make([]pendingCall, 0, min(len(ids), maxPendingCalls)), false
+	list, failed := make([]question.PendingCall, 0, min(len(ids), maxPendingCalls)), false
 	for _, id := range ids[:min(len(ids), maxPendingCalls)] {
-		i, found := slices.BinarySearchFunc(cached, id, func(a pendingCall, id schema.EventID) int { return int(a.id - id) })
+		i, found := slices.BinarySearchFunc(cached, id, func(a question.PendingCall, id schema.EventID) int { return int(a.ID - id) })
 		if found {
 			list = append(list, cached[i])
 			continue
@@ -91,7 +79,7 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingC
 			failed = true
 			continue
 		}
-		list = append(list, a.pendingCall())
+		list = append(list, a.PendingCall())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,14 +89,24 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingC
 	return list, nil
 }
 
-func (s *snapshot) pendingCall() pendingCall {
-	facts := hookFactsOf(&s.Event)
-	call := pendingCall{id: s.ID, timestamp: s.Timestamp, facts: facts, toolUseID: facts.ToolUseID, noAgent: facts.Agent == ""}
-	if s.hitl.ToolCall != nil && s.hitl.ToolCall.ID != "" {
-		call.toolUseID = s.hitl.ToolCall.ID
+// detectAnswerAtAgent closes the pending questions that, according to e, were decided
+// at the agent.
+func (h *Hub) detectAnswerAtAgent(ctx context.Context, e *store.Event) {
+	switch e.Type {
+	case "PostToolUse", "PostToolUseFailure", "PermissionDenied", "Stop", "StopFailure", "SubagentStop", "UserPromptSubmit":
+	default:
+		return
 	}
-	if toolCall, ok := toolCallOf(&store.EventDraft{Event: s.Event}, &s.hitl); ok {
-		call.tool, call.hash = toolCall.name, string(toolCall.hash())
+	list, err := h.pendingCalls(ctx, e.App, e.Session)
+	if err != nil {
+		h.Log.Error("pending question lookup failed; answers given at the agent may be missed", "event", e.ID, "err", err)
 	}
-	return call
+	for _, id := range question.CallsClosedBy(e, list) {
+		_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+			return s.CloseAnsweredAtAgent(e.Type, h.Clock())
+		})
+		if err != nil {
+			h.Log.Error("closing a question answered at the agent failed", "event", id, "err", err)
+		}
+	}
 }

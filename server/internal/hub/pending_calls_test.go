@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // TestPendingCalls_MatchStore: the cached pending calls of a session equal the stored ones,
@@ -29,7 +31,10 @@ func TestPendingCalls_MatchStore(t *testing.T) {
 		ids = append(ids, got...)
 	}
 	end := func(i int) {
-		require.NoError(t, h.closeAnsweredAtAgent(t.Context(), ids[i], "Stop"))
+		_, err := h.transition(t.Context(), ids[i], func(s *question.Snapshot) (*store.Change, error) {
+			return s.CloseAnsweredAtAgent("Stop", h.Clock())
+		})
+		require.NoError(t, err)
 		ids = append(ids[:i:i], ids[i+1:]...)
 	}
 	look := func(why string) {
@@ -40,7 +45,7 @@ func TestPendingCalls_MatchStore(t *testing.T) {
 		require.NoError(t, err)
 		known := []schema.EventID{}
 		for _, a := range list {
-			known = append(known, a.id)
+			known = append(known, a.ID)
 		}
 		require.ElementsMatch(t, stored, ids, why)
 		require.Equal(t, stored[:min(len(stored), maxPendingCalls)], known, why)

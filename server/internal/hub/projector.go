@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -279,16 +280,8 @@ func (p *projection) commit(ctx context.Context) error {
 // setExecution records in the question's status how its call ended. The call may have
 // run without approval; the status then shows that.
 func (h *Hub) setExecution(ctx context.Context, outcome *digest.ExecutionOutcome) error {
-	_, err := h.transition(ctx, outcome.Question, func(s *snapshot) (*store.Change, error) {
-		if s.status.Execution.IsOver() {
-			return nil, nil // already recorded, before a restart
-		}
-		st, execution := s.status, outcome.Execution
-		if st.Outcome == schema.Approve {
-			execution.DurationMS = max(0, outcome.At-int64(st.RespondedAt))
-		}
-		st.Execution = &execution
-		return s.change(st)
+	_, err := h.transition(ctx, outcome.Question, func(s *question.Snapshot) (*store.Change, error) {
+		return s.RecordExecution(outcome.Execution, outcome.At)
 	})
 	if errors.Is(err, schema.ErrNotFound) {
 		return nil // removed by retention

@@ -17,6 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/digest"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
@@ -360,7 +361,8 @@ func TestProjector_SkipsIrrelevantChanges(t *testing.T) {
 	h.catchUp(f)
 	require.EqualValues(t, 1, f.cursor)
 	for range 3 {
-		require.NoError(t, h.shiftDeadline(t.Context(), id, time.Hour))
+		_, err := h.transition(t.Context(), id, func(s *question.Snapshot) (*store.Change, error) { return s.Shift(time.Hour) })
+		require.NoError(t, err)
 	}
 	h.catchUp(f)
 	require.EqualValues(t, 1, f.cursor)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -29,16 +30,18 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 	timeout := time.After(p.Wait)
 	changed, stop := h.subscribe(id)
 	defer stop()
-	var first *snapshot
+	var first *question.Snapshot
 	for {
 		s, err := h.readSnapshot(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if p.Secret != "" && !isRequestSecret(s.Question, p.Secret) {
-			return nil, wrongSecretError(schema.SecretHeader)
+		if p.Secret != "" {
+			if err := s.CheckSecret(schema.SecretHeader, p.Secret); err != nil {
+				return nil, err
+			}
 		}
-		if s.status.IsSettled() && !s.isDelivering() {
+		if s.Status.IsSettled() && !s.IsDelivering() {
 			return h.pulledAnswer(ctx, s, p)
 		}
 		if first == nil {
@@ -52,7 +55,7 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 		select {
 		case <-changed:
 		case <-timeout:
-			if s.status.IsSettled() {
+			if s.Status.IsSettled() {
 				return h.pulledAnswer(ctx, s, p)
 			}
 			return nil, nil
@@ -62,19 +65,13 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 	}
 }
 
-// isDelivering reports whether the first callback is still in progress. A pull lets it
-// finish, so that the agent does not get the answer twice.
-func (s *snapshot) isDelivering() bool {
-	d := s.status.Delivery
-	return d != nil && d.Attempts <= 1 && !d.State.IsFinal()
-}
-
-func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p PullOptions) ([]byte, error) {
-	if s.status.Outcome == schema.Withdrawn {
-		return nil, s.settledError()
+func (h *Hub) pulledAnswer(ctx context.Context, s *question.Snapshot, p PullOptions) ([]byte, error) {
+	if s.Status.Outcome == schema.Withdrawn {
+		return nil, s.SettledError()
 	}
 	if p.Secret != "" {
-		if err := h.markPulled(ctx, s.ID); err != nil {
+		_, err := h.transition(ctx, s.ID, func(s *question.Snapshot) (*store.Change, error) { return s.MarkPulled(h.Clock()) })
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -84,31 +81,4 @@ func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p PullOptions) ([]b
 	}
 	b = append(b, `,"hookEvent":`...)
 	return append(s.Event.AppendJSON(b, -1), '}'), nil
-}
-
-// markPulled records that the agent has its answer, unless that is already recorded.
-func (h *Hub) markPulled(ctx context.Context, id schema.EventID) error {
-	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if d := s.status.Delivery; d == nil || s.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
-			return nil, nil
-		}
-		return s.pulledChange(h.Clock())
-	})
-	return err
-}
-
-func (s *snapshot) pulledChange(now time.Time) (*store.Change, error) {
-	delivery := *s.Delivery
-	delivery.State = schema.Pulled
-	st := s.status
-	st.Delivery = &schema.Delivery{
-		State: schema.Pulled, Attempts: st.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
-		HandledAt: st.Delivery.HandledAt,
-	}
-	c, err := s.change(st)
-	if err != nil {
-		return nil, err
-	}
-	c.Delivery = &delivery
-	return c, nil
 }

@@ -26,6 +26,15 @@ func (h *Hub) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
 	return appendFullEvent(nil, e, chat), nil
 }
 
+// EventApp returns the application of an event.
+func (h *Hub) EventApp(ctx context.Context, id schema.EventID) (string, error) {
+	e, _, err := h.Store.Event(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return e.App, nil
+}
+
 // Recent returns the newest events as a JSON array, oldest first.
 func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
 	events, err := h.Store.Recent(ctx, limit)

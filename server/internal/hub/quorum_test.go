@@ -172,8 +172,8 @@ func TestQuorum_ConcurrentVotesResolveOnce(t *testing.T) {
 			require.GreaterOrEqual(t, leadingVotes(st.Votes[:counted-1])+len(team)-counted+1, need, "and not before the last vote")
 		} else {
 			require.Equal(t, schema.ByQuorum, st.Source)
-			require.Empty(t, winner(st.Votes[:len(st.Votes)-1], need), "the last vote decided")
-			require.Equal(t, string(st.Outcome), winner(st.Votes, need))
+			require.Empty(t, agreedChoice(st.Votes[:len(st.Votes)-1], need), "the last vote decided")
+			require.Equal(t, string(st.Outcome), agreedChoice(st.Votes, need))
 		}
 		require.Len(t, h.ledgerLines(id), counted+1)
 	}

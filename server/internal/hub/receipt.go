@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -19,8 +20,8 @@ func (h *Hub) Receipt(ctx context.Context, id schema.EventID) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !s.status.IsSettled():
-		return nil, &schema.HintError{Err: &schema.StatusError{Err: schema.ErrUndecided, Status: s.status}, Hint: "A question has a receipt once it has ended."}
+	case !s.Status.IsSettled():
+		return nil, &schema.HintError{Err: &schema.StatusError{Err: schema.ErrUndecided, Status: s.Status}, Hint: "A question has a receipt once it has ended."}
 	case s.Question.Receipt == nil:
 		return nil, &schema.HintError{Err: schema.ErrNotFound, Hint: "This question was asked before the hub signed decisions. It has no receipt."}
 	}
@@ -28,25 +29,13 @@ func (h *Hub) Receipt(ctx context.Context, id schema.EventID) ([]byte, error) {
 	if err := json.Unmarshal(s.Question.Receipt, &receipt.Envelope); err != nil {
 		return nil, fmt.Errorf("read stored receipt of question %d: %w", id, err)
 	}
-	if receipt.Proofs, err = s.countedProofs(); err != nil {
+	if receipt.Proofs, err = s.CountedProofs(); err != nil {
 		return nil, err
 	}
 	if receipt.LedgerEntry, err = h.endedEntry(ctx, id); err != nil {
 		return nil, err
 	}
 	return json.Marshal(receipt)
-}
-
-// countedProofs returns the assertions of the answer, or of the votes, that settled the
-// question. Assertions of answers that were undone, and of votes that were changed or
-// revoked, don't count.
-func (s *snapshot) countedProofs() ([]schema.PasskeyProof, error) {
-	proofs, err := s.passkeyProofs()
-	return slices.DeleteFunc(proofs, func(p schema.PasskeyProof) bool {
-		by := s.status.RespondedBy
-		isAnswer := by != nil && by.Passkey && by.Name == p.Person
-		return !isAnswer && !slices.ContainsFunc(s.status.Votes, func(v schema.Vote) bool { return v.Passkey && v.User == p.Person })
-	}), err
 }
 
 // maxEntriesAfterEnd is the number of newest ledger entries of a question among which
@@ -64,7 +53,7 @@ func (h *Hub) endedEntry(ctx context.Context, id schema.EventID) (*schema.Ledger
 		if err := json.Unmarshal(line, &entry); err != nil {
 			return nil, fmt.Errorf("read a ledger entry of question %d: %w", id, err)
 		}
-		if entry.Action == questionEnded {
+		if entry.Action == question.EndedAction {
 			return &entry, nil
 		}
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // setDelivery changes the delivery of a settled question, as the dispatcher would.
 func (h *testHub) setDelivery(id schema.EventID, edit func(*store.Delivery)) {
 	h.t.Helper()
-	_, err := h.transition(h.t.Context(), id, func(a *snapshot) (*store.Change, error) {
+	_, err := h.transition(h.t.Context(), id, func(a *question.Snapshot) (*store.Change, error) {
 		d := *a.Delivery
 		d.Due, d.Leased, d.Attempts = time.Time{}, time.Time{}, 3
 		edit(&d)
@@ -22,7 +23,11 @@ func (h *testHub) setDelivery(id schema.EventID, edit func(*store.Delivery)) {
 		if !d.Due.IsZero() {
 			shown.NextAttemptAt = schema.Millis(d.Due.UnixMilli())
 		}
-		return a.deliveryChange(&d, shown)
+		st := a.Status
+		st.Delivery = &shown
+		c, err := statusChange(a, st)
+		c.Delivery = &d
+		return c, err
 	})
 	require.NoError(h.t, err)
 	h.mu.Lock()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/question"
 )
 
 // createAnonymousRule stores a rule of a caller without credentials, as earlier versions of
@@ -84,7 +85,7 @@ func TestRuleAuthority_FollowsCreator(t *testing.T) {
 				list, err := h.Store.Rules(t.Context(), 1)
 				require.NoError(t, err)
 				require.NotZero(t, list[0].RevokedAt, "the rule is revoked visibly")
-				require.Equal(t, hubName, list[0].RevokedBy)
+				require.Equal(t, question.HubActor, list[0].RevokedBy)
 				return
 			}
 			by2 := h.status(saved.ID).RespondedBy

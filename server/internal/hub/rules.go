@@ -6,11 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
@@ -27,12 +26,12 @@ const maxRulesListed = 1000
 func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known callRisk) *rules.Call {
 	c := &rules.Call{
 		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: known.Risk, Class: known.Class,
-		IsRestricted: q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone",
+		IsRestricted: question.IsRestricted(q),
 	}
-	call, ok := toolCallOf(&store.EventDraft{Event: *e}, q)
-	c.Tool, c.Arguments, c.Cwd = call.name, call.arguments, call.cwd
+	call, ok := question.CallOf(e, q)
+	c.Tool, c.Arguments, c.Cwd = call.Name, call.Arguments, call.Cwd
 	if ok {
-		c.Hash = call.hash()
+		c.Hash = call.Hash()
 	}
 	c.Redacted = bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix))
 	return c
@@ -109,7 +108,7 @@ func (h *Hub) checkRuleStillAllowed(rule *schema.Rule) error {
 	if h.People == nil {
 		return nil
 	}
-	if rule.CreatedBy == localName {
+	if rule.CreatedBy == store.LocalName {
 		if h.People.IsLocked() {
 			return errors.New("it was created without signing in, before the hub was locked")
 		}
@@ -128,59 +127,17 @@ func (h *Hub) checkRuleStillAllowed(rule *schema.Rule) error {
 // revocation.
 func (h *Hub) revokeInvalidRule(ctx context.Context, rule *schema.Rule, reason error) error {
 	h.Log.Warn("rule revoked; its creator is no longer allowed to create it", "rule", rule.ID, "reason", reason)
-	if _, err := h.Store.RevokeRule(context.WithoutCancel(ctx), rule.ID, hubName, h.Clock()); err != nil {
+	if _, err := h.Store.RevokeRule(context.WithoutCancel(ctx), rule.ID, question.HubActor, h.Clock()); err != nil {
 		return err
 	}
 	return store.ErrRuleEnded
 }
 
-// errRequesterRule is returned if the requester created the rule: people can't answer
-// their own questions through rules.
-var errRequesterRule = errors.New("the requester created the rule")
-
 func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.Rule) (*store.Event, error) {
 	if err := h.checkRuleStillAllowed(rule); err != nil {
 		return nil, h.revokeInvalidRule(ctx, rule, err)
 	}
-	return h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if s.status.IsSettled() || s.undoableAnswer != nil {
-			return nil, nil // a person answered first
-		}
-		if excluded := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester; excluded && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
-			return nil, errRequesterRule
-		}
-		allow := rule.Then == schema.ThenAllow
-		r := &schema.Response{Permission: &allow, Reason: rule.Reason}
-		if h.needsPasskey(s, r) {
-			return nil, nil // a rule has no passkey
-		}
-		if err := s.hitl.CheckResponse(r); err != nil {
-			return nil, err
-		}
-		res := &resolution{
-			state: schema.Responded, outcome: s.hitl.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
-			by:     &schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: rule.CreatedBy != localName, Via: "rule"},
-			answer: schema.Answer{Permission: &allow},
-		}
-		return res.change(s, h.Clock())
-	})
-}
-
-// setRuleGuidance names in an answer the rule that gave it.
-func (res *resolution) setRuleGuidance(answer *schema.Answer) {
-	if res.rule == nil {
-		return
-	}
-	answer.Rule = &schema.RuleRef{ID: res.rule.ID, Text: res.rule.Text}
-	reason := ""
-	if answer.Reason != "" {
-		reason = " The reason given: " + answer.Reason
-	}
-	if answer.Outcome == schema.Deny {
-		answer.Guidance = fmt.Sprintf("A rule of %s denied this (%s). Nothing was run. Asking again changes nothing while the rule is active. Do not try to achieve the same result another way.%s", res.rule.CreatedBy, res.rule.Text, reason)
-		return
-	}
-	answer.Guidance = fmt.Sprintf("A rule of %s approved exactly this (%s).%s", res.rule.CreatedBy, res.rule.Text, reason)
+	return h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) { return s.AnswerByRule(rule, h.Clock()) })
 }
 
 // applyRulesToPending lets rules answer pending questions. With onlyRule (applyNow)
@@ -293,14 +250,13 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 		if err != nil {
 			return nil, nil, err
 		}
-		from := responder{caller.Identity, h.callerProcess(caller)}
-		if from.describe(s.RequesterProcess).SelfApproval {
+		if s.IsStartedByRequester(h.actor(caller)) {
 			return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 		}
-		call = ruleCall(&s.Event, &s.hitl, callRisk{s.status.Risk, s.status.Class})
-		call.IsRestricted = call.IsRestricted || len(s.status.Recipients) > 0
+		call = ruleCall(&s.Event, &s.Ask, callRisk{s.Status.Risk, s.Status.Class})
+		call.IsRestricted = call.IsRestricted || len(s.Status.Recipients) > 0
 	}
-	rule, err := rules.Compile(d, call, cmp.Or(caller.Identity.Name, localName), h.nowMillis())
+	rule, err := rules.Compile(d, call, cmp.Or(caller.Identity.Name, store.LocalName), h.nowMillis())
 	return rule, call, err
 }
 
@@ -315,7 +271,7 @@ func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
 	}
-	if err == nil && rule.Then == schema.ThenAllow && isCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
+	if err == nil && rule.Then == schema.ThenAllow && question.IsCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: "This hub requires a passkey for each approval of this call, and a rule has none."}
 	}
 	if err != nil {
@@ -344,7 +300,7 @@ func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, 
 	if err := h.requireRuleAccess(caller, false); err != nil {
 		return nil, err
 	}
-	rule, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Identity.Name, localName), h.Clock())
+	rule, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Identity.Name, store.LocalName), h.Clock())
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (rec *questionRecord) checkVotes(t *rapid.T, st *schema.Status) {
 		require.True(t, rec.recipients == nil || slices.Contains(rec.recipients, v.User))
 		require.Contains(t, slices.Collect(maps.Keys(rec.answers)), v.User+" "+v.Choice, "the hub accepted no such vote")
 	}
-	if requiresVotes(st) {
+	if isVoted(st) {
 		require.Equal(t, len(rec.recipients), len(st.Awaiting)+len(slices.DeleteFunc(slices.Collect(maps.Keys(voters)), func(string) bool { return rec.recipients == nil })))
 	}
 	rec.checkSeen(t, st.Votes, st.Edited)
@@ -139,7 +139,7 @@ func (m *machine) answersTo(t *rapid.T, id schema.EventID, st *schema.Status) ma
 	all := maps.Clone(m.questions[id].answers)
 	if first := m.questions[st.SameAs]; first != nil {
 		require.Less(t, st.SameAs, id)
-		require.False(t, requiresVotes(st), "questions that require votes are not grouped")
+		require.False(t, isVoted(st), "questions that require votes are not grouped")
 		for said, arguments := range first.answers {
 			all[said] = append(slices.Clone(all[said]), arguments...)
 		}
@@ -196,7 +196,7 @@ func (m *machine) checkLedger(t *rapid.T) {
 	for _, line := range entries {
 		require.NoError(t, check.Next(line))
 		var e schema.LedgerEntry
-		var data voteRecord
+		var data struct{ Choice string }
 		require.NoError(t, json.Unmarshal(line, &e))
 		if e.Data != nil {
 			require.NoError(t, json.Unmarshal(e.Data, &data))

@@ -242,7 +242,7 @@ func (m *machine) respond(t *rapid.T) {
 		return
 	}
 	require.False(t, rec.requester != "" && name == rec.requester, "the requester answered")
-	if requiresVotes(&before) {
+	if isVoted(&before) {
 		require.NotEqual(t, auth.LocalName, name)
 		require.True(t, rec.recipients == nil || slices.Contains(rec.recipients, name), "%s has no vote", name)
 	}

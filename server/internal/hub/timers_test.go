@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -160,9 +161,10 @@ func TestEscalation_AddsRecipients(t *testing.T) {
 	h := newClockedHub(t)
 	h.setPeople("ada", "grace", "linus")
 	id, _ := h.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner_admins"}}`)
-	_, err := h.transition(t.Context(), id, func(a *snapshot) (*store.Change, error) {
-		a.status.Recipients, a.status.Awaiting, a.status.RequiredApprovals = []string{"grace", "linus"}, []string{"linus"}, 2
-		return a.change(a.status)
+	_, err := h.transition(t.Context(), id, func(a *question.Snapshot) (*store.Change, error) {
+		st := a.Status
+		st.Recipients, st.Awaiting, st.RequiredApprovals = []string{"grace", "linus"}, []string{"linus"}, 2
+		return statusChange(a, st)
 	})
 	require.NoError(t, err)
 	h.advance(time.Minute)
@@ -175,15 +177,16 @@ func TestEscalation_AddsRecipients(t *testing.T) {
 	require.Len(t, page.Requests, 1, "it waits on ada now")
 
 	own, _ := h.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner"}}`)
-	_, err = h.transition(t.Context(), own, func(a *snapshot) (*store.Change, error) {
-		a.status.Recipients, a.status.Awaiting = []string{"grace"}, []string{"grace"}
-		c, err := a.change(a.status)
-		return c, err
+	_, err = h.transition(t.Context(), own, func(a *question.Snapshot) (*store.Change, error) {
+		st := a.Status
+		st.Recipients, st.Awaiting = []string{"grace"}, []string{"grace"}
+		return statusChange(a, st)
 	})
 	require.NoError(t, err)
-	_, err = h.transition(t.Context(), own, func(a *snapshot) (*store.Change, error) {
+	_, err = h.transition(t.Context(), own, func(a *question.Snapshot) (*store.Change, error) {
 		a.Requester = "ada"
-		return h.runTimers(a, clockedStart.Add(time.Hour))
+		a.Deadline = time.Time{} // only the escalation is due
+		return a.Expire(clockedStart.Add(time.Hour))
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"grace"}, h.status(own).Recipients, "the requester is not added")
@@ -214,9 +217,10 @@ func TestReminders_OnlyForGroupLeader(t *testing.T) {
 	h := newClockedHub(t)
 	id, _ := h.ask(`{"question":"May I?","type":"permission","timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":5}`)
 	same := func(as schema.EventID) {
-		_, err := h.transition(t.Context(), id, func(a *snapshot) (*store.Change, error) {
-			a.status.SameAs = as
-			return a.change(a.status)
+		_, err := h.transition(t.Context(), id, func(a *question.Snapshot) (*store.Change, error) {
+			st := a.Status
+			st.SameAs = as
+			return statusChange(a, st)
 		})
 		require.NoError(t, err)
 	}

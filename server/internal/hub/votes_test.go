@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -35,7 +36,7 @@ func (h *testHub) loadPeople() {
 	h.t.Helper()
 	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store, Clock: h.Clock})
 	require.NoError(h.t, err)
-	h.People = p
+	h.People, h.env.Accounts = p, p
 	p.OnAccountsChanged(func() { wake(h.votersChanged) })
 }
 
@@ -66,7 +67,7 @@ func (h *testHub) mustVote(id schema.EventID, name string, r *schema.Response) s
 // pullAnswer returns the answer that the agent gets.
 func (h *testHub) pullAnswer(id schema.EventID) (a schema.Answer) {
 	h.t.Helper()
-	raw, err := h.Pull(h.t.Context(), id, PullOptions{Secret: h.madeSecret(h.uid(id))})
+	raw, err := h.Pull(h.t.Context(), id, PullOptions{Secret: h.env.RequestSecret(h.uid(id))})
 	require.NoError(h.t, err)
 	require.NotNil(h.t, raw)
 	require.NoError(h.t, json.Unmarshal(raw, &a))
@@ -418,7 +419,7 @@ func TestVotes_RejectUnsupportedFields(t *testing.T) {
 	for field, r := range map[string]*schema.Response{
 		"remember":          remember,
 		"comment":           withComment(approval(), strings.Repeat("\x01", schema.MaxReason)),
-		"modifiedArguments": editedApproval(`{"command":"`+strings.Repeat("x", maxAnswerBytes/4)+`"}`, 0),
+		"modifiedArguments": editedApproval(`{"command":"`+strings.Repeat("x", question.MaxAnswerBytes/4)+`"}`, 0),
 	} {
 		_, err := h.vote(id, "ada", r)
 		require.ErrorIs(t, err, schema.ErrWrongAnswer, field)

@@ -1,25 +1,17 @@
-package hub
+package question
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/store"
 )
 
 // Every resolution is signed once, in the transition that settles the question. The
 // envelope is stored with the question: it is its receipt, and the seal of the answer that
 // its agent gets.
-
-// signer signs with the hub's key.
-type signer struct {
-	hubID string
-	sign  func(payloadType string, payload []byte) schema.Envelope
-}
 
 // signedStatement is the signed form of a resolution. It is empty for a question of an older
 // hub, which has no digest.
@@ -29,7 +21,7 @@ type signedStatement struct {
 }
 
 // signResolution signs the answer that settles the question with status st.
-func (s *snapshot) signResolution(answer *schema.Answer, st *schema.Status) (signed signedStatement, err error) {
+func (s *Snapshot) signResolution(answer *schema.Answer, st *schema.Status) (signed signedStatement, err error) {
 	if s.AskHash == nil {
 		return signed, nil
 	}
@@ -37,7 +29,7 @@ func (s *snapshot) signResolution(answer *schema.Answer, st *schema.Status) (sig
 	if err != nil {
 		return signed, fmt.Errorf("encode statement: %w", err)
 	}
-	if signed.envelope, err = json.Marshal(s.signer.sign(schema.StatementPayload, statement)); err != nil {
+	if signed.envelope, err = json.Marshal(s.env.Key.Sign(schema.StatementPayload, statement)); err != nil {
 		return signed, fmt.Errorf("encode envelope: %w", err)
 	}
 	digest := sha256.Sum256(statement)
@@ -46,24 +38,24 @@ func (s *snapshot) signResolution(answer *schema.Answer, st *schema.Status) (sig
 }
 
 // statement returns the statement about the answer that settles the question.
-func (s *snapshot) statement(answer *schema.Answer, st *schema.Status) *schema.Statement {
+func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *schema.Statement {
 	statement := &schema.Statement{
 		Type: schema.StatementType, PredicateType: schema.DecisionType,
 		Subject: []schema.Subject{{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(s.AskHash)}}},
 	}
 	tool := s.Tool
-	if c, ok := toolCallOf(&store.EventDraft{Event: s.Event}, &s.hitl); ok {
-		tool = c.name
+	if c, ok := CallOf(&s.Event, &s.Ask); ok {
+		tool = c.Name
 		if !c.isRedacted() {
-			digest := schema.CallDigest(c.name, c.arguments)
+			digest := schema.CallDigest(c.Name, c.Arguments)
 			statement.Subject = append(statement.Subject, schema.Subject{Name: schema.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(digest[:])}})
 		}
 	}
-	if s.hitl.Context != nil && s.hitl.Context.Commit != "" {
-		statement.Subject = append(statement.Subject, schema.Subject{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": s.hitl.Context.Commit}})
+	if s.Ask.Context != nil && s.Ask.Context.Commit != "" {
+		statement.Subject = append(statement.Subject, schema.Subject{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": s.Ask.Context.Commit}})
 	}
 	statement.Predicate = schema.SignedDecision{
-		Hub: s.signer.hubID, Event: s.UID, EventID: s.ID, AnswerID: answer.AnswerID, App: s.App, Session: s.Session, Tool: tool,
+		Hub: s.env.HubID, Event: s.UID, EventID: s.ID, AnswerID: answer.AnswerID, App: s.App, Session: s.Session, Tool: tool,
 		Answer: schema.SignedAnswer{
 			Permission: answer.Permission, Response: answer.Response, Choice: answer.Choice, Answers: answer.Answers,
 			Reason: answer.Reason, Comment: answer.Comment, ModifiedArguments: answer.ModifiedArguments, Remember: answer.Remember,
@@ -73,12 +65,6 @@ func (s *snapshot) statement(answer *schema.Answer, st *schema.Status) *schema.S
 		Rule: answer.Rule, Guidance: answer.Guidance, Class: st.Class, Risk: st.Risk,
 	}
 	return statement
-}
-
-// isRedacted reports whether redaction may have removed part of the call. A digest of what
-// was sent would let every reader of the receipt test guesses at the removed secret.
-func (c *toolCall) isRedacted() bool {
-	return strings.Contains(c.name, schema.RedactedPrefix) || strings.Contains(string(c.arguments), schema.RedactedPrefix)
 }
 
 func withoutProcess(by *schema.Responder) *schema.Responder {

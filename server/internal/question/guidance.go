@@ -1,4 +1,4 @@
-package hub
+package question
 
 import (
 	"fmt"
@@ -91,4 +91,18 @@ func voteSummary(votes []schema.Vote) string {
 		order[i] = fmt.Sprintf("%s %d", choice, counts[choice])
 	}
 	return strings.Join(order, ", ")
+}
+
+// setRuleGuidance names in an answer the rule that gave it.
+func setRuleGuidance(answer *schema.Answer, rule *schema.Rule) {
+	answer.Rule = &schema.RuleRef{ID: rule.ID, Text: rule.Text}
+	reason := ""
+	if answer.Reason != "" {
+		reason = " The reason given: " + answer.Reason
+	}
+	if answer.Outcome == schema.Deny {
+		answer.Guidance = fmt.Sprintf("A rule of %s denied this (%s). Nothing was run. Asking again changes nothing while the rule is active. Do not try to achieve the same result another way.%s", rule.CreatedBy, rule.Text, reason)
+		return
+	}
+	answer.Guidance = fmt.Sprintf("A rule of %s approved exactly this (%s).%s", rule.CreatedBy, rule.Text, reason)
 }

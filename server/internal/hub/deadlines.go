@@ -1,0 +1,175 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Run settles questions at their deadlines and at the end of undo windows, and runs
+// their timers, until ctx ends. Due times are stored in rows, so a time that passed
+// while the hub was down is handled at startup.
+func (h *Hub) Run(ctx context.Context) error {
+	if err := h.abandonHeldHooks(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("abandon questions from before the hub stopped: %w", err)
+	}
+	if h.rules.Load() != nil {
+		h.applyRulesToPending(ctx, 0)
+	}
+	wake(h.votersChanged) // accounts may have changed while the hub was down
+	for ctx.Err() == nil {
+		h.detectClockStep(ctx)
+		more, next, err := h.expireDue(ctx)
+		if err != nil && ctx.Err() == nil {
+			h.Log.Error("expiring questions failed", "retry_in", time.Second, "err", err)
+			next = h.Clock().Add(time.Second)
+		}
+		if !more || err != nil {
+			h.waitForDue(ctx, next)
+		}
+	}
+	return ctx.Err()
+}
+
+// expireDue expires the questions that are due. more is set if there may be others;
+// next is the next due time.
+func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err error) {
+	due, next, err := h.Store.DueQuestions(ctx, h.Clock(), 256)
+	for _, id := range due {
+		err = errors.Join(err, h.expire(ctx, id))
+	}
+	return len(due) > 0, next, err
+}
+
+// waitForDue blocks until next (never, if zero), until a due time may have changed, or
+// until ctx ends. It ends the questions that no one can decide after accounts changed.
+func (h *Hub) waitForDue(ctx context.Context, next time.Time) {
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(next.Sub(h.Clock()))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+	case <-h.deadlineChanged:
+	case <-h.votersChanged:
+		h.endUnreachableQuorums(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// abandonHeldHooks settles the questions of requests that were waiting when the hub
+// stopped.
+func (h *Hub) abandonHeldHooks(ctx context.Context) error {
+	for last := schema.EventID(0); ; {
+		ids, err := h.Store.Lifelines(ctx, store.ByRequest, last, 256)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			if last = id; int64(id) > h.startSeq {
+				return nil
+			}
+			if err := h.Abandon(ctx, id, "", ReasonHubStopped); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// expire handles the due times of a question: the end of its undo window, its deadline
+// and its timers.
+func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
+	_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		now := h.Clock()
+		if err := s.EscalationError(now); err != nil {
+			h.Log.Error("escalation recipients not found; the question stays with its current recipients", "event", id, "err", err)
+		}
+		return s.Expire(now)
+	})
+	if err != nil {
+		return err
+	}
+	return h.endUnreachable(ctx, id) // a vote was undone, or an escalation added no one
+}
+
+// endUnreachable ends a question that no one can decide any more.
+func (h *Hub) endUnreachable(ctx context.Context, id schema.EventID) error {
+	_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.EndUnreachable(h.Clock())
+	})
+	return err
+}
+
+// endUnreachableQuorums ends all pending questions whose quorum is unreachable.
+func (h *Hub) endUnreachableQuorums(ctx context.Context) {
+	pending, err := h.Store.Pending(ctx)
+	for _, e := range pending {
+		var st schema.Status
+		if json.Unmarshal(e.Status, &st) == nil && len(st.Recipients) > 0 {
+			err = errors.Join(err, h.endUnreachable(ctx, e.ID))
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		h.Log.Error("quorum check failed; a question that no one can decide may stay pending", "err", err)
+	}
+}
+
+// AfterLock drops the answers of callers without credentials that are in their undo window, and
+// reloads the rules, of which the lock has revoked some.
+func (h *Hub) AfterLock(ctx context.Context) {
+	if err := h.loadRules(ctx); err != nil {
+		h.Log.Error("rule reload after the lock failed; no rule is active", "err", err)
+	}
+	ids, err := h.Store.OpenUndoWindows(ctx)
+	if err != nil {
+		h.Log.Error("open undo windows not read; they are checked when they end", "err", err)
+	}
+	for _, id := range ids {
+		_, err := h.transition(ctx, id, (*question.Snapshot).DropInvalidAnswer)
+		if err != nil {
+			h.Log.Error("answer of a caller without credentials not dropped; it is checked when its undo window ends", "event", id, "err", err)
+		}
+	}
+}
+
+// maxClockDrift is how far wall clock and monotonic clock may diverge before deadlines
+// are shifted.
+const maxClockDrift = 5 * time.Second
+
+// elapsed returns the monotonic time between two readings. It ignores changes of the
+// wall clock and does not count time in which the machine slept.
+func elapsed(from, to time.Time) time.Duration { return to.Sub(from) }
+
+// detectClockStep shifts the deadlines and undo windows of pending questions when the
+// wall clock was set or the machine slept. Rows store wall time, so that deadlines
+// survive restarts, but a question's time limit is meant in elapsed time. The agent's
+// own timer stopped while the machine slept, too.
+func (h *Hub) detectClockStep(ctx context.Context) {
+	h.clockMu.Lock()
+	defer h.clockMu.Unlock()
+	now := h.Clock()
+	step := now.Round(0).Sub(h.clockChecked.Round(0)) - h.elapsed(h.clockChecked, now) // Round(0) strips the monotonic reading
+	if step.Abs() < maxClockDrift {
+		return
+	}
+	h.clockChecked = now
+	h.Log.Warn("clock step or sleep detected; shifting the deadlines of pending questions", "step", step)
+	h.shiftRules(ctx, now, step)
+	pending, err := h.Store.Pending(ctx)
+	for _, e := range pending {
+		_, moveErr := h.transition(ctx, e.ID, func(s *question.Snapshot) (*store.Change, error) { return s.Shift(step) })
+		err = cmp.Or(moveErr, err)
+	}
+	if err != nil {
+		h.Log.Error("deadline shift failed; a question may expire at the wrong time", "err", err)
+	}
+}

@@ -1,0 +1,290 @@
+package hub
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// The operations of people and agents on a question. Package question decides what each
+// changes.
+
+// actor returns the caller in the form in which package question knows it.
+func (h *Hub) actor(caller Caller) question.Actor {
+	return question.Actor{
+		Name: caller.Identity.Name, Via: caller.Identity.Via, IsAdmin: caller.Identity.HasRole(schema.Admin),
+		Process: h.callerProcess(caller),
+	}
+}
+
+// Respond stores a person's answer and returns the event. The first answer wins:
+// repeating it returns the event unchanged, and a different one returns
+// schema.ErrDecided with the status. An answer with HoldMS becomes final only after its
+// undo window.
+func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, caller Caller) ([]byte, error) {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
+		return nil, err
+	}
+	if r.HoldMS > 0 {
+		h.detectClockStep(context.WithoutCancel(ctx)) // before the end of the undo window is computed
+	}
+	from := h.actor(caller)
+	passkey := h.verifyAssertion(ctx, id, r, caller.Identity)
+	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.Respond(r, from, passkey, h.Clock())
+	}))
+}
+
+// Challenge returns the options with which the caller's passkey signs an answer.
+func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, caller Caller) (schema.PasskeyOptions, error) {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
+		return schema.PasskeyOptions{}, err
+	}
+	s, err := h.readSnapshot(ctx, req.ID)
+	if err != nil {
+		return schema.PasskeyOptions{}, err
+	}
+	text, err := s.ChallengeText(&req.Response)
+	if err != nil {
+		return schema.PasskeyOptions{}, err
+	}
+	return h.People.Challenge(caller.Identity, sha256.Sum256(text))
+}
+
+// verifyAssertion verifies the assertion that comes with an answer.
+func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (a question.Assertion) {
+	if len(r.Proof) == 0 {
+		return a
+	}
+	a.IsPresent = true
+	s, err := h.readSnapshot(ctx, id)
+	var text []byte
+	if err == nil {
+		text, err = s.SignedPayload(r)
+	}
+	if err == nil {
+		a.Proof, err = h.People.VerifyAssertion(ctx, by, r.Proof, sha256.Sum256(text))
+		a.Proof.Signed = string(text)
+	}
+	a.Err = err
+	return a
+}
+
+// defaultUndoWindow is the undo window of bulk approvals that set no HoldMS.
+const defaultUndoWindow = 5 * time.Second
+
+// ApproveAll approves each listed permission at the revision that the person saw. It
+// returns a JSON array with one schema.BatchResult per request, in the same order. A
+// rejected one does not stop the others.
+func (h *Hub) ApproveAll(ctx context.Context, list *schema.Approvals, caller Caller) ([]byte, error) {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
+		return nil, err
+	}
+	if err := list.Validate(); err != nil {
+		return nil, err
+	}
+	approved := true
+	approval := schema.Response{Permission: &approved, Reason: list.Reason, HoldMS: list.HoldMS}
+	if approval.HoldMS == 0 {
+		approval.HoldMS = defaultUndoWindow.Milliseconds()
+	}
+	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the undo windows are computed
+	from := h.actor(caller)
+	results := make([]batchResult, len(list.Requests))
+	var wg sync.WaitGroup // in parallel, so that they share a group commit
+	for i, seen := range list.Requests {
+		wg.Go(func() {
+			r := approval
+			r.Revision = seen.Revision
+			results[i].event, results[i].err = eventJSON(h.transition(ctx, seen.ID, func(s *question.Snapshot) (*store.Change, error) {
+				return s.ApproveInBulk(&r, from, h.Clock())
+			}))
+		})
+	}
+	wg.Wait()
+	return encodeBatch(results)
+}
+
+// batchResult is the result of one item of a batch: an event as JSON, or an error.
+type batchResult struct {
+	event []byte
+	err   error
+}
+
+// encodeBatch returns a JSON array with one schema.BatchResult per item.
+func encodeBatch(results []batchResult) ([]byte, error) {
+	dst := []byte{'['}
+	for i, result := range results {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if result.err == nil {
+			dst = append(append(append(dst, `{"event":`...), result.event...), '}')
+			continue
+		}
+		problem, err := json.Marshal(schema.ProblemOf(result.err))
+		if err != nil {
+			return nil, err
+		}
+		dst = append(append(append(dst, `{"problem":`...), problem...), '}')
+	}
+	return append(dst, ']'), nil
+}
+
+// Undo drops the answer in the undo window and returns the event. It returns
+// schema.ErrNotHeld if there is none (any more).
+func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
+	event, err := h.change(ctx, id, caller, (*question.Snapshot).Undo)
+	if err == nil {
+		wake(h.votersChanged) // the quorum may have become unreachable during the undo window
+	}
+	return event, err
+}
+
+// Redeliver queues an undelivered answer for an immediate attempt and returns the
+// event. If the answer must not be sent again, the error is schema.ErrNoRetry with the
+// reason as its hint.
+func (h *Hub) Redeliver(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
+	return h.change(ctx, id, caller, func(s *question.Snapshot, from question.Actor) (*store.Change, error) {
+		return s.Redeliver(from, h.Clock())
+	})
+}
+
+// MarkHandled records that a person took care of an undelivered answer, and returns the
+// event. Automatic delivery attempts stop.
+func (h *Hub) MarkHandled(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
+	return h.change(ctx, id, caller, func(s *question.Snapshot, from question.Actor) (*store.Change, error) {
+		return s.MarkHandled(from, h.Clock())
+	})
+}
+
+// change is a transition by a person who may answer questions.
+func (h *Hub) change(ctx context.Context, id schema.EventID, caller Caller, decide func(*question.Snapshot, question.Actor) (*store.Change, error)) ([]byte, error) {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
+		return nil, err
+	}
+	from := h.actor(caller)
+	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) { return decide(s, from) }))
+}
+
+// Extend moves the deadline of a question, or removes it, and returns the event. A
+// version 2 listener is notified. For a version 1 listener, which can't be, Extend
+// returns an error: the agent would stop waiting before the answer.
+func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, caller Caller) ([]byte, error) {
+	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
+		return nil, err
+	}
+	if x.Seconds < 0 || x.Seconds > schema.MaxTimeout.Seconds() {
+		return nil, invalidField("seconds", "must be 0 (no limit) or seconds up to %.0f", schema.MaxTimeout.Seconds())
+	}
+	h.detectClockStep(context.WithoutCancel(ctx)) // before the new deadline is computed
+	notifyAgent := false
+	var duplicates []question.Duplicate
+	event, err := h.change(ctx, id, caller, func(s *question.Snapshot, from question.Actor) (*store.Change, error) {
+		c, err := s.Extend(x, from, h.Clock())
+		duplicates, notifyAgent = s.Duplicates, c != nil && s.CanNotifyAgent()
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if notifyAgent {
+		h.SendDeadline(id)
+	}
+	wake(h.deadlineChanged)
+	for _, m := range duplicates {
+		if _, err := h.Extend(ctx, m.ID, x, caller); err != nil {
+			h.Log.Warn("extending a duplicate failed; it keeps its own deadline", "event", m.ID, "err", err)
+		}
+	}
+	return event, nil
+}
+
+// Cancel settles a question without an answer and returns the event. With a revision it
+// also settles the duplicates of that revision whose agents still wait. With the
+// question's own request secret the agent withdraws it; a wrong secret is
+// schema.ErrForbidden.
+func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, caller Caller) ([]byte, error) {
+	if len(c.Reason) > schema.MaxReason {
+		return nil, invalidField("reason", "is longer than %d bytes", schema.MaxReason)
+	}
+	if c.RequestSecret == "" {
+		if err := h.People.Check(schema.AccessCancel, caller.Identity); err != nil {
+			return nil, err
+		}
+	}
+	from := h.actor(caller)
+	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.Cancel(&c, from, h.Clock())
+	}))
+}
+
+// Reasons of abandoned questions (source schema.ByOrphaned).
+const (
+	ReasonAgentGone  = "the agent is gone"
+	ReasonHubStopped = "the hub stopped while the agent waited; the agent now asks in its own prompt"
+)
+
+// Abandon settles a question whose agent no longer waits at url, the last listener it
+// named, or, if url is empty, in the request that posted it. It sends the agent
+// nothing.
+func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string) error {
+	_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.Abandon(url, reason, h.Clock())
+	})
+	return err
+}
+
+// SetNotifications stores in the status of a question, settled or not, who was notified
+// of it. Unchanged values cause no commit.
+func (h *Hub) SetNotifications(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
+	_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.SetNotifications(notices, counts)
+	})
+	return err
+}
+
+// maxExecutionError is the number of bytes kept of an error: enough to recognize it.
+const maxExecutionError = 2 << 10
+
+// ReportExecution records that a call runs or how it ended, as reported by the agent that
+// asked. It is for agents without hooks that would show it. An outcome already recorded is
+// kept, also if the report of the start arrives after it.
+func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.CallReport) ([]byte, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	execution := schema.Execution{State: r.State, DurationMS: r.DurationMS, Error: h.cleanErrorText(r.Error)}
+	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.ReportExecution(r.RequestSecret, &execution)
+	}))
+}
+
+// cleanErrorText returns the agent's text as valid UTF-8, truncated and with secrets
+// removed.
+func (h *Hub) cleanErrorText(text string) string {
+	if text = strings.ToValidUTF8(text, "�"); len(text) > maxExecutionError {
+		text = strings.ToValidUTF8(text[:maxExecutionError], "") + "…"
+	}
+	if h.Redactor == nil || text == "" {
+		return text
+	}
+	b, err := json.Marshal(text)
+	if err != nil {
+		return ""
+	}
+	if clean, n := h.Redactor.JSON(b); n > 0 {
+		if json.Unmarshal(clean, &text) != nil {
+			return ""
+		}
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+package question
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Actor is the caller of an operation on a question, identified by credentials and by the
+// process at the other end of the connection.
+type Actor struct {
+	Name    string // of the authenticated person; empty without credentials
+	Via     string // authentication method; empty: none
+	IsAdmin bool
+	Process *peer.Process // evidence, not proof; nil: unknown
+}
+
+// name returns the name under which an action of the caller is stored.
+func (a Actor) name() string {
+	if a.Name == "" {
+		return store.LocalName
+	}
+	return a.Name
+}
+
+// responder returns the actor in its stored form: the verified person, or an unauthenticated
+// caller on this machine.
+func (a Actor) responder(requesterProcess []byte) *schema.Responder {
+	by := &schema.Responder{Name: store.LocalName}
+	if a.Via != "" {
+		by.Name, by.Verified, by.Via = a.Name, true, a.Via
+	}
+	if a.Process == nil {
+		return by
+	}
+	by.Process = &a.Process.Process
+	var requester peer.Process
+	if len(requesterProcess) > 0 && json.Unmarshal(requesterProcess, &requester) == nil {
+		by.SelfApproval = peer.IsDescendant(a.Process, &requester)
+	}
+	return by
+}
+
+// IsStartedByRequester reports whether the actor is a program that the requester started.
+func (s *Snapshot) IsStartedByRequester(from Actor) bool {
+	return from.responder(s.RequesterProcess).SelfApproval
+}
+
+// authorize returns the responder to the question, and rejects the requester. An answer from
+// a descendant of the requesting process is marked as self-approval on an open hub. It is
+// rejected if the hub is locked or the requester was authenticated by a token.
+func (s *Snapshot) authorize(from Actor) (*schema.Responder, error) {
+	by := from.responder(s.RequesterProcess)
+	accounts := s.env.Accounts
+	switch {
+	case by.SelfApproval && (accounts.IsLocked() || s.Requester != ""):
+		return nil, &schema.HintError{
+			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.Status},
+			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself.",
+		}
+	case by.Verified && accounts.ResetAt(by.Name).After(s.ReceivedAt):
+		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + by.Name + " was reset. Someone else has to answer it."}
+	case by.Verified && requiresVotes(&s.Status) && s.isLaterAccount(by.Name):
+		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + by.Name + " was created. Someone else has to answer it."}
+	case by.Verified && s.Requester != "" && ExcludesRequester(&s.Ask) && strings.EqualFold(s.Requester, by.Name):
+		return nil, &schema.HintError{
+			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.Status},
+			Hint: "The requester is " + by.Name + ", so someone else has to answer. Give agents their own tokens (hubin_…).",
+		}
+	default:
+		return by, nil
+	}
+}
+
+// isLaterAccount reports whether the account was created after the question was
+// addressed. If the question names recipients, the name meant a different person at that
+// time. If everyone may vote, an admin could otherwise add accounts until they decide
+// alone; an escalation does not change that, because it adds no one.
+func (s *Snapshot) isLaterAccount(name string) bool {
+	addressed := s.ReceivedAt.UnixMilli()
+	if len(s.Status.Recipients) > 0 {
+		addressed = max(addressed, int64(s.Status.EscalatedAt))
+	}
+	created, known := s.env.Accounts.CreatedAt(name)
+	return known && created.UnixMilli() > addressed
+}
+
+// requireRecipient rejects a responder who is not a recipient.
+func (s *Snapshot) requireRecipient(by *schema.Responder) error {
+	switch {
+	case !requiresVotes(&s.Status):
+		return nil
+	case !by.Verified:
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This question is addressed to certain people. Open your sign-in link, or send your own token."}
+	case len(s.Status.Recipients) > 0 && !slices.Contains(s.Status.Recipients, by.Name):
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question is addressed to " + strings.Join(s.Status.Recipients, ", ") + "."}
+	default:
+		return nil
+	}
+}
+
+// excludeSelfApproved removes the duplicates that the responder may not answer, and
+// those whose answer would be a self-approval when the leader's is not, or the reverse.
+func (s *Snapshot) excludeSelfApproved(from Actor, by *schema.Responder) {
+	s.Duplicates = slices.DeleteFunc(s.Duplicates, func(m Duplicate) bool {
+		ownBy, err := m.authorize(from)
+		return err != nil || ownBy.SelfApproval != by.SelfApproval
+	})
+}

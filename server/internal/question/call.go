@@ -1,0 +1,103 @@
+package question
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Call is the tool call that runs after an approval.
+type Call struct {
+	Name      string
+	Arguments json.RawMessage
+	Cwd       string
+}
+
+// CallOf returns the call that the question q of an event is about, from the question itself
+// or the hook's payload. ok is false if there is none.
+func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c Call, ok bool) {
+	var hook struct {
+		Name      string          `json:"tool_name"`
+		Arguments json.RawMessage `json:"tool_input"`
+		CamelName string          `json:"toolName"`
+		CamelArgs json.RawMessage `json:"toolArgs"`
+		Cwd       string          `json:"cwd"`
+	}
+	_ = json.Unmarshal(e.Payload, &hook) // members of the wrong type count as absent
+	c = Call{Name: cmp.Or(hook.Name, hook.CamelName, e.Tool), Arguments: hook.Arguments, Cwd: hook.Cwd}
+	if c.Arguments == nil {
+		c.Arguments = hook.CamelArgs
+	}
+	if q.ToolCall != nil {
+		c.Name, c.Arguments = q.ToolCall.Name, q.ToolCall.Arguments
+	}
+	if q.Context != nil && q.Context.Cwd != "" {
+		c.Cwd = q.Context.Cwd
+	}
+	return c, c.Name != "" && (len(c.Arguments) > 0 || q.ToolCall != nil)
+}
+
+// Hash identifies the call by tool and arguments, independent of member order.
+func (c *Call) Hash() []byte {
+	plain := jsontext.Value(append([]byte(nil), c.Arguments...))
+	// Numbers keep their text: as floats, different integers beyond 2^53 would be
+	// equal.
+	err := plain.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
+		jsontext.AllowInvalidUTF8(true))
+	if err != nil { // such as duplicate member names
+		plain = jsontext.Value(c.Arguments)
+	}
+	h := sha256.New()
+	h.Write([]byte(c.Name + "\x00"))
+	h.Write(plain)
+	return h.Sum(nil)[:16]
+}
+
+// isRedacted reports whether redaction may have removed part of the call. A digest of what
+// was sent would let every reader of the receipt test guesses at the removed secret.
+func (c *Call) isRedacted() bool {
+	return strings.Contains(c.Name, schema.RedactedPrefix) || strings.Contains(string(c.Arguments), schema.RedactedPrefix)
+}
+
+// assess sets the class, the findings and the risk of the call in the status. It assesses the
+// arguments as stored, so that no excerpt shows redacted text.
+func (c *Call) assess(st *schema.Status, q *schema.HumanInTheLoop) {
+	a := risk.Assess(c.Name, c.Arguments, c.Cwd)
+	st.Class, st.Findings = a.Class, a.Findings
+	st.Risk = risk.Highest(q.Risk, a.Findings)
+}
+
+// redactedCommandFinding is reported for a command that is disguised as a secret.
+var redactedCommandFinding = schema.Finding{
+	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent to explain it.",
+}
+
+// addRedactionFinding adds a finding if the original call is riskier than its redacted form, or
+// has a high finding of another kind: redaction must not hide a command from the approver. It
+// reports the original's risk but not its findings, which could quote secrets.
+func addRedactionFinding(st *schema.Status, original *Call) {
+	a := risk.Assess(original.Name, original.Arguments, original.Cwd)
+	if st.Class == schema.ClassHarmless {
+		st.Class = a.Class
+	}
+	storedRisk := risk.Highest("", st.Findings)
+	hides := slices.ContainsFunc(a.Findings, func(f schema.Finding) bool {
+		isStored := slices.ContainsFunc(st.Findings, func(stored schema.Finding) bool { return stored.Code == f.Code })
+		return !isStored && (f.Risk == schema.HighRisk || f.Risk == schema.CriticalRisk)
+	})
+	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk || hides {
+		f := redactedCommandFinding
+		st.Class = a.Class
+		f.Risk = originalRisk
+		st.Findings = append([]schema.Finding{f}, st.Findings...)
+		st.Risk = risk.Highest(st.Risk, st.Findings)
+	}
+}

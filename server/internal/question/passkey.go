@@ -1,0 +1,160 @@
+package question
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// If the hub requires passkeys, every approval that the configured threshold covers needs a
+// passkey assertion by its person for exactly this answer: the signed payload covers
+// the question, the call in its current form, and the whole answer. The assertion is
+// verified before the transition, because it can be used only once. The transition
+// checks that the question still matches the signed payload (requireAssertion).
+
+// Assertion is the result of verifying the passkey assertion of an answer. The zero value is
+// none.
+type Assertion struct {
+	IsPresent bool
+	Proof     schema.PasskeyProof
+	Err       error // why verification failed
+}
+
+// ChallengeText returns the text that a passkey signs for an answer that is valid now.
+func (s *Snapshot) ChallengeText(r *schema.Response) ([]byte, error) {
+	if s.Status.IsSettled() {
+		return nil, s.SettledError()
+	}
+	if err := s.Ask.CheckResponse(r); err != nil {
+		return nil, err
+	}
+	return s.SignedPayload(r)
+}
+
+// SignedPayload returns the text that a passkey signs: the question, its arguments after
+// edits by voters, and the answer without its proof. See schema.PasskeyProof.
+func (s *Snapshot) SignedPayload(r *schema.Response) ([]byte, error) {
+	var edited int64
+	if s.Status.Edited != nil {
+		edited = s.Status.Edited.Revision
+	}
+	answer := *r
+	answer.Proof = nil
+	arguments := sha256.Sum256(s.arguments())
+	// Member order and duplicate names are kept: two texts that some parser could read
+	// as different answers are different here.
+	text, err := json.Marshal([]any{s.env.HubID, s.UID, edited, hex.EncodeToString(arguments[:]), answer})
+	if err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return text, nil
+}
+
+// requireAssertion rejects an answer that needs a passkey and has none, and records in
+// by that it has one. Repeating an answer needs no second assertion.
+func (s *Snapshot) requireAssertion(r *schema.Response, by *schema.Responder, passkey Assertion) error {
+	switch {
+	case s.Status.IsSettled():
+		return nil
+	case passkey.Err != nil:
+		return passkey.Err
+	case passkey.IsPresent:
+		text, err := s.SignedPayload(r)
+		if err == nil && string(text) != passkey.Proof.Signed {
+			err = &schema.StatusError{Err: schema.ErrStale, Status: s.Status}
+		}
+		by.Passkey = err == nil
+		return err
+	case !s.needsPasskey(r):
+		return nil
+	default:
+		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: s.Status}, Hint: passkeyHint(by)}
+	}
+}
+
+// withProof adds the assertion of an answer or vote to its change. It replaces an earlier
+// one by the same person.
+func (s *Snapshot) withProof(c *store.Change, proof schema.PasskeyProof) (*store.Change, error) {
+	proofs, err := s.passkeyProofs()
+	if err != nil {
+		return nil, err
+	}
+	proofs = slices.DeleteFunc(proofs, func(old schema.PasskeyProof) bool { return old.Person == proof.Person })
+	if c.Proofs, err = json.Marshal(append(proofs, proof)); err != nil {
+		return nil, fmt.Errorf("encode passkey assertion: %w", err)
+	}
+	return c, nil
+}
+
+// passkeyProofs returns the stored assertions of the question's answers and votes.
+func (s *Snapshot) passkeyProofs() (proofs []schema.PasskeyProof, err error) {
+	if s.Proofs == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(s.Proofs, &proofs); err != nil {
+		return nil, fmt.Errorf("read stored passkey assertions of question %d: %w", s.ID, err)
+	}
+	return proofs, nil
+}
+
+// needsPasskey reports whether the answer allows something that the configured threshold
+// covers. Edited arguments count, too: they may be riskier than the original ones.
+func (s *Snapshot) needsPasskey(r *schema.Response) bool {
+	threshold := s.env.Accounts.PasskeyThreshold()
+	if threshold == "" || strings.EqualFold(string(s.Ask.Outcome(r)), string(schema.Deny)) {
+		return false
+	}
+	calls := []schema.Status{{Class: s.Status.Class, Risk: risk.Highest(s.Ask.Risk, []schema.Finding{{Risk: s.Status.Risk}})}}
+	if c, ok := CallOf(&s.Event, &s.Ask); ok && len(r.ModifiedArguments) > 0 {
+		c.Arguments = r.ModifiedArguments
+		var st schema.Status
+		c.assess(&st, &s.Ask)
+		calls = append(calls, st)
+	}
+	return slices.ContainsFunc(calls, func(c schema.Status) bool { return IsCovered(threshold, c.Class, c.Risk) })
+}
+
+// IsCovered reports whether approving a call of a class and a risk needs a passkey. A question that
+// is about no call has no class, and is covered like an unknown one.
+func IsCovered(threshold schema.PasskeyThreshold, class schema.Class, level schema.Risk) bool {
+	switch {
+	case threshold == "":
+		return false
+	case level == schema.CriticalRisk:
+		return true
+	case level == schema.HighRisk:
+		return threshold != schema.PasskeyForCritical
+	default:
+		return threshold == schema.PasskeyForUnknown && (class != schema.ClassHarmless || level == schema.MediumRisk)
+	}
+}
+
+func passkeyHint(by *schema.Responder) string {
+	switch {
+	case !by.Verified:
+		return "Sign in to the dashboard, add a passkey under Settings, People, and answer there. Denying needs no passkey."
+	case by.Via == "link":
+		return "A link can't show a passkey. Open the request in the dashboard and answer it there. Denying needs no passkey."
+	default:
+		return "Answer in the dashboard, which asks for your passkey. Add one under Settings, People. Denying needs no passkey."
+	}
+}
+
+// CountedProofs returns the assertions of the answer, or of the votes, that settled the
+// question. Assertions of answers that were undone, and of votes that were changed or
+// revoked, don't count.
+func (s *Snapshot) CountedProofs() ([]schema.PasskeyProof, error) {
+	proofs, err := s.passkeyProofs()
+	return slices.DeleteFunc(proofs, func(p schema.PasskeyProof) bool {
+		by := s.Status.RespondedBy
+		isAnswer := by != nil && by.Passkey && by.Name == p.Person
+		return !isAnswer && !slices.ContainsFunc(s.Status.Votes, func(v schema.Vote) bool { return v.Passkey && v.User == p.Person })
+	}), err
+}

@@ -1,0 +1,184 @@
+package question
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Respond returns the change that a person's answer makes. The first answer wins: repeating it
+// changes nothing, and a different one fails with schema.ErrDecided. An answer with HoldMS
+// becomes final only after its undo window.
+func (s *Snapshot) Respond(r *schema.Response, from Actor, passkey Assertion, now time.Time) (*store.Change, error) {
+	by, err := s.authorize(from)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireAssertion(r, by, passkey); err != nil {
+		return nil, err
+	}
+	s.excludeSelfApproved(from, by)
+	if !s.Status.IsSettled() && len(s.Status.Votes) > 0 {
+		s.dropRevokedVotes()
+	}
+	c, err := s.respond(r, by, now)
+	if err != nil || c == nil || !by.Passkey {
+		return c, err
+	}
+	return s.withProof(c, passkey.Proof)
+}
+
+// ApproveInBulk is Respond for one request of several that a person approves at once. It
+// rejects requests that need a look of their own.
+func (s *Snapshot) ApproveInBulk(approval *schema.Response, from Actor, now time.Time) (*store.Change, error) {
+	if !s.Status.IsSettled() && s.isRisky() {
+		return nil, &schema.HintError{
+			Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.Status},
+			Hint: "Open this request and answer it there.",
+		}
+	}
+	if !s.Status.IsSettled() && s.Status.RequiredApprovals > 1 {
+		return nil, &schema.HintError{
+			Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.Status},
+			Hint: "This request needs several approvals. Open it and vote there.",
+		}
+	}
+	// The passkey threshold is a separate setting and may be below the high risk that is rejected above.
+	return s.Respond(approval, from, Assertion{}, now)
+}
+
+// isRisky reports whether the question is too risky for bulk approval: the hub has a finding of
+// medium risk or more about the call, or the agent's own estimate is high.
+func (s *Snapshot) isRisky() bool {
+	if s.Status.Class == schema.ClassRisky {
+		return true
+	}
+	for _, risk := range []schema.Risk{s.Status.Risk, s.Ask.Risk} {
+		if risk == schema.HighRisk || risk == schema.CriticalRisk {
+			return true
+		}
+	}
+	return false
+}
+
+// AnswerByRule returns the change that a rule's answer makes, or nil if a person answers: one
+// was faster, or the call needs a passkey.
+func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change, error) {
+	if s.Status.IsSettled() || s.undoable != nil {
+		return nil, nil
+	}
+	if ExcludesRequester(&s.Ask) && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
+		return nil, errRequesterRule
+	}
+	allow := rule.Then == schema.ThenAllow
+	r := &schema.Response{Permission: &allow, Reason: rule.Reason}
+	if s.needsPasskey(r) {
+		return nil, nil
+	}
+	if err := s.Ask.CheckResponse(r); err != nil {
+		return nil, err
+	}
+	res := &resolution{
+		state: schema.Responded, outcome: s.Ask.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
+		by:     &schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: rule.CreatedBy != store.LocalName, Via: "rule"},
+		answer: schema.Answer{Permission: &allow},
+	}
+	return res.change(s, now)
+}
+
+// errRequesterRule is returned if the requester created the rule: people can't answer
+// their own questions through rules.
+var errRequesterRule = errors.New("the requester created the rule")
+
+// Cancel returns the change that settles the question without an answer. With a revision it
+// also settles the duplicates of that revision whose agents still wait. With the question's
+// own request secret the agent withdraws it; a wrong secret is schema.ErrForbidden.
+func (s *Snapshot) Cancel(c *schema.Cancel, from Actor, now time.Time) (*store.Change, error) {
+	res := &resolution{
+		state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
+		reason: c.Reason, by: from.responder(nil), seenRevision: c.Revision,
+	}
+	if c.RequestSecret != "" {
+		if err := s.CheckSecret("requestSecret", c.RequestSecret); err != nil {
+			return nil, &schema.HintError{Err: err, Hint: "Omit it to cancel as a person."}
+		}
+		res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
+	} else if !from.IsAdmin {
+		if err := s.requireRecipient(res.by); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !s.Status.IsSettled() && res.seenRevision > s.Status.Revision:
+		return nil, &schema.StatusError{Err: schema.ErrStale, Status: s.Status}
+	case !s.Status.IsSettled():
+		// A cancellation tells waiting agents not to go ahead.
+		s.Duplicates = slices.DeleteFunc(s.Duplicates, func(m Duplicate) bool { return m.Status.Waiter == schema.Lost })
+		return res.change(s, now)
+	case s.Status.Outcome == res.outcome:
+		return nil, nil
+	default:
+		return nil, s.SettledError()
+	}
+}
+
+// respond returns the change that a response makes, or nil if it repeats the current
+// answer.
+func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+	if err := s.requireRecipient(by); err != nil {
+		return nil, err
+	}
+	if s.Status.IsSettled() {
+		if s.isRepeat(r, by) {
+			return nil, nil
+		}
+		return nil, s.SettledError()
+	}
+	// Older revisions are accepted: changes while a question is pending, such as
+	// whether the agent still waits, don't affect the content that the person approves.
+	if r.Revision > s.Status.Revision {
+		return nil, &schema.StatusError{Err: schema.ErrStale, Status: s.Status}
+	}
+	if err := s.Ask.CheckResponse(r); err != nil {
+		return nil, err
+	}
+	if s.Status.RequiredApprovals > 1 {
+		return s.vote(r, by, now)
+	}
+	res := &resolution{
+		state: schema.Responded, outcome: s.Ask.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by, seenRevision: r.Revision,
+		answer: schema.Answer{
+			Permission: r.Permission, Response: r.Response, Choice: r.Choice, Answers: r.Answers,
+			Comment: r.Comment, ModifiedArguments: r.ModifiedArguments, Remember: r.Remember,
+		},
+	}
+	if requiresVotes(&s.Status) {
+		res.votes = []schema.Vote{s.toVote(r, by, now)}
+	}
+	repeated := s.undoable != nil && equalAnswer(s.undoable, r) && s.undoable.RespondedBy.Name == by.Name
+	switch until := s.undoableUntil(now, r); {
+	case s.undoable != nil && !repeated:
+		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: s.Status}
+	case repeated && r.HoldMS > 0:
+		return nil, nil
+	case until.IsZero():
+		return res.change(s, now)
+	default:
+		return res.openUndoWindow(s, now, until)
+	}
+}
+
+// isRepeat reports whether r repeats the response that by gave before the question was
+// settled.
+func (s *Snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
+	if s.Status.RequiredApprovals > 1 {
+		sameArguments := r.ModifiedArguments == nil || equalJSON(r.ModifiedArguments, s.arguments())
+		return sameArguments && hasVote(s.Status.Votes, s.toVote(r, by, time.Time{}))
+	}
+	return s.Status.Status == schema.Responded && equalAnswer(s.Status.Response, r) && s.Status.RespondedBy.Name == by.Name
+}

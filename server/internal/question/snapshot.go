@@ -1,0 +1,189 @@
+// Package question is the state machine of questions. A Snapshot is a question's row as read.
+// Its methods return the store.Change that an answer, a vote, a cancellation, a timer or an
+// event of the agent makes, or nil if nothing has to change. Each question has one terminal
+// transition, its resolution.
+//
+// The package does no I/O and reads no clock: times are parameters. Package hub reads the
+// snapshot, calls one method and commits the change if the row is still the same
+// (compare-and-swap); otherwise it reads the row again.
+package question
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// HubActor is the actor in the ledger if no person, agent or rule acted, such as at a
+// deadline.
+const HubActor = "hub"
+
+// Accounts answers what a transition depends on about people, as of now.
+type Accounts interface {
+	// IsLocked reports whether only signed-in people may answer.
+	IsLocked() bool
+	// HasOwner reports whether the hub has accounts.
+	HasOwner() bool
+	// ResetAt returns when an account was last reset; the zero time if never.
+	ResetAt(name string) time.Time
+	// CreatedAt returns when an account was created or last reset; ok is false if there is none.
+	CreatedAt(name string) (at time.Time, ok bool)
+	// CanStillAnswer reports whether something that name decided at that time counts now:
+	// the account is the same and may answer.
+	CanStillAnswer(name string, at time.Time) bool
+	// AllowsAnonymous reports whether callers without credentials may answer.
+	AllowsAnonymous() bool
+	// Approvers returns the names of all accounts that may answer.
+	Approvers() []string
+	// ResolveRecipients returns the people that r addresses, nil for anyone.
+	ResolveRecipients(r *schema.Recipients) ([]string, error)
+	// PasskeyThreshold selects the approvals that need a passkey; empty: none.
+	PasskeyThreshold() schema.PasskeyThreshold
+}
+
+// Environment is what a transition depends on besides the question's row.
+type Environment struct {
+	HubID    string
+	Key      *identity.Key
+	Accounts Accounts
+	// NudgeAfter is the interval of reminders for a question without a deadline; 0: none.
+	NudgeAfter time.Duration
+}
+
+// RequestSecret returns the request secret of a question whose agent sent none. It is derived
+// from the uid, so a repeated POST gets the same one.
+func (env *Environment) RequestSecret(uid string) string {
+	return base64.RawURLEncoding.EncodeToString(env.keyedHash("request secrets", []byte(uid)))
+}
+
+// keyedHash returns an HMAC with a key that is derived from the hub's key for a purpose.
+// Without that key no one can test guesses at data.
+func (env *Environment) keyedHash(purpose string, data []byte) []byte {
+	mac := hmac.New(sha256.New, env.Key.Subkey(purpose))
+	mac.Write(data)
+	return mac.Sum(nil)
+}
+
+// Snapshot is a question's row as read and decoded, the input of a transition. A transition
+// may modify its Status, so a snapshot serves one transition.
+type Snapshot struct {
+	*store.Question
+	Ask     schema.HumanInTheLoop
+	Status  schema.Status
+	Blocked error // why the callback URL may not be dialed; nil if it may
+	// Duplicates are the other questions of the group that it leads.
+	Duplicates []Duplicate
+
+	env            *Environment
+	voters         []string       // recipients who may still vote
+	awaitingBefore []string       // awaited recipients as read
+	undoable       *schema.Answer // answer in its undo window; nil if none
+}
+
+// Duplicate is a later question of a group.
+type Duplicate struct {
+	*Snapshot
+	Joined int64 // first revision of the leader that counts it
+}
+
+// Decode decodes a question that was read.
+func Decode(q *store.Question, env *Environment) (*Snapshot, error) {
+	s := &Snapshot{Question: q, env: env}
+	if err := json.Unmarshal(q.Event.Question, &s.Ask); err != nil {
+		return nil, fmt.Errorf("read stored question %d: %w", q.ID, err)
+	}
+	if err := json.Unmarshal(q.Status, &s.Status); err != nil {
+		return nil, fmt.Errorf("read stored status of question %d: %w", q.ID, err)
+	}
+	s.awaitingBefore = Awaited(&s.Status)
+	addressed := time.UnixMilli(max(q.ReceivedAt.UnixMilli(), int64(s.Status.EscalatedAt)))
+	s.voters = slices.DeleteFunc(slices.Clone(s.Status.Recipients), func(name string) bool { return !env.Accounts.CanStillAnswer(name, addressed) })
+	if s.UndoWindow != nil {
+		if err := json.Unmarshal(s.UndoWindow.Answer, &s.undoable); err != nil {
+			return nil, fmt.Errorf("read undoable answer of question %d: %w", q.ID, err)
+		}
+	}
+	return s, nil
+}
+
+// CheckSecret returns an error that names field unless secret is the one with which the
+// requester withdraws the question and fetches its answer.
+func (s *Snapshot) CheckSecret(field, secret string) error {
+	if hmac.Equal(s.SecretHash, schema.RequestSecretHash(secret)) {
+		return nil
+	}
+	return &schema.FieldError{Field: field, Detail: "does not belong to this question", Cause: schema.ErrForbidden}
+}
+
+// ExcludesRequester reports whether the requester of q may not answer it.
+func ExcludesRequester(q *schema.HumanInTheLoop) bool {
+	return q.ExcludeRequester == nil || *q.ExcludeRequester
+}
+
+// Awaited returns the people that a question in this status waits for, in the form of
+// store.Change.Awaiting: one empty name if anyone may answer.
+func Awaited(st *schema.Status) []string {
+	if st.Recipients == nil {
+		return []string{""}
+	}
+	return append([]string{}, st.Awaiting...)
+}
+
+// arguments returns the arguments that an approval would run now, or nil if the
+// question is not about a tool call.
+func (s *Snapshot) arguments() json.RawMessage {
+	switch {
+	case s.Status.Edited != nil:
+		return s.Status.Edited.Arguments
+	case s.Ask.ToolCall != nil:
+		return s.Ask.ToolCall.Arguments
+	default:
+		return nil
+	}
+}
+
+// change returns the row change to status st, with the next revision.
+func (s *Snapshot) change(st schema.Status) (*store.Change, error) {
+	st.Revision = s.Version + 1
+	status, err := json.Marshal(st)
+	if err != nil {
+		return nil, fmt.Errorf("encode status: %w", err)
+	}
+	c := &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status}
+	if awaited := Awaited(&st); !slices.Equal(awaited, s.awaitingBefore) {
+		c.Awaiting = awaited
+	}
+	return c, nil
+}
+
+// SettledError returns the error for a change of a question that is already settled.
+func (s *Snapshot) SettledError() error {
+	err := schema.ErrDecided
+	if s.Status.Status != schema.Responded {
+		err = schema.ErrExpired
+	}
+	return &schema.StatusError{Err: err, Status: s.Status}
+}
+
+// undecidedError returns the error for an operation on a question that is still pending.
+func (s *Snapshot) undecidedError() error {
+	return &schema.StatusError{Err: schema.ErrUndecided, Status: s.Status}
+}
+
+func invalidField(field, format string, args ...any) error {
+	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)}
+}
+
+func invalidAnswer(field, detail string, args ...any) error {
+	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(detail, args...), Cause: schema.ErrWrongAnswer}
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

@@ -1,0 +1,116 @@
+package question
+
+import (
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Undo window: an answer with HoldMS is checked and stored like any other, but its
+// question stays pending until the window ends. Any other resolution in the meantime
+// drops the answer. Otherwise it becomes final when the window ends (snapshot.expire).
+
+// undoDeadlineMargin is the time before the question's deadline at which its undo
+// window ends at the latest: the answer still has to reach an agent whose own timer is
+// running out.
+const undoDeadlineMargin = time.Second
+
+// undoableUntil returns when an answer given now becomes final. The zero time means
+// immediately.
+func (s *Snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
+	until := now.Add(time.Duration(r.HoldMS) * time.Millisecond)
+	if last := s.Deadline.Add(-undoDeadlineMargin); !s.Deadline.IsZero() && until.After(last) {
+		until = last
+	}
+	if !until.After(now) {
+		return time.Time{}
+	}
+	return until
+}
+
+// openUndoWindow returns the change that stores the resolution until the undo window
+// ends. The answer is validated now, in the form in which it will be sent, and signed when
+// it becomes final.
+func (res *resolution) openUndoWindow(s *Snapshot, now, until time.Time) (*store.Change, error) {
+	_, answer, err := res.finalAnswer(s, now)
+	if err != nil {
+		return nil, err
+	}
+	st := s.Status
+	st.Held = &schema.PendingUndo{Until: schema.Millis(until.UnixMilli()), Outcome: res.outcome, By: res.by, Revision: res.seenRevision}
+	c, err := s.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.UndoWindow = &store.UndoWindow{Answer: answer, Until: until}
+	return c, nil
+}
+
+// undoableResolution returns the resolution in the undo window.
+func (s *Snapshot) undoableResolution() *resolution {
+	return &resolution{
+		state: outcomeState(s.undoable.Outcome), outcome: s.undoable.Outcome, source: s.undoable.Source,
+		reason: s.undoable.Reason, by: s.Status.Held.By, answer: *s.undoable, votes: s.undoable.Votes, seenRevision: s.Status.Held.Revision,
+	}
+}
+
+// dropHeldAnswer is undo by the hub, which is recorded in the audit log.
+func (s *Snapshot) dropHeldAnswer() (*store.Change, error) {
+	held := s.Status.Held
+	c, err := s.undo()
+	if err != nil {
+		return nil, err
+	}
+	c.Ledger = append(c.Ledger, store.LedgerRecord{Action: "question.answer_dropped", Actor: HubActor, QuestionID: s.ID, Data: struct {
+		By      string         `json:"by"`
+		Outcome schema.Outcome `json:"outcome"`
+	}{held.By.Name, held.Outcome}})
+	return c, nil
+}
+
+// undo drops the answer in the undo window.
+func (s *Snapshot) undo() (*store.Change, error) {
+	if s.undoable == nil {
+		return nil, &schema.StatusError{Err: schema.ErrNotHeld, Status: s.Status}
+	}
+	st := s.Status
+	st.Held = nil
+	c, err := s.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.UndoWindow = &store.UndoWindow{}
+	return c, nil
+}
+
+// Undo drops the answer in the undo window on behalf of from. It fails with schema.ErrNotHeld
+// if there is none (any more).
+func (s *Snapshot) Undo(from Actor) (*store.Change, error) {
+	if held := s.Status.Held; held != nil && requiresVotes(&s.Status) && held.By.Name != from.Name {
+		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "It is the vote of " + held.By.Name + ". Only they can undo it."}
+	}
+	if err := s.requireRecipient(from.responder(nil)); err != nil {
+		return nil, err
+	}
+	return s.undo()
+}
+
+// DropInvalidAnswer drops the answer in the undo window if its responder may no longer give it.
+func (s *Snapshot) DropInvalidAnswer() (*store.Change, error) {
+	if s.undoable == nil || s.isHeldAnswerValid() {
+		return nil, nil
+	}
+	return s.dropHeldAnswer()
+}
+
+// isHeldAnswerValid reports whether the responder of the answer in the undo window may still
+// give it: the account is the same and may answer, or the hub is still open to callers without
+// credentials.
+func (s *Snapshot) isHeldAnswerValid() bool {
+	by := s.Status.Held.By
+	if !by.Verified {
+		return s.env.Accounts.AllowsAnonymous()
+	}
+	return s.env.Accounts.CanStillAnswer(by.Name, time.UnixMilli(int64(s.undoable.RespondedAt)))
+}
