@@ -128,7 +128,7 @@ func New(cfg Config) *Hub {
 	}
 	h := &Hub{
 		Config:          cfg,
-		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: cfg.People, NudgeAfter: cfg.NudgeAfter},
+		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People}, NudgeAfter: cfg.NudgeAfter},
 		deadlineChanged: make(chan struct{}, 1),
 		votersChanged:   make(chan struct{}, 1),
 		logGrown:        make(chan struct{}, 1),

@@ -37,7 +37,7 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEve
 		return StoredEvent{}, err
 	}
 	receipt, err := h.Store.Append(ctx, d)
-	return h.afterAppend(ctx, d, q, receipt, err, caller)
+	return h.afterAppend(ctx, d, q, store.Result{Receipt: receipt, Err: err}, caller)
 }
 
 // IngestBatch stores the events of a JSON array in order and returns a JSON array with
@@ -61,7 +61,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 		if results[i].err != nil {
 			continue
 		}
-		item, err := h.afterAppend(ctx, drafts[0], questions[i], stored[0].Receipt, stored[0].Err, caller)
+		item, err := h.afterAppend(ctx, drafts[0], questions[i], stored[0], caller)
 		drafts, stored = drafts[1:], stored[1:]
 		if item.HasQuestion {
 			ids = append(ids, item.ID)
@@ -132,23 +132,24 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 			return nil, nil, err
 		}
 	}
-	return d, &q, h.addQuestion(ctx, d, &q, s, sent, isRedacted, caller)
+	return d, &q, h.addQuestion(ctx, d, &question.Post{
+		Ask: &q, Body: sent, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer,
+		Sent: schema.AskParts{
+			SourceApp: s.app, SessionID: s.session, HookEventType: s.eventType, ToolName: s.tool,
+			Payload: s.payload, HumanInTheLoop: s.question,
+		},
+	}, caller)
 }
 
-// addQuestion validates the question and adds it to the draft. sent is the event before
-// redaction, of body.
-func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, q *schema.HumanInTheLoop, sent *scannedEvent, body []byte, isRedacted bool, caller Caller) error {
-	p := question.Post{
-		Ask: q, Body: body, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer,
-		Sent: schema.AskParts{
-			SourceApp: sent.app, SessionID: sent.session, HookEventType: sent.eventType, ToolName: sent.tool,
-			Payload: sent.payload, HumanInTheLoop: sent.question,
-		},
+// addQuestion validates the question and adds it to the draft.
+func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *question.Post, caller Caller) error {
+	if p.Ask.ResponseWebSocketURL != "" {
+		p.Blocked = h.CheckURL(p.Ask.ResponseWebSocketURL)
 	}
-	if q.ResponseWebSocketURL != "" {
-		p.Blocked = h.CheckURL(q.ResponseWebSocketURL)
+	if question.IsRestricted(p.Ask) {
+		p.Approvers = accounts{h.People}.approvers()
 	}
-	if err := question.New(d, &p, &h.env); err != nil {
+	if err := question.New(d, p, &h.env); err != nil {
 		return err
 	}
 	d.NewQuestion.Supersede = h.supersede
@@ -177,7 +178,8 @@ func (h *Hub) supersede(older *store.Question, by schema.EventID) (*store.Change
 // afterAppend runs the effects of an appended event and returns it as its poster sees
 // it. A replayed event has no effects again, and must be one of an application that the
 // caller's token is valid for, which may be another than the draft's.
-func (h *Hub) afterAppend(ctx context.Context, d *store.EventDraft, q *schema.HumanInTheLoop, r store.Receipt, err error, caller Caller) (StoredEvent, error) {
+func (h *Hub) afterAppend(ctx context.Context, d *store.EventDraft, q *schema.HumanInTheLoop, result store.Result, caller Caller) (StoredEvent, error) {
+	r, err := result.Receipt, result.Err
 	if err == nil && r.Replayed && !caller.Identity.CanPost(r.Event.App) {
 		err = schema.ErrKeyConflict
 	}

@@ -36,7 +36,7 @@ func (h *testHub) loadPeople() {
 	h.t.Helper()
 	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store, Clock: h.Clock})
 	require.NoError(h.t, err)
-	h.People, h.env.Accounts = p, p
+	h.People, h.env.Accounts = p, accounts{p}
 	p.OnAccountsChanged(func() { wake(h.votersChanged) })
 }
 

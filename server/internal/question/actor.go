@@ -55,14 +55,13 @@ func (s *Snapshot) IsStartedByRequester(from Actor) bool {
 // rejected if the hub is locked or the requester was authenticated by a token.
 func (s *Snapshot) authorize(from Actor) (*schema.Responder, error) {
 	by := from.responder(s.RequesterProcess)
-	accounts := s.env.Accounts
 	switch {
-	case by.SelfApproval && (accounts.IsLocked() || s.Requester != ""):
+	case by.SelfApproval && (s.Requester != "" || s.env.Accounts.Access().IsLocked):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.Status},
 			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself.",
 		}
-	case by.Verified && accounts.ResetAt(by.Name).After(s.ReceivedAt):
+	case by.Verified && s.env.Accounts.Account(by.Name).ResetAt.After(s.ReceivedAt):
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + by.Name + " was reset. Someone else has to answer it."}
 	case by.Verified && requiresVotes(&s.Status) && s.isLaterAccount(by.Name):
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + by.Name + " was created. Someone else has to answer it."}
@@ -85,8 +84,7 @@ func (s *Snapshot) isLaterAccount(name string) bool {
 	if len(s.Status.Recipients) > 0 {
 		addressed = max(addressed, int64(s.Status.EscalatedAt))
 	}
-	created, known := s.env.Accounts.CreatedAt(name)
-	return known && created.UnixMilli() > addressed
+	return s.env.Accounts.Account(name).CreatedAt.UnixMilli() > addressed
 }
 
 // requireRecipient rejects a responder who is not a recipient.

@@ -20,6 +20,7 @@ type Post struct {
 	Body           []byte                 // of the whole event, before redaction
 	Sent           schema.AskParts        // of the body
 	IsRedacted     bool                   // the stored event differs from the body
+	Approvers      []string               // all accounts that may answer; needed if IsRestricted
 	Requester      string                 // authenticated name of the requester; empty: unknown
 	WaitsForAnswer bool                   // the request itself waits for the answer
 	Blocked        error                  // why the callback URL may not be dialed; nil if it may
@@ -32,7 +33,7 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	if err := q.Validate(); err != nil {
 		return err
 	}
-	recipients, err := env.resolveRecipients(q, p.Requester)
+	recipients, err := p.resolveRecipients(env)
 	if err != nil {
 		return err
 	}
@@ -174,15 +175,15 @@ func sharedListener(d *store.EventDraft, q *schema.HumanInTheLoop, requester str
 // accounts created later are not included. Nil means everyone who may answer. It
 // rejects a question that these people can't decide, because that could only end at its
 // deadline.
-func (env *Environment) resolveRecipients(q *schema.HumanInTheLoop, requester string) ([]string, error) {
-	to := q.Recipients
+func (p *Post) resolveRecipients(env *Environment) ([]string, error) {
+	q, to := p.Ask, p.Ask.Recipients
 	if !IsRestricted(q) {
 		return nil, nil
 	}
 	if to == nil || to.Mode == "" {
 		to = &schema.Recipients{Mode: "owner_admins"}
 	}
-	if !env.Accounts.HasOwner() {
+	if !env.Accounts.Access().HasOwner {
 		field := "requiredApprovals"
 		if namesRecipients(q) {
 			field = "recipients.mode"
@@ -198,10 +199,10 @@ func (env *Environment) resolveRecipients(q *schema.HumanInTheLoop, requester st
 	}
 	everyone := names == nil
 	if everyone {
-		names = env.Accounts.Approvers()
+		names = p.Approvers
 	}
 	if ExcludesRequester(q) {
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == requester })
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == p.Requester })
 	}
 	switch n := len(names); {
 	case n == 0:

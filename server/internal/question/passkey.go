@@ -107,7 +107,7 @@ func (s *Snapshot) passkeyProofs() (proofs []schema.PasskeyProof, err error) {
 // needsPasskey reports whether the answer allows something that the configured threshold
 // covers. Edited arguments count, too: they may be riskier than the original ones.
 func (s *Snapshot) needsPasskey(r *schema.Response) bool {
-	threshold := s.env.Accounts.PasskeyThreshold()
+	threshold := s.env.Accounts.Access().PasskeyThreshold
 	if threshold == "" || strings.EqualFold(string(s.Ask.Outcome(r)), string(schema.Deny)) {
 		return false
 	}

@@ -3,6 +3,8 @@ package question_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,29 +22,13 @@ var start = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 // for a person, and why they may not answer otherwise.
 type accounts map[string]string
 
-func (a accounts) IsLocked() bool                            { return len(a) > 0 }
-func (a accounts) HasOwner() bool                            { return len(a) > 0 }
-func (a accounts) ResetAt(string) time.Time                  { return time.Time{} }
-func (a accounts) AllowsAnonymous() bool                     { return len(a) == 0 }
-func (a accounts) PasskeyThreshold() schema.PasskeyThreshold { return "" }
-
-func (a accounts) CreatedAt(name string) (time.Time, bool) {
-	_, known := a[name]
-	return start.Add(-time.Hour), known
+func (a accounts) Access() question.Access {
+	return question.Access{HasOwner: len(a) > 0, IsLocked: len(a) > 0, AllowsAnonymous: len(a) == 0}
 }
 
-func (a accounts) CanStillAnswer(name string, _ time.Time) bool {
+func (a accounts) Account(name string) question.Account {
 	reason, known := a[name]
-	return len(a) == 0 || known && reason == ""
-}
-
-func (a accounts) Approvers() (names []string) {
-	for name, reason := range a {
-		if reason == "" {
-			names = append(names, name)
-		}
-	}
-	return names
+	return question.Account{CreatedAt: start.Add(-time.Hour), CanAnswer: len(a) == 0 || known && reason == ""}
 }
 
 func (a accounts) ResolveRecipients(r *schema.Recipients) ([]string, error) {
@@ -81,7 +67,7 @@ func newRow(t testing.TB, people accounts, ask string) *row {
 		UID: "0199f4d0-0000-7000-8000-000000000000", App: "a", Session: "s", Type: "PermissionRequest", ReceivedAt: start, Payload: []byte(`{}`),
 	}}
 	p := &question.Post{
-		Ask: &q, Body: []byte(ask), Requester: "agent:build",
+		Ask: &q, Body: []byte(ask), Requester: "agent:build", Approvers: slices.Collect(maps.Keys(people)),
 		Sent: schema.AskParts{SourceApp: "a", SessionID: "s", HookEventType: "PermissionRequest", Payload: d.Payload, HumanInTheLoop: []byte(ask)},
 	}
 	require.NoError(t, question.New(d, p, r.env))

@@ -28,25 +28,34 @@ const HubActor = "hub"
 
 // Accounts answers what a transition depends on about people, as of now.
 type Accounts interface {
-	// IsLocked reports whether only signed-in people may answer.
-	IsLocked() bool
-	// HasOwner reports whether the hub has accounts.
-	HasOwner() bool
-	// ResetAt returns when an account was last reset; the zero time if never.
-	ResetAt(name string) time.Time
-	// CreatedAt returns when an account was created or last reset; ok is false if there is none.
-	CreatedAt(name string) (at time.Time, ok bool)
-	// CanStillAnswer reports whether something that name decided at that time counts now:
-	// the account is the same and may answer.
-	CanStillAnswer(name string, at time.Time) bool
-	// AllowsAnonymous reports whether callers without credentials may answer.
-	AllowsAnonymous() bool
-	// Approvers returns the names of all accounts that may answer.
-	Approvers() []string
+	// Access returns the access settings of the hub.
+	Access() Access
+	// Account returns the account of a person. The zero value means that there is none.
+	Account(name string) Account
 	// ResolveRecipients returns the people that r addresses, nil for anyone.
 	ResolveRecipients(r *schema.Recipients) ([]string, error)
-	// PasskeyThreshold selects the approvals that need a passkey; empty: none.
-	PasskeyThreshold() schema.PasskeyThreshold
+}
+
+// Access holds the access settings of a hub.
+type Access struct {
+	HasOwner         bool // there are accounts
+	IsLocked         bool // only signed-in people may answer
+	AllowsAnonymous  bool // callers without credentials may answer
+	PasskeyThreshold schema.PasskeyThreshold
+}
+
+// Account holds what a transition depends on about one person.
+type Account struct {
+	CreatedAt time.Time // when the account was created or last reset
+	ResetAt   time.Time // when it was last reset; zero: never
+	CanAnswer bool
+}
+
+// canStillAnswer reports whether something that name decided at that time (Unix ms) counts
+// now: the account is the same and may answer.
+func (env *Environment) canStillAnswer(name string, at int64) bool {
+	account := env.Accounts.Account(name)
+	return account.CanAnswer && account.CreatedAt.UnixMilli() <= at
 }
 
 // Environment is what a transition depends on besides the question's row.
@@ -104,8 +113,8 @@ func Decode(q *store.Question, env *Environment) (*Snapshot, error) {
 		return nil, fmt.Errorf("read stored status of question %d: %w", q.ID, err)
 	}
 	s.awaitingBefore = Awaited(&s.Status)
-	addressed := time.UnixMilli(max(q.ReceivedAt.UnixMilli(), int64(s.Status.EscalatedAt)))
-	s.voters = slices.DeleteFunc(slices.Clone(s.Status.Recipients), func(name string) bool { return !env.Accounts.CanStillAnswer(name, addressed) })
+	addressed := max(q.ReceivedAt.UnixMilli(), int64(s.Status.EscalatedAt))
+	s.voters = slices.DeleteFunc(slices.Clone(s.Status.Recipients), func(name string) bool { return !env.canStillAnswer(name, addressed) })
 	if s.UndoWindow != nil {
 		if err := json.Unmarshal(s.UndoWindow.Answer, &s.undoable); err != nil {
 			return nil, fmt.Errorf("read undoable answer of question %d: %w", q.ID, err)

@@ -3,7 +3,6 @@ package question
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -113,7 +112,7 @@ func personCount(n int) string {
 // vote is counted with them.
 func (s *Snapshot) dropRevokedVotes() {
 	s.Status.Votes = slices.DeleteFunc(slices.Clone(s.Status.Votes), func(v schema.Vote) bool {
-		return !s.env.Accounts.CanStillAnswer(v.User, time.UnixMilli(int64(v.At)))
+		return !s.env.canStillAnswer(v.User, int64(v.At))
 	})
 }
 

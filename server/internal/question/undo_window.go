@@ -110,7 +110,7 @@ func (s *Snapshot) DropInvalidAnswer() (*store.Change, error) {
 func (s *Snapshot) isHeldAnswerValid() bool {
 	by := s.Status.Held.By
 	if !by.Verified {
-		return s.env.Accounts.AllowsAnonymous()
+		return s.env.Accounts.Access().AllowsAnonymous
 	}
-	return s.env.Accounts.CanStillAnswer(by.Name, time.UnixMilli(int64(s.undoable.RespondedAt)))
+	return s.env.canStillAnswer(by.Name, int64(s.undoable.RespondedAt))
 }
