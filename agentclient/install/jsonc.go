@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -81,15 +82,17 @@ func (d *document) checkEmpty() error {
 }
 
 // tokenPattern matches strings, comments and brackets; the start of a string or comment
-// matches alone if it has no end.
-var tokenPattern = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\]"]|/\*`)
+// matches alone if it has no end. Every hook would pay for compiling it at start.
+var tokenPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\]"]|/\*`)
+})
 
 // checkTokens returns an error for what hujson accepts and another parser might not, and
 // for nesting above maxDepth. open are the offsets of the brackets that are never closed.
 func (d *document) checkTokens() (open []int, err error) {
 	var next []int
 	for end := 0; ; end += next[1] {
-		if next = tokenPattern.FindStringIndex(d.content[end:]); next == nil {
+		if next = tokenPattern().FindStringIndex(d.content[end:]); next == nil {
 			return open, nil
 		}
 		start, token := end+next[0], d.content[end+next[0]:end+next[1]]
