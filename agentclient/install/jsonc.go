@@ -152,11 +152,9 @@ func (d *document) errorAt(at int, problem string) error {
 
 // syntaxError converts an error of hujson, which counts columns in bytes.
 func (d *document) syntaxError(err error) error {
-	var line, column int
-	if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr != nil {
-		return err
-	}
-	at := 0
+	lineText, rest, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: line "), ", column ")
+	columnText, _, _ := strings.Cut(rest, ":")
+	line, column, at := atoi(lineText), atoi(columnText), 0
 	for range line - 1 {
 		at += strings.IndexByte(d.content[at:], '\n') + 1
 	}
