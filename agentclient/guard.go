@@ -61,9 +61,7 @@ type Result[T any] struct {
 // the request.
 //
 // Each function in details may add information for the approver. It gets the call and
-// the request, and may change everything in the request. Of its ToolCall only Editable
-// counts: set it to let the approver change the arguments, if they are a JSON object. By
-// default they can't be changed, as in POST /events.
+// the request, and may change everything in the request except the tool call.
 func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
 		call.Arguments = slices.Clone(call.Arguments) // run exactly what the person is shown, even if the caller changes its slice
@@ -155,10 +153,9 @@ func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Res
 
 // questionFor returns the request that asks about a call.
 func questionFor(call ToolCall, policyResult PolicyResult, details []func(ToolCall, *Request)) Request {
-	shown := schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
-	proposed := shown
-	proposed.Arguments = slices.Clone(shown.Arguments)
-	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Risk: policyResult.Risk, ToolCall: &proposed}
+	shown := &schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
+	shown.Editable = bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
+	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: policyResult.Risk}
 	if policyResult.Reason != "" {
 		r.Context = &schema.Context{Why: policyResult.Reason}
 	}
@@ -168,9 +165,7 @@ func questionFor(call ToolCall, policyResult PolicyResult, details []func(ToolCa
 		copied.Arguments = slices.Clone(call.Arguments)
 		detail(copied, &r)
 	}
-	isObject := bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
-	shown.Editable = r.ToolCall != nil && r.ToolCall.Editable && isObject
-	r.Kind, r.ToolCall = schema.Permission, &shown // the tool runs the call as it was made
+	r.Kind, r.ToolCall = schema.Permission, shown
 	return r
 }
 

@@ -130,12 +130,6 @@ const (
 	MaxNonce = 128
 )
 
-var hubRoutes = []Route{{
-	Method: "GET", Path: PathHub, Access: AccessPublic, Summary: "The hub's public key, and a proof that it holds the private key now",
-	Query:    []Param{{"nonce", "16 to 128 printable ASCII characters without spaces, chosen by the caller; the proof contains it"}},
-	Response: HubKey{},
-}}
-
 // CheckNonce fails with a FieldError if nonce is not a valid nonce of PathHub.
 func CheckNonce(nonce string) error {
 	valid := len(nonce) >= MinNonce && len(nonce) <= MaxNonce

@@ -215,20 +215,3 @@ func TestListenerProof(t *testing.T) {
 	// alphabet.
 	require.Equal(t, "_pSWP7rGsIbPhx1COvS7X3o9wOYdN-THjRIqbMdRs-g", schema.ListenerProof("key", "challenge"))
 }
-
-func TestRoutes_AreUnique(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "/events/42/respond", schema.At(schema.PathRespond, 42))
-	seen := map[string]bool{}
-	for _, route := range schema.Routes {
-		require.False(t, seen[route.Method+route.Path], "%s %s is listed twice", route.Method, route.Path)
-		seen[route.Method+route.Path] = true
-	}
-}
-
-func TestRoutes_HaveAccess(t *testing.T) {
-	t.Parallel()
-	for _, route := range schema.Routes {
-		require.Contains(t, schema.Accesses, route.Access, "%s %s", route.Method, route.Path)
-	}
-}

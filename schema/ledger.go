@@ -89,15 +89,3 @@ const PathLedger = "/api/ledger"
 
 // PathLedgerHead is the newest signed head of the ledger.
 const PathLedgerHead = "/api/ledger/head"
-
-var ledgerRoutes = []Route{
-	{Method: "GET", Path: PathLedgerHead, Access: AccessRead, Summary: "The newest signed head of the audit log: an envelope around a LedgerHead. The hub signs one every 100 entries, every minute in which there are new entries, when it is locked and when it stops. 404 if there is none yet",
-		Response: Envelope{}},
-	{"GET", PathLedger, AccessRead, "The audit log, oldest first: a hash chain of entries (see LedgerEntry) that hookback verify checks", []Param{
-		{"after", "only entries above this number, oldest first; 0 starts at the beginning"},
-		{"before", "only entries below this number"},
-		{"of", "only entries of this question"},
-		{"limit", "1 to 1000, default 100; selects the newest entries unless after is given"},
-		{"format", "ndjson: download all entries after the given number, one per line"},
-	}, nil, []LedgerEntry{}},
-}

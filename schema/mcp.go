@@ -24,11 +24,3 @@ type RPCError struct {
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
-
-var mcpRoutes = []Route{
-	{"POST", PathMCP, AccessPost, "Model Context Protocol over stateless Streamable HTTP: tools to ask people, wait for answers, list and vote on requests, and search events. Slow results arrive as an event stream", []Param{
-		{"app", "source_app of this client's questions; default mcp. An agent's token overrides it with its own name"},
-		{"session", "session_id of this client's questions; default mcp"},
-		{"timeout", "timeout of this client's questions in seconds, unless a tool call sets one; default 300"},
-	}, RPC{}, RPC{}},
-}

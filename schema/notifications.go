@@ -171,17 +171,3 @@ const (
 	PathLink            = "/hitl/:id/link"
 	PathLinkVote        = "/hitl/:id/vote"
 )
-
-var notificationRoutes = []Route{
-	{"GET", PathChannels, AccessRead, "Notification channels, without their secrets", nil, nil, []Channel{}},
-	{"POST", PathChannels, AccessAdmin, "Create a channel; the secret of a webhook is shown once", nil, ChannelDraft{}, Channel{}},
-	{"GET", PathMyNotifications, AccessOwn, "The caller's notification settings", nil, nil, NotificationSettings{}},
-	{"POST", PathMyNotifications, AccessOwn, "Replace the caller's notification settings", nil, NotificationSettings{}, NotificationSettings{}},
-	{"DELETE", PathChannel, AccessAdmin, "Remove a channel", nil, nil, []Channel{}},
-	{"GET", PathPushKey, AccessRead, "Public key for Web Push subscriptions", nil, nil, PushKey{}},
-	{"POST", PathPush, AccessOwn, "Subscribe this browser to Web Push; a signed-in person gets the questions addressed to them", nil, PushSubscription{}, NotificationSettings{}},
-	{"DELETE", PathPush, AccessAsker, "Unsubscribe this browser; its endpoint is enough", nil, PushSubscription{}, NotificationSettings{}},
-	{"POST", PathLink, AccessPublic, "Preview a request by signed link, without deciding it", nil, Link{}, LinkPreview{}},
-	{"POST", PathLinkVote, AccessPublic, "Answer a request by signed link as the recipient of the link; once", nil, LinkVote{}, Event{}},
-	{"POST", PathTestChannel, AccessAdmin, "Send a test message through a channel and wait for the result", nil, nil, ChannelTestResult{}},
-}

@@ -64,12 +64,3 @@ const (
 	PathPasskeyChallenge = "/api/passkeys/challenge" //nolint:gosec // a path
 	PathPasskeyConfirm   = "/api/passkeys/confirm"   //nolint:gosec // a path
 )
-
-var passkeyRoutes = []Route{
-	{"GET", PathPasskeys, AccessOwn, "Passkeys of the signed-in person", nil, nil, []Passkey{}},
-	{"POST", PathNewPasskey, AccessOwn, "Start registering a passkey: returns options for navigator.credentials.create. The first one takes a sign-in younger than 10 minutes, a further one the proof of an existing one", nil, Confirmation{}, PasskeyOptions{}},
-	{"POST", PathPasskeys, AccessOwn, "Register the passkey that the browser created", nil, PasskeyDraft{}, Passkey{}},
-	{"DELETE", PathPasskey, AccessOwn, "Remove the caller's passkey :id, with the proof of a passkey; the last one stays while the hub uses passkeys", nil, Confirmation{}, []Passkey{}},
-	{"POST", PathPasskeyConfirm, AccessOwn, "Start confirming a change of credentials: returns options for navigator.credentials.get. The assertion is the proof of exactly this change, valid once and for two minutes", nil, CredentialAction{}, PasskeyOptions{}},
-	{"POST", PathPasskeyChallenge, AccessOwn, "Start verifying an answer: returns options for navigator.credentials.get. The assertion is the proof of exactly this answer, valid once and for two minutes", nil, ChallengeRequest{}, PasskeyOptions{}},
-}

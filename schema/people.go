@@ -170,27 +170,3 @@ const (
 	PathOIDC         = "/sign-in/oidc"
 	PathOIDCCallback = "/sign-in/oidc/back"
 )
-
-var peopleRoutes = []Route{
-	{"GET", PathMe, AccessPublic, "Identity and permissions of the caller", nil, nil, Me{}},
-	{"POST", PathSignIn, AccessPublic, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first person to sign in owns the hub", nil, SignInRequest{}, SignInResult{}},
-	{"POST", PathSignOut, AccessOwn, "End this browser's sign-in", nil, nil, Me{}},
-	{"GET", PathOIDC, AccessPublic, "Sign in with the OpenID provider: redirects the browser to it", nil, nil, nil},
-	{"GET", PathOIDCCallback, AccessPublic, "Redirect URI of the OpenID provider: redirects the browser to the dashboard with the code of a one-time link, or with an error", []Param{
-		{"state", "state of the sign-in request"},
-		{"code", "authorization code of the provider"},
-		{"error", "error of the provider, in place of a code"},
-	}, nil, nil},
-	{"POST", PathLock, AccessAdmin, "Lock the hub, so that only signed-in operators can answer, or unlock it for programs of the hub's account", nil, LockState{}, Me{}},
-	{"GET", PathPeople, AccessRead, "People of this hub; only admins see their addresses", nil, nil, []Person{}},
-	{"POST", PathPeople, AccessAdmin, "Add a person; the response contains a one-time sign-in link", nil, PersonDraft{}, Person{}},
-	{"POST", PathPerson, AccessAdmin, "Change the role or address of the person :name", nil, PersonDraft{}, Person{}},
-	{"POST", PathPersonLink, AccessOwn, "Create a link that signs in the person :name once, within 15 minutes; invalidates earlier links. For oneself, or by an admin for a person who has not signed in yet", nil, Confirmation{}, Person{}},
-	{"POST", PathPersonReset, AccessAdmin, "Reset the person :name, who is not the owner: ends their sign-ins, tokens and passkeys, so that a new link can be created. Everyone sees it for 24 hours, and their answers count only for later questions", nil, Confirmation{}, Person{}},
-	{"DELETE", PathPerson, AccessAdmin, "Remove the person :name with their sign-ins and tokens", nil, nil, []Person{}},
-	{"GET", PathSignIns, AccessOwn, "Signed-in browsers: the caller's own, or all for an admin", nil, nil, []SignIn{}},
-	{"DELETE", PathSignInByID, AccessOwn, "End the sign-in :id; its open streams close within a second", nil, nil, []SignIn{}},
-	{"GET", PathTokens, AccessOwn, "Tokens: the caller's own, or all for an admin", nil, nil, []Token{}},
-	{"POST", PathTokens, AccessOwn, "Create a token for a person or an agent; it is shown once", nil, TokenDraft{}, Token{}},
-	{"DELETE", PathToken, AccessOwn, "Revoke the token :id; its open streams close within a second", nil, nil, []Token{}},
-}

@@ -126,10 +126,3 @@ const (
 	PathRulePreview = "/api/rules/preview"
 	PathRule        = "/api/rules/:id"
 )
-
-var ruleRoutes = []Route{
-	{"GET", PathRules, AccessRead, "Rules with their number of uses, newest first: the active rules and the newest expired or revoked ones, at most 1000", nil, nil, []Rule{}},
-	{"POST", PathRules, AccessKeep, "Create a rule that answers permissions on behalf of its creator", nil, RuleDraft{}, Rule{}},
-	{"POST", PathRulePreview, AccessKeep, "Preview a rule without creating it: its sentence, and a comparison with the newest stored permissions", nil, RuleDraft{}, RulePreview{}},
-	{"DELETE", PathRule, AccessKeep, "Revoke a rule; it stays listed", nil, nil, Rule{}},
-}

@@ -19,8 +19,9 @@ import (
 // mayImport lists the packages of this module that each package may import. A new
 // package needs a row.
 var mayImport = map[string][]string{
-	"schema":     nil,
-	"schema/gen": {"schema"},
+	"schema":        nil,
+	"schema/routes": {"schema"},
+	"schema/gen":    {"schema", "schema/routes"},
 
 	"agentclient":                  {"schema", "agentclient/socket", "agentclient/policy"},
 	"agentclient/policy":           nil,
@@ -53,7 +54,7 @@ var mayImport = map[string][]string{
 	"server/internal/storetest":    {"server/internal/store/sqlite"},
 	"server/internal/feed":         nil,
 	"server/internal/redact":       {"schema"},
-	"server/internal/risk":         {"schema", "agentclient/policy"},
+	"server/internal/risk":         {"schema", "schema/routes", "agentclient/policy"},
 	"server/internal/peer":         {"schema"},
 	"server/internal/digest":       {"schema"},
 	"server/internal/otlp":         {"schema"},
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 		"server/internal/risk",
 		"server/internal/digest", "server/internal/otlp", "server/internal/auth", "server/internal/rules",
 	},
-	"server/internal/httpapi": {"schema", "agentclient/hook", "agentclient/socket", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
+	"server/internal/httpapi": {"schema", "schema/routes", "agentclient/hook", "agentclient/socket", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 const root = "../.."
@@ -85,11 +87,16 @@ func TestOpenAPI_DescribesEveryRoute(t *testing.T) {
 	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
 	require.Equal(t, "3.1.1", doc.OpenAPI)
 	ids := map[string]bool{}
-	for _, route := range schema.Routes {
+	for _, route := range routes.All {
 		path := pathParameter.ReplaceAllString(route.Path, "{$1}")
 		op, ok := doc.Paths[path][strings.ToLower(route.Method)]
 		require.True(t, ok, "%s %s", route.Method, route.Path)
 		require.Equal(t, route.Summary, op.Summary)
+		require.NotEqual(t, op.Summary, op.Text)
+		require.True(t, strings.HasSuffix(op.Text, "."), "%s: a description consists of sentences", path)
+		for _, status := range route.Statuses() {
+			require.NotEmpty(t, op.Responses[strconv.Itoa(status)].Description, "%s: %d", path, status)
+		}
 		require.Equal(t, route.Access, op.Access)
 		require.Contains(t, op.Responses, "default")
 		if route.Request != nil {
@@ -169,17 +176,58 @@ func TestOpenAPI_DescribesSecurity(t *testing.T) {
 }
 
 // TestOpenAPI_ExamplesExist checks that the named goldens exist, so that renaming one does not drop
-// an example.
+// an example, and that no route about questions shows the hook events that are the first goldens.
 func TestOpenAPI_ExamplesExist(t *testing.T) {
 	t.Parallel()
 	all, err := readGoldens(filepath.Join(root, "schema", "testdata"))
 	require.NoError(t, err)
-	for _, table := range []map[string][]string{requestExamples, responseExamples} {
-		for route, names := range table {
-			require.True(t, slices.ContainsFunc(schema.Routes, func(r schema.Route) bool { return r.Method+" "+r.Path == route }), route)
-			require.Len(t, namedExamples(all, names), len(names), route)
+	for _, route := range routes.All {
+		for _, names := range [][]string{route.Examples.Request, route.Examples.Response} {
+			require.Len(t, namedExamples(all, names), len(names), "%s %s", route.Method, route.Path)
+		}
+		if _, ok := route.Response.(schema.Event); ok {
+			require.NotEmpty(t, route.Examples.Response, "%s %s", route.Method, route.Path)
 		}
 	}
+}
+
+// TestOpenAPI_ExamplesMatchSchemas validates every example of the document with the schema of its
+// body, in an independent implementation.
+func TestOpenAPI_ExamplesMatchSchemas(t *testing.T) {
+	t.Parallel()
+	var doc document
+	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.OpenAPI))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	require.NoError(t, c.AddResource("openapi.json", parsed))
+	checked := 0
+	check := func(pointer string, bodies map[string]content) {
+		for media, body := range bodies {
+			at := "openapi.json#" + pointer + "/content/" + strings.ReplaceAll(media, "/", "~1") + "/schema"
+			compiled, err := c.Compile(at)
+			require.NoError(t, err, at)
+			for name, e := range body.Examples {
+				value, err := jsonschema.UnmarshalJSON(bytes.NewReader(e.Value))
+				require.NoError(t, err)
+				require.NoError(t, compiled.Validate(value), "%s: %s", at, name)
+				checked++
+			}
+		}
+	}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			pointer := "/paths/" + strings.ReplaceAll(path, "/", "~1") + "/" + method
+			if op.Body != nil {
+				check(pointer+"/requestBody", op.Body.Content)
+			}
+			for status, r := range op.Responses {
+				check(pointer+"/responses/"+status, r.Content)
+			}
+		}
+	}
+	require.Greater(t, checked, 300)
 }
 
 func TestOpenAPI_ReferencesResolve(t *testing.T) {

@@ -54,8 +54,8 @@ func generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	return map[string][]byte{
-		"schema/hub.schema.json":         schemaJSON,
-		"schema/openapi.json":            openAPIJSON,
+		"schema/hub.schema.json":                 schemaJSON,
+		"schema/openapi.json":                    openAPIJSON,
 		"dashboard/src/lib/api/schema.ts":        page,
 		"dashboard/src/lib/api/schema.golden.ts": writeFixtures(goldens),
 	}, nil

@@ -2,17 +2,16 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 const components = "#/components/schemas/"
@@ -49,6 +48,7 @@ type operation struct {
 	ID         string              `json:"operationId"`
 	Tags       []string            `json:"tags"`
 	Summary    string              `json:"summary"`
+	Text       string              `json:"description"`
 	Access     schema.Access       `json:"x-access"`
 	Parameters []parameter         `json:"parameters,omitempty"`
 	Body       *body               `json:"requestBody,omitempty"`
@@ -96,50 +96,17 @@ var securitySchemes = map[string]any{
 	"pageKey": map[string]string{"type": "apiKey", "in": "header", "name": "Hookback-Key", "description": "key of the same sign-in; the cookie alone permits only reading"},
 }
 
-var tags = []tag{
-	{"Events", "Events of agents, and their questions"},
-	{"Requests", "The inbox of requests, votes, and approvals in the formats of other systems"},
-	{"People", "Accounts, roles, sign-ins, tokens and passkeys"},
-	{"Rules", "Stored decisions that answer matching requests"},
-	{"Notifications", "Channels, personal settings and signed links"},
-	{"History", "Sessions, overviews and the audit log"},
-	{"Agents", "Hooks and telemetry of coding agents, and the Model Context Protocol"},
-	{"Operation", "Health, metrics and this document"},
-}
-
-// tagOf returns the tag of a path, by the first matching prefix.
-func tagOf(path string) string {
-	path = strings.TrimPrefix(path, schema.PathAuthenticated)
-	for _, t := range []struct{ tag, prefix string }{
-		{"Notifications", "/hitl/:id"}, {"Requests", "/hitl"}, {"Requests", "/api/approvals"}, {"Requests", "/api/agent"},
-		{"Events", "/events"}, {"Events", schema.PathStream},
-		{"Rules", "/api/rules"}, {"Notifications", "/api/channels"}, {"Notifications", "/api/push"},
-		{"History", "/api/session"}, {"History", "/api/overview"}, {"History", "/api/ledger"},
-		{"Agents", "/v1/"}, {"Agents", "/hooks/"}, {"Agents", schema.PathMCP},
-		{"Operation", schema.PathHealth}, {"Operation", schema.PathReady}, {"Operation", schema.PathMetrics}, {"Operation", schema.PathOpenAPI},
-		{"Operation", schema.PathLicenses}, {"Operation", schema.PathHub},
-	} {
-		if strings.HasPrefix(path, t.prefix) {
-			return t.tag
-		}
-	}
-	return "People"
-}
-
-// publicPaths require no authentication.
-var publicPaths = []string{schema.PathHealth, schema.PathReady, schema.PathOpenAPI, schema.PathLicenses, schema.PathHub}
-
 var pathParameter = regexp.MustCompile(`:([a-zA-Z]+)`)
 
-func pathParameterOf(path, name string) parameter {
+func pathParameterOf(group, path, name string) parameter {
 	p := parameter{name, "path", name + " of the item", true, &jsonschema.Schema{Type: "string"}}
-	if tag := tagOf(path); name == "id" && (tag == "Events" || tag == "Requests" || strings.HasPrefix(path, "/hitl/")) {
+	if name == "id" && (group == "Events" || group == "Requests" || strings.HasPrefix(path, "/hitl/")) {
 		p.Description, p.Schema = "id of the event", &jsonschema.Schema{Ref: defs + "EventID"}
 	}
 	return p
 }
 
-// openAPI returns the OpenAPI description of schema.Routes.
+// openAPI returns the OpenAPI description of routes.All.
 func openAPI(c *contract, goldens []golden) (any, error) {
 	doc := document{
 		OpenAPI: "3.1.1",
@@ -151,14 +118,17 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 		Paths:      map[string]map[string]operation{},
 		Components: map[string]any{"schemas": c.defs, "securitySchemes": securitySchemes},
 		Security:   []map[string][]string{{}, {"token": {}}, {"signIn": {}, "pageKey": {}}},
-		Tags:       tags,
 	}
-	for _, route := range schema.Routes {
-		path := pathParameter.ReplaceAllString(route.Path, "{$1}")
-		if doc.Paths[path] == nil {
-			doc.Paths[path] = map[string]operation{}
+	for _, group := range routes.Groups {
+		doc.Tags = append(doc.Tags, tag{group.Name, group.Description})
+		for i := range group.Routes {
+			route := &group.Routes[i]
+			path := pathParameter.ReplaceAllString(route.Path, "{$1}")
+			if doc.Paths[path] == nil {
+				doc.Paths[path] = map[string]operation{}
+			}
+			doc.Paths[path][strings.ToLower(route.Method)] = operationOf(group.Name, route, goldens)
 		}
-		doc.Paths[path][strings.ToLower(route.Method)] = operationOf(route, goldens)
 	}
 	// References to definitions have a different prefix in OpenAPI.
 	text, err := encode(doc)
@@ -168,11 +138,13 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 	return json.RawMessage(strings.ReplaceAll(string(text), `"$ref": "`+defs, `"$ref": "`+components)), nil
 }
 
-func operationOf(route schema.Route, goldens []golden) operation {
-	key := route.Method + " " + route.Path
-	op := operation{ID: operationID(route), Tags: []string{tagOf(route.Path)}, Summary: route.Summary, Access: route.Access, Responses: responses(route, goldens)}
+func operationOf(group string, route *routes.Route, goldens []golden) operation {
+	op := operation{
+		ID: operationID(route), Tags: []string{group}, Summary: route.Summary, Text: route.Description,
+		Access: route.Access, Responses: responses(route, goldens),
+	}
 	for _, name := range pathParameter.FindAllStringSubmatch(route.Path, -1) {
-		op.Parameters = append(op.Parameters, pathParameterOf(route.Path, name[1]))
+		op.Parameters = append(op.Parameters, pathParameterOf(group, route.Path, name[1]))
 	}
 	for _, p := range route.Query {
 		op.Parameters = append(op.Parameters, parameter{p.Name, "query", p.Description, false, queryType(route.Path, p.Name)})
@@ -188,7 +160,7 @@ func operationOf(route schema.Route, goldens []golden) operation {
 	}
 	if route.Request != nil {
 		op.Body = &body{true, map[string]content{"application/json": {
-			bodySchema(route.Request), examplesFor(goldens, requestExamples[key], route.Request),
+			bodySchema(route.Request), examplesFor(goldens, route.Examples.Request, route.Request),
 		}}}
 	}
 	return op
@@ -199,7 +171,7 @@ func (p rawBody) content() map[string]content {
 }
 
 // operationID joins the method and the path into one word, such as postEventsIdRespond.
-func operationID(route schema.Route) string {
+func operationID(route *routes.Route) string {
 	words := strings.FieldsFunc(route.Path, func(r rune) bool { return strings.ContainsRune("/:-.", r) })
 	id := strings.ToLower(route.Method)
 	for _, word := range words {
@@ -226,74 +198,42 @@ func queryType(path, name string) *jsonschema.Schema {
 
 func bodySchema(value any) *jsonschema.Schema { return typeSchema(reflect.TypeOf(value)) }
 
-func responses(route schema.Route, goldens []golden) map[string]response {
-	all := map[string]response{"default": {"any other error", problemContent(nil)}}
-	ok, isPlain := rawResponses[route.Path]
-	switch {
-	case route.Path == schema.PathStream:
-		all["101"] = response{Description: "the WebSocket; its messages are Frame, and a version 2 message may be an array of frames"}
-	case isPlain:
-		all["200"] = response{ok.description, ok.content()}
-	case route.Response == nil:
-		all["200"] = response{Description: "done; the body has no meaning"}
-	default:
-		all["200"] = response{"done", map[string]content{"application/json": {
-			bodySchema(route.Response), examplesFor(goldens, responseExamples[route.Method+" "+route.Path], route.Response),
-		}}}
-	}
-	if route.Path == schema.PathResponse {
-		all["204"] = response{Description: "no answer yet"}
-	}
-	byStatus := map[int][]schema.Problem{}
-	for _, p := range schema.Problems() {
-		if slices.ContainsFunc(errorsOf(route), func(err error) bool { return errors.Is(p.Err(), err) }) {
-			byStatus[p.Status] = append(byStatus[p.Status], p)
+func responses(route *routes.Route, goldens []golden) map[string]response {
+	all := map[string]response{"default": {"any other error: " + problemText(commonProblems()), problemContent(commonProblems())}}
+	if route.Returns != "" {
+		ok := response{Description: route.Returns}
+		if raw, isRaw := rawResponses[route.Path]; isRaw {
+			ok.Content = raw.content()
+		} else if route.Response != nil {
+			ok.Content = map[string]content{"application/json": {
+				bodySchema(route.Response), examplesFor(goldens, route.Examples.Response, route.Response),
+			}}
 		}
+		all["200"] = ok
 	}
-	for status, problems := range byStatus {
-		var lines []string
-		for _, p := range problems {
-			lines = append(lines, p.Code+": "+p.Detail)
-		}
-		all[strconv.Itoa(status)] = response{strings.Join(lines, "; "), problemContent(problems)}
+	for status, meaning := range route.Also {
+		all[strconv.Itoa(status)] = response{Description: meaning}
+	}
+	for status, problems := range route.Problems() {
+		all[strconv.Itoa(status)] = response{problemText(problems), problemContent(problems)}
 	}
 	return all
 }
 
-// errorsOf returns the errors that are specific to a route. Errors that any request can get, from
-// the origin guard or during shutdown, are in the default response.
-func errorsOf(route schema.Route) []error {
-	errs := []error{schema.ErrInvalid} // an unknown query parameter
-	if !slices.Contains(publicPaths, route.Path) {
-		errs = append(errs, schema.ErrSignIn, schema.ErrNotAllowed)
+// commonProblems returns the problems of routes.Everywhere.
+func commonProblems() (all []schema.Problem) {
+	for _, err := range routes.Everywhere {
+		all = append(all, schema.ProblemOf(err))
 	}
-	if route.Request != nil {
-		errs = append(errs, schema.ErrTooLarge, schema.ErrUnsupportedType, schema.ErrFull)
+	return all
+}
+
+func problemText(problems []schema.Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.Code + ": " + p.Detail
 	}
-	if strings.Contains(route.Path, ":") {
-		errs = append(errs, schema.ErrNotFound)
-	}
-	switch strings.TrimPrefix(route.Path, schema.PathAuthenticated) {
-	case schema.PathRespond, schema.PathHitlVote, schema.PathApproveCall, schema.PathRejectCall, schema.PathAgentApprove:
-		errs = append(errs, schema.ErrSelfApproval, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrExpired)
-	case schema.PathPasskeyChallenge:
-		errs = append(errs, schema.ErrNotFound, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrExpired)
-	case schema.PathUndo:
-		errs = append(errs, schema.ErrNoQuestion, schema.ErrNotHeld)
-	case schema.PathRedeliver:
-		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided, schema.ErrNoRetry)
-	case schema.PathEvents:
-		if route.Method == "POST" {
-			errs = append(errs, schema.ErrKeyConflict)
-		}
-	case schema.PathHandled, schema.PathReceipt:
-		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided)
-	case schema.PathCancel, schema.PathHitlCancel:
-		errs = append(errs, schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired, schema.ErrForbidden)
-	case schema.PathResponse:
-		errs = append(errs, schema.ErrNoQuestion, schema.ErrExpired, schema.ErrForbidden)
-	}
-	return errs
+	return strings.Join(lines, "; ")
 }
 
 func problemContent(problems []schema.Problem) map[string]content {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 // TestAccess_BoundTokenReadsOnlyItsApps checks that source_app gives access only to lists
@@ -25,7 +26,7 @@ func TestAccess_BoundTokenReadsOnlyItsApps(t *testing.T) {
 	r.expectOK(&bank, "POST "+schema.PathEvents, foreign, ada.headers()...)
 	own := r.post(event(1, permission))
 	require.Equal(t, "demo", own.SourceApp)
-	for _, route := range schema.Routes {
+	for _, route := range routes.All {
 		if route.Access != schema.AccessRead {
 			continue
 		}

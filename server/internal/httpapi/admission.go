@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/peer"
 )
@@ -158,7 +159,7 @@ func (p *places) inUse(class placeClass) int {
 }
 
 // admit returns the middleware that takes a place for a request of route r.
-func (s *Server) admit(r schema.Route) fiber.Handler {
+func (s *Server) admit(r routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		identity, _ := c.Locals(identityLocal).(auth.Identity)
 		want := place{class: ordinaryPlace, isStream: r.Path == schema.PathStream && isUpgrade(c)}
@@ -183,7 +184,7 @@ func (s *Server) admit(r schema.Route) fiber.Handler {
 }
 
 // waitsForAnswer reports whether a request of route r waits until a person has answered.
-func waitsForAnswer(c *fiber.Ctx, r schema.Route) bool {
+func waitsForAnswer(c *fiber.Ctx, r routes.Route) bool {
 	switch r.Path {
 	case schema.PathResponse:
 		wait := c.Query("wait")

@@ -18,6 +18,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 const (
@@ -222,7 +223,7 @@ func acceptsEncoding(header, encoding string) bool {
 // apiMethods returns the methods that the API supports at path, sorted. It returns nil if
 // path is not part of the API.
 func apiMethods(path string) (methods []string) {
-	for _, r := range schema.Routes {
+	for _, r := range routes.All {
 		if !matchesPath(r.Path, path) {
 			continue
 		}

@@ -22,7 +22,7 @@ import (
 // maxPullWait is the longest long poll for an answer, in seconds.
 const maxPullWait = 60
 
-// handlers returns the handler of every route in schema.Routes by "METHOD path". Each
+// handlers returns the handler of every route in routes.All by "METHOD path". Each
 // feature with a separate file contributes a map here.
 func (s *Server) handlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{}

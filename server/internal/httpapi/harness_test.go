@@ -198,6 +198,7 @@ func (r *harness) do(method, path, body string, headers ...string) (*http.Respon
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
 	require.NoError(r.t, err)
+	r.requireListedStatus(resp, b)
 	return resp, b
 }
 

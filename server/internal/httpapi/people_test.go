@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 // browser is a signed-in browser: its cookie and the key of its page.
@@ -218,7 +219,7 @@ func TestRemoteAccess_RequiresCredentials(t *testing.T) {
 		return c
 	}()
 	tryAllRoutes := func(headers ...string) {
-		for _, route := range schema.Routes {
+		for _, route := range routes.All {
 			if route.Access == schema.AccessPublic {
 				continue
 			}

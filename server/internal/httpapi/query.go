@@ -4,12 +4,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 // checkQuery returns the middleware that rejects query parameters that route r does not have: a
 // misspelled filter would otherwise select everything. The redirect of an OpenID provider is exempt,
 // because RFC 6749 (section 4.1.2) lets providers add parameters.
-func checkQuery(r schema.Route) fiber.Handler {
+func checkQuery(r routes.Route) fiber.Handler {
 	known := make(map[string]bool, len(r.Query))
 	for _, p := range r.Query {
 		known[p.Name] = true

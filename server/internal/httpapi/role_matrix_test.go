@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/netguard"
@@ -140,7 +141,7 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 	m.db.SetMaxOpenConns(1) // data_version belongs to a connection
 	t.Cleanup(func() { require.NoError(t, m.db.Close()) })
 	for _, c := range m.callers { // the first refused token of a network is written to the audit log
-		m.send(c, schema.Route{Method: "GET", Path: schema.PathRecent}, schema.PathRecent, "")
+		m.send(c, routes.Route{Method: "GET", Path: schema.PathRecent}, schema.PathRecent, "")
 	}
 	return m
 }
@@ -150,7 +151,7 @@ func stubMCP(_ context.Context, _ hub.Caller) http.Handler {
 }
 
 // request returns a valid path and body of a route for a caller, about objects that exist.
-func (m *matrix) request(c matrixCaller, route schema.Route) (path, body string) {
+func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string) {
 	m.t.Helper()
 	person := c.person
 	if person == "" {
@@ -282,7 +283,7 @@ func (m *matrix) addRule(from string) string {
 }
 
 // send sends a request of the caller and returns its status.
-func (m *matrix) send(c matrixCaller, route schema.Route, path, body string) (int, string) {
+func (m *matrix) send(c matrixCaller, route routes.Route, path, body string) (int, string) {
 	headers := c.headers
 	if route.Path == schema.PathSignOut && c.person != "" && !c.token {
 		session := m.newSession(c.person) // ends with this request
@@ -302,7 +303,7 @@ func (m *matrix) send(c matrixCaller, route schema.Route, path, body string) (in
 
 // expected returns the status of a refusal according to the documented table, or 0 if the
 // caller has access.
-func (m *matrix) expected(c matrixCaller, route schema.Route) int {
+func (m *matrix) expected(c matrixCaller, route routes.Route) int {
 	column, session := c.column, !c.token
 	switch {
 	case c.name == "cookie only" && route.Method == http.MethodGet:
@@ -354,7 +355,7 @@ func TestRoleMatrix(t *testing.T) {
 			for _, c := range m.callers {
 				fmt.Fprintf(&golden, "# %s\n", c.name)
 			}
-			for _, route := range schema.Routes {
+			for _, route := range routes.All {
 				fmt.Fprintf(&golden, "%-7s%-46s%-8s", route.Method, route.Path, route.Access)
 				for _, c := range m.callers {
 					fmt.Fprintf(&golden, " %d", m.checkCell(c, route))
@@ -372,7 +373,7 @@ func TestRoleMatrix(t *testing.T) {
 	}
 }
 
-func (m *matrix) checkCell(c matrixCaller, route schema.Route) int {
+func (m *matrix) checkCell(c matrixCaller, route routes.Route) int {
 	m.t.Helper()
 	path, body := m.request(c, route)
 	before := m.dataVersion()

@@ -14,9 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
-// TestRoutes_MatchContract compares Fiber's routes to schema.Routes.
+// TestRoutes_MatchContract compares Fiber's routes to routes.All.
 func TestRoutes_MatchContract(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -26,11 +27,11 @@ func TestRoutes_MatchContract(t *testing.T) {
 			have = append(have, route.Method+" "+route.Path)
 		}
 	}
-	for _, route := range schema.Routes {
+	for _, route := range routes.All {
 		want = append(want, route.Method+" "+route.Path)
 	}
 	require.ElementsMatch(t, want, have)
-	require.Len(t, r.handlers(), len(schema.Routes))
+	require.Len(t, r.handlers(), len(routes.All))
 }
 
 func TestRoutes_UnknownPathsGetProblems(t *testing.T) {
@@ -92,7 +93,7 @@ func TestRoutes_RejectUnknownQueryParameters(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	for _, route := range schema.Routes {
+	for _, route := range routes.All {
 		if route.Path == schema.PathOIDCCallback {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
@@ -145,14 +146,21 @@ func New(cfg Config) *Server {
 	s.app.Server().Handler = s.rejectTwoLengths(s.limitBody(s.trackRequest(s.rejectUnknownMethods(s.app.Server().Handler))))
 	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
 	handlers := s.handlers()
-	for _, r := range schema.Routes {
-		chain := []fiber.Handler{s.requireAccess(r), s.admit(r), checkQuery(r), handlers[r.Method+" "+r.Path]}
+	if len(handlers) != len(routes.All) {
+		panic("httpapi: not every handler has a route")
+	}
+	for _, r := range routes.All {
+		handler := handlers[r.Method+" "+r.Path]
+		if handler == nil {
+			panic("httpapi: no handler of " + r.Method + " " + r.Path)
+		}
+		chain := []fiber.Handler{s.requireAccess(r), s.admit(r), checkQuery(r), handler}
 		s.app.Add(r.Method, r.Path, chain...)
 		if r.Method == fiber.MethodGet {
 			s.app.Add(fiber.MethodHead, r.Path, chain...)
 		}
 	}
-	s.app.Use(s.admit(schema.Route{}), s.servePage)
+	s.app.Use(s.admit(routes.Route{}), s.servePage)
 	cfg.Metrics.registerGauges(s)
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 // Rules about human oversight: calls that disable approval are riskier than they look.
@@ -57,7 +58,7 @@ type hubRoute struct {
 // hubRoutes are the routes that answer or manage requests, by their first segment.
 var hubRoutes = func() map[string][]hubRoute {
 	m := map[string][]hubRoute{}
-	for _, r := range schema.Routes {
+	for _, r := range routes.All {
 		decides := slices.Contains([]schema.Access{schema.AccessDecide, schema.AccessCancel, schema.AccessKeep, schema.AccessOwn, schema.AccessAdmin}, r.Access)
 		if r.Method == "GET" || !decides && r.Path != schema.PathLinkVote {
 			continue
@@ -68,7 +69,7 @@ var hubRoutes = func() map[string][]hubRoute {
 				h.segments[i] = ""
 			}
 		}
-		h.shared = slices.ContainsFunc(schema.Routes, func(other schema.Route) bool { return other.Method == "GET" && other.Path == r.Path })
+		h.shared = slices.ContainsFunc(routes.All, func(other routes.Route) bool { return other.Method == "GET" && other.Path == r.Path })
 		m[h.segments[0]] = append(m[h.segments[0]], h)
 	}
 	return m

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
 )
 
 const project = "/home/dev/shop-api"
@@ -362,7 +363,7 @@ func TestAssess_PaddingIsHighRisk(t *testing.T) {
 func TestAssess_FindsEveryHubRoute(t *testing.T) {
 	t.Parallel()
 	tested := 0
-	for _, r := range schema.Routes {
+	for _, r := range routes.All {
 		switch r.Access {
 		case schema.AccessDecide, schema.AccessCancel, schema.AccessKeep, schema.AccessOwn, schema.AccessAdmin:
 		default:

@@ -193,6 +193,12 @@ export const v2CredentialActionReset = {"do":"reset","target":"grace"} satisfies
 export const v2EnvelopeHead = {"payloadType":"application/vnd.hookback.head+json","payload":"eyJodWIiOiIwYzZmN2EzZS01ZDBlLTRkNWUtOWQwYi03YjFmM2E3YzJlMTEiLCJuIjoxMjM0LCJoYXNoIjoiMjc1NDVhNmMzZjBiN2E5ZDVjMWU4ZjJiNGE2ZDljMGUxZjNiNWE3ZDljMmU0ZjYwODFhM2M1ZTcwOTJiNGQ2ZiIsImF0IjoxNzk1MjYyNDAzMDAwfQ==","signatures":[{"keyid":"6f283a0f77522587","sig":"e492YXmxGF+s+ywxMc2kxA+Ul/klXh1ClKI5T0hgGwrDDUkGqXFfKJd6mAuuC2ODtfnrN36y8wUotVV2DvD9AA=="}]} satisfies Envelope
 
 // prettier-ignore
+export const v2EventCancelled = {"id":43,"source_app":"release-bot","session_id":"s-7","hook_event_type":"DecisionPoint","payload":{},"humanInTheLoop":{"question":"Deploy build 1842 to production?","type":"permission"},"humanInTheLoopStatus":{"status":"error","respondedAt":1795000060000,"outcome":"__cancelled__","source":"cancel","reason":"handled by phone","respondedBy":{"name":"ada","verified":true,"via":"session"},"revision":2}} satisfies Event
+
+// prettier-ignore
+export const v2EventDenied = {"id":17,"source_app":"support-bot","session_id":"session-456","hook_event_type":"DecisionPoint","payload":{},"humanInTheLoop":{"question":"Run process_refund?","type":"permission","toolCall":{"name":"process_refund","arguments":{"orderId":"1234","amount":50000}}},"humanInTheLoopStatus":{"status":"responded","respondedAt":1795000060000,"response":{"permission":false,"reason":"This order was already refunded","respondedAt":1795000060000,"outcome":"deny"},"outcome":"deny","source":"human","reason":"This order was already refunded","respondedBy":{"name":"ada","verified":true,"via":"session"},"revision":2}} satisfies Event
+
+// prettier-ignore
 export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"agent":"claude-code","timestamp":1734189234000,"humanInTheLoop":{"question":"Run go test ./...?","type":"permission","timeout":120,"protocolVersion":2,"lifeline":true,"alsoAsked":true},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189354000,"revision":1,"waiter":"listening"},"requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE","watching":1} satisfies Event
 
 // prettier-ignore

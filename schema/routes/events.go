@@ -1,0 +1,163 @@
+package routes
+
+import "github.com/hookback/hookback/schema"
+
+// Parameters that several lists share.
+var (
+	fromParam   = Param{"from", "at or after this time by the hub's clock, Unix ms"}
+	toParam     = Param{"to", "before this time by the hub's clock, Unix ms"}
+	appParam    = Param{"source_app", "application of the session"}
+	idParam     = Param{"session_id", "id of the session"}
+	zoneParam   = Param{"tz", "IANA time zone of the days, such as Europe/Berlin; default UTC"}
+	reasonParam = Param{"reason", "same as in the body, which takes precedence"}
+)
+
+// answerErrors are the errors of every operation that answers a question.
+var answerErrors = []error{
+	schema.ErrSelfApproval, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer,
+	schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrExpired,
+}
+
+// cancelErrors are the errors of every operation that cancels a question.
+var cancelErrors = []error{schema.ErrNoQuestion, schema.ErrDecided, schema.ErrStale, schema.ErrExpired}
+
+var (
+	pendingExample  = []string{"v1.Event.pending"}
+	answeredExample = []string{"v1.Event.responded"}
+)
+
+var events = []Route{
+	{
+		Method: "POST", Path: schema.PathEvents, Access: schema.AccessPost, Summary: "Store an event",
+		Description: "Stores an event and returns it once it is on disk. With humanInTheLoop it asks a question, which a person answers later.",
+		Request:     schema.Event{}, Response: schema.Event{}, Returns: "the stored event; a repeated idempotency_key returns the first one",
+		Errors: []error{schema.ErrKeyConflict, schema.ErrTooMany},
+		Examples: Examples{
+			Request:  []string{"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions", "v2.Event.quorum"},
+			Response: pendingExample,
+		},
+	},
+	{
+		Method: "POST", Path: schema.PathBatch, Access: schema.AccessPost, Summary: "Store several events",
+		Description: "Stores a batch of events. Each is stored or rejected on its own.",
+		Request:     []schema.Event{}, Response: []schema.BatchResult{}, Returns: "one result per event, in order",
+	},
+	{
+		Method: "GET", Path: schema.PathRecent, Access: schema.AccessRead, Summary: "List the newest events",
+		Description: "Returns the newest events, oldest first.",
+		Query:       []Param{{"limit", "1 to 1000, default 300"}},
+		Response:    []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
+	},
+	{
+		Method: "GET", Path: schema.PathEvents, Access: schema.AccessRead, Summary: "List events by filter",
+		Description: "Returns the events that match every given filter, oldest first.",
+		Query: []Param{
+			{"source_app", "only this application"}, {"session_id", "only this session"}, {"hook_event_type", "only this type"}, {"tool_name", "only this tool"},
+			{"status", "questions in this state: pending, responded, timeout, error, or undelivered"},
+			{"q", "text in the summary, question or payload"}, fromParam, toParam,
+			{"before", "only ids below this one"}, {"after", "only ids above this one, oldest first; 0 starts at the beginning"},
+			{"limit", "1 to 1000, default 100"},
+		},
+		Response: []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
+	},
+	{
+		Method: "GET", Path: schema.PathFilterOptions, Access: schema.AccessRead, Summary: "List filter values",
+		Description: "Returns the values that a filter can offer.",
+		Response:    schema.FilterOptions{}, Returns: "the values by member", Examples: Examples{Response: []string{"v1.FilterOptions.values"}},
+	},
+	{
+		Method: "GET", Path: schema.PathSearch, Access: schema.AccessRead, Summary: "Search the history",
+		Description: "Searches the whole history with a filter expression; oldest first. Each request searches a bounded part of the history.",
+		Query: []Param{
+			{"filter", "words that must all occur, \"a phrase\", key:value with * as a wildcard, /a regular expression/ (RE2); - excludes a term. Keys are agent, session, type, tool, model, id, error, kind, risk, status, outcome, delivery, or a path into the payload or its tool_input"},
+			fromParam, toParam,
+			{"before", "only ids below this one; searchedTo of the page after this one"},
+			{"after", "only ids above this one, oldest first; 0 starts at the beginning; searchedTo of the page before this one"},
+			{"limit", "1 to 1000, default 100"},
+		},
+		Response: schema.SearchResult{}, Returns: "a page of events, which may be empty before the history is complete",
+	},
+	{
+		Method: "GET", Path: schema.PathEvent, Access: schema.AccessRead, Summary: "Read an event",
+		Description: "Returns one complete event with its transcript.",
+		Response:    schema.Event{}, Returns: "the event", Examples: Examples{Response: answeredExample},
+	},
+	{
+		Method: "GET", Path: schema.PathContext, Access: schema.AccessRead, Summary: "Read a question's context",
+		Description: "Returns the session's last events before a question, at most 8, and the outcomes of earlier questions about the same call.",
+		Response:    schema.QuestionContext{}, Returns: "the context", Errors: []error{schema.ErrNoQuestion},
+	},
+	{
+		Method: "GET", Path: schema.PathReceipt, Access: schema.AccessRead, Summary: "Read a question's receipt",
+		Description: "Returns the receipt of a question that has ended: the signed decision, the passkey assertions behind it and its ledger entry.",
+		Response:    schema.Receipt{}, Returns: "the receipt", Errors: []error{schema.ErrNoQuestion, schema.ErrUndecided},
+	},
+	{
+		Method: "POST", Path: schema.PathRespond, Access: schema.AccessDecide, Summary: "Answer a question",
+		Description: "Answers a question, or votes if it requires several approvals. The first answer, or the first choice that reaches the quorum, wins. holdMs opens an undo window.",
+		Request:     schema.Response{}, Response: schema.Event{}, Returns: "the event with its new status",
+		Errors: answerErrors,
+		Examples: Examples{
+			Request:  []string{"v1.Response.permission", "v1.Response.question", "v1.Response.choice", "v2.Response.edited", "v2.Response.several-questions", "v2.Response.held"},
+			Response: answeredExample,
+		},
+	},
+	{
+		Method: "POST", Path: schema.PathUndo, Access: schema.AccessDecide, Summary: "Undo an answer",
+		Description: "Takes back an answer within its undo window. The question is pending again.",
+		Response:    schema.Event{}, Returns: "the event, pending again",
+		Errors: []error{schema.ErrNoQuestion, schema.ErrNotHeld}, Examples: Examples{Response: pendingExample},
+	},
+	{
+		Method: "POST", Path: schema.PathApprove, Access: schema.AccessDecide, Summary: "Approve several permissions",
+		Description: "Approves exactly the listed permissions, each in the revision that the person saw. Risky ones are refused. The undo window is 5 s by default.",
+		Request:     schema.Approvals{}, Response: []schema.BatchResult{}, Returns: "one result per request, in order",
+	},
+	{
+		Method: "POST", Path: schema.PathRedeliver, Access: schema.AccessDecide, Summary: "Retry a delivery",
+		Description: "Retries the delivery of an undelivered answer now.",
+		Response:    schema.Event{}, Returns: "the event, with its answer queued",
+		Errors: []error{schema.ErrNoQuestion, schema.ErrUndecided, schema.ErrNoRetry}, Examples: Examples{Response: answeredExample},
+	},
+	{
+		Method: "POST", Path: schema.PathHandled, Access: schema.AccessDecide, Summary: "Mark an answer as handled",
+		Description: "Marks an undelivered answer as handled by a person, so that it needs no more attention.",
+		Response:    schema.Event{}, Returns: "the event with its new status",
+		Errors: []error{schema.ErrNoQuestion, schema.ErrUndecided}, Examples: Examples{Response: answeredExample},
+	},
+	{
+		Method: "POST", Path: schema.PathCancel, Access: schema.AccessCancel, Summary: "Cancel a question",
+		Description: "Cancels a question, which a recipient, the owner or an admin may do, or withdraws it with its request secret.",
+		Request:     schema.Cancel{}, Response: schema.Event{}, Returns: "the event with its new status; unchanged if it was cancelled before",
+		Errors: append([]error{schema.ErrForbidden}, cancelErrors...), Examples: Examples{Response: []string{"v2.Event.cancelled"}},
+	},
+	{
+		Method: "POST", Path: schema.PathExtend, Access: schema.AccessDecide, Summary: "Extend a deadline",
+		Description: "Extends or removes the deadline of a question. The agent is notified.",
+		Request:     schema.Extend{}, Response: schema.Event{}, Returns: "the event with its new deadline",
+		Errors:   []error{schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrExpired},
+		Examples: Examples{Response: pendingExample},
+	},
+	{
+		Method: "POST", Path: schema.PathExecution, Access: schema.AccessAsker, Summary: "Report the execution of a call",
+		Description: "Reports the start or the outcome of an approved call, with the request secret of its question. The first outcome is kept.",
+		Request:     schema.CallReport{}, Response: schema.Event{}, Returns: "the event with its execution",
+		Errors: []error{schema.ErrForbidden, schema.ErrNoQuestion, schema.ErrUndecided}, Examples: Examples{Response: answeredExample},
+	},
+	{
+		Method: "GET", Path: schema.PathResponse, Access: schema.AccessRead, Summary: "Wait for an answer",
+		Description: "Long poll for the answer to a question, for agents without a listener.",
+		Query:       []Param{{"wait", "seconds to wait for an answer, at most 60; default 0"}},
+		Response:    schema.Answer{}, Returns: "the answer", Also: map[int]string{204: "no answer yet; the header Hookback-Expires-In has the time left, in seconds, or never"},
+		Errors:   []error{schema.ErrForbidden, schema.ErrNoQuestion, schema.ErrExpired},
+		Examples: Examples{Response: []string{"v2.Answer.edited", "v2.Answer.timeout", "v2.Answer.voted"}},
+	},
+	{
+		Method: "GET", Path: schema.PathStream, Access: schema.AccessRead, Summary: "Follow the log",
+		Description: "WebSocket stream of all events as they are stored. The messages are Frame, and a version 2 message may be an array of frames.",
+		Query: []Param{
+			{"v", "2 for resumable frames; default 1"}, {"after", "version 2: resume after this seq"}, {"hub", "version 2: the hubId that the seq belongs to"},
+		},
+		Returns: "the dashboard, for a browser that opens the path as a page", Also: map[int]string{101: "the WebSocket", 426: "the request is not a WebSocket handshake"},
+	},
+}

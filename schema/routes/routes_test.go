@@ -1,0 +1,29 @@
+package routes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
+)
+
+func TestAll_IsComplete(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "/events/42/respond", schema.At(schema.PathRespond, 42))
+	seen := map[string]bool{}
+	for _, r := range routes.All {
+		name := r.Method + " " + r.Path
+		require.False(t, seen[name], "%s is listed twice", name)
+		seen[name] = true
+		require.Contains(t, schema.Accesses, r.Access, name)
+		require.NotEmpty(t, r.Summary, name)
+		require.True(t, strings.HasSuffix(r.Description, "."), name)
+		require.True(t, r.Returns != "" || len(r.Also) > 0, "%s has no successful status", name)
+		for status := range r.Problems() {
+			require.Empty(t, r.Also[status], "%s: %d has two meanings", name, status)
+		}
+	}
+}
