@@ -39,13 +39,8 @@ func (antigravity) Parse(in Input) (Call, error) {
 	c.Event.Error = clip(o.text("error"), schema.MaxReason)
 	c.Event.Reason = o.nameText("terminationReason")
 	c.Event.Summary = oneLine(cmp.Or(c.Event.Error, c.Event.Reason), maxSummary)
-	name := tool.nameText("name")
-	if name != "" || event == "PreToolUse" {
-		c.setTool(cmp.Or(name, unknownTool), antigravityTools, tool["args"])
-	}
-	if event == "PreToolUse" {
-		c.Point, c.Capabilities, c.Fallback = Gate, CanAllow|CanDeny|CanAsk, Ask
-		c.Ask = c.permissionQuestion("", cwd)
+	if c.setGatedTool(tool.nameText("name"), antigravityTools, tool["args"]) {
+		c.setGate(CanAllow|CanDeny|CanAsk, "", cwd)
 	}
 	return c, nil
 }

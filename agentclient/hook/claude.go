@@ -181,7 +181,8 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	return permissionRequestReply(v, state.findSuggestion(v.Remember))
 }
 
-// preToolUseReply encodes the answer to PreToolUse.
+// preToolUseReply encodes the answer to PreToolUse of Claude Code, and of the agents that
+// documented the same members.
 func preToolUseReply(v Verdict) Reply {
 	type output struct {
 		HookEventName            string          `json:"hookEventName"`
@@ -189,11 +190,11 @@ func preToolUseReply(v Verdict) Reply {
 		PermissionDecisionReason string          `json:"permissionDecisionReason,omitempty"`
 		UpdatedInput             json.RawMessage `json:"updatedInput,omitempty"`
 	}
-	out := output{"PreToolUse", v.Effect, v.Reason, v.Arguments}
-	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": out})}
+	return encodeReply(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
 }
 
-// permissionRequestReply encodes the answer to PermissionRequest.
+// permissionRequestReply encodes the answer to PermissionRequest of Claude Code, and of the
+// agents that documented the same members.
 func permissionRequestReply(v Verdict, remember []json.RawMessage) Reply {
 	type decision struct {
 		Behavior           Effect            `json:"behavior"`
@@ -205,11 +206,8 @@ func permissionRequestReply(v Verdict, remember []json.RawMessage) Reply {
 		HookEventName string   `json:"hookEventName"`
 		Decision      decision `json:"decision"`
 	}
-	d := decision{Behavior: v.Effect, UpdatedInput: v.Arguments, UpdatedPermissions: remember}
-	if v.Effect == Deny {
-		d.Message = v.Reason
-	}
-	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})}
+	d := decision{v.Effect, v.Arguments, remember, v.denialReason()}
+	return encodeReply(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})
 }
 
 // maxClaudeText is Claude Code's limit for a hook's text in UTF-16 code units. It saves

@@ -49,8 +49,7 @@ func (cline) Parse(in Input) (Call, error) {
 		}
 		return c, nil
 	}
-	c.Point, c.Capabilities = Gate, CanDeny
-	c.Ask = c.permissionQuestion("", o.firstString("workspaceRoots"))
+	c.setGate(CanDeny, "", o.firstString("workspaceRoots"))
 	return c, nil
 }
 

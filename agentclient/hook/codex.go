@@ -10,7 +10,7 @@ import (
 )
 
 // codex is OpenAI's Codex CLI. It runs the call if a denial has an unknown member, has
-// no reason or is an "ask", so its encoder writes only the members listed here.
+// no reason or is an "ask", and it takes Claude Code's members for the others.
 type codex struct{}
 
 var codexTools = map[string]string{
@@ -33,8 +33,7 @@ func (codex) Parse(in Input) (Call, error) {
 	switch c.Event.HookEventType {
 	case "PreToolUse":
 		c.setTool(name, codexTools, arguments)
-		c.Point, c.Capabilities = Gate, CanDeny|CanEdit
-		c.Ask = c.permissionQuestion("", o.text("cwd"))
+		c.setGate(CanDeny|CanEdit, "", o.text("cwd"))
 	case "PermissionRequest":
 		c.setTool(name, codexTools, arguments)
 		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny
@@ -77,39 +76,15 @@ func (codex) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Allow && v.Arguments != nil && !c.codexAcceptsEdit(v.Arguments) {
 		v = c.denyEdit(v.Arguments)
 	}
-	var out any
 	switch {
 	case v.Effect == Pass:
 		return Reply{}
 	case c.Point == Prompt:
-		type decision struct {
-			Behavior string `json:"behavior"`
-			Message  string `json:"message,omitempty"`
-		}
-		d := decision{Behavior: string(v.Effect)}
-		if v.Effect == Deny {
-			d.Message = v.Reason
-		}
-		out = struct {
-			Event    string   `json:"hookEventName"`
-			Decision decision `json:"decision"`
-		}{"PermissionRequest", d}
-	case v.Effect == Deny:
-		out = struct {
-			Event    string `json:"hookEventName"`
-			Decision string `json:"permissionDecision"`
-			Reason   string `json:"permissionDecisionReason"`
-		}{"PreToolUse", "deny", v.Reason}
-	default:
-		out = struct {
-			Event    string          `json:"hookEventName"`
-			Decision string          `json:"permissionDecision"`
-			Input    json.RawMessage `json:"updatedInput"`
-		}{"PreToolUse", "allow", v.Arguments}
+		return permissionRequestReply(v, nil)
+	case v.Effect == Allow:
+		v.Reason = ""
 	}
-	return encodeReply(struct {
-		Output any `json:"hookSpecificOutput"`
-	}{out})
+	return preToolUseReply(v)
 }
 
 // codexAcceptsEdit reports whether Codex would run exactly these arguments. For a shell

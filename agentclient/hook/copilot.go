@@ -62,15 +62,15 @@ func (copilot) Parse(in Input) (Call, error) {
 // setCopilotGate sets the capabilities before a call. PermissionRequest is a gate too:
 // it runs before Copilot's own rules, even for calls that need no permission.
 func (c *Call) setCopilotGate(o object) {
-	c.Point, c.Capabilities = Gate, CanAllow|CanDeny
+	can := CanAllow | CanDeny
 	if c.Event.HookEventType == "PreToolUse" {
-		c.Capabilities |= CanEdit
+		can |= CanEdit
 		if !c.Headless {
-			c.Capabilities, c.Fallback = c.Capabilities|CanAsk, Ask
+			can |= CanAsk
 		}
 	}
 	c.adapterState = o.has("hookEventName") || o.has("tool_use_id") // VS Code
-	c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+	c.setGate(can, c.args.text("description"), o.text("cwd"))
 }
 
 // setCopilotDetails is setDetails for members in camelCase.
@@ -126,13 +126,7 @@ func (copilot) Render(c *Call, v Verdict) Reply {
 			Message  string `json:"message,omitempty"`
 		}{v.Effect, v.denialReason()})
 	case vscode:
-		type output struct {
-			Event    string          `json:"hookEventName"`
-			Decision Effect          `json:"permissionDecision"`
-			Reason   string          `json:"permissionDecisionReason,omitempty"`
-			Input    json.RawMessage `json:"updatedInput,omitempty"`
-		}
-		return encodeReply(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
+		return preToolUseReply(v)
 	default:
 		return encodeReply(struct {
 			Decision Effect          `json:"permissionDecision"`

@@ -33,14 +33,9 @@ func (crush) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	c.setDetails(o)
-	name := o.nameText("tool_name")
-	if name != "" || event == "PreToolUse" {
-		c.setTool(cmp.Or(name, unknownTool), crushTools, unwrapJSONString(o["tool_input"]))
-	}
-	if event == "PreToolUse" {
-		c.Point, c.Capabilities = Gate, CanAllow|CanDeny|CanEdit
+	if c.setGatedTool(o.nameText("tool_name"), crushTools, unwrapJSONString(o["tool_input"])) {
+		c.setGate(CanAllow|CanDeny|CanEdit, c.args.text("description"), o.text("cwd"))
 		c.adapterState = in.isInteractive("run", "r", "-y", "--yolo")
-		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }

@@ -39,13 +39,8 @@ func (cursor) Parse(in Input) (Call, error) {
 	}
 	c.setDetails(o)
 	c.Event.ModelName = cmp.Or(o.nameText("model_id"), o.nameText("model"))
-	can := c.setCursorTool(native, o)
-	if can != 0 {
-		c.Point, c.Capabilities = Gate, can
-		if can.Has(CanAsk) {
-			c.Fallback = Ask
-		}
-		c.Ask = c.permissionQuestion(cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), o.firstString("workspace_roots")))
+	if can := c.setCursorTool(native, o); can != 0 {
+		c.setGate(can, cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), o.firstString("workspace_roots")))
 	}
 	return c, nil
 }

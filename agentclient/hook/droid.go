@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -27,13 +26,8 @@ func (droid) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	c.setDetails(o)
-	name, gate := o.nameText("tool_name"), c.Event.HookEventType == "PreToolUse"
-	if name != "" || gate {
-		c.setTool(cmp.Or(name, unknownTool), droidTools, o["tool_input"])
-	}
-	if gate {
-		c.Point, c.Capabilities, c.Fallback = Gate, CanAllow|CanDeny|CanAsk|CanEdit, Ask
-		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+	if c.setGatedTool(o.nameText("tool_name"), droidTools, o["tool_input"]) {
+		c.setGate(CanAllow|CanDeny|CanAsk|CanEdit, c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }
@@ -45,11 +39,5 @@ func (droid) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Pass {
 		return Reply{}
 	}
-	type output struct {
-		Event    string          `json:"hookEventName"`
-		Decision Effect          `json:"permissionDecision"`
-		Reason   string          `json:"permissionDecisionReason,omitempty"`
-		Input    json.RawMessage `json:"updatedInput,omitempty"`
-	}
-	return encodeReply(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
+	return preToolUseReply(v)
 }

@@ -40,11 +40,11 @@ func (gemini) Parse(in Input) (Call, error) {
 	switch native {
 	case "BeforeTool":
 		c.setGeminiTool(o)
-		c.Point, c.Capabilities = Gate, CanDeny|CanEdit
+		can := CanDeny | CanEdit
 		if in.isInteractive("-p", "--prompt") {
-			c.Capabilities, c.Fallback = c.Capabilities|CanAsk, Ask
+			can |= CanAsk
 		}
-		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+		c.setGate(can, c.args.text("description"), o.text("cwd"))
 	case "AfterTool":
 		c.setGeminiTool(o)
 		response := o.object("tool_response")

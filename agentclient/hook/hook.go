@@ -7,8 +7,8 @@
 //
 // The formats differ in dangerous ways. One agent runs the command if a denial has an
 // unknown member, another blocks on any text on stderr, a third ignores an
-// "ask". So there is no common encoder: each agent has its own file here,
-// with its own exact encoder and a golden for every case.
+// "ask". So each agent has its own file here, and a golden for every case. Agents share an
+// encoder only where they take exactly the same members.
 package hook
 
 import (

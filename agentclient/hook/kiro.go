@@ -31,17 +31,13 @@ func (kiro) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	c.setDetails(o)
-	name, gate := o.nameText("tool_name"), c.Event.HookEventType == "PreToolUse"
-	if name == "" && !gate {
-		return c, nil
-	}
-	c.setTool(cmp.Or(name, unknownTool), kiroTools, o["tool_input"])
+	name := o.nameText("tool_name")
+	gate := c.setGatedTool(name, kiroTools, o["tool_input"])
 	if server, tool, ok := strings.Cut(strings.TrimPrefix(name, "@"), "/"); ok && strings.HasPrefix(name, "@") {
 		c.setMCPTool(server, tool)
 	}
 	if gate {
-		c.Point, c.Capabilities = Gate, CanDeny
-		c.Ask = c.permissionQuestion(c.args.text("summary"), o.text("cwd"))
+		c.setGate(CanDeny, c.args.text("summary"), o.text("cwd"))
 	}
 	return c, nil
 }

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -49,29 +48,12 @@ func (qwen) Parse(in Input) (Call, error) {
 
 // Render implements Agent.
 func (qwen) Render(c *Call, v Verdict) Reply {
-	v = c.adaptVerdict(v)
-	var out any
-	switch {
+	switch v = c.adaptVerdict(v); {
 	case v.Effect == Pass:
 		return Reply{}
 	case c.Point == Prompt:
-		type decision struct {
-			Behavior Effect          `json:"behavior"`
-			Input    json.RawMessage `json:"updatedInput,omitempty"`
-			Message  string          `json:"message,omitempty"`
-		}
-		out = struct {
-			Event    string   `json:"hookEventName"`
-			Decision decision `json:"decision"`
-		}{"PermissionRequest", decision{v.Effect, v.Arguments, v.denialReason()}}
+		return permissionRequestReply(v, nil)
 	default:
-		out = struct {
-			Event    string `json:"hookEventName"`
-			Decision Effect `json:"permissionDecision"`
-			Reason   string `json:"permissionDecisionReason"`
-		}{"PreToolUse", v.Effect, v.Reason}
+		return preToolUseReply(v)
 	}
-	return encodeReply(struct {
-		Output any `json:"hookSpecificOutput"`
-	}{out})
 }

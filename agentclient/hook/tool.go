@@ -113,6 +113,25 @@ func (c *Call) setTool(name string, alias map[string]string, arguments json.RawM
 	c.Event.Summary = c.summaryLine()
 }
 
+// setGatedTool sets the tool call of an event that has one, and reports whether the call
+// is about to run. Such a call is gated even if the agent sends no tool name.
+func (c *Call) setGatedTool(name string, alias map[string]string, arguments json.RawMessage) bool {
+	gated := c.Event.HookEventType == "PreToolUse"
+	if name != "" || gated {
+		c.setTool(cmp.Or(name, unknownTool), alias, arguments)
+	}
+	return gated
+}
+
+// setGate makes c a gate with these capabilities, and sets the question for a person.
+func (c *Call) setGate(can Capability, why, cwd string) {
+	c.Point, c.Capabilities = Gate, can
+	if can.Has(CanAsk) {
+		c.Fallback = Ask
+	}
+	c.Ask = c.permissionQuestion(why, cwd)
+}
+
 // checkEdit validates a person's edit of an approved call. An edit without changes is
 // dropped. An edit that can't be applied turns the approval into Ask, because the
 // original call must not run instead.

@@ -50,8 +50,7 @@ func (windsurf) Parse(in Input) (Call, error) {
 	c.setTool(action.name, map[string]string{action.name: action.alias}, o["tool_info"])
 	c.setMCPTool(info.text("mcp_server_name"), info.text("mcp_tool_name"))
 	if pre {
-		c.Point, c.Capabilities = Gate, CanDeny
-		c.Ask = c.permissionQuestion("", cwd)
+		c.setGate(CanDeny, "", cwd)
 	}
 	return c, nil
 }
