@@ -78,13 +78,14 @@ func (h *harness) notified() <-chan struct{} { h.mu.Lock(); defer h.mu.Unlock();
 
 func (h *harness) open() {
 	var err error
-	h.store, err = sqlite.Open(h.t.Context(), sqlite.Config{Path: h.file, Clock: h.clock, ReserveFileBytes: -1, Publish: func([]store.LogRow) {
+	h.store, err = sqlite.Open(h.t.Context(), sqlite.Config{Path: h.file, Clock: h.clock, ReserveFileBytes: -1})
+	require.NoError(h.t, err)
+	h.store.SetPublish(func([]store.LogRow) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		close(h.changed)
 		h.changed = make(chan struct{})
-	}})
-	require.NoError(h.t, err)
+	})
 }
 
 func (h *harness) dispatcher() *Dispatcher {

@@ -8,6 +8,10 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 )
 
+// MaxPageBytes bounds the size of a list of events, so that no request reads a database
+// of big events into memory.
+const MaxPageBytes = 16 << 20
+
 // Event is a stored event, split into the pieces that its JSON is spliced from. The
 // slices are shared and must not be modified.
 type Event struct {

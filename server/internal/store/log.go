@@ -52,7 +52,9 @@ type Log interface {
 	// Recent returns the newest limit events, oldest first, or fewer if they are big.
 	Recent(ctx context.Context, limit int) ([]*Event, error)
 
-	// SetPublish sets Config.Publish. Call it at most once, before the first write.
+	// SetPublish sets the function that receives all committed rows in commit order. It runs
+	// before the writer's caller is released, so it must be quick and must not write. Call
+	// SetPublish before the first write.
 	SetPublish(publish func([]LogRow))
 
 	// Throttle delays a background reader while events arrive faster than floodRate, so that

@@ -92,6 +92,10 @@ type Change struct {
 	Ledger []LedgerRecord
 }
 
+// MaxGroupSize bounds how many questions one answer can resolve. Further duplicates start
+// a new group.
+const MaxGroupSize = 100
+
 // GroupMember is a member of a duplicate group, other than its leader.
 type GroupMember struct {
 	ID     schema.EventID

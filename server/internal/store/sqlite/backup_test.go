@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 func TestBackup_IsConsistentUnderLoad(t *testing.T) {
@@ -23,12 +25,12 @@ func TestBackup_IsConsistentUnderLoad(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					_, _ = b.Append(ctx, newDraft("app", "s", "Stop", ""))
+					_, _ = b.Append(ctx, conformance.NewDraft("app", "s", "Stop", ""))
 				}
 			}
 		})
 	}
-	b.append(t, newQuestionDraft("s", time.Time{}))
+	b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{}))
 	before := b.Head()
 	file := filepath.Join(t.TempDir(), "copy.db")
 	require.NoError(t, Backup(ctx, b.file, file))
@@ -49,7 +51,7 @@ func TestBackup_IsConsistentUnderLoad(t *testing.T) {
 	require.GreaterOrEqual(t, copied.Head(), before)
 	require.Equal(t, b.HubID(), copied.HubID())
 	require.Equal(t, b.Identity().Public(), copied.Identity().Public())
-	requireDense(t, copied)
+	conformance.RequireDense(t, copied)
 	var ok string
 	require.NoError(t, copied.readers.get(ctx, []any{&ok}, `PRAGMA integrity_check`))
 	require.Equal(t, "ok", ok)

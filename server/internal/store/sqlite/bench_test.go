@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 var benchEvents = flag.Int("events", 100_000, "events in the database of BenchmarkRead; 1000000 for the goals")
@@ -26,7 +27,7 @@ var benchEvents = flag.Int("events", 100_000, "events in the database of Benchma
 // time, 12 types, 15 tools, and a payload of 1.1 KB.
 func busyEvent(i int) *store.EventDraft {
 	tool := fmt.Sprint("tool", rand.IntN(15))
-	d := newDraft(fmt.Sprint("app", rand.IntN(20)), fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/2000*5+rand.IntN(40)), fmt.Sprint("type", rand.IntN(12)), tool)
+	d := conformance.NewDraft(fmt.Sprint("app", rand.IntN(20)), fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/2000*5+rand.IntN(40)), fmt.Sprint("type", rand.IntN(12)), tool)
 	d.Envelope = fmt.Appendf(d.Envelope, `,"tool_name":%q,"model_name":"opus"`, tool)
 	d.Payload = []byte(busyPayload)
 	return d
@@ -40,7 +41,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, producers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
 			commits := 0
-			full, normal := newTestStore(b, withSynchronous("FULL"), func(c *Config) { c.Committed = func(store.Commit) { commits++ } }), newTestStore(b, withSynchronous("NORMAL"))
+			full, normal := newBenchStore(b, "FULL", func(c *Config) { c.Committed = func(store.Commit) { commits++ } }), newBenchStore(b, "NORMAL")
 			var took [2]time.Duration
 			var cpu [2]time.Duration
 			const turn = 2000
@@ -65,8 +66,11 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-func withSynchronous(synchronous string) func(*Config) {
-	return func(c *Config) { c.Synchronous, c.Publish = synchronous, nil }
+// newBenchStore returns a store that keeps no published rows.
+func newBenchStore(b *testing.B, synchronous string, change ...func(*Config)) *testStore {
+	s := newTestStore(b, append(change, func(c *Config) { c.Synchronous = synchronous })...)
+	s.SetPublish(nil)
+	return s
 }
 
 func appendConcurrently(b *testing.B, s *testStore, producers, n int) {
@@ -94,9 +98,9 @@ func cpuTime() time.Duration {
 
 // BenchmarkRead runs the dashboard's queries on a database of -events events.
 func BenchmarkRead(b *testing.B) {
-	s := newTestStore(b, withSynchronous("NORMAL"))
+	s := newBenchStore(b, "NORMAL")
 	n := *benchEvents
-	s.appendMany(b, n, func(i int) *store.EventDraft {
+	s.AppendMany(b, n, func(i int) *store.EventDraft {
 		switch {
 		case i == n/50:
 			d := busyEvent(i)
@@ -104,7 +108,7 @@ func BenchmarkRead(b *testing.B) {
 			return d
 		case i%1000 == 0:
 			d := busyEvent(i)
-			q := newQuestionDraft(d.Session, time.Time{})
+			q := conformance.NewQuestionDraft(d.Session, time.Time{})
 			q.App = d.App
 			return q
 		default:
@@ -112,7 +116,7 @@ func BenchmarkRead(b *testing.B) {
 			if d.App == "app0" && d.Tool == "tool0" {
 				d.Tool = "tool1" // both are common but never occur together
 			}
-			d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+			d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 			return d
 		}
 	})
@@ -129,7 +133,7 @@ func BenchmarkRead(b *testing.B) {
 		"never together":       {App: "app0", Tool: "tool0", Limit: 100},
 		"pending":              {Status: "pending", Limit: 100},
 		"pending,app":          {Status: "pending", App: "app3", Limit: 100},
-		"time":                 {From: clockStart.Add(time.Duration(n/3) * time.Second), To: clockStart.Add(time.Duration(n/3+500) * time.Second), Limit: 100},
+		"time":                 {From: conformance.ClockStart.Add(time.Duration(n/3) * time.Second), To: conformance.ClockStart.Add(time.Duration(n/3+500) * time.Second), Limit: 100},
 		"before":               {Before: schema.EventID(n / 2), App: "app3", Limit: 100},
 		"text, found":          {Text: "go test", Limit: 100},
 		"text, absent":         {Text: "no such text", Limit: 100},
@@ -159,8 +163,8 @@ func (b *testStore) newestEvent(t testing.TB) *store.Event {
 
 // BenchmarkOpen opens a database of -events events, and creates a new one.
 func BenchmarkOpen(b *testing.B) {
-	s := newTestStore(b, withSynchronous("NORMAL"))
-	s.appendMany(b, *benchEvents, busyEvent)
+	s := newBenchStore(b, "NORMAL")
+	s.AppendMany(b, *benchEvents, busyEvent)
 	require.NoError(b, s.Close())
 	for name, path := range map[string]func() string{
 		"existing": func() string { return s.file },
@@ -180,16 +184,16 @@ func BenchmarkOpen(b *testing.B) {
 
 // BenchmarkPrune removes the oldest events, a thousand at a time.
 func BenchmarkPrune(b *testing.B) {
-	s := newTestStore(b, withSynchronous("FULL"))
+	s := newBenchStore(b, "FULL")
 	n := *benchEvents
-	s.appendMany(b, n, func(i int) *store.EventDraft {
+	s.AppendMany(b, n, func(i int) *store.EventDraft {
 		d := busyEvent(i)
-		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+		d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
 	removed, used := int64(0), cpuTime()
 	for i := 1; b.Loop(); i++ {
-		done, err := s.Prune(b.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(time.Duration(i) * 1000 * time.Second)})
+		done, err := s.Prune(b.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(time.Duration(i) * 1000 * time.Second)})
 		require.NoError(b, err)
 		removed += done.Events
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 const crashFileEnv = "HOOKBACK_STORE_CRASH_TEST"
@@ -39,9 +40,9 @@ func runCrashChild() bool {
 	for i := range 16 {
 		wg.Go(func() {
 			for n := 0; ; n++ {
-				d := newDraft("app", strconv.Itoa(i), "PreToolUse", "Bash")
+				d := conformance.NewDraft("app", strconv.Itoa(i), "PreToolUse", "Bash")
 				if n%4 == 0 {
-					d = newQuestionDraft(strconv.Itoa(i), clockStart)
+					d = conformance.NewQuestionDraft(strconv.Itoa(i), conformance.ClockStart)
 				}
 				r, err := s.Append(context.Background(), d)
 				if err != nil {
@@ -54,7 +55,7 @@ func runCrashChild() bool {
 				}
 				q, err := s.Question(context.Background(), r.Event.ID)
 				if err == nil {
-					err = s.Apply(context.Background(), answerChange(q))
+					err = s.Apply(context.Background(), conformance.AnswerChange(q))
 				}
 				if err != nil {
 					fmt.Println("error", err)
@@ -86,8 +87,8 @@ func indexUntilKilled(s *engine) {
 func TestIndexer_ResumesAfterKill(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, func(c *Config) { c.Path = t.TempDir() + "/" + crashIndexName })
-	b.appendMany(t, 8*blockSize, func(i int) *store.EventDraft {
-		d := newDraft("app", "s", "Stop", "")
+	b.AppendMany(t, 8*blockSize, func(i int) *store.EventDraft {
+		d := conformance.NewDraft("app", "s", "Stop", "")
 		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
 		return d
 	})
@@ -95,15 +96,15 @@ func TestIndexer_ResumesAfterKill(t *testing.T) {
 		before := b.countBlocks(t)
 		require.NoError(t, b.Close())
 		killAfter(t, b.cfg.Path, blocks)
-		b.open(t)
+		b.Open(t)
 		require.GreaterOrEqual(t, b.countBlocks(t), before+blocks)
 		require.Equal(t, b.countBlocks(t)*slicesPerBlock, b.countTrigramRows(t), "no block is incomplete")
-		all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "word77*x word7777x")})
+		all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "word77*x word7777x")})
 		require.Empty(t, all)
-		all, _ = b.searchAll(t, store.Search{Filter: mustParse(t, "text:word77*x")})
+		all, _ = b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "text:word77*x")})
 		require.Len(t, all, 111)
 	}
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	require.Equal(t, 8, b.countBlocks(t))
 }
 
@@ -134,7 +135,7 @@ func TestStore_LosesNothingOnKill(t *testing.T) {
 			require.Equal(t, uid, e.UID)
 		}
 		total += len(acked)
-		requireDense(t, s)
+		conformance.RequireDense(t, s)
 		require.NoError(t, s.Close())
 	}
 	require.Greater(t, total, 3*300)
@@ -167,19 +168,4 @@ func killAfter(t *testing.T, file string, rows int) (acked []string) {
 	}
 	_ = child.Wait() // killed
 	return acked
-}
-
-// requireDense reads the whole log and requires every number exactly once.
-func requireDense(t *testing.T, s *engine) {
-	t.Helper()
-	seq := int64(0)
-	for seq < s.Head() {
-		rows, err := s.After(context.Background(), seq, 1000)
-		require.NoError(t, err)
-		require.NotEmpty(t, rows)
-		for _, r := range rows {
-			seq++
-			require.Equal(t, seq, r.Seq)
-		}
-	}
 }

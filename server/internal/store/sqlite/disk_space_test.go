@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // logRecorder calls a function for every log record.
@@ -36,22 +37,22 @@ func TestDiskSpace_RejectsPlainEventsWhenLow(t *testing.T) {
 	var free atomic.Int64
 	free.Store(1 << 30)
 	b, ctx := newTestStore(t, func(c *Config) { c.Disk = fakeDisk(&free) }), context.Background()
-	id := b.append(t, newQuestionDraft("s", time.Time{})).ID
+	id := b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID
 
 	free.Store(100 << 20)
-	b.clock.advance(time.Second)
-	_, err := b.Append(ctx, newDraft("app", "s", "Stop", ""))
+	b.Clock.Advance(time.Second)
+	_, err := b.Append(ctx, conformance.NewDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrFull)
 	require.NotEmpty(t, schema.ProblemOf(err).Hint)
-	b.append(t, newQuestionDraft("s", time.Time{}))
-	b.answer(t, id)
+	b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{}))
+	b.Answer(t, id)
 	stats, err := b.Stats(ctx)
 	require.NoError(t, err)
 	require.True(t, stats.DiskLow)
 
 	free.Store(1 << 30)
-	b.clock.advance(time.Second)
-	b.append(t, newDraft("app", "s", "Stop", ""))
+	b.Clock.Advance(time.Second)
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
 	stats, err = b.Stats(ctx)
 	require.NoError(t, err)
 	require.False(t, stats.DiskLow)
@@ -62,7 +63,7 @@ func TestDiskSpace_AcceptsIfUnmeasurable(t *testing.T) {
 	b := newTestStore(t, func(c *Config) {
 		c.Disk = func(string) (Disk, error) { return Disk{}, errors.New("no idea") }
 	})
-	b.append(t, newDraft("app", "s", "Stop", ""))
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
 }
 
 // On a full disk the reserve file makes room for questions and answers. Plain events are
@@ -90,14 +91,14 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	})
 	ctx := context.Background()
 	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"))
-	q := b.append(t, newQuestionDraft("s", time.Time{})).ID
+	q := b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID
 	require.NoError(t, b.writer.do(ctx, &op{run: func(*tx) error { limit("1"); return nil }})) // 1: the current size
 
 	var acked []schema.EventID
 	var err error
 	for err == nil {
 		var r store.Receipt
-		d := newDraft("app", "s", "Stop", "")
+		d := conformance.NewDraft("app", "s", "Stop", "")
 		d.Payload = []byte(`{"x":"` + strings.Repeat("x", 3000) + `"}`)
 		if r, err = b.Append(ctx, d); err == nil {
 			acked = append(acked, r.Event.ID)
@@ -106,20 +107,20 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrFull)
 	_, err = os.Stat(b.file + ".ballast")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	b.answer(t, q)
+	b.Answer(t, q)
 	for range 20 {
-		acked = append(acked, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+		acked = append(acked, b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID)
 	}
-	b.clock.advance(time.Second)
-	_, err = b.Append(ctx, newDraft("app", "s", "Stop", ""))
+	b.Clock.Advance(time.Second)
+	_, err = b.Append(ctx, conformance.NewDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrFull, "the space of the reserve file is not for plain events")
 
 	free.Store(1 << 30)
-	b.clock.advance(time.Second)
-	acked = append(acked, b.append(t, newDraft("app", "s", "Stop", "")).ID)
+	b.Clock.Advance(time.Second)
+	acked = append(acked, b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID)
 	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"), "the reserve file is back")
-	requireDense(t, b.engine)
-	b.reopen(t)
+	conformance.RequireDense(t, b.engine)
+	b.Reopen(t)
 	for _, id := range acked {
 		_, _, err := b.Event(ctx, id)
 		require.NoError(t, err)
@@ -131,7 +132,7 @@ func TestDiskSpace_KeepsQuestionsOfGroup(t *testing.T) {
 	t.Parallel()
 	b, release := newBlockedStore(t)
 	full := true
-	plain, asks := newAppendOp(newDraft("app", "s", "Stop", "")), newAppendOp(newQuestionDraft("s", time.Time{}))
+	plain, asks := newAppendOp(conformance.NewDraft("app", "s", "Stop", "")), newAppendOp(conformance.NewQuestionDraft("s", time.Time{}))
 	run := plain.run
 	plain.run = func(t *tx) error {
 		if full {
@@ -158,6 +159,6 @@ func TestDiskSpace_KeepsQuestionsOfGroup(t *testing.T) {
 	<-asks.done
 	require.ErrorIs(t, plain.err, schema.ErrFull)
 	require.NoError(t, asks.err)
-	require.Len(t, b.publishedRows(), 2)
-	requireDense(t, b.engine)
+	require.Len(t, b.Published(), 2)
+	conformance.RequireDense(t, b.engine)
 }

@@ -22,10 +22,6 @@ import (
 // The group is shown as its leader. A leader whose agent is lost gives way to a member whose
 // agent still waits: a card must not hide a waiting agent behind a dead one.
 
-// maxGroupSize bounds how many questions one answer can resolve. Further duplicates
-// start a new group.
-const maxGroupSize = 100
-
 const (
 	queryGroupLeader = `SELECT seq, version, status FROM questions INDEXED BY questions_by_same
 		WHERE stream_id = 1 AND state = 'pending' AND same IS NOT NULL AND same = ? AND same_as = 0 ORDER BY seq DESC LIMIT 1`
@@ -82,7 +78,7 @@ func (t *tx) groupLeader(e *store.Event, q *store.NewQuestion) (*groupRow, error
 	if err == nil {
 		err = leader.parseStatus(status)
 	}
-	if err != nil || leader.status.Waiters >= maxGroupSize {
+	if err != nil || leader.status.Waiters >= store.MaxGroupSize {
 		return nil, err
 	}
 	own := groupRow{id: e.ID}

@@ -25,10 +25,6 @@ const (
 // listedPayload omits a big payload without reading its pages.
 var listedPayload = `iif(length(e.payload) > ` + strconv.Itoa(schema.MaxListed) + `, NULL, e.payload), length(e.payload), `
 
-// maxPageBytes bounds the size of a list, so that no request reads a database of big
-// events into memory.
-const maxPageBytes = 16 << 20
-
 // eventRow is a scanned row of eventColumns.
 type eventRow struct {
 	seq, received int64
@@ -75,17 +71,17 @@ func (r *eventRow) build(nameText func(nameKind, int64) (string, error)) (*store
 	return e, nil
 }
 
-// readEvents reads rows into events, up to maxPageBytes.
+// readEvents reads rows into events, up to store.MaxPageBytes.
 func (s *engine) readEvents(ctx context.Context, rows *sql.Rows, err error) ([]*store.Event, error) {
 	events, _, err := s.readEventPage(ctx, rows, err)
 	return events, err
 }
 
-// readEventPage is like readEvents and reports whether it stopped at maxPageBytes. It
+// readEventPage is like readEvents and reports whether it stopped at store.MaxPageBytes. It
 // closes rows before it resolves names: a reader must not wait for a second connection
 // while it holds one.
 func (s *engine) readEventPage(ctx context.Context, rows *sql.Rows, err error) (events []*store.Event, full bool, _ error) {
-	return s.readEventsUpTo(ctx, maxPageBytes, rows, err)
+	return s.readEventsUpTo(ctx, store.MaxPageBytes, rows, err)
 }
 
 // readEventsUpTo is like readEventPage with another limit in bytes.

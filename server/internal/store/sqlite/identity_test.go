@@ -15,6 +15,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // addSecrets stores every kind of secret that the hub must be able to read again. Each contains
@@ -102,10 +103,10 @@ func TestOpen_EncryptsSecretsOfOlderVersions(t *testing.T) {
 	require.NoError(t, db.Close())
 	require.NoError(t, os.Remove(identity.File(b.file)))
 
-	b.open(t)
+	b.Open(t)
 	requireSecrets(t, b)
 	requireNotInFile(t, b.file, "HIDDEN")
-	b.reopen(t)
+	b.Reopen(t)
 	requireSecrets(t, b)
 }
 
@@ -114,7 +115,7 @@ func TestOpen_EncryptsSecretsOfOlderVersions(t *testing.T) {
 func TestOpen_KeepsRequestSecretsOfOlderVersions(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	asked := b.append(t, newQuestionDraft("s", clockStart))
+	asked := b.MustAppend(t, conformance.NewQuestionDraft("s", conformance.ClockStart))
 	require.NoError(t, b.Close())
 	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
 	require.NoError(t, err)
@@ -127,11 +128,11 @@ func TestOpen_KeepsRequestSecretsOfOlderVersions(t *testing.T) {
 	require.NoError(t, db.Close())
 	require.NoError(t, os.Remove(identity.File(b.file)))
 
-	b.open(t)
+	b.Open(t)
 	mac := hmac.New(sha256.New, []byte("old key"))
 	mac.Write([]byte("request:" + asked.UID))
 	secret := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-	require.Equal(t, schema.RequestSecretHash(secret), b.question(t, asked.ID).SecretHash)
+	require.Equal(t, schema.RequestSecretHash(secret), b.MustQuestion(t, asked.ID).SecretHash)
 }
 
 // TestOpen_CompletesInterruptedFirstStart: the hub was killed after it stored the public key and
@@ -143,7 +144,7 @@ func TestOpen_CompletesInterruptedFirstStart(t *testing.T) {
 	require.NoError(t, b.Close())
 	file := identity.File(b.file)
 	require.NoError(t, os.Rename(file, file+".new"))
-	b.open(t)
+	b.Open(t)
 	require.Equal(t, id, b.Identity().ID())
 	require.FileExists(t, file)
 }
@@ -163,9 +164,7 @@ func TestBackup_WithKeyKeepsIdentity(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "copy.db")
 	require.NoError(t, Backup(context.Background(), b.file, file))
 	copyKey(t, b.file, file)
-	restored := &testStore{cfg: b.cfg}
-	restored.cfg.Path = file
-	restored.open(t)
+	restored := newTestStore(t, func(c *Config) { c.Path = file })
 	requireSecrets(t, restored)
 	require.Equal(t, b.Identity().ID(), restored.Identity().ID())
 }

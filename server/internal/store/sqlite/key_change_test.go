@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // changeKey stops the store, changes its key and opens it again.
@@ -20,7 +21,7 @@ func (b *testStore) changeKey(t *testing.T, change *store.KeyChange) {
 	t.Helper()
 	require.NoError(t, b.Close())
 	require.NoError(t, ChangeKey(t.Context(), b.cfg, change))
-	b.open(t)
+	b.Open(t)
 }
 
 // TestChangeKey_AgentsFollowRotations: an agent that trusts a key reaches the current one through at
@@ -61,7 +62,7 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 	require.NoError(t, json.Unmarshal(rotations[0].Payload, &r))
 	require.Equal(t, b.HubID(), r.HubID)
 
-	last := b.ledgerEntries(t)[b.head(t).N-1]
+	last := b.LedgerEntries(t)[b.head(t).N-1]
 	require.Equal(t, "key.rotated", last.Action, "the new key has signed the record of the rotation")
 	require.JSONEq(t, `{"from":"`+schema.KeyID(keys[len(keys)-2])+`","to":"`+schema.KeyID(current)+`"}`, string(last.Data))
 	state, err := CheckLedger(t.Context(), b.file)
@@ -83,7 +84,7 @@ func TestChangeKey_NewKeyHasNoPredecessor(t *testing.T) {
 	rotations, err := b.KeyRotations(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, rotations, "whoever has the stolen key cannot lead agents to the new one")
-	entries := b.ledgerEntries(t)
+	entries := b.LedgerEntries(t)
 	require.Equal(t, "key.replaced", entries[len(entries)-1].Action)
 }
 
@@ -105,7 +106,7 @@ func TestChangeKey_LostKey(t *testing.T) {
 			require.NoError(t, ChangeKey(t.Context(), b.cfg, &change))
 			require.True(t, change.Lost)
 			require.Equal(t, []string{"ops"}, change.Channels)
-			b.open(t)
+			b.Open(t)
 			channels, err := b.Channels(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, channels)
@@ -142,7 +143,7 @@ func TestChangeKey_SurvivesCrash(t *testing.T) {
 	require.NoError(t, b.Close())
 	_, err := identity.Prepare(file)
 	require.NoError(t, err)
-	b.open(t)
+	b.Open(t)
 	require.Equal(t, id, b.Identity().ID())
 	requireSecrets(t, b)
 
@@ -153,7 +154,7 @@ func TestChangeKey_SurvivesCrash(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.NoError(t, os.Rename(file, file+".new"))
 	require.NoError(t, os.Rename(old, file))
-	b.open(t)
+	b.Open(t)
 	require.Equal(t, id, b.Identity().ID())
 	requireSecrets(t, b)
 }
@@ -165,8 +166,8 @@ func TestChangeKey_SignsUndeliveredAnswersAgain(t *testing.T) {
 	b := newTestStore(t)
 	var ids []schema.EventID
 	for range 2 {
-		q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
-		c := answerChange(q)
+		q := b.MustQuestion(t, b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID)
+		c := conformance.AnswerChange(q)
 		receipt, err := json.Marshal(b.Identity().Sign(schema.StatementPayload, []byte(`{"a":1}`)))
 		require.NoError(t, err)
 		c.Receipt = receipt
@@ -182,7 +183,7 @@ func TestChangeKey_SignsUndeliveredAnswersAgain(t *testing.T) {
 	b.changeKey(t, &store.KeyChange{Rotate: true})
 	for i, want := range []error{nil, schema.ErrUnsigned} {
 		var e schema.Envelope
-		require.NoError(t, json.Unmarshal(b.question(t, ids[i]).Receipt, &e))
+		require.NoError(t, json.Unmarshal(b.MustQuestion(t, ids[i]).Receipt, &e))
 		require.Equal(t, want, e.Verify(schema.StatementPayload, b.Identity().Public()))
 		require.Error(t, e.Verify(schema.StatementPayload, old))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // newLedger returns a stopped store with n entries, the last of which is signed.
@@ -67,11 +68,11 @@ func TestLedgerHead_IsSignedRegularly(t *testing.T) {
 		}
 	}
 	head := b.head(t)
-	entries := b.ledgerEntries(t)
-	require.Equal(t, schema.LedgerHead{Hub: b.HubID(), N: 2 * signEvery, Hash: entries[2*signEvery-1].Hash, At: schema.Millis(clockStart.UnixMilli())}, head,
+	entries := b.LedgerEntries(t)
+	require.Equal(t, schema.LedgerHead{Hub: b.HubID(), N: 2 * signEvery, Hash: entries[2*signEvery-1].Hash, At: schema.Millis(conformance.ClockStart.UnixMilli())}, head,
 		"every 100th entry is signed with it")
 	require.Equal(t, []int64{signEvery, 2 * signEvery}, b.headNumbers(t), "a later head replaces those in between")
-	b.reopen(t)
+	b.Reopen(t)
 	require.NoError(t, b.SignLedgerHead(t.Context()))
 	require.NoError(t, b.SignLedgerHead(t.Context()))
 	require.Equal(t, []int64{signEvery, 2 * signEvery, 2*signEvery + 1}, b.headNumbers(t))
@@ -178,8 +179,8 @@ func TestLedgerHead_WitnessFindsRewriteWithKey(t *testing.T) {
 	require.NoError(t, db.Close())
 	_, err = CheckLedger(t.Context(), b.file)
 	require.NoError(t, err, "the file is consistent")
-	b.open(t)
-	require.NotEqual(t, witness.Hash, b.ledgerEntries(t)[witness.N-1].Hash)
+	b.Open(t)
+	require.NotEqual(t, witness.Hash, b.LedgerEntries(t)[witness.N-1].Hash)
 }
 
 func TestCheckLedger_NeedsNoHub(t *testing.T) {

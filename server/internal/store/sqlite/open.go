@@ -25,11 +25,6 @@ type Config struct {
 	Clock       func() time.Time // default: time.Now
 	Log         *slog.Logger     // default: discards
 
-	// Publish receives all committed rows in commit order. It runs on the writer's
-	// goroutine before the caller is released, so it must be quick and must not call
-	// methods that write. See SetPublish.
-	Publish func([]store.LogRow)
-
 	// Committed is called after every group commit, on the writer's goroutine, for
 	// metrics.
 	Committed func(store.Commit)

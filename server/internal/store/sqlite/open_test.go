@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 func TestOpen_RefusesSecondHub(t *testing.T) {
@@ -22,8 +22,8 @@ func TestOpen_RefusesSecondHub(t *testing.T) {
 	_, err := Open(context.Background(), b.cfg)
 	require.ErrorIs(t, err, store.ErrLocked)
 	require.ErrorContains(t, err, fmt.Sprintf("process %d", os.Getpid()))
-	b.append(t, newDraft("app", "s", "Stop", ""))
-	b.reopen(t)
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
+	b.Reopen(t)
 	require.EqualValues(t, 1, b.Head())
 }
 
@@ -31,7 +31,7 @@ func TestOpen_MakesFilesPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/new/folder"
 	b := newTestStore(t, func(c *Config) { c.Path, c.ReserveFileBytes = "sqlite:"+dir+"/hub.db", 1<<16 })
-	b.append(t, newDraft("app", "s", "Stop", ""))
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -49,7 +49,7 @@ func TestOpen_MakesFilesPrivate(t *testing.T) {
 	// A restored copy that others can read is made private.
 	require.NoError(t, b.Close())
 	require.NoError(t, os.Chmod(dir+"/hub.db", 0o644))
-	b.open(t)
+	b.Open(t)
 	info, err = os.Stat(dir + "/hub.db")
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -61,7 +61,7 @@ func TestOpen_AcceptsUnusualFileNames(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		s, err := openEngine(context.Background(), Config{Path: path, ReserveFileBytes: -1})
 		require.NoError(t, err, name)
-		_, err = s.Append(context.Background(), newDraft("app", "s", "Stop", ""))
+		_, err = s.Append(context.Background(), conformance.NewDraft("app", "s", "Stop", ""))
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
 		require.Positive(t, fileSize(path), name)
@@ -127,17 +127,6 @@ func TestOpen_RefusesNewerSchema(t *testing.T) {
 	require.ErrorContains(t, err, "newer Hookback")
 }
 
-func TestOpen_KeepsHubIDAndKey(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	id, key := b.HubID(), b.Identity().Public()
-	require.NotEmpty(t, id)
-	b.reopen(t)
-	require.Equal(t, id, b.HubID())
-	require.Equal(t, key, b.Identity().Public())
-	require.NotEqual(t, key, newTestStore(t).Identity().Public())
-}
-
 // Every pragma is in effect on both kinds of connections: a hub with any other value
 // does not start.
 func TestPragmas_AreReadBack(t *testing.T) {
@@ -193,13 +182,4 @@ func TestWriter_LocksImmediately(t *testing.T) {
 	_, err = other.Begin()
 	require.True(t, isBusy(err), "%v", err)
 	require.NoError(t, tx.Rollback())
-}
-
-func TestSetPublish_WorksAfterOpen(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t, func(c *Config) { c.Publish = nil })
-	var got []store.LogRow
-	b.SetPublish(func(rows []store.LogRow) { got = append(got, rows...) })
-	b.append(t, newQuestionDraft("s", time.Time{}))
-	require.Len(t, got, 1)
 }

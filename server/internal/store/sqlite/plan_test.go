@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,7 +26,7 @@ func TestQueryPlans_UseIndexes(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
 	for range 3 {
-		b.append(t, newDraft("app", "s", "PreToolUse", "Bash"))
+		b.MustAppend(t, conformance.NewDraft("app", "s", "PreToolUse", "Bash"))
 	}
 	var golden strings.Builder
 	for _, q := range plannedQueries(t, b) {
@@ -186,7 +187,7 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 		"kind:permission agent:app -tool:bash", "id:1",
 	} {
 		for _, ascending := range []bool{false, true} {
-			run := &searchRun{store: b.engine, Search: store.Search{Filter: mustParse(t, text)}, ascending: ascending}
+			run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}, ascending: ascending}
 			run.questionsOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.Status()
 			require.NoError(t, run.setBounds(context.Background()))
 			list = append(list, plannedQuery{fmt.Sprintf("Search %s ascending=%v", text, ascending), run.sql(), []any{1, 9, 9}, !ascending})
@@ -237,27 +238,27 @@ func explainPlan(t *testing.T, b *testStore, query string, args []any) (lines []
 func TestWriterPlans_UseIndexes(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
-	d := newQuestionDraft("s", clockStart)
+	d := conformance.NewQuestionDraft("s", conformance.ClockStart)
 	d.IdempotencyKey, d.Transcript = "k", []byte(`[]`)
-	b.append(t, d)
-	b.append(t, d)
-	b.answer(t, 1)
-	b.append(t, newDraft("app", "s", "Stop", ""))
+	b.MustAppend(t, d)
+	b.MustAppend(t, d)
+	b.Answer(t, 1)
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, b.Apply(ctx, store.Change{Event: &store.Event{ID: 3}, Status: []byte(`{}`)}), schema.ErrNoQuestion)
-	_, _, err := b.LeaseDeliveries(ctx, clockStart, clockStart, 9)
+	_, _, err := b.LeaseDeliveries(ctx, conformance.ClockStart, conformance.ClockStart, 9)
 	require.NoError(t, err)
-	b.setDelivery(t, 1, store.Delivery{State: schema.Acked})
-	b.clock.advance(time.Hour)
-	b.applyProjection(t, &store.ProjectionBatch{
-		Sessions: []store.SessionRow{newSessionRow("s", 1, 1)}, Activity: map[store.ActivityKey]store.Activity{{App: "app"}: {Events: 1}},
+	b.SetDelivery(t, 1, store.Delivery{State: schema.Acked})
+	b.Clock.Advance(time.Hour)
+	b.MustProject(t, &store.ProjectionBatch{
+		Sessions: []store.SessionRow{conformance.NewSessionRow("s", 1, 1)}, Activity: map[store.ActivityKey]store.Activity{{App: "app"}: {Events: 1}},
 		Decisions: map[store.Decision]int64{{App: "app"}: 1}, ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
 	})
-	_, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now(), ProjectionsBefore: b.clock.now()})
+	_, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now(), QuestionsBefore: b.Clock.Now(), ProjectionsBefore: b.Clock.Now()})
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
 	queries := slices.Sorted(maps.Keys(b.writer.stmts))
 	require.Greater(t, len(queries), 20)
-	b.open(t)
+	b.Open(t)
 	for _, query := range queries {
 		if strings.HasPrefix(query, "INSERT") || !strings.Contains(query, " WHERE ") {
 			continue

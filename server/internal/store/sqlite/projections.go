@@ -64,7 +64,7 @@ func (s *engine) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*e
 	}
 	defer func() { _ = rows.Close() }()
 	bytes := 0
-	for bytes < maxPageBytes && rows.Next() {
+	for bytes < store.MaxPageBytes && rows.Next() {
 		r, chat := &eventRow{}, []byte(nil)
 		if err := rows.Scan(append(r.dest(), &chat)...); err != nil {
 			return nil, nil, false, err
@@ -72,7 +72,7 @@ func (s *engine) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*e
 		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(chat)
 		scanned, chats = append(scanned, r), append(chats, chat)
 	}
-	return scanned, chats, bytes >= maxPageBytes, rows.Err()
+	return scanned, chats, bytes >= store.MaxPageBytes, rows.Err()
 }
 
 // readEnds reads the resolutions of questions, each with its event.

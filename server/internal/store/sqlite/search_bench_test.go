@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // variedEvent returns a busy event with random text: 120 words of a vocabulary of 20,000
@@ -22,7 +23,7 @@ func variedEvent(r *rand.Rand, zipf *rand.Zipf, i int) *store.EventDraft {
 	if d.App == "app0" && d.Tool == "tool0" {
 		d.Tool = "tool1" // both are common but never occur together
 	}
-	d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+	d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 	var text strings.Builder
 	for range 120 {
 		text.WriteString(vocabulary[zipf.Uint64()])
@@ -50,17 +51,17 @@ var vocabulary = func() (words []string) {
 // BenchmarkSearch searches a history of -events events. calls is the number of calls until
 // a page has 50 matches or the search is complete; ms/call is the time of each.
 func BenchmarkSearch(b *testing.B) {
-	s := newTestStore(b, withSynchronous("NORMAL"))
+	s := newBenchStore(b, "NORMAL")
 	n := *benchEvents
 	r := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(r, 1.2, 20, uint64(len(vocabulary)-1))
-	s.appendMany(b, n, func(i int) *store.EventDraft {
+	s.AppendMany(b, n, func(i int) *store.EventDraft {
 		d := variedEvent(r, zipf, i)
 		if i == n/50 {
 			d.App, d.Payload = "rare app", []byte(`{"text":"the quick brown needle"}`)
 		}
 		if i%1000 == 0 {
-			q := newQuestionDraft(d.Session, time.Time{})
+			q := conformance.NewQuestionDraft(d.Session, time.Time{})
 			q.App, q.Payload = d.App, d.Payload
 			return q
 		}
@@ -68,7 +69,7 @@ func BenchmarkSearch(b *testing.B) {
 	})
 	benchmarkIndex(b, s, n)
 	last := s.newestEvent(b)
-	hour := clockStart.Add(time.Duration(n-3600) * time.Second)
+	hour := conformance.ClockStart.Add(time.Duration(n-3600) * time.Second)
 	for _, c := range []struct {
 		name, filter string
 		from         time.Time
@@ -92,7 +93,9 @@ func BenchmarkSearch(b *testing.B) {
 		{"absent word, last hour", "qqxqq", hour},
 		{"not, last hour", "-test", hour},
 	} {
-		b.Run(c.name, func(b *testing.B) { benchmarkSearch(b, s, store.Search{Filter: mustParse(b, c.filter), From: c.from}) })
+		b.Run(c.name, func(b *testing.B) {
+			benchmarkSearch(b, s, store.Search{Filter: conformance.MustParse(b, c.filter), From: c.from})
+		})
 	}
 }
 
@@ -123,7 +126,7 @@ func benchmarkSearch(b *testing.B, s *testStore, q store.Search) {
 // benchmarkIndex builds the index once.
 func benchmarkIndex(b *testing.B, s *testStore, n int) {
 	before, used, start := s.usedBytes(b), cpuTime(), time.Now()
-	s.buildIndex(b)
+	buildIndex(b, s.engine)
 	b.Logf("index: %.1f bytes and %.1f µs of CPU per event of %.0f bytes; %v", float64(s.usedBytes(b)-before)/float64(n),
 		float64((cpuTime()-used).Microseconds())/float64(n), float64(before)/float64(n), time.Since(start))
 }
@@ -141,8 +144,8 @@ func (b *testStore) usedBytes(t testing.TB) int64 {
 // indexer. rate-x is the throughput with the indexer relative to that without;
 // cpu-µs/indexed is the processor time of the index per event.
 func BenchmarkAppendIndexed(b *testing.B) {
-	stores := []*testStore{newTestStore(b, withSynchronous("FULL")), newTestStore(b, withSynchronous("FULL"))}
-	stop := stores[0].startIndexer(b)
+	stores := []*testStore{newBenchStore(b, "FULL"), newBenchStore(b, "FULL")}
+	stop := stores[0].StartIndexer(b)
 	defer stop()
 	var took, cpu [2]time.Duration
 	n := 0

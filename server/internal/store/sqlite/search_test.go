@@ -2,144 +2,20 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-func mustParse(t testing.TB, text string) *filter.Filter {
-	t.Helper()
-	f, err := filter.Parse(text)
-	require.NoError(t, err, text)
-	return f
-}
-
-// searchAll repeats the search until it is complete. It returns the matches by ascending ID
-// and the number of calls.
-func (b *testStore) searchAll(t testing.TB, q store.Search) (all []*store.Event, calls int) {
-	t.Helper()
-	ascending := q.Oldest || q.After > 0
-	for {
-		found, err := b.Search(context.Background(), q)
-		require.NoError(t, err)
-		calls++
-		if ascending {
-			all = append(all, found.Events...)
-		} else {
-			all = append(found.Events, all...)
-		}
-		if found.Complete {
-			return all, calls
-		}
-		if ascending {
-			require.Greater(t, found.SearchedTo, q.After, "the search makes progress")
-			q.After = found.SearchedTo
-		} else {
-			require.True(t, q.Before == 0 || found.SearchedTo < q.Before, "the search makes progress: %d, %d", found.SearchedTo, q.Before)
-			q.Before = found.SearchedTo
-		}
-	}
-}
-
-// generator makes drafts that differ in every filterable property.
-type generator struct{ *rand.Rand }
-
-func (r generator) pick(of ...string) string { return of[min(r.IntN(len(of)), r.IntN(len(of)))] }
-
-var words = strings.Fields("alpha beta Gamma delta EPSILON zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau Ünder 日本語 straße ΟΔΟΣ go test ./... rm -rf /tmp 404 3.50 null")
-
-func (r generator) draft(i int) *store.EventDraft {
-	names := [3]string{r.pick("api", "Api", "web", "приём"), fmt.Sprint("session-", i/100+r.IntN(5)), r.pick("PreToolUse", "PostToolUse", "Stop", "pretooluse")}
-	d := newDraft(names[0], names[1], names[2], "")
-	if r.IntN(10) == 0 {
-		d = newQuestionDraft("", time.Time{})
-		d.App, d.Session, d.Type, d.Tool = names[0], names[1], names[2], ""
-		d.Question = fmt.Appendf(nil, `{"question":%q,"type":"permission","risk":%q,"toolCall":{"name":"Write"}}`, r.pick(words...), r.pick("low", "high"))
-	}
-	if r.IntN(2) == 0 {
-		d.Tool = r.pick("Bash", "bash", "Read", "Grep")
-		d.Envelope = fmt.Appendf(d.Envelope, `,"tool_name":%q`, d.Tool)
-	}
-	if r.IntN(8) == 0 {
-		d.Envelope = fmt.Appendf(d.Envelope, `,"error":%q,"model_name":"opus"`, r.pick(words...))
-	}
-	d.Payload = fmt.Appendf(nil, `{"tool_name":%q,"n":%d,"tool_input":{"command":"%s %s","list":[%q]},"text":"%s"}`,
-		r.pick("Bash", "Edit"), r.IntN(60), r.pick(words...), r.pick(words...), r.pick(words...), strings.Join([]string{r.pick(words...), r.pick(words...)}, `\n`))
-	d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
-	return d
-}
-
-func (r generator) filter() string {
-	var terms []string
-	for range 1 + r.IntN(3) {
-		word := r.pick(words...)
-		term := r.pick(word, `"`+word+`"`, "agent:api", "tool:bash", "type:pre*", "n:"+fmt.Sprint(r.IntN(60)), "command:*"+word, "list:"+word,
-			"session:session-"+fmt.Sprint(r.IntN(30)), "status:pending", "status:re*", "risk:high", "kind:permission", "error:*"+word+"*", "model:opus",
-			"/"+strings.NewReplacer("/", `\/`, "*", "").Replace(word)+"/", "app:/^a/", "text:"+word, "id:"+fmt.Sprint(1+r.IntN(2400)), "mu", "tool:*", "agent:web", "nowhere")
-		if r.IntN(4) == 0 {
-			term = "-" + term
-		}
-		terms = append(terms, term)
-	}
-	return strings.Join(terms, " ")
-}
-
-// TestSearch_MatchesNaiveLoop compares random searches, in both directions, paged and
-// interrupted at any point, with the filter applied to every event.
-func TestSearch_MatchesNaiveLoop(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	r := generator{rand.New(rand.NewPCG(3, 4))}
-	b.appendMany(t, 2400, r.draft)
-	b.buildIndex(t)
-	require.Equal(t, 2, b.countBlocks(t), "the rest is not in the index")
-	for i, e := range b.pendingEvents(t) {
-		if i%3 == 0 {
-			b.answer(t, e.ID)
-		}
-	}
-	all := b.allEvents(t)
-	require.Len(t, all, 2400)
-	matched := 0
-	for range 40 {
-		q := store.Search{Limit: 1 + r.IntN(400)}
-		maybe := func(set func()) {
-			if r.IntN(4) == 0 {
-				set()
-			}
-		}
-		maybe(func() { q.From = clockStart.Add(time.Duration(r.IntN(2400)) * time.Second) })
-		maybe(func() { q.To = clockStart.Add(time.Duration(r.IntN(2400))*time.Second + time.Millisecond) })
-		maybe(func() { q.Before = schema.EventID(1 + r.IntN(2600)) })
-		maybe(func() { q.After = schema.EventID(1 + r.IntN(2600)) })
-		maybe(func() { q.Oldest = true })
-		maybe(func() { q.MaxBytes = 1 + r.IntN(4000) })
-		if r.IntN(20) == 0 {
-			q.Timeout = 1
-		}
-		text := r.filter()
-		q.Filter = mustParse(t, text)
-		got, _ := b.searchAll(t, q)
-		want := b.naiveSearch(all, q)
-		require.Equal(t, eventIDs(want), eventIDs(got), "%s %+v", text, q)
-		matched += len(got)
-	}
-	require.Greater(t, matched, 1000)
-}
-
 // buildIndex indexes all full blocks.
-func (b *testStore) buildIndex(t testing.TB) {
+func buildIndex(t testing.TB, s *engine) {
 	t.Helper()
-	x := &indexer{engine: b.engine}
+	x := &indexer{engine: s}
 	for more := true; more; {
 		var err error
 		more, err = x.buildNext(context.Background())
@@ -154,71 +30,15 @@ func (b *testStore) countBlocks(t testing.TB) (n int) {
 	return n
 }
 
-func (b *testStore) pendingEvents(t testing.TB) []*store.Event {
-	t.Helper()
-	events, err := b.Pending(context.Background())
-	require.NoError(t, err)
-	return events
-}
-
-// naiveSearch is Search as a loop.
-func (b *testStore) naiveSearch(all []*store.Event, q store.Search) []*store.Event {
-	found := []*store.Event{}
-	for _, e := range all {
-		switch {
-		case !q.From.IsZero() && e.ReceivedAt.Before(q.From), !q.To.IsZero() && !e.ReceivedAt.Before(q.To):
-		case q.Before > 0 && e.ID >= q.Before, e.ID <= q.After:
-		case q.Filter.Match(e.FilterEvent()):
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
 func TestSearch_ProgressesWithTinyTimeout(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.appendMany(t, 700, func(int) *store.EventDraft { return newDraft("app", "s", "PreToolUse", "Bash") })
+	b.AppendMany(t, 700, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "PreToolUse", "Bash") })
 	for _, ascending := range []bool{true, false} {
-		all, calls := b.searchAll(t, store.Search{Filter: mustParse(t, "-nowhere"), Timeout: 1, Oldest: ascending})
+		all, calls := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "-nowhere"), Timeout: 1, Oldest: ascending})
 		require.Len(t, all, 700)
 		require.Greater(t, calls, 700/firstBatch-1, "every call examines one batch")
 	}
-}
-
-func TestSearch_CompletesOnEmptyLog(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	all, calls := b.searchAll(t, store.Search{Filter: mustParse(t, "")})
-	require.Empty(t, all)
-	require.Equal(t, 1, calls)
-	found, err := b.Search(t.Context(), store.Search{Filter: mustParse(t, ""), After: 7})
-	require.NoError(t, err)
-	require.Equal(t, store.SearchPage{SearchedTo: 7, Complete: true}, found)
-}
-
-// Search ignores payloads that lists omit, because the dashboard can't match them either.
-func TestSearch_IgnoresOmittedPayloads(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	d := newDraft("app", "s", "PreToolUse", "Bash")
-	d.Payload = fmt.Appendf(nil, `{"a":"needle","b":%q}`, strings.Repeat("x", schema.MaxListed))
-	b.append(t, d)
-	for text, n := range map[string]int{"needle": 0, "a:needle": 0, "bash": 1, "app": 1, "tool:bash": 1, "-needle": 1} {
-		all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, text)})
-		require.Len(t, all, n, text)
-	}
-}
-
-// More names than fit in a statement are compared for each event.
-func TestSearch_HandlesManyNames(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	b.appendMany(t, 3*maxNameIDs, func(i int) *store.EventDraft { return newDraft("app", fmt.Sprint("session ", i), "Stop", "") })
-	all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "session:*1")})
-	require.Len(t, all, 60)
-	all, _ = b.searchAll(t, store.Search{Filter: mustParse(t, `session:* -session:"session 7*"`)})
-	require.Len(t, all, 3*maxNameIDs-11)
 }
 
 // A filter crafted to be slow is interrupted within the first batch of events.

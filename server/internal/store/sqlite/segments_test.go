@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // TestSegmentSet_RangesCoverSet compares ranges with a loop over every number.
@@ -55,11 +56,11 @@ func TestSegmentSet_RangesCoverSet(t *testing.T) {
 func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.appendMany(t, 6*nameSegmentSize, func(i int) *store.EventDraft {
+	b.AppendMany(t, 6*nameSegmentSize, func(i int) *store.EventDraft {
 		if i == 700 || i == 1800 {
-			return newDraft("Rare One", "s", "Stop", "")
+			return conformance.NewDraft("Rare One", "s", "Stop", "")
 		}
-		return newDraft("app", "s", "PreToolUse", "Bash")
+		return conformance.NewDraft("app", "s", "PreToolUse", "Bash")
 	})
 	for text, want := range map[string][]seqRange{
 		`agent:"rare ONE"`:            {{1536, 2047}, {512, 1023}},
@@ -72,7 +73,7 @@ func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 		"agent:nobody":                nil,
 		"session:s type:stop agent:*": {{1536, 2047}, {512, 1023}},
 	} {
-		run := &searchRun{store: b.engine, Search: store.Search{Filter: mustParse(t, text)}}
+		run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}}
 		run.questionsOnly = run.Filter.QuestionsOnly()
 		require.NoError(t, run.setBounds(t.Context()))
 		var got []seqRange

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // TestBlockBuilder_EncodesEveryTrigram compares the encoded form with a map.
@@ -65,8 +65,8 @@ func TestTrigrams_StayWithinLine(t *testing.T) {
 func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.appendMany(t, 3*blockSize, func(i int) *store.EventDraft {
-		d := newDraft("app", "s", "PreToolUse", "Bash")
+	b.AppendMany(t, 3*blockSize, func(i int) *store.EventDraft {
+		d := conformance.NewDraft("app", "s", "PreToolUse", "Bash")
 		switch i + 1 {
 		case 700, 1500:
 			d.Payload = []byte(`{"tool_input":{"command":"find the NEEDLE"}}`)
@@ -80,7 +80,7 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		}
 		return d
 	})
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	require.Equal(t, 3, b.countBlocks(t))
 	tail := seqRange{3072, 3072} // not in a full block yet
 	saturated := seqRange{2048, 2111}
@@ -97,15 +97,15 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		"needle -command:*needle": {tail, saturated, {1472, 1535}, {640, 703}},
 		"risk:nowhere":            {{1, 3072}}, // scans the questions, and there are none
 	} {
-		run := &searchRun{store: b.engine, Search: store.Search{Filter: mustParse(t, text)}}
+		run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}}
 		run.questionsOnly, run.trigrams = run.Filter.QuestionsOnly(), requiredTrigrams(run.Filter.RequiredLiterals())
 		require.NoError(t, run.setBounds(t.Context()))
 		candidates, err := run.candidates(t.Context(), run.from, run.to)
 		require.NoError(t, err)
 		require.Equal(t, want, slices.Collect(candidates.ranges(run.from, run.to, false)), text)
 	}
-	all, calls := b.searchAll(t, store.Search{Filter: mustParse(t, "needle"), Timeout: time.Hour})
-	require.Equal(t, []schema.EventID{700, 1500}, eventIDs(all))
+	all, calls := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "needle"), Timeout: time.Hour})
+	require.Equal(t, []schema.EventID{700, 1500}, conformance.EventIDs(all))
 	require.Equal(t, 1, calls)
 }
 
@@ -113,44 +113,44 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 func TestTrigramIndex_FollowsRetention(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.appendMany(t, 3*blockSize, func(i int) *store.EventDraft {
-		d := newDraft("app", fmt.Sprint("s", i/300), "PreToolUse", "Bash")
+	b.AppendMany(t, 3*blockSize, func(i int) *store.EventDraft {
+		d := conformance.NewDraft("app", fmt.Sprint("s", i/300), "PreToolUse", "Bash")
 		if i == 100 {
-			d = newQuestionDraft("s", time.Time{})
+			d = conformance.NewQuestionDraft("s", time.Time{})
 		}
 		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
-		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+		d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	require.Equal(t, 3, b.countBlocks(t))
-	_, err := b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(1500 * time.Second)})
+	_, err := b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(1500 * time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, 1, b.countBlocks(t), "blocks with pruned events leave the index")
 	require.Equal(t, 1*slicesPerBlock, b.countTrigramRows(t))
 	find := func(word string) []schema.EventID {
-		all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, word)})
-		return eventIDs(all)
+		all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, word)})
+		return conformance.EventIDs(all)
 	}
 	require.Equal(t, []schema.EventID{1600}, find("word1600x"), "found without the index")
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	require.Equal(t, 3, b.countBlocks(t))
 	require.Empty(t, find("word1400x"))
 	require.Equal(t, []schema.EventID{101}, find("word101x"), "questions stay")
 	require.Equal(t, []schema.EventID{1600}, find("word1600x"))
 
-	b.answer(t, 101)
+	b.Answer(t, 101)
 	require.NoError(t, b.Apply(t.Context(), store.Change{
-		Event: &b.question(t, 101).Event, Version: 2, State: schema.Responded, Status: []byte(`{}`), Delivery: &store.Delivery{ID: 101, State: schema.Acked},
+		Event: &b.MustQuestion(t, 101).Event, Version: 2, State: schema.Responded, Status: []byte(`{}`), Delivery: &store.Delivery{ID: 101, State: schema.Acked},
 	}))
-	b.clock.advance(time.Hour)
-	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(9999 * time.Second), QuestionsBefore: b.clock.now().Add(time.Hour)})
+	b.Clock.Advance(time.Hour)
+	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(9999 * time.Second), QuestionsBefore: b.Clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	require.Zero(t, b.countBlocks(t))
 	require.Zero(t, b.countTrigramRows(t))
-	b.appendMany(t, 2*blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
-	b.buildIndex(t)
+	b.AppendMany(t, 2*blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
+	buildIndex(t, b.engine)
 	require.Equal(t, 2, b.countBlocks(t), "the indexer continues with the next events")
 }
 
@@ -164,20 +164,20 @@ func (b *testStore) countTrigramRows(t testing.TB) (n int) {
 func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.appendMany(t, blockSize, func(i int) *store.EventDraft {
-		d := newDraft("app", "s", "Stop", "")
-		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
+	b.AppendMany(t, blockSize, func(i int) *store.EventDraft {
+		d := conformance.NewDraft("app", "s", "Stop", "")
+		d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
 	x := &indexer{engine: b.engine, builder: new(blockBuilder)}
 	events, err := x.readBlock(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, blockSize-1, events)
-	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(10 * time.Second)})
+	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(10 * time.Second)})
 	require.NoError(t, err)
 	require.NoError(t, x.writeBlock(t.Context(), 0, events))
 	require.Zero(t, b.countBlocks(t))
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	require.Equal(t, 1, b.countBlocks(t))
 }
 
@@ -185,18 +185,18 @@ func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.appendMany(t, 2*blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
-	b.buildIndex(t)
+	b.AppendMany(t, 2*blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
+	buildIndex(t, b.engine)
 	b.execSQL(t, `UPDATE search_blocks SET made = '0/old'`)
 	b.execSQL(t, `UPDATE search_grams SET grams = x''`)
-	all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "command:*test*")})
+	all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "command:*test*")})
 	require.Len(t, all, 2*blockSize)
 	require.NoError(t, (&indexer{engine: b.engine}).markStale(t.Context()))
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	var made string
 	require.NoError(t, b.readers.get(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
 	require.Equal(t, filter.IndexVersion, made)
-	all, _ = b.searchAll(t, store.Search{Filter: mustParse(t, "command:*test*")})
+	all, _ = b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "command:*test*")})
 	require.Len(t, all, 2*blockSize)
 }
 
@@ -208,24 +208,13 @@ func (b *testStore) execSQL(t testing.TB, query string) {
 	}}))
 }
 
-// startIndexer runs RunIndexer until stop is called, as the hub does.
-func (b *testStore) startIndexer(t testing.TB) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- b.RunIndexer(ctx) }()
-	return func() {
-		cancel()
-		require.NoError(t, <-done)
-	}
-}
-
 // The indexer follows the log, and resumes after a restart.
 func TestIndexer_FollowsLog(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	stop := b.startIndexer(t)
+	stop := b.StartIndexer(t)
 	grow := func() {
-		b.appendMany(t, blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
+		b.AppendMany(t, blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	}
 	indexed := func(n int) func() bool {
 		return func() bool {
@@ -240,9 +229,9 @@ func TestIndexer_FollowsLog(t *testing.T) {
 	}
 	stop()
 	grow()
-	b.reopen(t)
+	b.Reopen(t)
 	require.Equal(t, 2, b.countBlocks(t))
-	stop = b.startIndexer(t)
+	stop = b.StartIndexer(t)
 	require.Eventually(t, indexed(3), time.Minute, time.Millisecond)
 	stop()
 }
@@ -251,65 +240,25 @@ func TestIndexer_FollowsLog(t *testing.T) {
 func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.appendMany(t, blockSize, func(int) *store.EventDraft { return newDraft("app", "s", "Stop", "") })
+	b.AppendMany(t, blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	b.execSQL(t, `CREATE TRIGGER no BEFORE INSERT ON search_grams BEGIN SELECT RAISE(ABORT, 'no'); END`)
 	more, err := (&indexer{engine: b.engine}).buildNext(t.Context())
 	require.ErrorContains(t, err, "no")
 	require.False(t, more)
-	stop := b.startIndexer(t)
-	all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "stop")})
+	stop := b.StartIndexer(t)
+	all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "stop")})
 	require.Len(t, all, blockSize)
 	stop()
 	b.execSQL(t, `DROP TRIGGER no`)
-	b.buildIndex(t)
+	buildIndex(t, b.engine)
 	require.Equal(t, 1, b.countBlocks(t))
-}
-
-// Searches, appends, the indexer and retention run concurrently.
-func TestSearch_IsCorrectUnderConcurrency(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	r := generator{rand.New(rand.NewPCG(7, 8))}
-	stopIndex := b.startIndexer(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	var readers sync.WaitGroup
-	for i := range 3 {
-		readers.Go(func() {
-			for n := 0; ctx.Err() == nil || n == 0; n++ {
-				q := store.Search{Filter: mustParse(t, []string{"-nowhere", "alpha", "agent:api type:pre*"}[i]), Limit: 50, Timeout: time.Millisecond, Oldest: n%2 == 0}
-				found, err := b.Search(context.Background(), q)
-				if err != nil || !slices.IsSortedFunc(found.Events, func(a, b *store.Event) int { return int(a.ID - b.ID) }) {
-					t.Errorf("%v %v", eventIDs(found.Events), err)
-				}
-			}
-		})
-	}
-	for i := range 8 {
-		b.appendMany(t, 300, func(n int) *store.EventDraft { return r.draft(300*i + n) })
-		_, err := b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: clockStart.Add(time.Duration(300*i-200) * time.Second), Batch: 100})
-		require.NoError(t, err)
-	}
-	cancel()
-	readers.Wait()
-	stopIndex()
-	b.buildIndex(t)
-	all, _ := b.searchAll(t, store.Search{Filter: mustParse(t, "")})
-	stats, err := b.Stats(t.Context())
-	require.NoError(t, err)
-	require.Len(t, all, int(stats.Events))
-	require.Less(t, len(all), 2400, "some were pruned")
-	for _, text := range []string{"alpha", "agent:api", "command:*beta*", "-gamma"} {
-		q := store.Search{Filter: mustParse(t, text)}
-		got, _ := b.searchAll(t, q)
-		require.Equal(t, eventIDs(b.naiveSearch(all, q)), eventIDs(got), text)
-	}
 }
 
 // The indexer yields a little to a growing log, and much to queued writes.
 func TestIndexer_BacksOffUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.append(t, newDraft("app", "s", "Stop", ""))
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
 	x := &indexer{engine: b.engine}
 	require.Zero(t, x.backoff(time.Second, b.Head()))
 	require.Equal(t, 2*time.Second, x.backoff(time.Second, 0))

@@ -74,7 +74,7 @@ func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 	}
 	return &writer{
 		conn: conn, stmts: map[string]*sql.Stmt{}, dictionary: s.dictionary, diskSpace: s.diskSpace, clock: cfg.Clock, log: cfg.Log,
-		publish: cfg.Publish, committed: cfg.Committed, store: s, segmentNames: newSegmentNames(),
+		committed: cfg.Committed, store: s, segmentNames: newSegmentNames(),
 		queue: make(chan *op, queueLimit), done: make(chan struct{}),
 	}, nil
 }

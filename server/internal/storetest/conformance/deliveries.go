@@ -1,4 +1,4 @@
-package sqlite
+package conformance
 
 import (
 	"context"
@@ -11,30 +11,31 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func (b *testStore) setDelivery(t *testing.T, id schema.EventID, d store.Delivery) {
+// SetDelivery answers a question and sets its delivery.
+func (b *Harness) SetDelivery(t *testing.T, id schema.EventID, d store.Delivery) {
 	t.Helper()
-	q := b.question(t, id)
+	q := b.MustQuestion(t, id)
 	require.NoError(t, b.Apply(context.Background(), store.Change{Event: &q.Event, Version: q.Version, State: schema.Responded, Status: []byte(`{}`), Delivery: &d}))
 }
 
-func TestLeaseDeliveries_LeasesOnce(t *testing.T) {
+func (s suite) TestLeaseDeliveries_LeasesOnce(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
-	leased, next, err := b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 9)
+	b, ctx := s.open(t), context.Background()
+	leased, next, err := b.LeaseDeliveries(ctx, ClockStart, ClockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.Empty(t, leased)
 	require.True(t, next.IsZero())
 
 	for i, due := range []time.Duration{2 * time.Second, time.Second, time.Hour} {
-		id := b.append(t, newQuestionDraft("s", time.Time{})).ID
+		id := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
 		require.EqualValues(t, 2*i+1, id)
-		b.setDelivery(t, id, store.Delivery{State: schema.Queued, Due: clockStart.Add(due)})
+		b.SetDelivery(t, id, store.Delivery{State: schema.Queued, Due: ClockStart.Add(due)})
 	}
-	_, next, err = b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 9)
+	_, next, err = b.LeaseDeliveries(ctx, ClockStart, ClockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
-	require.Equal(t, clockStart.Add(time.Second), next.UTC())
+	require.Equal(t, ClockStart.Add(time.Second), next.UTC())
 
-	now := clockStart.Add(5 * time.Second)
+	now := ClockStart.Add(5 * time.Second)
 	leased, next, err = b.LeaseDeliveries(ctx, now, now.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{3, 1}, leased, "longest due first")
@@ -47,24 +48,24 @@ func TestLeaseDeliveries_LeasesOnce(t *testing.T) {
 	require.Len(t, leased, 1, "the lease has expired")
 }
 
-func TestLeaseDeliveries_SkipsFinalStates(t *testing.T) {
+func (s suite) TestLeaseDeliveries_SkipsFinalStates(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	open := map[schema.EventID]bool{}
 	for _, state := range []schema.DeliveryState{
 		schema.NoDelivery, schema.Queued, schema.Sending, schema.Delivered, schema.Acked, schema.Pulled,
 		schema.Unconfirmed, schema.Refused, schema.Unreachable, schema.TooLate, schema.Blocked,
 	} {
-		id := b.append(t, newQuestionDraft("s", time.Time{})).ID
-		b.setDelivery(t, id, store.Delivery{State: state, Due: clockStart})
+		id := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
+		b.SetDelivery(t, id, store.Delivery{State: state, Due: ClockStart})
 		switch state {
 		case schema.Queued, schema.Sending, schema.Unconfirmed, schema.Refused, schema.Unreachable:
 			open[id] = true
 		}
-		never := b.append(t, newQuestionDraft("s", time.Time{})).ID
-		b.setDelivery(t, never, store.Delivery{State: schema.Unreachable})
+		never := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
+		b.SetDelivery(t, never, store.Delivery{State: schema.Unreachable})
 	}
-	leased, _, err := b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 99)
+	leased, _, err := b.LeaseDeliveries(ctx, ClockStart, ClockStart.Add(time.Minute), 99)
 	require.NoError(t, err)
 	require.Len(t, leased, len(open))
 	for _, id := range leased {
@@ -72,114 +73,114 @@ func TestLeaseDeliveries_SkipsFinalStates(t *testing.T) {
 	}
 }
 
-func TestOpen_MakesLeasedDeliveriesDue(t *testing.T) {
+func (s suite) TestOpen_MakesLeasedDeliveriesDue(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	deliveries := []store.Delivery{
-		{State: schema.Sending, Sent: true, Leased: clockStart.Add(time.Hour)},
-		{State: schema.Queued, Due: clockStart, Leased: clockStart.Add(time.Hour)},
-		{State: schema.Unreachable, Due: clockStart.Add(time.Hour)},
+		{State: schema.Sending, Sent: true, Leased: ClockStart.Add(time.Hour)},
+		{State: schema.Queued, Due: ClockStart, Leased: ClockStart.Add(time.Hour)},
+		{State: schema.Unreachable, Due: ClockStart.Add(time.Hour)},
 		{State: schema.Unreachable},
-		{State: schema.Acked, Due: clockStart},
+		{State: schema.Acked, Due: ClockStart},
 	}
 	for _, d := range deliveries {
-		b.setDelivery(t, b.append(t, newQuestionDraft("s", time.Time{})).ID, d)
+		b.SetDelivery(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID, d)
 	}
-	b.reopen(t)
-	leased, _, err := b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 9)
+	b.Reopen(t)
+	leased, _, err := b.LeaseDeliveries(ctx, ClockStart, ClockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []schema.EventID{1, 3, 5}, leased)
-	q := b.question(t, 1)
+	q := b.MustQuestion(t, 1)
 	require.True(t, q.Delivery.Sent)
 	require.Equal(t, schema.Sending, q.Delivery.State, "package delivery decides what to do with it")
 }
 
-func TestDueQuestions_ReturnsPassedDeadlines(t *testing.T) {
+func (s suite) TestDueQuestions_ReturnsPassedDeadlines(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	for _, deadline := range []time.Duration{3 * time.Second, 0, time.Second, time.Hour, 2 * time.Second} {
-		at := clockStart.Add(deadline)
+		at := ClockStart.Add(deadline)
 		if deadline == 0 {
 			at = time.Time{}
 		}
-		b.append(t, newQuestionDraft("s", at))
+		b.MustAppend(t, NewQuestionDraft("s", at))
 	}
-	due, next, err := b.DueQuestions(ctx, clockStart.Add(3*time.Second), 2)
+	due, next, err := b.DueQuestions(ctx, ClockStart.Add(3*time.Second), 2)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{3, 5}, due)
-	require.Equal(t, clockStart.Add(time.Hour), next.UTC())
-	b.answer(t, 3)
-	due, _, err = b.DueQuestions(ctx, clockStart.Add(3*time.Second), 9)
+	require.Equal(t, ClockStart.Add(time.Hour), next.UTC())
+	b.Answer(t, 3)
+	due, _, err = b.DueQuestions(ctx, ClockStart.Add(3*time.Second), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{5, 1}, due)
-	due, next, err = b.DueQuestions(ctx, clockStart.Add(2*time.Hour), 9)
+	due, next, err = b.DueQuestions(ctx, ClockStart.Add(2*time.Hour), 9)
 	require.NoError(t, err)
 	require.Len(t, due, 3)
 	require.True(t, next.IsZero())
 }
 
-func TestDueQuestions_ListsUndoWindowsFirst(t *testing.T) {
+func (s suite) TestDueQuestions_ListsUndoWindowsFirst(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	hold := func(id schema.EventID, h *store.UndoWindow) {
-		q := b.question(t, id)
+		q := b.MustQuestion(t, id)
 		require.NoError(t, b.Apply(ctx, store.Change{Event: &q.Event, Version: q.Version, State: schema.Pending, Status: q.Status, UndoWindow: h}))
 	}
 	for range 3 {
-		b.append(t, newQuestionDraft("s", clockStart.Add(time.Minute)))
+		b.MustAppend(t, NewQuestionDraft("s", ClockStart.Add(time.Minute)))
 	}
 	for id, after := range map[schema.EventID]time.Duration{1: 5 * time.Second, 2: 3 * time.Second, 3: 4 * time.Second} {
-		hold(id, &store.UndoWindow{Answer: []byte(`{"permission":true}`), Until: clockStart.Add(after)})
+		hold(id, &store.UndoWindow{Answer: []byte(`{"permission":true}`), Until: ClockStart.Add(after)})
 	}
-	_, next, err := b.DueQuestions(ctx, clockStart, 9)
+	_, next, err := b.DueQuestions(ctx, ClockStart, 9)
 	require.NoError(t, err)
-	require.Equal(t, clockStart.Add(3*time.Second), next.UTC())
-	first := b.question(t, 1).UndoWindow
+	require.Equal(t, ClockStart.Add(3*time.Second), next.UTC())
+	first := b.MustQuestion(t, 1).UndoWindow
 	require.JSONEq(t, `{"permission":true}`, string(first.Answer))
-	require.Equal(t, clockStart.Add(5*time.Second), first.Until.UTC())
+	require.Equal(t, ClockStart.Add(5*time.Second), first.Until.UTC())
 
 	hold(3, nil)
-	require.NotNil(t, b.question(t, 3).UndoWindow, "nil leaves it unchanged")
+	require.NotNil(t, b.MustQuestion(t, 3).UndoWindow, "nil leaves it unchanged")
 	hold(3, &store.UndoWindow{})
-	require.Nil(t, b.question(t, 3).UndoWindow)
-	due, next, err := b.DueQuestions(ctx, clockStart.Add(5*time.Second), 9)
+	require.Nil(t, b.MustQuestion(t, 3).UndoWindow)
+	due, next, err := b.DueQuestions(ctx, ClockStart.Add(5*time.Second), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{2, 1}, due)
-	require.Equal(t, clockStart.Add(time.Minute), next.UTC(), "the deadlines come next")
-	b.answer(t, 2)
-	due, _, err = b.DueQuestions(ctx, clockStart.Add(time.Minute), 9)
+	require.Equal(t, ClockStart.Add(time.Minute), next.UTC(), "the deadlines come next")
+	b.Answer(t, 2)
+	due, _, err = b.DueQuestions(ctx, ClockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{1, 1, 3}, due, "undo windows first")
 }
 
-func TestLeaseDeliveries_SkipsHandled(t *testing.T) {
+func (s suite) TestLeaseDeliveries_SkipsHandled(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
-	d := newQuestionDraft("s", time.Time{})
+	b, ctx := s.open(t), context.Background()
+	d := NewQuestionDraft("s", time.Time{})
 	d.IdempotencyKey = "k"
-	id := b.append(t, d).ID
-	b.setDelivery(t, id, store.Delivery{State: schema.Unreachable, Due: clockStart, Handled: clockStart.Add(time.Second)})
-	require.Equal(t, clockStart.Add(time.Second), b.question(t, id).Delivery.Handled.UTC())
-	leased, next, err := b.LeaseDeliveries(ctx, clockStart.Add(time.Hour), clockStart.Add(2*time.Hour), 9)
+	id := b.MustAppend(t, d).ID
+	b.SetDelivery(t, id, store.Delivery{State: schema.Unreachable, Due: ClockStart, Handled: ClockStart.Add(time.Second)})
+	require.Equal(t, ClockStart.Add(time.Second), b.MustQuestion(t, id).Delivery.Handled.UTC())
+	leased, next, err := b.LeaseDeliveries(ctx, ClockStart.Add(time.Hour), ClockStart.Add(2*time.Hour), 9)
 	require.NoError(t, err)
 	require.Empty(t, leased)
 	require.True(t, next.IsZero())
-	again := newQuestionDraft("s", time.Time{})
+	again := NewQuestionDraft("s", time.Time{})
 	again.IdempotencyKey = "k"
-	b.append(t, again)
-	require.True(t, b.question(t, id).Delivery.Handled.IsZero(), "the agent asks again, so it still waits for the answer")
-	leased, _, err = b.LeaseDeliveries(ctx, clockStart.Add(time.Hour), clockStart.Add(2*time.Hour), 9)
+	b.MustAppend(t, again)
+	require.True(t, b.MustQuestion(t, id).Delivery.Handled.IsZero(), "the agent asks again, so it still waits for the answer")
+	leased, _, err = b.LeaseDeliveries(ctx, ClockStart.Add(time.Hour), ClockStart.Add(2*time.Hour), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, leased)
 }
 
-func TestPendingOf_ReturnsQuestionsOfSession(t *testing.T) {
+func (s suite) TestPendingOf_ReturnsQuestionsOfSession(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	for _, session := range []string{"a", "b", "a", "a"} {
-		b.append(t, newQuestionDraft(session, time.Time{}))
+		b.MustAppend(t, NewQuestionDraft(session, time.Time{}))
 	}
-	b.answer(t, 3)
+	b.Answer(t, 3)
 	got, err := b.PendingInSession(ctx, "app", "a")
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{1, 4}, got)
@@ -190,12 +191,12 @@ func TestPendingOf_ReturnsQuestionsOfSession(t *testing.T) {
 	}
 	pending, err := b.Pending(ctx)
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{1, 2, 4}, eventIDs(pending))
+	require.Equal(t, []schema.EventID{1, 2, 4}, EventIDs(pending))
 }
 
-func TestListeners_ReturnsPendingVersion2(t *testing.T) {
+func (s suite) TestListeners_ReturnsPendingVersion2(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	for _, change := range []func(*store.NewQuestion){
 		func(*store.NewQuestion) {},
 		func(a *store.NewQuestion) { a.URL = "" },
@@ -204,11 +205,11 @@ func TestListeners_ReturnsPendingVersion2(t *testing.T) {
 		func(*store.NewQuestion) {},
 		func(*store.NewQuestion) {},
 	} {
-		d := newQuestionDraft("s", time.Time{})
+		d := NewQuestionDraft("s", time.Time{})
 		change(d.NewQuestion)
-		b.append(t, d)
+		b.MustAppend(t, d)
 	}
-	b.answer(t, 5)
+	b.Answer(t, 5)
 	status := []byte(`{"status":"pending","revision":1}`)
 	first := store.Listener{ID: 1, URL: "ws://127.0.0.1:9/secret", Status: status}
 	rest := []store.Listener{{ID: 4, URL: "ws://127.0.0.1:10/other", Status: status}, {ID: 6, URL: first.URL, Status: status}}

@@ -1,4 +1,4 @@
-package sqlite
+package conformance
 
 import (
 	"encoding/json"
@@ -13,12 +13,12 @@ import (
 
 // duplicateQuestion returns a question with the given duplicate key.
 func duplicateQuestion(key string) *store.EventDraft {
-	d := newQuestionDraft("s", time.Time{})
+	d := NewQuestionDraft("s", time.Time{})
 	d.NewQuestion.DuplicateKey = []byte(key)
 	return d
 }
 
-func (b *testStore) statusOf(t testing.TB, id schema.EventID) schema.Status {
+func (b *Harness) statusOf(t testing.TB, id schema.EventID) schema.Status {
 	t.Helper()
 	e, _, err := b.Event(t.Context(), id)
 	require.NoError(t, err)
@@ -28,17 +28,17 @@ func (b *testStore) statusOf(t testing.TB, id schema.EventID) schema.Status {
 }
 
 // resolution returns the change that resolves a question in its current version.
-func (b *testStore) resolution(t testing.TB, id schema.EventID) store.Change {
+func (b *Harness) resolution(t testing.TB, id schema.EventID) store.Change {
 	t.Helper()
 	q, err := b.Question(t.Context(), id)
 	require.NoError(t, err)
 	return store.Change{Event: &q.Event, Version: q.Version, State: schema.Responded, Status: []byte(`{"status":"responded"}`), Ends: true}
 }
 
-func TestDuplicateGroup_HasMaximumSize(t *testing.T) {
+func (s suite) TestDuplicateGroup_HasMaximumSize(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	drafts := make([]*store.EventDraft, maxGroupSize+2)
+	b := s.open(t)
+	drafts := make([]*store.EventDraft, store.MaxGroupSize+2)
 	for i := range drafts {
 		drafts[i] = duplicateQuestion("k")
 	}
@@ -46,25 +46,25 @@ func TestDuplicateGroup_HasMaximumSize(t *testing.T) {
 	for _, r := range all {
 		require.NoError(t, r.Err)
 	}
-	first, next, last := all[0].Receipt.Event.ID, all[maxGroupSize].Receipt.Event.ID, all[maxGroupSize+1].Receipt.Event.ID
-	require.Equal(t, maxGroupSize, b.statusOf(t, first).Waiters)
+	first, next, last := all[0].Receipt.Event.ID, all[store.MaxGroupSize].Receipt.Event.ID, all[store.MaxGroupSize+1].Receipt.Event.ID
+	require.Equal(t, store.MaxGroupSize, b.statusOf(t, first).Waiters)
 	require.Zero(t, b.statusOf(t, next).SameAs, "it starts a new group")
 	require.Equal(t, next, b.statusOf(t, last).SameAs)
 	members, err := b.GroupMembers(t.Context(), first)
 	require.NoError(t, err)
-	require.Len(t, members, maxGroupSize-1)
-	require.Equal(t, b.statusOf(t, first).Revision, members[maxGroupSize-2].Joined)
+	require.Len(t, members, store.MaxGroupSize-1)
+	require.Equal(t, b.statusOf(t, first).Revision, members[store.MaxGroupSize-2].Joined)
 }
 
 // The log contains every change of a duplicate group, in order.
-func TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
+func (s suite) TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	one, two, three := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
-	other := b.append(t, duplicateQuestion("l")).ID
+	b := s.open(t)
+	one, two, three := b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
+	other := b.MustAppend(t, duplicateQuestion("l")).ID
 	require.NoError(t, b.Apply(t.Context(), b.resolution(t, two)))
 	require.NoError(t, b.Apply(t.Context(), b.resolution(t, one)))
-	rows := b.publishedRows()
+	rows := b.Published()
 	for i, row := range rows {
 		require.Equal(t, int64(i+1), row.Seq, "without gaps")
 	}
@@ -79,15 +79,15 @@ func TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
 	require.Zero(t, last[three].Waiters, "a group of one has no count")
 	require.Equal(t, int64(2), last[three].Revision)
 	require.Zero(t, last[other].Waiters)
-	b.reopen(t)
+	b.Reopen(t)
 	require.Equal(t, last[three], b.statusOf(t, three))
 }
 
 // If one member was changed concurrently, no question of the group is resolved.
-func TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
+func (s suite) TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	one, two, three := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
+	b := s.open(t)
+	one, two, three := b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
 	c := b.resolution(t, one)
 	c.Duplicates = []store.Change{b.resolution(t, two), b.resolution(t, three)}
 	stale := c
@@ -104,11 +104,11 @@ func TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
 	members, err := b.GroupMembers(t.Context(), one)
 	require.NoError(t, err)
 	require.Empty(t, members)
-	require.Zero(t, b.statusOf(t, b.append(t, duplicateQuestion("k")).ID).SameAs, "a later duplicate starts a new group")
+	require.Zero(t, b.statusOf(t, b.MustAppend(t, duplicateQuestion("k")).ID).SameAs, "a later duplicate starts a new group")
 }
 
 // setWaiter stores the liveness of a question's agent, as the prober does.
-func (b *testStore) setWaiter(t testing.TB, id schema.EventID, waiter schema.Waiter, edit ...func(*schema.Status)) {
+func (b *Harness) setWaiter(t testing.TB, id schema.EventID, waiter schema.Waiter, edit ...func(*schema.Status)) {
 	t.Helper()
 	q, err := b.Question(t.Context(), id)
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func (b *testStore) setWaiter(t testing.TB, id schema.EventID, waiter schema.Wai
 }
 
 // leaders returns the leader of each question: 0 for a leader.
-func (b *testStore) leaders(t testing.TB, ids ...schema.EventID) (all []schema.EventID) {
+func (b *Harness) leaders(t testing.TB, ids ...schema.EventID) (all []schema.EventID) {
 	t.Helper()
 	for _, id := range ids {
 		all = append(all, b.statusOf(t, id).SameAs)
@@ -134,10 +134,10 @@ func (b *testStore) leaders(t testing.TB, ids ...schema.EventID) (all []schema.E
 
 // TestDuplicateGroup_LostLeaderGivesWay: a killed agent's question must not hide the question
 // of an agent that waits.
-func TestDuplicateGroup_LostLeaderGivesWay(t *testing.T) {
+func (s suite) TestDuplicateGroup_LostLeaderGivesWay(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	one, two, three := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
+	b := s.open(t)
+	one, two, three := b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
 	b.setWaiter(t, two, schema.Lost)
 	b.setWaiter(t, three, schema.Listening)
 	require.Equal(t, []schema.EventID{0, one, one}, b.leaders(t, one, two, three), "the leader is not lost")
@@ -156,23 +156,23 @@ func TestDuplicateGroup_LostLeaderGivesWay(t *testing.T) {
 	b.setWaiter(t, two, schema.Listening)
 	require.Equal(t, []schema.EventID{two, 0, two}, b.leaders(t, one, two, three), "an agent is back")
 	b.setWaiter(t, two, schema.Lost)
-	four := b.append(t, duplicateQuestion("k")).ID
+	four := b.MustAppend(t, duplicateQuestion("k")).ID
 	require.Equal(t, []schema.EventID{four, four, four, 0}, b.leaders(t, one, two, three, four), "a new question of an agent that may wait")
 	require.Equal(t, 4, b.statusOf(t, four).Waiters)
 
 	b.setWaiter(t, three, schema.Listening)
 	require.NoError(t, b.Apply(t.Context(), b.resolution(t, four)))
 	require.Equal(t, []schema.EventID{three, three, 0}, b.leaders(t, one, two, three), "a resolved leader is followed by one that listens")
-	b.reopen(t)
+	b.Reopen(t)
 	require.Equal(t, 3, b.statusOf(t, three).Waiters)
 }
 
 // TestDuplicateGroup_KeepsLeaderWithUndoWindow: the answer in the window is for the members that
 // the leader has.
-func TestDuplicateGroup_KeepsLeaderWithUndoWindow(t *testing.T) {
+func (s suite) TestDuplicateGroup_KeepsLeaderWithUndoWindow(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	one, two := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
+	b := s.open(t)
+	one, two := b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
 	b.setWaiter(t, one, schema.Lost, func(st *schema.Status) { st.Held = &schema.PendingUndo{Until: 1} })
 	require.Equal(t, []schema.EventID{0, one}, b.leaders(t, one, two))
 	b.setWaiter(t, one, schema.Lost, func(st *schema.Status) { st.Held = nil })

@@ -1,4 +1,4 @@
-package sqlite
+package conformance
 
 import (
 	"encoding/json"
@@ -11,11 +11,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func (b *testStore) makeRule(t testing.TB, change func(*schema.Rule)) store.Rule {
+func (b *Harness) makeRule(t testing.TB, change func(*schema.Rule)) store.Rule {
 	t.Helper()
 	r := schema.Rule{
 		Then: schema.ThenAllow, Text: "Allow it", Tool: "Bash", CreatedBy: "ada", From: 1,
-		CreatedAt: schema.Millis(b.clock.now().UnixMilli()), ExpiresAt: schema.Millis(b.clock.now().Add(time.Hour).UnixMilli()),
+		CreatedAt: schema.Millis(b.Clock.Now().UnixMilli()), ExpiresAt: schema.Millis(b.Clock.Now().Add(time.Hour).UnixMilli()),
 	}
 	if change != nil {
 		change(&r)
@@ -25,9 +25,9 @@ func (b *testStore) makeRule(t testing.TB, change func(*schema.Rule)) store.Rule
 	return made
 }
 
-func (b *testStore) liveRuleIDs(t testing.TB) (ids []int64) {
+func (b *Harness) liveRuleIDs(t testing.TB) (ids []int64) {
 	t.Helper()
-	list, err := b.LiveRules(t.Context(), b.clock.now())
+	list, err := b.LiveRules(t.Context(), b.Clock.Now())
 	require.NoError(t, err)
 	for _, r := range list {
 		ids = append(ids, r.ID)
@@ -36,11 +36,11 @@ func (b *testStore) liveRuleIDs(t testing.TB) (ids []int64) {
 }
 
 // The decision and its count are stored together, and a revoked rule decides nothing.
-func TestRule_UseIsCountedWithDecision(t *testing.T) {
+func (s suite) TestRule_UseIsCountedWithDecision(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
+	b := s.open(t)
 	r := b.makeRule(t, nil)
-	one, two := b.append(t, newQuestionDraft("s", time.Time{})).ID, b.append(t, newQuestionDraft("s", time.Time{})).ID
+	one, two := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
 	c := b.resolution(t, one)
 	c.Rule = r.ID
 	require.NoError(t, b.Apply(t.Context(), c))
@@ -48,9 +48,9 @@ func TestRule_UseIsCountedWithDecision(t *testing.T) {
 	list, err := b.Rules(t.Context(), 9)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), list[0].Uses, "one use per decision")
-	require.Equal(t, schema.Millis(b.clock.now().UnixMilli()), list[0].LastUseAt)
+	require.Equal(t, schema.Millis(b.Clock.Now().UnixMilli()), list[0].LastUseAt)
 
-	revoked, err := b.RevokeRule(t.Context(), r.ID, "bob", b.clock.now())
+	revoked, err := b.RevokeRule(t.Context(), r.ID, "bob", b.Clock.Now())
 	require.NoError(t, err)
 	require.Equal(t, "bob", revoked.RevokedBy)
 	c = b.resolution(t, two)
@@ -59,10 +59,10 @@ func TestRule_UseIsCountedWithDecision(t *testing.T) {
 	require.ErrorIs(t, b.Apply(t.Context(), c), store.ErrRuleEnded)
 	require.Equal(t, head, b.Head())
 	require.Equal(t, schema.Pending, b.statusOf(t, two).Status, "the question stays pending")
-	again, err := b.RevokeRule(t.Context(), r.ID, "eve", b.clock.now().Add(time.Hour))
+	again, err := b.RevokeRule(t.Context(), r.ID, "eve", b.Clock.Now().Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, revoked, again)
-	_, err = b.RevokeRule(t.Context(), 99, "eve", b.clock.now())
+	_, err = b.RevokeRule(t.Context(), 99, "eve", b.Clock.Now())
 	require.ErrorIs(t, err, schema.ErrNotFound)
 
 	entries, err := b.Ledger(t.Context(), store.LedgerPage{Limit: 9, Oldest: true})
@@ -76,30 +76,30 @@ func TestRule_UseIsCountedWithDecision(t *testing.T) {
 	require.Equal(t, []string{`rule.made by ada {"rule":1,"text":"Allow it"}`, `rule.revoked by bob {"rule":1}`}, acts)
 }
 
-func TestLiveRules_ExcludesEndedRules(t *testing.T) {
+func (s suite) TestLiveRules_ExcludesEndedRules(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
+	b := s.open(t)
 	short := b.makeRule(t, nil)
 	ever := b.makeRule(t, func(r *schema.Rule) { r.ExpiresAt = 0 })
 	ofS := b.makeRule(t, func(r *schema.Rule) { r.ExpiresAt, r.SourceApp, r.SessionID = 0, "app", "s" })
 	ofT := b.makeRule(t, func(r *schema.Rule) { r.SourceApp, r.SessionID = "app", "t" })
 	gone := b.makeRule(t, nil)
-	_, err := b.RevokeRule(t.Context(), gone.ID, "bob", b.clock.now())
+	_, err := b.RevokeRule(t.Context(), gone.ID, "bob", b.Clock.Now())
 	require.NoError(t, err)
 	require.Equal(t, []int64{short.ID, ever.ID, ofS.ID, ofT.ID}, b.liveRuleIDs(t))
 
-	require.NoError(t, b.EndRules(t.Context(), "other", "s", b.clock.now()))
-	require.NoError(t, b.EndRules(t.Context(), "app", "", b.clock.now()))
+	require.NoError(t, b.EndRules(t.Context(), "other", "s", b.Clock.Now()))
+	require.NoError(t, b.EndRules(t.Context(), "app", "", b.Clock.Now()))
 	require.Equal(t, []int64{short.ID, ever.ID, ofS.ID, ofT.ID}, b.liveRuleIDs(t), "another session")
-	require.NoError(t, b.EndRules(t.Context(), "app", "s", b.clock.now()))
+	require.NoError(t, b.EndRules(t.Context(), "app", "s", b.Clock.Now()))
 	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.liveRuleIDs(t))
 
-	b.clock.advance(-30 * time.Minute)
-	require.NoError(t, b.ShiftRules(t.Context(), b.clock.now(), -30*time.Minute))
-	b.reopen(t)
-	b.clock.advance(59 * time.Minute)
+	b.Clock.Advance(-30 * time.Minute)
+	require.NoError(t, b.ShiftRules(t.Context(), b.Clock.Now(), -30*time.Minute))
+	b.Reopen(t)
+	b.Clock.Advance(59 * time.Minute)
 	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.liveRuleIDs(t))
-	b.clock.advance(2 * time.Minute)
+	b.Clock.Advance(2 * time.Minute)
 	require.Equal(t, []int64{ever.ID}, b.liveRuleIDs(t), "an hour on the new clock")
 	list, err := b.Rules(t.Context(), 2)
 	require.NoError(t, err)

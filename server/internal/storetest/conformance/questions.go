@@ -1,4 +1,4 @@
-package sqlite
+package conformance
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func TestApply_FirstChangeWins(t *testing.T) {
+func (s suite) TestApply_FirstChangeWins(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+	b := s.open(t)
+	q := b.MustQuestion(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
 	var wg sync.WaitGroup
 	errs := make([]error, 50)
 	for i := range errs {
-		wg.Go(func() { errs[i] = b.Apply(context.Background(), answerChange(q)) })
+		wg.Go(func() { errs[i] = b.Apply(context.Background(), AnswerChange(q)) })
 	}
 	wg.Wait()
 	won := 0
@@ -32,52 +32,52 @@ func TestApply_FirstChangeWins(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrConflict)
 	}
 	require.Equal(t, 1, won)
-	require.Len(t, b.publishedRows(), 2, "an event and its resolution")
+	require.Len(t, b.Published(), 2, "an event and its resolution")
 
-	now := b.question(t, q.ID)
+	now := b.MustQuestion(t, q.ID)
 	require.Equal(t, schema.Responded, now.State)
 	require.EqualValues(t, 2, now.Version)
 	require.JSONEq(t, `{"permission":true}`, string(now.Answer))
 	require.Equal(t, "a1", now.Delivery.AnswerID)
 }
 
-func TestApply_RejectsEventWithoutQuestion(t *testing.T) {
+func (s suite) TestApply_RejectsEventWithoutQuestion(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	id := b.append(t, newDraft("app", "s", "Stop", "")).ID
+	b := s.open(t)
+	id := b.MustAppend(t, NewDraft("app", "s", "Stop", "")).ID
 	require.ErrorIs(t, b.Apply(context.Background(), store.Change{Event: &store.Event{ID: id}, Version: 1, Status: []byte(`{}`)}), schema.ErrNoQuestion)
 	require.ErrorIs(t, b.Apply(context.Background(), store.Change{Event: &store.Event{ID: 99}, Version: 1, Status: []byte(`{}`)}), schema.ErrNotFound)
-	require.Len(t, b.publishedRows(), 1)
+	require.Len(t, b.Published(), 1)
 }
 
-func TestApply_KeepsUnsetFields(t *testing.T) {
+func (s suite) TestApply_KeepsUnsetFields(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	id := b.append(t, newQuestionDraft("s", time.Time{})).ID
-	b.answer(t, id)
-	q := b.question(t, id)
+	b := s.open(t)
+	id := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
+	b.Answer(t, id)
+	q := b.MustQuestion(t, id)
 	c := store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded","revision":3}`)}
 	require.NoError(t, b.Apply(context.Background(), c))
-	now := b.question(t, id)
+	now := b.MustQuestion(t, id)
 	require.Equal(t, q.Answer, now.Answer)
 	require.Equal(t, q.Delivery, now.Delivery)
 	require.Equal(t, c.Status, now.Status)
 }
 
 // The log returns the rows as they were published, regardless of later changes.
-func TestAfter_ReturnsPublishedRows(t *testing.T) {
+func (s suite) TestAfter_ReturnsPublishedRows(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
+	b := s.open(t)
 	for range 3 {
-		b.append(t, newDraft("app", "s", "PreToolUse", "Bash"))
-		id := b.append(t, newQuestionDraft("s", time.Time{})).ID
-		b.answer(t, id)
-		q := b.question(t, id)
+		b.MustAppend(t, NewDraft("app", "s", "PreToolUse", "Bash"))
+		id := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
+		b.Answer(t, id)
+		q := b.MustQuestion(t, id)
 		c := store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded","revision":3}`), Delivery: q.Delivery}
 		require.NoError(t, b.Apply(context.Background(), c))
 	}
-	b.reopen(t)
-	published := b.publishedRows()
+	b.Reopen(t)
+	published := b.Published()
 	for i := range published {
 		setUTC(published[i].Event)
 		require.NotEqual(t, published[i].Change, published[i].Kinds == 0 || published[i].Kinds == feed.Asked, "each change has a fact")
@@ -101,14 +101,14 @@ func TestAfter_ReturnsPublishedRows(t *testing.T) {
 
 func setUTC(e *store.Event) { e.ReceivedAt = e.ReceivedAt.UTC() }
 
-func TestAfter_SplitsBigEvents(t *testing.T) {
+func (s suite) TestAfter_SplitsBigEvents(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
+	b := s.open(t)
 	for range 3 {
-		d := newDraft("app", "s", "Stop", "")
-		d.Envelope = append(d.Envelope, `,"big":"`+string(make([]byte, maxPageBytes/2))+`"`...)
-		b.append(t, d)
-		b.answer(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+		d := NewDraft("app", "s", "Stop", "")
+		d.Envelope = append(d.Envelope, `,"big":"`+string(make([]byte, store.MaxPageBytes/2))+`"`...)
+		b.MustAppend(t, d)
+		b.Answer(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
 	}
 	seq, parts := int64(0), 0
 	for ; seq < b.Head(); parts++ {

@@ -1,4 +1,4 @@
-package sqlite
+package conformance
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// ledgerEntries reads the whole audit log and requires an intact hash chain.
-func (b *testStore) ledgerEntries(t testing.TB) (entries []schema.LedgerEntry) {
+// LedgerEntries reads the whole audit log and requires an intact hash chain.
+func (b *Harness) LedgerEntries(t testing.TB) (entries []schema.LedgerEntry) {
 	t.Helper()
 	lines, err := b.Ledger(context.Background(), store.LedgerPage{Oldest: true, Limit: 1000})
 	require.NoError(t, err)
@@ -29,9 +29,9 @@ func (b *testStore) ledgerEntries(t testing.TB) (entries []schema.LedgerEntry) {
 	return entries
 }
 
-func TestLedger_ChainSurvivesRestart(t *testing.T) {
+func (s suite) TestLedger_ChainSurvivesRestart(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
@@ -39,20 +39,20 @@ func TestLedger_ChainSurvivesRestart(t *testing.T) {
 		})
 	}
 	all.Wait()
-	b.reopen(t)
-	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
-	c := answerChange(q)
+	b.Reopen(t)
+	q := b.MustQuestion(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
+	c := AnswerChange(q)
 	c.Ledger = []store.LedgerRecord{{Action: "question.voted", Actor: "ada", QuestionID: q.ID}, {Action: "question.ended", Actor: "ada", QuestionID: q.ID}}
 	require.NoError(t, b.Apply(ctx, c))
-	b.reopen(t)
+	b.Reopen(t)
 	require.NoError(t, b.AppendLedger(ctx, store.LedgerRecord{Action: "person.made", Actor: "ada"}))
-	entries := b.ledgerEntries(t)
+	entries := b.LedgerEntries(t)
 	require.Len(t, entries, 23)
-	require.Equal(t, schema.Millis(clockStart.UnixMilli()), entries[0].At)
+	require.Equal(t, schema.Millis(ClockStart.UnixMilli()), entries[0].At)
 	require.JSONEq(t, fmt.Sprintf(`{"n":%d,"text":"<b> & \u2028"}`, parseN(t, entries[7].Data)), string(entries[7].Data))
 	require.Equal(t, []string{"question.voted", "question.ended", "person.made"},
 		[]string{entries[20].Action, entries[21].Action, entries[22].Action})
-	require.Len(t, b.publishedRows(), 2, "audit log records are not rows of the log")
+	require.Len(t, b.Published(), 2, "audit log records are not rows of the log")
 }
 
 func parseN(t testing.TB, data []byte) int {
@@ -62,14 +62,14 @@ func parseN(t testing.TB, data []byte) int {
 }
 
 // A rejected change leaves no entry and no gap in the audit log.
-func TestLedger_OmitsRejectedChanges(t *testing.T) {
+func (s suite) TestLedger_OmitsRejectedChanges(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
-	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+	b, ctx := s.open(t), context.Background()
+	q := b.MustQuestion(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			c := answerChange(q)
+			c := AnswerChange(q)
 			c.Ledger = []store.LedgerRecord{{Action: "question.ended", Actor: fmt.Sprint("p", i), QuestionID: q.ID}}
 			_ = b.Apply(ctx, c)
 			_ = b.AppendLedger(ctx, store.LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}) // not encodable
@@ -77,14 +77,14 @@ func TestLedger_OmitsRejectedChanges(t *testing.T) {
 	}
 	all.Wait()
 	require.Error(t, b.AppendLedger(ctx, store.LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}))
-	require.Len(t, b.ledgerEntries(t), 1)
+	require.Len(t, b.LedgerEntries(t), 1)
 	require.NoError(t, b.AppendLedger(ctx, store.LedgerRecord{Action: "hub.locked", Actor: "ada"}))
-	require.Len(t, b.ledgerEntries(t), 2)
+	require.Len(t, b.LedgerEntries(t), 2)
 }
 
-func TestLedger_PagesBothWays(t *testing.T) {
+func (s suite) TestLedger_PagesBothWays(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
+	b, ctx := s.open(t), context.Background()
 	for i := range 9 {
 		require.NoError(t, b.AppendLedger(ctx, store.LedgerRecord{Action: "x.y", Actor: "ada", QuestionID: schema.EventID(i % 3)}))
 	}
@@ -111,18 +111,18 @@ func TestLedger_PagesBothWays(t *testing.T) {
 }
 
 // Retention removes questions but not their audit log entries.
-func TestLedger_OutlivesPrunedQuestions(t *testing.T) {
+func (s suite) TestLedger_OutlivesPrunedQuestions(t *testing.T) {
 	t.Parallel()
-	b, ctx := newTestStore(t), context.Background()
-	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
-	c := answerChange(q)
+	b, ctx := s.open(t), context.Background()
+	q := b.MustQuestion(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
+	c := AnswerChange(q)
 	c.Delivery.State = schema.Acked
 	c.Ledger = []store.LedgerRecord{{Action: "question.ended", Actor: "ada", QuestionID: q.ID}}
 	require.NoError(t, b.Apply(ctx, c))
-	b.clock.advance(1000 * time.Hour)
-	b.append(t, newDraft("app", "s", "Stop", ""))
-	gone, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now()})
+	b.Clock.Advance(1000 * time.Hour)
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	gone, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now(), QuestionsBefore: b.Clock.Now()})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, gone.Questions)
-	require.Len(t, b.ledgerEntries(t), 1)
+	require.Len(t, b.LedgerEntries(t), 1)
 }

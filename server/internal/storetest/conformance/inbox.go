@@ -1,4 +1,4 @@
-package sqlite
+package conformance
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // inboxIDs returns the IDs that a filter finds, newest first.
-func (b *testStore) inboxIDs(t testing.TB, f store.InboxFilter) (ids []schema.EventID) {
+func (b *Harness) inboxIDs(t testing.TB, f store.InboxFilter) (ids []schema.EventID) {
 	t.Helper()
 	if f.Limit == 0 {
 		f.Limit = 50
@@ -27,15 +27,15 @@ func (b *testStore) inboxIDs(t testing.TB, f store.InboxFilter) (ids []schema.Ev
 }
 
 // appendQuestion stores a question that waits for the given people.
-func (b *testStore) appendQuestion(t testing.TB, awaiting ...string) schema.EventID {
+func (b *Harness) appendQuestion(t testing.TB, awaiting ...string) schema.EventID {
 	t.Helper()
-	d := newQuestionDraft("s", time.Time{})
+	d := NewQuestionDraft("s", time.Time{})
 	d.NewQuestion.Awaiting = awaiting
-	return b.append(t, d).ID
+	return b.MustAppend(t, d).ID
 }
 
 // applyChange applies c to the current version of a question.
-func (b *testStore) applyChange(t testing.TB, id schema.EventID, c store.Change) {
+func (b *Harness) applyChange(t testing.TB, id schema.EventID, c store.Change) {
 	t.Helper()
 	q, err := b.Question(context.Background(), id)
 	require.NoError(t, err)
@@ -44,9 +44,9 @@ func (b *testStore) applyChange(t testing.TB, id schema.EventID, c store.Change)
 }
 
 // The awaiting table follows the votes, and drops resolved questions.
-func TestInbox_FollowsVotes(t *testing.T) {
+func (s suite) TestInbox_FollowsVotes(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
+	b := s.open(t)
 	b.appendQuestion(t)
 	b.appendQuestion(t, "ada", "grace")
 	b.appendQuestion(t, "grace")
@@ -69,9 +69,9 @@ func TestInbox_FollowsVotes(t *testing.T) {
 }
 
 // The inbox column agrees with HitlStatus for every kind of resolution.
-func TestInbox_SortsLikeHitlStatus(t *testing.T) {
+func (s suite) TestInbox_SortsLikeHitlStatus(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
+	b := s.open(t)
 	for _, st := range []schema.Status{
 		{Status: schema.Pending}, {Status: schema.Responded, Outcome: schema.Approve}, {Status: schema.TimedOut, Outcome: schema.Timeout},
 		{Status: schema.Failed, Outcome: schema.NoQuorum}, {Status: schema.Failed, Outcome: schema.Cancelled}, {Status: schema.Failed},
@@ -88,12 +88,12 @@ func TestInbox_SortsLikeHitlStatus(t *testing.T) {
 }
 
 // A question counts on the day it was asked, with its current status.
-func TestInboxDays_CountsByDayAsked(t *testing.T) {
+func (s suite) TestInboxDays_CountsByDayAsked(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
-	edges := []time.Time{clockStart.Add(-time.Hour), clockStart.Add(23 * time.Hour), clockStart.Add(47 * time.Hour)}
+	b := s.open(t)
+	edges := []time.Time{ClockStart.Add(-time.Hour), ClockStart.Add(23 * time.Hour), ClockStart.Add(47 * time.Hour)}
 	b.appendQuestion(t)
-	b.clock.advance(24 * time.Hour)
+	b.Clock.Advance(24 * time.Hour)
 	b.appendQuestion(t)
 	b.appendQuestion(t)
 	b.applyChange(t, 2, store.Change{State: schema.TimedOut, Status: []byte(`{"status":"timeout"}`), Ends: true})

@@ -1,4 +1,4 @@
-package sqlite
+package conformance
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // questionAboutCall returns a question about the given call; empty: none.
 func questionAboutCall(app, call string) *store.EventDraft {
-	d := newQuestionDraft("s", clockStart)
+	d := NewQuestionDraft("s", ClockStart)
 	d.App = app
 	if call != "" {
 		d.NewQuestion.Call = []byte(call)
@@ -20,7 +20,7 @@ func questionAboutCall(app, call string) *store.EventDraft {
 	return d
 }
 
-func (b *testStore) resolve(t *testing.T, id schema.EventID, state schema.State, outcome schema.Outcome) {
+func (b *Harness) resolve(t *testing.T, id schema.EventID, state schema.State, outcome schema.Outcome) {
 	t.Helper()
 	q, err := b.Question(t.Context(), id)
 	require.NoError(t, err)
@@ -30,13 +30,13 @@ func (b *testStore) resolve(t *testing.T, id schema.EventID, state schema.State,
 	}))
 }
 
-func TestEarlierOutcomes_ListsSameCallNewestFirst(t *testing.T) {
+func (s suite) TestEarlierOutcomes_ListsSameCallNewestFirst(t *testing.T) {
 	t.Parallel()
-	b := newTestStore(t)
+	b := s.open(t)
 	for _, d := range []*store.EventDraft{
 		questionAboutCall("app", "A"), questionAboutCall("app", "A"), questionAboutCall("app", "B"), questionAboutCall("other", "A"), questionAboutCall("app", ""), questionAboutCall("app", "A"), questionAboutCall("app", "A"), questionAboutCall("app", ""), questionAboutCall("app", "A"),
 	} {
-		b.append(t, d)
+		b.MustAppend(t, d)
 	}
 	earlier := func(id schema.EventID) []store.EarlierOutcome {
 		list, err := b.EarlierOutcomes(t.Context(), id)

@@ -1,0 +1,357 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// NewSessionRow returns the row of a session whose newest event is last.
+func NewSessionRow(session string, first, last schema.EventID) store.SessionRow {
+	return store.SessionRow{App: "app", Session: session, First: first, Last: last, Text: "title of " + session, Facts: fmt.Appendf(nil, `{"last":%d}`, last)}
+}
+
+// MustProject applies a projection batch, by default up to the head of the log.
+func (b *Harness) MustProject(t testing.TB, d *store.ProjectionBatch) {
+	t.Helper()
+	if d.To == 0 {
+		d.To = b.Head()
+	}
+	require.NoError(t, b.ApplyProjection(context.Background(), d))
+}
+
+func (b *Harness) sessionFacts(t testing.TB, f store.SessionFilter) (list []string) {
+	t.Helper()
+	if f.Limit == 0 {
+		f.Limit = 100
+	}
+	facts, _, err := b.Sessions(context.Background(), f)
+	require.NoError(t, err)
+	for _, raw := range facts {
+		list = append(list, string(raw))
+	}
+	return list
+}
+
+func (s suite) TestApplyProjection_IsAtomic(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	d := &store.ProjectionBatch{
+		From: 0, To: 1, Sessions: []store.SessionRow{NewSessionRow("s", 1, 1)},
+		Activity:  map[store.ActivityKey]store.Activity{{Quarter: 100, App: "app"}: {Events: 1, Tokens: schema.Tokens{Input: 5, CacheWrite: 1}, CostUSD: 0.5}},
+		Decisions: map[store.Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bucket: 7}: 2},
+		ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bucket: 7}: {Calls: 1, TotalMS: 7}},
+	}
+	require.NoError(t, b.ApplyProjection(ctx, d))
+	require.ErrorIs(t, b.ApplyProjection(ctx, d), store.ErrConflict, "the cursor has advanced")
+	cursor, err := b.ProjectionCursor(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, cursor)
+	d.From, d.To = 1, 2
+	require.NoError(t, b.ApplyProjection(ctx, d))
+	b.Reopen(t)
+
+	for from, want := range map[int64]int64{0: 2, 96: 2, 97: 2, 100: 2, 101: 0, 192: 0} {
+		activity, err := b.Activity(ctx, from)
+		require.NoError(t, err)
+		require.Equal(t, want, activity["app"].Events, "from %d", from)
+		times, err := b.ToolTimes(ctx, from)
+		require.NoError(t, err)
+		require.Equal(t, want, times[store.ToolKey{Tool: "Bash", Bucket: 7}].Calls, "from %d", from)
+	}
+	activity, err := b.Activity(ctx, 0)
+	require.NoError(t, err)
+	require.Equal(t, store.Activity{Events: 2, Tokens: schema.Tokens{Input: 10, CacheWrite: 2}, CostUSD: 1}, activity["app"])
+	decisions, err := b.Decisions(ctx, 100, 101)
+	require.NoError(t, err)
+	require.Equal(t, map[store.Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bucket: 7}: 4}, decisions)
+	decisions, err = b.Decisions(ctx, 101, 200)
+	require.NoError(t, err)
+	require.Empty(t, decisions)
+	tools, err := b.SessionTools(ctx, 1)
+	require.NoError(t, err)
+	require.Equal(t, map[store.ToolKey]store.ToolTime{{Tool: "Bash", Bucket: 7}: {Calls: 2, TotalMS: 14}}, tools)
+	facts, err := b.SessionFacts(ctx, "app", "s")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"last":1}`, string(facts))
+	facts, err = b.SessionFacts(ctx, "other", "s")
+	require.NoError(t, err)
+	require.Nil(t, facts)
+}
+
+func (s suite) TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	d := NewDraft("app", "s", "Stop", "")
+	d.Transcript = []byte(`[1]`)
+	d.Payload = []byte(`{"long":"` + strings.Repeat("x", schema.MaxListed) + `"}`)
+	b.MustAppend(t, d)
+	b.MustAppend(t, NewQuestionDraft("s", time.Time{}))
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	b.Answer(t, 2)
+	q := b.MustQuestion(t, 2)
+	require.NoError(t, b.Apply(ctx, store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded"}`)}))
+
+	entries, upTo, err := b.LogEntries(ctx, 0, 100)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, upTo, "a change that is no resolution is skipped")
+	require.Len(t, entries, 4)
+	require.Equal(t, string(d.Payload), string(entries[0].Event.Payload), "whole")
+	require.Equal(t, "[1]", string(entries[0].Transcript))
+	require.JSONEq(t, `{"status":"pending","revision":1}`, string(entries[1].Event.Status), "initial status")
+	end := entries[3]
+	require.True(t, end.Ends)
+	require.Equal(t, []int64{4, 2}, []int64{end.Seq, int64(end.Event.ID)})
+	require.JSONEq(t, `{"status":"responded","revision":2}`, string(end.Event.Status), "status after the resolution, not the current one")
+	require.NotNil(t, end.Event.Question)
+
+	// Reading in small steps returns the same entries.
+	var seqs []int64
+	for at, turn := int64(0), 0; at < b.Head(); turn++ {
+		require.Less(t, turn, 10)
+		piece, upTo, err := b.LogEntries(ctx, at, 1)
+		require.NoError(t, err)
+		require.Equal(t, at+1, upTo)
+		for _, e := range piece {
+			seqs = append(seqs, e.Seq)
+		}
+		at = upTo
+	}
+	require.Equal(t, []int64{1, 2, 3, 4}, seqs)
+	entries, upTo, err = b.LogEntries(ctx, 5, 10)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+	require.EqualValues(t, 5, upTo)
+}
+
+// One call returns no more than fits the page size.
+func (s suite) TestLogEntries_LimitsPageSize(t *testing.T) {
+	t.Parallel()
+	b := s.open(t)
+	for range 6 {
+		d := NewDraft("app", "s", "Stop", "")
+		d.Transcript = []byte(`["` + strings.Repeat("x", 4<<20) + `"]`)
+		b.MustAppend(t, d)
+	}
+	entries, upTo, err := b.LogEntries(context.Background(), 0, 100)
+	require.NoError(t, err)
+	require.Less(t, len(entries), 6)
+	require.EqualValues(t, len(entries), upTo)
+	rest, upTo, err := b.LogEntries(context.Background(), upTo, 100)
+	require.NoError(t, err)
+	require.EqualValues(t, 6, upTo)
+	require.Len(t, rest, 6-len(entries))
+}
+
+// A projector that is far behind continues after the pruned rows.
+func (s suite) TestLogEntries_SkipsPrunedRows(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	for range 100 {
+		b.MustAppend(t, NewDraft("app", "old", "Stop", ""))
+	}
+	b.MustAppend(t, NewQuestionDraft("old", time.Time{}))
+	b.Answer(t, 101)
+	b.Clock.Advance(2 * time.Hour)
+	b.MustAppend(t, NewDraft("app", "young", "Stop", ""))
+	_, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now().Add(-time.Hour)})
+	require.NoError(t, err)
+	_, err = b.After(ctx, 0, 10)
+	require.ErrorIs(t, err, store.ErrPruned)
+	var seqs []int64
+	for at, turn := int64(0), 0; at < b.Head(); turn++ {
+		require.Less(t, turn, 20)
+		entries, upTo, err := b.LogEntries(ctx, at, 10)
+		require.NoError(t, err)
+		for _, e := range entries {
+			seqs = append(seqs, e.Seq)
+		}
+		at = upTo
+	}
+	require.Equal(t, []int64{101, 102, 103}, seqs)
+
+	b.SetDelivery(t, 101, store.Delivery{State: schema.Acked})
+	b.Clock.Advance(2 * time.Hour)
+	_, err = b.Prune(ctx, store.RetentionPolicy{QuestionsBefore: b.Clock.Now().Add(-time.Hour)})
+	require.NoError(t, err)
+	entries, upTo, err := b.LogEntries(ctx, 100, 10)
+	require.NoError(t, err)
+	require.Equal(t, b.Head(), upTo)
+	require.Len(t, entries, 1)
+}
+
+func (s suite) TestSessions_PagesAndSearches(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	d := &store.ProjectionBatch{}
+	for i := range 10 {
+		b.MustAppend(t, NewDraft("app", fmt.Sprint("s", i), "Stop", ""))
+		row := NewSessionRow(fmt.Sprint("s", i), schema.EventID(i+1), schema.EventID(i+1))
+		if i%3 == 0 {
+			row.App = "third"
+			b.MustAppend(t, NewDraft("third", row.Session, "Stop", ""))
+			row.Last = schema.EventID(b.Head())
+		}
+		d.Sessions = append(d.Sessions, row)
+	}
+	for i := range d.Sessions { // the other sessions have a single event
+		if d.Sessions[i].App == "app" {
+			d.Sessions[i].Last = schema.EventID(i + 1 + (i+2)/3)
+		}
+	}
+	b.MustProject(t, d)
+	require.Len(t, b.sessionFacts(t, store.SessionFilter{}), 10)
+	require.Len(t, b.sessionFacts(t, store.SessionFilter{App: "third"}), 4)
+	require.Len(t, b.sessionFacts(t, store.SessionFilter{App: "third", Text: "OF S3"}), 1)
+	require.Empty(t, b.sessionFacts(t, store.SessionFilter{App: "third", Text: "of s4"}))
+	require.Empty(t, b.sessionFacts(t, store.SessionFilter{Text: "%"}), "LIKE wildcards are literal")
+	all := b.sessionFacts(t, store.SessionFilter{})
+	for _, f := range []store.SessionFilter{{Limit: 3}, {Limit: 3, Text: "title"}, {Limit: 10}, {Limit: 10, Text: "title"}} {
+		var pages []string
+		for turn := 0; turn == 0 || f.Before > 0; turn++ {
+			require.Less(t, turn, 10)
+			facts, next, err := b.Sessions(ctx, f)
+			require.NoError(t, err)
+			for _, raw := range facts {
+				pages = append(pages, string(raw))
+			}
+			f.Before = next
+		}
+		require.Equal(t, all, pages)
+	}
+}
+
+func (s suite) TestPendingCounts_CountsBySession(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	for _, session := range []string{"a", "b", "a", "c"} {
+		b.MustAppend(t, NewQuestionDraft(session, time.Time{}))
+	}
+	b.Answer(t, 4)
+	counts, err := b.PendingCounts(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[store.SessionKey]int64{{App: "app", Session: "a"}: 2, {App: "app", Session: "b"}: 1}, counts)
+}
+
+// Sessions are removed only with their last event. Aggregates have their own limit.
+func (s suite) TestPrune_RemovesEmptySessions(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	add := func(app, session string) schema.EventID {
+		return b.MustAppend(t, NewDraft(app, session, "Stop", "")).ID
+	}
+	for range 700 { // more than a name segment
+		add("app", "gone")
+	}
+	add("app", "stays with a question")
+	asked := b.MustAppend(t, NewQuestionDraft("stays with a question", time.Time{})).ID
+	add("app", "stays with a question")
+	add("app", "shares its id")
+	b.Clock.Advance(2 * time.Hour)
+	young := add("other", "shares its id")
+	add("app", "not yet projected")
+	head := schema.EventID(b.Head())
+	b.MustProject(t, &store.ProjectionBatch{
+		Sessions: []store.SessionRow{
+			NewSessionRow("gone", 1, 700), NewSessionRow("stays with a question", 701, asked+1), NewSessionRow("shares its id", asked+2, asked+2),
+			{App: "other", Session: "shares its id", First: young, Last: young, Facts: []byte(`{}`)}, NewSessionRow("not yet projected", head, head),
+		},
+		Activity:  map[store.ActivityKey]store.Activity{{Quarter: 5000, App: "app"}: {Events: 700}},
+		ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Quarter: 5000, Tool: "Bash", Bucket: 3}: {Calls: 2}},
+	})
+	_, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now().Add(-time.Hour), Batch: 50})
+	require.NoError(t, err)
+	has := func(app, session string) bool {
+		facts, err := b.SessionFacts(ctx, app, session)
+		require.NoError(t, err)
+		return facts != nil
+	}
+	require.False(t, has("app", "gone"))
+	require.False(t, has("app", "shares its id"))
+	require.True(t, has("other", "shares its id"))
+	require.True(t, has("app", "stays with a question"))
+	require.True(t, has("app", "not yet projected"))
+	tools, err := b.SessionTools(ctx, 1)
+	require.NoError(t, err)
+	require.Empty(t, tools)
+	times, err := b.ToolTimes(ctx, 0)
+	require.NoError(t, err)
+	require.NotEmpty(t, times, "aggregates by day stay")
+
+	// A projector slower than retention does not bring back removed sessions.
+	b.MustProject(t, &store.ProjectionBatch{From: b.Head(), To: b.Head() + 1, Sessions: []store.SessionRow{NewSessionRow("gone", 1, 700)}})
+	require.False(t, has("app", "gone"))
+
+	b.Answer(t, asked)
+	b.SetDelivery(t, asked, store.Delivery{State: schema.Acked})
+	b.Clock.Advance(2 * time.Hour)
+	_, err = b.Prune(ctx, store.RetentionPolicy{QuestionsBefore: b.Clock.Now().Add(-time.Hour), ProjectionsBefore: time.UnixMilli(5000 * store.QuarterMS)})
+	require.NoError(t, err)
+	require.False(t, has("app", "stays with a question"))
+	activity, err := b.Activity(ctx, 0)
+	require.NoError(t, err)
+	require.EqualValues(t, 700, activity["app"].Events, "not older than that quarter")
+	_, err = b.Prune(ctx, store.RetentionPolicy{ProjectionsBefore: time.UnixMilli(5200 * store.QuarterMS)})
+	require.NoError(t, err)
+	activity, err = b.Activity(ctx, 0)
+	require.NoError(t, err)
+	require.Empty(t, activity)
+	times, err = b.ToolTimes(ctx, 0)
+	require.NoError(t, err)
+	require.Empty(t, times)
+}
+
+func (s suite) TestSessionsOf_CountsActiveSince(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	b.MustAppend(t, NewDraft("app", "old", "Stop", ""))
+	b.Clock.Advance(time.Hour)
+	for i := range 3 {
+		b.MustAppend(t, NewDraft("app", fmt.Sprint("s", i), "Stop", ""))
+	}
+	b.MustProject(t, &store.ProjectionBatch{Sessions: []store.SessionRow{NewSessionRow("old", 1, 1), NewSessionRow("s0", 2, 2), NewSessionRow("s1", 3, 3), NewSessionRow("s2", 4, 4)}})
+	for since, want := range map[time.Duration]int64{0: 4, time.Minute: 3, 2 * time.Hour: 0} {
+		active, latest, err := b.SessionsOf(ctx, "app", ClockStart.Add(since))
+		require.NoError(t, err)
+		require.Equal(t, want, active)
+		require.JSONEq(t, `{"last":4}`, string(latest))
+	}
+	active, latest, err := b.SessionsOf(ctx, "nobody", ClockStart)
+	require.NoError(t, err)
+	require.Zero(t, active)
+	require.Nil(t, latest)
+}
+
+func (s suite) TestReaders_StopOnCancel(t *testing.T) {
+	t.Parallel()
+	b := s.open(t)
+	b.MustAppend(t, NewQuestionDraft("s", time.Time{}))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, read := range map[string]func() error{
+		"Cursor":        func() error { _, err := b.ProjectionCursor(ctx); return err },
+		"LogEntries":    func() error { _, _, err := b.LogEntries(ctx, 0, 9); return err },
+		"Sessions":      func() error { _, _, err := b.Sessions(ctx, store.SessionFilter{Limit: 1}); return err },
+		"search":        func() error { _, _, err := b.Sessions(ctx, store.SessionFilter{Limit: 1, Text: "x"}); return err },
+		"SessionFacts":  func() error { _, err := b.SessionFacts(ctx, "a", "b"); return err },
+		"SessionTools":  func() error { _, err := b.SessionTools(ctx, 1); return err },
+		"SessionsOf":    func() error { _, _, err := b.SessionsOf(ctx, "a", ClockStart); return err },
+		"PendingCounts": func() error { _, err := b.PendingCounts(ctx); return err },
+		"Decisions":     func() error { _, err := b.Decisions(ctx, 0, 9); return err },
+		"Activity":      func() error { _, err := b.Activity(ctx, 0); return err },
+		"ToolTimes":     func() error { _, err := b.ToolTimes(ctx, 0); return err },
+		"Derive":        func() error { return b.ApplyProjection(ctx, &store.ProjectionBatch{From: 5}) },
+	} {
+		err := read()
+		require.True(t, errors.Is(err, context.Canceled) || errors.Is(err, store.ErrConflict), "%s: %v", name, err)
+	}
+}

@@ -1,0 +1,97 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func (s suite) TestPrune_RemovesByAge(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	old := func(n int) {
+		for i := range n {
+			d := NewDraft("app", fmt.Sprint("old", i/100), "Stop", "")
+			d.Transcript, d.IdempotencyKey = []byte(`[]`), fmt.Sprint("key", b.Head())
+			b.MustAppend(t, d)
+		}
+	}
+	old(300)
+	open := b.MustAppend(t, NewQuestionDraft("old question", time.Time{})).ID
+	answeredID := b.MustAppend(t, NewQuestionDraft("old question", time.Time{})).ID
+	b.Answer(t, answeredID)
+	old(300)
+	cut := ClockStart.Add(time.Hour)
+	b.Clock.Advance(2 * time.Hour)
+	young := b.MustAppend(t, NewDraft("app", "young", "PreToolUse", "")).ID
+
+	done, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: cut, Batch: 50})
+	require.NoError(t, err)
+	require.Equal(t, store.PruneResult{Events: 600}, done)
+	left, err := b.Find(ctx, store.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{open, answeredID, young}, EventIDs(left), "questions stay")
+	stats, err := b.Stats(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, stats.Events)
+
+	_, err = b.After(ctx, 100, 10)
+	require.ErrorIs(t, err, store.ErrPruned)
+	_, err = b.After(ctx, int64(young)-2, 10)
+	require.ErrorIs(t, err, store.ErrPruned)
+	rows, err := b.After(ctx, int64(young)-1, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+
+	o, err := b.FilterOptions(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"young", "old question"}, o.SessionIDs, "names without events are gone")
+	require.Equal(t, []string{"PermissionRequest", "PreToolUse"}, o.HookEventTypes)
+	d := NewDraft("app", "old1", "Stop", "")
+	d.IdempotencyKey = "key0"
+	r, err := b.Append(ctx, d)
+	require.NoError(t, err)
+	require.False(t, r.Replayed, "the key is removed with its event")
+	found, err := b.Find(ctx, store.Filter{Session: "old1", Type: "Stop"})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+
+	b.Reopen(t)
+	_, err = b.After(ctx, 100, 10)
+	require.ErrorIs(t, err, store.ErrPruned, "also after a restart")
+	done, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: cut})
+	require.NoError(t, err)
+	require.Zero(t, done)
+}
+
+func (s suite) TestPrune_RemovesQuestionData(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	id := func() schema.EventID { return b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID }
+	pending, undelivered, settled, late := id(), id(), id(), id()
+	b.Answer(t, undelivered)
+	b.SetDelivery(t, settled, store.Delivery{AnswerID: "a", State: schema.Acked})
+	b.Clock.Advance(2 * time.Hour)
+	b.SetDelivery(t, late, store.Delivery{AnswerID: "a", State: schema.Acked})
+	plain := b.MustAppend(t, NewDraft("app", "s", "Stop", "")).ID
+
+	done, err := b.Prune(ctx, store.RetentionPolicy{QuestionsBefore: ClockStart.Add(time.Hour)})
+	require.NoError(t, err)
+	require.Equal(t, store.PruneResult{Questions: 1, Changes: 1}, done)
+	left, err := b.Find(ctx, store.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{pending, undelivered, late, plain}, EventIDs(left))
+	_, err = b.Question(ctx, settled)
+	require.ErrorIs(t, err, schema.ErrNotFound)
+	_, err = b.After(ctx, 5, 10)
+	require.ErrorIs(t, err, store.ErrPruned, "6 was the resolution of the pruned question")
+	rows, err := b.After(ctx, 6, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+}
