@@ -3,51 +3,13 @@
 package agentclient
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"syscall"
 )
 
 // systemDir is the directory of the machine's administrator.
 const systemDir = "/etc/hookback"
-
-// lookUpHome returns the home directory of this process's account. It reads the account
-// database and never the environment, which the agent can set. The passwd file comes
-// first, because a program that links the C library would start more slowly.
-func lookUpHome() (string, error) {
-	uid := strconv.Itoa(os.Getuid())
-	if text, err := os.ReadFile("/etc/passwd"); err == nil {
-		if home := homeInPasswd(text, uid); home != "" {
-			return home, nil
-		}
-	}
-	account, err := user.LookupId(uid)
-	if err != nil {
-		return "", fmt.Errorf("look up account %s: %w", uid, err)
-	}
-	if !filepath.IsAbs(account.HomeDir) {
-		return "", fmt.Errorf("account %s has no home directory", uid)
-	}
-	return account.HomeDir, nil
-}
-
-// homeInPasswd returns the home directory of a user id in the text of /etc/passwd, or "".
-func homeInPasswd(text []byte, uid string) string {
-	for line := range bytes.Lines(text) {
-		fields := bytes.Split(bytes.TrimRight(line, "\n"), []byte(":"))
-		if len(fields) == 7 && string(fields[2]) == uid && filepath.IsAbs(string(fields[5])) {
-			return string(fields[5])
-		}
-	}
-	return ""
-}
-
-// configDir returns the directory of an account's settings.
-func configDir(home string) string { return filepath.Join(home, ".config", "hookback") }
 
 // checkOwner returns an error unless f belongs to one of the user ids and its mode has only
 // the bits in allowed.

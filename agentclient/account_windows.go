@@ -2,7 +2,6 @@ package agentclient
 
 import (
 	"os"
-	"os/user"
 	"path/filepath"
 	"syscall"
 	"unsafe"
@@ -24,18 +23,6 @@ func programData() string {
 	}
 	return utf16Text(path)
 }
-
-// lookUpHome returns the profile directory of this process's account.
-func lookUpHome() (string, error) {
-	account, err := user.Current() // reads the process's token, not the environment
-	if err != nil {
-		return "", err
-	}
-	return account.HomeDir, nil
-}
-
-// configDir returns the directory of an account's settings.
-func configDir(home string) string { return filepath.Join(home, "AppData", "Roaming", "hookback") }
 
 // checkOwner accepts every file: Windows protects the folders by access control lists.
 func checkOwner(*os.File, os.FileMode, ...int) error { return nil }

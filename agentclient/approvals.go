@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
 // RequireApproval returns a policy that asks about exactly the tools in require. Each
 // of them must also be in tools, the agent's tool names: a misspelled name would let
 // its tool run without approval.
-func RequireApproval(tools, require []string) (PolicyFunc, error) {
+func RequireApproval(tools, require []string) (policy.Func, error) {
 	for _, name := range require {
 		if !slices.Contains(tools, name) {
 			return nil, fmt.Errorf("%w: each requireApproval entry must also appear in toolNames; %q does not (there are %s)",
@@ -26,44 +27,44 @@ func RequireApproval(tools, require []string) (PolicyFunc, error) {
 
 // ByRole returns a policy that applies the policy of the caller's role. roleOf returns
 // the role that a call is made for. Calls of roles without a policy ask.
-func ByRole(roleOf func(ToolCall) string, policies map[string]Policy) Policy {
+func ByRole(roleOf func(ToolCall) string, policies map[string]policy.Policy) policy.Policy {
 	return rolePolicy{roleOf, policies}
 }
 
 type rolePolicy struct {
 	roleOf   func(ToolCall) string
-	policies map[string]Policy
+	policies map[string]policy.Policy
 }
 
 // Evaluate implements Policy.
-func (b rolePolicy) Evaluate(call ToolCall) PolicyResult {
+func (b rolePolicy) Evaluate(call ToolCall) policy.Result {
 	if p := b.policies[b.roleOf(call)]; p != nil {
 		return p.Evaluate(call)
 	}
-	return PolicyResult{Effect: EffectAsk}
+	return policy.Result{Effect: policy.Ask}
 }
 
 // Approvals holds the settings of an approval gate in the format of a configuration
 // file. It is off unless Enabled is set. As a Policy it asks about ToolNames, or
 // applies its Policy field.
 type Approvals struct {
-	Enabled   bool     `json:"enabled"`
-	TimeoutMS int64    `json:"timeout-ms,omitempty"` // time to answer; 0: 300,000
-	ToolNames []string `json:"tool-names,omitempty"` // exact names
-	Policy    Policy   `json:"-"`                    // replaces ToolNames
+	Enabled   bool          `json:"enabled"`
+	TimeoutMS int64         `json:"timeout-ms,omitempty"` // time to answer; 0: 300,000
+	ToolNames []string      `json:"tool-names,omitempty"` // exact names
+	Policy    policy.Policy `json:"-"`                    // replaces ToolNames
 }
 
 // Evaluate implements Policy.
-func (a Approvals) Evaluate(call ToolCall) PolicyResult {
+func (a Approvals) Evaluate(call ToolCall) policy.Result {
 	switch {
 	case !a.Enabled:
-		return PolicyResult{}
+		return policy.Result{}
 	case a.Policy != nil:
 		return a.Policy.Evaluate(call)
 	case slices.Contains(a.ToolNames, call.Name):
-		return PolicyResult{Effect: EffectAsk}
+		return policy.Result{Effect: policy.Ask}
 	default:
-		return PolicyResult{}
+		return policy.Result{}
 	}
 }
 

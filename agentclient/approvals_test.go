@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -19,42 +20,42 @@ func toolCall(name, arguments string) agentclient.ToolCall {
 func TestRequireApproval_AcceptsOnlyKnownTools(t *testing.T) {
 	t.Parallel()
 	tools := []string{"read_file", "write_file", "delete_file"}
-	policy, err := agentclient.RequireApproval(tools, []string{"delete_file", "write_file"})
+	p, err := agentclient.RequireApproval(tools, []string{"delete_file", "write_file"})
 	require.NoError(t, err)
-	require.Equal(t, agentclient.EffectAsk, policy.Evaluate(toolCall("delete_file", `{}`)).Effect)
-	require.Empty(t, policy.Evaluate(toolCall("read_file", `{}`)).Effect)
+	require.Equal(t, policy.Ask, p.Evaluate(toolCall("delete_file", `{}`)).Effect)
+	require.Empty(t, p.Evaluate(toolCall("read_file", `{}`)).Effect)
 	for _, slip := range []string{"delete_files", "Delete_file", "delete*", ""} {
 		_, err = agentclient.RequireApproval(tools, []string{"write_file", slip})
 		require.ErrorIs(t, err, schema.ErrInvalid)
 		require.ErrorContains(t, err, "each requireApproval entry must also appear in toolNames")
 	}
-	policy, err = agentclient.RequireApproval(tools, nil)
+	p, err = agentclient.RequireApproval(tools, nil)
 	require.NoError(t, err)
-	require.Empty(t, policy.Evaluate(toolCall("delete_file", `{}`)).Effect)
+	require.Empty(t, p.Evaluate(toolCall("delete_file", `{}`)).Effect)
 }
 
 func TestByRole_AppliesPolicyOfRole(t *testing.T) {
 	t.Parallel()
 	role := ""
-	policy := agentclient.ByRole(func(agentclient.ToolCall) string { return role }, map[string]agentclient.Policy{
-		"support": agentclient.Any(agentclient.Tools("process_refund", "delete_order"), agentclient.Above("amount", 10_000)),
-		"manager": agentclient.Above("amount", 50_000),
-		"system":  agentclient.Never(),
+	p := agentclient.ByRole(func(agentclient.ToolCall) string { return role }, map[string]policy.Policy{
+		"support": policy.Any(policy.Tools("process_refund", "delete_order"), policy.Above("amount", 10_000)),
+		"manager": policy.Above("amount", 50_000),
+		"system":  policy.Never(),
 	})
 	for _, c := range []struct {
 		role, tool, arguments string
-		want                  agentclient.Effect
+		want                  policy.Effect
 	}{
-		{"support", "process_refund", `{"amount":10}`, agentclient.EffectAsk},
-		{"support", "send_payment", `{"amount":10001}`, agentclient.EffectAsk},
+		{"support", "process_refund", `{"amount":10}`, policy.Ask},
+		{"support", "send_payment", `{"amount":10001}`, policy.Ask},
 		{"support", "send_payment", `{"amount":10000}`, ""},
 		{"manager", "process_refund", `{"amount":10001}`, ""},
-		{"manager", "process_refund", `{"amount":50001}`, agentclient.EffectAsk},
+		{"manager", "process_refund", `{"amount":50001}`, policy.Ask},
 		{"system", "delete_order", `{}`, ""},
-		{"unknown", "read", `{}`, agentclient.EffectAsk},
+		{"unknown", "read", `{}`, policy.Ask},
 	} {
 		role = c.role
-		require.Equal(t, c.want, policy.Evaluate(toolCall(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
+		require.Equal(t, c.want, p.Evaluate(toolCall(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
 	}
 }
 
@@ -64,7 +65,7 @@ func TestApprovals_AreOffByDefault(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"tool-names":["delete_order"]}`), &off))
 	require.NoError(t, json.Unmarshal([]byte(`{"enabled":true,"timeout-ms":60000,"tool-names":["delete_order"]}`), &on))
 	require.Empty(t, off.Evaluate(toolCall("delete_order", `{}`)).Effect, "the default is off")
-	require.Equal(t, agentclient.EffectAsk, on.Evaluate(toolCall("delete_order", `{}`)).Effect)
+	require.Equal(t, policy.Ask, on.Evaluate(toolCall("delete_order", `{}`)).Effect)
 	require.Empty(t, on.Evaluate(toolCall("read_order", `{}`)).Effect)
 	var r agentclient.Request
 	off.Details(agentclient.ToolCall{}, &r)
@@ -72,9 +73,9 @@ func TestApprovals_AreOffByDefault(t *testing.T) {
 	on.Details(agentclient.ToolCall{}, &r)
 	require.Equal(t, time.Minute, r.Timeout)
 
-	on.Policy = agentclient.Always() // Policy replaces ToolNames
-	require.Equal(t, agentclient.EffectAsk, on.Evaluate(toolCall("read_order", `{}`)).Effect)
-	on.Policy = agentclient.Never()
+	on.Policy = policy.Always() // Policy replaces ToolNames
+	require.Equal(t, policy.Ask, on.Evaluate(toolCall("read_order", `{}`)).Effect)
+	on.Policy = policy.Never()
 	require.Empty(t, on.Evaluate(toolCall("delete_order", `{}`)).Effect)
 }
 

@@ -1,14 +1,17 @@
 package agentclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -53,7 +56,7 @@ type Confirmation struct {
 type pendingConfirmation struct {
 	Confirmation
 	call     ToolCall
-	args     *jsonNode
+	args     any  // decoded, with numbers as written
 	approved bool // a person approved, and the key is the receipt
 }
 
@@ -73,7 +76,7 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 		return Result[T]{Status: Unconfirmed}, err
 	}
 	call.Arguments = arguments
-	args, err := parseJSON(arguments)
+	args, err := decodeArguments(arguments)
 	if err != nil {
 		return Result[T]{Status: Unconfirmed}, fmt.Errorf("%w: the arguments: %w", schema.ErrInvalid, err)
 	}
@@ -97,7 +100,7 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 }
 
 // createConfirmation stores a call until a person confirms it.
-func (c *Confirm[T]) createConfirmation(ctx context.Context, call ToolCall, args *jsonNode) (*Confirmation, error) {
+func (c *Confirm[T]) createConfirmation(ctx context.Context, call ToolCall, args any) (*Confirmation, error) {
 	summary, facts := fmt.Sprintf("Run %s?", call.Name), map[string]any(nil)
 	if c.Describe != nil {
 		var err error
@@ -164,7 +167,7 @@ func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Deci
 	if err != nil {
 		return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, err
 	}
-	r := questionFor(entry.call, PolicyResult{}, nil)
+	r := questionFor(entry.call, policy.Result{}, nil)
 	r.ToolCall.Editable = false // the second call must repeat the arguments of the first
 	r.Question, r.Timeout = entry.Summary, time.Until(entry.Expires)
 	// Without a hub no person answered, so an Allow fallback must not issue a receipt.
@@ -227,14 +230,14 @@ func (c *Confirm[T]) resolve(id string, reply Reply) (receipt string, err error)
 
 // redeem consumes a receipt and returns the confirmed call, if the receipt is valid for
 // this call.
-func (c *Confirm[T]) redeem(receipt string, call ToolCall, args *jsonNode) (ToolCall, bool) {
+func (c *Confirm[T]) redeem(receipt string, call ToolCall, args any) (ToolCall, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry := c.entries[receipt]
 	switch {
 	case entry == nil || !entry.approved || !time.Now().Before(entry.Expires):
 		return ToolCall{}, false
-	case entry.call.Name != call.Name || !entry.args.equals(args):
+	case entry.call.Name != call.Name || !reflect.DeepEqual(entry.args, args):
 		return ToolCall{}, false // keep the receipt: the matching call may still come
 	}
 	delete(c.entries, receipt)
@@ -244,12 +247,8 @@ func (c *Confirm[T]) redeem(receipt string, call ToolCall, args *jsonNode) (Tool
 // extractReceipt returns a copy of the arguments without the receipt, and the receipt.
 func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt string, err error) {
 	arguments = argumentsOrEmpty(arguments)
-	node, err := parseJSON(arguments)
-	switch {
-	case err != nil || node.kind != jsonObject:
-		return nil, "", fmt.Errorf("%w: the arguments must be a JSON object", schema.ErrInvalid)
-	case node.hasAmbiguousNames():
-		return nil, "", fmt.Errorf("%w: the arguments have a duplicate name, or names that differ only in case", schema.ErrInvalid)
+	if err := policy.CheckArguments(arguments); err != nil {
+		return nil, "", fmt.Errorf("%w: %w", schema.ErrInvalid, err)
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &members); err != nil {
@@ -267,25 +266,10 @@ func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt st
 	return rest, receipt, err
 }
 
-// equals reports whether every JSON reader sees the same value in both nodes. The order
-// of members is ignored; the notation of numbers is not.
-func (n *jsonNode) equals(other *jsonNode) bool {
-	if n.kind != other.kind || n.value != other.value || len(n.members) != len(other.members) || len(n.items) != len(other.items) {
-		return false
-	}
-	theirs := make(map[string]*jsonNode, len(other.members))
-	for _, m := range other.members {
-		theirs[m.name] = m.value
-	}
-	for _, m := range n.members {
-		if theirs[m.name] == nil || !m.value.equals(theirs[m.name]) {
-			return false
-		}
-	}
-	for i, item := range n.items {
-		if !item.equals(other.items[i]) {
-			return false
-		}
-	}
-	return true
+// decodeArguments decodes arguments for a comparison: the order of members does not count, but the
+// notation of numbers does.
+func decodeArguments(arguments json.RawMessage) (args any, err error) {
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	d.UseNumber()
+	return args, d.Decode(&args)
 }

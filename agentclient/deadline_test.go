@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -92,7 +93,7 @@ func TestFailRun_ReturnsErrTimedOut(t *testing.T) {
 		t.Parallel()
 		b := setup(t, &fixtureConfig{timings: agentclient.Timings{Grace: 10 * time.Millisecond}})
 		ran := false
-		guarded := agentclient.Guard(b.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) {
+		guarded := agentclient.Guard(b.client, policy.Always(), func(context.Context, agentclient.ToolCall) (string, error) {
 			ran = true
 			return "", nil
 		}, func(_ agentclient.ToolCall, r *agentclient.Request) { r.Timeout, r.FailRun = ask.Timeout, true })
@@ -111,7 +112,7 @@ func TestGuard_ReportsExecutionToHub(t *testing.T) {
 			t.Parallel()
 			r := setupRealHub(t)
 			known, finish := make(chan schema.EventID, 1), make(chan struct{})
-			guarded := agentclient.Guard(r.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) { <-finish; return "", failure },
+			guarded := agentclient.Guard(r.client, policy.Always(), func(context.Context, agentclient.ToolCall) (string, error) { <-finish; return "", failure },
 				func(_ agentclient.ToolCall, q *agentclient.Request) {
 					q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 				})

@@ -93,7 +93,7 @@
 // returned as a result for the model, with the reason:
 //
 //	refund := agentclient.Guard(client,
-//		agentclient.All(agentclient.Tools("refund"), agentclient.Above("amount", 10000)),
+//		policy.All(policy.Tools("refund"), policy.Above("amount", 10000)),
 //		func(ctx context.Context, call agentclient.ToolCall) (Receipt, error) { … })
 //
 //	result, err := refund(ctx, agentclient.ToolCall{ID: "call_7", Name: "refund", Arguments: args})
@@ -103,18 +103,9 @@
 //
 // # Policies
 //
-// A Policy decides which calls need approval. Use Tools, Above, Always and Never, combine
-// them with Any and All, or write your own func(ToolCall) bool as a PolicyFunc. LoadPolicy
-// reads the rules of hookback.json, which the hooks of coding agents use as well:
-//
-//	{"rules": [
-//		{"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "ask", "risk": "high"},
-//		{"tool": "mcp__*__delete*", "then": "deny", "reason": "Deletion is disabled here."}
-//	]}
-//
-// The first matching rule decides. Rules that ask or deny match broadly: they ignore case,
-// and a call that they can't evaluate (text instead of a number, a duplicate argument)
-// asks. Rules that allow match strictly, and never allow a command with shell operators.
+// A policy decides which calls need approval: package policy has policies in Go and reads the
+// rules of hookback.json, which the hooks of coding agents use as well. RequireApproval, ByRole
+// and Approvals make policies from the settings of an agent.
 //
 // # Confirmation in a chat
 //

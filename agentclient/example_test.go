@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -165,7 +166,7 @@ func ExampleGuard() {
 	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
 	defer client.Close()
 
-	refund := agentclient.Guard(client, agentclient.Above("amount", 10000),
+	refund := agentclient.Guard(client, policy.Above("amount", 10000),
 		func(_ context.Context, call agentclient.ToolCall) (string, error) {
 			return "refunded " + string(call.Arguments), nil
 		})
@@ -224,26 +225,4 @@ func ExampleParseReply() {
 	// "no"
 	// "yes"
 	// ""
-}
-
-func ExampleParsePolicy() {
-	policy, err := agentclient.ParsePolicy("hookback.json", []byte(`{"rules": [
-		{"tool": "Bash", "when": {"command": {"glob": "git status*"}}, "then": "allow"},
-		{"tool": "Bash", "when": {"command": {"contains": "rm -rf"}}, "then": "ask", "risk": "high"}
-	]}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, command := range []string{"git status", "git status; rm -rf x", "ls"} {
-		ruling := policy.Evaluate(agentclient.ToolCall{Name: "Bash", Command: command})
-		fmt.Printf("%s: %q\n", command, ruling.Effect)
-	}
-	_, err = agentclient.ParsePolicy("hookback.json", []byte(`{"rules": [{"tool": "Bash", "then": "alow"}]}`))
-	fmt.Println(err)
-	// Output:
-	// git status: "allow"
-	// git status; rm -rf x: "ask"
-	// ls: ""
-	// hookback.json:1:37: then can't be "alow"; did you mean "allow"?
 }

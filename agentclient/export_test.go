@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/schema"
 )
 
 func init() {
-	accountHome = func() (string, error) { return "", errors.New("tests have no home directory") }
+	account.Home = func() (string, error) { return "", errors.New("tests have no home directory") }
 }
 
 // Timings replaces the client's timeouts and delays. Zero fields keep the default.
@@ -76,15 +77,6 @@ var NewKey = newKey
 // OneLine formats a summary.
 var OneLine = oneLine
 
-// SimpleWords exports simpleWords.
-func SimpleWords(text string, windows bool) ([]string, bool) { return simpleWords(text, windows) }
-
-// IsSimpleCommandFor checks a command for Windows or for other systems.
-var IsSimpleCommandFor = isSimpleCommandFor
-
-// MatchGlob reports whether pattern matches the whole text.
-func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }
-
 // SealVerifier returns the decisions of a client that trusts the hub of a pin line.
 func SealVerifier(t testing.TB, pinLine string) func(frame []byte) Decision {
 	t.Helper()
@@ -113,9 +105,3 @@ func LoadTrustFrom(o Options, systemFile string, owner int) (*Trust, error) {
 
 // OriginOf normalizes an address.
 var OriginOf = originOf
-
-// HomeInPasswd parses the account database.
-var HomeInPasswd = homeInPasswd
-
-// LookUpHome is the lookup that the tests replace.
-var LookUpHome = lookUpHome

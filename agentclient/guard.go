@@ -8,8 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
+
+// ToolCall is a call that is about to run, the input of policies and tools.
+type ToolCall = policy.Call
 
 // Tool runs one tool call.
 type Tool[T any] func(ctx context.Context, call ToolCall) (T, error)
@@ -62,14 +66,14 @@ type Result[T any] struct {
 //
 // Each function in details may add information for the approver. It gets the call and
 // the request, and may change everything in the request except the tool call.
-func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
+func Guard[T any](client *Client, p policy.Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
 		call.Arguments = slices.Clone(call.Arguments) // run exactly what the person is shown, even if the caller changes its slice
-		policyResult := policy.Evaluate(call)
+		policyResult := p.Evaluate(call)
 		switch policyResult.Effect {
-		case "", EffectAllow:
+		case "", policy.Allow:
 			return runTool(ctx, tool, call, Result[T]{})
-		case EffectDeny:
+		case policy.Deny:
 			return Result[T]{
 				Status: Denied, Reason: policyResult.Reason,
 				Guidance: "A policy denies this call. Nothing was run. Do not try to achieve the same result another way.",
@@ -152,10 +156,10 @@ func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Res
 }
 
 // questionFor returns the request that asks about a call.
-func questionFor(call ToolCall, policyResult PolicyResult, details []func(ToolCall, *Request)) Request {
+func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolCall, *Request)) Request {
 	shown := &schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
 	shown.Editable = bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
-	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: policyResult.Risk}
+	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: schema.Risk(policyResult.Risk)}
 	if policyResult.Reason != "" {
 		r.Context = &schema.Context{Why: policyResult.Reason}
 	}

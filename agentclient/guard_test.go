@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -59,7 +59,7 @@ func TestGuard_RunsCallAfterApproval(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
 	var do toolRecorder
-	got := callGuarded(b.ctx, agentclient.Guard(b.client, agentclient.Always(), do.run), refundCall)
+	got := callGuarded(b.ctx, agentclient.Guard(b.client, policy.Always(), do.run), refundCall)
 	q := b.waitForQuestion(t, 1)
 	asked := q.Event.HumanInTheLoop
 	require.Equal(t, "Run refund?", asked.Question)
@@ -84,7 +84,7 @@ func TestGuard_ReturnsDenialAsResult(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
 	var do toolRecorder
-	got := callGuarded(b.ctx, agentclient.Guard(b.client, agentclient.Always(), do.run), refundCall)
+	got := callGuarded(b.ctx, agentclient.Guard(b.client, policy.Always(), do.run), refundCall)
 	a := denial()
 	a.Reason, a.Comment = "already refunded", "see order 12"
 	_, err := b.waitForQuestion(t, 1).Push(b.ctx, a)
@@ -115,7 +115,7 @@ func TestGuard_DoesNotRunWithoutApproval(t *testing.T) {
 			t.Parallel()
 			b := setup(t, &fixtureConfig{})
 			var do toolRecorder
-			got := callGuarded(b.ctx, agentclient.Guard(b.client, agentclient.Always(), do.run), refundCall)
+			got := callGuarded(b.ctx, agentclient.Guard(b.client, policy.Always(), do.run), refundCall)
 			q := b.waitForQuestion(t, 1)
 			q.Decide(q.Frame(test.answer))
 			_, _ = q.Push(b.ctx, test.answer)
@@ -136,7 +136,7 @@ func TestGuard_AppliesFallbackWithoutHub(t *testing.T) {
 	} {
 		c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, OnUnreachable: fallback, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 		var do toolRecorder
-		r, err := agentclient.Guard(c, agentclient.Always(), do.run)(testContext(t), refundCall)
+		r, err := agentclient.Guard(c, policy.Always(), do.run)(testContext(t), refundCall)
 		require.Equal(t, fallback == agentclient.Fail, errors.Is(err, agentclient.ErrUnreachable), "%q: %v", fallback, err)
 		require.Equal(t, want, r.Status, "%q", fallback)
 		require.NotEmpty(t, r.Guidance)
@@ -159,10 +159,10 @@ func TestGuard_RejectedQuestionIsError(t *testing.T) {
 	}
 	b := setup(t, &c)
 	var do toolRecorder
-	r, err := agentclient.Guard(b.client, agentclient.Always(), do.run)(b.ctx, refundCall)
+	r, err := agentclient.Guard(b.client, policy.Always(), do.run)(b.ctx, refundCall)
 	require.Error(t, err)
 	require.NotEqual(t, agentclient.Ran, r.Status)
-	_, err = agentclient.Guard(b.client, agentclient.Always(), do.run)(b.ctx, agentclient.ToolCall{Name: "x", Arguments: raw(`{"x":`)})
+	_, err = agentclient.Guard(b.client, policy.Always(), do.run)(b.ctx, agentclient.ToolCall{Name: "x", Arguments: raw(`{"x":`)})
 	require.Error(t, err)
 	require.Empty(t, do.calls())
 }
@@ -170,19 +170,20 @@ func TestGuard_RejectedQuestionIsError(t *testing.T) {
 func TestGuard_AppliesPolicyEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
-	p := mustParsePolicy(t, `{"rules": [
+	p, err := policy.Parse("p.json", []byte(`{"rules": [
 {"tool": "drop", "then": "deny", "reason": "Never here."}, {"tool": "read", "then": "allow"},
-{"tool": "pay", "then": "ask", "risk": "critical", "reason": "It is money."}]}`)
+{"tool": "pay", "then": "ask", "risk": "critical", "reason": "It is money."}]}`))
+	require.NoError(t, err)
 	var do toolRecorder
 	guard := agentclient.Guard(b.client, p, do.run)
 	for _, name := range []string{"read", "unknown"} {
-		r, err := guard(b.ctx, aliasedCall(name, `{}`))
+		r, err := guard(b.ctx, agentclient.ToolCall{Name: name, Arguments: raw(`{}`)})
 		require.NoError(t, err)
 		require.Equal(t, agentclient.Ran, r.Status)
 		require.Nil(t, r.Decision, "a person was asked")
 	}
 	require.Len(t, do.calls(), 2)
-	r, err := guard(b.ctx, aliasedCall("drop", `{}`))
+	r, err := guard(b.ctx, agentclient.ToolCall{Name: "drop", Arguments: raw(`{}`)})
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Denied, r.Status)
 	require.Equal(t, "Never here.", r.Reason)
@@ -203,7 +204,7 @@ func TestGuard_DetailsDoNotChangeCall(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
 	var do toolRecorder
-	got := callGuarded(b.ctx, agentclient.Guard(b.client, agentclient.Always(), do.run, func(c agentclient.ToolCall, r *agentclient.Request) {
+	got := callGuarded(b.ctx, agentclient.Guard(b.client, policy.Always(), do.run, func(c agentclient.ToolCall, r *agentclient.Request) {
 		r.Question, r.Risk, r.Kind = "Refund order 12 of "+c.Name+"?", schema.HighRisk, schema.FreeText
 		r.ToolCall = &schema.ToolCall{Name: "other"}
 		c.Arguments[2] = 'X'
@@ -226,7 +227,7 @@ func TestGuard_CopiesArguments(t *testing.T) {
 	var do toolRecorder
 	c := refundCall
 	c.Arguments = append(json.RawMessage(nil), refundCall.Arguments...)
-	got := callGuarded(b.ctx, agentclient.Guard(b.client, agentclient.Always(), do.run), c)
+	got := callGuarded(b.ctx, agentclient.Guard(b.client, policy.Always(), do.run), c)
 	q := b.waitForQuestion(t, 1)
 	copy(c.Arguments, `{"order": 99`)
 	_, err := q.Push(b.ctx, approval())
@@ -239,12 +240,12 @@ func TestGuard_PassesToolErrorsAndPanics(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, agentclient.Options{}, agentclient.Timings{})
 	do := toolRecorder{err: errors.New("the bank is closed")}
-	r, err := agentclient.Guard(c, agentclient.Never(), do.run)(testContext(t), refundCall)
+	r, err := agentclient.Guard(c, policy.Never(), do.run)(testContext(t), refundCall)
 	require.ErrorIs(t, err, do.err)
 	require.Equal(t, agentclient.Ran, r.Status)
 	require.Equal(t, "did refund", r.Output)
 	require.PanicsWithValue(t, "boom", func() {
-		_, _ = agentclient.Guard(c, agentclient.Never(), func(context.Context, agentclient.ToolCall) (int, error) { panic("boom") })(testContext(t), refundCall)
+		_, _ = agentclient.Guard(c, policy.Never(), func(context.Context, agentclient.ToolCall) (int, error) { panic("boom") })(testContext(t), refundCall)
 	})
 }
 
@@ -253,13 +254,13 @@ func TestGuard_DoesNotRunAfterCancel(t *testing.T) {
 	b := setup(t, &fixtureConfig{})
 	var do toolRecorder
 	ctx, cancel := context.WithCancel(b.ctx)
-	got := callGuarded(ctx, agentclient.Guard(b.client, agentclient.Always(), do.run), refundCall)
+	got := callGuarded(ctx, agentclient.Guard(b.client, policy.Always(), do.run), refundCall)
 	b.waitForQuestion(t, 1)
 	cancel()
 	r := <-got
 	require.ErrorIs(t, r.err, context.Canceled)
 	require.Equal(t, agentclient.Unanswered, r.Status)
-	_, err := agentclient.Guard(b.client, agentclient.Never(), do.run)(ctx, refundCall)
+	_, err := agentclient.Guard(b.client, policy.Never(), do.run)(ctx, refundCall)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, do.calls())
 }
@@ -269,7 +270,7 @@ func TestGuard_ParallelCallsGetTheirOwnAnswers(t *testing.T) {
 	const calls = 20
 	b := setup(t, &fixtureConfig{})
 	var do toolRecorder
-	guard := agentclient.Guard(b.client, agentclient.Always(), do.run)
+	guard := agentclient.Guard(b.client, policy.Always(), do.run)
 	var ends []<-chan guardResult
 	for i := range calls {
 		ends = append(ends, callGuarded(b.ctx, guard, agentclient.ToolCall{ID: fmt.Sprint(i), Name: "t", Arguments: raw(fmt.Sprintf(`{"n": %d}`, i))}))
@@ -308,7 +309,7 @@ func TestGuard_AppliesAnswersOfRealHub(t *testing.T) {
 	r := setupRealHub(t)
 	var do toolRecorder
 	known := make(chan schema.EventID, 1)
-	guard := agentclient.Guard(r.client, agentclient.Above("amount", 10000), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) {
+	guard := agentclient.Guard(r.client, policy.Above("amount", 10000), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) {
 		q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 	})
 	for _, test := range []struct {
@@ -340,7 +341,7 @@ func TestGuard_AppliesAnswersOfRealHub(t *testing.T) {
 		require.NoError(t, g.err)
 		test.check(g)
 	}
-	late := agentclient.Guard(r.client, agentclient.Always(), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) { q.Timeout = time.Second })
+	late := agentclient.Guard(r.client, policy.Always(), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) { q.Timeout = time.Second })
 	g := <-callGuarded(r.ctx, late, refundCall)
 	require.NoError(t, g.err)
 	require.Equal(t, agentclient.Unanswered, g.Status)
@@ -348,51 +349,8 @@ func TestGuard_AppliesAnswersOfRealHub(t *testing.T) {
 	require.Len(t, do.calls(), 2)
 }
 
-func TestPolicyFunc(t *testing.T) {
+func TestGuard_AsksForUnknownEffect(t *testing.T) {
 	t.Parallel()
-	deny := mustParsePolicy(t, singleRulePolicy("*", "deny"))
-	allow := mustParsePolicy(t, singleRulePolicy("*", "allow"))
-	big := agentclient.PolicyFunc(func(c agentclient.ToolCall) bool { return len(c.Arguments) > 20 })
-	for name, test := range map[string]struct {
-		policy agentclient.Policy
-		call   agentclient.ToolCall
-		want   agentclient.Effect
-	}{
-		"always":              {agentclient.Always(), aliasedCall("x", ``), "ask"},
-		"never":               {agentclient.Never(), aliasedCall("x", ``), ""},
-		"a func":              {big, aliasedCall("x", `{"a": 1}`), ""},
-		"a func that asks":    {big, aliasedCall("x", `{"a": "0123456789abcdef"}`), "ask"},
-		"its name":            {agentclient.Tools("pay", "mcp__db__*"), aliasedCall("pay", ``), "ask"},
-		"its glob":            {agentclient.Tools("pay", "mcp__db__*"), aliasedCall("mcp__db__drop", ``), "ask"},
-		"its name in capital": {agentclient.Tools("pay"), aliasedCall("Pay", ``), "ask"},
-		"its alias":           {agentclient.Tools("Bash"), agentclient.ToolCall{Name: "shell", Alias: "Bash"}, "ask"},
-		"another name":        {agentclient.Tools("pay"), aliasedCall("payload", ``), ""},
-		"no alias":            {agentclient.Tools(""), agentclient.ToolCall{Name: "x"}, ""},
-		"above":               {agentclient.Above("amount", 10000), aliasedCall("x", `{"amount": 10000.01}`), "ask"},
-		"at":                  {agentclient.Above("amount", 10000), aliasedCall("x", `{"amount": 10000}`), ""},
-		"above in a list":     {agentclient.Above("items.price", 5), aliasedCall("x", `{"items": [{"price": 1}, {"price": 6}]}`), "ask"},
-		"absent":              {agentclient.Above("amount", 10000), aliasedCall("x", `{}`), ""},
-		"null":                {agentclient.Above("amount", 10000), aliasedCall("x", `{"amount": null}`), ""},
-		"a text":              {agentclient.Above("amount", 10000), aliasedCall("x", `{"amount": "1"}`), "ask"},
-		"huge":                {agentclient.Above("amount", 10000), aliasedCall("x", `{"amount": 1e999}`), "ask"},
-		"in another case":     {agentclient.Above("amount", 10000), aliasedCall("x", `{"Amount": 1}`), "ask"},
-		"twice":               {agentclient.Above("amount", 10000), aliasedCall("x", `{"amount": 1, "amount": 2}`), "ask"},
-		"unreadable":          {agentclient.Above("amount", 10000), aliasedCall("x", `{"amount": `), "ask"},
-		"no limit":            {agentclient.Above("amount", math.NaN()), aliasedCall("x", `{"amount": 1}`), "ask"},
-		"any of none":         {agentclient.Any(), aliasedCall("x", ``), ""},
-		"any":                 {agentclient.Any(agentclient.Never(), agentclient.Tools("x")), aliasedCall("x", ``), "ask"},
-		"any is strict":       {agentclient.Any(allow, agentclient.Always(), deny), aliasedCall("x", ``), "deny"},
-		"any asks":            {agentclient.Any(allow, agentclient.Always()), aliasedCall("x", ``), "ask"},
-		"any allows":          {agentclient.Any(allow, agentclient.Never()), aliasedCall("x", ``), "allow"},
-		"all of none":         {agentclient.All(), aliasedCall("x", ``), "ask"},
-		"all":                 {agentclient.All(agentclient.Tools("x"), agentclient.Above("a", 1)), aliasedCall("x", `{"a": 2}`), "ask"},
-		"not all":             {agentclient.All(agentclient.Tools("x"), agentclient.Above("a", 1)), aliasedCall("x", `{"a": 1}`), ""},
-		"all are strict":      {agentclient.All(agentclient.Always(), allow), aliasedCall("x", ``), "ask"},
-		"all deny":            {agentclient.All(agentclient.Always(), deny), aliasedCall("x", ``), "deny"},
-		"unknown effect":      {agentclient.Any(fixedPolicy("perhaps"), allow), aliasedCall("x", ``), "perhaps"},
-	} {
-		require.Equal(t, test.want, test.policy.Evaluate(test.call).Effect, name)
-	}
 	var do toolRecorder
 	c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 	r, err := agentclient.Guard(c, fixedPolicy("perhaps"), do.run)(testContext(t), refundCall)
@@ -403,6 +361,6 @@ func TestPolicyFunc(t *testing.T) {
 // fixedPolicy is a policy that always returns the same effect.
 type fixedPolicy string
 
-func (f fixedPolicy) Evaluate(agentclient.ToolCall) agentclient.PolicyResult {
-	return agentclient.PolicyResult{Effect: agentclient.Effect(f)}
+func (f fixedPolicy) Evaluate(agentclient.ToolCall) policy.Result {
+	return policy.Result{Effect: policy.Effect(f)}
 }

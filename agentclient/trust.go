@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -22,10 +23,6 @@ const (
 
 // systemPins is the file with which an administrator pins the hub for every account.
 var systemPins = filepath.Join(systemDir, "hub.pub")
-
-// accountHome returns the home directory of this process's account. Tests replace it, so
-// that they neither read nor write a real home.
-var accountHome = lookUpHome
 
 // Trust holds the hub keys that an account trusts. They come from the first of these
 // sources that exists: /etc/hookback/hub.pub (Windows: hookback in the ProgramData folder),
@@ -68,11 +65,11 @@ func loadTrust(o Options, systemFile string, administrator int) (*Trust, error) 
 
 // knownHubsFile returns the account's pin file, or "" for an account without a home.
 func knownHubsFile() string {
-	home, err := accountHome()
+	home, err := account.Home()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(configDir(home), "known_hubs")
+	return filepath.Join(account.ConfigDir(home), "known_hubs")
 }
 
 // pinsInCode returns the pins of Options.HubKeys: each key for each address in the code.

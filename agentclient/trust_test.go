@@ -169,23 +169,6 @@ func TestOriginOf(t *testing.T) {
 	}
 }
 
-// The home directory is that of the account, whatever the environment contains.
-func TestAccountHome_IgnoresEnvironment(t *testing.T) {
-	want, err := agentclient.LookUpHome()
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	t.Setenv("USERPROFILE", t.TempDir())
-	got, again := agentclient.LookUpHome()
-	require.Equal(t, want, got)
-	require.Equal(t, err == nil, again == nil)
-	if runtime.GOOS != "windows" {
-		text := "root:x:0:0:root:/root:/bin/sh\nbroken\nada:x:1000:1000::/home/ada:/bin/sh\nrel:x:7:7::home:/bin/sh\n"
-		require.Equal(t, "/home/ada", agentclient.HomeInPasswd([]byte(text), "1000"))
-		require.Empty(t, agentclient.HomeInPasswd([]byte(text), "100"))
-		require.Empty(t, agentclient.HomeInPasswd([]byte(text), "7"))
-	}
-}
-
 // A token belongs to an origin. The environment can't send it elsewhere.
 func TestToken_BelongsToOrigin(t *testing.T) {
 	t.Parallel()

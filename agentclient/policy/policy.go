@@ -1,124 +1,88 @@
-// Package policy holds facts about programs: which calls are harmless, which options execute
-// a program or write a file, and which programs run code that their operands contain or name.
+// Package policy decides which tool calls need a person: by the rules of hookback.json, or by a
+// policy in Go.
 //
-// The hub's risk assessment, its rules and the policies of agentclient share these tables, so that
-// all of them agree about one call. The package reads words, not shell syntax: callers pass the
-// words of one simple command with quotes removed, and never a word that a shell still expands. It
-// does no I/O.
+// Load reads the rules of the user and the project, Parse those of one file:
+//
+//	{"rules": [
+//		{"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "ask", "risk": "high"},
+//		{"tool": "mcp__*__delete*", "then": "deny", "reason": "Deletion is disabled here."}
+//	]}
+//
+// The first matching rule decides. Rules that ask or deny match broadly: they ignore case,
+// and a call that they can't evaluate (text instead of a number, a duplicate argument)
+// asks. Rules that allow match strictly, and never allow a command with shell operators.
+//
+// Use Tools, Above, Always and Never in Go, combine them with Any and All, or write your own
+// func(Call) bool as a Func. The package uses the standard library only.
 package policy
 
 import (
-	"path"
-	"slices"
+	"encoding/json"
+	"fmt"
 	"strings"
 )
 
-// maxProgramPath is longer than any path that a system can execute.
-const maxProgramPath = 4 << 10
+// Effect is the opinion of a policy about a call. The zero value is no opinion.
+type Effect string
 
-// ProgramName returns the canonical name of a program: its base name without an extension or a
-// version. With windows set, backslashes separate and case does not count.
-func ProgramName(word string, windows bool) string {
-	word = word[max(0, len(word)-maxProgramPath):] // a nested command can repeat a very long word at every depth, so its length must not matter
-	if windows || len(word) > 2 && word[1] == ':' {
-		word = strings.ToLower(strings.ReplaceAll(word, `\`, "/"))
-	}
-	name := strings.TrimSuffix(path.Base(word), ".exe")
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".cmd"), ".bat")
-	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
-		return "python"
-	}
-	if rest, ok := strings.CutPrefix(name, "pip"); ok && strings.Trim(rest, "0123456789.") == "" {
-		return "pip"
-	}
-	if strings.HasPrefix(name, "mkfs.") {
-		return "mkfs"
-	}
-	return name
+// Effects of a policy.
+const (
+	Allow Effect = "allow" // run the call, ask no one
+	Ask   Effect = "ask"   // let a person decide
+	Deny  Effect = "deny"  // do not run the call, ask no one
+)
+
+// Result is a policy's decision about one call. The zero value is no opinion.
+type Result struct {
+	Effect Effect `json:"then,omitempty"`
+	Risk   string `json:"risk,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Location is the rule's position as file:line. It is empty for policies in Go.
+	Location string `json:"where,omitempty"`
 }
 
-// RunsCode reports whether operands of a call are code or name code, as for interpreters, wrappers
-// such as env and xargs, and task runners. A rule for such a call must name the whole call: its first
-// words do not determine the rest.
-func RunsCode(words []string) bool {
-	if len(words) == 0 {
-		return false
-	}
-	name := ProgramName(words[0], false)
-	if runsCode(name, words) {
-		return true
-	}
-	lower := ProgramName(words[0], true) // a Windows program
-	return lower != name && runsCode(lower, words)
+// Call is a call that is about to run, the input of policies and tools.
+type Call struct {
+	ID   string // assigned by the agent; may be empty
+	Name string
+	// Alias is the common name of the tool, such as Bash or Edit, if the agent uses
+	// a name of its own.
+	Alias string
+	// Command is the command line of a shell call, whatever its argument is named.
+	Command   string
+	Arguments json.RawMessage
 }
 
-func runsCode(name string, words []string) bool {
-	for _, subcommands := range codePrograms()[name] {
-		if hasSubcommands(words[1:], subcommands) {
-			return true
-		}
-	}
-	return name == "git" && slices.ContainsFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "ext::") })
+// Policy decides which calls need approval. It must be safe for concurrent use.
+type Policy interface {
+	Evaluate(call Call) Result
 }
 
-// hasSubcommands reports whether the words may begin with the subcommands. The table of code
-// programs does not know which options take a value, so a word after an option may be its value.
-func hasSubcommands(words, subcommands []string) bool {
-	afterOption := false
-	for _, w := range words {
-		switch {
-		case len(subcommands) == 0:
-			return true
-		case w == subcommands[0]:
-			subcommands, afterOption = subcommands[1:], false
-		case strings.HasPrefix(w, "-"), strings.HasPrefix(w, "+"): // cargo +nightly run
-			afterOption = true
-		case !afterOption:
-			return false
-		default:
-			afterOption = false
-		}
-	}
-	return len(subcommands) == 0
+// Problem is one error or warning in a policy file.
+type Problem struct {
+	File         string
+	Line, Column int // counted from 1, columns in characters; 0: the whole file
+	Text         string
 }
 
-// HasOption reports whether a call contains one of the options. A name of one letter is a short
-// option, alone or in a cluster (-rf); a longer name is a long option, abbreviated or not, with or
-// without =value, or the same after a single dash. Words after -- are operands.
-func HasOption(words []string, names ...string) bool {
-	for _, w := range words[min(1, len(words)):] {
-		if w == "--" {
-			return false
-		}
-		if slices.ContainsFunc(names, func(name string) bool { return isOption(w, name) }) {
-			return true
-		}
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Text
 	}
-	return false
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
 }
 
-// isOption reports whether word contains the option with this name.
-func isOption(word, name string) bool {
-	text, long := strings.CutPrefix(word, "--")
-	if !long {
-		var ok bool
-		if text, ok = strings.CutPrefix(word, "-"); !ok || text == "" {
-			return false
-		}
-	}
-	head, _, _ := strings.Cut(text, "=")
-	switch {
-	case len(name) == 1:
-		return !long && isLetters(text) && strings.Contains(text, name)
-	case long:
-		return head != "" && strings.HasPrefix(name, head)
-	default:
-		return head == name
-	}
+// Error reports why a policy can't be used. It lists all problems in the order of
+// the files. A hook that gets one asks a person about every call.
+type Error struct {
+	Problems []Problem // at least one
 }
 
-// isLetters reports whether text consists of ASCII letters and digits, as a cluster of short options
-// does.
-func isLetters(text string) bool {
-	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
+// Error returns one line per problem.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // The event of a call that the policy stopped has the reason.
@@ -16,7 +16,7 @@ func TestHook_ReportsPolicyReason(t *testing.T) {
 	t.Parallel()
 	hub := clitest.StartHub(t, nil)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PreToolUse-Bash"))
-	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyFileName), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, policy.FileName), []byte("{"), 0o600))
 	got := c.run(t)
 	require.Contains(t, got.out, `"permissionDecision":"ask"`)
 	c.deliverSpooled()

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -70,7 +70,7 @@ func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 func writePolicy(t *testing.T, dir, text string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, agentclient.PolicyFileName), []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, policy.FileName), []byte(text), 0o600))
 }
 
 var policyPath = regexp.MustCompile(`[^ ("]*hookback\.json`)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // The real programs: neither HOOKBACK_URL nor the default port, HOME and XDG_CONFIG_HOME let a
@@ -31,7 +31,7 @@ func TestProgram_UntrustedHubApprovesNothing(t *testing.T) {
 			c := newHookCommand(t, attacker.URL(), readFirstSample(t, agent, sample))
 			c.args = []string{agent}
 			clitest.PinHub(t, c.home, clitest.TrustedHub.PinLineFor("http://127.0.0.1:4000"))
-			require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyFileName), []byte(`{"rules": [{"tool": "*", "then": "ask"}]}`), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(c.home, policy.FileName), []byte(`{"rules": [{"tool": "*", "then": "ask"}]}`), 0o600))
 			c.env = []string{"HOOKBACK_TOKEN=hubin_secret", "CLAUDE_CODE_ENTRYPOINT=sdk-cli", "XDG_CONFIG_HOME=" + t.TempDir()}
 			got := c.run(t)
 			require.NotContains(t, got.out, `"allow"`)
@@ -155,7 +155,7 @@ func TestProgram_HomeComesFromAccount(t *testing.T) {
 	dir := filepath.Join(home, ".config", "hookback")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	rules := `{"rules": [{"tool": "Read", "then": "allow"}, {"tool": "Bash", "then": "deny"}]}`
-	require.NoError(t, os.WriteFile(filepath.Join(dir, agentclient.PolicyFileName), []byte(rules), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, policy.FileName), []byte(rules), 0o600))
 	clitest.PinHub(t, home, clitest.TrustedHub.PinLineFor("http://127.0.0.1:4000"))
 	for _, variable := range []string{"HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config")} {
 		for tool, want := range map[string]string{"Read": "The policy has no opinion", "Bash": "Denied immediately"} {

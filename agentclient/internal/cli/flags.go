@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // Flags holds the flags and positional arguments of one command; both can come in any order.
@@ -28,20 +29,20 @@ type Flags struct {
 // linker in the program that they build: otherwise the environment does not select these files.
 var TestHome string
 
-// AccountFiles returns the files that replace the account's known hubs and policy, which is
+// AccountFiles returns the files that replace the account's known hubs and policy, which are
 // "" outside of tests.
-func AccountFiles(env func(string) string) (knownHubs, policy string) {
+func AccountFiles(env func(string) string) (knownHubs, policyFile string) {
 	if TestHome == "" {
 		return "", ""
 	}
 	dir := filepath.Join(cmp.Or(env(TestHome), "/nonexistent"), ".config", "hookback")
-	return filepath.Join(dir, "known_hubs"), filepath.Join(dir, agentclient.PolicyFileName)
+	return filepath.Join(dir, "known_hubs"), filepath.Join(dir, policy.FileName)
 }
 
 // UserPolicySource locates the policies of this user; Dir is not set.
-func UserPolicySource(env func(string) string) agentclient.PolicySource {
+func UserPolicySource(env func(string) string) policy.Source {
 	_, file := AccountFiles(env)
-	return agentclient.PolicySource{UserFile: cmp.Or(file, agentclient.UserPolicyFile()), Env: env}
+	return policy.Source{UserFile: cmp.Or(file, policy.UserFile()), Env: env}
 }
 
 // NewBareFlags returns the flags of a command without --hub, --app and --session.

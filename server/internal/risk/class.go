@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // maxHarmlessCall is the maximum length of the arguments of a harmless call.
 const maxHarmlessCall = 16 << 10
 
 // isHarmless reports whether a call is known to change nothing: one simple command that
-// policy.Harmless accepts, or a reading tool on paths inside the project. Members that are not known
+// programs.Harmless accepts, or a reading tool on paths inside the project. Members that are not known
 // to be inert make a call unknown.
 func isHarmless(tool string, arguments json.RawMessage, cwd string) bool {
 	k := toolKindOf(tool)
@@ -23,7 +23,7 @@ func isHarmless(tool string, arguments json.RawMessage, cwd string) bool {
 	if json.Unmarshal(arguments, &members) != nil {
 		return false
 	}
-	dir := policy.WorkingDir{Project: cwd, Dir: WorkingDir(tool, arguments, cwd)}
+	dir := programs.WorkingDir{Project: cwd, Dir: WorkingDir(tool, arguments, cwd)}
 	if !dir.Contains(".") {
 		return false
 	}
@@ -49,7 +49,7 @@ var inertMembers = strings.Fields(`description explanation justification timeout
 	blocking cwd workdir workingdir workingdirectory directory dirpath login tty`)
 
 // isHarmlessCommand assesses a command line, or a list of a program and its arguments.
-func isHarmlessCommand(tool string, raw json.RawMessage, dir policy.WorkingDir) bool {
+func isHarmlessCommand(tool string, raw json.RawMessage, dir programs.WorkingDir) bool {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return isHarmlessLine(tool, text, dir)
@@ -61,10 +61,10 @@ func isHarmlessCommand(tool string, raw json.RawMessage, dir policy.WorkingDir) 
 	if len(words) == 3 && shells[words[0]] && (words[1] == "-c" || words[1] == "-lc") {
 		return isHarmlessLine(tool, words[2], dir)
 	}
-	return policy.Harmless(words, dir)
+	return programs.Harmless(words, dir)
 }
 
-func isHarmlessLine(tool, text string, dir policy.WorkingDir) bool {
+func isHarmlessLine(tool, text string, dir programs.WorkingDir) bool {
 	list, ok := parseSimpleCommand(tool, text, dir.Project)
 	if !ok {
 		return false
@@ -82,12 +82,12 @@ func isHarmlessLine(tool, text string, dir policy.WorkingDir) bool {
 			words[i] = "./" + w.text
 		}
 	}
-	return list[0].bare && policy.Harmless(words, dir)
+	return list[0].bare && programs.Harmless(words, dir)
 }
 
 // isHarmlessRead assesses a call to a tool that reads files. Every text that may be a path must be
 // inside the project. The pattern of a search is no path.
-func isHarmlessRead(tool string, members map[string]json.RawMessage, dir policy.WorkingDir) bool {
+func isHarmlessRead(tool string, members map[string]json.RawMessage, dir programs.WorkingDir) bool {
 	searches := strings.Contains(strings.ToLower(tool), "grep") || strings.Contains(strings.ToLower(tool), "search")
 	contains := dir.Contains
 	if name := strings.ToLower(tool); strings.Contains(name, "glob") || strings.Contains(name, "list") || name == "ls" || name == "file_search" {
@@ -106,9 +106,9 @@ func isHarmlessRead(tool string, members map[string]json.RawMessage, dir policy.
 	return true
 }
 
-// containsListing is policy.WorkingDir.Contains for a tool that lists names: a pattern may match the
+// containsListing is programs.WorkingDir.Contains for a tool that lists names: a pattern may match the
 // name of a secret.
-func containsListing(dir policy.WorkingDir, pattern string) bool {
+func containsListing(dir programs.WorkingDir, pattern string) bool {
 	if at := strings.IndexAny(pattern, "*?[{"); at >= 0 {
 		if hasParentSegment(pattern[at:]) {
 			return false

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // invocation is a program and its arguments, in the form that the rules use.
@@ -155,7 +155,7 @@ const maxProgramPath = 4 << 10
 
 // programName returns the canonical name of a program in a dialect.
 func programName(text string, d dialect) string {
-	return policy.ProgramName(text, d != posix)
+	return programs.ProgramName(text, d != posix)
 }
 
 // findOption returns the first argument that contains one of the short options, alone or in a

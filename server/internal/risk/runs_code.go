@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // Rules about calls that run more than they show: options, variables, settings and code.
@@ -23,7 +23,7 @@ var (
 // checkOptions adds a finding if an option of the call executes or writes. The commands that find runs
 // on its results are assessed by themselves.
 func (a *assessor) checkOptions(inv *invocation) {
-	if !policy.HasOptionTable(inv.name) || inv.name == "find" && inv.findArgument("-fprint", "-fprint0", "-fprintf", "-fls") == nil {
+	if !programs.HasOptionTable(inv.name) || inv.name == "find" && inv.findArgument("-fprint", "-fprint0", "-fprintf", "-fls") == nil {
 		return
 	}
 	words := make([]string, 1, len(inv.args)+1)
@@ -35,12 +35,12 @@ func (a *assessor) checkOptions(inv *invocation) {
 		}
 		words = append(words, inv.args[i].text)
 	}
-	switch word, effect := policy.ExecutingOption(words); {
+	switch word, effect := programs.ExecutingOption(words); {
 	case inv.name == "find":
 		a.add(optionWrites, inv.span)
-	case effect == policy.Executes && word != "-x" && word != "-X" || effect == policy.Executes && inv.name != "fd":
+	case effect == programs.Executes && word != "-x" && word != "-X" || effect == programs.Executes && inv.name != "fd":
 		a.add(optionExecutes, inv.span)
-	case effect == policy.Writes:
+	case effect == programs.Writes:
 		a.add(optionWrites, inv.span)
 	}
 }
@@ -341,7 +341,7 @@ func (a *assessor) findCommand(inv *invocation, words []shellWord) {
 		}
 		texts = append(texts, text)
 	}
-	if !policy.Harmless(texts, policy.WorkingDir{Project: a.cwd}) {
+	if !programs.Harmless(texts, programs.WorkingDir{Project: a.cwd}) {
 		a.add(optionExecutes, inv.span)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -20,10 +20,10 @@ var (
 // classifySecretFile returns the rule for reading a file that its name marks as secret, and whether
 // there is one.
 func classifySecretFile(p string) (rule, bool) {
-	switch policy.SecretFileKind(p) {
-	case policy.SecretSettings:
+	switch programs.SecretFileKind(p) {
+	case programs.SecretSettings:
 		return readsEnvFile, true
-	case policy.SecretKey:
+	case programs.SecretKey:
 		return readsSecret, true
 	default:
 		return rule{}, false
@@ -39,7 +39,7 @@ func (inv *invocation) searchPattern() int {
 	for i := range inv.args {
 		words = append(words, inv.args[i].text)
 	}
-	if policy.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
+	if programs.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
 		return -1
 	}
 	return slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
 )
@@ -133,10 +134,10 @@ func (k *commandRule) refusal(c *Call) string {
 		return "The call sets environment variables, which can run programs: a rule can allow exactly this call, but no other."
 	}
 	words := lines[0].words
-	if option, effect := policy.ExecutingOption(words); effect != policy.NoEffect {
+	if option, effect := programs.ExecutingOption(words); effect != programs.NoEffect {
 		return fmt.Sprintf("%s runs a program or writes a file: a rule can allow exactly this call, but no other.", displayName(option))
 	}
-	if policy.RunsCode(words) && !k.exact {
+	if programs.RunsCode(words) && !k.exact {
 		return fmt.Sprintf("%s runs code that its words contain or name: the condition must be the whole command, or allow exactly this call.", displayName(words[0]))
 	}
 	options := &k.posix

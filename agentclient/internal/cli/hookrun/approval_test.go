@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -178,7 +179,7 @@ var unapprovedDecisions = []agentclient.Decision{
 // person does not run if no person decides.
 func TestHookRun_FailureNeverApproves(t *testing.T) {
 	t.Parallel()
-	rulings := []agentclient.PolicyResult{{}, {Effect: agentclient.EffectAsk, Reason: "r"}}
+	rulings := []policy.Result{{}, {Effect: policy.Ask, Reason: "r"}}
 	for _, c := range readSampleCalls(t) {
 		for _, option := range []string{"", thenDeny, thenAsk} {
 			for _, ruling := range rulings {
@@ -188,7 +189,7 @@ func TestHookRun_FailureNeverApproves(t *testing.T) {
 					got := observeEffect(c.agent.Name, c.call.Point, c.agent.Agent.Render(&c.call, v))
 					require.False(t, got.approves, "%s, %q, %q: %v", c.name, option, ruling.Effect, what)
 					gated := c.call.Point == hook.Gate || c.call.Point == hook.DeferToPrompt
-					if gated && !agentContinued && (ruling.Effect == agentclient.EffectAsk || option == thenDeny) {
+					if gated && !agentContinued && (ruling.Effect == policy.Ask || option == thenDeny) {
 						require.True(t, got.holds, "%s, %q: %v runs", c.name, option, what)
 					}
 				}
@@ -230,7 +231,7 @@ func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 				h := newHookRun(func(name string) string { return env[name] }, cli.Streams{In: strings.NewReader(c.text), Out: &out, Err: &stderr})
 				h.agent, h.workDir, h.onUnreachable, h.connectTimeout = c.agent, t.TempDir(), option, time.Millisecond
 				if broken {
-					require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyFileName), []byte("{"), 0o600))
+					require.NoError(t, os.WriteFile(filepath.Join(h.workDir, policy.FileName), []byte("{"), 0o600))
 				}
 				call := c.call
 				status := h.handle(t.Context(), &call, false)

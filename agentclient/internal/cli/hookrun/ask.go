@@ -186,7 +186,7 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	ask := *c.Ask
 	ask.Lifeline, ask.AlsoAsked = true, c.HasPrompt
 	if hd.policy.Risk != "" {
-		ask.Risk = hd.policy.Risk
+		ask.Risk = schema.Risk(hd.policy.Risk)
 	}
 	if hd.policy.Reason != "" {
 		var questionContext schema.Context

@@ -11,14 +11,15 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
 // hookDecision is the hook's decision about a call: ask a person, or return verdict.
 type hookDecision struct {
 	ask     bool
-	verdict hook.Verdict             // the verdict if ask is false
-	policy  agentclient.PolicyResult // the result of the policy
+	verdict hook.Verdict  // the verdict if ask is false
+	policy  policy.Result // the result of the policy
 }
 
 // decide applies the policy to the call. It asks no one.
@@ -29,13 +30,13 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 	result := h.evaluatePolicy(c, truncated)
 	hd := hookDecision{policy: result}
 	switch result.Effect {
-	case agentclient.EffectAllow:
+	case policy.Allow:
 		if c.Capabilities.Has(hook.CanAllow) {
 			hd.verdict = hook.Verdict{Effect: hook.Allow, Reason: policyReason("Allowed", result)}
 		}
-	case agentclient.EffectDeny:
+	case policy.Deny:
 		hd.verdict = hook.Verdict{Effect: hook.Deny, Reason: policyReason("Denied", result)}
-	case agentclient.EffectAsk:
+	case policy.Ask:
 		switch {
 		case truncated || c.Point == hook.DeferToPrompt || c.Ask == nil:
 			hd.verdict = hook.Verdict{Effect: hook.Ask, Reason: policyReason("Approval required", result)}
@@ -55,14 +56,14 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 // ~/.cursor, other agents in the directory that the model has changed to. The policy of
 // the first directory decides and the others can only make it stricter, so a model gains
 // nothing by changing the directory.
-func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest agentclient.PolicyResult) {
+func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest policy.Result) {
 	if c.Tool == nil {
 		return strictest
 	}
 	for i, dir := range h.policyDirs(c) {
 		r := h.evaluatePolicyIn(dir, c, truncated)
-		if i == 0 || r.Effect == agentclient.EffectDeny && strictest.Effect != agentclient.EffectDeny ||
-			r.Effect == agentclient.EffectAsk && strictest.Effect != agentclient.EffectDeny && strictest.Effect != agentclient.EffectAsk {
+		if i == 0 || r.Effect == policy.Deny && strictest.Effect != policy.Deny ||
+			r.Effect == policy.Ask && strictest.Effect != policy.Deny && strictest.Effect != policy.Ask {
 			strictest = r
 		}
 	}
@@ -86,23 +87,23 @@ func (h *hookRun) policyDirs(c *hook.Call) (dirs []string) {
 	return dirs
 }
 
-func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) agentclient.PolicyResult {
+func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) policy.Result {
 	call := agentclient.ToolCall{
 		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
 	}
-	policy, err := h.policySource(dir).LoadFor(call)
+	p, err := h.policySource(dir).LoadFor(call)
 	if err != nil {
 		h.logf("%v", err)
 		reason := "the policy can't be read: " + err.Error()
-		if policyErr := (*agentclient.PolicyError)(nil); errors.As(err, &policyErr) && len(policyErr.Problems) > 0 {
+		if policyErr := (*policy.Error)(nil); errors.As(err, &policyErr) && len(policyErr.Problems) > 0 {
 			reason = "the policy can't be read: " + policyErr.Problems[0].String()
 		}
-		return agentclient.PolicyResult{Effect: agentclient.EffectAsk, Reason: reason}
+		return policy.Result{Effect: policy.Ask, Reason: reason}
 	}
-	result := policy.Evaluate(call)
-	if truncated && result.Effect != agentclient.EffectDeny && h.mayHavePolicy(dir) {
+	result := p.Evaluate(call)
+	if truncated && result.Effect != policy.Deny && h.mayHavePolicy(dir) {
 		// A rule may match the part that was cut.
-		return agentclient.PolicyResult{Effect: agentclient.EffectAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)}
+		return policy.Result{Effect: policy.Ask, Reason: fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)}
 	}
 	return result
 }
@@ -116,12 +117,12 @@ func (h *hookRun) mayHavePolicy(dir string) bool {
 }
 
 // policySource locates the policies for a directory.
-func (h *hookRun) policySource(dir string) agentclient.PolicySource {
-	return agentclient.PolicySource{Dir: dir, UserFile: h.policy, Env: h.env}
+func (h *hookRun) policySource(dir string) policy.Source {
+	return policy.Source{Dir: dir, UserFile: h.policy, Env: h.env}
 }
 
 // policyReason returns the reason of a verdict: the action, the rule and the rule's reason.
-func policyReason(action string, r agentclient.PolicyResult) string {
+func policyReason(action string, r policy.Result) string {
 	text := action + " by the Hookback policy"
 	if r.Location != "" {
 		text += " (" + r.Location + ")"
@@ -160,7 +161,7 @@ func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionR
 		if c.Point == hook.Prompt && !c.Capabilities.Has(hook.CanAsk) {
 			v.Effect = hook.Pass // the agent's prompt opens anyway
 		}
-	case hd.policy.Effect == agentclient.EffectAsk && c.Point != hook.Prompt:
+	case hd.policy.Effect == policy.Ask && c.Point != hook.Prompt:
 		// The agent might run the call without asking, but the policy requires a person.
 		v.Effect = hook.Ask
 	}

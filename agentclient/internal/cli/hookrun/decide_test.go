@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -28,12 +29,12 @@ func newCall(p hook.Point, can hook.Capability) *hook.Call {
 }
 
 // newHookRunIn returns a run in a new project with the policy, or without one if it is "".
-func newHookRunIn(t *testing.T, policy string) *hookRun {
+func newHookRunIn(t *testing.T, rules string) *hookRun {
 	t.Helper()
 	h := newHookRun(clitest.NoEnv, cli.Streams{})
 	h.workDir = t.TempDir()
-	if policy != "" {
-		require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyFileName), []byte(policy), 0o600))
+	if rules != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(h.workDir, policy.FileName), []byte(rules), 0o600))
 	}
 	return h
 }
@@ -78,7 +79,7 @@ func TestDecide_UnreadablePolicyAsks(t *testing.T) {
 		require.Equal(t, test.effect, p.verdict.Effect, test.point)
 		if test.effect == hook.Ask {
 			require.Contains(t, p.verdict.Reason, "Approval required by the Hookback policy: the policy can't be read: ")
-			require.Contains(t, p.verdict.Reason, agentclient.PolicyFileName)
+			require.Contains(t, p.verdict.Reason, policy.FileName)
 		}
 		if test.asks {
 			require.Contains(t, h.buildRequest(c, p).Event.HumanInTheLoop.Context.Why, "the policy can't be read: ")
@@ -100,13 +101,13 @@ func TestDecide_TruncatedCallAsks(t *testing.T) {
 
 func TestPolicyReason(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "Denied by the Hookback policy", policyReason("Denied", agentclient.PolicyResult{}))
-	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", policyReason("Denied", agentclient.PolicyResult{Location: "hookback.json:3", Reason: "never"}))
+	require.Equal(t, "Denied by the Hookback policy", policyReason("Denied", policy.Result{}))
+	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", policyReason("Denied", policy.Result{Location: "hookback.json:3", Reason: "never"}))
 }
 
 func TestFallbackVerdict(t *testing.T) {
 	t.Parallel()
-	ask := hookDecision{ask: true, policy: agentclient.PolicyResult{Effect: agentclient.EffectAsk}}
+	ask := hookDecision{ask: true, policy: policy.Result{Effect: policy.Ask}}
 	for name, test := range map[string]struct {
 		option   string
 		point    hook.Point
@@ -262,14 +263,14 @@ func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
 		}
 		c := newCall(hook.Gate, allCapabilities)
 		c.Ask.Context = &schema.Context{Cwd: filepath.Join(root, "cwd")}
-		require.Equal(t, agentclient.Effect(test.want), h.evaluatePolicy(c, false).Effect, test)
+		require.Equal(t, policy.Effect(test.want), h.evaluatePolicy(c, false).Effect, test)
 	}
 }
 
 func writePolicy(t *testing.T, dir, text string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, agentclient.PolicyFileName), []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, policy.FileName), []byte(text), 0o600))
 }
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }

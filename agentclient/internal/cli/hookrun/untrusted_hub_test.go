@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -76,7 +76,7 @@ func checkUntrustedHub(t *testing.T, attacker *clitest.AttackingHub, c sampleCal
 	var out, stderr bytes.Buffer
 	h := newHookRun(func(name string) string { return env[name] }, cli.Streams{In: strings.NewReader(c.text), Out: &out, Err: &stderr})
 	h.agent, h.workDir, h.onUnreachable, h.limit = c.agent, t.TempDir(), onUnreachable, time.Second
-	require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyFileName), []byte(`{"rules": [{"tool": "*", "then": "ask"}]}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(h.workDir, policy.FileName), []byte(`{"rules": [{"tool": "*", "then": "ask"}]}`), 0o600))
 	call := c.call
 	hd := h.decide(&call, false)
 	status := h.handle(t.Context(), &call, false)

@@ -10,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // starterPolicy is the policy that policy init writes.
@@ -106,7 +106,7 @@ func policyInit(args []string, env func(string) string, std cli.Streams) int {
 		if err != nil {
 			return std.PrintError("%v", err)
 		}
-		file, mode = filepath.Join(agentclient.ProjectDir(dir), agentclient.PolicyFileName), 0o644
+		file, mode = filepath.Join(policy.ProjectDir(dir), policy.FileName), 0o644
 	}
 	if file == "" {
 		return std.PrintError("no directory for your policy: this account has no home directory")
@@ -141,7 +141,7 @@ func policyCheck(args []string, env func(string) string, std cli.Streams) int {
 	}
 	read, invalid := 0, 0
 	for _, file := range files {
-		p, err := agentclient.ReadPolicy(file)
+		p, err := policy.Read(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && len(f.Positional) == 0:
 			continue
@@ -167,7 +167,7 @@ func policyCheck(args []string, env func(string) string, std cli.Streams) int {
 }
 
 // printRules prints the rules of a policy as sentences, and its warnings to stderr.
-func printRules(std cli.Streams, file string, p *agentclient.PolicyFile) {
+func printRules(std cli.Streams, file string, p *policy.File) {
 	fmt.Fprintf(std.Out, "%s\n", file)
 	for i, r := range p.Rules() {
 		fmt.Fprintf(std.Out, "%4d. %s\n", i+1, printable(r.Sentence, 2000))
@@ -182,7 +182,7 @@ func printRules(std cli.Streams, file string, p *agentclient.PolicyFile) {
 
 // selectPolicyFiles returns the file on the command line, or the files that apply in the
 // working directory and their source.
-func selectPolicyFiles(words []string, env func(string) string) (agentclient.PolicySource, []string, error) {
+func selectPolicyFiles(words []string, env func(string) string) (policy.Source, []string, error) {
 	source := cli.UserPolicySource(env)
 	switch len(words) {
 	case 0:

@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -38,12 +39,12 @@ type replayReport struct {
 
 // ruleStats counts the matches of one rule.
 type ruleStats struct {
-	Where    string             `json:"where"`
-	Rule     string             `json:"rule"`
-	Then     agentclient.Effect `json:"then"`
-	Calls    int                `json:"calls"`
-	Unclear  int                `json:"unclear,omitempty"` // calls sent to a person because the rule could not be evaluated
-	Examples []example          `json:"examples,omitempty"`
+	Where    string        `json:"where"`
+	Rule     string        `json:"rule"`
+	Then     policy.Effect `json:"then"`
+	Calls    int           `json:"calls"`
+	Unclear  int           `json:"unclear,omitempty"` // calls sent to a person because the rule could not be evaluated
+	Examples []example     `json:"examples,omitempty"`
 }
 
 type example struct {
@@ -94,14 +95,14 @@ func policyTest(ctx context.Context, args []string, env func(string) string, std
 }
 
 // loadPolicies reads the policies and adds their rules to t.
-func (t *replayReport) loadPolicies(words []string, env func(string) string) (agentclient.Policy, error) {
+func (t *replayReport) loadPolicies(words []string, env func(string) string) (policy.Policy, error) {
 	source, files, err := selectPolicyFiles(words, env)
 	if err != nil {
 		return nil, err
 	}
-	var read []*agentclient.PolicyFile
+	var read []*policy.File
 	for _, file := range files {
-		p, err := agentclient.ReadPolicy(file)
+		p, err := policy.Read(file)
 		if errors.Is(err, fs.ErrNotExist) && len(words) == 0 {
 			continue
 		}
@@ -116,11 +117,11 @@ func (t *replayReport) loadPolicies(words []string, env func(string) string) (ag
 			t.Rules = append(t.Rules, &ruleStats{Where: r.Location, Rule: r.Sentence, Then: r.Effect})
 		}
 	}
-	return agentclient.JoinPolicies(read...), nil
+	return policy.Join(read...), nil
 }
 
 // replay evaluates the policy for every call since from. It reads the events page by page.
-func (t *replayReport) replay(ctx context.Context, client *agentclient.Client, p agentclient.Policy, from time.Time, show progressLine) error {
+func (t *replayReport) replay(ctx context.Context, client *agentclient.Client, p policy.Policy, from time.Time, show progressLine) error {
 	defer show.clear()
 	rules := map[string]*ruleStats{}
 	for _, r := range t.Rules {
@@ -148,21 +149,21 @@ func (t *replayReport) replay(ctx context.Context, client *agentclient.Client, p
 	}
 }
 
-func (t *replayReport) countEffect(then agentclient.Effect) {
+func (t *replayReport) countEffect(then policy.Effect) {
 	t.Calls++
 	switch then {
-	case agentclient.EffectAsk:
+	case policy.Ask:
 		t.Asked++
-	case agentclient.EffectDeny:
+	case policy.Deny:
 		t.Denied++
-	case agentclient.EffectAllow:
+	case policy.Allow:
 		t.Allowed++
 	default:
 		t.NoOpinion++
 	}
 }
 
-func (r *ruleStats) add(result agentclient.PolicyResult, id schema.EventID, call agentclient.ToolCall) {
+func (r *ruleStats) add(result policy.Result, id schema.EventID, call agentclient.ToolCall) {
 	r.Calls++
 	if result.Effect != r.Then {
 		r.Unclear++

@@ -7,15 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // The starter policy applies to users who change nothing.
 func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 	t.Parallel()
-	p, err := agentclient.ParsePolicy("starter.json", starterPolicy)
+	p, err := policy.Parse("starter.json", starterPolicy)
 	require.NoError(t, err)
 	require.Empty(t, p.Warnings())
-	evaluate := func(tool, member, value string) agentclient.PolicyResult {
+	evaluate := func(tool, member, value string) policy.Result {
 		arguments, err := json.Marshal(map[string]string{member: value})
 		require.NoError(t, err)
 		c := agentclient.ToolCall{Name: tool, Alias: tool, Arguments: arguments}
@@ -24,7 +25,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		}
 		return p.Evaluate(c)
 	}
-	for then, commands := range map[agentclient.Effect][]string{
+	for then, commands := range map[policy.Effect][]string{
 		"": {
 			"ls -la", "git status", "git diff HEAD^", "git push", "git push origin main", "git push -u origin feat/force-field", "git commit -m 'rm the form'",
 			"go test ./... | head", "npm test && npm run build", "npm install", "rm a.txt", "rm -f a.txt b.txt", "rm ./x", "grep -rn rm .", "cat README.md > /dev/null",
@@ -52,7 +53,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 			require.Equal(t, then, evaluate("Bash", "command", command).Effect, "%s", command)
 		}
 	}
-	for path, want := range map[string]agentclient.Effect{
+	for path, want := range map[string]policy.Effect{
 		"/home/a/.ssh/config": "ask", "/home/a/.SSH/id_rsa": "ask", "/p/.env": "ask", "/p/.env.local": "ask", "/p/.env.production": "ask", "/home/a/.netrc": "ask",
 		"/p/.env.example": "", "/p/src/environment.go": "", "/p/ssh/main.go": "", "/p/x.env.go": "",
 	} {
@@ -60,7 +61,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 			require.Equal(t, want, evaluate(tool, "file_path", path).Effect, "%s %s", tool, path)
 		}
 	}
-	for path, want := range map[string]agentclient.Effect{
+	for path, want := range map[string]policy.Effect{
 		"/p/hookback.json": "ask", "/p/x/../hookback.json": "ask", "/p/.claude/settings.local.json": "ask", "/h/.codex/config.toml": "ask", "/p/.git/hooks/pre-commit": "ask",
 		"/p/.claude/commands/x.md": "", "/p/config.toml": "", "/p/myhookback.json": "",
 	} {
@@ -69,9 +70,9 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		}
 		require.Empty(t, evaluate("Read", "file_path", path).Effect)
 	}
-	require.Equal(t, agentclient.EffectAsk, evaluate("mcp__db__delete_row", "id", "1").Effect)
+	require.Equal(t, policy.Ask, evaluate("mcp__db__delete_row", "id", "1").Effect)
 	require.Empty(t, evaluate("mcp__db__select", "id", "1").Effect)
 	for _, r := range p.Rules() {
-		require.NotEqual(t, agentclient.EffectAllow, r.Effect, "the starter policy allows nothing by itself")
+		require.NotEqual(t, policy.Allow, r.Effect, "the starter policy allows nothing by itself")
 	}
 }

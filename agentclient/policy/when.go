@@ -1,4 +1,4 @@
-package agentclient
+package policy
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 var operators = []string{"equals", "contains", "glob", "regex", "greater", "less", "runs"}
 
 // parseConditions parses the when object: paths, each with one or more tests.
-func (r *policyParser) parseConditions(n *jsonNode, forAllow bool) (all []condition) {
+func (r *fileParser) parseConditions(n *jsonNode, forAllow bool) (all []condition) {
 	if n.kind != jsonObject {
 		r.addProblem(n.offset, `when must be an object such as {"command": {"glob": "rm *"}}, not %s`, n.kind)
 		return nil
@@ -43,7 +43,7 @@ func (r *policyParser) parseConditions(n *jsonNode, forAllow bool) (all []condit
 }
 
 // parseTests parses the tests of one argument. All of them must match.
-func (r *policyParser) parseTests(path []string, n *jsonNode, forAllow bool) (all []condition) {
+func (r *fileParser) parseTests(path []string, n *jsonNode, forAllow bool) (all []condition) {
 	found := r.objectMembers(n, "a condition", append(slices.Clone(operators), "option")...)
 	r.checkOption(found, forAllow)
 	for _, op := range operators { // cheap tests first
@@ -81,7 +81,7 @@ func (r *policyParser) parseTests(path []string, n *jsonNode, forAllow bool) (al
 }
 
 // newTest returns the test of an operator with its operand, and a description of it.
-func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (description string, test func(*jsonNode) verdict) {
+func (r *fileParser) newTest(op string, n *jsonNode, fold bool) (description string, test func(*jsonNode) verdict) {
 	if op == "equals" {
 		if n.kind == jsonText || n.kind == jsonBool {
 			return fmt.Sprintf("is %#v", n.value), equalTest(n, fold)
@@ -124,7 +124,7 @@ func (r *policyParser) newTest(op string, n *jsonNode, fold bool) (description s
 }
 
 // checkOption reports a misplaced option member.
-func (r *policyParser) checkOption(found map[string]*jsonNode, forAllow bool) {
+func (r *fileParser) checkOption(found map[string]*jsonNode, forAllow bool) {
 	option := found["option"]
 	switch {
 	case option == nil:
@@ -136,7 +136,7 @@ func (r *policyParser) checkOption(found map[string]*jsonNode, forAllow bool) {
 }
 
 // newRunsTest returns the test of runs and option.
-func (r *policyParser) newRunsTest(n, option *jsonNode, forAllow bool) (description string, test func(*jsonNode) verdict) {
+func (r *fileParser) newRunsTest(n, option *jsonNode, forAllow bool) (description string, test func(*jsonNode) verdict) {
 	command, _ := n.value.(string)
 	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, shellOperators+"*?[\\\"'\n") {
 		r.addProblem(n.offset, `runs requires a program such as "rm", or its first words such as "git push"`)
@@ -161,7 +161,7 @@ func (r *policyParser) newRunsTest(n, option *jsonNode, forAllow bool) (descript
 
 // checkAllowPattern reports patterns that a rule which allows can never match. Regular
 // expressions are exempt, because | and $ are not shell operators there.
-func (r *policyParser) checkAllowPattern(path []string, op string, at int64, text string) {
+func (r *fileParser) checkAllowPattern(path []string, op string, at int64, text string) {
 	switch command := len(path) == 1 && path[0] == "command"; {
 	case op == "regex":
 	case command && strings.ContainsAny(text, shellOperators+"\n"):

@@ -1,4 +1,4 @@
-package agentclient_test
+package policy_test
 
 import (
 	"os"
@@ -8,21 +8,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // policyProblems returns the problems of an invalid policy.
 func policyProblems(t *testing.T, text string) string {
 	t.Helper()
-	_, err := agentclient.ParsePolicy("p.json", []byte(text))
-	var wrong *agentclient.PolicyError
+	_, err := policy.Parse("p.json", []byte(text))
+	var wrong *policy.Error
 	require.ErrorAs(t, err, &wrong, "no error for %s", text)
 	return err.Error()
 }
 
-func mustParsePolicy(t testing.TB, text string) *agentclient.PolicyFile {
+func mustParsePolicy(t testing.TB, text string) *policy.File {
 	t.Helper()
-	f, err := agentclient.ParsePolicy("p.json", []byte(text))
+	f, err := policy.Parse("p.json", []byte(text))
 	require.NoError(t, err)
 	return f
 }
@@ -136,9 +136,9 @@ func TestParsePolicy_EnforcesLimits(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "big.json")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(" ", 2<<20)), 0o600))
-	_, err := agentclient.ReadPolicy(file)
+	_, err := policy.Read(file)
 	require.ErrorContains(t, err, "larger than 1 MiB")
-	_, err = agentclient.ReadPolicy(dir)
+	_, err = policy.Read(dir)
 	require.ErrorContains(t, err, "not a regular file")
 }
 
@@ -169,8 +169,8 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 		"other/hookback.json":                 singleRulePolicy("Read", "ask"),
 		"other/sub/file":                      "",
 	})
-	source := func(at string) agentclient.PolicySource {
-		return agentclient.PolicySource{Dir: filepath.Join(dir, at), UserFile: filepath.Join(dir, "home/.config/hookback/hookback.json")}
+	source := func(at string) policy.Source {
+		return policy.Source{Dir: filepath.Join(dir, at), UserFile: filepath.Join(dir, "home/.config/hookback/hookback.json")}
 	}
 	for _, test := range []struct{ dir, tool, then string }{
 		{"repo/vendor/x", "Write", "deny"},
@@ -185,15 +185,15 @@ func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 	} {
 		p, err := source(test.dir).Load()
 		require.NoError(t, err)
-		got := p.Evaluate(agentclient.ToolCall{Name: test.tool})
-		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
-		p, err = source(test.dir).LoadFor(agentclient.ToolCall{Name: test.tool})
+		got := p.Evaluate(policy.Call{Name: test.tool})
+		require.Equal(t, policy.Effect(test.then), got.Effect, "%v", test)
+		p, err = source(test.dir).LoadFor(policy.Call{Name: test.tool})
 		require.NoError(t, err)
-		require.Equal(t, got, p.Evaluate(agentclient.ToolCall{Name: test.tool}), "LoadFor gives the same result")
+		require.Equal(t, got, p.Evaluate(policy.Call{Name: test.tool}), "LoadFor gives the same result")
 	}
 	p, err := source("repo").Load()
 	require.NoError(t, err)
-	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Evaluate(agentclient.ToolCall{Name: "Edit"}).Location)
+	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Evaluate(policy.Call{Name: "Edit"}).Location)
 }
 
 // An invalid regular expression in a rule about another tool is ignored. In rules that may
@@ -213,8 +213,8 @@ func TestPolicySource_LoadForKeepsRulesForCall(t *testing.T) {
 		{`{"tool": "Edit", "then": "dny"}`, "Bash", "", `did you mean "deny"?`, "", ""},
 	} {
 		dir := writeTree(t, map[string]string{"hookback.json": `{"rules": [` + test.rules + `]}`})
-		call := agentclient.ToolCall{Name: test.tool, Alias: test.alias}
-		p, err := agentclient.PolicySource{Dir: dir}.LoadFor(call)
+		call := policy.Call{Name: test.tool, Alias: test.alias}
+		p, err := policy.Source{Dir: dir}.LoadFor(call)
 		if test.err != "" {
 			require.ErrorContains(t, err, test.err)
 			require.Nil(t, p)
@@ -222,10 +222,10 @@ func TestPolicySource_LoadForKeepsRulesForCall(t *testing.T) {
 		}
 		require.NoError(t, err)
 		got := p.Evaluate(call)
-		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
+		require.Equal(t, policy.Effect(test.then), got.Effect, "%v", test)
 		require.True(t, strings.HasSuffix(got.Location, test.where), got.Location)
 		if strings.Contains(test.rules, broken) {
-			_, err = agentclient.LoadPolicy(dir, func(string) string { return "" })
+			_, err = policy.Load(dir, func(string) string { return "" })
 			require.ErrorContains(t, err, "can't be used", "LoadPolicy, as in hookback policy check, reports it")
 		}
 	}
@@ -243,10 +243,10 @@ func TestLoadPolicy_EnvironmentNeverAllows(t *testing.T) {
 	evil := filepath.Join(dir, "evil")
 	for _, variable := range []string{"XDG_CONFIG_HOME", "HOME"} {
 		env := func(name string) string { return map[string]string{variable: evil}[name] }
-		p, err := agentclient.PolicySource{Dir: filepath.Join(dir, "repo"), UserFile: filepath.Join(dir, "user/hookback.json"), Env: env}.Load()
+		p, err := policy.Source{Dir: filepath.Join(dir, "repo"), UserFile: filepath.Join(dir, "user/hookback.json"), Env: env}.Load()
 		require.NoError(t, err)
-		for tool, want := range map[string]agentclient.Effect{"Fetch": "deny", "Bash": "ask", "Read": "", "Write": "deny", "Edit": "ask", "Task": ""} {
-			require.Equal(t, want, p.Evaluate(agentclient.ToolCall{Name: tool}).Effect, "%s, %s", variable, tool)
+		for tool, want := range map[string]policy.Effect{"Fetch": "deny", "Bash": "ask", "Read": "", "Write": "deny", "Edit": "ask", "Task": ""} {
+			require.Equal(t, want, p.Evaluate(policy.Call{Name: tool}).Effect, "%s, %s", variable, tool)
 		}
 	}
 }
@@ -255,25 +255,25 @@ func TestLoadPolicy_PrefersXDGConfigHome(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, map[string]string{"c/hookback/hookback.json": singleRulePolicy("Write", "deny"), ".config/hookback/hookback.json": singleRulePolicy("Read", "deny")})
 	vars := map[string]string{"HOME": dir, "XDG_CONFIG_HOME": filepath.Join(dir, "c")}
-	p, err := agentclient.LoadPolicy(dir, func(name string) string { return vars[name] })
+	p, err := policy.Load(dir, func(name string) string { return vars[name] })
 	require.NoError(t, err)
-	require.Equal(t, agentclient.EffectDeny, p.Evaluate(agentclient.ToolCall{Name: "Write"}).Effect)
-	require.Empty(t, p.Evaluate(agentclient.ToolCall{Name: "Read"}))
+	require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "Write"}).Effect)
+	require.Empty(t, p.Evaluate(policy.Call{Name: "Read"}))
 }
 
 func TestLoadPolicy_WithoutFilesHasNoOpinion(t *testing.T) {
 	t.Parallel()
-	p, err := agentclient.LoadPolicy(t.TempDir(), func(string) string { return "" })
+	p, err := policy.Load(t.TempDir(), func(string) string { return "" })
 	require.NoError(t, err)
-	require.Equal(t, agentclient.PolicyResult{}, p.Evaluate(agentclient.ToolCall{Name: "Bash"}))
+	require.Equal(t, policy.Result{}, p.Evaluate(policy.Call{Name: "Bash"}))
 }
 
 func TestLoadPolicy_ReportsProblemsOfAllFiles(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, map[string]string{".config/hookback/hookback.json": `{"rules": 1}`, "repo/.git/HEAD": "", "repo/hookback.json": `{"rule": []}`})
-	p, err := agentclient.PolicySource{Dir: filepath.Join(dir, "repo"), UserFile: filepath.Join(dir, ".config/hookback/hookback.json")}.Load()
+	p, err := policy.Source{Dir: filepath.Join(dir, "repo"), UserFile: filepath.Join(dir, ".config/hookback/hookback.json")}.Load()
 	require.Nil(t, p)
-	var wrong *agentclient.PolicyError
+	var wrong *policy.Error
 	require.ErrorAs(t, err, &wrong)
 	require.Len(t, wrong.Problems, 3)
 	require.Equal(t, filepath.Join(dir, ".config/hookback/hookback.json"), wrong.Problems[0].File)
@@ -285,14 +285,14 @@ func FuzzParsePolicy(f *testing.F) {
 	f.Add(`{"rules": [{"tool": "B*", "when": {"a.b": {"regex": "^x", "less": 1e3}}, "then": "deny"}]}`, `{"a": {"b": "x"}}`)
 	f.Add(`{"rules": [{"tool": "*", "then": "allow"}]}`, `{"A": [1], "a": null}`)
 	f.Fuzz(func(t *testing.T, text, arguments string) {
-		p, err := agentclient.ParsePolicy("p.json", []byte(text))
+		p, err := policy.Parse("p.json", []byte(text))
 		if err != nil {
 			require.NotEmpty(t, err.Error())
 			return
 		}
-		call := agentclient.ToolCall{Name: "Bash", Alias: "Bash", Arguments: []byte(arguments)}
+		call := policy.Call{Name: "Bash", Alias: "Bash", Arguments: []byte(arguments)}
 		got := p.Evaluate(call)
-		require.Contains(t, []agentclient.Effect{"", "allow", "ask", "deny"}, got.Effect)
+		require.Contains(t, []policy.Effect{"", "allow", "ask", "deny"}, got.Effect)
 		require.Equal(t, got, p.Evaluate(call))
 	})
 }

@@ -1,4 +1,4 @@
-package agentclient
+package policy
 
 import (
 	"bytes"
@@ -10,39 +10,37 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // Limits of a policy file.
 const (
-	maxPolicyBytes = 1 << 20
-	maxRules       = 1000
-	maxPattern     = 1000 // characters of a glob or a regular expression
+	maxFileBytes = 1 << 20
+	maxRules     = 1000
+	maxPattern   = 1000 // characters of a glob or a regular expression
 )
 
-// PolicyFile is the policy in one file.
-type PolicyFile struct {
+// File is the policy in one file.
+type File struct {
 	rules    rules
-	warnings []PolicyProblem
+	warnings []Problem
 }
 
-// PolicyRule describes a rule for people.
-type PolicyRule struct {
-	Location string // file:line, as in PolicyResult
+// Rule describes a rule for people.
+type Rule struct {
+	Location string // file:line, as in Result
 	Effect   Effect
 	Sentence string
 }
 
 // Evaluate implements Policy.
-func (f *PolicyFile) Evaluate(call ToolCall) PolicyResult { return f.rules.Evaluate(call) }
+func (f *File) Evaluate(call Call) Result { return f.rules.Evaluate(call) }
 
 // ForProject returns a copy with the authority of a project: its rules can ask and deny
 // but not allow. Agents can write a project's file themselves, and a cloned repository
 // brings its own. An allow rule of a project only exempts calls from the rules after it,
 // so that they go to the agent's own permission prompt.
-func (f *PolicyFile) ForProject() *PolicyFile {
-	restricted := &PolicyFile{rules: slices.Clone(f.rules), warnings: f.warnings}
+func (f *File) ForProject() *File {
+	restricted := &File{rules: slices.Clone(f.rules), warnings: f.warnings}
 	for i := range restricted.rules {
 		restricted.rules[i].restricted = true
 	}
@@ -50,35 +48,35 @@ func (f *PolicyFile) ForProject() *PolicyFile {
 }
 
 // Rules returns the rules in the order in which they are evaluated.
-func (f *PolicyFile) Rules() []PolicyRule {
-	list := make([]PolicyRule, len(f.rules))
+func (f *File) Rules() []Rule {
+	list := make([]Rule, len(f.rules))
 	for i := range f.rules {
 		r := &f.rules[i]
-		list[i] = PolicyRule{Location: r.location, Effect: r.appliedEffect(), Sentence: r.describe()}
+		list[i] = Rule{Location: r.location, Effect: r.appliedEffect(), Sentence: r.describe()}
 	}
 	return list
 }
 
 // Warnings returns probable mistakes that do not prevent the use of the file.
-func (f *PolicyFile) Warnings() []PolicyProblem { return f.warnings }
+func (f *File) Warnings() []Problem { return f.warnings }
 
-// ReadPolicy reads one file. The error is a *PolicyError, or one that matches
+// Read reads one file. The error is a *Error, or one that matches
 // os.ErrNotExist if the file does not exist.
-func ReadPolicy(file string) (*PolicyFile, error) { return readPolicy(file, nil) }
+func Read(file string) (*File, error) { return read(file, nil) }
 
-func readPolicy(file string, call *ToolCall) (*PolicyFile, error) {
-	text, err := readPolicyText(file)
+func read(file string, call *Call) (*File, error) {
+	text, err := readText(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, &PolicyError{[]PolicyProblem{{File: file, Text: err.Error()}}}
+		return nil, &Error{[]Problem{{File: file, Text: err.Error()}}}
 	}
-	return parsePolicy(file, text, call)
+	return parse(file, text, call)
 }
 
-// readPolicyText reads a regular file of limited size. A pipe could block a hook.
-func readPolicyText(file string) ([]byte, error) {
+// readText reads a regular file of limited size. A pipe could block a hook.
+func readText(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
@@ -91,31 +89,31 @@ func readPolicyText(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxPolicyBytes+1))
-	if len(text) > maxPolicyBytes {
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if len(text) > maxFileBytes {
 		return nil, errors.New("the policy is larger than 1 MiB; it can have at most 1,000 rules")
 	}
 	return text, err
 }
 
-// ParsePolicy parses the text of a policy. file is the name to use in problems and
-// results. The error is a *PolicyError with all problems.
-func ParsePolicy(file string, text []byte) (*PolicyFile, error) { return parsePolicy(file, text, nil) }
+// Parse parses the text of a policy. file is the name to use in problems and
+// results. The error is a *Error with all problems.
+func Parse(file string, text []byte) (*File, error) { return parse(file, text, nil) }
 
-func parsePolicy(file string, text []byte, call *ToolCall) (*PolicyFile, error) {
+func parse(file string, text []byte, call *Call) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark of some editors
-	r := policyParser{file: file, text: text, call: call}
+	r := fileParser{file: file, text: text, call: call}
 	root, err := parseJSON(text)
 	if jsonErr := (*jsonError)(nil); errors.As(err, &jsonErr) {
-		return nil, &PolicyError{[]PolicyProblem{r.newProblem(jsonErr.offset, "the policy is not valid JSON: %v", jsonErr)}}
+		return nil, &Error{[]Problem{r.newProblem(jsonErr.offset, "the policy is not valid JSON: %v", jsonErr)}}
 	}
 	if !utf8.Valid(text) {
-		return nil, &PolicyError{[]PolicyProblem{{File: file, Text: "the policy is not UTF-8; save it with that encoding"}}}
+		return nil, &Error{[]Problem{{File: file, Text: "the policy is not UTF-8; save it with that encoding"}}}
 	}
-	f := &PolicyFile{rules: r.parseRules(root)}
+	f := &File{rules: r.parseRules(root)}
 	if len(r.problems) > 0 {
 		slices.SortStableFunc(r.problems, comparePositions)
-		return nil, &PolicyError{r.problems}
+		return nil, &Error{r.problems}
 	}
 	if call == nil { // no one reads warnings during a single call
 		f.warnings = r.findWarnings(f.rules)
@@ -123,37 +121,37 @@ func parsePolicy(file string, text []byte, call *ToolCall) (*PolicyFile, error) 
 	return f, nil
 }
 
-func comparePositions(a, b PolicyProblem) int {
+func comparePositions(a, b Problem) int {
 	return cmp.Or(a.Line-b.Line, a.Column-b.Column)
 }
 
-// policyParser converts a file's JSON to rules and collects problems.
-type policyParser struct {
+// fileParser converts a file's JSON to rules and collects problems.
+type fileParser struct {
 	file      string
 	text      []byte
-	problems  []PolicyProblem
-	call      *ToolCall // keep only rules about this call; nil: all
-	otherTool bool      // the current rule is not about call
+	problems  []Problem
+	call      *Call // keep only rules about this call; nil: all
+	otherTool bool  // the current rule is not about call
 }
 
-func (r *policyParser) newProblem(at int64, format string, args ...any) PolicyProblem {
+func (r *fileParser) newProblem(at int64, format string, args ...any) Problem {
 	before := r.text[:min(at, int64(len(r.text)))]
 	start := bytes.LastIndexByte(before, '\n') + 1
-	return PolicyProblem{
+	return Problem{
 		File: r.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[start:]) + 1,
 		Text: fmt.Sprintf(format, args...),
 	}
 }
 
-func (r *policyParser) addProblem(at int64, format string, args ...any) {
+func (r *fileParser) addProblem(at int64, format string, args ...any) {
 	r.problems = append(r.problems, r.newProblem(at, format, args...))
 }
 
-func (r *policyParser) lineAt(at int64) int { return bytes.Count(r.text[:at], []byte("\n")) + 1 }
+func (r *fileParser) lineAt(at int64) int { return bytes.Count(r.text[:at], []byte("\n")) + 1 }
 
 // objectMembers returns an object's members by name. It reports unknown and duplicate
 // members.
-func (r *policyParser) objectMembers(n *jsonNode, what string, known ...string) map[string]*jsonNode {
+func (r *fileParser) objectMembers(n *jsonNode, what string, known ...string) map[string]*jsonNode {
 	if n.kind != jsonObject {
 		r.addProblem(n.offset, "%s must be an object, not %s", what, n.kind)
 		return nil
@@ -162,7 +160,7 @@ func (r *policyParser) objectMembers(n *jsonNode, what string, known ...string) 
 	for _, m := range n.members {
 		switch {
 		case !slices.Contains(known, m.name):
-			r.addProblem(m.offset, "%s has no member %q; %s", what, oneLine(m.name, 60), suggestion(m.name, known))
+			r.addProblem(m.offset, "%s has no member %q; %s", what, excerpt(m.name), suggestion(m.name, known))
 		case found[m.name] != nil:
 			r.addProblem(m.offset, "%s has the member %q twice; keep one of them", what, m.name)
 		default:
@@ -172,7 +170,7 @@ func (r *policyParser) objectMembers(n *jsonNode, what string, known ...string) 
 	return found
 }
 
-func (r *policyParser) parseRules(root *jsonNode) rules {
+func (r *fileParser) parseRules(root *jsonNode) rules {
 	top := r.objectMembers(root, "a policy", "$schema", "rules")
 	if top == nil {
 		return nil
@@ -198,7 +196,7 @@ func (r *policyParser) parseRules(root *jsonNode) rules {
 	return all
 }
 
-func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
+func (r *fileParser) parseRule(n *jsonNode) (rule, bool) {
 	before := len(r.problems)
 	m := r.objectMembers(n, "a rule", "tool", "when", "then", "risk", "reason")
 	if m == nil {
@@ -206,12 +204,11 @@ func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 	}
 	parsed := rule{line: r.lineAt(n.offset), reason: r.textMember(m["reason"], "reason")}
 	parsed.location = fmt.Sprintf("%s:%d", r.file, parsed.line)
-	parsed.effect = Effect(r.wordMember(m["then"], "then", string(EffectAllow), string(EffectAsk), string(EffectDeny)))
+	parsed.effect = Effect(r.wordMember(m["then"], "then", string(Allow), string(Ask), string(Deny)))
 	if m["then"] == nil {
 		r.addProblem(n.offset, "a rule requires then: allow, ask or deny")
 	}
-	risks := []string{string(schema.LowRisk), string(schema.MediumRisk), string(schema.HighRisk), string(schema.CriticalRisk)}
-	parsed.risk = schema.Risk(r.wordMember(m["risk"], "risk", risks...))
+	parsed.risk = r.wordMember(m["risk"], "risk", "low", "medium", "high", "critical")
 	parsed.tool = r.textMember(m["tool"], "tool")
 	switch tool := m["tool"]; {
 	case tool == nil:
@@ -222,19 +219,19 @@ func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 		r.addProblem(tool.offset, "tool must have at most %d characters", maxPattern)
 	}
 	// A rule that allows applies to exactly this tool; others ignore case.
-	parsed.glob = newGlob(parsed.tool, parsed.effect != EffectAllow)
+	parsed.glob = newGlob(parsed.tool, parsed.effect != Allow)
 	r.otherTool = r.call != nil && !parsed.appliesTo(r.call)
 	if when := m["when"]; when != nil {
-		parsed.when = r.parseConditions(when, parsed.effect == EffectAllow)
+		parsed.when = r.parseConditions(when, parsed.effect == Allow)
 	}
-	if parsed.effect == EffectAllow {
+	if parsed.effect == Allow {
 		parsed.options = grantedOptions(parsed.when)
 	}
 	return parsed, len(r.problems) == before && !r.otherTool
 }
 
 // textMember returns a member that must be a string, or "" if it is absent.
-func (r *policyParser) textMember(n *jsonNode, name string) string {
+func (r *fileParser) textMember(n *jsonNode, name string) string {
 	if n == nil {
 		return ""
 	}
@@ -246,10 +243,10 @@ func (r *policyParser) textMember(n *jsonNode, name string) string {
 }
 
 // wordMember returns a member that must be one of words, or "" if it is absent.
-func (r *policyParser) wordMember(n *jsonNode, name string, words ...string) string {
+func (r *fileParser) wordMember(n *jsonNode, name string, words ...string) string {
 	text := r.textMember(n, name)
 	if n != nil && n.kind == jsonText && !slices.Contains(words, text) {
-		r.addProblem(n.offset, "%s can't be %q; %s", name, oneLine(text, 60), suggestion(text, words))
+		r.addProblem(n.offset, "%s can't be %q; %s", name, excerpt(text), suggestion(text, words))
 	}
 	return text
 }
@@ -260,4 +257,13 @@ func suggestion(got string, known []string) string {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "use one of " + strings.Join(known, ", ")
+}
+
+// excerpt returns a wrong word on one line, of at most 60 characters.
+func excerpt(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= 60 {
+		return text
+	}
+	return string([]rune(text)[:59]) + "…"
 }

@@ -1,11 +1,11 @@
-package agentclient
+package policy
 
 import (
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // runsTest looks for a program, possibly with a subcommand and an option, in a command
@@ -20,7 +20,7 @@ type runsTest struct {
 
 func newRunsTest(command string, options []string, windows bool) *runsTest {
 	words := strings.Fields(command)
-	t := &runsTest{program: policy.ProgramName(words[0], windows), subcommands: words[1:], windows: windows}
+	t := &runsTest{program: programs.ProgramName(words[0], windows), subcommands: words[1:], windows: windows}
 	for _, o := range options {
 		t.options = append(t.options, strings.TrimLeft(o, "-"))
 	}
@@ -73,7 +73,7 @@ func (t *runsTest) matchComputed(words []lineWord) verdict {
 	if strings.Contains(path.Base(words[0].text), expansion) {
 		return indeterminate
 	}
-	if !policy.RunsCode(texts(words[:1])) {
+	if !programs.RunsCode(texts(words[:1])) {
 		return noMatch
 	}
 	for i := 1; i < len(words); i++ { // sudo $COMMAND, sh -c "$SCRIPT"
@@ -96,7 +96,7 @@ func isAssignment(word string) bool {
 }
 
 func (t *runsTest) isProgram(w lineWord) bool {
-	name := policy.ProgramName(w.text, t.windows)
+	name := programs.ProgramName(w.text, t.windows)
 	if w.pattern {
 		ok, err := path.Match(name, t.program)
 		return ok || err != nil
@@ -119,7 +119,7 @@ func (t *runsTest) matchOptions(words []lineWord) verdict {
 		switch {
 		case w.text == "--":
 			return noMatch
-		case w.splits, strings.HasPrefix(w.text, expansion), w.pattern && policy.IsOption(w.text, t.windows) && w.text[0] != '-':
+		case w.splits, strings.HasPrefix(w.text, expansion), w.pattern && IsOption(w.text, t.windows) && w.text[0] != '-':
 			return indeterminate // it may become an option
 		case strings.HasPrefix(w.text, "-") && strings.Contains(w.text, expansion):
 			return indeterminate
@@ -141,7 +141,7 @@ func (t *runsTest) hasOption(words []string) bool {
 	for i, name := range names {
 		names[i] = strings.ToLower(name)
 	}
-	return policy.HasOption(words, names...)
+	return programs.HasOption(words, names...)
 }
 
 // matchStart is the test of a rule that allows: the command is the program and the

@@ -1,4 +1,4 @@
-package agentclient
+package policy
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 const onWindows = runtime.GOOS == "windows"
@@ -162,7 +162,7 @@ func (c *callArguments) isAllowable() bool {
 	if c.Alias == "Bash" && !seen {
 		return false // a shell call whose command is unknown
 	}
-	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyFileName) }
+	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), FileName) }
 	return allowed(c.Command) && args.everyText(allowed)
 }
 
@@ -175,12 +175,12 @@ func (r *rule) coversCommands(c *callArguments) bool {
 		return false // GIT_PAGER and the like run programs
 	}
 	for _, line := range lines {
-		_, effect := policy.ExecutingOption(line.words)
+		_, effect := programs.ExecutingOption(line.words)
 		switch {
-		case line.words == nil, effect == policy.Executes:
+		case line.words == nil, effect == programs.Executes:
 			return false
-		case policy.Harmless(line.words, policy.WorkingDir{}):
-		case policy.RunsCode(line.words):
+		case programs.Harmless(line.words, programs.WorkingDir{}):
+		case programs.RunsCode(line.words):
 			if !r.namesExactly(line) || len(lines) > 1 {
 				return false
 			}
@@ -210,8 +210,8 @@ func (r *rule) namesExactly(line commandLine) bool {
 }
 
 // grantedOptions returns the options that the conditions of a rule name.
-func grantedOptions(when []condition) policy.Options {
-	options := policy.Options{Windows: onWindows}
+func grantedOptions(when []condition) Options {
+	options := Options{Windows: onWindows}
 	for i := range when {
 		c := &when[i]
 		if !c.isCommand() {
@@ -222,7 +222,7 @@ func grantedOptions(when []condition) policy.Options {
 			words, _ := simpleWords(c.text, onWindows)
 			options.Add(words)
 		case "glob":
-			options.AddPattern(policy.SplitPattern(c.text), matchWord)
+			options.AddPattern(SplitPattern(c.text), matchWord)
 		case "contains", "regex":
 			options.AddAnywhere(strings.FieldsFunc(c.text, func(r rune) bool { return strings.ContainsRune(` ()|^$?*+\[]{}"'`, r) }))
 		}
@@ -246,10 +246,10 @@ func (c condition) onWords() func(*jsonNode) verdict {
 	case !c.forAllow:
 		return c.test
 	case c.op == "glob":
-		pattern := policy.SplitPattern(c.text)
-		return wordsTest(func(words []string) bool { return policy.MatchWords(pattern, words, matchWord) })
+		pattern := SplitPattern(c.text)
+		return wordsTest(func(words []string) bool { return MatchWords(pattern, words, matchWord) })
 	case c.op == "contains":
-		part := policy.SplitPattern(c.text)
+		part := SplitPattern(c.text)
 		return wordsTest(func(words []string) bool {
 			for i := range len(words) - len(part) + 1 {
 				if slices.Equal(words[i:i+len(part)], part) {

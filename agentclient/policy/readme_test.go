@@ -1,4 +1,4 @@
-package agentclient_test
+package policy_test
 
 import (
 	"os"
@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 // TestReadme_PolicyCoversEveryForm runs the README's example: each way to write a recursive
 // deletion is a question, and other calls are not.
 func TestReadme_PolicyCoversEveryForm(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	_, rest, ok := strings.Cut(string(readme), "```json\n")
 	require.True(t, ok)
@@ -26,7 +26,7 @@ func TestReadme_PolicyCoversEveryForm(t *testing.T) {
 	} {
 		for _, c := range commandForms(t, command) {
 			got := p.Evaluate(c)
-			require.Equal(t, agentclient.EffectAsk, got.Effect, "%s", c.Arguments)
+			require.Equal(t, policy.Ask, got.Effect, "%s", c.Arguments)
 			require.Equal(t, "high", string(got.Risk))
 		}
 	}
@@ -35,5 +35,5 @@ func TestReadme_PolicyCoversEveryForm(t *testing.T) {
 			require.Empty(t, p.Evaluate(c).Effect, "%s", c.Arguments)
 		}
 	}
-	require.Equal(t, agentclient.EffectDeny, p.Evaluate(aliasedCall("mcp__shop__refund", `{"amount": 20000}`)).Effect)
+	require.Equal(t, policy.Deny, p.Evaluate(aliasedCall("mcp__shop__refund", `{"amount": 20000}`)).Effect)
 }

@@ -1,11 +1,8 @@
-package agentclient
+package policy
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/hookback/hookback/agentclient/policy"
-	"github.com/hookback/hookback/schema"
 )
 
 // rule is one rule of a file.
@@ -13,32 +10,32 @@ type rule struct {
 	tool       string
 	glob       glob
 	when       []condition
-	options    policy.Options // of commands that the rule may allow
+	options    Options // of commands that the rule may allow
 	effect     Effect
-	risk       schema.Risk
+	risk       string
 	reason     string
 	location   string
 	line       int
-	restricted bool // from a project's file, which can't allow; see PolicyFile.ForProject
+	restricted bool // from a project's file, which can't allow; see File.ForProject
 }
 
 // appliedEffect returns the effect of a rule that matches.
 func (r *rule) appliedEffect() Effect {
-	if r.restricted && r.effect == EffectAllow {
+	if r.restricted && r.effect == Allow {
 		return ""
 	}
 	return r.effect
 }
 
 // appliesTo reports whether the rule is about the call's tool.
-func (r *rule) appliesTo(c *ToolCall) bool {
+func (r *rule) appliesTo(c *Call) bool {
 	return r.glob.match(c.Name) || c.Alias != "" && r.glob.match(c.Alias)
 }
 
 // evaluate returns whether the rule matches a call, and the reason if that is
 // indeterminate.
 func (r *rule) evaluate(c *callArguments) (verdict, string) {
-	if !r.appliesTo(&c.ToolCall) {
+	if !r.appliesTo(&c.Call) {
 		return noMatch, ""
 	}
 	result, problem := matched, ""
@@ -50,7 +47,7 @@ func (r *rule) evaluate(c *callArguments) (verdict, string) {
 			result, problem = indeterminate, why
 		}
 	}
-	if r.effect == EffectAllow && (result == indeterminate || !c.isAllowable() || !r.coversCommands(c)) {
+	if r.effect == Allow && (result == indeterminate || !c.isAllowable() || !r.coversCommands(c)) {
 		return noMatch, ""
 	}
 	return result, problem
@@ -61,19 +58,19 @@ type rules []rule
 
 // Evaluate implements Policy. If a rule that asks or denies is indeterminate for this call,
 // the result is to ask, unless a later rule denies.
-func (all rules) Evaluate(call ToolCall) PolicyResult {
-	c := callArguments{ToolCall: call}
-	var fallback PolicyResult
+func (all rules) Evaluate(call Call) Result {
+	c := callArguments{Call: call}
+	var fallback Result
 	for i := range all {
 		r := &all[i]
 		switch got, problem := r.evaluate(&c); {
 		case got == indeterminate && fallback.Effect == "":
-			fallback = PolicyResult{
-				Effect: EffectAsk, Risk: r.risk, Location: r.location,
+			fallback = Result{
+				Effect: Ask, Risk: r.risk, Location: r.location,
 				Reason: fmt.Sprintf("The rule at %s could not be evaluated for this call: %s.", r.location, problem),
 			}
-		case got == matched && (fallback.Effect == "" || r.effect == EffectDeny):
-			return PolicyResult{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Location: r.location}
+		case got == matched && (fallback.Effect == "" || r.effect == Deny):
+			return Result{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Location: r.location}
 		case got == matched:
 			return fallback
 		}
@@ -98,13 +95,13 @@ func (r *rule) describe() string {
 		}
 		b.WriteString(strings.Join(r.when[i].path, ".") + " " + r.when[i].description)
 	}
-	if r.effect == EffectAllow && r.restricted {
+	if r.effect == Allow && r.restricted {
 		b.WriteString(": left to the agent, since only your own policy can allow")
 	} else {
 		b.WriteString(": " + string(r.effect))
 	}
 	if r.risk != "" {
-		b.WriteString(" (" + string(r.risk) + " risk)")
+		b.WriteString(" (" + r.risk + " risk)")
 	}
 	if r.reason != "" {
 		b.WriteString(", because: " + r.reason)

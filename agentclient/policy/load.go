@@ -1,4 +1,4 @@
-package agentclient
+package policy
 
 import (
 	"errors"
@@ -7,49 +7,51 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/hookback/hookback/agentclient/internal/account"
 )
 
-// PolicyFileName is the name of policy files.
-const PolicyFileName = "hookback.json"
+// FileName is the name of policy files.
+const FileName = "hookback.json"
 
-// PolicySource locates the policies of the user and the project.
-type PolicySource struct {
+// Source locates the policies of the user and the project.
+type Source struct {
 	Dir string // the agent's working directory
-	// UserFile is the user's policy. Default: UserPolicyFile.
+	// UserFile is the user's policy. Default: UserFile.
 	UserFile string
 	// Env is os.Getenv, or a fake in tests. nil reads no variables.
 	Env func(string) string
 }
 
-// LoadPolicy reads the policies of the user and the project. The user's rules come first,
-// and only they can allow (see PolicyFile.ForProject): a repository can't loosen what the
+// Load reads the policies of the user and the project. The user's rules come first,
+// and only they can allow (see File.ForProject): a repository can't loosen what the
 // user decided or what the agent would ask. If no file exists, the returned Policy has no
-// opinion. The error is a *PolicyError.
+// opinion. The error is a *Error.
 //
 // dir is the agent's working directory. env is os.Getenv, or a fake in tests.
-func LoadPolicy(dir string, env func(string) string) (Policy, error) {
-	return PolicySource{Dir: dir, Env: env}.Load()
+func Load(dir string, env func(string) string) (Policy, error) {
+	return Source{Dir: dir, Env: env}.Load()
 }
 
-// Load is LoadPolicy for this source.
-func (s PolicySource) Load() (Policy, error) { return s.load(nil) }
+// Load is Load for this source.
+func (s Source) Load() (Policy, error) { return s.load(nil) }
 
 // LoadFor is Load for programs that evaluate a single call. It keeps only the rules about
 // the call's tool. In other rules it does not check regular expressions, which is most of
 // the work, but reports every other problem.
-func (s PolicySource) LoadFor(call ToolCall) (Policy, error) { return s.load(&call) }
+func (s Source) LoadFor(call Call) (Policy, error) { return s.load(&call) }
 
-func (s PolicySource) load(call *ToolCall) (Policy, error) {
-	var files []*PolicyFile
-	var policyErr PolicyError
+func (s Source) load(call *Call) (Policy, error) {
+	var files []*File
+	var policyErr Error
 	user := s.userFile()
 	for _, file := range s.Files() {
-		f, err := readPolicy(file, call)
-		switch fileErr := (*PolicyError)(nil); {
+		f, err := read(file, call)
+		switch fileErr := (*Error)(nil); {
 		case errors.As(err, &fileErr):
 			policyErr.Problems = append(policyErr.Problems, fileErr.Problems...)
 		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)): // a dangling link exists
-			policyErr.Problems = append(policyErr.Problems, PolicyProblem{File: file, Text: err.Error()})
+			policyErr.Problems = append(policyErr.Problems, Problem{File: file, Text: err.Error()})
 		case err != nil:
 		case file == user:
 			files = append(files, f)
@@ -60,11 +62,11 @@ func (s PolicySource) load(call *ToolCall) (Policy, error) {
 	if len(policyErr.Problems) > 0 {
 		return nil, &policyErr
 	}
-	return JoinPolicies(files...), nil
+	return Join(files...), nil
 }
 
-// JoinPolicies returns a policy with the rules of all files, in order.
-func JoinPolicies(files ...*PolicyFile) Policy {
+// Join returns a policy with the rules of all files, in order.
+func Join(files ...*File) Policy {
 	var all rules
 	for _, f := range files {
 		all = append(all, f.rules...)
@@ -74,8 +76,8 @@ func JoinPolicies(files ...*PolicyFile) Policy {
 
 // Files returns the paths that Load reads, in order. Files need not exist. The file that
 // the environment names comes last, so that it can't loosen the project's rules either.
-func (s PolicySource) Files() (files []string) {
-	for _, file := range slices.Concat([]string{s.userFile()}, ProjectPolicyFiles(s.Dir), []string{s.environmentFile()}) {
+func (s Source) Files() (files []string) {
+	for _, file := range slices.Concat([]string{s.userFile()}, ProjectFiles(s.Dir), []string{s.environmentFile()}) {
 		if file != "" && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
@@ -84,30 +86,30 @@ func (s PolicySource) Files() (files []string) {
 }
 
 // MayAllow reports whether the rules of a file may allow calls. Only the user's file may.
-func (s PolicySource) MayAllow(file string) bool { return file == s.userFile() }
+func (s Source) MayAllow(file string) bool { return file == s.userFile() }
 
-func (s PolicySource) userFile() string {
+func (s Source) userFile() string {
 	if s.UserFile != "" {
 		return s.UserFile
 	}
-	return UserPolicyFile()
+	return UserFile()
 }
 
-// UserPolicyFile returns the path of the user's policy: ~/.config/hookback/hookback.json, or
+// UserFile returns the path of the user's policy: ~/.config/hookback/hookback.json, or
 // AppData\Roaming\hookback\hookback.json on Windows. The home directory is that of the
 // account database: the environment, which an agent can set, must not choose rules that
 // allow. The path is empty for an account without a home directory.
-func UserPolicyFile() string {
-	home, err := accountHome()
+func UserFile() string {
+	home, err := account.Home()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(configDir(home), PolicyFileName)
+	return filepath.Join(account.ConfigDir(home), FileName)
 }
 
 // environmentFile returns the policy that the environment names: hookback/hookback.json in
 // $XDG_CONFIG_HOME, else in ~/.config, or %AppData% on Windows. Its rules can ask and deny.
-func (s PolicySource) environmentFile() string {
+func (s Source) environmentFile() string {
 	if s.Env == nil {
 		return ""
 	}
@@ -124,17 +126,17 @@ func (s PolicySource) environmentFile() string {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	return filepath.Join(dir, "hookback", PolicyFileName)
+	return filepath.Join(dir, "hookback", FileName)
 }
 
-// ProjectPolicyFiles returns the existing policies of the project that dir belongs to:
+// ProjectFiles returns the existing policies of the project that dir belongs to:
 // from the root of the repository down to dir, so that a subfolder can't loosen the
 // project's rules. Outside of a repository only dir counts, because a parent such as /tmp
 // may belong to other users.
-func ProjectPolicyFiles(dir string) (files []string) {
+func ProjectFiles(dir string) (files []string) {
 	root := ProjectDir(dir)
 	for at := absolutePath(dir); ; at = filepath.Dir(at) {
-		if file := filepath.Join(at, PolicyFileName); exists(file) {
+		if file := filepath.Join(at, FileName); exists(file) {
 			files = append(files, file)
 		}
 		if at == root {

@@ -1,7 +1,8 @@
-package agentclient
+package policy
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 // callArguments gives rules access to the arguments of one call. The arguments are parsed
 // when a rule first needs them.
 type callArguments struct {
-	ToolCall
+	Call
 	parsed bool
 	root   *jsonNode // nil: not a JSON object
 	lines  []commandLine
@@ -151,4 +152,17 @@ func followPath(n *jsonNode, path []string, lists listMode) (values []*jsonNode,
 		return nil, ""
 	}
 	return followPath(next, path[1:], lists)
+}
+
+// CheckArguments returns an error unless the arguments of a call are a JSON object that every
+// program reads alike: without names that are equal or differ only in case.
+func CheckArguments(arguments []byte) error {
+	switch node, err := parseJSON(arguments); {
+	case err != nil || node.kind != jsonObject:
+		return errors.New("the arguments must be a JSON object")
+	case node.hasAmbiguousNames():
+		return errors.New("the arguments have a duplicate name, or names that differ only in case")
+	default:
+		return nil
+	}
 }

@@ -1,4 +1,4 @@
-package agentclient_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/policy"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files anew; every changed line is a changed decision")
@@ -34,11 +34,11 @@ func readJSONLines[T any](t testing.TB, file string) (list []T) {
 // problems, or its sentences and the decision about each call.
 func TestPolicyFile_DecidesAsBefore(t *testing.T) {
 	t.Parallel()
-	const dir = "policy/testdata/differential/"
+	const dir = "testdata/differential/"
 	calls := readJSONLines[struct{ Name, Alias, Command, Arguments string }](t, dir+"calls.jsonl")
 	var lines []string
 	for _, text := range readJSONLines[string](t, dir+"policies.jsonl") {
-		f, err := agentclient.ParsePolicy("p", []byte(text))
+		f, err := policy.Parse("p", []byte(text))
 		if err != nil {
 			lines = append(lines, fmt.Sprintf("%q", err.Error()))
 			continue
@@ -51,7 +51,7 @@ func TestPolicyFile_DecidesAsBefore(t *testing.T) {
 			notes = append(notes, w.String())
 		}
 		for _, c := range calls {
-			r := f.Evaluate(agentclient.ToolCall{Name: c.Name, Alias: c.Alias, Command: c.Command, Arguments: []byte(c.Arguments)})
+			r := f.Evaluate(policy.Call{Name: c.Name, Alias: c.Alias, Command: c.Command, Arguments: []byte(c.Arguments)})
 			decision := fmt.Sprintf("%.2s%s", r.Effect, strings.TrimPrefix(r.Location, "p"))
 			if strings.Contains(r.Reason, "could not be evaluated") {
 				decision += "?"

@@ -1,4 +1,4 @@
-package agentclient
+package policy
 
 import (
 	"fmt"
@@ -26,10 +26,10 @@ var toolNames = []string{
 }
 
 // findWarnings returns probable mistakes.
-func (r *policyParser) findWarnings(all rules) (list []PolicyProblem) {
+func (r *fileParser) findWarnings(all rules) (list []Problem) {
 	for i := range all {
 		current := &all[i]
-		problem := PolicyProblem{File: r.file, Line: current.line, Column: 1}
+		problem := Problem{File: r.file, Line: current.line, Column: 1}
 		if !isKnownTool(current) {
 			problem.Text = fmt.Sprintf("no agent we know has a tool %q", current.tool)
 			if near := closestMatch(current.tool, toolNames); near != "" {
@@ -55,7 +55,7 @@ func isKnownTool(r *rule) bool {
 // shadows reports whether r decides every call that other applies to. A rule that allows
 // never does, because it does not match every command.
 func (r *rule) shadows(other *rule) bool {
-	return len(r.when) == 0 && r.effect != EffectAllow && (r.tool == "*" || strings.EqualFold(r.tool, other.tool))
+	return len(r.when) == 0 && r.effect != Allow && (r.tool == "*" || strings.EqualFold(r.tool, other.tool))
 }
 
 // closestMatch returns the known word that got probably means, or "".

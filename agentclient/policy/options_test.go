@@ -1,4 +1,4 @@
-package agentclient_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -10,15 +10,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // optionCalls returns the harmless commands and, for each, a call that looks like it and does
 // more.
 func optionCalls(t testing.TB) (pairs [][2]string) {
 	t.Helper()
-	text, err := os.ReadFile("policy/testdata/option_calls.txt")
+	text, err := os.ReadFile("testdata/option_calls.txt")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "#") {
@@ -40,11 +40,11 @@ func toJSON(t testing.TB, value any) string {
 }
 
 // commandForms returns the ways in which agents and MCP servers send a command.
-func commandForms(t testing.TB, command string) []agentclient.ToolCall {
+func commandForms(t testing.TB, command string) []policy.Call {
 	t.Helper()
 	words := strings.Fields(command)
 	list := toJSON(t, words)
-	return []agentclient.ToolCall{
+	return []policy.Call{
 		bashCall(command),
 		aliasedCall("Bash", `{"command": `+list+`}`),
 		aliasedCall("Bash", `{"command": `+toJSON(t, words[0])+`, "args": `+toJSON(t, words[1:])+`}`),
@@ -138,8 +138,8 @@ func TestPolicyFile_AllowGlobMatchesWords(t *testing.T) {
 		{"*", "A=b frobnicate", false},
 	} {
 		p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": `+toJSON(t, test.glob)+`}}, "then": "allow"}]}`)
-		for i, c := range []agentclient.ToolCall{bashCall(test.command), aliasedCall("Bash", `{"command": `+toJSON(t, test.command)+`}`)} {
-			require.Equal(t, test.want, p.Evaluate(c).Effect == agentclient.EffectAllow, "%d: %s: %s", i, test.glob, test.command)
+		for i, c := range []policy.Call{bashCall(test.command), aliasedCall("Bash", `{"command": `+toJSON(t, test.command)+`}`)} {
+			require.Equal(t, test.want, p.Evaluate(c).Effect == policy.Allow, "%d: %s: %s", i, test.glob, test.command)
 		}
 	}
 }
@@ -149,8 +149,8 @@ func TestPolicyFile_AllowsExactCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"make test", "npm run build", "bash check.sh", "frobnicate --all"} {
 		p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"equals": `+toJSON(t, command)+`}}, "then": "allow"}]}`)
-		require.Equal(t, agentclient.EffectAllow, p.Evaluate(bashCall(command)).Effect, command)
-		require.Equal(t, agentclient.EffectAllow, p.Evaluate(aliasedCall("Bash", `{"command": `+toJSON(t, strings.Fields(command))+`}`)).Effect, command)
+		require.Equal(t, policy.Allow, p.Evaluate(bashCall(command)).Effect, command)
+		require.Equal(t, policy.Allow, p.Evaluate(aliasedCall("Bash", `{"command": `+toJSON(t, strings.Fields(command))+`}`)).Effect, command)
 		require.Empty(t, p.Evaluate(bashCall(command+" x")).Effect, command)
 		require.Empty(t, p.Evaluate(aliasedCall("Bash", `{"command": `+toJSON(t, command)+`, "args": ["x"]}`)).Effect, command)
 		require.Empty(t, p.Evaluate(aliasedCall("Bash", `{"command": `+toJSON(t, command)+`, "cmd": "bash x"}`)).Effect, command)
@@ -163,7 +163,7 @@ func TestPolicyFile_NeverAllowsEnvironment(t *testing.T) {
 	t.Parallel()
 	p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git log*"}}, "then": "allow"}, {"tool": "x", "then": "allow"}]}`)
 	for _, fine := range []string{`{"command": "git log"}`, `{"command": "git log", "env": {}}`, `{"command": "git log", "env": null}`} {
-		require.Equal(t, agentclient.EffectAllow, p.Evaluate(aliasedCall("Bash", fine)).Effect, fine)
+		require.Equal(t, policy.Allow, p.Evaluate(aliasedCall("Bash", fine)).Effect, fine)
 	}
 	for _, trick := range []string{
 		`{"command": "git log", "env": {"GIT_PAGER": "./x"}}`, `{"command": "git log", "Environment": ["GIT_PAGER=./x"]}`, `{"command": "git log", "envVars": "GIT_PAGER=./x"}`,
@@ -171,7 +171,7 @@ func TestPolicyFile_NeverAllowsEnvironment(t *testing.T) {
 		require.Empty(t, p.Evaluate(aliasedCall("Bash", trick)).Effect, trick)
 	}
 	require.Empty(t, p.Evaluate(aliasedCall("x", `{"shellCommand": "git log --output=x"}`)).Effect, "a name in another spelling")
-	require.Equal(t, agentclient.EffectAllow, p.Evaluate(aliasedCall("x", `{"env": {"a": "b"}}`)).Effect, "no command")
+	require.Equal(t, policy.Allow, p.Evaluate(aliasedCall("x", `{"env": {"a": "b"}}`)).Effect, "no command")
 }
 
 // A deny or ask glob matches at least the texts that it matched as a pattern of characters.
@@ -191,7 +191,7 @@ func TestPolicyFile_DenyGlobMatchesTextAndWords(t *testing.T) {
 		{"git * -f", "git -C x push -f", true},
 		{"git push*", "git pull", false},
 	} {
-		for _, then := range []agentclient.Effect{agentclient.EffectDeny, agentclient.EffectAsk} {
+		for _, then := range []policy.Effect{policy.Deny, policy.Ask} {
 			p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": `+toJSON(t, test.glob)+`}}, "then": "`+string(then)+`"}]}`)
 			require.Equal(t, test.want, p.Evaluate(bashCall(test.command)).Effect == then, "%s: %s", test.glob, test.command)
 			if !strings.ContainsAny(test.command, "'&;") {
@@ -202,20 +202,20 @@ func TestPolicyFile_DenyGlobMatchesTextAndWords(t *testing.T) {
 		}
 	}
 	item := mustParsePolicy(t, `{"rules": [{"tool": "x", "when": {"command": {"glob": "secret*"}}, "then": "deny"}]}`)
-	require.Equal(t, agentclient.EffectDeny, item.Evaluate(aliasedCall("x", `{"command": ["cat", "secret.txt"]}`)).Effect, "each word of a list")
+	require.Equal(t, policy.Deny, item.Evaluate(aliasedCall("x", `{"command": ["cat", "secret.txt"]}`)).Effect, "each word of a list")
 }
 
 func TestRunsCondition(t *testing.T) {
 	t.Parallel()
 	const (
-		ask   = agentclient.EffectAsk
-		asks  = agentclient.EffectAsk + " unclear"
-		never = agentclient.Effect("")
+		ask   = policy.Ask
+		asks  = policy.Ask + " unclear"
+		never = policy.Effect("")
 	)
 	rm := `{"runs": "rm", "option": ["r", "recursive"]}`
 	for _, test := range []struct {
 		condition, command string
-		want               agentclient.Effect
+		want               policy.Effect
 	}{
 		{rm, "rm -r x", ask},
 		{rm, "rm -rf x", ask},
@@ -304,9 +304,9 @@ func TestRunsCondition(t *testing.T) {
 	}
 	script := aliasedCall("Bash", `{"command": ["bash", "-c", "cd x && rm -fr y"]}`)
 	p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": `+rm+`}, "then": "deny"}]}`)
-	require.Equal(t, agentclient.EffectDeny, p.Evaluate(script).Effect)
+	require.Equal(t, policy.Deny, p.Evaluate(script).Effect)
 	allow := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"runs": "npm test"}}, "then": "allow"}]}`)
-	require.Equal(t, agentclient.EffectAllow, allow.Evaluate(bashCall("npm test src")).Effect)
+	require.Equal(t, policy.Allow, allow.Evaluate(bashCall("npm test src")).Effect)
 	for _, trick := range []string{"npm test --x", "npm testx", "npm run test", "sudo npm test", "npm test; ls", "./npm test"} {
 		require.Empty(t, allow.Evaluate(bashCall(trick)).Effect, trick)
 	}
@@ -341,13 +341,13 @@ func FuzzPolicyFile_AllowedOptionsAreListed(f *testing.F) {
 	}
 	f.Add("x -a=* -- *", "x -a=b -- -c")
 	f.Fuzz(func(t *testing.T, pattern, command string) {
-		p, err := agentclient.ParsePolicy("p.json", []byte(`{"rules": [{"tool": "Bash", "when": {"command": {"glob": `+toJSON(t, pattern)+`}}, "then": "allow"}]}`))
-		if err != nil || p.Evaluate(bashCall(command)).Effect != agentclient.EffectAllow {
+		p, err := policy.Parse("p.json", []byte(`{"rules": [{"tool": "Bash", "when": {"command": {"glob": `+toJSON(t, pattern)+`}}, "then": "allow"}]}`))
+		if err != nil || p.Evaluate(bashCall(command)).Effect != policy.Allow {
 			return
 		}
-		words, ok := agentclient.SimpleWords(command, false)
+		words, ok := policy.SimpleWords(command, false)
 		require.True(t, ok, "%q", command)
-		if policy.Harmless(words, policy.WorkingDir{}) {
+		if programs.Harmless(words, programs.WorkingDir{}) {
 			return
 		}
 		for _, w := range words {
@@ -360,9 +360,9 @@ func FuzzPolicyFile_AllowedOptionsAreListed(f *testing.F) {
 				break
 			}
 		}
-		require.False(t, policy.RunsCode(words), "%q allows %q", pattern, command)
-		_, effect := policy.ExecutingOption(words)
-		require.False(t, slices.Contains([]policy.Effect{policy.Executes}, effect), "%q allows %q", pattern, command)
+		require.False(t, programs.RunsCode(words), "%q allows %q", pattern, command)
+		_, effect := programs.ExecutingOption(words)
+		require.False(t, slices.Contains([]programs.Effect{programs.Executes}, effect), "%q allows %q", pattern, command)
 	})
 }
 
@@ -375,10 +375,10 @@ func FuzzRunsCondition_KeepsMatchWhenExtended(f *testing.F) {
 	f.Fuzz(func(t *testing.T, command string) {
 		p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"runs": "rm", "option": ["r"]}}, "then": "deny"}]}`)
 		got := p.Evaluate(bashCall(command)).Effect
-		require.Contains(t, []agentclient.Effect{"", "ask", "deny"}, got)
-		require.Equal(t, agentclient.EffectDeny, p.Evaluate(bashCall("rm -fr x; "+command)).Effect, "%q", command)
-		if got == agentclient.EffectDeny {
-			require.Equal(t, agentclient.EffectDeny, p.Evaluate(bashCall("ls; "+command)).Effect, "%q", command)
+		require.Contains(t, []policy.Effect{"", "ask", "deny"}, got)
+		require.Equal(t, policy.Deny, p.Evaluate(bashCall("rm -fr x; "+command)).Effect, "%q", command)
+		if got == policy.Deny {
+			require.Equal(t, policy.Deny, p.Evaluate(bashCall("ls; "+command)).Effect, "%q", command)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package agentclient
+package policy
 
 import (
 	"math/big"
@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// PolicyFunc is a policy in Go: true asks a person, false is no opinion.
-type PolicyFunc func(ToolCall) bool
+// Func is a policy in Go: true asks a person, false is no opinion.
+type Func func(Call) bool
 
 // Evaluate implements Policy.
-func (f PolicyFunc) Evaluate(call ToolCall) PolicyResult {
+func (f Func) Evaluate(call Call) Result {
 	if f(call) {
-		return PolicyResult{Effect: EffectAsk}
+		return Result{Effect: Ask}
 	}
-	return PolicyResult{}
+	return Result{}
 }
 
 // Always returns a policy that asks about every call.
-func Always() PolicyFunc { return func(ToolCall) bool { return true } }
+func Always() Func { return func(Call) bool { return true } }
 
 // Never returns a policy without an opinion about any call.
-func Never() PolicyFunc { return func(ToolCall) bool { return false } }
+func Never() Func { return func(Call) bool { return false } }
 
 // Tools returns a policy that asks about the calls of some tools. names are names,
 // aliases or globs, and match regardless of case.
-func Tools(names ...string) PolicyFunc {
+func Tools(names ...string) Func {
 	globs := make([]glob, len(names))
 	for i, name := range names {
 		globs[i] = newGlob(name, true)
 	}
-	return func(call ToolCall) bool {
+	return func(call Call) bool {
 		return slices.ContainsFunc(globs, func(g glob) bool { return g.match(call.Name) || call.Alias != "" && g.match(call.Alias) })
 	}
 }
@@ -38,10 +38,10 @@ func Tools(names ...string) PolicyFunc {
 // Above returns a policy that asks if the argument, a dotted path, exceeds limit. It also
 // asks if the argument is present but not a number, because a tool might interpret a
 // string such as "20,000".
-func Above(argument string, limit float64) PolicyFunc {
+func Above(argument string, limit float64) Func {
 	path, bound := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: not a finite number
-	return func(call ToolCall) bool {
-		c := callArguments{ToolCall: call}
+	return func(call Call) bool {
+		c := callArguments{Call: call}
 		values, problem := c.lookup(path, false)
 		return problem != "" || slices.ContainsFunc(values, func(n *jsonNode) bool {
 			number, ok := n.number()
@@ -68,7 +68,7 @@ type (
 )
 
 // Evaluate implements Policy.
-func (a anyOf) Evaluate(call ToolCall) (strictest PolicyResult) {
+func (a anyOf) Evaluate(call Call) (strictest Result) {
 	for _, p := range a {
 		strictest = stricter(strictest, p.Evaluate(call))
 	}
@@ -76,15 +76,15 @@ func (a anyOf) Evaluate(call ToolCall) (strictest PolicyResult) {
 }
 
 // Evaluate implements Policy.
-func (a allOf) Evaluate(call ToolCall) PolicyResult {
+func (a allOf) Evaluate(call Call) Result {
 	if len(a) == 0 {
-		return PolicyResult{Effect: EffectAsk}
+		return Result{Effect: Ask}
 	}
-	var strictest PolicyResult
+	var strictest Result
 	for _, p := range a {
 		r := p.Evaluate(call)
 		if r.Effect == "" {
-			return PolicyResult{}
+			return Result{}
 		}
 		strictest = stricter(strictest, r)
 	}
@@ -96,16 +96,16 @@ func (t Effect) strictness() int {
 	switch t {
 	case "":
 		return 0
-	case EffectAllow:
+	case Allow:
 		return 1
-	case EffectDeny:
+	case Deny:
 		return 3
 	default:
 		return 2
 	}
 }
 
-func stricter(a, b PolicyResult) PolicyResult {
+func stricter(a, b Result) Result {
 	if b.Effect.strictness() > a.Effect.strictness() {
 		return b
 	}

@@ -1,0 +1,20 @@
+package policy
+
+import (
+	"errors"
+
+	"github.com/hookback/hookback/agentclient/internal/account"
+)
+
+func init() {
+	account.Home = func() (string, error) { return "", errors.New("tests have no home directory") }
+}
+
+// SimpleWords exports simpleWords.
+func SimpleWords(text string, windows bool) ([]string, bool) { return simpleWords(text, windows) }
+
+// IsSimpleCommandFor checks a command for Windows or for other systems.
+var IsSimpleCommandFor = isSimpleCommandFor
+
+// MatchGlob reports whether pattern matches the whole text.
+func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }

@@ -1,0 +1,124 @@
+// Package programs holds facts about programs: which calls are harmless, which options execute
+// a program or write a file, and which programs run code that their operands contain or name.
+//
+// The hub's risk assessment, its rules and the policies of agentclient share these tables, so that
+// all of them agree about one call. The package reads words, not shell syntax: callers pass the
+// words of one simple command with quotes removed, and never a word that a shell still expands. It
+// does no I/O.
+package programs
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxProgramPath is longer than any path that a system can execute.
+const maxProgramPath = 4 << 10
+
+// ProgramName returns the canonical name of a program: its base name without an extension or a
+// version. With windows set, backslashes separate and case does not count.
+func ProgramName(word string, windows bool) string {
+	word = word[max(0, len(word)-maxProgramPath):] // a nested command can repeat a very long word at every depth, so its length must not matter
+	if windows || len(word) > 2 && word[1] == ':' {
+		word = strings.ToLower(strings.ReplaceAll(word, `\`, "/"))
+	}
+	name := strings.TrimSuffix(path.Base(word), ".exe")
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".cmd"), ".bat")
+	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
+		return "python"
+	}
+	if rest, ok := strings.CutPrefix(name, "pip"); ok && strings.Trim(rest, "0123456789.") == "" {
+		return "pip"
+	}
+	if strings.HasPrefix(name, "mkfs.") {
+		return "mkfs"
+	}
+	return name
+}
+
+// RunsCode reports whether operands of a call are code or name code, as for interpreters, wrappers
+// such as env and xargs, and task runners. A rule for such a call must name the whole call: its first
+// words do not determine the rest.
+func RunsCode(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	name := ProgramName(words[0], false)
+	if runsCode(name, words) {
+		return true
+	}
+	lower := ProgramName(words[0], true) // a Windows program
+	return lower != name && runsCode(lower, words)
+}
+
+func runsCode(name string, words []string) bool {
+	for _, subcommands := range codePrograms()[name] {
+		if hasSubcommands(words[1:], subcommands) {
+			return true
+		}
+	}
+	return name == "git" && slices.ContainsFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "ext::") })
+}
+
+// hasSubcommands reports whether the words may begin with the subcommands. The table of code
+// programs does not know which options take a value, so a word after an option may be its value.
+func hasSubcommands(words, subcommands []string) bool {
+	afterOption := false
+	for _, w := range words {
+		switch {
+		case len(subcommands) == 0:
+			return true
+		case w == subcommands[0]:
+			subcommands, afterOption = subcommands[1:], false
+		case strings.HasPrefix(w, "-"), strings.HasPrefix(w, "+"): // cargo +nightly run
+			afterOption = true
+		case !afterOption:
+			return false
+		default:
+			afterOption = false
+		}
+	}
+	return len(subcommands) == 0
+}
+
+// HasOption reports whether a call contains one of the options. A name of one letter is a short
+// option, alone or in a cluster (-rf); a longer name is a long option, abbreviated or not, with or
+// without =value, or the same after a single dash. Words after -- are operands.
+func HasOption(words []string, names ...string) bool {
+	for _, w := range words[min(1, len(words)):] {
+		if w == "--" {
+			return false
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return isOption(w, name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOption reports whether word contains the option with this name.
+func isOption(word, name string) bool {
+	text, long := strings.CutPrefix(word, "--")
+	if !long {
+		var ok bool
+		if text, ok = strings.CutPrefix(word, "-"); !ok || text == "" {
+			return false
+		}
+	}
+	head, _, _ := strings.Cut(text, "=")
+	switch {
+	case len(name) == 1:
+		return !long && isLetters(text) && strings.Contains(text, name)
+	case long:
+		return head != "" && strings.HasPrefix(name, head)
+	default:
+		return head == name
+	}
+}
+
+// isLetters reports whether text consists of ASCII letters and digits, as a cluster of short options
+// does.
+func isLetters(text string) bool {
+	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
+}

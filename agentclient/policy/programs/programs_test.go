@@ -1,0 +1,162 @@
+package programs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/policy/programs"
+)
+
+var project = programs.WorkingDir{Project: "/home/dev/shop"}
+
+func TestHarmless(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		call string // words separated by blanks
+		want bool
+	}{
+		{"git status", true},
+		{"git status -sb", true},
+		{"git --no-pager log --oneline -20", true},
+		{"git log -n5 -- src/a.go", true},
+		{"git diff HEAD~1..HEAD --stat", true},
+		{"git diff HEAD:src/a.go", true},
+		{"git diff HEAD:.env", false},
+		{"git diff /etc/passwd", false},
+		{"git diff ../other", false},
+		{"git diff *.go", false},
+		{"git log --output=x", false},
+		{"git log --outp=x", false},
+		{"git -c core.pager=x log", false},
+		{"git statusx", false},
+		{"git branch", true},
+		{"git branch x", false},
+		{"git branch -D x", false},
+		{"git tag v1", false},
+		{"git tag -l v*", true},
+		{"./git status", false},
+		{"ls -la src", true},
+		{"ls *.go", true},
+		{"ls ../", false},
+		{"ls ~", false},
+		{"cat .env", false},
+		{"cat .en*", false},
+		{"cat *.pem", false},
+		{"cat /home/dev/shop/a.go", true},
+		{"cat /home/dev/shop2/a.go", false},
+		{"grep -rn TODO .", true},
+		{"grep -e x .env", false},
+		{"grep -f p a", false},
+		{"head -20 a.go", true},
+		{"tail -n +5 a.go", true},
+		{"sed -n 10,20p a.go", true},
+		{"sed -n 1e a.go", false},
+		{"sed -n -e 1,5p a.go", true},
+		{"sed -i -n 1p a.go", false},
+		{"find . -name *.go -type f", true},
+		{"find . -name x -delete", false},
+		{"find . -exec rm {} +", false},
+		{"sort -o x a", false},
+		{"uniq a b", false},
+		{"date +%s", true},
+		{"date 01010000", false},
+		{"kubectl -n prod get pods", true},
+		{"kubectl get pods,secrets", false},
+		{"kubectl get pods --kubeconfig=x", false},
+		{"jq .a a.json", true},
+		{"jq env a.json", false},
+		{"python3 --version", true},
+		{"python3 x.py", false},
+		{"node --version x.js", false},
+		{"tar -tzf a.tgz", true},
+		{"tar -xzf a.tgz", false},
+		{"make", false},
+		{"make --version", true},
+		{"crontab", false},
+		{"crontab -l", true},
+		{"node", false},
+		{"git reflog expire --all", false},
+		{"", false},
+	} {
+		require.Equal(t, c.want, programs.Harmless(strings.Fields(c.call), project), c.call)
+	}
+}
+
+func TestWorkingDir_Contains(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		dir  programs.WorkingDir
+		path string
+		want bool
+	}{
+		{programs.WorkingDir{}, "src/a.go", true},
+		{programs.WorkingDir{}, "../a.go", false},
+		{programs.WorkingDir{}, "/etc/hosts", false},
+		{programs.WorkingDir{Project: "/home/dev"}, "a.go", false},
+		{programs.WorkingDir{Project: "/"}, "etc/hosts", false},
+		{programs.WorkingDir{Project: "/home/dev/shop", Dir: "/etc"}, "hosts", false},
+		{programs.WorkingDir{Project: "/home/dev/shop", Dir: "/home/dev/shop/web"}, "../a.go", true},
+		{programs.WorkingDir{Project: `C:\work\shop`}, `src\a.go`, true},
+		{programs.WorkingDir{Project: `C:\work\shop`}, `..\a.go`, false},
+		{programs.WorkingDir{Project: `C:\work\shop`}, `C:\work\shop\a.go`, true},
+		{project, ".git/config", false},
+		{project, "$HOME/a", false},
+	} {
+		require.Equal(t, c.want, c.dir.Contains(c.path), "%q in %+v", c.path, c.dir)
+	}
+}
+
+func TestExecutingOption(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		call, word string
+		effect     programs.Effect
+	}{
+		{"git log --output=x", "--output=x", programs.Writes},
+		{"git log --outp x", "--outp", programs.Writes},
+		{"git -c core.pager=x log", "-c", programs.Executes},
+		{"git grep -nOless x", "-nOless", programs.Executes},
+		{"git commit -m text", "", programs.NoEffect},
+		{"git switch -c x", "", programs.NoEffect},
+		{"git -C web -c alias.x=!y x", "-c", programs.Executes},
+		{"go test -exec x ./...", "-exec", programs.Executes},
+		{"go test -exec=x ./...", "-exec=x", programs.Executes},
+		{"tar xf a.tar --to-command=x", "--to-command=x", programs.Executes},
+		{"tar -xIsh -f a.tar", "-xIsh", programs.Executes},
+		{"tar -xfI", "", programs.NoEffect},
+		{"kubectl get pods --kubeconfig=x", "--kubeconfig=x", programs.Executes},
+		{"find . -name x -exec rm {} +", "-exec", programs.Executes},
+		{"rsync -ae ssh a b", "-ae", programs.Executes},
+		{"sort -k2 -o x a", "-o", programs.Writes},
+		{"sort -- -o", "", programs.NoEffect},
+		{"ls -o", "", programs.NoEffect},
+	} {
+		word, effect := programs.ExecutingOption(strings.Fields(c.call))
+		require.Equal(t, c.word, word, c.call)
+		require.Equal(t, c.effect, effect, c.call)
+	}
+}
+
+func TestRunsCode(t *testing.T) {
+	t.Parallel()
+	for call, want := range map[string]bool{
+		"sh a.sh": true, "/bin/bash -c x": true, "env A=b x": true, "xargs rm": true, "npx x": true, "npm run build": true, "npm test": false,
+		"docker run x": true, "docker -H tcp://x run y": true, "docker ps": false, "docker compose exec web sh": true, "make all": true, "python3.12 a.py": true,
+		"git status": false, "git bisect run x": true, "git submodule foreach x": true, "git clone ext::x": true, "go test ./...": false, "go run x": true,
+		"PowerShell.exe x": true, `C:\Windows\System32\cmd.exe`: true, "ls": false, "": false, "kubectl -n prod exec x": true, "psql x": true,
+	} {
+		require.Equal(t, want, programs.RunsCode(strings.Fields(call)), call)
+	}
+}
+
+func TestHasOption(t *testing.T) {
+	t.Parallel()
+	for call, want := range map[string]bool{
+		"rm -rf x": true, "rm -fr x": true, "rm -f -r x": true, "rm --recursive x": true, "rm --recurs x": true, "rm -f x": false, "rm -- -r": false,
+		"rm --force": false, "rm r": false, "rm -recursive": true, "rm --recursive=yes": true,
+	} {
+		require.Equal(t, want, programs.HasOption(strings.Fields(call), "r", "recursive"), call)
+	}
+}
