@@ -75,30 +75,36 @@ func (f *Flags) AddUnsignedFlag() {
 	f.BoolVar(&f.Unsigned, "unsigned", false, "accept answers without a signature, for a version 1 server beside a trusted hub")
 }
 
-// ParseArgs accepts flags before, between and after positional arguments; -- ends the
-// flags. If done, the caller must exit with status.
+// ParseArgs parses the command line. If done, the caller must exit with status.
 func (f *Flags) ParseArgs(args []string, std Streams) (status int, done bool) {
+	helpShown, err := f.ParseOrHelp(args, std.Out)
+	if err != nil {
+		return std.PrintError("%v; see hookback %s --help", err, f.Name()), true
+	}
+	return ExitOK, helpShown
+}
+
+// ParseOrHelp accepts flags before, between and after positional arguments; -- ends the
+// flags. helpShown reports whether it printed the help instead.
+func (f *Flags) ParseOrHelp(args []string, w io.Writer) (helpShown bool, err error) {
 	for len(args) > 0 {
-		err := f.Parse(args)
-		if errors.Is(err, flag.ErrHelp) {
-			f.PrintUsage(std.Out)
-			return ExitOK, true
-		}
-		if err != nil {
-			return std.PrintError("%v; see hookback %s --help", err, f.Name()), true
+		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+			f.printUsage(w)
+			return true, nil
+		} else if err != nil {
+			return false, err
 		}
 		rest := f.Args()
 		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" || len(rest) == 0 {
 			f.Positional = append(f.Positional, rest...)
-			return 0, false
+			return false, nil
 		}
 		f.Positional, args = append(f.Positional, rest[0]), rest[1:]
 	}
-	return 0, false
+	return false, nil
 }
 
-// PrintUsage prints the help and the list of flags.
-func (f *Flags) PrintUsage(w io.Writer) {
+func (f *Flags) printUsage(w io.Writer) {
 	fmt.Fprint(w, f.help)
 	heading := "\nFlags:\n"
 	f.VisitAll(func(fl *flag.Flag) {

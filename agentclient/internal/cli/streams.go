@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 
 	"github.com/hookback/hookback/agentclient"
@@ -44,6 +45,24 @@ func IsTerminal(stream any) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
+
+// Open opens a file, or returns stdin if name is "-".
+func (s Streams) Open(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(s.In), nil
+	}
+	return os.Open(name)
+}
+
+// SetToken adds the token for a hub to a request, if there is one that the hub may receive.
+func SetToken(header http.Header, o agentclient.Options, hub string) {
+	if token, err := agentclient.TokenFor(o, hub); err == nil && token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+}
+
+// PrintFirstContact states on stderr that the account trusts its first hub.
+func (s Streams) PrintFirstContact(p agentclient.Pin) { s.PrintError("%s", FirstContactText(p)) }
 
 // WriteJSON writes v as indented JSON.
 func WriteJSON(w io.Writer, v any) error {

@@ -131,7 +131,7 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 		return std.PrintError("%v", err)
 	}
 	o := a.Options()
-	o.OnFirstContact = func(p agentclient.Pin) { fmt.Fprintf(std.Err, "hookback: %s\n", cli.FirstContactText(p)) }
+	o.OnFirstContact = std.PrintFirstContact
 	client := agentclient.New(o)
 	defer client.Close() // waits until the acknowledgement of the answer is sent
 	line := newWaitLine(std.Err)

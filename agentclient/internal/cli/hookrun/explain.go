@@ -2,9 +2,11 @@ package hookrun
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/hook"
@@ -101,28 +103,16 @@ func printJSON(w io.Writer, title string, v any) {
 		fmt.Fprintf(w, "\n%s\n  encode as JSON: %v\n", title, err)
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n  %s", title, unescapeHTML(b.Bytes()))
+	fmt.Fprintf(w, "\n%s\n  %s", title, unescapeHTML(b.String()))
 }
 
 // unescapeHTML replaces the escapes that encoding/json adds for HTML. SetEscapeHTML does
 // not reach types with their own MarshalJSON.
-func unescapeHTML(text []byte) []byte {
-	plain := map[string]byte{"003c": '<', "003e": '>', "0026": '&'}
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			out = append(out, text[i])
-			continue
-		}
-		if text[i+1] == 'u' && i+6 <= len(text) {
-			if c, ok := plain[string(text[i+2:i+6])]; ok {
-				out, i = append(out, c), i+5
-				continue
-			}
-		}
-		out, i = append(out, text[i], text[i+1]), i+1
-	}
-	return out
+func unescapeHTML(text string) string {
+	plain := map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
+	return regexp.MustCompile(`\\(u003c|u003e|u0026|.)`).ReplaceAllStringFunc(text, func(escape string) string {
+		return cmp.Or(plain[escape], escape)
+	})
 }
 
 func outputText(text []byte) string {

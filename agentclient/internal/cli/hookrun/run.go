@@ -4,8 +4,6 @@ package hookrun
 import (
 	"cmp"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -158,16 +156,8 @@ func (h *hookRun) exitNoOpinion(err error) (status int) {
 
 // parse parses the command line. helpShown reports whether it printed the help instead.
 func (h *hookRun) parse(f *cli.Flags, args []string) (helpShown bool, err error) {
-	for len(args) > 0 {
-		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-			f.PrintUsage(h.std.Out)
-			return true, nil
-		} else if err != nil {
-			return false, err
-		}
-		if args = f.Args(); len(args) > 0 {
-			f.Positional, args = append(f.Positional, args[0]), args[1:]
-		}
+	if helpShown, err := f.ParseOrHelp(args, h.std.Out); helpShown || err != nil {
+		return helpShown, err
 	}
 	if len(f.Positional) != 1 {
 		return false, fmt.Errorf("hook takes one agent name, not %q", f.Positional)

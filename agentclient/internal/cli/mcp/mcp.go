@@ -106,7 +106,7 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 		query.Set("timeout", fmt.Sprint(*seconds))
 	}
 	o := f.Options()
-	o.OnFirstContact = func(p agentclient.Pin) { fmt.Fprintf(std.Err, "hookback: %s\n", cli.FirstContactText(p)) }
+	o.OnFirstContact = std.PrintFirstContact
 	client := agentclient.New(o)
 	defer client.Close()
 	b := &mcpBridge{
@@ -290,9 +290,7 @@ func (b *mcpBridge) setHeaders(req *http.Request, m *rpcMessage) {
 			req.Header.Set(name, value)
 		}
 	}
-	if token, err := agentclient.TokenFor(b.options, b.hub); err == nil && token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
+	cli.SetToken(req.Header, b.options, b.hub)
 }
 
 // encodeHeaderValue encodes a header value as the protocol requires: in Base64 unless it

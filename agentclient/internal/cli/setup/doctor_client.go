@@ -120,9 +120,7 @@ func newDoctorClient(ctx context.Context, address string, o agentclient.Options)
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
 	header := http.Header{}
-	if token, err := agentclient.TokenFor(o, address); err == nil && token != "" {
-		header.Set("Authorization", "Bearer "+token)
-	}
+	cli.SetToken(header, o, address)
 	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(socket.HTTPAddress(address), "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
 	if err != nil {
 		c.close()
@@ -157,9 +155,7 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if token, err := agentclient.TokenFor(c.options, c.url); err == nil && token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
+	cli.SetToken(req.Header, c.options, c.url)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func (r *receiptFlags) get(ctx context.Context, std cli.Streams) int {
 
 // verify checks the receipt in a file and prints the result.
 func (r *receiptFlags) verify(std cli.Streams) int {
-	text, err := readFileOrStdin(r.Positional[1], std.In)
+	text, err := readFileOrStdin(r.Positional[1], std)
 	var stored schema.Receipt
 	if err == nil {
 		err = json.Unmarshal(text, &stored)
@@ -120,16 +120,13 @@ func (r *receiptFlags) verify(std cli.Streams) int {
 // maxReceipt is larger than any receipt of a hub, in bytes.
 const maxReceipt = 16 << 20
 
-func readFileOrStdin(name string, stdin io.Reader) ([]byte, error) {
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		stdin = file
+func readFileOrStdin(name string, std cli.Streams) ([]byte, error) {
+	file, err := std.Open(name)
+	if err != nil {
+		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, maxReceipt+1))
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxReceipt+1))
 	if err == nil && len(text) > maxReceipt {
 		err = errors.New("the file is too large for a receipt")
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
@@ -60,7 +59,7 @@ func RunVerify(ctx context.Context, args []string, env func(string) string, std 
 	if raw, err := hex.DecodeString(v.head); err != nil || len(f.Positional) > 1 || v.head != "" && len(raw) != len(schema.FirstPrev)/2 {
 		return std.PrintError("verify takes at most one FILE, and --head takes 64 hex digits; see hookback verify --help")
 	}
-	err := v.check(ctx, f, std.In, *forget)
+	err := v.check(ctx, f, std, *forget)
 	var broken brokenLedgerError
 	switch {
 	case errors.As(err, &broken):
@@ -79,14 +78,11 @@ func RunVerify(ctx context.Context, args []string, env func(string) string, std 
 	return cli.ExitOK
 }
 
-func (v *ledgerVerifier) check(ctx context.Context, f *cli.Flags, stdin io.Reader, forget bool) error {
-	switch {
-	case len(f.Positional) == 0:
+func (v *ledgerVerifier) check(ctx context.Context, f *cli.Flags, std cli.Streams, forget bool) error {
+	if len(f.Positional) == 0 {
 		return v.checkHub(ctx, f, forget)
-	case f.Positional[0] == "-":
-		return v.checkFile(stdin)
 	}
-	file, err := os.Open(f.Positional[0])
+	file, err := std.Open(f.Positional[0])
 	if err != nil {
 		return err
 	}
