@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +25,6 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // Size of the feed's ring buffer. It holds what a dashboard needs to resume after a short
@@ -88,8 +85,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openSocket(); err != nil {
 		return err
 	}
-	if err := a.openStore(ctx); err != nil {
-		return err
+	if a.store, err = openStore(ctx, &a.cfg, a.metrics.Committed); err != nil {
+		return err // the error names the file and the next step
 	}
 	provider, err := a.cfg.OIDC.newProvider(a.publicURL())
 	if err != nil {
@@ -166,17 +163,6 @@ func (a *App) open(ctx context.Context) (err error) {
 func (a *App) afterLock(ctx context.Context, removed store.AnonymousRemoval) {
 	a.hub.AfterLock(ctx)
 	a.notifier.ForgetChannels(removed)
-}
-
-func (a *App) openStore(ctx context.Context) (err error) {
-	path := strings.TrimPrefix(a.cfg.DB, "sqlite:")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("create database directory: %w; choose another file with -db", err)
-	}
-	a.store, err = sqlite.Open(ctx, sqlite.Config{
-		Path: a.cfg.DB, Clock: a.cfg.Clock, Log: a.log, Committed: a.metrics.Committed,
-	})
-	return err // the error names the file and the next step
 }
 
 // dashboardURL returns the one address at which people open the dashboard. There is only

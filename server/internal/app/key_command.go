@@ -8,18 +8,17 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // ChangeKey replaces the hub's key. The hub must not be running. If rotate is set, the old key signs
 // the new one and agents follow; otherwise the old key may be lost or stolen. The report is written
 // for users.
 func ChangeKey(ctx context.Context, cfg Config, rotate bool) (report string, err error) {
-	if _, err := os.Stat(strings.TrimPrefix(cfg.DB, "sqlite:")); err != nil {
+	if _, err := os.Stat(databaseFile(&cfg)); err != nil {
 		return "", fmt.Errorf("find the database: %w", err)
 	}
 	change := store.KeyChange{Rotate: rotate}
-	if err := sqlite.ChangeKey(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger()}, &change); err != nil {
+	if err := changeKey(ctx, &cfg, &change); err != nil {
 		if errors.Is(err, store.ErrLocked) {
 			return "", fmt.Errorf("stop the hub first: %w", err)
 		}

@@ -24,7 +24,7 @@ func SignIn(ctx context.Context, cfg Config, name string) (place string, err err
 	}
 	a := &App{cfg: cfg, log: cfg.logger(), metrics: httpapi.NewMetrics()}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := a.openStore(ctx); err != nil {
+	if a.store, err = openStore(ctx, &cfg, nil); err != nil {
 		if errors.Is(err, store.ErrLocked) {
 			return "", fmt.Errorf("stop the hub first: %w", err)
 		}
@@ -58,7 +58,7 @@ func isReadByOthers(stdout io.Writer) bool {
 // writeSignInLink writes a link to the file sign-in-link next to the database, readable by the hub's
 // account only, and returns the path.
 func writeSignInLink(cfg *Config, link string) (string, error) {
-	path := filepath.Join(filepath.Dir(cfg.DB), "sign-in-link")
+	path := filepath.Join(filepath.Dir(databaseFile(cfg)), "sign-in-link")
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}

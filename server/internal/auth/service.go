@@ -17,7 +17,10 @@ import (
 
 // Config configures a Service. Store is required.
 type Config struct {
-	Store store.Store
+	Store interface {
+		store.Accounts
+		store.Ledger
+	}
 	OIDC  *OIDC // default: no sign-in with a provider
 	// Passkeys configures which answers need a passkey; default: none.
 	Passkeys *Passkeys

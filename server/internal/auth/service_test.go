@@ -74,7 +74,7 @@ func TestService_KeepsStateAcrossRestart(t *testing.T) {
 	b := openTestService(t, path)
 	s := b.signInOwner("ada")
 	require.NoError(t, b.Lock(t.Context(), true, s.Identity))
-	require.NoError(t, b.Store.Close())
+	require.NoError(t, b.Store.(store.Store).Close())
 
 	b = openTestService(t, path)
 	require.True(t, b.IsLocked() && b.HasOwner())
@@ -205,7 +205,7 @@ func TestToken_LastUseIsStored(t *testing.T) {
 	_, err = b.Authenticate(Credentials{Authorization: "Bearer " + made.Secret})
 	require.NoError(t, err)
 	require.NoError(t, b.saveLastUse(t.Context()))
-	require.NoError(t, b.Store.Close())
+	require.NoError(t, b.Store.(store.Store).Close())
 	list, err := openTestService(t, path).Tokens(ada)
 	require.NoError(t, err)
 	require.Equal(t, toMillis(b.now), list[0].LastUsedAt)

@@ -28,7 +28,10 @@ import (
 
 // Config configures a Dispatcher. Store and DialPolicy are required.
 type Config struct {
-	Store      store.Store
+	Store interface {
+		store.Questions
+		store.Deliveries
+	}
 	DialPolicy *DialPolicy
 	// AwaitResponseSent blocks until the response to the question's POST has been sent; an agent
 	// may not be dialed before that. It returns an error only if ctx ends first, which postpones

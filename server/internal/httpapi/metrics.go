@@ -78,7 +78,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Committed counts a group commit. It is meant for sqlite.Config.Committed.
+// Committed counts a group commit. The storage engine calls it.
 func (m *Metrics) Committed(c store.Commit) {
 	m.commits.Inc()
 	if c.Err != nil {
@@ -130,7 +130,7 @@ var storeGauges = []struct {
 	{gauge("questions_pending", "Unanswered questions."), func(s store.Stats) float64 { return float64(s.Pending) }},
 	{gauge("answers_undelivered", "Answers not yet delivered to their agent."), func(s store.Stats) float64 { return float64(s.Undelivered) }},
 	{gauge("database_bytes", "Size of the database."), func(s store.Stats) float64 { return float64(s.DatabaseBytes) }},
-	{gauge("wal_bytes", "Size of the write-ahead log."), func(s store.Stats) float64 { return float64(s.WALBytes) }},
+	{gauge("wal_bytes", "Size of the write-ahead log."), func(s store.Stats) float64 { return float64(s.JournalBytes) }},
 	{gauge("disk_free_bytes", "Free disk space on the database's volume."), func(s store.Stats) float64 { return float64(s.FreeBytes) }},
 	{gauge("writes_queued", "Writes waiting for a group commit."), func(s store.Stats) float64 { return float64(s.Queued) }},
 }

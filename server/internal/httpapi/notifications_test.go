@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // setupNotifications returns a harness with a notifier. Every account has a mail address.
@@ -34,7 +35,7 @@ func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 		guard, err := netguard.New(netguard.Config{Allow: []string{"127.0.0.1"}})
 		require.NoError(t, err)
 		notifier = notify.New(notify.Config{
-			Store: h.Store, Guard: guard, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
+			Store: h.Store.(store.Store), Guard: guard, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
 			IdentityOf:        func(name string) (auth.Identity, bool) { return h.People.IdentityOf(name, "link") },
 			ResolveRecipients: h.People.ResolveRecipients,
 			People: func(ctx context.Context) ([]schema.Person, error) {

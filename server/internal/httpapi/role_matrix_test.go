@@ -21,6 +21,7 @@ import (
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -91,7 +92,7 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 	}, func(cfg *Config) { // without its workers, which write to the database
 		cfg.MCP = stubMCP
 		cfg.Notifier = notify.New(notify.Config{
-			Store: cfg.Hub.Store, Base: "https://hub.example.com", Guard: guard, SetNotifications: cfg.Hub.SetNotifications,
+			Store: cfg.Hub.Store.(store.Store), Base: "https://hub.example.com", Guard: guard, SetNotifications: cfg.Hub.SetNotifications,
 			IdentityOf:        func(name string) (auth.Identity, bool) { return cfg.Hub.People.IdentityOf(name, "link") },
 			ResolveRecipients: cfg.Hub.People.ResolveRecipients,
 		})

@@ -81,7 +81,7 @@ func TestRestart_AbandonsHeldHooks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, schema.Listening, h.status(ghost.ID).Waiter)
 	pulls, _ := h.ask(pullQuestion)
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openTestHub(t, h.path)
 	fresh, err := h.Ingest(t.Context(), waiting, Caller{WaitsForAnswer: true})
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
@@ -184,7 +185,7 @@ func TestAnswerAtAgent_WorksAfterRestart(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	id := h.send(withQuestion(hookEvent(t, "PermissionRequest", rmCall)))
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openTestHub(t, h.path)
 	h.send(hookEvent(t, "PostToolUse", rmCall, toolUse1))
 	require.Equal(t, reasonRan, h.status(id).Reason)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
@@ -91,7 +92,7 @@ func TestDuplicates_SurviveKill(t *testing.T) {
 		_ = child.Wait()
 		h := openTestHub(t, file)
 		h.requireConsistentGroups()
-		require.NoError(t, h.Store.Close())
+		require.NoError(t, h.Store.(store.Store).Close())
 	}
 }
 

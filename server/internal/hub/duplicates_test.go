@@ -284,7 +284,7 @@ func TestDuplicates_HeldAnswerCoversSeenMembers(t *testing.T) {
 	refused.HoldMS = 30_000
 	_, err = h.Respond(t.Context(), other, refused, Caller{})
 	require.NoError(t, err)
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 
 	h = openTestHub(t, h.path, func(c *Config) { c.Clock = func() time.Time { return time.Now().Add(31 * time.Second) } })
 	h.startDeadlines()
@@ -299,7 +299,7 @@ func TestDuplicates_SurviveRestart(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	one, two := h.askDuplicate(50001), h.askDuplicate(50002)
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openTestHub(t, h.path)
 	three := h.askDuplicate(50003)
 	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, h.summaries(one, two, three))

@@ -40,8 +40,11 @@ func (h *Hub) Export(ctx context.Context, key store.SessionKey, markdown bool) (
 
 // sessionExport is the io.Reader of Export.
 type sessionExport struct {
-	ctx         context.Context // of the request that reads the export
-	db          store.Store
+	ctx context.Context // of the request that reads the export
+	db  interface {
+		store.Log
+		store.History
+	}
 	filter      store.Filter
 	end         schema.EventID // last event to include
 	transcript  schema.EventID

@@ -28,7 +28,14 @@ import (
 
 // Config holds the dependencies and options of a Hub. Store and Feed are required.
 type Config struct {
-	Store store.Store
+	Store interface {
+		store.Log
+		store.Questions
+		store.Rules
+		store.History
+		store.Projections
+		store.Ledger
+	}
 	Feed  *feed.Feed
 
 	// Redactor removes secrets from events before they are stored. Nil stores them

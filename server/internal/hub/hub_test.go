@@ -318,7 +318,7 @@ func TestDeadline_ExpiresAfterDowntime(t *testing.T) {
 	h := newTestHub(t)
 	id, _ := h.ask(expiringQuestion)
 	require.Equal(t, schema.Pending, h.status(id).Status)
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 
 	h = openTestHub(t, h.path, func(c *Config) {
 		c.Clock = func() time.Time { return time.Now().Add(time.Hour) }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 const keyedQuestion = `"idempotency_key":"k","humanInTheLoop":`
@@ -157,7 +158,7 @@ func TestIdempotencyKey_WithdrawnQuestionSendsNothing(t *testing.T) {
 	_, err := h.Cancel(t.Context(), first.ID, schema.Cancel{RequestSecret: decodeEvent(t, first.JSON).RequestSecret}, Caller{})
 	require.NoError(t, err)
 	h.post(eventWith(keyedQuestion + callbackQuestion))
-	leased, _, err := h.Store.LeaseDeliveries(t.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Hour), 9)
+	leased, _, err := h.Store.(store.Store).LeaseDeliveries(t.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Hour), 9)
 	require.NoError(t, err)
 	require.Empty(t, leased)
 }

@@ -43,7 +43,7 @@ func (h *Hub) ExportLedger(ctx context.Context, p store.LedgerPage) io.Reader {
 // ledgerExport is the io.Reader of ExportLedger.
 type ledgerExport struct {
 	ctx    context.Context // of the request that reads the export
-	db     store.Store
+	db     store.Ledger
 	page   store.LedgerPage
 	buffer []byte // encoded, not read yet
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // leadingVotes returns the number of votes of the leading choice.
@@ -78,7 +79,7 @@ func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	require.Equal(t, []string{"ada voted approve", "grace voted deny"}, h.ledgerLines(id))
 
 	h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	dispatched := h.dispatched
 	h = openTestHub(t, h.path, clock.configure)
 	h.loadPeople()
@@ -186,7 +187,7 @@ func TestQuorum_SurvivesRestart(t *testing.T) {
 	h.setPeople("ada", "grace", "linus")
 	id, _ := h.ask(editableQuestion)
 	h.mustVote(id, "ada", editedApproval(`{"command":"ls -l"}`, 0))
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openTestHub(t, h.path)
 	h.loadPeople()
 	st := h.status(id)

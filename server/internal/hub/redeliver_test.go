@@ -143,7 +143,7 @@ func TestHandled_LeavesUndeliveredList(t *testing.T) {
 	require.Equal(t, &schema.Delivery{State: schema.Unreachable, Attempts: 3, HandledAt: schema.Millis(clock.now().UnixMilli())}, d)
 	require.Zero(t, h.countUndelivered())
 	clock.advance(time.Minute)
-	due, next, err := h.Store.LeaseDeliveries(t.Context(), clock.now(), clock.now().Add(time.Second), 9)
+	due, next, err := h.Store.(store.Store).LeaseDeliveries(t.Context(), clock.now(), clock.now().Add(time.Second), 9)
 	require.NoError(t, err)
 	require.Empty(t, due, "there are no automatic retries")
 	require.True(t, next.IsZero())

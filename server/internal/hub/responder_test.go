@@ -9,6 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 var (
@@ -20,7 +21,7 @@ var (
 // withPeople gives the hub an account service whose owner is ada.
 func withPeople(t *testing.T) func(*Config) {
 	return func(c *Config) {
-		p, err := auth.Open(t.Context(), auth.Config{Store: c.Store, Clock: c.Clock})
+		p, err := auth.Open(t.Context(), auth.Config{Store: c.Store.(store.Store), Clock: c.Clock})
 		require.NoError(t, err)
 		code, err := p.OwnerCode(t.Context())
 		require.NoError(t, err)

@@ -49,7 +49,7 @@ type rulePreview struct {
 }
 
 // evaluate reads stored questions, newest first, until a limit is reached.
-func (p *rulePreview) evaluate(ctx context.Context, db store.Store) error {
+func (p *rulePreview) evaluate(ctx context.Context, db store.Questions) error {
 	var err error
 	if p.set, err = rules.NewSet([]rules.StoredRule{{Rule: *p.rule, Since: p.rule.CreatedAt}}); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // bashRequest returns an event of application a that asks for permission to run a command.
@@ -141,7 +142,7 @@ func TestRule_SessionReachEndsAfterCrash(t *testing.T) {
 	h.makeRule(schema.ThenAllow, sessionReach)
 	h.rules.Store(nil) // simulates a crash between storing the event and ending the rule
 	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openTestHub(t, h.path)
 	require.Equal(t, "pending", h.postedOutcome(bashRequest("s", "npm test")))
 }
@@ -155,7 +156,7 @@ func TestRule_AppliesAfterCrash(t *testing.T) {
 	h.makeRule(schema.ThenAllow)
 	h.rules.Store(nil) // simulates a crash before the decision
 	late := h.post(bashRequest("s2", "npm test", `"timeout":0`)).ID
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openTestHub(t, h.path)
 	h.startDeadlines()
 	require.Equal(t, schema.ByRule, h.awaitSettled(late).Source)

@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
@@ -69,7 +70,7 @@ func newTemplateDatabase(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "template.db")
 	h := openTestHub(t, path)
 	h.setPeople(testUsers...)
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	return path
 }
 
@@ -382,7 +383,7 @@ func (m *machine) restart(t *rapid.T) {
 	if !rarely(t, "really") {
 		return // it takes a hundred times longer than a vote
 	}
-	require.NoError(t, m.Store.Close())
+	require.NoError(t, m.Store.(store.Store).Close())
 	m.start(t, m.currentFile())
 	m.runDue(t)
 }
@@ -394,7 +395,7 @@ func (m *machine) crash(t *rapid.T) {
 	}
 	old := m.Hub
 	m.open(t, m.currentFile())
-	require.NoError(t, old.Store.Close())
+	require.NoError(t, old.Store.(store.Store).Close())
 	m.runDue(t)
 }
 
@@ -408,7 +409,7 @@ func TestStateMachine_KeepsInvariants(t *testing.T) {
 		require.NoError(rt, err)
 		m := newMachine(rt, dir, template)
 		defer func() {
-			require.NoError(rt, m.Store.Close())
+			require.NoError(rt, m.Store.(store.Store).Close())
 			require.NoError(rt, os.RemoveAll(dir))
 		}()
 		m.ask(rt)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // sharedQuestion is a question of the integration guide's sample client, whose listener matches
@@ -79,7 +80,7 @@ func TestSharedListener_StopsUnsentAnswer(t *testing.T) {
 	require.Equal(t, schema.TooLate, st.Delivery.State)
 	require.Equal(t, "the agent asked another question of this kind", st.Delivery.LastError)
 	require.Equal(t, schema.Queued, h.status(other).Delivery.State)
-	due, _, err := h.Store.LeaseDeliveries(t.Context(), time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), 10)
+	due, _, err := h.Store.(store.Store).LeaseDeliveries(t.Context(), time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), 10)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{other}, due)
 	_, err = h.Redeliver(t.Context(), first, Caller{})

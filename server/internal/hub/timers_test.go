@@ -101,7 +101,7 @@ func TestReminders_MissedOnesCollapse(t *testing.T) {
 	h := openClockedHub(t, path, new(atomic.Int64), withPeople(t))
 	id, _ := h.ask(`{"question":"May I?","type":"permission","timeout":86400,"reminderIntervalSeconds":60,"reminderMaxCount":20,
 		"escalateAfterSeconds":300,"escalateTo":{"mode":"owner"}}`)
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openClockedHub(t, path, h.advanced)
 	h.advance(time.Hour)
 	require.Equal(t, 1, h.status(id).Reminders, "not sixty")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // questionModel is an independent model of deadline, undo window and outcome.
@@ -100,7 +101,7 @@ func TestUndoWindow_MatchesModel(t *testing.T) {
 		case 7:
 			clock.advance(time.Duration(random.IntN(8000)) * time.Millisecond)
 			if random.IntN(3) == 0 {
-				require.NoError(t, h.Store.Close())
+				require.NoError(t, h.Store.(store.Store).Close())
 				h = openTestHub(t, h.path, clock.configure)
 			}
 			h.runDue()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // fakeClock is a manual clock for a hub.
@@ -253,7 +254,7 @@ func TestUndoWindow_SurvivesRestart(t *testing.T) {
 		require.NoError(t, err)
 		ids[undone] = ""
 	}
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	clock.advance(5 * time.Second)
 	h = openTestHub(t, h.path, clock.configure)
 	h.runDue()

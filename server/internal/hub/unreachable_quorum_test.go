@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // askPeople asks for the given number of approvals by the named people.
@@ -83,7 +84,7 @@ func TestQuorum_EndsAfterRestart(t *testing.T) {
 	h.setPeople("ada", "grace")
 	id := h.askPeople(2, `"ada","grace"`)
 	h.remove("grace")
-	require.NoError(t, h.Store.Close())
+	require.NoError(t, h.Store.(store.Store).Close())
 	h = openTestHub(t, h.path)
 	h.loadPeople()
 	require.Equal(t, schema.Pending, h.status(id).Status)

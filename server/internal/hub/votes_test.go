@@ -26,7 +26,7 @@ func (h *testHub) setPeople(names ...string) {
 		}
 		c.Persons = append(c.Persons, store.Person{Name: name, Role: role, Owner: i == 0, CreatedAt: time.UnixMilli(1)})
 	}
-	_, err := h.Store.ChangePeople(h.t.Context(), &c)
+	_, err := h.Store.(store.Store).ChangePeople(h.t.Context(), &c)
 	require.NoError(h.t, err)
 	h.loadPeople()
 }
@@ -34,7 +34,7 @@ func (h *testHub) setPeople(names ...string) {
 // loadPeople opens the account service on the people in the store.
 func (h *testHub) loadPeople() {
 	h.t.Helper()
-	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store, Clock: h.Clock})
+	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store.(store.Store), Clock: h.Clock})
 	require.NoError(h.t, err)
 	h.People, h.env.Accounts = p, accounts{p}
 	p.OnAccountsChanged(func() { wake(h.votersChanged) })

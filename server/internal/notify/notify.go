@@ -30,7 +30,12 @@ import (
 
 // Config configures a Notifier. Store and SetNotifications are required.
 type Config struct {
-	Store store.Store
+	Store interface {
+		store.Log
+		store.Questions
+		store.Notifications
+		store.Ledger
+	}
 	// SetNotifications writes the status of notifications to a question.
 	SetNotifications func(context.Context, schema.EventID, []schema.Notification, *schema.NotificationCounts) error
 

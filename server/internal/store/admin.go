@@ -7,20 +7,17 @@ import (
 
 // Admin maintains the store.
 type Admin interface {
-	// Stats counts rows without reading the events, and measures the disk.
-	Stats(ctx context.Context) (Stats, error)
-
 	// Prune removes the rows that the policy selects, in small transactions between other
 	// writes. It never removes a pending question, or one whose answer is still being
 	// delivered. Names without events leave the filter options, and sessions without events
-	// leave the list of sessions. Aggregates have their own limit. Free pages are overwritten
-	// and reused: the file does not shrink, but a backup is compact.
+	// leave the list of sessions. Aggregates have their own limit. Removed data is overwritten.
+	// The store reuses its space without returning it; a backup is compact.
 	//
 	// Prune stops early if ctx ends or the hub is busy. The result counts the rows removed
 	// until then.
 	Prune(ctx context.Context, p RetentionPolicy) (PruneResult, error)
 
-	// RunIndexer keeps the trigram index up to date until ctx ends. It yields while writes
+	// RunIndexer keeps the search index up to date until ctx ends. It yields while writes
 	// are queued and catches up later. It always returns nil.
 	RunIndexer(ctx context.Context) error
 
@@ -41,7 +38,7 @@ type KeyChange struct {
 	Channels  []string // names of the channels that were removed with it, because only it could decrypt them
 }
 
-// Commit describes one group commit.
+// Commit describes one group commit. An engine reports each one, for metrics.
 type Commit struct {
 	Ops      int // writes in the group
 	Duration time.Duration
@@ -62,10 +59,10 @@ type PruneResult struct {
 	Events, Questions, Changes int64
 }
 
-// Stats are values for metrics. Config.Committed reports the group commits.
+// Stats are values for metrics.
 type Stats struct {
 	Events, Pending, Undelivered int64
-	DatabaseBytes, WALBytes      int64
+	DatabaseBytes, JournalBytes  int64 // JournalBytes: committed, and not merged into the database yet
 	FreeBytes                    int64 // of the disk
 	Queued                       int   // writes in the queue
 	DiskLow                      bool  // plain events are refused because the disk is nearly full

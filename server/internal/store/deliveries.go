@@ -19,10 +19,6 @@ type Deliveries interface {
 	// Listeners returns the version 2 listeners of up to limit pending questions after the
 	// given one, oldest first.
 	Listeners(ctx context.Context, after schema.EventID, limit int) (listeners []Listener, _ error)
-
-	// Lifelines returns up to limit pending questions with the given liveness signal after
-	// the given one, oldest first.
-	Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error)
 }
 
 // Delivery is the outbox row of an answer: its path to the agent.

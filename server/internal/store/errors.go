@@ -13,6 +13,6 @@ var (
 	ErrLogRewound = errors.New("the log ends before that position: the database is older")
 	// ErrPruned is returned by After if retention removed rows after the cursor.
 	ErrPruned = errors.New("the log was pruned after that position")
-	// ErrLocked is returned by Open if another hub has the database open.
+	// ErrLocked is returned by an engine that opens a database if another hub has the database open.
 	ErrLocked = errors.New("another hub has this database open")
 )

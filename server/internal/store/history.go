@@ -10,6 +10,9 @@ import (
 
 // History answers queries about the log.
 type History interface {
+	// Stats counts rows without reading the events, and measures the disk.
+	Stats(ctx context.Context) (Stats, error)
+
 	// Find returns the events that f selects, oldest first: the newest f.Limit matches or,
 	// with Oldest or After, the oldest. The default limit is schema.RecentLimit.
 	//
@@ -22,11 +25,11 @@ type History interface {
 	// of ASCII letters.
 	Find(ctx context.Context, f Filter) ([]*Event, error)
 
-	// Search returns the matches that it finds within the time limit q.Within. Continue from
+	// Search returns the matches that it finds within the time limit q.Timeout. Continue from
 	// SearchedTo until the result is Complete. Every call makes progress, however short its
 	// limit.
 	//
-	// The part of the log that the trigram index does not cover yet is searched row by row.
+	// The part of the log that the search index does not cover yet is searched row by row.
 	Search(ctx context.Context, q Search) (SearchPage, error)
 
 	// FilterOptions returns the values that Find can filter by, sorted; of session IDs the

@@ -8,8 +8,11 @@ import (
 	"github.com/hookback/hookback/server/internal/identity"
 )
 
-// Ledger is the hash-chained audit log and the key that signs it.
+// Ledger is the hash-chained audit log and the identity of the hub, which signs it.
 type Ledger interface {
+	// HubID identifies this database. A different ID means a different history.
+	HubID() string
+
 	// AppendLedger appends a record to the audit log for an action that changes no question.
 	// A record about a change is written with it: see Change.Ledger and tx.appendLedger.
 	AppendLedger(ctx context.Context, record LedgerRecord) error
@@ -25,7 +28,7 @@ type Ledger interface {
 	// SignLedgerHead signs the last entry of the ledger, unless the newest head is of that entry.
 	SignLedgerHead(ctx context.Context) error
 
-	// Identity returns the hub's key. It is in a file next to the database.
+	// Identity returns the hub's key.
 	Identity() *identity.Key
 
 	// KeyRotations returns how the newest keys of the hub replaced each other, oldest first; see

@@ -33,9 +33,6 @@ type Log interface {
 	// HasKey reports whether an event with this idempotency key is stored.
 	HasKey(ctx context.Context, key string) (bool, error)
 
-	// HubID identifies this database. A different ID means a different history.
-	HubID() string
-
 	// Head returns the last assigned sequence number; 0: none.
 	Head() int64
 
@@ -57,8 +54,8 @@ type Log interface {
 	// SetPublish before the first write.
 	SetPublish(publish func([]LogRow))
 
-	// Throttle delays a background reader while events arrive faster than floodRate, so that
-	// posters get the processor. The delay is proportional to worked, at most maxDelay, and
+	// Throttle delays a background reader while events arrive faster than the store can also process, so that
+	// posters get the processor. The delay is proportional to worked, at most two seconds, and
 	// ends soon after the overload. Throttle returns immediately without an overload.
 	Throttle(ctx context.Context, worked time.Duration)
 }

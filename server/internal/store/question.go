@@ -50,6 +50,10 @@ type Questions interface {
 	// tool call in the same application, newest first. It returns none for a question
 	// without a call.
 	EarlierOutcomes(ctx context.Context, id schema.EventID) ([]EarlierOutcome, error)
+
+	// Lifelines returns up to limit pending questions with the given liveness signal after
+	// the given one, oldest first.
+	Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error)
 }
 
 // Repeats reports whether q is the same request as first: the same body, or the same

@@ -57,7 +57,7 @@ func isNotDatabase(err error) bool {
 
 func ensurePrivateDir(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("create the database's directory: %w", err)
+		return fmt.Errorf("create the database's directory: %w; choose another file with -db", err)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ const (
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.diskSpace.measure()
 	out := store.Stats{
-		DatabaseBytes: fileSize(s.file), WALBytes: fileSize(s.file + "-wal"),
+		DatabaseBytes: fileSize(s.file), JournalBytes: fileSize(s.file + "-wal"),
 		Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(),
 	}
 	if d, err := s.diskSpace.disk(s.diskSpace.dir); err == nil {

@@ -6,8 +6,25 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
+
+// This file is the only one that knows the storage engine. -db names a database file of
+// SQLite, with or without the prefix sqlite:.
+
+// openStore opens the database, and creates it if missing.
+func openStore(ctx context.Context, cfg *Config, committed func(store.Commit)) (store.Store, error) {
+	return sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Committed: committed})
+}
+
+// changeKey replaces the key of a database that no hub has open.
+func changeKey(ctx context.Context, cfg *Config, change *store.KeyChange) error {
+	return sqlite.ChangeKey(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger()}, change)
+}
+
+// databaseFile returns the name of the database's file.
+func databaseFile(cfg *Config) string { return strings.TrimPrefix(cfg.DB, "sqlite:") }
 
 // Backup copies the database to file. A hub may be using the database.
 func Backup(ctx context.Context, cfg Config, file string) error {
@@ -18,7 +35,7 @@ func Backup(ctx context.Context, cfg Config, file string) error {
 }
 
 // KeyFile returns the name of the file with the hub's key, which a backup does not contain.
-func KeyFile(cfg Config) string { return identity.File(strings.TrimPrefix(cfg.DB, "sqlite:")) }
+func KeyFile(cfg Config) string { return identity.File(databaseFile(&cfg)) }
 
 // Check reads the whole database. It reports corruption, and changes of the audit log that the
 // hub did not make. The report of an intact database is written for users.
