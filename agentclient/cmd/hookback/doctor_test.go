@@ -153,7 +153,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		"broken settings": {"problem", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
-		}, "claude-code: ~/" + settings + ": line 1, column 2: expected a name in double quotes → fix the file; until then hookback install does not change it"},
+		}, "claude-code: ~/" + settings + ": line 1, column 2: invalid character '{' at start of object name → fix the file; until then hookback install does not change it"},
 		"unreadable policy": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil

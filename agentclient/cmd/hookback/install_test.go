@@ -201,7 +201,7 @@ func TestInstall_PrintsChanges(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("{\n oops"), 0o600))
 	got = d.run("install")
 	require.Equal(t, 1, got.status)
-	require.Contains(t, got.err, "✗ Codex CLI          ~/.codex/hooks.json: line 2, column 2: expected a name in double quotes\n")
+	require.Contains(t, got.err, "✗ Codex CLI          ~/.codex/hooks.json: line 2, column 2: invalid literal: oops\n")
 }
 
 func TestInstall_DeduplicatesAgents(t *testing.T) {
