@@ -18,24 +18,6 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Time limits of a hook that asks a person.
-const (
-	limitMargin     = 5 * time.Second        // time left of the agent's limit when the hook stops waiting
-	connectTimeout  = 500 * time.Millisecond // long enough for a hub to restart
-	acceptTimeout   = 5 * time.Second        // for the hub to accept the question
-	hubTimeoutGrace = 500 * time.Millisecond // for the hub's own timeout to arrive
-	flushTimeout    = 5 * time.Second        // for spooled events, which are sent while the question is pending
-)
-
-// Reasons for withdrawing a question. They are sent to the hub.
-var (
-	errAgentExited = errors.New("the agent is gone")
-	errInterrupted = errors.New("the agent stopped waiting for this answer")
-	errNoDashboard = errors.New("no one had the dashboard open, so the agent decides at its own prompt")
-	errHubSlow     = errors.New("the hub took too long to accept the question")
-	errDeadline    = errors.New("the agent stopped waiting at its own deadline")
-)
-
 // askPerson asks a person about the call and blocks until the answer, the deadline or a
 // signal. answered is false if the agent no longer waits for output.
 func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) (v hook.Verdict, answered bool) {
@@ -96,38 +78,6 @@ func (h *hookRun) logRefusedToken(o agentclient.Options, hubs []string) {
 		if _, err := agentclient.TokenFor(o, hub); err != nil {
 			h.logf("%v", err)
 		}
-	}
-}
-
-// failRunReason instructs the agent to stop. It is the reason of a timeout with
-// --on-timeout fail_run.
-const failRunReason = "No one answered in time. Nothing was approved. Without an answer this run must not continue: stop here and report that."
-
-// timeoutVerdict returns the verdict if no one answered in time.
-func (h *hookRun) timeoutVerdict(c *hook.Call, hd hookDecision) hook.Verdict {
-	if h.onTimeout == schema.FailRun {
-		return hook.Verdict{Effect: hook.Deny, Reason: failRunReason}
-	}
-	return h.fallbackVerdict(c, hd, noAnswer, "No one answered in time. Nothing was approved.")
-}
-
-// errorVerdict returns the verdict for an error of Client.Ask. cause is the reason why the
-// hook canceled the question, or nil. answered is false if the agent interrupted the hook.
-func (h *hookRun) errorVerdict(c *hook.Call, hd hookDecision, cause, err error) (v hook.Verdict, answered bool) {
-	switch {
-	case errors.Is(cause, errNoDashboard):
-		return h.fallbackVerdict(c, hd, noDashboard, h.noDashboardText()), true
-	case errors.Is(cause, errHubSlow):
-		return h.fallbackVerdict(c, hd, noHub, h.noHubText()), true
-	case errors.Is(cause, errDeadline):
-		return h.timeoutVerdict(c, hd), true
-	case errors.Is(err, agentclient.ErrTimedOut):
-		return h.timeoutVerdict(c, hd), true
-	case cause == nil:
-		h.logf("question rejected: %v", err)
-		return h.fallbackVerdict(c, hd, rejected, "No one could be asked: "+err.Error()+"."), true
-	default:
-		return v, false
 	}
 }
 

@@ -1,7 +1,6 @@
 package hookrun
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/policy"
-	"github.com/hookback/hookback/schema"
 )
 
 // hookDecision is the hook's decision about a call: ask a person, or return verdict.
@@ -132,90 +130,3 @@ func policyReason(action string, r policy.Result) string {
 	}
 	return text
 }
-
-// noDecisionReason is the reason why no person decided.
-type noDecisionReason int
-
-const (
-	noHub           noDecisionReason = iota // no hub accepted the question
-	noDashboard                             // a hub did, but no dashboard is open
-	noAnswer                                // no answer in time
-	malformedAnswer                         // the answer does not match the question
-	canceled                                // a person or the hub canceled the question
-	rejected                                // the hub rejected the question
-)
-
-// fallbackVerdict returns the verdict if no person decided. It allows the call only with
-// --on-unreachable allow, and only if no person can have seen the question. If a hub is
-// pinned, its address must be the one in use: the environment can name a dead port.
-func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionReason, cause string) hook.Verdict {
-	v := hook.Verdict{Effect: c.Fallback, Reason: cause}
-	switch {
-	case h.onUnreachable == thenAllow && !h.untrustedHub && (why == noHub || why == noDashboard):
-		return hook.Verdict{Effect: hook.Allow, Reason: cause + " Allowed by --on-unreachable allow."}
-	case h.onUnreachable == thenDeny:
-		v.Effect = hook.Deny
-	case h.onUnreachable == thenAsk:
-		// If the agent cannot open a prompt, the adapter denies: no output would run the call.
-		v.Effect = hook.Ask
-		if c.Point == hook.Prompt && !c.Capabilities.Has(hook.CanAsk) {
-			v.Effect = hook.Pass // the agent's prompt opens anyway
-		}
-	case hd.policy.Effect == policy.Ask && c.Point != hook.Prompt:
-		// The agent might run the call without asking, but the policy requires a person.
-		v.Effect = hook.Ask
-	}
-	return v
-}
-
-// verdictFor translates a decision into a verdict for the agent.
-func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decision) hook.Verdict {
-	switch {
-	case d.Approved():
-		v := hook.Verdict{Effect: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Remember: d.Remember}
-		if d.Edited {
-			v.Arguments = d.Arguments
-		}
-		return v
-	case d.Kind == schema.Permission && d.Outcome == schema.Deny:
-		return hook.Verdict{Effect: hook.Deny, Reason: hook.DenialReason(cmp.Or(d.Reason, d.Comment), d.Guidance)}
-	case d.Answered() && d.Kind != schema.Permission:
-		return hook.Verdict{Effect: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Answers: answersByQuestion(d)}
-	case d.Outcome == agentclient.Unreachable:
-		return h.fallbackVerdict(c, hd, noHub, h.noHubText())
-	case d.Outcome == agentclient.Malformed:
-		return h.fallbackVerdict(c, hd, malformedAnswer, cmp.Or(d.Reason, "The hub sent an answer that does not match the question. Nothing was approved."))
-	case d.Outcome == schema.Timeout:
-		return h.timeoutVerdict(c, hd)
-	case !h.requiresSignature(d) && (d.Source == schema.ByAgent || d.Source == schema.BySessionEnd || d.Source == schema.ByOrphaned):
-		return hook.Verdict{} // answered at the agent, which has continued
-	default:
-		cause := "The question was canceled without an answer. Nothing was approved."
-		if d.Reason != "" {
-			cause += " " + d.Reason
-		}
-		return h.fallbackVerdict(c, hd, canceled, cause)
-	}
-}
-
-// answersByQuestion returns the answers by question ID. A single answer has the ID "".
-func answersByQuestion(d agentclient.Decision) map[string][]string {
-	if d.Answers != nil {
-		return d.Answers
-	}
-	return map[string][]string{"": {d.Choice + d.Text}}
-}
-
-// noHubText states that no hub answers, and the next step.
-func (h *hookRun) noHubText() string {
-	return "No Hookback hub answers at " + h.selectHub().HubAddress() + ", so no one could be asked. Start the hub there, or set HOOKBACK_URL to the address of another hub."
-}
-
-// noDashboardText states that no one would see the question, and the next step.
-func (h *hookRun) noDashboardText() string {
-	return "No one has the dashboard of the Hookback hub open (" + h.selectHub().HubAddress() + "), so no one was asked. Open it and try again."
-}
-
-// requiresSignature reports whether a trusted hub should have signed d and has not. Anyone
-// can claim that the agent has continued; the policy must then still be followed.
-func (h *hookRun) requiresSignature(d agentclient.Decision) bool { return h.pinned && !d.Signed }

@@ -15,83 +15,12 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
-	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/schema"
 )
-
-const hookHelp = `hookback hook AGENT [flags] < input
-
-Runs as the hook of a coding agent; hookback install adds it to the agent's settings.
-It reads the agent's JSON from stdin and sends it to the hub as an event. If the agent
-or the policy requires a decision, it asks a person and prints the answer in the format
-of the agent.
-
-It always exits 0 and writes nothing to stderr, because agents take any other status
-for a denial. The exception: agents without another way to deny get exit status 2 for a
-denial. Errors are logged to hook.log in the state directory (~/.local/state/hookback
-on Linux). Events that no hub accepts are stored there, and a later hook sends them.
-
-If no one can decide (no hub, no open dashboard, no answer in time), the agent's own
-prompt decides. If the agent has no prompt, a call that the policy leaves to a person is
-denied. --on-unreachable changes this.
-
-If this account trusts a hub, an answer counts only if that hub signed it for exactly this
-call. See hookback trust --help.
-`
-
-// hookRun is one run of hook: its command line and its environment.
-type hookRun struct {
-	agent         hook.AgentInfo
-	event         string
-	observe       bool
-	limit         time.Duration
-	app           string
-	hubFlags      *cli.Flags // --hub, --known-hubs and --unsigned
-	policy        string     // replaces the user's policy file
-	onUnreachable string
-	onTimeout     string
-	explain       bool
-
-	exit           func(status int) // ends the process; nil if the process is not the hook's own
-	releaseSignals func()           // stops the signal handler of the input phase
-	env            func(string) string
-	workDir        string
-	std            cli.Streams
-	started        time.Time
-	// connectTimeout limits how long every hub address may refuse connections, and
-	// acceptTimeout how long a hub may take to accept a question.
-	connectTimeout, acceptTimeout time.Duration
-	log                           hookLog
-	spool                         report.Spool
-
-	pinned       bool // the account trusts a hub, so answers must be signed
-	untrustedHub bool // a hub is pinned, but none of the addresses in use
-}
 
 // reportTimeout limits how long a hook that has printed its answer may report to the hub,
 // because its agent may wait for the process to exit.
 const reportTimeout = 2 * time.Second
-
-// Values of --on-unreachable.
-const (
-	thenAllow = "allow"
-	thenDeny  = "deny"
-	thenAsk   = "ask"
-)
-
-func (h *hookRun) flags() *cli.Flags {
-	f := h.selectHub()
-	f.StringVar(&h.event, "event", "", "the event's `name`, for agents that do not send it on stdin")
-	f.BoolVar(&h.observe, "observe", false, "report to the hub, decide nothing")
-	f.DurationVar(&h.limit, "limit", 0, "how long the agent lets this hook run, a `duration` such as 3600s")
-	_, policy := cli.AccountFiles(h.env)
-	f.StringVar(&h.policy, "policy", policy, "the user's policy `file`; default: hookback.json in ~/.config/hookback")
-	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
-	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` if no one can decide: allow (only if there is no hub or no open dashboard), deny or ask")
-	f.StringVar(&h.onTimeout, "on-timeout", "", "the `action` if no one answers in time: emit_timeout (follow --on-unreachable) or fail_run (deny, with a reason that instructs the agent to stop)")
-	f.BoolVar(&h.explain, "explain", false, "print the event and the possible answers, and send nothing")
-	return f
-}
 
 // Run runs the command inside a process with other tasks.
 func Run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
@@ -110,12 +39,6 @@ func Process(args []string, env func(string) string, std cli.Streams, exit func(
 	// A signal during the input phase: no question is pending and there is nothing to print.
 	h.releaseSignals = onSignal(func() { exit(cli.ExitOK) })
 	return h.run(context.Background(), args)
-}
-
-func newHookRun(env func(string) string, std cli.Streams) *hookRun {
-	return &hookRun{
-		env: env, std: std, started: time.Now(), releaseSignals: func() {}, connectTimeout: connectTimeout, acceptTimeout: acceptTimeout, log: hookLog{cli.HookLogFile(env)}, spool: report.NewSpool(env),
-	}
 }
 
 // run parses args, reads the call and handles it. Any error, panics included, is logged,
@@ -181,11 +104,6 @@ func (h *hookRun) parse(f *cli.Flags, args []string) (helpShown bool, err error)
 	return false, nil
 }
 
-// logf writes an entry to the hook log.
-func (h *hookRun) logf(format string, args ...any) {
-	h.log.printf("hook %s: %s", cmp.Or(h.agent.Name, "?"), fmt.Sprintf(format, args...))
-}
-
 // readCall parses stdin. truncated reports whether the input was too long and its long
 // strings were cut.
 func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
@@ -244,21 +162,6 @@ func (h *hookRun) writeReply(r hook.Reply) (status int) {
 		_, _ = h.std.Err.Write(r.Stderr)
 	}
 	return r.Exit
-}
-
-// selectHub returns the flags that select the hub, with their defaults before parse.
-func (h *hookRun) selectHub() *cli.Flags {
-	if h.hubFlags == nil {
-		h.hubFlags = cli.NewBareFlags("hook", hookHelp)
-		h.hubFlags.AddHubFlags(h.env)
-		h.hubFlags.AddUnsignedFlag()
-	}
-	return h.hubFlags
-}
-
-// poster returns a poster of events to these hubs.
-func (h *hookRun) poster(hubs []string) report.Poster {
-	return report.Poster{Hubs: hubs, Options: h.selectHub().Options(), Logf: h.logf}
 }
 
 // oneLine returns text on one line of at most 1,000 characters.

@@ -63,12 +63,6 @@ check   lists the problems of a policy, or prints its rules as text; without FIL
 test    replays a policy against the tool calls that a hub has stored
 `
 
-const policyTestHelp = `hookback policy test [FILE] [flags]
-
-Replays a policy against the tool calls that a hub has stored, and counts its decisions.
-It tests FILE, or the policies that apply here. It changes nothing and asks no one.
-`
-
 // Run runs hookback policy.
 func Run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
 	sub := ""
@@ -177,21 +171,5 @@ func printRules(std cli.Streams, file string, p *policy.File) {
 	}
 	for _, w := range p.Warnings() {
 		fmt.Fprintf(std.Err, "warning: %s\n", printable(w.String(), 2000))
-	}
-}
-
-// selectPolicyFiles returns the file on the command line, or the files that apply in the
-// working directory and their source.
-func selectPolicyFiles(words []string, env func(string) string) (policy.Source, []string, error) {
-	source := cli.UserPolicySource(env)
-	switch len(words) {
-	case 0:
-		var err error
-		source.Dir, err = os.Getwd()
-		return source, source.Files(), err
-	case 1:
-		return source, words, nil
-	default:
-		return source, nil, fmt.Errorf("policy takes one FILE, not %d", len(words))
 	}
 }

@@ -20,6 +20,12 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+const policyTestHelp = `hookback policy test [FILE] [flags]
+
+Replays a policy against the tool calls that a hub has stored, and counts its decisions.
+It tests FILE, or the policies that apply here. It changes nothing and asks no one.
+`
+
 const (
 	maxExamples   = 3 // per rule
 	eventPageSize = 200

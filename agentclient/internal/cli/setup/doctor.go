@@ -3,13 +3,17 @@ package setup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
@@ -28,36 +32,6 @@ Every warning and every problem comes with a fix.
 
 Exit status: 0 healthy, 1 problems were found, 2 wrong usage.
 `
-
-// severity rates a finding. Its values are part of the JSON output.
-type severity string
-
-// Severities. Warnings do not affect the exit status.
-const (
-	severityOK      severity = "ok"
-	severityWarning severity = "look"
-	severityProblem severity = "problem"
-)
-
-// finding is the result of one check.
-type finding struct {
-	Agent    string   `json:"agent,omitempty"` // empty for findings about the hub and this machine
-	Severity severity `json:"state"`
-	Text     string   `json:"text"`
-	Remedy   string   `json:"remedy,omitempty"`
-}
-
-// doctor is one run of the doctor command.
-type doctor struct {
-	*cli.Flags
-	agents cli.StringList
-	asJSON bool
-	runs   int
-
-	env      func(string) string
-	machine  install.Machine
-	findings []finding
-}
 
 // Doctor runs hookback doctor.
 func Doctor(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
@@ -85,19 +59,6 @@ func Doctor(ctx context.Context, args []string, env func(string) string, std cli
 	}
 	d.examine(ctx)
 	return d.report(std)
-}
-
-func (d *doctor) ok(agent, text string, args ...any) {
-	d.findings = append(d.findings, finding{Agent: agent, Severity: severityOK, Text: fmt.Sprintf(text, args...)})
-}
-
-// warn and fail take the remedy first, because the arguments belong to the text.
-func (d *doctor) warn(agent, remedy, text string, args ...any) {
-	d.findings = append(d.findings, finding{agent, severityWarning, fmt.Sprintf(text, args...), remedy})
-}
-
-func (d *doctor) fail(agent, remedy, text string, args ...any) {
-	d.findings = append(d.findings, finding{agent, severityProblem, fmt.Sprintf(text, args...), remedy})
 }
 
 // examine runs all checks and collects their findings.
@@ -256,48 +217,68 @@ func (d *doctor) examineLastEvent(ctx context.Context, hub *doctorClient, agent 
 	}
 }
 
-// formatCount returns a number with its noun, such as "2 hooks".
-func formatCount(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
+// examineHub checks that the hub answers and stores an event. It returns nil if not.
+func (d *doctor) examineHub(ctx context.Context) *doctorClient {
+	hubs, err := d.Hubs()
+	if err != nil {
+		d.fail("", "fix HOOKBACK_URL or --hub", "%v", err)
+		return nil
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	hub, health, err := newDoctorClient(ctx, hubs[0], d.Options())
+	if err != nil {
+		d.fail("", "start a hub (see the README) or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
+		return nil
+	}
+	d.ok("", "the hub at %s answers (%s, version %s) through %s", hub.url, health.Status, health.Version, hub.way)
+	d.examineKey(ctx, hub.url)
+	took, err := hub.roundTripEvent(ctx)
+	if err != nil {
+		d.fail("", "check the hub's log and disk", "a test event was sent, but the hub does not have it: %v", err)
+		hub.close()
+		return nil
+	}
+	d.ok("", "a test event arrived in %d ms", took.Milliseconds())
+	return hub
 }
 
-// formatAge formats a duration in its largest unit, such as "3 min".
-func formatAge(d time.Duration) string {
+// examineKey checks that this account trusts the hub's key.
+func (d *doctor) examineKey(ctx context.Context, hub string) {
+	trust, err := agentclient.LoadTrust(d.Options())
+	if err != nil {
+		d.fail("", "fix the file; until then every answer is denied", "the trusted hubs can't be read: %v", err)
+		return
+	}
+	client := agentclient.New(d.Options())
+	defer func() { _ = client.Close() }()
+	pin, err := client.Identify(ctx, hub)
+	pins, remedy := trust.Pins(), "hookback trust "+hub
 	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(d, 0)/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", d/time.Hour)
+	case cli.HasNoKey(err) && len(pins) == 0:
+		d.ok("", "the hub has no key, so its answers are not signed; a newer hub has one")
+	case cli.HasNoKey(err):
+		d.fail("", "update the hub, then "+remedy, "the hub has no key, but this account trusts %s, so its answers are denied", describePins(pins))
+	case err != nil:
+		d.fail("", "check the hub's log", "the hub does not prove its key: %v", rootCause(err))
+	case slices.ContainsFunc(pins, func(p agentclient.Pin) bool { return p.Key.Equal(pin.Key) }):
+		d.ok("", "the hub's key is %s, trusted in %s", pin.KeyID(), abbreviateHome(d.machine.Home, trust.File()))
+	case len(pins) == 0:
+		d.warn("", remedy+", if the hub prints that id", "the hub's key is %s, which this account does not trust yet", pin.KeyID())
+	default:
+		d.fail("", remedy+", if you replaced the hub", "the hub's key is %s, but this account trusts %s, so its answers are denied", pin.KeyID(), describePins(pins))
 	}
-	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-// report prints the findings and returns the exit status.
-func (d *doctor) report(std cli.Streams) (status int) {
-	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.Severity == severityProblem }) {
-		status = cli.ExitProblem
+// rootCause strips the layers of a network error and returns the innermost one, such as
+// "connection refused".
+func rootCause(err error) error {
+	if inner := (*url.Error)(nil); errors.As(err, &inner) {
+		err = inner.Err
 	}
-	if d.asJSON {
-		if err := cli.WriteJSON(std.Out, map[string]any{"healthy": status == cli.ExitOK, "findings": d.findings}); err != nil {
-			return std.PrintError("%v", err)
-		}
-		return status
+	if inner := (*net.OpError)(nil); errors.As(err, &inner) {
+		err = inner.Err
 	}
-	last := "-"
-	for _, f := range d.findings {
-		if f.Agent != last {
-			fmt.Fprintln(std.Out, cmp.Or(install.AgentTitle(f.Agent), "Hookback"))
-			last = f.Agent
-		}
-		fmt.Fprintf(std.Out, "  %s %s\n", map[severity]string{severityOK: "✓", severityWarning: "!", severityProblem: "✗"}[f.Severity], f.Text)
-		if f.Remedy != "" {
-			fmt.Fprintf(std.Out, "    → %s\n", f.Remedy)
-		}
+	if inner := (*os.SyscallError)(nil); errors.As(err, &inner) {
+		err = inner.Err
 	}
-	return status
+	return err
 }

@@ -3,16 +3,14 @@ package setup
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,71 +37,8 @@ type doctorClient struct {
 // doctorApp is the source_app of all probes.
 const doctorApp = "hookback-doctor"
 
-// examineHub checks that the hub answers and stores an event. It returns nil if not.
-func (d *doctor) examineHub(ctx context.Context) *doctorClient {
-	hubs, err := d.Hubs()
-	if err != nil {
-		d.fail("", "fix HOOKBACK_URL or --hub", "%v", err)
-		return nil
-	}
-	hub, health, err := newDoctorClient(ctx, hubs[0], d.Options())
-	if err != nil {
-		d.fail("", "start a hub (see the README) or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
-		return nil
-	}
-	d.ok("", "the hub at %s answers (%s, version %s) through %s", hub.url, health.Status, health.Version, hub.way)
-	d.examineKey(ctx, hub.url)
-	took, err := hub.roundTripEvent(ctx)
-	if err != nil {
-		d.fail("", "check the hub's log and disk", "a test event was sent, but the hub does not have it: %v", err)
-		hub.close()
-		return nil
-	}
-	d.ok("", "a test event arrived in %d ms", took.Milliseconds())
-	return hub
-}
-
-// examineKey checks that this account trusts the hub's key.
-func (d *doctor) examineKey(ctx context.Context, hub string) {
-	trust, err := agentclient.LoadTrust(d.Options())
-	if err != nil {
-		d.fail("", "fix the file; until then every answer is denied", "the trusted hubs can't be read: %v", err)
-		return
-	}
-	client := agentclient.New(d.Options())
-	defer func() { _ = client.Close() }()
-	pin, err := client.Identify(ctx, hub)
-	pins, remedy := trust.Pins(), "hookback trust "+hub
-	switch {
-	case cli.HasNoKey(err) && len(pins) == 0:
-		d.ok("", "the hub has no key, so its answers are not signed; a newer hub has one")
-	case cli.HasNoKey(err):
-		d.fail("", "update the hub, then "+remedy, "the hub has no key, but this account trusts %s, so its answers are denied", describePins(pins))
-	case err != nil:
-		d.fail("", "check the hub's log", "the hub does not prove its key: %v", rootCause(err))
-	case slices.ContainsFunc(pins, func(p agentclient.Pin) bool { return p.Key.Equal(pin.Key) }):
-		d.ok("", "the hub's key is %s, trusted in %s", pin.KeyID(), abbreviateHome(d.machine.Home, trust.File()))
-	case len(pins) == 0:
-		d.warn("", remedy+", if the hub prints that id", "the hub's key is %s, which this account does not trust yet", pin.KeyID())
-	default:
-		d.fail("", remedy+", if you replaced the hub", "the hub's key is %s, but this account trusts %s, so its answers are denied", pin.KeyID(), describePins(pins))
-	}
-}
-
-// rootCause strips the layers of a network error and returns the innermost one, such as
-// "connection refused".
-func rootCause(err error) error {
-	if inner := (*url.Error)(nil); errors.As(err, &inner) {
-		err = inner.Err
-	}
-	if inner := (*net.OpError)(nil); errors.As(err, &inner) {
-		err = inner.Err
-	}
-	if inner := (*os.SyscallError)(nil); errors.As(err, &inner) {
-		err = inner.Err
-	}
-	return err
-}
+// probeTimeout limits one run of a hook with a made-up call.
+const probeTimeout = 20 * time.Second
 
 // newDoctorClient reads the hub's health and opens its event stream like a dashboard.
 // Without an open dashboard, hooks do not wait for an answer.
@@ -256,3 +191,6 @@ func (c *doctorClient) cancelPending(session string) {
 		_ = c.call(ctx, http.MethodPost, schema.At(schema.PathCancel, waiting[i].ID), schema.Cancel{Reason: "hookback doctor has finished"}, &schema.Event{})
 	}
 }
+
+// newDoctorSession returns a unique session ID.
+func newDoctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[:12]) }

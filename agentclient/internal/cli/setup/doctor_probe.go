@@ -3,7 +3,6 @@ package setup
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,13 +52,7 @@ var probes = map[string]struct{ event, input string }{
 // askAllPolicy leaves every call of a probe to a person.
 const askAllPolicy = `{"rules": [{"tool": "*", "then": "ask", "reason": "hookback doctor tests the gate"}]}` + "\n"
 
-const (
-	probeTimeout = 20 * time.Second
-	slowHook     = 100 * time.Millisecond // median run time above which doctor warns
-)
-
-// newDoctorSession returns a unique session ID.
-func newDoctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[:12]) }
+const slowHook = 100 * time.Millisecond // median run time above which doctor warns
 
 // examineHooks runs the hooks of an agent with the agent's exact command.
 func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks install.InstalledHooks) {
