@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient/internal/account"
+	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -80,14 +81,14 @@ var OneLine = oneLine
 // SealVerifier returns the decisions of a client that trusts the hub of a pin line.
 func SealVerifier(t testing.TB, pinLine string) func(frame []byte) Decision {
 	t.Helper()
-	pin, err := parsePin(strings.TrimSpace(pinLine))
+	pin, err := pins.Parse(strings.TrimSpace(pinLine))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := New(Options{Hubs: []string{"http://127.0.0.1:1"}})
 	c.setup()
 	c.timings.postTimeout = time.Millisecond
-	c.trustOnce.Do(func() { c.trust = &Trust{pins: []Pin{pin}} })
+	c.trustOnce.Do(func() { c.trust = pins.New(pin) })
 	return func(frame []byte) Decision {
 		q := Request{Question: "Go?"}.question()
 		p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Allow)
@@ -100,8 +101,8 @@ func SealVerifier(t testing.TB, pinLine string) func(frame []byte) Decision {
 
 // LoadTrustFrom is LoadTrust with another file and owner in place of the administrator's.
 func LoadTrustFrom(o Options, systemFile string, owner int) (*Trust, error) {
-	return loadTrust(o, systemFile, owner)
+	return pins.LoadFrom(systemFile, owner, o.KnownHubs, o.pins())
 }
 
 // OriginOf normalizes an address.
-var OriginOf = originOf
+var OriginOf = pins.OriginOf

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -66,7 +67,7 @@ func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelo
 	if seal == nil || seal.PayloadType != schema.StatementPayload {
 		return nil, &sealError{"The hub at " + c.hubsInOrder()[0] + " did not sign this answer. " + c.remedy(trust)}
 	}
-	err := verifySeal(trust, seal)
+	err := pins.Verify(trust, seal)
 	if errors.Is(err, schema.ErrUnsigned) && c.followRotations(ctx, trust, seal) {
 		err = nil
 	}
@@ -86,22 +87,7 @@ func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelo
 
 // remedy states which hub the account trusts and how to change it.
 func (c *Client) remedy(trust *Trust) string {
-	return "This account trusts " + trust.describe() + ". Nothing was approved. If you replaced the hub, run: hookback trust " + c.hubsInOrder()[0]
-}
-
-// verifySeal returns nil if a pinned key signed the envelope.
-func verifySeal(trust *Trust, seal *schema.Envelope) error {
-	result := schema.ErrUnsigned
-	for _, pin := range trust.Pins() {
-		err := seal.Verify(schema.StatementPayload, pin.Key)
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, schema.ErrBadSignature) {
-			result = err
-		}
-	}
-	return result
+	return "This account trusts " + pins.Describe(trust) + ". Nothing was approved. If you replaced the hub, run: hookback trust " + c.hubsInOrder()[0]
 }
 
 // signerOf returns the key id of an envelope's first signature for a message.
@@ -123,23 +109,10 @@ func (c *Client) followRotations(ctx context.Context, trust *Trust, seal *schema
 	defer cancel()
 	return slices.ContainsFunc(c.hubsInOrder(), func(hub string) bool {
 		identity, err := c.fetchIdentity(ctx, hub, "")
-		return err == nil && trust.follow(identity.Rotations, func(key ed25519.PublicKey) bool {
+		return err == nil && pins.Follow(trust, identity.Rotations, func(key ed25519.PublicKey) bool {
 			return seal.Verify(schema.StatementPayload, key) == nil
 		})
 	})
-}
-
-// follow replaces the pinned key that the rotations lead from, if the key that they lead to
-// is the wanted one, and reports whether it did.
-func (t *Trust) follow(rotations []schema.Envelope, wanted func(ed25519.PublicKey) bool) bool {
-	for _, pin := range t.Pins() {
-		key, err := schema.FollowRotations([]ed25519.PublicKey{pin.Key}, rotations)
-		if err == nil && wanted(key) {
-			t.rotate(pin.Key, key)
-			return true
-		}
-	}
-	return false
 }
 
 // messageOf returns the message that a signed decision stands for.
@@ -206,7 +179,7 @@ func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelo
 	if err != nil {
 		return Pin{}, nil, err
 	}
-	origin, err := originOf(hub)
+	origin, err := pins.OriginOf(hub)
 	if err != nil {
 		return Pin{}, nil, err
 	}
@@ -216,7 +189,7 @@ func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelo
 		json.Unmarshal(identity.Proof.Payload, &hello) != nil || hello.Nonce != nonce || hello.KeyID != schema.KeyID(key) {
 		return Pin{}, nil, fmt.Errorf("%w: %s does not prove that it holds its key", errNotHub, hub)
 	}
-	return Pin{origin, key}, identity.Rotations, nil
+	return Pin{Origin: origin, Key: key}, identity.Rotations, nil
 }
 
 // CheckHub returns an error unless the hub at an address may be believed without a signature
@@ -252,7 +225,7 @@ func (c *Client) CheckHub(ctx context.Context, hub string) error {
 		return &sealError{"The hub at " + hub + " has no key. " + c.remedy(trust)}
 	case err != nil:
 		return callerError(err)
-	case slices.ContainsFunc(trust.Pins(), isPinned) || trust.follow(rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
+	case slices.ContainsFunc(trust.Pins(), isPinned) || pins.Follow(trust, rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
 		return nil
 	default:
 		return &sealError{"The hub at " + hub + " has an unknown key (" + pin.KeyID() + "). " + c.remedy(trust)}
@@ -277,7 +250,7 @@ func (c *Client) firstContact(ctx context.Context, hub string) error {
 	case err != nil:
 		return err
 	}
-	if trust.rememberFirst(pin) && c.opts.OnFirstContact != nil {
+	if pins.RememberFirst(trust, pin) && c.opts.OnFirstContact != nil {
 		c.opts.OnFirstContact(pin)
 	}
 	return nil

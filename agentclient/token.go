@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -32,7 +33,7 @@ func (o Options) credential() (credential, error) {
 	c := credential{token: strings.TrimSpace(o.Token), byCode: o.Token != "" && len(o.Hubs) > 0}
 	c.token = cmp.Or(c.token, strings.TrimSpace(o.getenv("HOOKBACK_TOKEN")))
 	if i := strings.Index(c.token, "@http"); i > 0 {
-		origin, err := originOf(c.token[i+1:])
+		origin, err := pins.OriginOf(c.token[i+1:])
 		if err != nil {
 			return credential{}, fmt.Errorf("%w: the address in the token after @ is not an origin such as https://hub.example", schema.ErrInvalid)
 		}
@@ -59,7 +60,7 @@ func (c credential) forHub(hub string, trust func() (*Trust, error)) (string, er
 		return "", nil
 	}
 	if c.origin != "" {
-		if origin, err := originOf(hub); err != nil || origin != c.origin {
+		if origin, err := pins.OriginOf(hub); err != nil || origin != c.origin {
 			return "", &TokenRefusedError{hub, "it is for " + c.origin + " only"}
 		}
 		return c.token, nil
@@ -74,7 +75,7 @@ func (c credential) forHub(hub string, trust func() (*Trust, error)) (string, er
 	case len(t.Pins()) == 0 || t.HasOrigin(hub):
 		return c.token, nil
 	default:
-		return "", &TokenRefusedError{hub, "this account trusts " + t.origins() + " only"}
+		return "", &TokenRefusedError{hub, "this account trusts " + pins.Origins(t) + " only"}
 	}
 }
 

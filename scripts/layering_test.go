@@ -23,14 +23,16 @@ var mayImport = map[string][]string{
 	"schema/routes": {"schema"},
 	"schema/gen":    {"schema", "schema/routes"},
 
-	"agentclient":                  {"schema", "agentclient/socket", "agentclient/policy", "agentclient/internal/account"},
+	"agentclient":                  {"schema", "agentclient/socket", "agentclient/policy", "agentclient/internal/pins", "agentclient/internal/reply"},
 	"agentclient/policy":           {"agentclient/policy/programs", "agentclient/internal/account"},
 	"agentclient/policy/programs":  nil,
 	"agentclient/internal/account": nil,
+	"agentclient/internal/pins":    {"schema", "agentclient/internal/account"},
+	"agentclient/internal/reply":   nil,
 	"agentclient/internal/fakehub": {"schema"},
 	"agentclient/hook":             {"schema"},
 	"agentclient/receipt":          {"schema"},
-	"agentclient/socket":           nil,
+	"agentclient/socket":           {"agentclient/internal/account"},
 	"agentclient/install":          {"agentclient/hook"},
 
 	// A group of commands imports the shared packages, never another group.

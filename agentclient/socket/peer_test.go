@@ -43,11 +43,3 @@ func listenAs(t *testing.T, uid int, path string) net.Listener {
 	require.NoError(t, err)
 	return ln
 }
-
-func TestHomeInPasswd(t *testing.T) {
-	t.Parallel()
-	const passwd = "root:x:0:0:root:/root:/bin/sh\n# a comment\nada:x:1000:1000::/home/ada:/bin/sh\nbad:x:1001:1:::\n"
-	require.Equal(t, "/home/ada", homeInPasswd([]byte(passwd), "1000"))
-	require.Empty(t, homeInPasswd([]byte(passwd), "100"))
-	require.Empty(t, homeInPasswd([]byte(passwd), "1001"), "no home directory")
-}

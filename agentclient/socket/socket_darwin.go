@@ -1,14 +1,13 @@
 package socket
 
 import (
-	"fmt"
 	"net"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"unsafe"
+
+	"github.com/hookback/hookback/agentclient/internal/account"
 )
 
 // SystemDir is the directory of a hub that has an account for itself. Only root can create
@@ -17,25 +16,11 @@ const SystemDir = "/var/run/hookback"
 
 // findAccountDir returns the directory of the sockets of this account's hubs.
 func findAccountDir() (string, error) {
-	home, err := AccountHome()
+	home, err := account.HomeOf(os.Geteuid())
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(home, "Library", "Application Support", "hookback", "run"), nil
-}
-
-// AccountHome returns the home directory of this process's account. It reads the account
-// database and never the environment.
-func AccountHome() (string, error) {
-	uid := strconv.Itoa(os.Geteuid())
-	account, err := user.LookupId(uid)
-	if err != nil {
-		return "", fmt.Errorf("look up account %s: %w", uid, err)
-	}
-	if !filepath.IsAbs(account.HomeDir) {
-		return "", fmt.Errorf("account %s has no home directory", uid)
-	}
-	return account.HomeDir, nil
 }
 
 // Options of getsockopt, see sys/un.h, and the layout of LOCAL_PEERCRED, see sys/ucred.h.

@@ -1,14 +1,14 @@
 package socket
 
 import (
-	"bytes"
-	"errors"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"github.com/hookback/hookback/agentclient/internal/account"
 )
 
 // SystemDir is the directory of a hub that has an account for itself. Only root can create
@@ -21,38 +21,11 @@ func findAccountDir() (string, error) {
 	if info, err := os.Lstat(runtime); err == nil && owner(info) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700 {
 		return filepath.Join(runtime, "hookback"), nil
 	}
-	home, err := AccountHome()
+	home, err := account.HomeOf(os.Geteuid())
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(home, ".local", "state", "hookback", "run"), nil
-}
-
-// AccountHome returns the home directory of this process's account. It reads the account
-// database and never the environment. It only reads the passwd file, because a program that
-// asks the C library starts more slowly, and other accounts usually have /run/user/UID.
-func AccountHome() (string, error) {
-	text, err := os.ReadFile("/etc/passwd")
-	if err != nil {
-		return "", err
-	}
-	uid := strconv.Itoa(os.Geteuid())
-	home := homeInPasswd(text, uid)
-	if home == "" {
-		return "", errors.New("/etc/passwd has no home directory for user id " + uid)
-	}
-	return home, nil
-}
-
-// homeInPasswd returns the home directory of a user id in the text of a passwd file, or "".
-func homeInPasswd(text []byte, uid string) string {
-	for line := range bytes.Lines(text) {
-		fields := bytes.Split(bytes.TrimRight(line, "\n"), []byte(":"))
-		if len(fields) == 7 && string(fields[2]) == uid && filepath.IsAbs(string(fields[5])) {
-			return string(fields[5])
-		}
-	}
-	return ""
 }
 
 // Peer returns the account and the process at the other end of a connection over a Unix

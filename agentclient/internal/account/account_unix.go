@@ -11,11 +11,13 @@ import (
 	"strconv"
 )
 
-// lookUp returns the home directory of this process's account. It reads the account
-// database and never the environment, which the agent can set. The passwd file comes
-// first, because a program that links the C library would start more slowly.
-func lookUp() (string, error) {
-	uid := strconv.Itoa(os.Getuid())
+func lookUp() (string, error) { return HomeOf(os.Getuid()) }
+
+// HomeOf returns the home directory of an account. It reads the account database. The
+// passwd file comes first, because a program that links the C library would start more
+// slowly.
+func HomeOf(id int) (string, error) {
+	uid := strconv.Itoa(id)
 	if text, err := os.ReadFile("/etc/passwd"); err == nil {
 		if home := homeInPasswd(text, uid); home != "" {
 			return home, nil

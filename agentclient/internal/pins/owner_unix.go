@@ -1,6 +1,6 @@
 //go:build unix
 
-package agentclient
+package pins
 
 import (
 	"fmt"
