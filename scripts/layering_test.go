@@ -77,7 +77,8 @@ var mayImport = map[string][]string{
 		"server/internal/risk",
 		"server/internal/digest", "server/internal/otlp", "server/internal/auth", "server/internal/rules",
 	},
-	"server/internal/httpapi": {"schema", "schema/routes", "agentclient/hook", "agentclient/socket", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
+	"server/internal/httpapi/middleware": {"schema", "schema/routes", "agentclient/socket", "server/internal/peer"},
+	"server/internal/httpapi":            {"server/internal/httpapi/middleware", "schema", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",

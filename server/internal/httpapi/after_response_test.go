@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
 // pipeListener is a listener of unbuffered connections: a write returns when the peer has
@@ -208,7 +209,7 @@ func TestPull_KeepsConnectionUsable(t *testing.T) {
 	require.Equal(t, 200, read())
 	_, err = io.WriteString(c, pull)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.conns.count() >= 1 }, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.conns.Count() >= 1 }, waitLimit, time.Millisecond)
 	_, err = io.WriteString(c, health) // before the pull is answered
 	require.NoError(t, err)
 	require.Equal(t, 204, read())
@@ -230,17 +231,7 @@ func TestPull_EndsOnShutdown(t *testing.T) {
 		status <- resp.StatusCode
 	}()
 	// An open connection is not enough: one without a request is just closed.
-	require.Eventually(t, func() bool {
-		used := 0
-		r.conns.each(func(c *conn) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if c.hasRead {
-				used++
-			}
-		})
-		return used == 2
-	}, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.places.InUse(middleware.WaitingPlace) == 1 }, waitLimit, time.Millisecond)
 	r.shutdown()
 	require.Contains(t, []int{204, 503}, <-status)
 	require.NotContains(t, r.log.String(), forcedClose)

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/routes"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
 const (
@@ -144,7 +143,7 @@ func (p *compressor) compress(f *asset) {
 // servePage handles every path outside the API: a file of the dashboard, or index.html for
 // a path that is one of its screens.
 func (s *Server) servePage(c *fiber.Ctx) error {
-	if methods := apiMethods(c.Path()); methods != nil && !isPageRequest(c) {
+	if methods := middleware.APIMethods(c.Path()); methods != nil && !middleware.IsPageRequest(c) {
 		c.Set(fiber.HeaderAllow, strings.Join(methods, ", "))
 		return schema.ErrMethod
 	}
@@ -153,7 +152,7 @@ func (s *Server) servePage(c *fiber.Ctx) error {
 	if c.Path() == docsPath {
 		file = s.assets.files[docsFile]
 	}
-	if file == nil && isPageRequest(c) {
+	if file == nil && middleware.IsPageRequest(c) {
 		file = s.assets.files[indexFile]
 	}
 	switch {
@@ -165,19 +164,6 @@ func (s *Server) servePage(c *fiber.Ctx) error {
 	default:
 		return file.send(c)
 	}
-}
-
-// isPageRequest reports whether the request is for an HTML page: at a path outside the API,
-// at a signed vote link, or at /stream, which is both a screen and a WebSocket.
-func isPageRequest(c *fiber.Ctx) bool {
-	// Names in a session's path may end like a file name.
-	hasExtension := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
-	if c.Path() != "/" && (hasExtension || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML)) {
-		return false // checked before the routes are matched: requests of agents end here
-	}
-	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
-	signedLink := isRead && matchesPath(schema.PathLinkVote, c.Path())
-	return apiMethods(c.Path()) == nil || signedLink || c.Path() == schema.PathStream && !isUpgrade(c)
 }
 
 func (f *asset) send(c *fiber.Ctx) error {
@@ -218,33 +204,4 @@ func acceptsEncoding(header, encoding string) bool {
 		}
 	}
 	return false
-}
-
-// apiMethods returns the methods that the API supports at path, sorted. It returns nil if
-// path is not part of the API.
-func apiMethods(path string) (methods []string) {
-	for _, r := range routes.All {
-		if !matchesPath(r.Path, path) {
-			continue
-		}
-		methods = append(methods, r.Method)
-		if r.Method == fiber.MethodGet {
-			methods = append(methods, fiber.MethodHead)
-		}
-	}
-	slices.Sort(methods)
-	return slices.Compact(methods)
-}
-
-func matchesPath(pattern, path string) bool {
-	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(have) {
-		return false
-	}
-	for i, w := range want {
-		if w != have[i] && (!strings.HasPrefix(w, ":") || have[i] == "") {
-			return false
-		}
-	}
-	return true
 }

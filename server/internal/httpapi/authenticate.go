@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
@@ -42,14 +43,14 @@ func (s *Server) proxyIdentity(c *fiber.Ctx) string {
 	if s.ProxyHeader == "" || !s.isTrustedProxy(c) {
 		return ""
 	}
-	name, _ := singleHeader(c, s.ProxyHeader) // a duplicate header yields no name
+	name, _ := middleware.SingleHeader(c, s.ProxyHeader) // a duplicate header yields no name
 	return name
 }
 
 // isTrustedProxy reports whether the connection came over TCP from an address in TrustProxy.
 func (s *Server) isTrustedProxy(c *fiber.Ctx) bool {
 	from := peerAddr(c)
-	if isSocket(c) {
+	if middleware.IsSocket(c) {
 		return false
 	}
 	for _, network := range s.TrustProxy {
@@ -61,13 +62,7 @@ func (s *Server) isTrustedProxy(c *fiber.Ctx) bool {
 }
 
 func peerAddr(c *fiber.Ctx) netip.Addr {
-	return addrPortOf(c.Context().RemoteAddr()).Addr().Unmap()
-}
-
-// isSocket reports whether the request came over the Unix socket.
-func isSocket(c *fiber.Ctx) bool {
-	cn, ok := c.Context().Conn().(*conn)
-	return ok && cn.isSocket()
+	return middleware.AddrPortOf(c.Context().RemoteAddr()).Addr().Unmap()
 }
 
 // forwardingHeaders mark a request as forwarded by a proxy for someone else.
@@ -100,18 +95,18 @@ func (s *Server) mayReadLocally(c *fiber.Ctx) bool {
 // isConfirmed reports whether the kernel confirms that the caller's account needs no
 // credentials.
 func (s *Server) isConfirmed(c *fiber.Ctx) bool {
-	cn, ok := c.Context().Conn().(*conn)
+	cn, ok := c.Context().Conn().(*middleware.Conn)
 	if !ok {
 		return false
 	}
-	uid, ok := cn.owner()
+	uid, ok := cn.Owner()
 	return ok && s.LocalAccounts.Contains(uid)
 }
 
 // cookieName returns the name of the session cookie. It contains the port, because browsers
 // send cookies to every port of a host.
 func (s *Server) cookieName(c *fiber.Ctx) string {
-	name := "hookback-" + strconv.Itoa(int(addrPortOf(c.Context().LocalAddr()).Port()))
+	name := "hookback-" + strconv.Itoa(int(middleware.AddrPortOf(c.Context().LocalAddr()).Port()))
 	if s.TLS {
 		return "__Host-" + name // browsers accept this prefix only over TLS and from this host
 	}

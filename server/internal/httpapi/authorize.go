@@ -9,6 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
 // identityLocal is the key under which requireAccess stores the identity for caller.
@@ -19,7 +20,7 @@ const identityLocal = "who"
 // credentials here, because they are how a caller gets some.
 func (s *Server) requireAccess(r routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		if r.Access == schema.AccessPublic || isPageRequest(c) { // /stream is also a screen of the dashboard
+		if r.Access == schema.AccessPublic || middleware.IsPageRequest(c) { // /stream is also a screen of the dashboard
 			return c.Next()
 		}
 		identity, err := s.authenticate(c)

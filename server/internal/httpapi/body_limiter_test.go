@@ -56,7 +56,7 @@ func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
 		conns[i] = r.openConn(stalled)
 	}
 	require.Eventually(t, func() bool {
-		return r.bodies.reserved.Load() >= int64(len(conns))*initialBodyBuffer
+		return r.bodies.Reserved() >= int64(len(conns))*(16<<10)
 	}, waitLimit, time.Millisecond, "all requests wait for the rest of their body")
 	r.post(event(2))
 	for _, c := range conns {
@@ -66,7 +66,7 @@ func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(conns)*schema.MaxBody/32))
 	require.Equal(t, int64(2), r.store.Head())
-	require.Eventually(t, func() bool { return r.bodies.reserved.Load() == 0 }, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.bodies.Reserved() == 0 }, waitLimit, time.Millisecond)
 }
 
 // TestBodyLimiter_SharesBudget checks that large bodies beyond the budget get 503 and other
@@ -76,16 +76,16 @@ func TestBodyLimiter_SharesBudget(t *testing.T) {
 	const budget = 1 << 20
 	r := setup(t, func(c *Config) { c.BodyBudget, c.ReadTimeout = budget, time.Minute })
 	first := r.openConn(r.stalledRequest(schema.MaxBody, 512<<10))
-	require.Eventually(t, func() bool { return r.bodies.reserved.Load() > budget/3 }, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.bodies.Reserved() > budget/3 }, waitLimit, time.Millisecond)
 	second := r.openConn(r.stalledRequest(schema.MaxBody, 700<<10))
 	resp := readResponse(t, bufio.NewReader(second))
 	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
 	require.Regexp(t, "^[1-5]$", resp.Header.Get("Retry-After"))
 	require.NotEmpty(t, resp.Header.Get("Content-Security-Policy"))
-	require.LessOrEqual(t, r.bodies.reserved.Load(), int64(budget))
+	require.LessOrEqual(t, r.bodies.Reserved(), int64(budget))
 	r.post(event(1))
 	require.NoError(t, first.Close())
-	require.Eventually(t, func() bool { return r.bodies.reserved.Load() == 0 }, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.bodies.Reserved() == 0 }, waitLimit, time.Millisecond)
 	r.post(event(2, `"summary":"`+strings.Repeat("y", 500<<10)+`"`))
 }
 

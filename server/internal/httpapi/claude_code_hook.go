@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 	}
 	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
-	cn, ok := c.Context().Conn().(*conn)
+	cn, ok := c.Context().Conn().(*middleware.Conn)
 	if !ok || !s.canHold(c, &call) {
 		return s.storeHook(c, &call.Event)
 	}
@@ -83,7 +84,7 @@ func (s *Server) canHold(c *fiber.Ctx, call *hook.Call) bool {
 	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.ViewerCount() == 0 {
 		return false
 	}
-	if !s.startWaiting(c) {
+	if !s.places.StartWaiting(c, func() string { return s.programOf(c) }) {
 		s.Log.Warn("too many waiting requests, agent uses its own prompt", "limit", s.Places.Waiting.Total)
 		return false
 	}
@@ -100,7 +101,7 @@ type heldHook struct {
 }
 
 // holdHook stores the question and streams the response.
-func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
+func (s *Server) holdHook(c *fiber.Ctx, cn *middleware.Conn, h *heldHook) error {
 	e := h.call.Event
 	ask := *h.call.Ask
 	seconds := h.limit.Seconds()
@@ -121,7 +122,7 @@ func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
 	h.id, h.secret = saved.ID, question.RequestSecret
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
 	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
-		defer func() { s.logPanic(recover()) }()
+		defer func() { middleware.LogPanic(s.Log, recover()) }()
 		s.answerHook(out, cn, h)
 	})
 	return nil
@@ -129,8 +130,8 @@ func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
 
 // answerHook writes the response: a space per heartbeat, then the decision. If the agent
 // disconnects or the hub stops first, it abandons the question.
-func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
-	ctx, stop := cn.watchDisconnect(s.stopping)
+func (s *Server) answerHook(out *bufio.Writer, cn *middleware.Conn, h *heldHook) {
+	ctx, stop := cn.WatchDisconnect(s.stopping)
 	defer stop()
 	for deadline := time.Now().Add(h.limit + expiryGrace); time.Now().Before(deadline); {
 		// WriteTimeout covers the whole response. Each heartbeat gets a separate

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
@@ -270,7 +271,7 @@ func TestClaudeCodeHook_DisconnectAbandonsQuestion(t *testing.T) {
 	st := r.waitUntilSettled(1)
 	require.Equal(t, schema.ByOrphaned, st.Source)
 	require.Equal(t, hub.ReasonAgentGone, st.Reason)
-	require.Eventually(t, func() bool { return r.places.inUse(waitingPlace) == 0 }, waitLimit, time.Millisecond, "its slot is released")
+	require.Eventually(t, func() bool { return r.places.InUse(middleware.WaitingPlace) == 0 }, waitLimit, time.Millisecond, "its slot is released")
 }
 
 func TestClaudeCodeHook_ShutdownReleasesHooks(t *testing.T) {
@@ -290,7 +291,7 @@ func TestClaudeCodeHook_ShutdownReleasesHooks(t *testing.T) {
 
 func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {
 	t.Parallel()
-	r := setup(t, fastHooks, func(c *Config) { c.Places.Waiting = PlaceLimit{1, 1} })
+	r := setup(t, fastHooks, func(c *Config) { c.Places.Waiting = middleware.PlaceLimit{Total: 1, PerOwner: 1} })
 	first := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
 	r.waitForQuestion(1)
 	second := <-r.runHook("", hookSample(t, "PermissionRequest-Bash"))
@@ -299,7 +300,7 @@ func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {
 	require.Contains(t, r.log.String(), "too many waiting requests")
 	r.answer(1, `{"permission":true}`)
 	<-first
-	require.Eventually(t, func() bool { return r.places.inUse(waitingPlace) == 0 }, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.places.InUse(middleware.WaitingPlace) == 0 }, waitLimit, time.Millisecond)
 	third := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
 	require.NotNil(t, r.waitForQuestion(5).HumanInTheLoop) // follows the answer and its delivery
 	r.answer(5, `{"permission":true}`)

@@ -15,6 +15,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -100,10 +101,10 @@ func (s *Server) ingestBatch(c *fiber.Ctx) error {
 // afterResponse lets the hub dial the agents once the response to their POST has been sent.
 // An agent that blocks in its POST cannot accept a call earlier.
 func (s *Server) afterResponse(c *fiber.Ctx, ids ...schema.EventID) {
-	cn, ok := c.Context().Conn().(*conn)
+	cn, ok := c.Context().Conn().(*middleware.Conn)
 	for _, id := range ids {
 		if ok {
-			cn.onResponseSent(func() { s.Hub.ResponseSent(id) })
+			cn.OnResponseSent(func() { s.Hub.ResponseSent(id) })
 		} else {
 			s.Hub.ResponseSent(id)
 		}
@@ -241,8 +242,8 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	// Cancel the long poll if the agent disconnects, so that a dead agent does not count as
 	// having its answer.
 	ctx := s.stopping
-	if cn, ok := c.Context().Conn().(*conn); ok && wait > 0 {
-		watched, stop := cn.watchDisconnect(ctx)
+	if cn, ok := c.Context().Conn().(*middleware.Conn); ok && wait > 0 {
+		watched, stop := cn.WatchDisconnect(ctx)
 		defer stop()
 		ctx = watched
 	}
@@ -330,9 +331,9 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 }
 
 func caller(c *fiber.Ctx) hub.Caller {
-	by := hub.Caller{Remote: addrPortOf(c.Context().RemoteAddr()), Local: addrPortOf(c.Context().LocalAddr())}
-	if cn, ok := c.Context().Conn().(*conn); ok {
-		by.Process = cn.process
+	by := hub.Caller{Remote: middleware.AddrPortOf(c.Context().RemoteAddr()), Local: middleware.AddrPortOf(c.Context().LocalAddr())}
+	if cn, ok := c.Context().Conn().(*middleware.Conn); ok {
+		by.Process = cn.Process
 	}
 	by.Identity, _ = c.Locals(identityLocal).(auth.Identity)
 	return by

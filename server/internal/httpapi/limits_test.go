@@ -144,7 +144,7 @@ func TestServer_ClosesNonReadingPeers(t *testing.T) {
 		stuck[i] = c
 	}
 	r.client.CloseIdleConnections()
-	require.Eventually(t, func() bool { return r.conns.count() == 0 }, waitLimit, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return r.conns.Count() == 0 }, waitLimit, 5*time.Millisecond)
 }
 
 // TestServer_ClosesIdleConnections also checks that large headers are accepted: other
@@ -161,7 +161,7 @@ func TestServer_ClosesIdleConnections(t *testing.T) {
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(answer, []byte("HTTP/1.1 200")), "%s", answer)
-	require.Greater(t, r.app.Config().Concurrency, r.Places.total(), "the places refuse first")
+	require.Greater(t, r.app.Config().Concurrency, r.Places.Total(), "the places refuse first")
 }
 
 // TestServer_HostileBodiesUseBoundedMemory checks that hostile bodies are rejected without

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -107,13 +108,13 @@ func (m *Metrics) handler() fiber.Handler {
 func (m *Metrics) registerGauges(s *Server) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
-	}, func() float64 { return float64(s.conns.count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	}, func() float64 { return float64(s.conns.Count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections_idle", Help: "Connections without a complete request.",
-	}, func() float64 { return float64(s.idle.count()) }), &storeCollector{stats: s.Stats})
-	for class, name := range placeClassNames {
+	}, func() float64 { return float64(s.conns.IdleCount()) }), &storeCollector{stats: s.Stats})
+	for class, name := range middleware.PlaceClassNames {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "http_places_used", Help: "Requests and streams in progress, by class.", ConstLabels: prometheus.Labels{"class": name},
-		}, func() float64 { return float64(s.places.inUse(placeClass(class))) }))
+		}, func() float64 { return float64(s.places.InUse(middleware.PlaceClass(class))) }))
 	}
 }
 

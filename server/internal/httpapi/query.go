@@ -5,6 +5,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
 // checkQuery returns the middleware that rejects query parameters that route r does not have: a
@@ -16,7 +17,7 @@ func checkQuery(r routes.Route) fiber.Handler {
 		known[p.Name] = true
 	}
 	return func(c *fiber.Ctx) error {
-		if len(c.Context().URI().QueryString()) == 0 || r.Path == schema.PathOIDCCallback || isPageRequest(c) {
+		if len(c.Context().URI().QueryString()) == 0 || r.Path == schema.PathOIDCCallback || middleware.IsPageRequest(c) {
 			return c.Next()
 		}
 		unknown := ""

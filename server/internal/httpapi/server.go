@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
@@ -59,7 +60,7 @@ type Config struct {
 
 	HookHeartbeat time.Duration // between heartbeats of a held hook, default 3 s
 
-	Places PlaceLimits // requests in progress; excess ones get 503, an excess hook no decision
+	Places middleware.PlaceLimits // requests in progress; excess ones get 503, an excess hook no decision
 
 	Log *slog.Logger // default: discard
 }
@@ -80,7 +81,7 @@ func (cfg *Config) setDefaults() {
 			*d.field = d.value
 		}
 	}
-	cfg.Places.setDefaults()
+	cfg.Places.SetDefaults()
 	if cfg.BodyBudget == 0 {
 		cfg.BodyBudget = 256 << 20
 	}
@@ -98,15 +99,14 @@ func (cfg *Config) setDefaults() {
 // Server serves a hub on any number of listeners.
 type Server struct {
 	Config
-	app    *fiber.App
-	guard  *originGuard
-	assets *assets
-	conns  connSet
-	idle   idleConns
-	places places
+	app     *fiber.App
+	assets  *assets
+	netHTTP middleware.NetHTTP
+	conns   *middleware.Connections
+	places  *middleware.Places
 
 	presence presence
-	bodies   bodyLimiter
+	bodies   *middleware.BodyLimiter
 	buffers  sync.Pool // of *[]byte, for writes to streams
 
 	// stopping is canceled by Shutdown: streams close and long polls return.
@@ -117,12 +117,14 @@ type Server struct {
 // New returns a server. Call Shutdown even if it never served.
 func New(cfg Config) *Server {
 	cfg.setDefaults()
-	s := &Server{Config: cfg, guard: newOriginGuard(cfg.AllowHosts, cfg.AllowOrigins)}
-	s.guard.tls = cfg.TLS
-	s.bodies.limit = cfg.BodyBudget
-	s.idle.limit = cfg.Places.Idle
-	s.places.init(&cfg.Places, func(class placeClass) { cfg.Metrics.refusals.WithLabelValues(placeClassNames[class]).Inc() })
+	s := &Server{
+		Config: cfg,
+		conns:  middleware.NewConnections(cfg.Places.Idle, cfg.LocalAccounts, cfg.Log),
+		places: middleware.NewPlaces(&cfg.Places, cfg.Metrics.refusals),
+		bodies: middleware.NewBodyLimiter(cfg.BodyBudget),
+	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.netHTTP = middleware.NetHTTP{Stopping: s.stopping, Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log}
 	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.app = fiber.New(fiber.Config{
 		// Without Immutable, strings of a request are overwritten by a later one.
@@ -135,7 +137,7 @@ func New(cfg Config) *Server {
 		StreamRequestBody:            true, // limitBody reads the bodies
 		DisablePreParseMultipartForm: true, // keep the raw bytes
 		ReadBufferSize:               16 << 10,
-		Concurrency:                  2 * cfg.Places.total(), // never reached; see places
+		Concurrency:                  2 * cfg.Places.Total(), // never reached; see places
 		ReadTimeout:                  cfg.ReadTimeout,
 		WriteTimeout:                 cfg.WriteTimeout,
 		IdleTimeout:                  cfg.IdleTimeout,
@@ -143,8 +145,8 @@ func New(cfg Config) *Server {
 	})
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own connections
-	s.app.Server().Handler = s.rejectTwoLengths(s.limitBody(s.trackRequest(s.rejectUnknownMethods(s.app.Server().Handler))))
-	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
+	s.app.Server().Handler = middleware.RejectTwoLengths(s.bodies.Limit(middleware.TrackRequest(rejectUnknownMethods(s.app.Server().Handler))))
+	s.app.Use(s.logAccess, middleware.AddSecurityHeaders, middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS).Check)
 	handlers := s.handlers()
 	if len(handlers) != len(routes.All) {
 		panic("httpapi: not every handler has a route")
@@ -165,42 +167,30 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// trackRequest records on the connection that its request has arrived completely.
-func (s *Server) trackRequest(next fasthttp.RequestHandler) fasthttp.RequestHandler {
-	return func(ctx *fasthttp.RequestCtx) {
-		if cn, ok := ctx.Conn().(*conn); ok {
-			defer cn.handling()()
-		}
-		next(ctx)
-	}
-}
-
 // rejectUnknownMethods answers non-standard methods with a problem document. Fiber would
 // send plain text.
-func (s *Server) rejectUnknownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+func rejectUnknownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if slices.Contains(fiber.DefaultMethods, string(ctx.Method())) {
 			next(ctx)
 			return
 		}
-		writeSecurityHeaders(ctx)
-		writeProblem(ctx, schema.ProblemOf(schema.ErrMethod))
+		middleware.WriteSecurityHeaders(ctx)
+		middleware.WriteProblem(ctx, schema.ProblemOf(schema.ErrMethod))
 	}
 }
 
 // Serve serves connections of ln until Shutdown, which closes ln.
-func (s *Server) Serve(ln net.Listener) error { return s.serve(s.newListener(ln)) }
+func (s *Server) Serve(ln net.Listener) error { return s.serve(s.conns.Listen(ln, nil)) }
 
 // ServeSocket serves connections of a Unix socket until Shutdown, which closes ln. Accounts
 // outside LocalAccounts are disconnected. address is the hub's TCP address, which the
 // requests name as their host.
 func (s *Server) ServeSocket(ln net.Listener, address net.Addr) error {
-	wrapped := s.newListener(ln)
-	wrapped.local = address
-	return s.serve(wrapped)
+	return s.serve(s.conns.Listen(ln, address))
 }
 
-func (s *Server) serve(wrapped *listener) error {
+func (s *Server) serve(wrapped net.Listener) error {
 	// fasthttp ignores a Shutdown that came before Serve.
 	context.AfterFunc(s.stopping, func() { _ = wrapped.Close() })
 	return s.app.Listener(wrapped)
@@ -211,10 +201,10 @@ func (s *Server) serve(wrapped *listener) error {
 // connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
-	s.conns.closeUnused()
+	s.conns.CloseUnused()
 	err := s.app.ShutdownWithContext(ctx)
-	if waitErr := s.conns.wait(ctx); waitErr != nil {
-		s.conns.closeAll()
+	if waitErr := s.conns.Wait(ctx); waitErr != nil {
+		s.conns.CloseAll()
 		s.Log.Warn("open connections closed at shutdown", "err", waitErr)
 	}
 	<-s.assets.ready

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
 const (
@@ -43,14 +43,14 @@ func (s *Server) stream() fiber.Handler {
 		// The library's default handler would send the panic value to the client.
 		RecoverHandler: func(ws *websocket.Conn) {
 			if v := recover(); v != nil {
-				s.logPanic(v)
+				middleware.LogPanic(s.Log, v)
 				_ = ws.Close()
 			}
 		},
 	})
 	return func(c *fiber.Ctx) error {
-		if !isUpgrade(c) {
-			if isPageRequest(c) {
+		if !middleware.IsUpgrade(c) {
+			if middleware.IsPageRequest(c) {
 				return c.Next()
 			}
 			return fiber.ErrUpgradeRequired
@@ -67,8 +67,6 @@ func (s *Server) stream() fiber.Handler {
 	}
 }
 
-func isUpgrade(c *fiber.Ctx) bool { return websocket.IsWebSocketUpgrade(c) }
-
 func parseCursor(c *fiber.Ctx) (cursor, error) {
 	version, err := queryInt(c, "v", bounds{min: 1, max: 2, fallback: 1})
 	if err != nil {
@@ -83,14 +81,14 @@ func parseCursor(c *fiber.Ctx) (cursor, error) {
 // most of the memory a stream would hold.
 func (s *Server) startStream(ws *websocket.Conn) {
 	hijacked := ws.NetConn()
-	cn, ok := hijacked.(interface{ UnsafeConn() net.Conn }).UnsafeConn().(*conn)
+	cn, ok := hijacked.(interface{ UnsafeConn() net.Conn }).UnsafeConn().(*middleware.Conn)
 	if !ok {
 		_ = hijacked.Close()
 		return
 	}
 	start, _ := ws.Locals("cursor").(cursor)
 	identity, _ := ws.Locals(identityLocal).(auth.Identity)
-	buffered := cn.takeBuffered(hijacked)
+	buffered := cn.TakeBuffered(hijacked)
 	st := &stream{Server: s, conn: cn, start: start, identity: identity, wake: make(chan struct{}, 1)}
 	if !identity.Agent { // an agent token may have a person's name
 		st.person = identity.Name
@@ -105,7 +103,7 @@ func (s *Server) startStream(ws *websocket.Conn) {
 // write to conn.Conn.
 type stream struct {
 	*Server
-	conn     *conn
+	conn     *middleware.Conn
 	start    cursor
 	identity auth.Identity   // of the session or token that opened the stream
 	person   string          // the signed-in person; empty: none
@@ -139,7 +137,7 @@ func (st *stream) run() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { st.logPanic(recover()) }()
+		defer func() { middleware.LogPanic(st.Log, recover()) }()
 		defer st.closeStream(closeReason{code: websocket.CloseInternalServerErr})
 		defer st.Hub.AddViewer()()
 		defer st.Hub.People.OnRevoked(st.identity, st.endSignedOut)()
@@ -160,14 +158,6 @@ func (st *stream) endSignedOut() {
 	st.signedOut.Store(true)
 	st.cancel()
 	time.AfterFunc(signOutGrace, func() { _ = st.conn.Conn.Close() })
-}
-
-// logPanic logs a recovered panic, if v is one. The panic value is omitted, because it may
-// contain user content.
-func (s *Server) logPanic(v any) {
-	if v != nil {
-		s.Log.Error("response stream panicked", "stack", string(debug.Stack()))
-	}
 }
 
 // readLoop reads client frames until the peer disconnects or violates the protocol. It
@@ -207,7 +197,7 @@ func (st *stream) readLoop() {
 // rejectPeer closes the stream of a peer that violates the protocol and may still be
 // sending.
 func (st *stream) rejectPeer(code uint16) {
-	st.conn.lingerOnClose()
+	st.conn.LingerOnClose()
 	st.queueClose(appendClose(nil, code, ""))
 }
 

@@ -8,16 +8,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// otlpHint tells how to configure an exporter for the encoding that the hub reads.
-const otlpHint = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none if compression is on."
-
 const noSessionMessage = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
-
-// isOTLP reports whether the request is for an OTLP route.
-func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }
 
 func (s *Server) otlpLogs(c *fiber.Ctx) error {
 	result, err := s.ingestTelemetry(c, "logs", s.Hub.OTLPLogs)
@@ -46,7 +41,7 @@ func (s *Server) otlpMetrics(c *fiber.Ctx) error {
 func (s *Server) ingestTelemetry(c *fiber.Ctx, signal string, ingest func(context.Context, []byte, hub.Caller) (hub.TelemetryResult, error)) (hub.TelemetryResult, error) {
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
-		return hub.TelemetryResult{}, unsupportedType(c)
+		return hub.TelemetryResult{}, middleware.UnsupportedType(c)
 	}
 	result, err := ingest(c.UserContext(), c.Request().Body(), caller(c))
 	s.Metrics.recordTelemetry(signal, result)

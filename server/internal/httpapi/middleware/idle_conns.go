@@ -1,4 +1,4 @@
-package httpapi
+package middleware
 
 import (
 	"container/list"
@@ -12,18 +12,18 @@ type idleConns struct {
 	limit int
 
 	mu   sync.Mutex
-	list list.List // of *conn, the oldest first
+	list list.List // of *Conn, the oldest first
 }
 
 // add inserts a connection, and closes the oldest one beyond the limit.
-func (i *idleConns) add(c *conn) {
+func (i *idleConns) add(c *Conn) {
 	if oldest := i.insert(c); oldest != nil {
 		_ = oldest.Conn.Close() // the server notices and closes the conn
 	}
 }
 
 // insert adds a connection and returns the oldest one if it is beyond the limit.
-func (i *idleConns) insert(c *conn) (oldest *conn) {
+func (i *idleConns) insert(c *Conn) (oldest *Conn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if c.idle != nil || c.gone {
@@ -33,27 +33,27 @@ func (i *idleConns) insert(c *conn) (oldest *conn) {
 	if i.list.Len() <= i.limit {
 		return nil
 	}
-	oldest, _ = i.list.Front().Value.(*conn)
+	oldest, _ = i.list.Front().Value.(*Conn)
 	i.removeLocked(oldest)
 	return oldest
 }
 
 // remove deletes a connection whose request is complete.
-func (i *idleConns) remove(c *conn) {
+func (i *idleConns) remove(c *Conn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.removeLocked(c)
 }
 
 // forget deletes a closed connection permanently.
-func (i *idleConns) forget(c *conn) {
+func (i *idleConns) forget(c *Conn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	c.gone = true
 	i.removeLocked(c)
 }
 
-func (i *idleConns) removeLocked(c *conn) {
+func (i *idleConns) removeLocked(c *Conn) {
 	if c.idle != nil {
 		i.list.Remove(c.idle)
 		c.idle = nil

@@ -1,4 +1,4 @@
-package httpapi
+package middleware
 
 import (
 	"net"
@@ -11,18 +11,20 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// originGuard protects the hub from web pages in the user's browser: from DNS rebinding by
+// OriginGuard protects the hub from web pages in the user's browser: from DNS rebinding by
 // the Host header and from CSRF by Origin and Sec-Fetch-Site. A local hub has no password
 // and any page can send it requests, but a browser truthfully reports where a request comes
 // from.
-type originGuard struct {
+type OriginGuard struct {
 	hosts   map[string]bool // allowed host or host:port
 	origins map[string]bool // allowed scheme://host:port
 	tls     bool            // the hub is reached over https
 }
 
-func newOriginGuard(hosts, origins []string) *originGuard {
-	d := &originGuard{hosts: map[string]bool{}, origins: map[string]bool{}}
+// NewOriginGuard returns a guard that allows the hub's own names, the further hosts (host or
+// host:port) and the origins (scheme://host:port). tls: the hub is reached over https.
+func NewOriginGuard(hosts, origins []string, tls bool) *OriginGuard {
+	d := &OriginGuard{hosts: map[string]bool{}, origins: map[string]bool{}, tls: tls}
 	for _, h := range hosts {
 		d.hosts[strings.ToLower(h)] = true
 	}
@@ -32,18 +34,18 @@ func newOriginGuard(hosts, origins []string) *originGuard {
 	return d
 }
 
-// guardOrigin is the middleware that every request passes before routing. It checks the
+// Check is the middleware that every request passes before routing. It checks the
 // host, the origin and the body's media type, and answers CORS preflights of allowed
 // origins.
-func (s *Server) guardOrigin(c *fiber.Ctx) error {
-	if err := s.guard.checkHost(c); err != nil {
+func (d *OriginGuard) Check(c *fiber.Ctx) error {
+	if err := d.checkHost(c); err != nil {
 		return err
 	}
-	origin, err := s.guard.checkOrigin(c)
+	origin, err := d.checkOrigin(c)
 	if err != nil {
 		return err
 	}
-	if origin != "" && s.guard.origins[origin] {
+	if origin != "" && d.origins[origin] {
 		setCORSHeaders(c, origin)
 		if c.Method() == fiber.MethodOptions {
 			return c.SendStatus(fiber.StatusNoContent)
@@ -55,9 +57,9 @@ func (s *Server) guardOrigin(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// singleHeader returns a header's only value, or "" if it is absent. ok is false if the
+// SingleHeader returns a header's only value, or "" if it is absent. ok is false if the
 // header is repeated.
-func singleHeader(c *fiber.Ctx, header string) (value string, ok bool) {
+func SingleHeader(c *fiber.Ctx, header string) (value string, ok bool) {
 	all := c.Request().Header.PeekAll(header)
 	switch len(all) {
 	case 0:
@@ -71,10 +73,10 @@ func singleHeader(c *fiber.Ctx, header string) (value string, ok bool) {
 
 // checkHost rejects host names that are not the hub's (DNS rebinding). A page of
 // evil.example whose name was rebound to 127.0.0.1 is same-origin in every other respect.
-func (d *originGuard) checkHost(c *fiber.Ctx) error {
-	host, ok := singleHeader(c, fiber.HeaderHost)
+func (d *OriginGuard) checkHost(c *fiber.Ctx) error {
+	host, ok := SingleHeader(c, fiber.HeaderHost)
 	host = strings.ToLower(host)
-	if isSocket(c) && host == "localhost" {
+	if IsSocket(c) && host == "localhost" {
 		return nil // clients of the Unix socket may not know the hub's port
 	}
 	// An absolute request target contains the host a second time.
@@ -87,9 +89,9 @@ func (d *originGuard) checkHost(c *fiber.Ctx) error {
 	}
 }
 
-func (d *originGuard) isOwnHost(host string, local net.Addr) bool {
+func (d *OriginGuard) isOwnHost(host string, local net.Addr) bool {
 	name, port := splitHost(host)
-	addr := addrPortOf(local)
+	addr := AddrPortOf(local)
 	ownPort := strconv.Itoa(int(addr.Port()))
 	if d.hosts[host] || d.hosts[name] && port == ownPort {
 		return true
@@ -121,9 +123,9 @@ func splitHost(host string) (name, port string) {
 
 // checkOrigin rejects requests made by pages of other origins (CSRF). It returns the
 // request's origin in lower case, or "" if there is none.
-func (d *originGuard) checkOrigin(c *fiber.Ctx) (origin string, err error) {
-	origin, ok := singleHeader(c, fiber.HeaderOrigin)
-	site, okSite := singleHeader(c, "Sec-Fetch-Site")
+func (d *OriginGuard) checkOrigin(c *fiber.Ctx) (origin string, err error) {
+	origin, ok := SingleHeader(c, fiber.HeaderOrigin)
+	site, okSite := SingleHeader(c, "Sec-Fetch-Site")
 	if !ok || !okSite {
 		return "", forbiddenOrigin(origin)
 	}
@@ -140,19 +142,19 @@ func (d *originGuard) checkOrigin(c *fiber.Ctx) (origin string, err error) {
 	switch {
 	case site == "", site == "same-origin":
 	case site == "none" && isRead:
-	case isRead && isNavigation(c) && isPageRequest(c):
+	case isRead && isNavigation(c) && IsPageRequest(c):
 		// A link to the dashboard from another page or a chat. The page it opens is not
 		// authorized to do anything and cannot be framed.
 	default:
 		return "", forbiddenOrigin(origin)
 	}
-	if origin == "" && site != "" && isUpgrade(c) {
+	if origin == "" && site != "" && IsUpgrade(c) {
 		return "", forbiddenOrigin("") // browsers always send the origin of a WebSocket
 	}
 	return origin, nil
 }
 
-func (d *originGuard) isSameOrigin(origin, host string) bool {
+func (d *OriginGuard) isSameOrigin(origin, host string) bool {
 	if origin == "http://"+host && !d.tls || origin == "https://"+host && d.tls {
 		return true
 	}
@@ -194,7 +196,7 @@ func setCORSHeaders(c *fiber.Ctx, origin string) {
 func checkMediaType(c *fiber.Ctx) error {
 	for _, e := range c.Request().Header.PeekAll(fiber.HeaderContentEncoding) {
 		if len(e) > 0 && !strings.EqualFold(string(e), "identity") {
-			return unsupportedType(c)
+			return UnsupportedType(c)
 		}
 	}
 	if c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead || !isFromBrowser(c) {
@@ -202,7 +204,7 @@ func checkMediaType(c *fiber.Ctx) error {
 	}
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
-		return unsupportedType(c)
+		return UnsupportedType(c)
 	}
 	return nil
 }
@@ -211,7 +213,8 @@ func isFromBrowser(c *fiber.Ctx) bool {
 	return c.Get(fiber.HeaderOrigin) != "" || c.Get("Sec-Fetch-Site") != ""
 }
 
-func unsupportedType(c *fiber.Ctx) error {
+// UnsupportedType returns the error for a body that is not plain JSON, with what to send instead.
+func UnsupportedType(c *fiber.Ctx) error {
 	if isOTLP(c) {
 		return &schema.HintError{Err: schema.ErrUnsupportedType, Hint: otlpHint}
 	}
@@ -221,8 +224,8 @@ func unsupportedType(c *fiber.Ctx) error {
 	}
 }
 
-// addrPortOf returns the zero AddrPort for an address that is not TCP.
-func addrPortOf(a net.Addr) netip.AddrPort {
+// AddrPortOf returns the zero AddrPort for an address that is not TCP.
+func AddrPortOf(a net.Addr) netip.AddrPort {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort()
 	}

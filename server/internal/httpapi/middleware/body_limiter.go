@@ -1,4 +1,4 @@
-package httpapi
+package middleware
 
 import (
 	"bytes"
@@ -24,32 +24,38 @@ const (
 	maxPooledBody = 64 << 10
 )
 
-// bodyLimiter reads request bodies within a byte budget that all concurrent requests share.
+// BodyLimiter reads request bodies within a byte budget that all concurrent requests share.
 // A body that exceeds the budget is rejected with ErrBusy (503).
-type bodyLimiter struct {
+type BodyLimiter struct {
 	pool     sync.Pool    // of *[]byte
 	reserved atomic.Int64 // bytes by which bodies have outgrown their first buffers
 	limit    int64        // the byte budget: the maximum of reserved
 }
 
-// limitBody reads the whole body before any other handler runs. The HTTP server would parse
+// NewBodyLimiter returns a limiter with a budget in bytes.
+func NewBodyLimiter(budget int64) *BodyLimiter { return &BodyLimiter{limit: budget} }
+
+// Reserved returns the number of bytes in use.
+func (s *BodyLimiter) Reserved() int64 { return s.reserved.Load() }
+
+// Limit reads the whole body before any other handler runs. The HTTP server would parse
 // an unread rest as the next request (request smuggling).
-func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+func (s *BodyLimiter) Limit(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		stream := ctx.RequestBodyStream()
 		if stream == nil {
 			next(ctx)
 			return
 		}
-		buf, ok := s.bodies.pool.Get().(*[]byte)
+		buf, ok := s.pool.Get().(*[]byte)
 		if !ok {
 			b := make([]byte, 0, initialBodyBuffer)
 			buf = &b
 		}
-		body, err := s.bodies.read(stream, (*buf)[:0], ctx.Request.Header.ContentLength())
-		defer s.bodies.release(buf, body)
+		body, err := s.read(stream, (*buf)[:0], ctx.Request.Header.ContentLength())
+		defer s.release(buf, body)
 		if err != nil {
-			s.writeBodyError(ctx, err)
+			writeBodyError(ctx, err)
 			return
 		}
 		ctx.Request.SetBodyRaw(body)
@@ -58,15 +64,15 @@ func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler
 	}
 }
 
-// rejectTwoLengths rejects a request with both Content-Length and Transfer-Encoding and closes
+// RejectTwoLengths rejects a request with both Content-Length and Transfer-Encoding and closes
 // the connection. Programs disagree about the end of such a request (request smuggling), and
 // fasthttp ignores one of the headers, so the raw header is read.
-func (s *Server) rejectTwoLengths(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+func RejectTwoLengths(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		raw := ctx.Request.Header.RawHeaders()
 		if hasRawHeader(raw, fiber.HeaderTransferEncoding) && hasRawHeader(raw, fiber.HeaderContentLength) {
 			ctx.SetConnectionClose()
-			s.writeStatusError(ctx, http.StatusBadRequest)
+			WriteStatusError(ctx, http.StatusBadRequest)
 			return
 		}
 		next(ctx)
@@ -86,7 +92,7 @@ func hasRawHeader(raw []byte, header string) bool {
 // read reads a body of contentLength bytes, or a chunked one (-1), into b. It returns the
 // buffer, which may be a new one, also with an error: ErrTooLarge beyond MaxBody, ErrBusy
 // beyond the budget.
-func (s *bodyLimiter) read(r io.Reader, b []byte, contentLength int) ([]byte, error) {
+func (s *BodyLimiter) read(r io.Reader, b []byte, contentLength int) ([]byte, error) {
 	if contentLength > schema.MaxBody {
 		return b, schema.ErrTooLarge
 	}
@@ -120,7 +126,7 @@ func (s *bodyLimiter) read(r io.Reader, b []byte, contentLength int) ([]byte, er
 
 // release returns the budget that body used and puts its buffer into the pool. initial is
 // the buffer that was passed to read.
-func (s *bodyLimiter) release(initial *[]byte, body []byte) {
+func (s *BodyLimiter) release(initial *[]byte, body []byte) {
 	if s.reserved.Add(int64(cap(*initial) - cap(body))); cap(body) <= maxPooledBody {
 		*initial = body
 	}
@@ -129,16 +135,16 @@ func (s *bodyLimiter) release(initial *[]byte, body []byte) {
 
 // writeBodyError rejects a request whose body could not be read. It closes the connection,
 // because the peer may still be sending the body.
-func (s *Server) writeBodyError(ctx *fasthttp.RequestCtx, err error) {
+func writeBodyError(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 	switch {
 	case errors.Is(err, schema.ErrTooLarge):
-		s.writeStatusError(ctx, http.StatusRequestEntityTooLarge)
+		WriteStatusError(ctx, http.StatusRequestEntityTooLarge)
 	case errors.Is(err, schema.ErrBusy):
-		s.writeStatusError(ctx, http.StatusServiceUnavailable)
+		WriteStatusError(ctx, http.StatusServiceUnavailable)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.writeStatusError(ctx, http.StatusRequestTimeout)
+		WriteStatusError(ctx, http.StatusRequestTimeout)
 	default:
-		s.writeStatusError(ctx, http.StatusBadRequest)
+		WriteStatusError(ctx, http.StatusBadRequest)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package middleware
 
 import (
 	"container/list"
@@ -9,6 +9,9 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/server/internal/peer"
@@ -24,20 +27,59 @@ const (
 // acceptRetryDelay is the pause after the system refused to accept a connection.
 const acceptRetryDelay = 100 * time.Millisecond
 
-// listener wraps the connections it accepts as *conn.
+// Connections tracks the open connections of a server. Create it with NewConnections.
+type Connections struct {
+	open connSet
+	idle idleConns
+	mine peer.Accounts // accounts that may use a Unix socket
+	log  *slog.Logger
+}
+
+// NewConnections returns a set that keeps at most idle connections without a complete request. Only
+// programs of the given accounts may use a Unix socket.
+func NewConnections(idle int, mine peer.Accounts, log *slog.Logger) *Connections {
+	return &Connections{idle: idleConns{limit: idle}, mine: mine, log: log}
+}
+
+// Listen returns a listener that wraps the connections of ln as *Conn. For a Unix socket, local is the
+// hub's TCP address, which its connections report as their own; otherwise it is nil.
+func (s *Connections) Listen(ln net.Listener, local net.Addr) net.Listener {
+	return &listener{Listener: ln, set: s, local: local, closed: make(chan struct{})}
+}
+
+// Count returns the number of open connections.
+func (s *Connections) Count() int { return s.open.count() }
+
+// IdleCount returns the number of connections without a complete request.
+func (s *Connections) IdleCount() int { return s.idle.count() }
+
+// CloseUnused closes connections that have not sent a byte, and all future ones. Browsers open
+// connections in advance, and the HTTP server would wait for their first request.
+func (s *Connections) CloseUnused() { s.open.closeUnused() }
+
+// CloseAll closes every open connection.
+func (s *Connections) CloseAll() { s.open.each(func(c *Conn) { _ = c.Conn.Close() }) }
+
+// Wait blocks until no connection is open. It returns the error of ctx if ctx ends first.
+func (s *Connections) Wait(ctx context.Context) error { return s.open.wait(ctx) }
+
+// TrackRequest records on the connection that its request has arrived completely.
+func TrackRequest(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if cn, ok := ctx.Conn().(*Conn); ok {
+			defer cn.handling()()
+		}
+		next(ctx)
+	}
+}
+
+// listener wraps the connections it accepts as *Conn.
 type listener struct {
 	net.Listener
-	conns  *connSet
-	idle   *idleConns
-	log    *slog.Logger
-	mine   peer.Accounts // accounts that may use a Unix socket
+	set    *Connections
 	local  net.Addr      // address of the connections of a Unix socket; nil for TCP
 	once   sync.Once     // guards Close
 	closed chan struct{} // closed by Close
-}
-
-func (s *Server) newListener(ln net.Listener) *listener {
-	return &listener{Listener: ln, conns: &s.conns, idle: &s.idle, log: s.Log, mine: s.LocalAccounts, closed: make(chan struct{})}
 }
 
 // Close closes the listener. It is idempotent.
@@ -61,15 +103,15 @@ func (l *listener) Accept() (net.Conn, error) {
 				_ = nc.Close()
 				continue
 			}
-			l.conns.add(c)
-			l.idle.add(c)
+			l.set.open.add(c)
+			l.set.idle.add(c)
 			return c, nil
 		}
 		if !isTemporary(err) {
 			return nil, err
 		}
 		if !logged {
-			l.log.Warn("accept failed, new connections wait until others close", "open_connections", l.conns.count(), "err", err)
+			l.set.log.Warn("accept failed, new connections wait until others close", "open_connections", l.set.Count(), "err", err)
 		}
 		select {
 		case <-time.After(acceptRetryDelay):
@@ -81,21 +123,21 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // wrap returns the connection with the kernel's data about its other end. ok is false
 // if that account may not use the Unix socket.
-func (l *listener) wrap(nc net.Conn) (c *conn, ok bool) {
-	c = &conn{Conn: nc, conns: l.conns, idleConns: l.idle, local: l.local}
+func (l *listener) wrap(nc net.Conn) (c *Conn, ok bool) {
+	c = &Conn{Conn: nc, conns: &l.set.open, idleConns: &l.set.idle, local: l.local}
 	if l.local == nil {
 		c.owner = sync.OnceValues(func() (uint32, bool) {
-			return peer.Owner(addrPortOf(nc.RemoteAddr()), addrPortOf(nc.LocalAddr()))
+			return peer.Owner(AddrPortOf(nc.RemoteAddr()), AddrPortOf(nc.LocalAddr()))
 		})
 		return c, true
 	}
 	uid, pid, err := socket.Peer(nc)
-	if err != nil || !l.mine.Contains(uid) {
-		l.log.Debug("connection to the Unix socket refused", "uid", uid, "err", err)
+	if err != nil || !l.set.mine.Contains(uid) {
+		l.set.log.Debug("connection to the Unix socket refused", "uid", uid, "err", err)
 		return nil, false
 	}
 	c.owner = func() (uint32, bool) { return uid, true }
-	c.process = peer.RefOf(pid)
+	c.Process = peer.RefOf(pid)
 	return c, true
 }
 
@@ -106,19 +148,20 @@ func isTemporary(err error) bool {
 	return errors.As(err, &temporary) && temporary.Temporary()
 }
 
-// conn is a connection that tracks two things the HTTP server does not report to handlers:
+// Conn is a connection that tracks two things the HTTP server does not report to handlers:
 // when a response has been sent, and whether the peer is still connected.
-type conn struct {
+type Conn struct {
 	net.Conn
 	conns     *connSet
 	idleConns *idleConns
-	owner     func() (uid uint32, ok bool) // account of the program at the other end, asked once
+	owner     func() (uid uint32, ok bool) // of Owner, asked once
 
 	idle *list.Element // in idleConns, which guards it
 	gone bool          // closed; guarded by idleConns
 
-	local   net.Addr        // set for a Unix socket: the hub's TCP address
-	process peer.ProcessRef // set for a Unix socket: the program at the other end
+	local net.Addr // set for a Unix socket: the hub's TCP address
+	// Process is the program at the other end of a Unix socket.
+	Process peer.ProcessRef
 
 	mu            sync.Mutex
 	hasRead       bool     // a byte was read
@@ -130,16 +173,19 @@ type conn struct {
 	busy          bool     // a request is complete and its response is not sent
 	inHandler     bool     // the request is being handled
 	afterClose    []func() // callbacks for when the connection is closed; set for streams
-	readAhead     []byte   // bytes that watchDisconnect read ahead
+	readAhead     []byte   // bytes that WatchDisconnect read ahead
 }
+
+// Owner returns the account of the program at the other end. ok is false if it is not known.
+func (c *Conn) Owner() (uid uint32, ok bool) { return c.owner() }
 
 // isSocket reports whether the connection came over the Unix socket, whose accounts were
 // checked when it was accepted.
-func (c *conn) isSocket() bool { return c.local != nil }
+func (c *Conn) isSocket() bool { return c.local != nil }
 
 // LocalAddr returns the hub's TCP address for a connection over the Unix socket, because
 // host names and cookies contain its port.
-func (c *conn) LocalAddr() net.Addr {
+func (c *Conn) LocalAddr() net.Addr {
 	if c.isSocket() {
 		return c.local
 	}
@@ -148,30 +194,30 @@ func (c *conn) LocalAddr() net.Addr {
 
 // RemoteAddr returns a loopback address without a port for a connection over the Unix
 // socket.
-func (c *conn) RemoteAddr() net.Addr {
+func (c *Conn) RemoteAddr() net.Addr {
 	if c.isSocket() {
 		return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
 	}
 	return c.Conn.RemoteAddr()
 }
 
-// onResponseSent calls f once the response to the current request has been written or the
+// OnResponseSent calls f once the response to the current request has been written or the
 // connection is closed.
-func (c *conn) onResponseSent(f func()) {
+func (c *Conn) OnResponseSent(f func()) {
 	c.mu.Lock()
 	c.afterResponse, c.hasWritten = append(c.afterResponse, f), false
 	c.mu.Unlock()
 }
 
-// onClosed calls f once the connection is closed. From then on it is not idle between requests.
-func (c *conn) onClosed(f func()) {
+// OnClosed calls f once the connection is closed. From then on it is not idle between requests.
+func (c *Conn) OnClosed(f func()) {
 	c.mu.Lock()
 	c.afterClose = append(c.afterClose, f)
 	c.mu.Unlock()
 }
 
 // handling records that a complete request is being handled until done is called.
-func (c *conn) handling() (done func()) {
+func (c *Conn) handling() (done func()) {
 	c.mu.Lock()
 	c.busy, c.inHandler = true, true
 	c.mu.Unlock()
@@ -185,7 +231,7 @@ func (c *conn) handling() (done func()) {
 
 // Read is called for the next request. By then the server has flushed its response, unless
 // pipelined requests delayed the flush and nothing was written.
-func (c *conn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) {
 	if c.endResponse() {
 		c.idleConns.add(c)
 	}
@@ -212,7 +258,7 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // endResponse runs the callbacks of a written response, and reports whether the connection now waits
 // for its next request.
-func (c *conn) endResponse() (idle bool) {
+func (c *Conn) endResponse() (idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hasWritten {
@@ -223,14 +269,15 @@ func (c *conn) endResponse() (idle bool) {
 	return idle
 }
 
-func (c *conn) responseSentLocked() {
+func (c *Conn) responseSentLocked() {
 	for _, f := range c.afterResponse {
 		f()
 	}
 	c.afterResponse = nil
 }
 
-func (c *conn) Write(p []byte) (int, error) {
+// Write writes to the peer and records that it did.
+func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.mu.Lock()
 	c.hasWritten = true
@@ -238,9 +285,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// takeBuffered returns the unread bytes of r, a buffered reader of c. All later bytes come
+// TakeBuffered returns the unread bytes of r, a buffered reader of c. All later bytes come
 // from c.Conn only.
-func (c *conn) takeBuffered(r io.Reader) []byte {
+func (c *Conn) TakeBuffered(r io.Reader) []byte {
 	c.mu.Lock()
 	c.draining = true
 	c.mu.Unlock()
@@ -248,15 +295,16 @@ func (c *conn) takeBuffered(r io.Reader) []byte {
 	return b
 }
 
-// lingerOnClose makes Close wait briefly for the peer to read the response. Closing a
+// LingerOnClose makes Close wait briefly for the peer to read the response. Closing a
 // socket with unread input resets the connection, and the peer would lose the response.
-func (c *conn) lingerOnClose() {
+func (c *Conn) LingerOnClose() {
 	c.mu.Lock()
 	c.linger = true
 	c.mu.Unlock()
 }
 
-func (c *conn) Close() error {
+// Close closes the connection once the peer could read its response.
+func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.responseSentLocked()
 	linger := c.linger && !c.closed
@@ -277,9 +325,9 @@ func (c *conn) Close() error {
 	return err
 }
 
-// watchDisconnect returns a context that is canceled when the peer disconnects while its
+// WatchDisconnect returns a context that is canceled when the peer disconnects while its
 // request is being handled. The handler must call stop before it returns.
-func (c *conn) watchDisconnect(ctx context.Context) (watched context.Context, stop func()) {
+func (c *Conn) WatchDisconnect(ctx context.Context) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancel(ctx)
 	_ = c.Conn.SetReadDeadline(time.Time{})
 	done := make(chan struct{})
@@ -304,16 +352,16 @@ func (c *conn) watchDisconnect(ctx context.Context) (watched context.Context, st
 // connSet is the set of open connections.
 type connSet struct {
 	mu      sync.Mutex
-	open    map[*conn]struct{}
+	open    map[*Conn]struct{}
 	idle    chan struct{} // closed when the last connection closes; nil: no waiter
 	closing bool          // new connections are closed immediately
 }
 
-func (s *connSet) add(c *conn) {
+func (s *connSet) add(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		s.open = map[*conn]struct{}{}
+		s.open = map[*Conn]struct{}{}
 	}
 	s.open[c] = struct{}{}
 	if s.closing {
@@ -321,7 +369,7 @@ func (s *connSet) add(c *conn) {
 	}
 }
 
-func (s *connSet) remove(c *conn) {
+func (s *connSet) remove(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, c)
@@ -337,7 +385,6 @@ func (s *connSet) count() int {
 	return len(s.open)
 }
 
-// wait blocks until no connection is open. It returns the error of ctx if ctx ends first.
 func (s *connSet) wait(ctx context.Context) error {
 	s.mu.Lock()
 	if len(s.open) == 0 {
@@ -357,13 +404,11 @@ func (s *connSet) wait(ctx context.Context) error {
 	}
 }
 
-// closeUnused closes connections that have not sent a byte, and all future ones. Browsers
-// open connections in advance, and the HTTP server would wait for their first request.
 func (s *connSet) closeUnused() {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	s.each(func(c *conn) {
+	s.each(func(c *Conn) {
 		c.mu.Lock()
 		unused := !c.hasRead
 		c.mu.Unlock()
@@ -373,12 +418,16 @@ func (s *connSet) closeUnused() {
 	})
 }
 
-func (s *connSet) closeAll() { s.each(func(c *conn) { _ = c.Conn.Close() }) }
-
-func (s *connSet) each(f func(*conn)) {
+func (s *connSet) each(f func(*Conn)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.open {
 		f(c)
 	}
+}
+
+// IsSocket reports whether the request came over the Unix socket.
+func IsSocket(c *fiber.Ctx) bool {
+	cn, ok := c.Context().Conn().(*Conn)
+	return ok && cn.isSocket()
 }

@@ -1,35 +1,31 @@
-package httpapi
+package middleware
 
 import (
 	"bufio"
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // This adapter runs an http.Handler behind Fiber. Fiber's own adaptor buffers the whole
 // response, so an event stream would arrive only when it ends and a disconnected client
 // would go unnoticed. This one sends a response as soon as the handler flushes it.
 
-func (s *Server) mcpHandlers() map[string]fiber.Handler {
-	return map[string]fiber.Handler{"POST " + schema.PathMCP: s.serveMCP}
-}
-
-func (s *Server) serveMCP(c *fiber.Ctx) error {
-	if s.MCP == nil {
-		return schema.ErrNoRoute
-	}
-	by := caller(c)
-	return s.serveNetHTTP(c, func(waitCtx context.Context) http.Handler { return s.MCP(waitCtx, by) })
+// NetHTTP serves requests with handlers of net/http.
+type NetHTTP struct {
+	Stopping     context.Context // ends waiting requests
+	Heartbeat    time.Duration   // between two signs of life of a slow response
+	WriteTimeout time.Duration   // for one write
+	Log          *slog.Logger
 }
 
 const eventStreamType = "text/event-stream"
@@ -89,17 +85,17 @@ func (b *adaptedResponse) startStreaming() (first bool) {
 	return true
 }
 
-// serveNetHTTP serves the request with handler. The context passed to handler is canceled
+// Serve serves the request with handler. The context passed to handler is canceled
 // when the peer disconnects or the hub stops. The handler then writes its partial result
 // and returns.
-func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context) http.Handler) error {
-	cn, ok := c.Context().Conn().(*conn)
+func (s *NetHTTP) Serve(c *fiber.Ctx, handler func(waitCtx context.Context) http.Handler) error {
+	cn, ok := c.Context().Conn().(*Conn)
 	if !ok {
 		return fiber.ErrInternalServerError
 	}
-	peerCtx, unwatch := cn.watchDisconnect(context.Background())
+	peerCtx, unwatch := cn.WatchDisconnect(context.Background())
 	waitCtx, cancel := context.WithCancel(peerCtx)
-	stopAfterFunc := context.AfterFunc(s.stopping, cancel)
+	stopAfterFunc := context.AfterFunc(s.Stopping, cancel)
 	release := func() {
 		stopAfterFunc()
 		cancel()
@@ -113,7 +109,7 @@ func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context
 		defer close(done)
 		defer func() {
 			if v := recover(); v != nil {
-				s.logPanic(v)
+				LogPanic(s.Log, v)
 				w.WriteHeader(http.StatusInternalServerError)
 			}
 			_ = out.Close()
@@ -128,7 +124,7 @@ func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context
 		return nil
 	case <-w.started:
 		w.copyHeader(c)
-	case <-time.After(s.HookHeartbeat):
+	case <-time.After(s.Heartbeat):
 		// Both ends would take silence for a broken connection. Only event streams take
 		// this long.
 		if w.startStreaming() {
@@ -140,7 +136,7 @@ func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context
 	isStream := strings.HasPrefix(string(c.Response().Header.ContentType()), eventStreamType)
 	c.Context().SetBodyStreamWriter(func(to *bufio.Writer) {
 		defer release()
-		s.copyStream(&deadlineWriter{to, cn, s.StreamWriteTimeout}, w, in, isStream)
+		s.copyStream(&deadlineWriter{to, cn, s.WriteTimeout}, w, in, isStream)
 		cancel() // the peer is gone or the handler is done
 		<-done
 	})
@@ -166,7 +162,7 @@ func (b *adaptedResponse) copyHeader(c *fiber.Ctx) {
 // the response as a whole.
 type deadlineWriter struct {
 	*bufio.Writer
-	conn    *conn
+	conn    *Conn
 	timeout time.Duration
 }
 
@@ -178,7 +174,7 @@ func (p *deadlineWriter) writeChunk(chunk []byte) bool {
 
 // copyStream sends the handler's output as it is written. On an event stream it sends a
 // comment as a heartbeat when there was no output for HookHeartbeat.
-func (s *Server) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.PipeReader, isStream bool) {
+func (s *NetHTTP) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.PipeReader, isStream bool) {
 	defer func() { _ = in.CloseWithError(io.ErrClosedPipe) }()
 	chunks, done := make(chan []byte), make(chan struct{})
 	defer close(done)
@@ -203,7 +199,7 @@ func (s *Server) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.Pipe
 	if !dst.writeChunk(buffered) {
 		return
 	}
-	ticker := time.NewTicker(s.HookHeartbeat)
+	ticker := time.NewTicker(s.Heartbeat)
 	defer ticker.Stop()
 	for atBoundary := true; ; { // a heartbeat must not split an event
 		select {
@@ -237,4 +233,12 @@ func netHTTPRequest(ctx context.Context, c *fiber.Ctx) *http.Request {
 		req.Header.Add(string(name), string(value))
 	}
 	return req.WithContext(ctx)
+}
+
+// LogPanic logs a recovered panic, if v is one. The panic value is omitted, because it may contain
+// user content.
+func LogPanic(log *slog.Logger, v any) {
+	if v != nil {
+		log.Error("response stream panicked", "stack", string(debug.Stack()))
+	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package middleware
 
 import (
 	"strings"
@@ -25,12 +25,14 @@ var securityHeaders = [][2][]byte{
 	{[]byte(fiber.HeaderCacheControl), []byte("no-store")}, // the dashboard's files override it
 }
 
-func (s *Server) addSecurityHeaders(c *fiber.Ctx) error {
-	writeSecurityHeaders(c.Context())
+// AddSecurityHeaders is the middleware that adds the headers to every response.
+func AddSecurityHeaders(c *fiber.Ctx) error {
+	WriteSecurityHeaders(c.Context())
 	return c.Next()
 }
 
-func writeSecurityHeaders(ctx *fasthttp.RequestCtx) {
+// WriteSecurityHeaders sets the headers of a response that no middleware sees.
+func WriteSecurityHeaders(ctx *fasthttp.RequestCtx) {
 	for _, h := range securityHeaders {
 		ctx.Response.Header.SetCanonical(h[0], h[1])
 	}

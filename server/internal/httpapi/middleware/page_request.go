@@ -1,0 +1,64 @@
+package middleware
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/contrib/websocket"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/routes"
+)
+
+// IsUpgrade reports whether the request is a WebSocket handshake.
+func IsUpgrade(c *fiber.Ctx) bool { return websocket.IsWebSocketUpgrade(c) }
+
+// IsPageRequest reports whether the request is for an HTML page: at a path outside the API,
+// at a signed vote link, or at /stream, which is both a screen and a WebSocket.
+func IsPageRequest(c *fiber.Ctx) bool {
+	// Names in a session's path may end like a file name.
+	hasExtension := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
+	if c.Path() != "/" && (hasExtension || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML)) {
+		return false // checked before the routes are matched: requests of agents end here
+	}
+	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	signedLink := isRead && matchesPath(schema.PathLinkVote, c.Path())
+	return APIMethods(c.Path()) == nil || signedLink || c.Path() == schema.PathStream && !IsUpgrade(c)
+}
+
+// APIMethods returns the methods that the API supports at path, sorted. It returns nil if
+// path is not part of the API.
+func APIMethods(path string) (methods []string) {
+	for _, r := range routes.All {
+		if !matchesPath(r.Path, path) {
+			continue
+		}
+		methods = append(methods, r.Method)
+		if r.Method == fiber.MethodGet {
+			methods = append(methods, fiber.MethodHead)
+		}
+	}
+	slices.Sort(methods)
+	return slices.Compact(methods)
+}
+
+func matchesPath(pattern, path string) bool {
+	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(have) {
+		return false
+	}
+	for i, w := range want {
+		if w != have[i] && (!strings.HasPrefix(w, ":") || have[i] == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// otlpHint tells how to configure an exporter for the encoding that the hub reads.
+const otlpHint = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none if compression is on."
+
+// isOTLP reports whether the request is for an OTLP route.
+func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }
