@@ -105,19 +105,13 @@ func changeLogRow(seq int64, e *store.Event, status []byte, ends bool) store.Log
 
 func (t *tx) explainUnchanged(id schema.EventID) error {
 	var found int
-	err := t.get([]any{&found}, queryIsEvent, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return schema.ErrNotFound
-	}
-	if err != nil {
+	err := t.get([]any{&found}, `SELECT 1 FROM questions WHERE stream_id = 1 AND seq = ?`, id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return explainNoQuestion(context.Background(), &t.w.statements, id)
+	case err != nil:
 		return err
+	default:
+		return store.ErrConflict
 	}
-	err = t.get([]any{&found}, `SELECT 1 FROM questions WHERE stream_id = 1 AND seq = ?`, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return schema.ErrNoQuestion
-	}
-	if err != nil {
-		return err
-	}
-	return store.ErrConflict
 }

@@ -103,7 +103,7 @@ func (t *tx) ensureNameID(k nameKind, text string) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	err := t.get([]any{&id}, `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`, k, text)
+	err := t.get([]any{&id}, queryNameID, k, text)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		id = t.counters.lastNameID + 1
@@ -140,31 +140,29 @@ func (s *engine) findNameID(ctx context.Context, k nameKind, text string) (int64
 		return id, true, nil
 	}
 	var id int64
-	err := s.readers.get(ctx, []any{&id}, `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`, k, text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return id, err == nil, err
+	err := s.readers.get(ctx, []any{&id}, queryNameID, k, text)
+	return id, err == nil, ignoreNoRows(err)
 }
 
+const (
+	queryNameID   = `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`
+	queryNameText = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? AND id = ?`
+)
+
 // nameText returns the name with the given ID; empty if it was pruned.
-func (s *engine) nameText(ctx context.Context, k nameKind, id int64) (string, error) {
+func (d *dictionary) nameText(ctx context.Context, from *statements, k nameKind, id int64) (string, error) {
 	if id == 0 {
 		return "", nil
 	}
-	if text, ok := s.dictionary.text(id); ok {
+	if text, ok := d.text(id); ok {
 		return text, nil
 	}
 	var text string
-	err := s.readers.get(ctx, []any{&text}, `SELECT name FROM names WHERE stream_id = 1 AND kind = ? AND id = ?`, k, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows): // pruned since the event was read
-		return "", nil
-	case err != nil:
-		return "", err
+	err := from.get(ctx, []any{&text}, queryNameText, k, id)
+	if err == nil {
+		d.addText(id, text)
 	}
-	s.dictionary.addText(id, text)
-	return text, nil
+	return text, ignoreNoRows(err) // pruned since the event was read
 }
 
 func (s *engine) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {

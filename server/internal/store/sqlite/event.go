@@ -44,11 +44,11 @@ func (r *eventRow) dest() []any {
 
 // buildEvent converts a scanned row to an Event and resolves its names.
 func (s *engine) buildEvent(ctx context.Context, r *eventRow) (*store.Event, error) {
-	return r.build(func(kind nameKind, id int64) (string, error) { return s.nameText(ctx, kind, id) })
+	return r.build(ctx, s.dictionary, &s.readers.statements)
 }
 
-// build converts the row to an Event and resolves its names with nameText.
-func (r *eventRow) build(nameText func(nameKind, int64) (string, error)) (*store.Event, error) {
+// build converts the row to an Event and resolves its names.
+func (r *eventRow) build(ctx context.Context, names *dictionary, from *statements) (*store.Event, error) {
 	e := &r.event
 	e.ID, e.ReceivedAt = schema.EventID(r.seq), fromMillis(r.received)
 	uid, err := uuid.FromBytes(r.uid)
@@ -64,7 +64,7 @@ func (r *eventRow) build(nameText func(nameKind, int64) (string, error)) (*store
 		kind nameKind
 		id   int64
 	}{{&e.App, appName, r.ids.app}, {&e.Session, sessionName, r.ids.session}, {&e.Type, typeName, r.ids.typ}, {&e.Tool, toolName, r.ids.tool}} {
-		if *n.dest, err = nameText(n.kind, n.id); err != nil {
+		if *n.dest, err = names.nameText(ctx, from, n.kind, n.id); err != nil {
 			return nil, err
 		}
 	}

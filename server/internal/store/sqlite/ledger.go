@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -62,10 +61,7 @@ func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 func readChainEnd(ctx context.Context, conn *sql.Conn) (chainEnd, error) {
 	end := chainEnd{hash: schema.FirstPrev}
 	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.n, &end.hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return end, err
+	return end, ignoreNoRows(err)
 }
 
 const (

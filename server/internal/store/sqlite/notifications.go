@@ -67,10 +67,7 @@ func (s *engine) QuestionsSince(ctx context.Context, seq int64, limit int) (ids 
 }
 
 func (s *engine) NotificationProgress(ctx context.Context, id schema.EventID) (n store.NotificationProgress, err error) {
-	err = s.readers.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNotificationProgress, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+	err = ignoreNoRows(s.readers.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNotificationProgress, id))
 	return n, err
 }
 

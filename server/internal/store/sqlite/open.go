@@ -155,6 +155,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	if s.readers.db, err = connect(ctx, s.file, cfg.Synchronous, true); err != nil {
 		return err
 	}
+	s.readers.statements.db = s.readers.db
 	s.diskSpace = newDiskSpace(s.file, cfg)
 	w, err := newWriter(ctx, s, cfg)
 	if err != nil {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -148,8 +147,5 @@ func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.
 func (s *engine) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
 	var ms sql.NullInt64
 	err := s.readers.get(ctx, []any{&ms}, query, args...)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return fromMillis(ms.Int64), err
+	return fromMillis(ms.Int64), ignoreNoRows(err)
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -51,8 +52,14 @@ func (c timeColumn) Scan(value any) error {
 	return nil
 }
 
-// jsonColumn scans JSON text.
-type jsonColumn struct{ dest any }
+// jsonColumn stores a value as JSON text, and scans it into a pointer.
+type jsonColumn struct{ value any }
+
+// Value implements driver.Valuer.
+func (c jsonColumn) Value() (driver.Value, error) {
+	text, err := json.Marshal(c.value)
+	return string(text), err
+}
 
 // Scan implements sql.Scanner.
 func (c jsonColumn) Scan(value any) error {
@@ -60,7 +67,7 @@ func (c jsonColumn) Scan(value any) error {
 	if !ok {
 		return fmt.Errorf("JSON is stored as %T", value)
 	}
-	return json.Unmarshal([]byte(text), c.dest)
+	return json.Unmarshal([]byte(text), c.value)
 }
 
 func scanPerson(rows *sql.Rows, p *store.Person) error {
@@ -102,65 +109,53 @@ func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (remov
 }
 
 func (t *tx) changePeople(c *store.PeopleChange) error {
-	write := func(query string, args ...any) func() error {
-		return func() error { _, err := t.exec(query, args...); return err }
+	err := t.appendLedger(c.LedgerRecords...)
+	write := func(query string, args ...any) {
+		if err == nil {
+			_, err = t.exec(query, args...)
+		}
 	}
-	steps := []func() error{func() error { return t.appendLedger(c.LedgerRecords...) }}
 	if c.SetLocked {
-		steps = append(steps, write(`UPDATE hub SET locked = ? WHERE stream_id = 1`, c.Locked))
+		write(`UPDATE hub SET locked = ? WHERE stream_id = 1`, c.Locked)
 	}
 	for _, name := range c.RemovedPeople {
-		steps = append(steps,
-			write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name),
-			// A later account of that name must not inherit these.
-			write(`DELETE FROM browsers WHERE stream_id = 1 AND person = ?`, name),
-			write(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ?`, name))
+		write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name)
+		// A later account of that name must not inherit these.
+		write(`DELETE FROM browsers WHERE stream_id = 1 AND person = ?`, name)
+		write(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ?`, name)
 	}
 	for _, id := range c.RemovedSignIns {
-		steps = append(steps, write(`DELETE FROM sign_ins WHERE stream_id = 1 AND id = ?`, id))
+		write(`DELETE FROM sign_ins WHERE stream_id = 1 AND id = ?`, id)
 	}
 	for _, id := range c.RemovedTokens {
-		steps = append(steps, write(`DELETE FROM tokens WHERE stream_id = 1 AND id = ?`, id))
+		write(`DELETE FROM tokens WHERE stream_id = 1 AND id = ?`, id)
 	}
 	for _, hash := range c.RemovedCodes {
-		steps = append(steps, write(`DELETE FROM sign_in_codes WHERE stream_id = 1 AND hash = ?`, hash))
-	}
-	for _, p := range c.Persons {
-		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
-			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt), p.SignedIn, toMillis(p.ResetAt), p.ResetBy, toMillis(p.PromotedAt), p.PromotedBy))
-	}
-	for _, i := range c.SignIns {
-		steps = append(steps, write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, toMillis(i.CreatedAt), toMillis(i.LastSeenAt)))
-	}
-	for _, o := range c.Tokens {
-		apps, err := json.Marshal(o.Apps)
-		if err != nil {
-			return err
-		}
-		steps = append(steps, write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Name, o.Prefix, o.Hash, o.Person, string(apps), toMillis(o.CreatedAt), toMillis(o.LastUsedAt), toMillis(o.ExpiresAt)))
-	}
-	for _, o := range c.Codes {
-		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
-			o.Hash, o.Person, o.Method, toMillis(o.CreatedAt), toMillis(o.ExpiresAt)))
+		write(`DELETE FROM sign_in_codes WHERE stream_id = 1 AND hash = ?`, hash)
 	}
 	for _, id := range c.RemovedPasskeys {
-		steps = append(steps, write(`DELETE FROM passkeys WHERE stream_id = 1 AND id = ?`, id))
+		write(`DELETE FROM passkeys WHERE stream_id = 1 AND id = ?`, id)
+	}
+	for _, p := range c.Persons {
+		write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt), p.SignedIn, toMillis(p.ResetAt), p.ResetBy, toMillis(p.PromotedAt), p.PromotedBy)
+	}
+	for _, i := range c.SignIns {
+		write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, toMillis(i.CreatedAt), toMillis(i.LastSeenAt))
+	}
+	for _, o := range c.Tokens {
+		write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			o.ID, o.Name, o.Prefix, o.Hash, o.Person, jsonColumn{o.Apps}, toMillis(o.CreatedAt), toMillis(o.LastUsedAt), toMillis(o.ExpiresAt))
+	}
+	for _, o := range c.Codes {
+		write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
+			o.Hash, o.Person, o.Method, toMillis(o.CreatedAt), toMillis(o.ExpiresAt))
 	}
 	for _, o := range c.Passkeys {
-		transports, err := json.Marshal(o.Transports)
-		if err != nil {
-			return err
-		}
-		steps = append(steps, write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, string(transports), toMillis(o.CreatedAt), toMillis(o.LastUsedAt)))
+		write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, jsonColumn{o.Transports}, toMillis(o.CreatedAt), toMillis(o.LastUsedAt))
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

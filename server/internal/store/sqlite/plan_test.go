@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -256,7 +255,11 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 	_, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now(), QuestionsBefore: b.Clock.Now(), ProjectionsBefore: b.Clock.Now()})
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
-	queries := slices.Sorted(maps.Keys(b.writer.stmts))
+	var queries []string
+	for query := range b.writer.statements.cache.Range {
+		queries = append(queries, query.(string))
+	}
+	slices.Sort(queries)
 	require.Greater(t, len(queries), 20)
 	b.Open(t)
 	for _, query := range queries {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
@@ -84,10 +83,7 @@ func (s *engine) SessionsOf(ctx context.Context, app string, since time.Time) (a
 	if err := s.readers.get(ctx, []any{&active}, queryCountSessions, app, first); err != nil {
 		return 0, nil, err
 	}
-	err = s.readers.get(ctx, []any{&latest}, queryLatestSession, app)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+	err = ignoreNoRows(s.readers.get(ctx, []any{&latest}, queryLatestSession, app))
 	return active, latest, err
 }
 

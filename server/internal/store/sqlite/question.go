@@ -20,12 +20,12 @@ func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Questi
 	var r questionRow
 	err := s.readers.get(ctx, r.dest(), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, s.explainNoQuestion(ctx, id)
+		return nil, explainNoQuestion(ctx, &s.readers.statements, id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.question(id, func(kind nameKind, id int64) (string, error) { return s.nameText(ctx, kind, id) })
+	return r.question(ctx, id, s.dictionary, &s.readers.statements)
 }
 
 // questionRow is a scanned row of queryQuestion.
@@ -43,9 +43,9 @@ func (r *questionRow) dest() []any {
 	return append(dest, r.delivery.dest()...)
 }
 
-// question converts the row and resolves its names with nameText.
-func (r *questionRow) question(id schema.EventID, nameText func(nameKind, int64) (string, error)) (*store.Question, error) {
-	e, err := r.event.build(nameText)
+// question converts the row and resolves its names.
+func (r *questionRow) question(ctx context.Context, id schema.EventID, names *dictionary, from *statements) (*store.Question, error) {
+	e, err := r.event.build(ctx, names, from)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,11 @@ func (r *questionRow) question(id schema.EventID, nameText func(nameKind, int64)
 
 const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
 
-func (s *engine) explainNoQuestion(ctx context.Context, id schema.EventID) error {
+// explainNoQuestion returns schema.ErrNoQuestion, or schema.ErrNotFound if there is no such
+// event either.
+func explainNoQuestion(ctx context.Context, from *statements, id schema.EventID) error {
 	var found int
-	err := s.readers.get(ctx, []any{&found}, queryIsEvent, id)
+	err := from.get(ctx, []any{&found}, queryIsEvent, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return schema.ErrNotFound

@@ -11,10 +11,7 @@ import (
 )
 
 func (s *engine) SessionFacts(ctx context.Context, app, session string) (facts []byte, err error) {
-	err = s.readers.get(ctx, []any{&facts}, querySessionFacts, app, session)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
+	err = ignoreNoRows(s.readers.get(ctx, []any{&facts}, querySessionFacts, app, session))
 	return facts, err
 }
 
@@ -161,10 +158,10 @@ func (s *engine) PendingCounts(ctx context.Context) (map[store.SessionKey]int64,
 	counts := make(map[store.SessionKey]int64, len(found))
 	for _, c := range found {
 		var key store.SessionKey
-		if key.App, err = s.nameText(ctx, appName, c.app); err != nil {
+		if key.App, err = s.dictionary.nameText(ctx, &s.readers.statements, appName, c.app); err != nil {
 			return nil, err
 		}
-		if key.Session, err = s.nameText(ctx, sessionName, c.session); err != nil {
+		if key.Session, err = s.dictionary.nameText(ctx, &s.readers.statements, sessionName, c.session); err != nil {
 			return nil, err
 		}
 		counts[key] = c.n

@@ -1,8 +1,7 @@
 package sqlite
 
 import (
-	"database/sql"
-	"errors"
+	"context"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -57,21 +56,5 @@ func (t *tx) question(id schema.EventID) (*store.Question, error) {
 	if err := t.get(r.dest(), queryQuestion, id); err != nil {
 		return nil, err
 	}
-	return r.question(id, t.nameText)
-}
-
-// nameText returns a name that this transaction may have inserted.
-func (t *tx) nameText(kind nameKind, id int64) (string, error) {
-	if id == 0 {
-		return "", nil
-	}
-	if text, ok := t.w.dictionary.text(id); ok {
-		return text, nil
-	}
-	var text string
-	err := t.get([]any{&text}, `SELECT name FROM names WHERE stream_id = 1 AND kind = ? AND id = ?`, kind, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return text, err
+	return r.question(context.Background(), id, t.w.dictionary, &t.w.statements)
 }

@@ -104,24 +104,12 @@ func (t *tx) nextSeq() int64 {
 // The writer's statements have no deadline: a canceled statement would leave the
 // transaction open, where a later commit could include it.
 
-func (t *tx) stmt(query string) (*sql.Stmt, error) {
-	if s, ok := t.w.stmts[query]; ok {
-		return s, nil
-	}
-	s, err := t.w.conn.PrepareContext(context.Background(), query)
-	if err != nil {
-		return nil, err
-	}
-	t.w.stmts[query] = s
-	return s, nil
-}
-
 func (t *tx) exec(query string, args ...any) (int64, error) {
-	s, err := t.stmt(query)
+	stmt, err := t.w.statements.prepare(context.Background(), query)
 	if err != nil {
 		return 0, err
 	}
-	r, err := s.ExecContext(context.Background(), args...)
+	r, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -129,18 +117,10 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 }
 
 func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
-	s, err := t.stmt(query)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(context.Background(), args...)
+	return t.w.statements.query(context.Background(), query, args...)
 }
 
 // get reads one row. It returns sql.ErrNoRows if there is none.
 func (t *tx) get(into []any, query string, args ...any) error {
-	s, err := t.stmt(query)
-	if err != nil {
-		return err
-	}
-	return s.QueryRowContext(context.Background(), args...).Scan(into...)
+	return t.w.statements.get(context.Background(), into, query, args...)
 }

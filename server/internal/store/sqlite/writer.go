@@ -23,7 +23,7 @@ const (
 // a group to fill, and runs until stop.
 type writer struct {
 	conn         *sql.Conn
-	stmts        map[string]*sql.Stmt // SQL text → statement prepared on conn
+	statements   statements // prepared on conn
 	dictionary   *dictionary
 	diskSpace    *diskSpace
 	clock        func() time.Time
@@ -73,7 +73,7 @@ func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 		return nil, err
 	}
 	return &writer{
-		conn: conn, stmts: map[string]*sql.Stmt{}, dictionary: s.dictionary, diskSpace: s.diskSpace, clock: cfg.Clock, log: cfg.Log,
+		conn: conn, statements: statements{db: conn}, dictionary: s.dictionary, diskSpace: s.diskSpace, clock: cfg.Clock, log: cfg.Log,
 		committed: cfg.Committed, store: s, segmentNames: newSegmentNames(),
 		queue: make(chan *op, queueLimit), done: make(chan struct{}),
 	}, nil
@@ -141,9 +141,7 @@ func (w *writer) run() {
 			w.commit(group)
 		}
 	}
-	for _, s := range w.stmts {
-		_ = s.Close()
-	}
+	w.statements.close()
 	_ = w.conn.Close()
 }
 
