@@ -51,8 +51,5 @@ func (h *hookRun) hookFilesOf(caller string) (files []string) {
 	if home := h.env("HOME"); home != "" {
 		files = append(files, filepath.Join(home, paths.user))
 	}
-	for _, dir := range []string{cmp.Or(h.env("CLAUDE_PROJECT_DIR"), h.workDir)} {
-		files = append(files, filepath.Join(dir, paths.project))
-	}
-	return files
+	return append(files, filepath.Join(cmp.Or(h.env("CLAUDE_PROJECT_DIR"), h.workDir), paths.project))
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,12 +70,30 @@ func (c Poster) postTo(deadline time.Time, hub, path string, body net.Buffers) (
 	if err != nil {
 		return nil, err
 	}
-	if !c.isDirect(u) {
-		return c.postWithClient(deadline, hub, path, body)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	body = slices.Clone(body) // reading consumes the parts
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, socket.HTTPAddress(hub)+path, &body)
+	if err != nil {
+		return nil, err
 	}
-	prefix, host := u.EscapedPath(), u.Host
+	for _, part := range body {
+		req.ContentLength += int64(len(part))
+	}
+	req.Close = true
+	req.Header.Set("Content-Type", "application/json")
+	if token := c.tokenFor(hub); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if !c.isDirect(u) { // behind TLS or a proxy
+		client := http.Client{
+			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		return readResponse(client.Do(req))
+	}
 	if u.Scheme == socket.Scheme {
-		prefix, host = "", "localhost"
+		req.Host = "localhost"
 	}
 	conn, err := connect(deadline, u)
 	if err != nil {
@@ -82,25 +101,10 @@ func (c Poster) postTo(deadline time.Time, hub, path string, body net.Buffers) (
 	}
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(deadline)
-	length := 0
-	for _, part := range body {
-		length += len(part)
-	}
-	authorization := ""
-	if token := c.tokenFor(hub); token != "" {
-		authorization = "Authorization: Bearer " + token + "\r\n"
-	}
-	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%sConnection: close\r\n\r\n",
-		prefix+path, host, length, authorization)
-	request := append(net.Buffers{head}, body...)
-	if _, err := request.WriteTo(conn); err != nil {
+	if err := req.Write(conn); err != nil {
 		return nil, err
 	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodPost})
-	if err != nil {
-		return nil, err
-	}
-	return readResponse(response)
+	return readResponse(http.ReadResponse(bufio.NewReader(conn), req))
 }
 
 // connect opens a connection to a hub without TLS: through its Unix socket if there is one.
@@ -140,33 +144,13 @@ func (c Poster) isDirect(u *url.URL) bool {
 	return socket.IsDirect(u) || c.Options.Env("HTTP_PROXY") == "" && c.Options.Env("http_proxy") == ""
 }
 
-// postWithClient sends the request with net/http, for hubs behind TLS or a proxy.
-func (c Poster) postWithClient(deadline time.Time, hub, path string, body net.Buffers) ([]byte, error) {
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hub+path, bytes.NewReader(bytes.Join(body, nil)))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if token := c.tokenFor(hub); token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	client := http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	response, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	return readResponse(response)
-}
-
 // readResponse returns the body of a success response. It returns RejectionError if the hub
 // rejected the request, and another error for temporary failures and for servers that are
 // not a hub.
-func readResponse(response *http.Response) ([]byte, error) {
+func readResponse(response *http.Response, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
 	defer response.Body.Close()
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	isJSON := media == "application/json" || strings.HasSuffix(media, "+json")
