@@ -1,11 +1,11 @@
+import './lib/ui/tokens.css'
+import './lib/ui/base.css'
 import { mount } from 'svelte'
 import App from './app/App.svelte'
 import { hub } from './lib/stream/liveState.svelte'
 import { router } from './lib/page/router.svelte'
 import { settings } from './lib/page/settings.svelte'
 import { appText } from './app/text'
-import './lib/ui/tokens.css'
-import './lib/ui/base.css'
 
 settings.apply()
 const target = document.getElementById('app')
