@@ -41,6 +41,7 @@ type App struct {
 	listeners  []net.Listener
 	socket     net.Listener // Unix socket; nil: none
 	store      store.Store
+	feed       *feed.Feed
 	auth       *auth.Service
 	hub        *hub.Hub
 	notifier   *notify.Notifier
@@ -49,8 +50,7 @@ type App struct {
 	server     *httpapi.Server
 	witness    *http.Client // connects as channels do
 
-	signInLink   string      // file with the link of the first person; empty: none
-	signInExpiry *time.Timer // removes the file; nil: there is none
+	signInLink string // file with the link of the first person; empty: none
 }
 
 // New opens the port and the database and builds the hub. Its errors are written for
@@ -88,6 +88,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.store, err = openStore(ctx, &a.cfg, a.metrics.Committed); err != nil {
 		return err // the error names the file and the next step
 	}
+	a.feed = feed.New(a.store.Head(), ringFrames, ringBytes)
 	provider, err := a.cfg.OIDC.newProvider(a.publicURL())
 	if err != nil {
 		return err
@@ -96,19 +97,12 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: passkeys, Clock: a.cfg.Clock, Log: a.log, Locked: a.afterLock, Announce: a.announce}); err != nil {
+	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: passkeys, Clock: a.cfg.Clock, Log: a.log, Feed: a.feed}); err != nil {
 		return err
 	}
 	if err := a.checkPublicListen(); err != nil {
 		return err
 	}
-	a.dispatcher = delivery.New(delivery.Config{
-		Store: a.store, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
-		AwaitResponseSent: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitResponseSent(ctx, id) },
-		Abandon: func(ctx context.Context, id schema.EventID, url string) error {
-			return a.hub.Abandon(ctx, id, url, hub.ReasonAgentGone)
-		},
-	})
 	var redactor *redact.Redactor
 	if !a.cfg.KeepSecrets {
 		redactor = redact.New(redact.Options{})
@@ -120,28 +114,21 @@ func (a *App) open(ctx context.Context) (err error) {
 		return fmt.Errorf("-notify-allow and -notify-proxy: %w", err)
 	}
 	a.witness = guard.HTTPClient()
-	a.notifier = notify.New(notify.Config{
-		Guard: guard,
-		Store: a.store, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
-		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
-			return a.hub.SetNotifications(ctx, id, list, counts)
-		},
-		People:     func(ctx context.Context) ([]schema.Person, error) { return a.auth.Accounts(ctx), nil },
-		IdentityOf: func(name string) (auth.Identity, bool) { return a.auth.IdentityOf(name, "link") },
-		CreatedAt: func(name string) time.Time {
-			at, _ := a.auth.CreatedAt(name)
-			return at
-		},
-		ResolveRecipients: a.auth.ResolveRecipients, Watching: func(person string) bool { return a.server.IsViewing(person) },
-	})
 	a.hub = hub.New(hub.Config{
-		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
+		Store: a.store, Feed: a.feed,
 		PendingLimits: pendingLimits(a.cfg.MaxPending),
-		Redactor:      redactor, CheckURL: dialPolicy.Check, Dispatch: a.dispatcher.Dispatch, WakeLiveness: a.dispatcher.WakeLiveness, ProcessOf: peer.ProcessOf,
-		QuestionChanged: func() { a.notifier.QuestionChanged() },
-		SendDeadline:    a.dispatcher.SendDeadline, NudgeAfter: a.cfg.NudgeAfter,
-		People:  a.auth,
-		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
+		Redactor:      redactor, DialPolicy: dialPolicy, Processes: peer.Processes{},
+		NudgeAfter: a.cfg.NudgeAfter,
+		People:     a.auth,
+		Version:    a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
+	})
+	a.dispatcher = delivery.New(delivery.Config{
+		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
+	})
+	presence := new(httpapi.Presence)
+	a.notifier = notify.New(notify.Config{
+		Store: a.store, Feed: a.feed, Hub: a.hub, Accounts: a.auth, Viewers: presence,
+		Guard: guard, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
 	})
 	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
@@ -149,20 +136,14 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	tools := mcp.New(mcp.Config{Hub: a.hub, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
-		MCP: tools.HandlerFor,
-		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
+		MCP: tools, Presence: presence,
+		Hub: a.hub, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
 		Notifier:     a.notifier,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
 		TLS:           a.cfg.TLSCert != "", TrustProxy: a.cfg.trustedProxies(), ProxyHeader: a.cfg.ProxyHeader,
 	})
 	return nil
-}
-
-// afterLock ends what callers without credentials left behind, in memory.
-func (a *App) afterLock(ctx context.Context, removed store.AnonymousRemoval) {
-	a.hub.AfterLock(ctx)
-	a.notifier.ForgetChannels(removed)
 }
 
 // dashboardURL returns the one address at which people open the dashboard. There is only
@@ -177,13 +158,6 @@ func (a *App) URL() string {
 		return a.cfg.baseURL(addr)
 	}
 	return "http://" + addr
-}
-
-// announce notifies people of a change of an account. The accounts are opened before the notifier.
-func (a *App) announce(names []string, change schema.AccountChange) {
-	if a.notifier != nil {
-		a.notifier.Announce(names, change)
-	}
 }
 
 // publicURL returns the base URL for links that are sent to people.
@@ -206,7 +180,7 @@ func (a *App) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	start := func(name string, run func() error) {
 		group.Go(func() {
-			if err := run(); err != nil {
+			if err := run(); err != nil && workers.Err() == nil {
 				failed <- fmt.Errorf("%s: %w", name, err)
 			}
 		})
@@ -222,6 +196,9 @@ func (a *App) Run(ctx context.Context) error {
 	start("search index", func() error { return a.store.RunIndexer(workers) })
 	start("retention", func() error { return a.runRetention(workers) })
 	start("audit log heads", func() error { return a.runLedgerHeads(workers) })
+	if a.signInLink != "" {
+		start("sign-in link", func() error { return a.runSignInLink(workers) })
+	}
 	for _, ln := range a.listeners {
 		start("listening", func() error { return a.server.Serve(ln) })
 	}
@@ -253,10 +230,6 @@ func (a *App) shutdown() error {
 
 // Close releases the port and the database. Run calls it.
 func (a *App) Close() error {
-	if a.signInExpiry != nil {
-		a.signInExpiry.Stop()
-		a.removeSignInLink()
-	}
 	for _, ln := range a.listeners {
 		_ = ln.Close() // Serve has closed it already
 	}
@@ -328,16 +301,24 @@ func (a *App) ownerSignInHint(ctx context.Context) string {
 		a.log.Error("sign-in link not written", "err", err)
 		return ""
 	}
-	a.auth.OnAccountsChanged(a.removeSignInLink)
-	a.signInExpiry = time.AfterFunc(auth.SignInLinkLifetime, a.removeSignInLink)
 	return "  Sign in     with the link in " + a.signInLink + "   (works once, within 15 minutes)\n"
 }
 
-// removeSignInLink removes the file of a used or expired link.
-func (a *App) removeSignInLink() {
+// runSignInLink removes the file of the sign-in link when the link was used or has expired, or
+// when ctx ends.
+func (a *App) runSignInLink(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, auth.SignInLinkLifetime)
+	defer stop()
+	_ = a.feed.Follow(ctx, feed.Accounts, func(b *feed.Batch) error {
+		if !b.Rescan { // which is the state before the link was made
+			stop()
+		}
+		return nil
+	})
 	if err := os.Remove(a.signInLink); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.log.Error("sign-in link not removed", "err", err)
 	}
+	return nil
 }
 
 // clientHint returns the HOOKBACK_URL assignment that a command needs, or an empty string

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -87,7 +88,7 @@ const announcementTime = 24 * time.Hour
 
 // announceIf announces a change of an account to the person, the admins and the owner.
 func (s *Service) announceIf(changed bool, change string, person *store.Person, caller Identity) {
-	if !changed || s.Announce == nil {
+	if !changed {
 		return
 	}
 	names := []string{person.Name}
@@ -96,7 +97,9 @@ func (s *Service) announceIf(changed bool, change string, person *store.Person, 
 			names = append(names, p.Name)
 		}
 	}
-	s.Announce(names, schema.AccountChange{Change: change, Person: person.Name, By: caller.Name, At: toMillis(s.Clock())})
+	s.Feed.Tell(feed.Fact{Kinds: feed.Accounts, Note: Announcement{
+		To: names, Change: schema.AccountChange{Change: change, Person: person.Name, By: caller.Name, At: toMillis(s.Clock())},
+	}})
 }
 
 // recentChanges returns the changes of accounts that are still shown, for people and local

@@ -42,20 +42,6 @@ func (s *Service) OnRevoked(id Identity, f func()) (stop func()) {
 	}
 }
 
-// OnAccountsChanged calls f after each change or removal of an account. It must not block.
-func (s *Service) OnAccountsChanged(f func()) {
-	if s == nil {
-		return
-	}
-	s.changeMu.Lock()
-	defer s.changeMu.Unlock()
-	all := []func(){f}
-	if others := s.onAccounts.Load(); others != nil {
-		all = append(all, *others...)
-	}
-	s.onAccounts.Store(&all)
-}
-
 func (r *revocationHooks) fire(id string) {
 	r.mu.Lock()
 	hooks := r.hooks[id]

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -21,15 +22,27 @@ type Config struct {
 		store.Accounts
 		store.Ledger
 	}
-	OIDC  *OIDC // default: no sign-in with a provider
+	OIDC *OIDC // default: no sign-in with a provider
 	// Passkeys configures which answers need a passkey; default: none.
 	Passkeys *Passkeys
-	// Locked is called after the hub was locked, with the removed objects; nil: nothing.
-	Locked func(context.Context, store.AnonymousRemoval)
-	// Announce notifies people of a change of an account; nil: no notification. It must not block.
-	Announce func(names []string, change schema.AccountChange)
-	Clock    func() time.Time // default time.Now
-	Log      *slog.Logger     // default: discard
+	// Feed gets a fact of kind feed.Accounts, without a note, after each change of an account.
+	// The note is an Announcement if people must be notified, and a store.AnonymousRemoval after
+	// a lock of the hub. Default: no one follows.
+	Feed  *feed.Feed
+	Clock func() time.Time // default time.Now
+	Log   *slog.Logger     // default: discard
+}
+
+// LockObserver ends what callers without credentials left behind in memory, before the change
+// that locks the hub returns.
+type LockObserver interface {
+	AfterLock(ctx context.Context)
+}
+
+// Announcement is a change of an account that the named people are notified of.
+type Announcement struct {
+	To     []string
+	Change schema.AccountChange
 }
 
 // Service authenticates and authorizes the callers of a hub and manages its accounts.
@@ -42,7 +55,7 @@ type Service struct {
 	lastUse       sync.Map                  // id of a session or token → *atomic.Int64, last use in Unix ms
 	signInLimiter signInLimiter
 	revocations   revocationHooks
-	onAccounts    atomic.Pointer[[]func()] // see OnAccountsChanged
+	lockObserver  LockObserver // nil: none
 	ceremonies    passkeyCeremonies
 }
 
@@ -61,6 +74,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Feed == nil {
+		cfg.Feed = feed.New(0, 1, 1)
 	}
 	stored, err := cfg.Store.People(ctx)
 	if err != nil {
@@ -116,19 +132,27 @@ func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error 
 	next.Passkeys = mergeByKey(next.Passkeys, c.Passkeys, c.RemovedPasskeys, func(o store.Passkey) string { return o.ID })
 	next.Codes = mergeByKey(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
 	s.current.Store(newDirectory(&next))
-	if all := s.onAccounts.Load(); all != nil && len(c.Persons)+len(c.RemovedPeople) > 0 {
-		for _, f := range *all {
-			f()
-		}
+	if len(c.Persons)+len(c.RemovedPeople) > 0 {
+		s.Feed.Tell(feed.Fact{Kinds: feed.Accounts})
 	}
 	for _, id := range slices.Concat(c.RemovedSignIns, c.RemovedTokens) {
 		s.lastUse.Delete(id)
 		s.revocations.fire(id)
 	}
-	if c.SetLocked && c.Locked && s.Locked != nil {
-		s.Locked(context.WithoutCancel(ctx), removed)
+	if c.SetLocked && c.Locked {
+		if s.lockObserver != nil {
+			s.lockObserver.AfterLock(context.WithoutCancel(ctx))
+		}
+		s.Feed.Tell(feed.Fact{Kinds: feed.Accounts, Note: removed})
 	}
 	return nil
+}
+
+// ObserveLock sets the observer. Call it before the first change.
+func (s *Service) ObserveLock(o LockObserver) {
+	if s != nil {
+		s.lockObserver = o
+	}
 }
 
 // mergeByKey returns a sorted copy of old without the removed elements, with written added

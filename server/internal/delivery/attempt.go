@@ -42,7 +42,7 @@ func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, isParked
 		return nil
 	}
 	defer d.releaseSlot(target.hostPort())
-	if err := d.AwaitResponseSent(ctx, id); err != nil {
+	if err := d.Hub.AwaitResponseSent(ctx, id); err != nil {
 		return err
 	}
 	return d.dialAndSend(ctx, q, target)
@@ -169,12 +169,6 @@ func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number
 		delivery, visible := d.nextDelivery(q, number, result)
 		delivery.Sent = sent
 		_, err := d.applyDelivery(ctx, q, delivery, visible)
-		if err == nil {
-			if !delivery.Due.IsZero() {
-				d.wakePoll()
-			}
-			return nil
-		}
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -202,7 +196,6 @@ func (d *Dispatcher) reschedule(ctx context.Context, q *store.Question) error {
 	delivery := *q.Delivery
 	delivery.Leased, delivery.Due = time.Time{}, d.Clock()
 	_, err := d.applyDelivery(ctx, q, &delivery, &schema.Delivery{State: delivery.State, Attempts: delivery.Attempts})
-	d.wakePoll()
 	if errors.Is(err, store.ErrConflict) {
 		return nil // the lease expires by itself
 	}

@@ -72,7 +72,6 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 			}
 			id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
 			h.startDispatcher(d)
-			d.Dispatch(id)
 			st, q := h.waitForDelivery(id, inState(schema.Delivered, schema.Unconfirmed, schema.Unreachable))
 			require.Equal(t, c.want, st.Delivery.State, st.Delivery.LastError)
 			require.Equal(t, c.confirmed, st.Delivery.Confirmed)
@@ -85,7 +84,7 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 
 			// The answer must never be sent again.
 			h.advance(30 * time.Second)
-			d.Dispatch(id)
+			h.redispatch(id)
 			due, _, err := h.store.LeaseDeliveries(t.Context(), h.clock(), h.clock(), 10)
 			require.NoError(t, err)
 			require.Empty(t, due)
@@ -105,7 +104,6 @@ func TestSendV1_FrameAndHandshakeHeaders(t *testing.T) {
 	h.startDispatcher(d)
 	url := strings.Replace(l.url(), "127.0.0.1", "localhost", 1) + "?k=v"
 	id := h.addAnswered(store.NewQuestion{URL: url, Protocol: 1}, "")
-	d.Dispatch(id)
 	h.waitForDelivery(id, inState(schema.Delivered))
 	a := l.answer(0)
 	require.True(t, *a.Permission)
@@ -172,7 +170,6 @@ func TestSendV2(t *testing.T) {
 			d.timeouts.close = 100 * time.Millisecond
 			h.startDispatcher(d)
 			id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
-			d.Dispatch(id)
 			st, q := h.waitForDelivery(id, hasAttempts(1))
 			require.Equal(t, c.want, st.Delivery.State, st.Delivery.LastError)
 			require.Equal(t, c.retry, st.Delivery.NextAttemptAt > 0)
@@ -224,7 +221,6 @@ func TestDial_HandshakeFailures(t *testing.T) {
 			d.after = func(time.Duration) <-chan time.Time { return ticks }
 			h.startDispatcher(d)
 			id := h.addAnswered(store.NewQuestion{URL: l.url(), ListenerKey: c.key, Protocol: 1}, "")
-			d.Dispatch(id)
 			st, q := h.waitForDelivery(id, hasAttempts(1))
 			require.Contains(t, st.Delivery.LastError, c.problem)
 			state := cmp.Or(c.state, schema.Unreachable)
@@ -233,7 +229,7 @@ func TestDial_HandshakeFailures(t *testing.T) {
 			require.False(t, q.Delivery.Sent)
 			for n := 2; n <= 3; n++ {
 				h.advance(time.Second)
-				d.wakePoll()
+				h.poll()
 				st, _ = h.waitForDelivery(id, hasAttempts(n))
 			}
 			require.Contains(t, st.Delivery.LastError, c.problem)
@@ -266,7 +262,6 @@ func TestDispatcher_RetriesAfterRefusals(t *testing.T) {
 	d.after = func(time.Duration) <-chan time.Time { return ticks }
 	h.startDispatcher(d)
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
-	d.Dispatch(id)
 	for n := 1; n <= 12; n++ {
 		st, _ := h.waitForDelivery(id, hasAttempts(n))
 		require.Equal(t, schema.Refused, st.Delivery.State, n)
@@ -277,7 +272,7 @@ func TestDispatcher_RetriesAfterRefusals(t *testing.T) {
 		require.EqualValues(t, h.clock().Add(pause).UnixMilli(), st.Delivery.NextAttemptAt, n)
 		isUp.Store(n == 12)
 		h.advance(pause)
-		d.wakePoll()
+		h.poll()
 	}
 	h.waitForDelivery(id, inState(schema.Acked))
 	_, frames := l.counts()
@@ -295,10 +290,9 @@ func TestDispatcher_RefusalEndsWithRetryWindow(t *testing.T) {
 	d.after = func(time.Duration) <-chan time.Time { return ticks }
 	h.startDispatcher(d)
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
-	d.Dispatch(id)
 	_, q := h.waitForDelivery(id, hasAttempts(1))
 	h.now.Store(q.Delivery.Until.UnixMilli() + 1)
-	d.wakePoll()
+	h.poll()
 	st, q := h.waitForDelivery(id, func(d *schema.Delivery) bool { return d.NextAttemptAt == 0 })
 	require.Equal(t, schema.Refused, st.Delivery.State)
 	require.True(t, q.Delivery.Due.IsZero())
@@ -318,7 +312,6 @@ func TestDial_AcceptsValidProof(t *testing.T) {
 	d := h.dispatcher()
 	h.startDispatcher(d)
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2}, "")
-	d.Dispatch(id)
 	h.waitForDelivery(id, inState(schema.Acked))
 }
 
@@ -333,7 +326,6 @@ func TestDispatcher_DialsNoBlockedAddress(t *testing.T) {
 	h.startDispatcher(d)
 	for _, url := range []string{l.url(), "ws://10.1.2.3:5000/" + secretPath, "http://localhost:5000/" + secretPath} {
 		id := h.addAnswered(store.NewQuestion{URL: url, Protocol: 1}, "")
-		d.Dispatch(id)
 		st, q := h.waitForDelivery(id, inState(schema.Blocked))
 		require.Contains(t, st.Delivery.LastError, ErrBlocked.Error())
 		require.Zero(t, st.Delivery.Attempts)
@@ -384,7 +376,6 @@ func TestDispatcher_SendsNothingAfterPull(t *testing.T) {
 		d := h.dispatcher()
 		id = h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
 		stop := h.startDispatcher(d)
-		d.Dispatch(id)
 		h.waitForDelivery(id, inState(schema.Pulled))
 		stop()
 		st, _ := h.waitForDelivery(id, func(*schema.Delivery) bool { return true })
@@ -425,7 +416,6 @@ func TestDispatcher_SwitchesToNewURL(t *testing.T) {
 	id := h.answerQuestion(q)
 	d := h.dispatcher()
 	h.startDispatcher(d)
-	d.Dispatch(id)
 	h.waitForDelivery(id, inState(schema.Acked))
 	dials, _ := old.counts()
 	require.Equal(t, 1, dials)

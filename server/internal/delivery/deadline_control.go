@@ -29,8 +29,8 @@ type controlQueue struct {
 	running int
 }
 
-// SendDeadline queues the new deadline of a pending question for its listener. It does not block.
-func (d *Dispatcher) SendDeadline(id schema.EventID) {
+// queueControl queues the deadline of a question for its listener. It does not block.
+func (d *Dispatcher) queueControl(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !slices.Contains(d.controls.ids, id) { // the frame is built when it is sent, so one entry is enough
@@ -42,8 +42,8 @@ func (d *Dispatcher) SendDeadline(id schema.EventID) {
 	}
 }
 
-// resumeControls queues the deadlines that were not sent before the hub stopped.
-func (d *Dispatcher) resumeControls(ctx context.Context) error {
+// queueControls queues all deadlines that were not sent.
+func (d *Dispatcher) queueControls(ctx context.Context) error {
 	for last := schema.EventID(0); ; {
 		listeners, err := d.Store.Listeners(ctx, last, listenerBatchSize)
 		if err != nil || len(listeners) == 0 {
@@ -51,15 +51,17 @@ func (d *Dispatcher) resumeControls(ctx context.Context) error {
 		}
 		for _, q := range listeners {
 			last = q.ID
-			var st schema.Status
-			if err := json.Unmarshal(q.Status, &st); err != nil {
-				return err
-			}
-			if st.Extended != nil && st.Extended.Agent == schema.Queued {
-				d.SendDeadline(q.ID)
+			if hasUnsentDeadline(q.Status) {
+				d.queueControl(q.ID)
 			}
 		}
 	}
+}
+
+// hasUnsentDeadline reports whether a person moved the deadline and the agent does not know yet.
+func hasUnsentDeadline(status []byte) bool {
+	var st schema.Status
+	return json.Unmarshal(status, &st) == nil && st.Extended != nil && st.Extended.Agent == schema.Queued
 }
 
 // runControls sends the queued deadlines until the queue is empty or ctx ends.
@@ -84,8 +86,8 @@ func (d *Dispatcher) runControls(ctx context.Context) {
 func (d *Dispatcher) sendDeadline(ctx context.Context, id schema.EventID) error {
 	for attempt := 1; ; attempt++ {
 		q, err := d.Store.Question(ctx, id)
-		if err != nil || q.State != schema.Pending || q.URL == "" || q.Protocol < 2 {
-			return err // settled, or the agent polls
+		if err != nil || q.State != schema.Pending || q.URL == "" || q.Protocol < 2 || !hasUnsentDeadline(q.Status) {
+			return err // settled, or the agent polls, or the clock was set
 		}
 		result := d.sendDeadlineOnce(ctx, q)
 		if ctx.Err() != nil {
@@ -108,7 +110,7 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 	if err != nil {
 		return attemptResult{state: schema.Blocked, problem: err.Error()}
 	}
-	if err := d.AwaitResponseSent(ctx, q.ID); err != nil {
+	if err := d.Hub.AwaitResponseSent(ctx, q.ID); err != nil {
 		return attemptResult{state: schema.Unreachable}
 	}
 	conn, result := d.dial(ctx, target, q)
@@ -147,10 +149,11 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 
 // recordControl stores in the question's status whether the agent has the new deadline.
 func (d *Dispatcher) recordControl(ctx context.Context, q *store.Question, result attemptResult) error {
+	sent := q.Deadline
 	for range maxConflictRetries {
 		var st schema.Status
-		if err := json.Unmarshal(q.Status, &st); err != nil || st.Extended == nil || q.State != schema.Pending {
-			return err
+		if err := json.Unmarshal(q.Status, &st); err != nil || st.Extended == nil || q.State != schema.Pending || !q.Deadline.Equal(sent) {
+			return err // settled, or a newer deadline is queued
 		}
 		_, err := d.updateStatus(ctx, q, nil, func(st *schema.Status) {
 			extension := *st.Extended

@@ -80,7 +80,6 @@ func TestSendDeadline_ReachesListener(t *testing.T) {
 			}
 			h.startDispatcher(d)
 			id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
-			d.SendDeadline(id)
 			require.Equal(t, &schema.DeadlineExtension{By: "ada", Agent: schema.Delivered}, h.waitForExtension(id))
 			var got schema.Control
 			require.NoError(t, json.Unmarshal(<-frames, &got))
@@ -103,7 +102,6 @@ func TestSendDeadline_Failures(t *testing.T) {
 		d := h.dispatcher()
 		h.startDispatcher(d)
 		id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
-		d.SendDeadline(id)
 		extension := h.waitForExtension(id)
 		require.Equal(t, schema.Refused, extension.Agent)
 		require.Contains(t, extension.Error, "nothing was sent to it")
@@ -116,6 +114,15 @@ func TestSendDeadline_Failures(t *testing.T) {
 		l := startListener(t, func(p *peerConn) { p.upgrade(); _, _, _ = p.read() })
 		d := h.dispatcher()
 		require.NoError(t, d.sendDeadline(t.Context(), h.addExtended(store.NewQuestion{URL: l.url(), Protocol: 1})))
+		dials, _ := l.counts()
+		require.Zero(t, dials)
+	})
+	t.Run("deadline that only followed the clock", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		l := startListener(t, closeWith(1000))
+		q := h.addQuestion(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+		require.NoError(t, h.dispatcher().sendDeadline(t.Context(), q.ID))
 		dials, _ := l.counts()
 		require.Zero(t, dials)
 	})

@@ -23,28 +23,35 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config configures a Dispatcher. Store and DialPolicy are required.
+// Hub is what a Dispatcher needs of the hub.
+type Hub interface {
+	// AwaitResponseSent blocks until the response to the question's POST has been sent; an agent
+	// may not be dialed before that. It returns an error only if ctx ends first, which postpones
+	// the attempt. With a canceled ctx it reports, without blocking, whether the response was
+	// sent.
+	AwaitResponseSent(ctx context.Context, id schema.EventID) error
+	// AbandonListener resolves a question that has a liveness connection and whose agent no
+	// longer listens at url. RunLiveness calls it again if it fails.
+	AbandonListener(ctx context.Context, id schema.EventID, url string) error
+}
+
+// Config configures a Dispatcher. Store, Feed, Hub and DialPolicy are required.
 type Config struct {
 	Store interface {
 		store.Questions
 		store.Deliveries
 	}
+	Feed       *feed.Feed
+	Hub        Hub
 	DialPolicy *DialPolicy
-	// AwaitResponseSent blocks until the response to the question's POST has been sent; an agent
-	// may not be dialed before that. It returns an error only if ctx ends first, which postpones
-	// the attempt. With a canceled ctx it reports, without blocking, whether the response was
-	// sent.
-	AwaitResponseSent func(ctx context.Context, id schema.EventID) error
 
 	Clock   func() time.Time // default time.Now
 	Log     *slog.Logger     // default: discard
 	Workers int              // concurrent attempts; default 64
-	// Abandon resolves a question that has a liveness connection and whose agent no longer
-	// listens at url. RunLiveness requires it and calls it again if it fails.
-	Abandon func(ctx context.Context, id schema.EventID, url string) error
 	// ProbeInterval is the interval between probe rounds; default 5 s.
 	ProbeInterval time.Duration
 }
@@ -84,9 +91,6 @@ type Dispatcher struct {
 	after         func(time.Duration) <-chan time.Time
 	livenessLimit int // concurrent liveness connections
 
-	livenessWake chan struct{} // a question with a liveness connection may be new; capacity 1, never closed
-	pollWake     chan struct{} // a delivery may be due, or a worker has capacity; capacity 1, never closed
-
 	mu        sync.Mutex
 	ctx       context.Context             //nolint:containedctx // Run's; nil before Run, canceled after it
 	queue     []schema.EventID            // deliveries to attempt, oldest first
@@ -122,27 +126,21 @@ func New(cfg Config) *Dispatcher {
 	if cfg.ProbeInterval <= 0 {
 		cfg.ProbeInterval = defaultProbeInterval
 	}
-	if cfg.AwaitResponseSent == nil {
-		cfg.AwaitResponseSent = func(context.Context, schema.EventID) error { return nil }
-	}
 	return &Dispatcher{
 		Config:        cfg,
 		timeouts:      defaultTimeouts,
 		jitter:        func() float64 { return 0.8 + 0.4*rand.Float64() }, //nolint:gosec // spreads retries
 		after:         time.After,
 		livenessLimit: maxLivenessConns,
-		livenessWake:  make(chan struct{}, 1),
-		pollWake:      make(chan struct{}, 1),
 		jobs:          map[schema.EventID]jobState{},
 		inFlight:      map[string]int{},
 		parked:        map[string][]schema.EventID{},
 	}
 }
 
-// Dispatch attempts a delivery that is due now: one that was just committed, or whose agent
-// named a new URL. It does not block. A delivery that is being attempted already is not
-// attempted twice in parallel.
-func (d *Dispatcher) Dispatch(id schema.EventID) {
+// dispatch attempts a delivery that is due now. It does not block. A delivery that is being
+// attempted already is not attempted twice in parallel.
+func (d *Dispatcher) dispatch(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.enqueueLocked(id)
@@ -177,26 +175,43 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.ctx = ctx
 	d.startWorkersLocked()
 	d.mu.Unlock()
-	if err := d.resumeControls(ctx); err != nil && ctx.Err() == nil {
+	defer d.workers.Wait()
+	var lastErr string
+	var nextPoll <-chan time.Time
+	return d.Feed.Follow(ctx, feed.Leased|feed.Due|feed.Deadline, func(b *feed.Batch) error {
+		d.handleFacts(ctx, b)
+		if b.Has(feed.Due) || len(b.Facts) == 0 {
+			wait, err := d.poll(ctx)
+			if text := errorText(ctx, err); text != lastErr {
+				lastErr = text
+				if lastErr != "" {
+					d.Log.Error("read of due deliveries failed", "retry_in", wait, "err", err)
+				}
+			}
+			nextPoll = d.after(wait)
+		}
+		b.Timer = nextPoll
+		return nil
+	})
+}
+
+// handleFacts attempts the deliveries that were just committed, or whose agent named a new
+// URL, and sends new deadlines.
+func (d *Dispatcher) handleFacts(ctx context.Context, b *feed.Batch) {
+	for _, fact := range b.Facts {
+		if fact.Kinds&feed.Leased != 0 {
+			d.dispatch(schema.EventID(fact.ID))
+		}
+		if fact.Kinds&feed.Deadline != 0 {
+			d.queueControl(schema.EventID(fact.ID))
+		}
+	}
+	if !b.Rescan {
+		return
+	}
+	if err := d.queueControls(ctx); err != nil && ctx.Err() == nil {
 		d.Log.Error("read of unsent deadlines failed", "err", err)
 	}
-	var lastErr string
-	for ctx.Err() == nil {
-		wait, err := d.poll(ctx)
-		if text := errorText(ctx, err); text != lastErr {
-			lastErr = text
-			if lastErr != "" {
-				d.Log.Error("read of due deliveries failed", "retry_in", wait, "err", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-d.pollWake:
-		case <-d.after(wait):
-		}
-	}
-	d.workers.Wait()
-	return ctx.Err()
 }
 
 func errorText(ctx context.Context, err error) string {
@@ -214,7 +229,7 @@ func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 	d.saturated = capacity < d.Workers
 	d.mu.Unlock()
 	if capacity < d.Workers {
-		return maxPollInterval, nil // the worker that frees capacity wakes the loop
+		return maxPollInterval, nil // the worker that frees capacity tells the loop
 	}
 	now := d.Clock()
 	due, next, err := d.Store.LeaseDeliveries(ctx, now, now.Add(leaseDuration), capacity)
@@ -231,13 +246,6 @@ func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 		return maxPollInterval, nil
 	}
 	return min(max(next.Sub(d.Clock()), 0), maxPollInterval), nil
-}
-
-func (d *Dispatcher) wakePoll() {
-	select {
-	case d.pollWake <- struct{}{}:
-	default:
-	}
 }
 
 // runJob attempts one delivery and starts the next ones.
@@ -259,7 +267,7 @@ func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 	d.startWorkersLocked()
 	if d.saturated && len(d.queue) < d.Workers {
 		d.saturated = false
-		d.wakePoll()
+		d.Feed.Tell(feed.Fact{Kinds: feed.Due})
 	}
 	d.mu.Unlock()
 }

@@ -25,7 +25,6 @@ func TestDispatcher_RetriesUntilAgentListens(t *testing.T) {
 	d.after = func(wait time.Duration) <-chan time.Time { waits <- wait; return ticks }
 	h.startDispatcher(d)
 	id := h.addAnswered(store.NewQuestion{URL: stopped.url(), Protocol: 1}, "")
-	d.Dispatch(id)
 
 	pauses := append(slices.Clone(retryDelays), retryDelays[len(retryDelays)-1])
 	for i, pause := range pauses {
@@ -70,10 +69,9 @@ func TestDispatcher_GivesUpAfterRetryWindow(t *testing.T) {
 		d := h.dispatcher()
 		h.startDispatcher(d)
 		id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: protocol}, "")
-		d.Dispatch(id)
 		h.waitForDelivery(id, hasAttempts(1))
 		h.advance(time.Hour - 100*time.Millisecond)
-		d.wakePoll()
+		h.poll()
 		st, q := h.waitForDelivery(id, hasAttempts(2))
 		require.Equal(t, want, st.Delivery.State)
 		require.Zero(t, st.Delivery.NextAttemptAt, "the next attempt would be too late")
@@ -138,10 +136,9 @@ func TestDispatcher_StopKeepsDeliveryDue(t *testing.T) {
 	d.timeouts.ack = time.Minute
 	stop := h.startDispatcher(d)
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
-	d.Dispatch(id)
 	<-arrived
 	stop()
-	d.Dispatch(id) // ignored after the stop
+	h.redispatch(id) // ignored after the stop
 	st, q := h.waitForDelivery(id, func(*schema.Delivery) bool { return true })
 	require.Equal(t, schema.Queued, st.Delivery.State)
 	require.True(t, isDue(q, h.clock()))
@@ -169,7 +166,6 @@ func TestDispatcher_StopWaitsForV1Send(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = d.Run(ctx) }()
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
-	d.Dispatch(id)
 	<-read
 	cancel()
 	close(stopping)
@@ -184,7 +180,7 @@ func TestDispatcher_WaitsForPostResponse(t *testing.T) {
 	l := startListener(t, closeWith(1000))
 	d := h.dispatcher()
 	awaited, responded := make(chan struct{}), make(chan struct{})
-	d.AwaitResponseSent = func(ctx context.Context, _ schema.EventID) error {
+	d.Hub.(*fakeHub).await = func(ctx context.Context, _ schema.EventID) error {
 		close(awaited)
 		select {
 		case <-responded:
@@ -195,7 +191,6 @@ func TestDispatcher_WaitsForPostResponse(t *testing.T) {
 	}
 	h.startDispatcher(d)
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
-	d.Dispatch(id)
 	<-awaited
 	dials, _ := l.counts()
 	require.Zero(t, dials)
@@ -217,13 +212,11 @@ func TestDispatcher_LimitsAttemptsPerListener(t *testing.T) {
 	ids := make([]schema.EventID, many)
 	for i := range ids {
 		ids[i] = h.addAnswered(store.NewQuestion{URL: hangs.url(), Protocol: 2}, "")
-		d.Dispatch(ids[i])
 	}
 	for range maxPerListener {
 		<-arrived
 	}
 	free := h.addAnswered(store.NewQuestion{URL: other.url(), Protocol: 2}, "")
-	d.Dispatch(free)
 	h.waitForDelivery(free, inState(schema.Acked))
 	dials, _ := hangs.counts()
 	require.Equal(t, maxPerListener, dials)
@@ -267,12 +260,12 @@ func TestDispatch_RepeatIsOneAttempt(t *testing.T) {
 	d := h.dispatcher()
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 	for range 10 {
-		d.Dispatch(id)
+		h.redispatch(id)
 	}
 	h.startDispatcher(d)
 	var all sync.WaitGroup
 	for range 10 {
-		all.Go(func() { d.Dispatch(id) })
+		all.Go(func() { h.redispatch(id) })
 	}
 	h.waitForDelivery(id, inState(schema.Acked))
 	all.Wait()

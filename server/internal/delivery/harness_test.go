@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
@@ -34,9 +35,11 @@ type harness struct {
 	now    atomic.Int64 // Unix ms
 	log    lockedBuffer
 	policy *DialPolicy
+	feed   *feed.Feed // since the store was opened
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at every commit
+	commit  time.Time     // the time of the last commit
 }
 
 type lockedBuffer struct {
@@ -75,14 +78,21 @@ func (h *harness) clock() time.Time          { return time.UnixMilli(h.now.Load(
 func (h *harness) advance(d time.Duration)   { h.now.Add(d.Milliseconds()) }
 func (h *harness) reopen()                   { require.NoError(h.t, h.store.Close()); h.open() }
 func (h *harness) notified() <-chan struct{} { h.mu.Lock(); defer h.mu.Unlock(); return h.changed }
+func (h *harness) committedAt() time.Time    { h.mu.Lock(); defer h.mu.Unlock(); return h.commit }
 
 func (h *harness) open() {
 	var err error
 	h.store, err = sqlite.Open(h.t.Context(), sqlite.Config{Path: h.file, Clock: h.clock, ReserveFileBytes: -1})
 	require.NoError(h.t, err)
-	h.store.SetPublish(func([]store.LogRow) {
+	h.feed = feed.New(h.store.Head(), 64, 1<<20)
+	h.store.SetPublish(func(rows []store.LogRow) {
+		committed := time.Now()
+		for _, row := range rows { // as the hub does
+			h.feed.Publish(feed.Frame{Seq: row.Seq, ID: int64(row.Event.ID), Kinds: row.Kinds})
+		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.commit = committed
 		close(h.changed)
 		h.changed = make(chan struct{})
 	})
@@ -90,7 +100,7 @@ func (h *harness) open() {
 
 func (h *harness) dispatcher() *Dispatcher {
 	d := New(Config{
-		Store: h.store, DialPolicy: h.policy, Clock: h.clock,
+		Store: h.store, Feed: h.feed, Hub: &fakeHub{}, DialPolicy: h.policy, Clock: h.clock,
 		Log: slog.New(slog.NewTextHandler(&h.log, nil)),
 	})
 	// No timeout expires by accident on a slow machine. Tests of silent listeners shorten theirs.
@@ -100,6 +110,31 @@ func (h *harness) dispatcher() *Dispatcher {
 	d.jitter = func() float64 { return 1 }
 	return d
 }
+
+// fakeHub is a Hub whose POSTs have their responses, unless a test sets a function.
+type fakeHub struct {
+	await   func(context.Context, schema.EventID) error
+	abandon func(ctx context.Context, id schema.EventID, url string) error
+}
+
+func (f *fakeHub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
+	if f.await == nil {
+		return nil
+	}
+	return f.await(ctx, id)
+}
+
+func (f *fakeHub) AbandonListener(ctx context.Context, id schema.EventID, url string) error {
+	return f.abandon(ctx, id, url)
+}
+
+// redispatch does what the hub does when an agent names another URL for an answered question.
+func (h *harness) redispatch(id schema.EventID) {
+	h.feed.Tell(feed.Fact{Kinds: feed.Leased, ID: int64(id)})
+}
+
+// poll makes a dispatcher look for due deliveries.
+func (h *harness) poll() { h.feed.Tell(feed.Fact{Kinds: feed.Due}) }
 
 func (h *harness) startDispatcher(d *Dispatcher) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -38,44 +39,31 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	slots := make(chan struct{}, d.livenessLimit) // a semaphore
 	var last schema.EventID
 	var lastErr string
-	for {
-		ids, err := d.Store.Lifelines(ctx, store.ByListener, last, livenessBatchSize)
-		for _, id := range ids {
-			last = id
-			holders.Go(func() { d.holdConnection(ctx, id, slots) })
-		}
-		var retry <-chan time.Time
-		if text := errorText(ctx, err); text != lastErr {
-			if lastErr = text; lastErr != "" {
-				d.Log.Error("read of questions with a liveness connection failed", "retry_in", time.Second, "err", err)
+	return d.Feed.Follow(ctx, feed.Liveness, func(b *feed.Batch) error {
+		for {
+			ids, err := d.Store.Lifelines(ctx, store.ByListener, last, livenessBatchSize)
+			for _, id := range ids {
+				last = id
+				holders.Go(func() { d.holdConnection(ctx, id, slots) })
+			}
+			if text := errorText(ctx, err); text != lastErr {
+				if lastErr = text; lastErr != "" {
+					d.Log.Error("read of questions with a liveness connection failed", "retry_in", time.Second, "err", err)
+				}
+			}
+			if err != nil {
+				b.Timer = d.after(time.Second)
+			}
+			if len(ids) < livenessBatchSize {
+				return nil
 			}
 		}
-		if err != nil {
-			retry = d.after(time.Second)
-		}
-		if len(ids) == livenessBatchSize {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-d.livenessWake:
-		case <-retry:
-		}
-	}
-}
-
-// WakeLiveness makes RunLiveness read the new questions. It does not block.
-func (d *Dispatcher) WakeLiveness() {
-	select {
-	case d.livenessWake <- struct{}{}:
-	default:
-	}
+	})
 }
 
 // holdConnection watches a question's listener until the question is settled.
 func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slots chan struct{}) {
-	if d.AwaitResponseSent(ctx, id) != nil {
+	if d.Hub.AwaitResponseSent(ctx, id) != nil {
 		return
 	}
 	var state livenessState
@@ -135,7 +123,7 @@ func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *liv
 	if state.refusals++; state.refusals < 2 {
 		return refusedRetryDelay, nil
 	}
-	if err := d.Abandon(ctx, q.ID, q.URL); err != nil && ctx.Err() == nil {
+	if err := d.Hub.AbandonListener(ctx, q.ID, q.URL); err != nil && ctx.Err() == nil {
 		d.Log.Error("abandoning a question failed", "event", q.ID, "retry_in", minRedialInterval, "err", err)
 		return minRedialInterval, nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// abandonRecorder implements Config.Abandon and records its calls.
+// abandonRecorder implements Hub.AbandonListener and records its calls.
 type abandonRecorder struct {
 	h        *harness
 	failures int // number of initial calls that fail
@@ -47,7 +47,7 @@ func (r *abandonRecorder) count() int {
 // runLiveness runs RunLiveness until the test ends.
 func (h *harness) runLiveness(change ...func(*Dispatcher, *abandonRecorder)) (*Dispatcher, *abandonRecorder) {
 	d, recorder := h.dispatcher(), &abandonRecorder{h: h}
-	d.Abandon = recorder.abandon
+	d.Hub = &fakeHub{abandon: recorder.abandon}
 	for _, c := range change {
 		c(d, recorder)
 	}
@@ -147,7 +147,7 @@ func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
 	var paused time.Duration
 	// Connections are held for an hour (see harness.dispatcher), so only the end of the
 	// agent's process can end the wait.
-	d, _ := h.runLiveness(func(d *Dispatcher, _ *abandonRecorder) {
+	h.runLiveness(func(d *Dispatcher, _ *abandonRecorder) {
 		d.after = func(pause time.Duration) <-chan time.Time {
 			mu.Lock()
 			defer mu.Unlock()
@@ -157,7 +157,6 @@ func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
 	})
 	h.waitForEnd(dead)
 	id := h.addQuestion(livenessAt(url), "").ID
-	d.WakeLiveness()
 	<-connected
 	stop()
 	h.waitForEnd(id)
@@ -241,9 +240,8 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 		ids = append(ids, h.addQuestion(ask, "").ID)
 	}
 	h.answerQuestion(h.addQuestion(livenessAt(closedPort(t)), "")) // already settled
-	d, recorder := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = policy })
+	_, recorder := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = policy })
 	gone := h.addQuestion(livenessAt(closedPort(t)), "").ID
-	d.WakeLiveness()
 	h.waitForEnd(gone)
 	for _, id := range ids {
 		require.True(t, h.isPending(id))
@@ -260,7 +258,7 @@ func TestLiveness_WaitsForPostResponse(t *testing.T) {
 	awaited, responded := make(chan struct{}), make(chan struct{})
 	id := h.addQuestion(livenessAt(closedPort(t)), "").ID
 	_, recorder := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) {
-		d.AwaitResponseSent = func(context.Context, schema.EventID) error {
+		d.Hub.(*fakeHub).await = func(context.Context, schema.EventID) error {
 			close(awaited)
 			<-responded
 			return nil
@@ -362,17 +360,20 @@ func TestDispatcher_AnswerAtAgentNeedsNoDelivery(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	d := h.dispatcher()
-	h.startDispatcher(d)
 	l := startListener(t, acknowledge(schema.AckAccepted))
-	for url, want := range map[string]schema.DeliveryState{closedPort(t): schema.NoDelivery, l.url(): schema.Acked} {
+	want := map[schema.EventID]schema.DeliveryState{}
+	for url, state := range map[string]schema.DeliveryState{closedPort(t): schema.NoDelivery, l.url(): schema.Acked} {
 		q := h.addQuestion(store.NewQuestion{URL: url, Protocol: 2}, "")
 		id := h.answerQuestion(q)
 		q, err := h.store.Question(t.Context(), id)
 		require.NoError(t, err)
 		_, err = d.updateStatus(t.Context(), q, nil, func(st *schema.Status) { st.Outcome, st.Source = schema.Cancelled, schema.ByAgent })
 		require.NoError(t, err)
-		d.Dispatch(id)
-		st, q := h.waitForDelivery(id, inState(want))
+		want[id] = state
+	}
+	h.startDispatcher(d)
+	for id, state := range want {
+		st, q := h.waitForDelivery(id, inState(state))
 		require.Equal(t, 1, st.Delivery.Attempts)
 		require.True(t, q.Delivery.Due.IsZero())
 		require.False(t, q.Delivery.IsUndelivered())

@@ -101,7 +101,7 @@ func (p *prober) groupByTarget(ctx context.Context, listeners []store.Listener) 
 	targets := map[target][]store.Listener{}
 	for _, q := range listeners {
 		to, err := p.DialPolicy.checkURL(q.URL)
-		if err == nil && p.AwaitResponseSent(canceled, q.ID) == nil {
+		if err == nil && p.Hub.AwaitResponseSent(canceled, q.ID) == nil {
 			targets[to] = append(targets[to], q)
 		}
 	}

@@ -132,7 +132,7 @@ func TestProber_ShowsLostAgent(t *testing.T) {
 	q, err = h.store.Question(t.Context(), q.ID)
 	require.NoError(t, err)
 	h.startDispatcher(d)
-	d.Dispatch(h.answerQuestion(q))
+	h.answerQuestion(q)
 	h.waitForDelivery(q.ID, inState(schema.Acked))
 }
 
@@ -168,10 +168,10 @@ func TestProber_SkipsOtherListeners(t *testing.T) {
 		"the agent pulls":              {ask: store.NewQuestion{Protocol: 2}},
 		"a blocked address":            {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) { d.DialPolicy = policy }},
 		"its POST has no response yet": {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) {
-			d.AwaitResponseSent = func(ctx context.Context, _ schema.EventID) error { <-ctx.Done(); return ctx.Err() }
+			d.Hub.(*fakeHub).await = func(ctx context.Context, _ schema.EventID) error { <-ctx.Done(); return ctx.Err() }
 		}},
 		"gone and its POST has no response yet": {ask: store.NewQuestion{URL: gone, Protocol: 2}, adjust: func(d *Dispatcher) {
-			d.AwaitResponseSent = func(context.Context, schema.EventID) error { return context.Canceled }
+			d.Hub.(*fakeHub).await = func(context.Context, schema.EventID) error { return context.Canceled }
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,5 +33,10 @@ func (a Alarm) Wait(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// Sleep blocks for d. It returns false if ctx ended first.
-func Sleep(ctx context.Context, d time.Duration) bool { return Alarm(nil).Wait(ctx, d) }
+// Sleep blocks for d, if it is positive. It returns false if ctx ended first.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	return Alarm(nil).Wait(ctx, d)
+}

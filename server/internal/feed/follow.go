@@ -11,16 +11,16 @@ type Kinds uint16
 
 // The kinds of facts. A change of a question can be of several kinds.
 const (
-	Event    Kinds = 1 << iota // an event was stored; it wakes a follower and is in no batch
-	Asked                      // a question was stored
-	Liveness                   // that question ends when its listener disconnects
-	Changed                    // a question changed
-	Ended                      // the change is its resolution
-	Deadline                   // its deadline moved
-	Undo                       // its undo window opened or closed
-	Leased                     // its answer is reserved for this process and can be sent now
-	Due                        // an attempt to send its answer has a new time
-	Accounts                   // an account changed, or the hub was locked; not in the log
+	Entry       Kinds = 1 << iota // the log grew; this wakes a follower and is in no batch
+	NewQuestion                   // a question was stored
+	Liveness                      // that question ends when its listener disconnects
+	Changed                       // a question changed
+	Ended                         // the change is its resolution
+	Deadline                      // its deadline moved
+	Undo                          // its undo window opened or closed
+	Leased                        // its answer is reserved for this process and can be sent now
+	Due                           // an attempt to send its answer has a new time
+	Accounts                      // an account changed, or the hub was locked; not in the log
 )
 
 // Fact is one thing that happened: an entry of the log, or something outside the log.
@@ -109,7 +109,7 @@ type position struct {
 }
 
 // collect adds the facts after p to the batch. The channels are closed when there may be more:
-// told by any fact, and more, which is nil unless the kinds include Event, by any frame.
+// told by any fact, and more, which is nil unless the kinds include Entry, by any frame.
 func (f *Feed) collect(p *position, kinds Kinds, batch *Batch) (told, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +121,7 @@ func (f *Feed) collect(p *position, kinds Kinds, batch *Batch) (told, more <-cha
 			batch.Facts = append(batch.Facts, fact)
 		}
 	}
-	if kinds&Event != 0 {
+	if kinds&Entry != 0 {
 		p.isNew = p.isNew || p.head != f.head
 		p.head, more = f.head, f.more.wait()
 	}

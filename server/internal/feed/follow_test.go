@@ -79,10 +79,10 @@ func TestFollow_IgnoresOtherKinds(t *testing.T) {
 	require.Equal(t, []feed.Fact{{Kinds: feed.Changed | feed.Deadline, ID: 1}}, next(t, batches).Facts)
 }
 
-func TestFollow_PlainEventsWakeWithoutFacts(t *testing.T) {
+func TestFollow_EntriesWakeWithoutFacts(t *testing.T) {
 	t.Parallel()
 	f := feed.New(0, 4, 1<<20)
-	batches := follow(t, f, feed.Event)
+	batches := follow(t, f, feed.Entry)
 	next(t, batches)
 	for seq := range int64(3) {
 		f.Publish(frame(seq + 1))
@@ -96,21 +96,21 @@ func TestFollow_SlowFollowerRescans(t *testing.T) {
 	const facts = 20_000
 	f := feed.New(0, 4, 1<<20)
 	calls := 0
-	err := f.Follow(t.Context(), feed.Asked, func(b *feed.Batch) error {
+	err := f.Follow(t.Context(), feed.NewQuestion, func(b *feed.Batch) error {
 		switch calls++; calls {
 		case 1:
 			for seq := range int64(facts) {
-				f.Publish(changed(seq+1, seq+1, feed.Asked))
+				f.Publish(changed(seq+1, seq+1, feed.NewQuestion))
 			}
 			return nil
 		case 2:
 			require.True(t, b.Rescan)
 			require.EqualValues(t, facts, b.Facts[len(b.Facts)-1].ID)
-			f.Publish(changed(facts+1, 7, feed.Asked))
+			f.Publish(changed(facts+1, 7, feed.NewQuestion))
 			return nil
 		default:
 			require.False(t, b.Rescan)
-			require.Equal(t, []feed.Fact{{Kinds: feed.Asked, ID: 7}}, b.Facts)
+			require.Equal(t, []feed.Fact{{Kinds: feed.NewQuestion, ID: 7}}, b.Facts)
 			return errStop
 		}
 	})
@@ -122,7 +122,7 @@ func TestFollow_CallsAgainAtTimer(t *testing.T) {
 	f := feed.New(0, 4, 1<<20)
 	ticks := make(chan time.Time, 3)
 	calls := 0
-	err := f.Follow(t.Context(), feed.Asked, func(b *feed.Batch) error {
+	err := f.Follow(t.Context(), feed.NewQuestion, func(b *feed.Batch) error {
 		require.Nil(t, b.Timer, "a timer is for one call")
 		require.Equal(t, calls == 0, b.Rescan)
 		require.Empty(t, b.Facts)
@@ -145,7 +145,7 @@ func TestFollow_KeepsTimer(t *testing.T) {
 	calls := 0
 	ended := make(chan error, 1)
 	go func() {
-		ended <- f.Follow(t.Context(), feed.Asked, func(b *feed.Batch) error {
+		ended <- f.Follow(t.Context(), feed.NewQuestion, func(b *feed.Batch) error {
 			if calls++; calls == 2 {
 				return errStop
 			}

@@ -62,7 +62,7 @@ func TestAccess_AgentTokenIsNoViewer(t *testing.T) {
 			require.NoError(t, err)
 			received = string(message)
 		}
-		require.Equal(t, c.looks, r.IsViewing("ada"))
+		require.Equal(t, c.looks, r.Presence.IsViewing("ada"))
 		t.Cleanup(func() { _ = conn.CloseNow() })
 	}
 }

@@ -55,7 +55,7 @@ func waitsForAnswer(c *fiber.Ctx, r routes.Route) bool {
 func (s *Server) programOf(c *fiber.Ctx) string {
 	by := caller(c)
 	program := by.Process
-	if program.PID == 0 && s.Hub.ProcessOf != nil {
+	if program.PID == 0 && s.Hub.Processes != nil {
 		program, _ = peer.ProgramOf(by.Remote, by.Local)
 	}
 	if program.PID != 0 {

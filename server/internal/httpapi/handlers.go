@@ -282,7 +282,7 @@ func (s *Server) health(c *fiber.Ctx) error {
 // scripts check the status code only.
 func (s *Server) ready(c *fiber.Ctx) error {
 	h := schema.Health{Status: "ok", Version: s.Version}
-	stats, err := s.Stats(c.UserContext())
+	stats, err := s.Store.Stats(c.UserContext())
 	switch {
 	case s.stopping.Err() != nil:
 		h.Status = "stopping"

@@ -47,7 +47,6 @@ type harness struct {
 	port       string
 	client     *http.Client
 	remoteAddr atomic.Pointer[net.TCPAddr] // remote address of new connections; nil: the real one
-	dispatched chan schema.EventID
 	log        *syncBuffer
 	people     *auth.Service
 	clock      *fakeClock  // of the auth service
@@ -70,20 +69,20 @@ func setup(t testing.TB, options ...func(*Config)) *harness {
 
 func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
-	r := &harness{t: t, clock: &fakeClock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}, dbFile: storetest.NewFile(t)}
+	r := &harness{t: t, clock: &fakeClock{}, log: &syncBuffer{}, dbFile: storetest.NewFile(t)}
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: r.dbFile, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
-	authConfig := auth.Config{Store: db, Clock: r.clock.now, Locked: func(ctx context.Context, _ store.AnonymousRemoval) { r.Hub.AfterLock(ctx) }}
+	log := feed.New(db.Head(), 4096, 16<<20)
+	authConfig := auth.Config{Store: db, Feed: log, Clock: r.clock.now}
 	configure(&authConfig)
 	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{
-		Store: db, People: r.people, Feed: feed.New(db.Head(), 4096, 16<<20), Version: "test",
-		Dispatch: func(id schema.EventID) { r.dispatched <- id },
+		Store: db, People: r.people, Feed: log, Version: "test",
 	})
 	cfg := Config{
-		Hub: h, Stats: db.Stats, Version: "test", OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Hub: h, Store: db, Version: "test", OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

@@ -18,5 +18,5 @@ func (s *Server) serveMCP(c *fiber.Ctx) error {
 		return schema.ErrNoRoute
 	}
 	by := caller(c)
-	return s.netHTTP.Serve(c, func(waitCtx context.Context) http.Handler { return s.MCP(waitCtx, by) })
+	return s.netHTTP.Serve(c, func(waitCtx context.Context) http.Handler { return s.MCP.HandlerFor(waitCtx, by) })
 }

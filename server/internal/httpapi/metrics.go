@@ -110,7 +110,7 @@ func (m *Metrics) registerGauges(s *Server) {
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
 	}, func() float64 { return float64(s.conns.Count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections_idle", Help: "Connections without a complete request.",
-	}, func() float64 { return float64(s.conns.IdleCount()) }), &storeCollector{stats: s.Stats})
+	}, func() float64 { return float64(s.conns.IdleCount()) }), &storeCollector{s.Store})
 	for class, name := range middleware.PlaceClassNames {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "http_places_used", Help: "Requests and streams in progress, by class.", ConstLabels: prometheus.Labels{"class": name},
@@ -119,9 +119,7 @@ func (m *Metrics) registerGauges(s *Server) {
 }
 
 // storeCollector exports store.Stats.
-type storeCollector struct {
-	stats func(context.Context) (store.Stats, error)
-}
+type storeCollector struct{ store.History }
 
 var storeGauges = []struct {
 	desc  *prometheus.Desc
@@ -150,7 +148,7 @@ func (*storeCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector. It omits the store's metrics if they cannot be
 // read; /readyz reports that error.
 func (f *storeCollector) Collect(ch chan<- prometheus.Metric) {
-	stats, err := f.stats(context.Background())
+	stats, err := f.Stats(context.Background())
 	if err != nil {
 		return
 	}

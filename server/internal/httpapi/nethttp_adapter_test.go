@@ -16,13 +16,19 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
+type mcpFunc func(waitCtx context.Context, by hub.Caller) http.Handler
+
+func (f mcpFunc) HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler {
+	return f(waitCtx, by)
+}
+
 // setupMCP returns a harness whose /mcp is served by handler.
 func setupMCP(t *testing.T, handler func(until context.Context, w http.ResponseWriter, r *http.Request), options ...func(*Config)) *harness {
 	t.Helper()
 	return setup(t, append(options, func(c *Config) {
-		c.MCP = func(until context.Context, _ hub.Caller) http.Handler {
+		c.MCP = mcpFunc(func(until context.Context, _ hub.Caller) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(until, w, r) })
-		}
+		})
 	})...)
 }
 

@@ -22,6 +22,17 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+// withAddresses gives every account a mail address.
+type withAddresses struct{ *auth.Service }
+
+func (a withAddresses) Accounts(ctx context.Context) []schema.Person {
+	persons := a.Service.Accounts(ctx)
+	for i := range persons {
+		persons[i].Email = persons[i].Name + "@example.com"
+	}
+	return persons
+}
+
 // setupNotifications returns a harness with a notifier. Every account has a mail address.
 func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 	var notifier *notify.Notifier
@@ -35,18 +46,9 @@ func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 		guard, err := netguard.New(netguard.Config{Allow: []string{"127.0.0.1"}})
 		require.NoError(t, err)
 		notifier = notify.New(notify.Config{
-			Store: h.Store.(store.Store), Guard: guard, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
-			IdentityOf:        func(name string) (auth.Identity, bool) { return h.People.IdentityOf(name, "link") },
-			ResolveRecipients: h.People.ResolveRecipients,
-			People: func(ctx context.Context) ([]schema.Person, error) {
-				persons := h.People.Accounts(ctx)
-				for i := range persons {
-					persons[i].Email = persons[i].Name + "@example.com"
-				}
-				return persons, nil
-			},
+			Store: h.Store.(store.Store), Feed: h.Feed, Hub: h, Guard: guard, Base: "https://hub.example.com", Accounts: withAddresses{h.People},
 		})
-		h.QuestionChanged, cfg.Notifier = notifier.QuestionChanged, notifier
+		cfg.Notifier = notifier
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup

@@ -29,10 +29,11 @@ const (
 	busyBroadcastDelay = 200 * time.Millisecond
 )
 
-// presence tracks which request each client shows and broadcasts it to all. The message is
+// Presence tracks which request each client shows and broadcasts it to all. The message is
 // encoded once, so a change costs each client one write. It contains the full state rather
 // than changes, so a slow client misses nothing.
-type presence struct {
+// Its zero value is empty.
+type Presence struct {
 	message atomic.Pointer[[]byte] // the encoded WebSocket message; nil before the first broadcast
 
 	mu            sync.Mutex
@@ -46,7 +47,7 @@ type presence struct {
 
 // setFocus records whether a client's tab has the focus. Clients without a signed-in person
 // are ignored.
-func (p *presence) setFocus(st *stream, focused bool) {
+func (p *Presence) setFocus(st *stream, focused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !focused || st.person == "" {
@@ -60,8 +61,7 @@ func (p *presence) setFocus(st *stream, focused bool) {
 }
 
 // IsViewing reports whether a tab of that person has the focus.
-func (s *Server) IsViewing(person string) bool {
-	p := &s.presence
+func (p *Presence) IsViewing(person string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for st, at := range p.focused {
@@ -73,7 +73,7 @@ func (s *Server) IsViewing(person string) bool {
 }
 
 // setViewing records which request a client shows; id 0 means none.
-func (p *presence) setViewing(st *stream, id schema.EventID) {
+func (p *Presence) setViewing(st *stream, id schema.EventID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now, ok := p.viewing[st]; ok && now == id {
@@ -87,7 +87,7 @@ func (p *presence) setViewing(st *stream, id schema.EventID) {
 }
 
 // remove drops a client.
-func (p *presence) remove(st *stream) {
+func (p *Presence) remove(st *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.focused, st)
@@ -97,7 +97,7 @@ func (p *presence) remove(st *stream) {
 	}
 }
 
-func (p *presence) changedLocked() {
+func (p *Presence) changedLocked() {
 	if p.scheduled {
 		return
 	}
@@ -110,7 +110,7 @@ func (p *presence) changedLocked() {
 }
 
 // broadcast encodes the current state and wakes the clients to send it.
-func (p *presence) broadcast() {
+func (p *Presence) broadcast() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.scheduled, p.lastBroadcast = false, time.Now()
@@ -181,11 +181,11 @@ func (st *stream) handleMessage(message []byte) bool {
 	}
 	st.mu.Lock()
 	if !st.wantsPresence { // earlier broadcasts do not include this client
-		st.wantsPresence, st.lastPresence = true, st.presence.message.Load()
+		st.wantsPresence, st.lastPresence = true, st.Presence.message.Load()
 	}
 	st.mu.Unlock()
-	st.presence.setViewing(st, viewing.ID)
-	st.presence.setFocus(st, viewing.Focused)
+	st.Presence.setViewing(st, viewing.ID)
+	st.Presence.setFocus(st, viewing.Focused)
 	return true
 }
 

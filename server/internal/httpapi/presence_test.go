@@ -163,7 +163,7 @@ func TestPresence_CoalescesChanges(t *testing.T) {
 func TestPresence_DebouncesBroadcasts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p presence
+		var p Presence
 		tab := &stream{wake: make(chan struct{}, 1)}
 		start := time.Now()
 		var broadcasts []time.Duration
@@ -233,7 +233,7 @@ func TestHello_NamesDashboardBuild(t *testing.T) {
 
 // BenchmarkPresence measures one change among a thousand clients, up to their wake-up.
 func BenchmarkPresence(b *testing.B) {
-	var p presence
+	var p Presence
 	pages := make([]*stream, 1000)
 	p.scheduled = true // no timer: the benchmark broadcasts
 	for n := range pages {
@@ -288,18 +288,18 @@ func TestPresence_TracksFocusedPeople(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada, grace := &stream{person: "ada"}, &stream{person: "grace"}
-	require.False(t, r.IsViewing("ada"), "no client yet")
-	r.Server.presence.setFocus(ada, true)
-	r.Server.presence.setFocus(grace, false)
-	r.Server.presence.setFocus(&stream{}, true) // no signed-in person
-	require.True(t, r.IsViewing("ada"))
-	require.False(t, r.IsViewing("grace"))
-	require.False(t, r.IsViewing(""), "clients without a signed-in person do not count")
-	r.Server.presence.setFocus(ada, false)
-	require.False(t, r.IsViewing("ada"))
-	r.Server.presence.setFocus(ada, true)
-	r.Server.presence.remove(ada)
-	require.False(t, r.IsViewing("ada"), "the page is closed")
-	r.Server.presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.ViewingTimeout)}
-	require.False(t, r.IsViewing("ada"), "the last report is too old")
+	require.False(t, r.Presence.IsViewing("ada"), "no client yet")
+	r.Server.Presence.setFocus(ada, true)
+	r.Server.Presence.setFocus(grace, false)
+	r.Server.Presence.setFocus(&stream{}, true) // no signed-in person
+	require.True(t, r.Presence.IsViewing("ada"))
+	require.False(t, r.Presence.IsViewing("grace"))
+	require.False(t, r.Presence.IsViewing(""), "clients without a signed-in person do not count")
+	r.Server.Presence.setFocus(ada, false)
+	require.False(t, r.Presence.IsViewing("ada"))
+	r.Server.Presence.setFocus(ada, true)
+	r.Server.Presence.remove(ada)
+	require.False(t, r.Presence.IsViewing("ada"), "the page is closed")
+	r.Server.Presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.ViewingTimeout)}
+	require.False(t, r.Presence.IsViewing("ada"), "the last report is too old")
 }

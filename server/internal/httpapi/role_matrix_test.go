@@ -90,11 +90,9 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 	r := setupPeople(t, func(c *auth.Config) {
 		c.Clock = func() time.Time { return now }
 	}, func(cfg *Config) { // without its workers, which write to the database
-		cfg.MCP = stubMCP
+		cfg.MCP = mcpFunc(stubMCP)
 		cfg.Notifier = notify.New(notify.Config{
-			Store: cfg.Hub.Store.(store.Store), Base: "https://hub.example.com", Guard: guard, SetNotifications: cfg.Hub.SetNotifications,
-			IdentityOf:        func(name string) (auth.Identity, bool) { return cfg.Hub.People.IdentityOf(name, "link") },
-			ResolveRecipients: cfg.Hub.People.ResolveRecipients,
+			Store: cfg.Hub.Store.(store.Store), Base: "https://hub.example.com", Guard: guard, Feed: cfg.Hub.Feed, Hub: cfg.Hub, Accounts: cfg.Hub.People,
 		})
 	})
 	r.Hub.PendingLimits = hub.PendingLimits{Session: 1 << 20, Owner: 1 << 20, Hub: 1 << 20} // each cell asks

@@ -23,21 +23,24 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+// MCP returns the handler of one Model Context Protocol request. Waiting ends when waitCtx
+// does.
+type MCP interface {
+	HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler
+}
+
 // Config configures a Server. Hub is required; zero values of the other fields select the
 // documented defaults.
 type Config struct {
 	Hub      *hub.Hub
 	Notifier *notify.Notifier // required for the notification routes
 	Metrics  *Metrics         // nil: a new registry
-	// Stats returns the store's statistics for /readyz and /metrics, or an error if the
-	// store does not work. nil: no statistics.
-	Stats   func(context.Context) (store.Stats, error)
-	Assets  fs.FS  // the dashboard, with index.html at its root; nil: none
-	OpenAPI []byte // the body of GET /openapi.json
-	// MCP returns the handler of one Model Context Protocol request. Waiting ends when
-	// waitCtx does. nil: the route does not exist.
-	MCP     func(waitCtx context.Context, by hub.Caller) http.Handler
-	Version string
+	Store    store.History    // for /readyz and /metrics; nil: no statistics
+	Presence *Presence        // nil: a new one
+	Assets   fs.FS            // the dashboard, with index.html at its root; nil: none
+	OpenAPI  []byte           // the body of GET /openapi.json
+	MCP      MCP              // nil: the route does not exist
+	Version  string
 
 	AllowOrigins []string // origins of other pages that may use the hub, as scheme://host:port
 	AllowHosts   []string // host names in addition to the loopback ones, as host or host:port
@@ -91,10 +94,18 @@ func (cfg *Config) setDefaults() {
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()
 	}
-	if cfg.Stats == nil {
-		cfg.Stats = func(context.Context) (store.Stats, error) { return store.Stats{}, nil }
+	if cfg.Store == nil {
+		cfg.Store = noStats{}
+	}
+	if cfg.Presence == nil {
+		cfg.Presence = new(Presence)
 	}
 }
+
+// noStats is a store without statistics.
+type noStats struct{ store.History }
+
+func (noStats) Stats(context.Context) (store.Stats, error) { return store.Stats{}, nil }
 
 // Server serves a hub on any number of listeners.
 type Server struct {
@@ -105,9 +116,8 @@ type Server struct {
 	conns   *middleware.Connections
 	places  *middleware.Places
 
-	presence presence
-	bodies   *middleware.BodyLimiter
-	buffers  sync.Pool // of *[]byte, for writes to streams
+	bodies  *middleware.BodyLimiter
+	buffers sync.Pool // of *[]byte, for writes to streams
 
 	// stopping is canceled by Shutdown: streams close and long polls return.
 	stopping context.Context

@@ -144,7 +144,7 @@ func (st *stream) run() {
 		st.closeStream(st.writeLoop())
 	}()
 	st.readLoop()
-	st.presence.remove(st)
+	st.Presence.remove(st)
 	st.cancel()
 	<-done
 }
@@ -243,7 +243,7 @@ func (st *stream) wakeWriter() {
 func (st *stream) takePending(b []byte) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if latest := st.presence.message.Load(); st.wantsPresence && latest != st.lastPresence {
+	if latest := st.Presence.message.Load(); st.wantsPresence && latest != st.lastPresence {
 		b, st.lastPresence = append(b, *latest...), latest
 	}
 	b = append(b, st.control...)

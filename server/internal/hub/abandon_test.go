@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -35,7 +36,7 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 	require.False(t, *st.Response.Permission)
 	require.Contains(t, st.Response.Guidance, "Nothing was approved")
 	require.Equal(t, schema.NoDelivery, st.Delivery.State)
-	require.Empty(t, h.dispatched, "there is no listener to dial")
+	require.Empty(t, h.dispatched(), "there is no listener to dial")
 	undelivered, err := h.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, "[]", string(undelivered))
@@ -49,8 +50,7 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 
 func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
 	t.Parallel()
-	told := 0
-	h := newTestHub(t, func(c *Config) { c.WakeLiveness = func() { told++ } })
+	h := newTestHub(t)
 	for _, question := range []string{
 		callbackQuestion,
 		`{"question":"May I?","type":"permission","responseWebSocketUrl":"` + listenerURL + `","lifeline":true}`, // version 1
@@ -59,9 +59,9 @@ func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
 	} {
 		h.ask(question)
 	}
-	require.Zero(t, told)
+	require.Empty(t, h.factIDs(feed.Liveness))
 	id, _ := h.ask(lifelineQuestion)
-	require.Equal(t, 1, told)
+	require.Equal(t, []schema.EventID{id}, h.factIDs(feed.Liveness))
 	ids, err := h.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, ids)

@@ -104,13 +104,13 @@ func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.asked.SessionID, c.later.SessionID = name, name
-			h.dispatched = nil
+			h.forgetDispatched()
 			id := h.send(withQuestion(c.asked))
 			h.send(c.later)
 			st := h.status(id)
 			if c.reason == "" {
 				require.Equal(t, schema.Pending, st.Status, st.Reason)
-				require.Empty(t, h.dispatched)
+				require.Empty(t, h.dispatched())
 				return
 			}
 			require.Equal(t, schema.Failed, st.Status)
@@ -120,7 +120,7 @@ func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 			require.False(t, *st.Response.Permission)
 			require.Contains(t, st.Response.Guidance, "Nothing was approved here")
 			require.Nil(t, st.RespondedBy)
-			require.Equal(t, []schema.EventID{id}, h.dispatched, "the waiting hook gets the result")
+			require.Equal(t, []schema.EventID{id}, h.dispatched(), "the waiting hook gets the result")
 		})
 	}
 }

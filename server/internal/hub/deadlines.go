@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -23,19 +24,32 @@ func (h *Hub) Run(ctx context.Context) error {
 	if h.rules.Load() != nil {
 		h.applyRulesToPending(ctx, 0)
 	}
-	wake(h.votersChanged) // accounts may have changed while the hub was down
+	return h.Feed.Follow(ctx, feed.NewQuestion|feed.Deadline|feed.Undo|feed.Accounts, func(b *feed.Batch) error {
+		if b.Has(feed.Accounts) { // also at the start: accounts may have changed while the hub was down
+			h.endUnreachableQuorums(ctx)
+		}
+		b.Timer = h.expireAll(ctx)
+		return nil
+	})
+}
+
+// expireAll expires the questions that are due, and returns a timer for the next one; nil if
+// there is none.
+func (h *Hub) expireAll(ctx context.Context) <-chan time.Time {
 	for ctx.Err() == nil {
 		h.detectClockStep(ctx)
 		more, next, err := h.expireDue(ctx)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err != nil && ctx.Err() == nil:
 			h.Log.Error("expiring questions failed", "retry_in", time.Second, "err", err)
-			next = h.Clock().Add(time.Second)
-		}
-		if !more || err != nil {
-			h.waitForDue(ctx, next)
+			return time.After(time.Second)
+		case !more && !next.IsZero():
+			return time.After(next.Sub(h.Clock()))
+		case !more:
+			return nil
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // expireDue expires the questions that are due. more is set if there may be others;
@@ -46,24 +60,6 @@ func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err err
 		err = errors.Join(err, h.expire(ctx, id))
 	}
 	return len(due) > 0, next, err
-}
-
-// waitForDue blocks until next (never, if zero), until a due time may have changed, or
-// until ctx ends. It ends the questions that no one can decide after accounts changed.
-func (h *Hub) waitForDue(ctx context.Context, next time.Time) {
-	var due <-chan time.Time
-	if !next.IsZero() {
-		timer := time.NewTimer(next.Sub(h.Clock()))
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-due:
-	case <-h.deadlineChanged:
-	case <-h.votersChanged:
-		h.endUnreachableQuorums(ctx)
-	case <-ctx.Done():
-	}
 }
 
 // abandonHeldHooks settles the questions of requests that were waiting when the hub

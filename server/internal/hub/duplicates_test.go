@@ -69,7 +69,7 @@ func TestDuplicates_AnswerCoversSeenMembers(t *testing.T) {
 	require.NotEqual(t, first.Response.AnswerID, second.Response.AnswerID, "each has its own answer id")
 	require.Equal(t, schema.Queued, second.Delivery.State)
 	h.mu.Lock()
-	require.ElementsMatch(t, []schema.EventID{one, two}, h.dispatched, "both are dispatched")
+	require.ElementsMatch(t, []schema.EventID{one, two}, h.dispatched(), "both are dispatched")
 	h.mu.Unlock()
 
 	again := h.askDuplicate(50004)

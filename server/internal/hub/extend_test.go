@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -23,25 +24,23 @@ func TestExtend(t *testing.T) {
 		seconds  float64
 		expires  time.Duration // after the question was asked; 0: never
 		agent    schema.DeliveryState
-		told     bool
 	}{
-		"a listener is notified":           {`"timeout":300,` + listenerV2, 900, 1200 * time.Second, schema.Queued, true},
-		"an agent that pulls reads it":     {`"timeout":300`, 900, 1200 * time.Second, schema.NoDelivery, false},
-		"no limit":                         {`"timeout":300,` + listenerV2, 0, 0, schema.Queued, true},
-		"no limit for an agent that pulls": {`"timeout":300`, 0, 0, schema.NoDelivery, false},
-		"up to the longest timeout":        {`"timeout":1`, schema.MaxTimeout.Seconds() - 1, schema.MaxTimeout, schema.NoDelivery, false},
+		"a listener is notified":           {`"timeout":300,` + listenerV2, 900, 1200 * time.Second, schema.Queued},
+		"an agent that pulls reads it":     {`"timeout":300`, 900, 1200 * time.Second, schema.NoDelivery},
+		"no limit":                         {`"timeout":300,` + listenerV2, 0, 0, schema.Queued},
+		"no limit for an agent that pulls": {`"timeout":300`, 0, 0, schema.NoDelivery},
+		"up to the longest timeout":        {`"timeout":1`, schema.MaxTimeout.Seconds() - 1, schema.MaxTimeout, schema.NoDelivery},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var told []schema.EventID
-			h := newClockedHub(t, func(cfg *Config) { cfg.SendDeadline = func(id schema.EventID) { told = append(told, id) } })
+			h := newClockedHub(t)
 			id, _ := h.ask(`{"question":"May I?","type":"permission",` + c.question + `}`)
 			_, err := h.Extend(t.Context(), id, &schema.Extend{Seconds: c.seconds}, Caller{})
 			require.NoError(t, err)
 			st := h.status(id)
 			require.Equal(t, c.agent, st.Extended.Agent)
 			require.Equal(t, store.LocalName, st.Extended.By)
-			require.Equal(t, c.told, len(told) == 1)
+			require.Equal(t, []schema.EventID{id}, h.factIDs(feed.Deadline), "the dispatcher learns of it, and sends a deadline that is queued")
 			require.Equal(t, []string{"question.extended"}, h.ledgerActions(id))
 			h.advance(301 * time.Second)
 			require.Equal(t, schema.Pending, h.status(id).Status, "the old deadline no longer applies")

@@ -26,6 +26,17 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+// DialPolicy decides which callback URLs may be dialed.
+type DialPolicy interface {
+	// Check returns why a URL may not be dialed, or nil if it may.
+	Check(url string) error
+}
+
+// Processes finds the process at the other end of a connection.
+type Processes interface {
+	ProcessOf(remote, local netip.AddrPort) (*peer.Process, bool)
+}
+
 // Config holds the dependencies and options of a Hub. Store and Feed are required.
 type Config struct {
 	Store interface {
@@ -36,33 +47,19 @@ type Config struct {
 		store.Projections
 		store.Ledger
 	}
-	Feed  *feed.Feed
+	Feed *feed.Feed
 
 	// Redactor removes secrets from events before they are stored. Nil stores them
 	// unchanged.
 	Redactor *redact.Redactor
-	// CheckURL returns why the dial policy (SSRF protection) rejects a callback URL, or
-	// nil if it may be dialed. Nil allows every URL.
-	CheckURL func(url string) error
-	// Dispatch passes on a delivery that was just committed and is leased to this
-	// process.
-	Dispatch func(schema.EventID)
-	// WakeLiveness wakes the liveness worker. It is called after storing a question that is
-	// abandoned when its listener disconnects.
-	WakeLiveness func()
-	// QuestionChanged is called after a question was created or changed. It runs on the
-	// store's writer goroutine and must not block.
-	QuestionChanged func()
-	// SendDeadline sends the current deadline of a pending question to its version 2
-	// listener.
-	SendDeadline func(schema.EventID)
+	// DialPolicy is the SSRF protection of callbacks. Nil allows every URL.
+	DialPolicy DialPolicy
 	// NudgeAfter is the interval of reminders for a question without a deadline, sent
 	// at most maxReminders times. 0 sends none. Questions with a deadline set their own
 	// interval.
 	NudgeAfter time.Duration
-	// ProcessOf returns the process at the other end of a connection. Nil disables the
-	// lookup.
-	ProcessOf func(remote, local netip.AddrPort) (*peer.Process, bool)
+	// Processes finds callers. Nil disables the lookup.
+	Processes Processes
 	// People authorizes callers and knows the accounts. Nil means that there are no
 	// accounts and every caller is allowed.
 	People *auth.Service
@@ -81,10 +78,6 @@ type Hub struct {
 
 	raceLocks [64]sync.Mutex // striped by question id; serialize retries after a lost compare-and-swap
 
-	deadlineChanged chan struct{} // woken when the next due time may have changed; never closed
-	votersChanged   chan struct{} // woken when someone may have lost the right to vote; never closed
-	logGrown        chan struct{} // woken after commits, for RunProjector; never closed
-
 	clockMu      sync.Mutex
 	clockChecked time.Time // reference reading, renewed after each detected step; guarded by clockMu
 	elapsed      func(from, to time.Time) time.Duration
@@ -102,8 +95,8 @@ type Hub struct {
 	startSeq int64        // head of the log when this hub started
 
 	mu              sync.Mutex
-	subscribers     map[schema.EventID]map[chan struct{}]bool // by question; channels to wake on its changes
-	unsentResponses map[schema.EventID]chan struct{}          // by question; closed when the response to its POST was sent
+	subscribers     map[schema.EventID]map[feed.Alarm]bool // by question; rung by its changes
+	unsentResponses map[schema.EventID]chan struct{}       // by question; closed when the response to its POST was sent
 	pending         pendingBySession
 	pendingTotal    int64
 	owners          pendingOwners
@@ -117,32 +110,14 @@ func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.CheckURL == nil {
-		cfg.CheckURL = func(string) error { return nil }
-	}
 	cfg.PendingLimits.setDefaults()
-	if cfg.Dispatch == nil {
-		cfg.Dispatch = func(schema.EventID) {}
-	}
-	if cfg.SendDeadline == nil {
-		cfg.SendDeadline = func(schema.EventID) {}
-	}
-	if cfg.WakeLiveness == nil {
-		cfg.WakeLiveness = func() {}
-	}
-	if cfg.QuestionChanged == nil {
-		cfg.QuestionChanged = func() {}
-	}
 	h := &Hub{
 		Config:          cfg,
 		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People}, NudgeAfter: cfg.NudgeAfter},
-		deadlineChanged: make(chan struct{}, 1),
-		votersChanged:   make(chan struct{}, 1),
-		logGrown:        make(chan struct{}, 1),
 		clockChecked:    cfg.Clock(),
 		elapsed:         elapsed,
 		searches:        newSearchSemaphore(),
-		subscribers:     map[schema.EventID]map[chan struct{}]bool{},
+		subscribers:     map[schema.EventID]map[feed.Alarm]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
 		pending:         pendingBySession{},
 		startSeq:        cfg.Store.Head(),
@@ -156,7 +131,7 @@ func New(cfg Config) *Hub {
 		h.pendingTotal += n
 	}
 	h.initRules(context.Background())
-	cfg.People.OnAccountsChanged(func() { wake(h.votersChanged) })
+	cfg.People.ObserveLock(h)
 	cfg.Store.SetPublish(h.publish)
 	return h
 }
@@ -173,15 +148,23 @@ type Caller struct {
 }
 
 func (h *Hub) callerProcess(caller Caller) *peer.Process {
-	if h.ProcessOf == nil || !caller.Remote.IsValid() {
+	if h.Processes == nil || !caller.Remote.IsValid() {
 		return nil
 	}
 	if caller.Process.PID != 0 {
 		p, _ := peer.Describe(caller.Process)
 		return p
 	}
-	p, _ := h.ProcessOf(caller.Remote, caller.Local)
+	p, _ := h.Processes.ProcessOf(caller.Remote, caller.Local)
 	return p
+}
+
+// checkURL returns why the dial policy rejects a callback URL, or nil if it may be dialed.
+func (h *Hub) checkURL(url string) error {
+	if h.DialPolicy == nil {
+		return nil
+	}
+	return h.DialPolicy.Check(url)
 }
 
 // Hello returns the message that opens every stream.
@@ -243,11 +226,11 @@ func (h *Hub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
 // stop is called. The id may be unknown to the hub; after stop nothing is retained for
 // it.
 func (h *Hub) subscribe(id schema.EventID) (changed <-chan struct{}, stop func()) {
-	ch := make(chan struct{}, 1)
+	ch := feed.NewAlarm()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.subscribers[id] == nil {
-		h.subscribers[id] = map[chan struct{}]bool{}
+		h.subscribers[id] = map[feed.Alarm]bool{}
 	}
 	h.subscribers[id][ch] = true
 	return ch, func() {
@@ -268,9 +251,8 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 		id := row.Event.ID
 		switch {
 		case row.Change:
-			h.QuestionChanged()
 			for ch := range h.subscribers[id] {
-				wake(ch)
+				ch.Ring()
 			}
 			if row.Ends {
 				h.pending.remove(row.Event)
@@ -281,16 +263,6 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 			h.unsentResponses[id] = make(chan struct{})
 			h.pending.add(row.Event)
 			h.pendingTotal++
-			h.QuestionChanged()
-			wake(h.deadlineChanged)
 		}
-	}
-}
-
-// wake does a non-blocking send on a channel with capacity 1.
-func wake(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
 	}
 }

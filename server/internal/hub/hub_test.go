@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
@@ -40,8 +42,38 @@ type testHub struct {
 	t    *testing.T
 	path string
 
-	mu         sync.Mutex
-	dispatched []schema.EventID
+	dispatchedBefore int // see forgetDispatched
+}
+
+// factIDs returns the events of all facts of a kind so far, the oldest first.
+func (h *testHub) factIDs(kind feed.Kinds) (ids []schema.EventID) {
+	h.t.Helper()
+	enough := errors.New("enough")
+	require.ErrorIs(h.t, h.Feed.Follow(context.Background(), kind, func(b *feed.Batch) error {
+		for _, fact := range b.Facts {
+			ids = append(ids, schema.EventID(fact.ID))
+		}
+		return enough
+	}), enough)
+	return ids
+}
+
+// dispatched returns the questions whose answers can be delivered, since forgetDispatched.
+func (h *testHub) dispatched() []schema.EventID {
+	h.t.Helper()
+	return h.factIDs(feed.Leased)[h.dispatchedBefore:]
+}
+
+func (h *testHub) forgetDispatched() { h.dispatchedBefore = len(h.factIDs(feed.Leased)) }
+
+type dialPolicyFunc func(url string) error
+
+func (f dialPolicyFunc) Check(url string) error { return f(url) }
+
+type processesFunc func(remote, local netip.AddrPort) (*peer.Process, bool)
+
+func (f processesFunc) ProcessOf(remote, local netip.AddrPort) (*peer.Process, bool) {
+	return f(remote, local)
 }
 
 func newTestHub(t *testing.T, change ...func(*Config)) *testHub {
@@ -56,11 +88,6 @@ func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {
 	h := &testHub{t: t, path: path}
 	cfg := Config{
 		Store: s, Feed: feed.New(s.Head(), 64, 1<<20), Version: "test",
-		Dispatch: func(id schema.EventID) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.dispatched = append(h.dispatched, id)
-		},
 	}
 	for _, fn := range change {
 		fn(&cfg)
@@ -194,7 +221,7 @@ func TestRespond_StoresPublishesAndDispatches(t *testing.T) {
 	require.Equal(t, schema.Queued, st.Delivery.State)
 	require.Equal(t, int64(2), st.Revision)
 	require.False(t, st.RespondedBy.Verified, "local mode verifies no one")
-	require.Equal(t, []schema.EventID{id}, h.dispatched)
+	require.Equal(t, []schema.EventID{id}, h.dispatched())
 
 	frames, _, err := h.FramesAfter(t.Context(), int64(id))
 	require.NoError(t, err)
@@ -215,7 +242,7 @@ func TestRespond_RepeatIsIdempotent(t *testing.T) {
 	again, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
 	require.JSONEq(t, string(first), string(again))
-	require.Len(t, h.dispatched, 1)
+	require.Len(t, h.dispatched(), 1)
 
 	_, err = h.Respond(t.Context(), id, denial(), Caller{})
 	require.ErrorIs(t, err, schema.ErrDecided)
@@ -434,11 +461,11 @@ func TestIdempotencyKey_RedispatchesAnswer(t *testing.T) {
 	id := h.post(body).ID
 	h.ResponseSent(id)
 	h.post(body)
-	require.Empty(t, h.dispatched, "there is no answer yet")
+	require.Empty(t, h.dispatched(), "there is no answer yet")
 	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
 	h.post(strings.Replace(body, "50123", "50124", 1))
-	require.Equal(t, []schema.EventID{id, id}, h.dispatched)
+	require.Equal(t, []schema.EventID{id, id}, h.dispatched())
 	q, err := h.Store.Question(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "ws://127.0.0.1:50124/secret", q.URL)
@@ -469,7 +496,9 @@ func TestFindEvents_TrimsFarFromCursor(t *testing.T) {
 
 func TestBlockedAddress_IsReportedNotDialed(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.CheckURL = func(string) error { return errors.New("10.0.0.1 is not allowed") } })
+	h := newTestHub(t, func(c *Config) {
+		c.DialPolicy = dialPolicyFunc(func(string) error { return errors.New("10.0.0.1 is not allowed") })
+	})
 	id, _ := h.ask(callbackQuestion)
 	require.Equal(t, schema.Blocked, h.status(id).Delivery.State)
 	_, err := h.Respond(t.Context(), id, approval(), Caller{})
@@ -477,7 +506,7 @@ func TestBlockedAddress_IsReportedNotDialed(t *testing.T) {
 	st := h.status(id)
 	require.Equal(t, schema.Blocked, st.Delivery.State)
 	require.Contains(t, st.Delivery.LastError, "10.0.0.1")
-	require.Empty(t, h.dispatched)
+	require.Empty(t, h.dispatched())
 }
 
 func TestPull_DeliversAnswer(t *testing.T) {

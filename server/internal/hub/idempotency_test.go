@@ -42,7 +42,7 @@ func TestIdempotencyKey_OtherBodyConflicts(t *testing.T) {
 			first := h.post(eventWith(keyedQuestion + asked))
 			_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
 			require.NoError(t, err)
-			dispatched := len(h.dispatched)
+			dispatched := len(h.dispatched())
 			body := eventWith(`"idempotency_key":"k",` + repeat)
 			_, err = h.Ingest(t.Context(), []byte(body), Caller{})
 			require.ErrorIs(t, err, schema.ErrKeyConflict)
@@ -58,7 +58,7 @@ func TestIdempotencyKey_OtherBodyConflicts(t *testing.T) {
 			q, err := h.Store.Question(t.Context(), first.ID)
 			require.NoError(t, err)
 			require.Equal(t, "ws://127.0.0.1:50123/secret", q.URL)
-			require.Len(t, h.dispatched, dispatched)
+			require.Len(t, h.dispatched(), dispatched)
 		})
 	}
 }
@@ -122,12 +122,12 @@ func TestIdempotencyKey_SecretMovesDelivery(t *testing.T) {
 func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, func(c *Config) {
-		c.CheckURL = func(url string) error {
+		c.DialPolicy = dialPolicyFunc(func(url string) error {
 			if strings.Contains(url, "10.9.9.9") {
 				return errors.New("10.9.9.9 is not allowed")
 			}
 			return nil
-		}
+		})
 	})
 	good, pull := withSecret(callbackQuestion, ownSecret), withSecret(pullQuestion, ownSecret)
 	bad := strings.Replace(good, "127.0.0.1", "10.9.9.9", 1)
@@ -141,7 +141,7 @@ func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 	_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
 	require.NoError(t, err)
 	require.Equal(t, schema.Queued, h.status(first.ID).Delivery.State)
-	require.Equal(t, []schema.EventID{first.ID}, h.dispatched)
+	require.Equal(t, []schema.EventID{first.ID}, h.dispatched())
 
 	second := h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + good))
 	h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + bad))

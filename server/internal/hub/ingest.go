@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -144,7 +145,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 // addQuestion validates the question and adds it to the draft.
 func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *question.Post, caller Caller) error {
 	if p.Ask.ResponseWebSocketURL != "" {
-		p.Blocked = h.CheckURL(p.Ask.ResponseWebSocketURL)
+		p.Blocked = h.checkURL(p.Ask.ResponseWebSocketURL)
 	}
 	if question.IsRestricted(p.Ask) {
 		p.Approvers = accounts{h.People}.approvers()
@@ -199,9 +200,6 @@ func (h *Hub) afterAppend(ctx context.Context, d *store.EventDraft, q *schema.Hu
 	if q == nil || e.Question == nil {
 		return StoredEvent{ID: e.ID, JSON: e.AppendJSON(nil, -1)}, nil
 	}
-	if d.NewQuestion.Lifeline == store.ByListener {
-		h.WakeLiveness()
-	}
 	if r.Replayed {
 		if e, q, err = h.replayQuestion(ctx, e.ID, q); err != nil {
 			return StoredEvent{}, err
@@ -245,7 +243,7 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 		return nil, nil, err
 	}
 	if s.Status.IsSettled() {
-		h.Dispatch(id)
+		h.Feed.Tell(feed.Fact{Kinds: feed.Leased, ID: int64(id)}) // no commit says that the address is new
 	}
 	s.Ask.ResponseWebSocketURL, s.Ask.ListenerKey, s.Ask.RequestSecret = repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
 	return &s.Event, &s.Ask, nil

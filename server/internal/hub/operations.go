@@ -143,8 +143,10 @@ func encodeBatch(results []batchResult) ([]byte, error) {
 // schema.ErrNotHeld if there is none (any more).
 func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
 	event, err := h.change(ctx, id, caller, (*question.Snapshot).Undo)
-	if err == nil {
-		wake(h.votersChanged) // the quorum may have become unreachable during the undo window
+	if err == nil { // the quorum may have become unreachable during the undo window
+		if err := h.endUnreachable(context.WithoutCancel(ctx), id); err != nil {
+			h.Log.Error("quorum check failed; a question that no one can decide may stay pending", "event", id, "err", err)
+		}
 	}
 	return event, err
 }
@@ -186,20 +188,15 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, c
 		return nil, invalidField("seconds", "must be 0 (no limit) or seconds up to %.0f", schema.MaxTimeout.Seconds())
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the new deadline is computed
-	notifyAgent := false
 	var duplicates []question.Duplicate
 	event, err := h.change(ctx, id, caller, func(s *question.Snapshot, from question.Actor) (*store.Change, error) {
 		c, err := s.Extend(x, from, h.Clock())
-		duplicates, notifyAgent = s.Duplicates, c != nil && s.CanNotifyAgent()
+		duplicates = s.Duplicates
 		return c, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if notifyAgent {
-		h.SendDeadline(id)
-	}
-	wake(h.deadlineChanged)
 	for _, m := range duplicates {
 		if _, err := h.Extend(ctx, m.ID, x, caller); err != nil {
 			h.Log.Warn("extending a duplicate failed; it keeps its own deadline", "event", m.ID, "err", err)
@@ -241,6 +238,16 @@ func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string
 		return s.Abandon(url, reason, h.Clock())
 	})
 	return err
+}
+
+// ResolveRecipients returns the names of the people that recipients address. See notify.Hub.
+func (h *Hub) ResolveRecipients(to *schema.Recipients) ([]string, error) {
+	return h.People.ResolveRecipients(to)
+}
+
+// AbandonListener is Abandon for a listener that has closed. See delivery.Hub.
+func (h *Hub) AbandonListener(ctx context.Context, id schema.EventID, url string) error {
+	return h.Abandon(ctx, id, url, ReasonAgentGone)
 }
 
 // SetNotifications stores in the status of a question, settled or not, who was notified

@@ -1,9 +1,6 @@
 package hub
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 const (
 	// pacingBurst steps may run back to back, then one per pacingInterval (token bucket).
@@ -41,17 +38,4 @@ func (p *pacer) nextStart(t batchTiming) time.Time {
 	}
 	p.due = p.due.Add(pacingInterval)
 	return p.due.Add(-pacingBurst * pacingInterval)
-}
-
-// sleep blocks for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -32,10 +33,12 @@ const (
 func (h *Hub) RunProjector(ctx context.Context) error {
 	proj := projector{hub: h, cursor: -1}
 	var pace pacer
-	for lastErr := ""; ctx.Err() == nil; {
+	var next time.Time // earliest time of the next step
+	var lastErr string
+	step := func() (more bool) {
 		began, before := time.Now(), proj.at
 		more, err := proj.step(ctx)
-		next := pace.nextStart(batchTiming{began: began, ended: time.Now(), rows: proj.at - before})
+		next = pace.nextStart(batchTiming{began: began, ended: time.Now(), rows: proj.at - before})
 		h.Store.Throttle(ctx, time.Since(began))
 		switch {
 		case err == nil:
@@ -46,15 +49,14 @@ func (h *Hub) RunProjector(ctx context.Context) error {
 			}
 			lastErr, more, next = err.Error(), true, time.Now().Add(projectorRetry)
 		}
-		if !more {
-			select {
-			case <-h.logGrown:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		sleep(ctx, time.Until(next))
+		return more
 	}
+	_ = h.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error {
+		for feed.Sleep(ctx, time.Until(next)) && step() {
+			continue
+		}
+		return nil
+	})
 	return nil
 }
 

@@ -13,7 +13,6 @@ func (h *Hub) publish(rows []store.LogRow) {
 	h.notifyRows(rows)
 	h.initial.Store(nil) // outdated by this commit
 	h.Feed.Publish(h.encodeFrames(rows)...)
-	wake(h.logGrown)
 }
 
 func (h *Hub) encodeFrames(rows []store.LogRow) []feed.Frame {

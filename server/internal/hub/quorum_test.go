@@ -80,7 +80,7 @@ func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 
 	h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
 	require.NoError(t, h.Store.(store.Store).Close())
-	dispatched := h.dispatched
+	dispatched := h.dispatched()
 	h = openTestHub(t, h.path, clock.configure)
 	h.loadPeople()
 	require.Empty(t, dispatched)
@@ -165,8 +165,8 @@ func TestQuorum_ConcurrentVotesResolveOnce(t *testing.T) {
 			require.True(t, i >= 0 && (schema.ProblemOf(err).Code == "decided" || schema.ProblemOf(err).Code == "expired"), "%v", err)
 		}
 		require.Len(t, st.Votes, counted)
-		require.Len(t, h.dispatched, 1)
-		h.dispatched = nil
+		require.Len(t, h.dispatched(), 1)
+		h.forgetDispatched()
 		if need == 30 {
 			require.Equal(t, schema.NoQuorum, st.Outcome)
 			require.Less(t, leadingVotes(st.Votes)+len(team)-counted, need, "the other votes could not decide")

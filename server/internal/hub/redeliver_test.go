@@ -32,7 +32,7 @@ func (h *testHub) setDelivery(id schema.EventID, edit func(*store.Delivery)) {
 	require.NoError(h.t, err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.dispatched = nil
+	h.forgetDispatched()
 }
 
 func (h *testHub) askAndApprove() schema.EventID {
@@ -67,7 +67,7 @@ func TestRedeliver_QueuesImmediately(t *testing.T) {
 		raw, err := h.Redeliver(t.Context(), id, Caller{})
 		require.NoError(t, err, name)
 		require.Equal(t, &schema.Delivery{State: schema.Queued, Attempts: 3}, decodeEvent(t, raw).HumanInTheLoopStatus.Delivery, name)
-		require.Equal(t, []schema.EventID{id}, h.dispatched, name)
+		require.Equal(t, []schema.EventID{id}, h.dispatched(), name)
 		q, err := h.Store.Question(t.Context(), id)
 		require.NoError(t, err)
 		require.False(t, q.Delivery.Due.After(clock.now()), name)
@@ -111,19 +111,19 @@ func TestRedeliver_RefusesUnsafeRetries(t *testing.T) {
 		_, err := h.Redeliver(t.Context(), id, Caller{})
 		require.NoError(t, err, state)
 		require.Equal(t, before, h.status(id), state)
-		require.Empty(t, h.dispatched, state)
+		require.Empty(t, h.dispatched(), state)
 	}
 }
 
 func TestRedeliver_RechecksDialPolicy(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("this address is not this machine's")
-	h := newTestHub(t, func(c *Config) { c.CheckURL = func(string) error { return closed } })
+	h := newTestHub(t, func(c *Config) { c.DialPolicy = dialPolicyFunc(func(string) error { return closed }) })
 	id := h.askAndApprove()
 	require.Equal(t, schema.Blocked, h.status(id).Delivery.State)
 	_, err := h.Redeliver(t.Context(), id, Caller{})
 	require.ErrorIs(t, err, schema.ErrNoRetry)
-	h.CheckURL = func(string) error { return nil }
+	h.DialPolicy = nil
 	_, err = h.Redeliver(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	require.Equal(t, schema.Queued, h.status(id).Delivery.State)

@@ -99,7 +99,9 @@ func TestRespond_RejectsTokenRequester(t *testing.T) {
 func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
-	lookup := func(c *Config) { c.ProcessOf = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } }
+	lookup := func(c *Config) {
+		c.Processes = processesFunc(func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true })
+	}
 	h := newTestHub(t, withPeople(t), lookup)
 	from := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
 	yes := true

@@ -72,7 +72,7 @@ func TestRule_AnswersLikePerson(t *testing.T) {
 	require.Contains(t, st.Response.Guidance, "not on Fridays")
 	require.Equal(t, schema.Queued, st.Delivery.State, "a rule's answer is delivered like any other")
 	h.mu.Lock()
-	require.Equal(t, []schema.EventID{saved.ID}, h.dispatched)
+	require.Equal(t, []schema.EventID{saved.ID}, h.dispatched())
 	h.mu.Unlock()
 	_, err := h.Respond(t.Context(), saved.ID, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrDecided)
@@ -279,7 +279,9 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 func TestMakeRule_RequiresRole(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
-	h := newTestHub(t, withPeople(t), func(c *Config) { c.ProcessOf = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } })
+	h := newTestHub(t, withPeople(t), func(c *Config) {
+		c.Processes = processesFunc(func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true })
+	})
 	agent := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
 	known := agent
 	known.Identity = auth.Identity{Name: "bob", Role: schema.Operator, Via: "token", ID: "t_9"}
@@ -333,7 +335,7 @@ func TestDuplicates_ExcludeSelfApproval(t *testing.T) {
 		return &peer.Process{Process: schema.Process{PID: pid}, Boot: "b", Chain: []peer.ProcessRef{{PID: pid, Start: 1}}}
 	}
 	h := newTestHub(t, func(c *Config) {
-		c.ProcessOf = func(remote, _ netip.AddrPort) (*peer.Process, bool) { return process(int(remote.Port())), true }
+		c.Processes = processesFunc(func(remote, _ netip.AddrPort) (*peer.Process, bool) { return process(int(remote.Port())), true })
 	})
 	var ids []schema.EventID
 	for _, port := range []uint16{4001, 4002, 4003} {

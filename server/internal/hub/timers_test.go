@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
@@ -276,7 +277,7 @@ func TestTimers_ShareOneGoroutine(t *testing.T) {
 	require.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 20 }, waitLimit, 5*time.Millisecond,
 		"one goroutine per timer would be 40; those of queries end on their own")
 	h.advanced.Add(int64(time.Minute))
-	wake(h.deadlineChanged)
+	h.Feed.Tell(feed.Fact{Kinds: feed.Deadline})
 	for _, id := range ids {
 		changed, stop := h.subscribe(id)
 		for h.status(id).Reminders == 0 {

@@ -25,7 +25,7 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*question.Sn
 func (h *Hub) decodeSnapshot(q *store.Question) (*question.Snapshot, error) {
 	s, err := question.Decode(q, &h.env)
 	if err == nil && s.URL != "" {
-		s.Blocked = h.CheckURL(s.URL)
+		s.Blocked = h.checkURL(s.URL)
 	}
 	return s, err
 }
@@ -63,14 +63,6 @@ func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*qu
 		}
 		if err != nil {
 			return nil, err
-		}
-		for _, c := range append(change.Duplicates, *change) {
-			if d := c.Delivery; d != nil && d.State == schema.Queued {
-				h.Dispatch(d.ID)
-			}
-		}
-		if change.UndoWindow != nil {
-			wake(h.deadlineChanged)
 		}
 		event := s.Event
 		event.Status = change.Status

@@ -66,7 +66,7 @@ func TestUndoWindow_AnswerCountsWhenItEnds(t *testing.T) {
 	require.Equal(t, auth.LocalName, st.Held.By.Name)
 	require.Nil(t, st.Response, "a held answer decides nothing yet")
 	require.Zero(t, st.RespondedAt)
-	require.Empty(t, h.dispatched)
+	require.Empty(t, h.dispatched())
 	answer, err := h.Pull(t.Context(), id, PullOptions{Secret: secret})
 	require.NoError(t, err)
 	require.Nil(t, answer, "the agent gets nothing yet")
@@ -93,7 +93,7 @@ func TestUndoWindow_AnswerCountsWhenItEnds(t *testing.T) {
 	require.Nil(t, st.Held)
 	require.Equal(t, schema.Queued, st.Delivery.State)
 	require.Equal(t, int64(3), st.Revision, "it counts once")
-	require.Equal(t, []schema.EventID{id}, h.dispatched)
+	require.Equal(t, []schema.EventID{id}, h.dispatched())
 	answer, err = h.Pull(t.Context(), id, PullOptions{Secret: secret})
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"permission":true`)
@@ -132,7 +132,7 @@ func TestUndo_ReturnsQuestionToPending(t *testing.T) {
 	_, err = h.Undo(t.Context(), id, Caller{})
 	require.ErrorIs(t, err, schema.ErrNotHeld, "too late")
 	require.Equal(t, schema.Deny, statusOfError(t, err).Outcome)
-	require.Equal(t, []schema.EventID{id}, h.dispatched)
+	require.Equal(t, []schema.EventID{id}, h.dispatched())
 
 	plain := h.post(eventWith(`"x":1`)).ID
 	_, err = h.Undo(t.Context(), plain, Caller{})
@@ -262,7 +262,7 @@ func TestUndoWindow_SurvivesRestart(t *testing.T) {
 	for id, outcome := range ids {
 		require.Equal(t, outcome, h.status(id).Outcome)
 	}
-	require.Len(t, h.dispatched, 3)
+	require.Len(t, h.dispatched(), 3)
 }
 
 func TestUndoWindow_SurvivesClockStep(t *testing.T) {

@@ -34,10 +34,9 @@ func (h *testHub) setPeople(names ...string) {
 // loadPeople opens the account service on the people in the store.
 func (h *testHub) loadPeople() {
 	h.t.Helper()
-	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store.(store.Store), Clock: h.Clock})
+	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store.(store.Store), Feed: h.Feed, Clock: h.Clock})
 	require.NoError(h.t, err)
 	h.People, h.env.Accounts = p, accounts{p}
-	p.OnAccountsChanged(func() { wake(h.votersChanged) })
 }
 
 // as returns a caller with a session of the named person.
@@ -142,7 +141,7 @@ func TestVotes_FirstChoiceWithQuorumWins(t *testing.T) {
 	st = h.mustVote(id, "ada", withComment(approval(), "Only the old ones."))
 	require.Equal(t, schema.Pending, st.Status)
 	require.Equal(t, []string{"grace", "linus"}, st.Awaiting)
-	require.Empty(t, h.dispatched)
+	require.Empty(t, h.dispatched())
 	st = h.mustVote(id, "grace", denial())
 	require.Equal(t, []string{"linus"}, st.Awaiting)
 	st = h.mustVote(id, "linus", withComment(approval(), "Go."))

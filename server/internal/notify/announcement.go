@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Announce notifies people of a change of an account, through every channel that reaches one of them.
+// announce notifies people of a change of an account, through every channel that reaches one of them.
 // It does not block. A message that can't be sent is logged and not sent again: the dashboard shows
 // the change, too.
-func (n *Notifier) Announce(names []string, change schema.AccountChange) {
+func (n *Notifier) announce(a auth.Announcement) {
+	names, change := a.To, a.Change
 	n.mu.Lock()
 	ctx := n.runCtx
 	n.mu.Unlock()
@@ -44,11 +46,10 @@ func (n *Notifier) announceThrough(ctx context.Context, c *store.Channel, names 
 	out := n.newSender(c)
 	for _, name := range names {
 		m := n.accountMessage(name, change)
-		var err error
-		if m.email, err = n.emailOf(ctx, name); err == nil && (m.email != "" || !SendsPerPerson(c)) {
-			err = n.worker(c.ID).sendWithTimeout(ctx, out, m)
+		if m.email = n.emailOf(ctx, name); m.email == "" && SendsPerPerson(c) {
+			continue
 		}
-		if err != nil {
+		if err := n.worker(c.ID).sendWithTimeout(ctx, out, m); err != nil {
 			n.Log.Warn("account change not announced", "person", change.Person, "channel", c.ID, "err", out.errorText(err))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -28,7 +29,7 @@ const (
 type channelWorker struct {
 	notifier       *Notifier
 	channel        int64
-	wakeup         chan struct{}
+	due            feed.Alarm // a notification may be due
 	stop           context.CancelFunc
 	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
 
@@ -45,7 +46,7 @@ func (n *Notifier) worker(channel int64) *channelWorker {
 	if w := n.workers[channel]; w != nil {
 		return w
 	}
-	w := &channelWorker{notifier: n, channel: channel, wakeup: make(chan struct{}, 1), stop: func() {}}
+	w := &channelWorker{notifier: n, channel: channel, due: feed.NewAlarm(), stop: func() {}}
 	if n.runCtx == nil {
 		return w // not started: Run creates the workers and reads due notifications
 	}
@@ -63,13 +64,6 @@ func (n *Notifier) stopWorker(channel int64) {
 	if w := n.workers[channel]; w != nil {
 		w.stop()
 		delete(n.workers, channel)
-	}
-}
-
-func (w *channelWorker) wake() {
-	select {
-	case w.wakeup <- struct{}{}:
-	default:
 	}
 }
 
@@ -98,7 +92,7 @@ func (w *channelWorker) run(ctx context.Context) {
 				wait = next.Sub(now)
 			}
 		}
-		if !sleep(ctx, min(max(wait, time.Millisecond), maxSleep), w.wakeup) {
+		if !w.due.Wait(ctx, min(max(wait, time.Millisecond), maxSleep)) {
 			return
 		}
 	}

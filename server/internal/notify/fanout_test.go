@@ -83,8 +83,7 @@ func TestNotifier_ThousandRecipientsDoNotDelayAnswer(t *testing.T) {
 	t.Cleanup(agent.Close)
 	targets, err := delivery.NewDialPolicy(delivery.DialPolicyConfig{})
 	require.NoError(t, err)
-	dispatcher := delivery.New(delivery.Config{Store: h.Store.(store.Store), DialPolicy: targets, AwaitResponseSent: h.hub.AwaitResponseSent})
-	h.hub.Dispatch = dispatcher.Dispatch
+	dispatcher := delivery.New(delivery.Config{Store: h.Store.(store.Store), Feed: h.Feed, Hub: h.hub, DialPolicy: targets})
 	var group sync.WaitGroup
 	group.Go(func() { _ = dispatcher.Run(t.Context()) })
 	t.Cleanup(group.Wait)

@@ -85,41 +85,61 @@ func loopbackGuard(t *testing.T) *netguard.Guard {
 	return guard
 }
 
+// statusWriter is a Hub that runs before, if it is set, before each update of a question.
+type statusWriter struct {
+	Hub
+	before func(schema.EventID)
+}
+
+func (w statusWriter) SetNotifications(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
+	if w.before != nil {
+		w.before(id)
+	}
+	return w.Hub.SetNotifications(ctx, id, list, counts)
+}
+
+// fakeAccounts are the harness's people.
+type fakeAccounts struct{ h *harness }
+
+func (f fakeAccounts) Accounts(context.Context) []schema.Person { return f.h.accounts() }
+
+func (f fakeAccounts) IdentityOf(name, via string) (auth.Identity, bool) {
+	for _, p := range f.h.accounts() {
+		if p.Name == name {
+			return auth.Identity{Name: name, Role: p.Role, Owner: p.Owner, Via: via}, true
+		}
+	}
+	return auth.Identity{}, false
+}
+
+func (f fakeAccounts) CreatedAt(name string) (time.Time, bool) {
+	at, ok := f.h.createdAt.Load(name)
+	since, _ := at.(time.Time)
+	return since, ok
+}
+
+func (statusWriter) ResolveRecipients(to *schema.Recipients) ([]string, error) {
+	return to.Members, nil
+}
+
+type fakeViewers struct{ h *harness }
+
+func (f fakeViewers) IsViewing(person string) bool {
+	_, looks := f.h.watching.Load(person)
+	return looks
+}
+
 // start runs a hub on the harness's database.
 func (h *harness) start() {
 	db, err := sqlite.Open(context.Background(), sqlite.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
 	require.NoError(h.t, err)
 	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
 	require.NoError(h.t, err)
-	var notifier *Notifier // a variable per start, because a restart creates another Notifier
-	h.hub = hub.New(hub.Config{Store: db, People: h.auth, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: h.now, QuestionChanged: func() { notifier.QuestionChanged() }})
-	onShow, setNotifications := h.onShow, h.hub.SetNotifications
-	if onShow == nil {
-		onShow = func(schema.EventID) {}
-	}
-	notifier = New(Config{
-		Store: db, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true, Guard: loopbackGuard(h.t),
-		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
-			onShow(id)
-			return setNotifications(ctx, id, list, counts)
-		},
-		People: func(context.Context) ([]schema.Person, error) { return h.accounts(), nil },
-		IdentityOf: func(name string) (auth.Identity, bool) {
-			for _, p := range h.accounts() {
-				if p.Name == name {
-					return auth.Identity{Name: name, Role: p.Role, Owner: p.Owner, Via: "link"}, true
-				}
-			}
-			return auth.Identity{}, false
-		},
-		CreatedAt: func(name string) time.Time {
-			at, _ := h.createdAt.Load(name)
-			since, _ := at.(time.Time)
-			return since
-		},
-		ResolveRecipients: func(to *schema.Recipients) ([]string, error) { return to.Members, nil },
-		Watching:          func(person string) bool { _, looks := h.watching.Load(person); return looks },
-		timing:            h.timing,
+	log := feed.New(db.Head(), 4096, 16<<20)
+	h.hub = hub.New(hub.Config{Store: db, People: h.auth, Feed: log, Clock: h.now})
+	notifier := New(Config{
+		Store: db, Feed: log, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true, Guard: loopbackGuard(h.t),
+		Hub: statusWriter{Hub: h.hub, before: h.onShow}, Accounts: fakeAccounts{h}, Viewers: fakeViewers{h}, timing: h.timing,
 	})
 	h.Notifier = notifier
 	ctx, cancel := context.WithCancel(context.Background())

@@ -62,13 +62,8 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 	if notification.Person == "" || notification.Channel == 0 {
 		return m, nil
 	}
-	people, err := n.People(ctx)
-	for i := range people {
-		if people[i].Name == notification.Person {
-			m.email = people[i].Email
-		}
-	}
-	return m, err
+	m.email = n.emailOf(ctx, notification.Person)
+	return m, nil
 }
 
 func (n *Notifier) testMessage(person string) *message {

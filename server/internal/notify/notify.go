@@ -24,11 +24,32 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config configures a Notifier. Store and SetNotifications are required.
+// Hub is what a Notifier needs of the hub.
+type Hub interface {
+	// SetNotifications writes the status of notifications to a question.
+	SetNotifications(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error
+	// ResolveRecipients returns the names of the people that recipients address.
+	ResolveRecipients(to *schema.Recipients) ([]string, error)
+}
+
+// Accounts are the accounts of the hub. *auth.Service implements it.
+type Accounts interface {
+	Accounts(ctx context.Context) []schema.Person
+	IdentityOf(name, via string) (auth.Identity, bool)
+	CreatedAt(name string) (at time.Time, ok bool)
+}
+
+// Viewers knows who looks at the dashboard.
+type Viewers interface {
+	IsViewing(person string) bool
+}
+
+// Config configures a Notifier. Store, Feed and Hub are required by Run.
 type Config struct {
 	Store interface {
 		store.Log
@@ -36,22 +57,13 @@ type Config struct {
 		store.Notifications
 		store.Ledger
 	}
-	// SetNotifications writes the status of notifications to a question.
-	SetNotifications func(context.Context, schema.EventID, []schema.Notification, *schema.NotificationCounts) error
+	Feed *feed.Feed
+	Hub  Hub
 
 	// Base is the hub's address for links.
-	Base string
-	// People returns all accounts; nil: none.
-	People func(context.Context) ([]schema.Person, error)
-	// ResolveRecipients returns the names of the people that recipients address; nil:
-	// none.
-	ResolveRecipients func(*schema.Recipients) ([]string, error)
-	// IdentityOf returns the identity of the person that a signed link names; nil: no one.
-	IdentityOf func(name string) (auth.Identity, bool)
-	// CreatedAt returns when an account was created; nil: always existed.
-	CreatedAt func(name string) time.Time
-	// Watching reports whether the person has the dashboard in view; nil: unknown.
-	Watching func(person string) bool
+	Base     string
+	Accounts Accounts // nil: none
+	Viewers  Viewers  // nil: unknown
 	// Guard decides which addresses channels may connect to; nil: public ones only.
 	Guard *netguard.Guard
 	// PushAnywhere lets Web Push use Guard, too. By default it connects to public addresses only,
@@ -91,11 +103,10 @@ func (p *timing) setDefaults() {
 // Notifier plans and sends notifications. Its methods are safe for concurrent use.
 type Notifier struct {
 	Config
-	loopback    bool // Base is reachable from this machine only
-	logAppended chan struct{}
-	statuses    *statusBatcher
-	client      *http.Client // connects through Guard
-	publicOnly  *http.Client // connects to public addresses
+	loopback   bool // Base is reachable from this machine only
+	statuses   *statusBatcher
+	client     *http.Client // connects through Guard
+	publicOnly *http.Client // connects to public addresses
 
 	mu      sync.Mutex
 	runCtx  context.Context          // nil before Run
@@ -114,20 +125,8 @@ func New(cfg Config) *Notifier {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.People == nil {
-		cfg.People = func(context.Context) ([]schema.Person, error) { return nil, nil }
-	}
-	if cfg.ResolveRecipients == nil {
-		cfg.ResolveRecipients = func(*schema.Recipients) ([]string, error) { return nil, nil }
-	}
-	if cfg.IdentityOf == nil {
-		cfg.IdentityOf = func(string) (auth.Identity, bool) { return auth.Identity{}, false }
-	}
-	if cfg.CreatedAt == nil {
-		cfg.CreatedAt = func(string) time.Time { return time.Time{} }
-	}
-	if cfg.Watching == nil {
-		cfg.Watching = func(string) bool { return false }
+	if cfg.Accounts == nil {
+		cfg.Accounts = (*auth.Service)(nil)
 	}
 	if cfg.Guard == nil {
 		cfg.Guard = new(netguard.Guard)
@@ -138,7 +137,7 @@ func New(cfg Config) *Notifier {
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
 	cfg.timing.setDefaults()
 	n := &Notifier{
-		Config: cfg, logAppended: make(chan struct{}, 1), workers: map[int64]*channelWorker{},
+		Config: cfg, workers: map[int64]*channelWorker{},
 		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
 	}
 	if u, err := url.Parse(cfg.Base); err != nil || isLoopback(u.Hostname()) {
@@ -146,15 +145,6 @@ func New(cfg Config) *Notifier {
 	}
 	n.statuses = newStatusBatcher(n)
 	return n
-}
-
-// QuestionChanged notifies the planner that a question was created or changed. It never
-// blocks.
-func (n *Notifier) QuestionChanged() {
-	select {
-	case n.logAppended <- struct{}{}:
-	default:
-	}
 }
 
 // Run plans and sends notifications until ctx ends. When it returns, all its goroutines
@@ -168,34 +158,32 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 	n.group.Go(func() { n.statuses.run(ctx) })
 	cursor := int64(-1)
-	for ctx.Err() == nil {
+	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts, func(b *feed.Batch) error {
+		n.handleNotes(b)
 		more, err := n.step(ctx, &cursor)
-		wait := time.Duration(0)
 		if err != nil && ctx.Err() == nil {
 			n.Log.Error("notification planning failed", "retry_in", time.Second, "err", err)
-			wait, cursor = time.Second, -1
+			more, cursor = true, -1
+			feed.Sleep(ctx, time.Second)
 		}
-		if more && err == nil {
-			continue
+		if more {
+			b.Timer = time.After(0)
 		}
-		if !n.wait(ctx, wait) {
-			return nil
-		}
-	}
-	return nil
+		return nil
+	})
+	return ignoreCanceled(ctx, err)
 }
 
-// wait blocks until the log grows, or for the given delay if it is positive. It returns
-// false when ctx ends.
-func (n *Notifier) wait(ctx context.Context, wait time.Duration) bool {
-	if wait > 0 {
-		return sleep(ctx, wait, nil)
-	}
-	select {
-	case <-n.logAppended:
-		return true
-	case <-ctx.Done():
-		return false
+// handleNotes announces changes of accounts and stops the workers of channels that a lock of the
+// hub removed.
+func (n *Notifier) handleNotes(b *feed.Batch) {
+	for _, fact := range b.Facts {
+		switch note := fact.Note.(type) {
+		case auth.Announcement:
+			n.announce(note)
+		case store.AnonymousRemoval:
+			n.forgetChannels(note)
+		}
 	}
 }
 
@@ -228,17 +216,4 @@ func ignoreCanceled(ctx context.Context, err error) error {
 		return err
 	}
 	return nil
-}
-
-// sleep waits for d or a wakeup. It returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration, wakeup <-chan struct{}) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-wakeup:
-	case <-ctx.Done():
-		return false
-	}
-	return true
 }

@@ -61,11 +61,10 @@ func (n *Notifier) loadRecipients(ctx context.Context) (*recipients, error) {
 	var err, errPush error
 	r.channels, err = n.Store.Channels(ctx)
 	r.pushSubscribers, errPush = n.Store.PushSubscribers(ctx)
-	people, errPeople := n.People(ctx)
-	for _, p := range people {
+	for _, p := range n.Accounts.Accounts(ctx) {
 		r.people[p.Name] = p
 	}
-	return r, errors.Join(err, errPush, errPeople)
+	return r, errors.Join(err, errPush)
 }
 
 func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, cursor int64) error {
@@ -156,7 +155,7 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *ques
 	}
 	if q.status.EscalatedAt > 0 && !before.Escalated {
 		progress.Escalated = true
-		to, err := n.ResolveRecipients(q.hitl.EscalateTo)
+		to, err := n.Hub.ResolveRecipients(q.hitl.EscalateTo)
 		if err != nil {
 			n.Log.Warn("escalation recipients not found", "question", q.ID, "err", err)
 		}
@@ -191,7 +190,7 @@ func (n *Notifier) addNotifications(ctx context.Context, id schema.EventID, due 
 func (n *Notifier) wakeWorkers(due []store.Notification) {
 	for i := range due {
 		if i == 0 || due[i].Channel != due[i-1].Channel {
-			n.worker(due[i].Channel).wake()
+			n.worker(due[i].Channel).due.Ring()
 		}
 	}
 }

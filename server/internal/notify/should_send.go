@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -25,8 +26,8 @@ func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notificat
 		return sendDecision{suppressedBy: schema.SuppressedAnswered}, nil
 	}
 	if notification.Person != "" {
-		identity, ok := n.IdentityOf(notification.Person)
-		if !ok || !identity.HasRole(schema.Operator) || q.predates(n.CreatedAt(notification.Person)) {
+		identity, ok := n.identityOf(notification.Person)
+		if !ok || !identity.HasRole(schema.Operator) || q.predates(n.createdAt(notification.Person)) {
 			return sendDecision{suppressedBy: schema.SuppressedRemoved}, nil
 		}
 	}
@@ -38,13 +39,24 @@ func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notificat
 	if q.status.Risk != schema.CriticalRisk && q.hitl.Risk != schema.CriticalRisk && inQuietHours(&settings, now) {
 		return sendDecision{suppressedBy: schema.SuppressedQuietHours}, nil
 	}
-	if notification.Person != "" && n.Watching(notification.Person) {
+	if notification.Person != "" && n.Viewers != nil && n.Viewers.IsViewing(notification.Person) {
 		return sendDecision{suppressedBy: schema.SuppressedWatching}, nil
 	}
 	if settings.CooldownMinutes > 0 {
 		return sendDecision{cooldownStart: now.Add(-time.Duration(settings.CooldownMinutes) * time.Minute)}, nil
 	}
 	return sendDecision{}, nil
+}
+
+// identityOf returns the identity of a person that a signed link names.
+func (n *Notifier) identityOf(name string) (auth.Identity, bool) {
+	return n.Accounts.IdentityOf(name, "link")
+}
+
+// createdAt returns when an account was created; zero: there is none.
+func (n *Notifier) createdAt(name string) time.Time {
+	at, _ := n.Accounts.CreatedAt(name)
+	return at
 }
 
 // inQuietHours reports whether now is within the quiet hours, by local time. On nights

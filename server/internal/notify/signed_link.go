@@ -60,7 +60,7 @@ func (q *question) predates(since time.Time) bool {
 // signedLink returns a signed link for a person and when it expires. It is empty if the
 // person may not answer.
 func (n *Notifier) signedLink(q *question, person string) (address string, ends time.Time, err error) {
-	identity, ok := n.IdentityOf(person)
+	identity, ok := n.identityOf(person)
 	if !ok || !identity.HasRole(schema.Operator) {
 		return "", ends, nil
 	}
@@ -125,9 +125,9 @@ func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token string
 		return nil, err
 	}
 	var hasAccount bool
-	link.Identity, hasAccount = n.IdentityOf(claims.Person)
+	link.Identity, hasAccount = n.identityOf(claims.Person)
 	switch {
-	case !hasAccount || !link.Identity.HasRole(schema.Operator) || q.predates(n.CreatedAt(claims.Person)):
+	case !hasAccount || !link.Identity.HasRole(schema.Operator) || q.predates(n.createdAt(claims.Person)):
 		return nil, linkError("was sent to a person who may no longer answer")
 	case used:
 		return nil, linkError("has been used: it works once, and that answer is stored")

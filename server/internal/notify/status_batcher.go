@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -17,7 +18,7 @@ import (
 // continue (debounce with backoff).
 type statusBatcher struct {
 	notifier *Notifier
-	wakeup   chan struct{}
+	changed  feed.Alarm
 
 	mu      sync.Mutex
 	pending map[schema.EventID]*pendingStatus
@@ -31,7 +32,7 @@ type pendingStatus struct {
 }
 
 func newStatusBatcher(n *Notifier) *statusBatcher {
-	return &statusBatcher{notifier: n, wakeup: make(chan struct{}, 1), pending: map[schema.EventID]*pendingStatus{}}
+	return &statusBatcher{notifier: n, changed: feed.NewAlarm(), pending: map[schema.EventID]*pendingStatus{}}
 }
 
 // markChanged schedules an update of a question.
@@ -48,10 +49,7 @@ func (b *statusBatcher) markChanged(id schema.EventID) {
 		return
 	}
 	c.dirty = true
-	select {
-	case b.wakeup <- struct{}{}:
-	default:
-	}
+	b.changed.Ring()
 }
 
 // takeDue returns the questions to update now and the time until the next one is due. It
@@ -87,7 +85,7 @@ func (b *statusBatcher) run(ctx context.Context) {
 				b.markChanged(id)
 			}
 		}
-		if !sleep(ctx, wait, b.wakeup) {
+		if !b.changed.Wait(ctx, wait) {
 			return
 		}
 	}
@@ -99,7 +97,7 @@ func (b *statusBatcher) publish(ctx context.Context, id schema.EventID) error {
 		return err
 	}
 	list, counts := summarize(notifications)
-	return b.notifier.SetNotifications(ctx, id, list, counts)
+	return b.notifier.Hub.SetNotifications(ctx, id, list, counts)
 }
 
 // summarize returns the newest notifications, and counts by state if some are left out.

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,6 +13,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
+
+type everyoneIsAdmin struct{ fakeAccounts }
+
+func (everyoneIsAdmin) IdentityOf(name, via string) (auth.Identity, bool) {
+	return auth.Identity{Name: name, Role: schema.Admin, Via: via}, true
+}
+
+func (everyoneIsAdmin) CreatedAt(string) (at time.Time, ok bool) { return at, true }
 
 // TestStolenDatabase_ForgesNothing: a thief runs a hub on a copy of the database. The copy needs a
 // new key, so its links and signatures are worth nothing at the real hub.
@@ -32,9 +41,7 @@ func TestStolenDatabase_ForgesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, channels)
 
-	thief := New(Config{Store: stolen, Base: "https://hub.example.com", Clock: h.now, IdentityOf: func(name string) (auth.Identity, bool) {
-		return auth.Identity{Name: name, Role: schema.Admin, Via: "link"}, true
-	}})
+	thief := New(Config{Store: stolen, Base: "https://hub.example.com", Clock: h.now, Accounts: everyoneIsAdmin{}})
 	q, err := thief.readQuestion(t.Context(), id)
 	require.NoError(t, err)
 	address, _, err := thief.signedLink(q, ada.Name)

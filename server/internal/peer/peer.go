@@ -68,6 +68,14 @@ func RefOf(pid int) ProcessRef { return refOf(pid) }
 // was reused, and on systems other than Linux.
 func Describe(ref ProcessRef) (*Process, bool) { return describe(ref) }
 
+// Processes finds the processes of this machine. It is ProcessOf as a value.
+type Processes struct{}
+
+// ProcessOf calls the function of that name.
+func (Processes) ProcessOf(remote, local netip.AddrPort) (*Process, bool) {
+	return ProcessOf(remote, local)
+}
+
 // ProgramOf returns the program at the remote end of a connection, like ProcessOf but without its
 // ancestors. Concurrent calls share one scan of all processes, and scans take a bounded part of the
 // CPU, so a call takes tens of milliseconds.

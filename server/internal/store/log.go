@@ -121,8 +121,8 @@ func (q *NewQuestion) Kinds() feed.Kinds {
 	case q == nil:
 		return 0
 	case q.Lifeline == ByListener:
-		return feed.Asked | feed.Liveness
+		return feed.NewQuestion | feed.Liveness
 	default:
-		return feed.Asked
+		return feed.NewQuestion
 	}
 }

@@ -80,7 +80,7 @@ func (s suite) TestAfter_ReturnsPublishedRows(t *testing.T) {
 	published := b.Published()
 	for i := range published {
 		setUTC(published[i].Event)
-		require.NotEqual(t, published[i].Change, published[i].Kinds == 0 || published[i].Kinds == feed.Asked, "each change has a fact")
+		require.NotEqual(t, published[i].Change, published[i].Kinds == 0 || published[i].Kinds == feed.NewQuestion, "each change has a fact")
 		published[i].Kinds = 0 // for followers only
 	}
 	for seq := range len(published) {
