@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -202,8 +203,8 @@ func (r Request) question() *schema.HumanInTheLoop {
 		seconds = max(r.Timeout, 0).Seconds()
 	}
 	q.Timeout, q.RequiresResponse = &seconds, &needed
-	q.ProtocolVersion, q.ListenerKey, q.ResponseWebSocketURL = 2, randomToken(32), ""
-	q.RequestSecret = cmp.Or(r.Secret, q.RequestSecret, randomToken(32))
+	q.ProtocolVersion, q.ListenerKey, q.ResponseWebSocketURL = 2, transport.RandomToken(32), ""
+	q.RequestSecret = cmp.Or(r.Secret, q.RequestSecret, transport.RandomToken(32))
 	q.Nonce = schema.NonceOf(q.RequestSecret)
 	return &q
 }

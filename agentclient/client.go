@@ -3,14 +3,10 @@ package agentclient
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,18 +14,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/agentclient/internal/pins"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
 // DefaultHub is the address of a hub that runs with its default settings.
-const DefaultHub = "http://127.0.0.1:4000"
+const DefaultHub = transport.DefaultHub
 
 // Errors of the client itself. A hub's own errors are those of package schema;
 // errors.Is matches both kinds.
 var (
 	// ErrUnreachable reports that no hub accepted the message, so no person has seen it.
-	ErrUnreachable = errors.New("no hub can be reached")
+	ErrUnreachable = transport.ErrUnreachable
 	// ErrMalformed reports that an answer arrived that does not fit the question.
 	ErrMalformed = errors.New("the answer does not fit the question")
 	// ErrTimedOut reports that a question with HumanInTheLoop.OnTimeout set to fail_run
@@ -96,7 +93,7 @@ type Client struct {
 	// hubsFromEnv is set if HOOKBACK_URL chose the addresses. An address from the
 	// environment pins nothing.
 	hubsFromEnv bool
-	credential  credential
+	credential  pins.Credential
 	setupErr    error
 	http        *http.Client
 	ctx         context.Context // canceled by Close
@@ -180,23 +177,17 @@ func (c *Client) setup() {
 		}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
 		c.listener.readTimeout, c.listener.linger = c.timings.readTimeout, c.timings.linger
-		c.http = newHTTPClient()
+		c.http = transport.NewClient()
 		address := strings.TrimSpace(c.opts.getenv("HOOKBACK_URL"))
 		c.hubsFromEnv = len(c.opts.Hubs) == 0 && address != ""
-		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, address)
+		c.hubs, c.setupErr = transport.Addresses(c.opts.Hubs, address)
 		if c.setupErr == nil {
 			c.credential, c.setupErr = c.opts.credential()
 		}
 		c.opts.SourceApp = cmp.Or(c.opts.SourceApp, workingDirName())
-		c.opts.SessionID = cmp.Or(c.opts.SessionID, c.opts.getenv("HOOKBACK_SESSION"), "session-"+randomToken(6))
+		c.opts.SessionID = cmp.Or(c.opts.SessionID, c.opts.getenv("HOOKBACK_SESSION"), "session-"+transport.RandomToken(6))
 		c.opts.UnreachableAfter = cmp.Or(c.opts.UnreachableAfter, 2*time.Second)
 	})
-}
-
-// isHeaderValue reports whether text is printable ASCII without spaces, so that it
-// can be sent in a header.
-func isHeaderValue(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // withClose returns a context that ends with ctx or with Close, in the latter case
@@ -207,54 +198,9 @@ func (c *Client) withClose(ctx context.Context) (context.Context, context.Cancel
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// newHTTPClient returns a client that follows no redirects: a hub never redirects,
-// so a server that does is not a hub and must not get the token.
-func newHTTPClient() *http.Client {
-	return &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: socket.NewTransport(&http.Transport{
-			Proxy:               http.ProxyFromEnvironment, // does not apply to loopback addresses
-			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
-			MaxIdleConnsPerHost: 16,
-			IdleConnTimeout:     30 * time.Second,
-		}),
-	}
-}
-
-// hubAddresses returns the hub addresses as scheme://host[/path] without a trailing
-// slash, or unix:///path. It takes addresses, else the comma-separated env, else DefaultHub.
-func hubAddresses(addresses []string, env string) ([]string, error) {
-	if len(addresses) == 0 {
-		addresses = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
-	}
-	hubs := make([]string, 0, len(addresses))
-	for _, address := range addresses {
-		address = strings.TrimSpace(address)
-		if address == "" {
-			continue
-		}
-		if !strings.Contains(address, "://") {
-			address = "http://" + address
-		}
-		u, err := url.Parse(address)
-		if err == nil && u.Scheme == socket.Scheme && u.Host == "" && filepath.IsAbs(u.Path) {
-			hubs = append(hubs, address)
-			continue
-		}
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("%w: %q is not a hub address; use an address such as %s", schema.ErrInvalid, address, DefaultHub)
-		}
-		hubs = append(hubs, strings.TrimRight(address, "/"))
-	}
-	if len(hubs) == 0 {
-		return nil, fmt.Errorf("%w: the list of hub addresses is empty; add one, such as %s", schema.ErrInvalid, DefaultHub)
-	}
-	return hubs, nil
-}
-
 // ParseHubs parses a comma-separated list of hub addresses, the format of HOOKBACK_URL.
 // Addresses without a scheme get http://. An empty list returns DefaultHub.
-func ParseHubs(list string) ([]string, error) { return hubAddresses(nil, list) }
+func ParseHubs(list string) ([]string, error) { return transport.Addresses(nil, list) }
 
 func workingDirName() string {
 	dir, err := os.Getwd()
@@ -262,26 +208,6 @@ func workingDirName() string {
 		return name
 	}
 	return "agent"
-}
-
-// randomToken returns n random bytes, encoded in URL-safe characters.
-func randomToken(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails: the runtime ends the program instead
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// newKey returns an idempotency key. It is a UUIDv7, so that keys sort by time.
-func newKey(now time.Time) string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	ms := now.UnixMilli()
-	for i := range 6 {
-		b[i] = byte(ms >> (40 - 8*i))
-	}
-	b[6] = b[6]&0x0f | 0x70
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // Send stores one event in the hub and returns it with the id that the hub assigned.
@@ -330,7 +256,7 @@ func (c *Client) fillDefaults(e *schema.Event) {
 	e.SourceApp = cmp.Or(e.SourceApp, c.opts.SourceApp)
 	e.SessionID = cmp.Or(e.SessionID, c.opts.SessionID)
 	e.Timestamp = cmp.Or(e.Timestamp, schema.Millis(now.UnixMilli()))
-	e.IdempotencyKey = cmp.Or(e.IdempotencyKey, newKey(now))
+	e.IdempotencyKey = cmp.Or(e.IdempotencyKey, transport.NewKey(now))
 	if len(e.Payload) == 0 {
 		e.Payload = []byte("{}")
 	}
@@ -351,12 +277,12 @@ func (c *Client) Withdraw(ctx context.Context, asked *schema.Event, reason strin
 	defer cancel()
 	for _, hub := range c.hubsInOrder() {
 		receipt := eventReceipt{hub: hub, ID: asked.ID, RequestSecret: asked.RequestSecret}
-		if err = c.withdraw(ctx, receipt, reason); !errors.Is(err, errNotListening) {
+		if err = c.withdraw(ctx, receipt, reason); !errors.Is(err, transport.ErrNotListening) {
 			break
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("withdraw question: %w", callerError(err))
+		return fmt.Errorf("withdraw question: %w", transport.CallerError(err))
 	}
 	return nil
 }

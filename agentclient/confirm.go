@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
@@ -109,7 +110,7 @@ func (c *Confirm[T]) createConfirmation(ctx context.Context, call ToolCall, args
 		}
 	}
 	entry := &pendingConfirmation{call: call, args: args, Confirmation: Confirmation{
-		ID: randomToken(16), Summary: summary, Tool: call.Name, Arguments: call.Arguments, Facts: facts, Expires: time.Now().Add(c.lifetime()),
+		ID: transport.RandomToken(16), Summary: summary, Tool: call.Name, Arguments: call.Arguments, Facts: facts, Expires: time.Now().Add(c.lifetime()),
 	}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +223,7 @@ func (c *Confirm[T]) resolve(id string, reply Reply) (receipt string, err error)
 	if reply != ReplyYes {
 		return "", nil
 	}
-	receipt = "receipt-" + randomToken(32)
+	receipt = "receipt-" + transport.RandomToken(32)
 	entry.approved, entry.Expires = true, time.Now().Add(c.lifetime())
 	c.entries[receipt] = entry
 	return receipt, nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -93,18 +94,18 @@ func fetchJSON[T any](ctx context.Context, c *Client, path string, values url.Va
 		path += "?" + values.Encode()
 	}
 	for _, hub := range c.hubsInOrder() {
-		res, err := c.sendRequest(ctx, request{hub: hub, path: path, maxBytes: maxPageBytes})
+		res, err := c.sendRequest(ctx, transport.Request{Hub: hub, Path: path, MaxBytes: maxPageBytes})
 		switch {
 		case err == nil:
-			if err := json.Unmarshal(res.body, &body); err != nil {
+			if err := json.Unmarshal(res.Body, &body); err != nil {
 				return body, fmt.Errorf("the reply of %s to GET %s is not that of a hub: %w", hub, path, err)
 			}
 			return body, nil
 		case ctx.Err() != nil:
 			return body, ctx.Err()
-		case firstErr == nil || isRejection(err):
+		case firstErr == nil || transport.IsRejection(err):
 			firstErr = err
 		}
 	}
-	return body, callerError(firstErr)
+	return body, transport.CallerError(firstErr)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/pins"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -70,10 +71,10 @@ func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, erro
 }
 
 // HubAddresses parses the address list.
-var HubAddresses = hubAddresses
+var HubAddresses = transport.Addresses
 
 // NewKey returns an idempotency key.
-var NewKey = newKey
+var NewKey = transport.NewKey
 
 // OneLine formats a summary.
 var OneLine = oneLine

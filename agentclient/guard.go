@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
@@ -127,7 +128,7 @@ func (c *Client) reportExecution(receipt eventReceipt, report schema.CallReport)
 		ctx, cancel := context.WithTimeout(context.Background(), reportTimeout)
 		defer cancel()
 		if body, err := json.Marshal(report); err == nil {
-			_, _ = c.sendRequest(ctx, request{hub: receipt.hub, path: schema.At(schema.PathExecution, receipt.ID), body: body})
+			_, _ = c.sendRequest(ctx, transport.Request{Hub: receipt.hub, Path: schema.At(schema.PathExecution, receipt.ID), Body: body})
 		}
 	}()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -59,7 +60,7 @@ func (l *listener) register(p *pendingAsk) (string, error) {
 			return "", err
 		}
 	}
-	p.path = "/" + randomToken(16)
+	p.path = "/" + transport.RandomToken(16)
 	l.pending[p.path] = p
 	return "ws://" + l.run.host + p.path, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -17,12 +18,12 @@ import (
 // faster. It ends with ctx, with the answer, or when none of the addresses has the
 // question; then only a push can deliver.
 func (a *askRun) pull(ctx context.Context) {
-	if !a.pullsImmediately() && !sleep(ctx, a.client.timings.pullDelay) {
+	if !a.pullsImmediately() && !transport.Sleep(ctx, a.client.timings.pullDelay) {
 		return
 	}
 	hubs := slices.DeleteFunc(a.client.hubsInOrder(), func(hub string) bool { return hub == a.receipt.hub })
 	hubs = slices.Insert(hubs, 0, a.receipt.hub)
-	pauses := newBackoff()
+	pauses := transport.NewBackoff()
 	for len(hubs) > 0 {
 		started := time.Now()
 		ended, err := a.pullOnce(ctx, hubs[0])
@@ -30,15 +31,15 @@ func (a *askRun) pull(ctx context.Context) {
 		case ended || ctx.Err() != nil:
 			return
 		case err == nil && time.Since(started) > a.client.timings.pollTimeout/2:
-			pauses = newBackoff() // a full long poll: continue without a pause
+			pauses = transport.NewBackoff() // a full long poll: continue without a pause
 			continue
-		case errors.Is(err, errNotListening) || errors.Is(err, errRetry):
+		case errors.Is(err, transport.ErrNotListening) || errors.Is(err, transport.ErrRetry):
 			hubs = append(hubs[1:], hubs[0]) // down or restarting: try the next address
 		case err != nil:
 			hubs = hubs[1:] // without this question, or without this route
 			continue
 		}
-		if !sleep(ctx, pauses.next()) {
+		if !transport.Sleep(ctx, pauses.Next()) {
 			return
 		}
 	}
@@ -61,8 +62,8 @@ func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err erro
 	ctx, cancel := context.WithTimeout(ctx, poll+a.client.timings.postTimeout)
 	defer cancel()
 	wait := strconv.FormatFloat(poll.Seconds(), 'f', -1, 64)
-	res, err := a.client.sendRequest(ctx, request{
-		hub: hub, path: schema.At(schema.PathResponse, a.receipt.ID) + "?wait=" + wait, secret: a.receipt.RequestSecret,
+	res, err := a.client.sendRequest(ctx, transport.Request{
+		Hub: hub, Path: schema.At(schema.PathResponse, a.receipt.ID) + "?wait=" + wait, Secret: a.receipt.RequestSecret,
 	})
 	switch {
 	case errors.Is(err, schema.ErrExpired):
@@ -70,11 +71,11 @@ func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err erro
 		return true, nil
 	case err != nil:
 		return false, err
-	case res.body == nil:
-		a.pending.handleDeadlineHeader(res.deadline)
+	case res.Body == nil:
+		a.pending.handleDeadlineHeader(res.Deadline)
 		return false, nil
 	}
-	m, err := a.pending.open(ctx, res.body)
+	m, err := a.pending.open(ctx, res.Body)
 	a.pending.applyMessage(m, err)
 	select {
 	case <-a.pending.done:
@@ -93,16 +94,4 @@ func (a *askRun) finish(err error) {
 	}
 	d.fillExplanation(a.pending.question)
 	a.pending.resolve(d, nil)
-}
-
-// sleep waits for d and reports whether ctx lasted that long.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

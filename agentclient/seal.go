@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/agentclient/internal/pins"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -141,15 +142,15 @@ func (c *Client) fetchIdentity(ctx context.Context, hub, nonce string) (identity
 	if nonce != "" {
 		path += "?nonce=" + url.QueryEscape(nonce)
 	}
-	reply, err := c.sendRequest(ctx, request{hub: hub, path: path, anonymous: true})
+	reply, err := c.sendRequest(ctx, transport.Request{Hub: hub, Path: path, Anonymous: true})
 	switch {
-	case err != nil && (errors.Is(err, errNotHub) || isRejection(err)):
+	case err != nil && (errors.Is(err, transport.ErrNotHub) || transport.IsRejection(err)):
 		return identity, fmt.Errorf("%w (%s): %w", errNoIdentity, hub, err)
 	case err != nil:
 		return identity, err
 	}
-	if err := json.Unmarshal(reply.body, &identity); err != nil {
-		return identity, fmt.Errorf("%w: the reply of %s to GET %s is not that of a hub", errNotHub, hub, path)
+	if err := json.Unmarshal(reply.Body, &identity); err != nil {
+		return identity, fmt.Errorf("%w: the reply of %s to GET %s is not that of a hub", transport.ErrNotHub, hub, path)
 	}
 	return identity, nil
 }
@@ -169,12 +170,12 @@ func (c *Client) Identify(ctx context.Context, hub string) (Pin, error) {
 	if errors.Is(err, errNoIdentity) {
 		return Pin{}, fmt.Errorf("%w: the hub at %s has no key; it is older than this program", schema.ErrNoRoute, hub)
 	}
-	return pin, callerError(err)
+	return pin, transport.CallerError(err)
 }
 
 // identify returns the key that the hub proves to hold, and the rotations that led to it.
 func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelope, error) {
-	nonce := randomToken(32)
+	nonce := transport.RandomToken(32)
 	identity, err := c.fetchIdentity(ctx, hub, nonce)
 	if err != nil {
 		return Pin{}, nil, err
@@ -187,7 +188,7 @@ func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelo
 	var hello schema.HubHello
 	if err != nil || identity.Proof == nil || identity.Proof.Verify(schema.HelloPayload, key) != nil ||
 		json.Unmarshal(identity.Proof.Payload, &hello) != nil || hello.Nonce != nonce || hello.KeyID != schema.KeyID(key) {
-		return Pin{}, nil, fmt.Errorf("%w: %s does not prove that it holds its key", errNotHub, hub)
+		return Pin{}, nil, fmt.Errorf("%w: %s does not prove that it holds its key", transport.ErrNotHub, hub)
 	}
 	return Pin{Origin: origin, Key: key}, identity.Rotations, nil
 }
@@ -209,7 +210,7 @@ func (c *Client) CheckHub(ctx context.Context, hub string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timings.postTimeout)
 	defer cancel()
 	if err := c.firstContact(ctx, hub); err != nil {
-		return callerError(err)
+		return transport.CallerError(err)
 	}
 	switch {
 	case len(trust.Pins()) == 0:
@@ -224,7 +225,7 @@ func (c *Client) CheckHub(ctx context.Context, hub string) error {
 	case errors.Is(err, errNoIdentity):
 		return &sealError{"The hub at " + hub + " has no key. " + c.remedy(trust)}
 	case err != nil:
-		return callerError(err)
+		return transport.CallerError(err)
 	case slices.ContainsFunc(trust.Pins(), isPinned) || pins.Follow(trust, rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
 		return nil
 	default:

@@ -2,47 +2,19 @@ package agentclient
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/internal/pins"
-	"github.com/hookback/hookback/schema"
 )
 
 // TokenRefusedError reports that a token was not sent to a hub.
-type TokenRefusedError struct {
-	Hub    string // the address that did not get the token
-	Reason string
-}
+type TokenRefusedError = pins.TokenRefusedError
 
-func (e *TokenRefusedError) Error() string {
-	return "HOOKBACK_TOKEN was not sent to " + e.Hub + ": " + e.Reason
-}
-
-// credential is a client's token with the origins that may receive it.
-type credential struct {
-	token  string
-	origin string // named in the token itself; empty: the origins of the pins
-	byCode bool   // code sets both the token and the addresses
-}
-
-// credential returns the token of the options, else that of the environment. A token
-// TOKEN@https://hub.example belongs to that origin.
-func (o Options) credential() (credential, error) {
-	c := credential{token: strings.TrimSpace(o.Token), byCode: o.Token != "" && len(o.Hubs) > 0}
-	c.token = cmp.Or(c.token, strings.TrimSpace(o.getenv("HOOKBACK_TOKEN")))
-	if i := strings.Index(c.token, "@http"); i > 0 {
-		origin, err := pins.OriginOf(c.token[i+1:])
-		if err != nil {
-			return credential{}, fmt.Errorf("%w: the address in the token after @ is not an origin such as https://hub.example", schema.ErrInvalid)
-		}
-		c.token, c.origin = c.token[:i], origin
-	}
-	if !isHeaderValue(c.token) {
-		return credential{}, fmt.Errorf("%w: Options.Token or HOOKBACK_TOKEN contains characters that are not allowed in a token", schema.ErrInvalid)
-	}
-	return c, nil
+// credential returns the token of the options, else that of the environment.
+func (o Options) credential() (pins.Credential, error) {
+	token := cmp.Or(strings.TrimSpace(o.Token), o.getenv("HOOKBACK_TOKEN"))
+	return pins.NewCredential(token, o.Token != "" && len(o.Hubs) > 0)
 }
 
 // getenv reads a variable of the client's environment.
@@ -53,32 +25,6 @@ func (o Options) getenv(name string) string {
 	return os.Getenv(name) //nolint:forbidigo // the documented default of Options.Env
 }
 
-// forHub returns the token if this address may receive it, else the reason as a
-// *TokenRefusedError. trust is called only if the answer depends on the pins.
-func (c credential) forHub(hub string, trust func() (*Trust, error)) (string, error) {
-	if c.token == "" {
-		return "", nil
-	}
-	if c.origin != "" {
-		if origin, err := pins.OriginOf(hub); err != nil || origin != c.origin {
-			return "", &TokenRefusedError{hub, "it is for " + c.origin + " only"}
-		}
-		return c.token, nil
-	}
-	if c.byCode {
-		return c.token, nil
-	}
-	t, err := trust()
-	switch {
-	case err != nil:
-		return "", &TokenRefusedError{hub, err.Error()}
-	case len(t.Pins()) == 0 || t.HasOrigin(hub):
-		return c.token, nil
-	default:
-		return "", &TokenRefusedError{hub, "this account trusts " + pins.Origins(t) + " only"}
-	}
-}
-
 // TokenFor returns the token that a client with these options sends to a hub address, or
 // "" without one. The error is a *TokenRefusedError if the address may not receive the
 // token, else it wraps schema.ErrInvalid. It is for programs that make their own requests.
@@ -87,5 +33,5 @@ func TokenFor(o Options, hub string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.forHub(hub, func() (*Trust, error) { return LoadTrust(o) })
+	return c.ForHub(hub, func() (*Trust, error) { return LoadTrust(o) })
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/hookback/hookback/agentclient/internal/pins"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -28,7 +29,7 @@ func (o Options) pins() func() ([]Pin, error) {
 		return nil
 	}
 	return func() (all []Pin, err error) {
-		hubs, err := hubAddresses(o.Hubs, "")
+		hubs, err := transport.Addresses(o.Hubs, "")
 		if err != nil {
 			return nil, err
 		}
