@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"server/internal/filter":       {"schema"},
 	"server/internal/identity":     {"schema"},
 	"server/internal/store":        {"schema", "server/internal/feed", "server/internal/filter", "server/internal/identity"},
-	"server/internal/store/sqlite": {"schema", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store"}, // filters are evaluated while rows are read
+	"server/internal/store/sqlite": {"schema", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams"}, // filters are evaluated while rows are read
 	"server/internal/storetest":    {"server/internal/store/sqlite"},
 	"server/internal/feed":         nil,
 	"server/internal/redact":       {"schema"},
@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 	"server/internal/delivery":     {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
 	"server/internal/question":     {"schema", "server/internal/store", "server/internal/identity", "server/internal/peer", "server/internal/risk"},
 
+	"server/internal/store/grams":           nil,
 	"server/internal/storetest/conformance": {"schema", "server/internal/filter", "server/internal/feed", "server/internal/store"},
 
 	"server/internal/hub": {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -87,7 +88,7 @@ func indexUntilKilled(s *engine) {
 func TestIndexer_ResumesAfterKill(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, func(c *Config) { c.Path = t.TempDir() + "/" + crashIndexName })
-	b.AppendMany(t, 8*blockSize, func(i int) *store.EventDraft {
+	b.AppendMany(t, 8*grams.BlockSize, func(i int) *store.EventDraft {
 		d := conformance.NewDraft("app", "s", "Stop", "")
 		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
 		return d
@@ -98,7 +99,7 @@ func TestIndexer_ResumesAfterKill(t *testing.T) {
 		killAfter(t, b.cfg.Path, blocks)
 		b.Open(t)
 		require.GreaterOrEqual(t, b.countBlocks(t), before+blocks)
-		require.Equal(t, b.countBlocks(t)*slicesPerBlock, b.countTrigramRows(t), "no block is incomplete")
+		require.Equal(t, b.countBlocks(t)*grams.SlicesPerBlock, b.countTrigramRows(t), "no block is incomplete")
 		all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "word77*x word7777x")})
 		require.Empty(t, all)
 		all, _ = b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "text:word77*x")})

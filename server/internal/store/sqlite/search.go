@@ -9,12 +9,13 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/grams"
 )
 
 func (s *engine) Search(ctx context.Context, q store.Search) (store.SearchPage, error) {
 	run := &searchRun{
 		Search: q, store: s, ascending: q.Oldest || q.After > 0,
-		trigrams: requiredTrigrams(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Timeout),
+		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Timeout),
 	}
 	if run.Limit <= 0 {
 		run.Limit = schema.RecentLimit
@@ -70,12 +71,9 @@ func (run *searchRun) setBounds(ctx context.Context) (err error) {
 	return err
 }
 
-// windowSize is how many sequence numbers one step searches. It bounds a statement that
-// scans the narrow index without matches, about ten events per microsecond, because a
-// running statement can't be stopped.
-const windowSize = 64 << 10
-
 // search examines one window after the other until it has enough matches or the time is up.
+// The window bounds a statement that scans the narrow index without matches, about ten
+// events per microsecond, because a running statement can't be stopped.
 func (run *searchRun) search(ctx context.Context) (err error) {
 	if run.stmt, err = run.store.readers.db.PrepareContext(ctx, run.sql()); err != nil {
 		return err
@@ -87,7 +85,7 @@ func (run *searchRun) search(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		for r := range candidates.ranges(from, to, run.ascending) {
+		for r := range candidates.Ranges(from, to, run.ascending) {
 			if more, err := run.scanRange(ctx, r); err != nil || !more {
 				return err
 			}
@@ -102,13 +100,13 @@ func (run *searchRun) search(ctx context.Context) (err error) {
 	return nil
 }
 
-// nextWindow returns the next window. Windows end at multiples of windowSize, which are
+// nextWindow returns the next window. Windows end at multiples of grams.WindowSize, which are
 // also bounds of name segments and index blocks.
 func (run *searchRun) nextWindow() (from, to int64) {
 	if run.ascending {
-		return run.from, min(run.to, run.from|(windowSize-1))
+		return run.from, min(run.to, run.from|(grams.WindowSize-1))
 	}
-	return max(run.from, run.to&^(windowSize-1)), run.to
+	return max(run.from, run.to&^(grams.WindowSize-1)), run.to
 }
 
 // advancePast records that a range was searched completely.
@@ -143,9 +141,9 @@ const (
 )
 
 // scanRange examines the events of a range. It returns false if it stopped before the end.
-func (run *searchRun) scanRange(ctx context.Context, remaining seqRange) (more bool, err error) {
-	for n := firstBatch; remaining.from <= remaining.to; n = min(2*n, lastBatch) {
-		rows, err := run.stmt.QueryContext(ctx, remaining.from, remaining.to, n)
+func (run *searchRun) scanRange(ctx context.Context, remaining grams.Range) (more bool, err error) {
+	for n := firstBatch; remaining.From <= remaining.To; n = min(2*n, lastBatch) {
+		rows, err := run.stmt.QueryContext(ctx, remaining.From, remaining.To, n)
 		events, full, err := run.store.readEventsUpTo(ctx, batchBytes, rows, err)
 		if err != nil {
 			return false, err
@@ -159,12 +157,12 @@ func (run *searchRun) scanRange(ctx context.Context, remaining seqRange) (more b
 			break
 		}
 		if last := int64(events[len(events)-1].ID); run.ascending {
-			remaining.from = last + 1
+			remaining.From = last + 1
 		} else {
-			remaining.to = last - 1
+			remaining.To = last - 1
 		}
 	}
-	run.advancePast(remaining.from, remaining.to)
+	run.advancePast(remaining.From, remaining.To)
 	return !run.isOverTime(), nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -152,12 +153,12 @@ func BenchmarkAppendIndexed(b *testing.B) {
 	for b.Loop() {
 		for i, s := range stores {
 			start, used := time.Now(), cpuTime()
-			appendConcurrently(b, s, 64, 4*blockSize)
+			appendConcurrently(b, s, 64, 4*grams.BlockSize)
 			took[i] += time.Since(start)
-			require.Eventually(b, func() bool { return i == 1 || s.countBlocks(b) >= int(s.Head()>>blockBits) }, time.Minute, time.Millisecond)
+			require.Eventually(b, func() bool { return i == 1 || s.countBlocks(b) >= int(s.Head()>>grams.BlockBits) }, time.Minute, time.Millisecond)
 			cpu[i] += cpuTime() - used
 		}
-		n += 4 * blockSize
+		n += 4 * grams.BlockSize
 	}
 	b.ReportMetric(float64(n)/took[0].Seconds(), "events/s")
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "rate-x")

@@ -1,56 +1,15 @@
 package sqlite
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
-
-// TestSegmentSet_RangesCoverSet compares ranges with a loop over every number.
-func TestSegmentSet_RangesCoverSet(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(5, 6))
-	for range 60 {
-		base := int64(r.IntN(3)) * windowSize
-		from := base + int64(r.IntN(900))
-		to := from + int64(r.IntN(900))
-		set := new(segmentSet)
-		for i := range set {
-			set[i] = r.IntN(2) == 0
-		}
-		var want []int64
-		for n := from; n <= to; n++ {
-			if set[(n-base)>>segmentBits] {
-				want = append(want, n)
-			}
-		}
-		for _, ascending := range []bool{true, false} {
-			var got []int64
-			last := seqRange{}
-			for piece := range set.ranges(from, to, ascending) {
-				require.LessOrEqual(t, piece.from, piece.to)
-				require.True(t, last == seqRange{} || ascending && piece.from > last.to+1 || !ascending && piece.to < last.from-1, "neighbors form one range")
-				last = piece
-				for n := piece.from; n <= piece.to; n++ {
-					got = append(got, n)
-				}
-			}
-			slices.Sort(got)
-			require.Equal(t, want, got)
-		}
-	}
-	for range new(segmentSet).ranges(0, windowSize-1, false) {
-		require.Fail(t, "an empty set has no ranges")
-	}
-	for piece := range new(segmentSet).fill().ranges(7, windowSize-1, false) {
-		require.Equal(t, seqRange{7, windowSize - 1}, piece)
-	}
-}
 
 // A search for a rare name reads only the segments that contain it, in any letter case.
 func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
@@ -62,26 +21,26 @@ func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 		}
 		return conformance.NewDraft("app", "s", "PreToolUse", "Bash")
 	})
-	for text, want := range map[string][]seqRange{
-		`agent:"rare ONE"`:            {{1536, 2047}, {512, 1023}},
-		"agent:rare*":                 {{1536, 2047}, {512, 1023}},
-		"agent:/rare/ -type:preto*":   {{1536, 2047}, {512, 1023}},
-		"agent:rare* agent:app":       {{1536, 2047}, {512, 1023}},
-		"-agent:rare*":                {{1, 3072}},
-		"agent:rare* status:pending":  {{1, 3072}}, // scans the pending questions
-		"tool:bash":                   {{1, 3072}}, // may also be in a payload
+	for text, want := range map[string][]grams.Range{
+		`agent:"rare ONE"`:            {{From: 1536, To: 2047}, {From: 512, To: 1023}},
+		"agent:rare*":                 {{From: 1536, To: 2047}, {From: 512, To: 1023}},
+		"agent:/rare/ -type:preto*":   {{From: 1536, To: 2047}, {From: 512, To: 1023}},
+		"agent:rare* agent:app":       {{From: 1536, To: 2047}, {From: 512, To: 1023}},
+		"-agent:rare*":                {{From: 1, To: 3072}},
+		"agent:rare* status:pending":  {{From: 1, To: 3072}}, // scans the pending questions
+		"tool:bash":                   {{From: 1, To: 3072}}, // may also be in a payload
 		"agent:nobody":                nil,
-		"session:s type:stop agent:*": {{1536, 2047}, {512, 1023}},
+		"session:s type:stop agent:*": {{From: 1536, To: 2047}, {From: 512, To: 1023}},
 	} {
 		run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}}
 		run.questionsOnly = run.Filter.QuestionsOnly()
 		require.NoError(t, run.setBounds(t.Context()))
-		var got []seqRange
+		var got []grams.Range
 		if run.from <= run.to {
 			from, to := run.nextWindow()
 			candidates, err := run.candidates(t.Context(), from, to)
 			require.NoError(t, err)
-			got = slices.Collect(candidates.ranges(from, to, false))
+			got = slices.Collect(candidates.Ranges(from, to, false))
 		}
 		require.Equal(t, want, got, text)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/store/grams"
 )
 
 // indexer builds the trigram index in the background, one block at a time. A block is
@@ -14,7 +15,7 @@ import (
 // it can resume after any interruption.
 type indexer struct {
 	*engine
-	builder *blockBuilder // nil while idle, because it takes 2 MiB
+	builder *grams.Builder // nil while idle, because it takes 2 MiB
 }
 
 func (s *engine) RunIndexer(ctx context.Context) error {
@@ -92,7 +93,7 @@ func (x *indexer) buildNext(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if x.builder == nil {
-		x.builder = new(blockBuilder)
+		x.builder = new(grams.Builder)
 	}
 	events, err := x.readBlock(ctx, n)
 	if err == nil {
@@ -112,10 +113,10 @@ func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
 		return 0, err
 	}
 	var seq int64
-	if err = x.readers.get(ctx, []any{&seq}, queryNextEvent, (last+1)<<blockBits); err != nil {
+	if err = x.readers.get(ctx, []any{&seq}, queryNextEvent, (last+1)<<grams.BlockBits); err != nil {
 		return 0, err
 	}
-	if n = seq >> blockBits; x.head.Load() < n<<blockBits+blockSize-1 {
+	if n = seq >> grams.BlockBits; x.head.Load() < n<<grams.BlockBits+grams.BlockSize-1 {
 		return 0, sql.ErrNoRows // not full yet
 	}
 	return n, nil
@@ -123,21 +124,20 @@ func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
 
 // readBlock loads block n into the builder and returns its number of events.
 func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error) {
-	*x.builder = blockBuilder{}
+	*x.builder = grams.Builder{}
 	var text []byte
-	for i := range blockSize >> segmentBits {
+	for i := range grams.BlockSize >> grams.SegmentBits {
 		start, head := time.Now(), x.head.Load()
-		x.builder.trigramCount = 0
-		first := n<<blockBits + int64(i)<<segmentBits
-		for last := first + 1<<segmentBits - 1; first <= last; {
-			rows, err := x.readers.query(ctx, queryLogEvents, first-1, last, 1<<segmentBits)
+		first := n<<grams.BlockBits + int64(i)<<grams.SegmentBits
+		for last := first + 1<<grams.SegmentBits - 1; first <= last; {
+			rows, err := x.readers.query(ctx, queryLogEvents, first-1, last, 1<<grams.SegmentBits)
 			batch, full, err := x.readEventsUpTo(ctx, batchBytes, rows, err)
 			if err != nil {
 				return 0, err
 			}
 			for _, e := range batch {
 				text = filter.IndexText(text[:0], e.FilterEvent())
-				x.builder.add(i, text)
+				x.builder.Add(i, text)
 			}
 			if events += len(batch); !full {
 				break
@@ -186,13 +186,13 @@ const queryCountBlockEvents = `SELECT count(*) FROM events INDEXED BY events_sca
 // writeBlock stores the built block, unless some of its events were pruned since they
 // were read. Then the block stays due.
 func (x *indexer) writeBlock(ctx context.Context, n int64, events int) error {
-	slices := make([][]byte, slicesPerBlock)
+	slices := make([][]byte, grams.SlicesPerBlock)
 	for i := range slices {
-		slices[i] = x.builder.encodeSlice(i, []byte{})
+		slices[i] = x.builder.EncodeSlice(i, []byte{})
 	}
 	return x.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		var count int
-		err := t.get([]any{&count}, queryCountBlockEvents, n<<blockBits, n<<blockBits+blockSize-1)
+		err := t.get([]any{&count}, queryCountBlockEvents, n<<grams.BlockBits, n<<grams.BlockBits+grams.BlockSize-1)
 		if err != nil || count != events {
 			return err
 		}
@@ -209,7 +209,7 @@ func (x *indexer) writeBlock(ctx context.Context, n int64, events int) error {
 			}
 		}
 		_, err = t.exec(`INSERT INTO search_blocks (stream_id, block, made, crowded) VALUES (1, ?1, ?2, ?3)
-			ON CONFLICT DO UPDATE SET made = ?2, crowded = ?3`, n, filter.IndexVersion, x.builder.saturated)
+			ON CONFLICT DO UPDATE SET made = ?2, crowded = ?3`, n, filter.IndexVersion, x.builder.Saturated)
 		return err
 	}})
 }
@@ -217,7 +217,7 @@ func (x *indexer) writeBlock(ctx context.Context, n int64, events int) error {
 func sliceKey(block int64, slice int) int64 { return streamID<<48 | block<<6 | int64(slice) }
 
 func (t *tx) deleteTrigrams(block int64) error {
-	_, err := t.exec(`DELETE FROM search_grams WHERE place BETWEEN ? AND ?`, sliceKey(block, 0), sliceKey(block, slicesPerBlock-1))
+	_, err := t.exec(`DELETE FROM search_grams WHERE place BETWEEN ? AND ?`, sliceKey(block, 0), sliceKey(block, grams.SlicesPerBlock-1))
 	return err
 }
 
@@ -226,7 +226,7 @@ func (t *tx) deleteTrigrams(block int64) error {
 func (t *tx) removeFromIndex(pruned []prunedEvent) error {
 	last := int64(-1)
 	for _, e := range pruned {
-		n := e.seq >> blockBits
+		n := e.seq >> grams.BlockBits
 		if n == last {
 			continue
 		}
@@ -248,9 +248,9 @@ const queryTrigrams = `SELECT b.block, b.crowded, g.grams FROM search_blocks b
 
 // keepSegmentsWithText removes the segments that lack one of the trigrams. Segments that
 // are not indexed stay.
-func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *segmentSet, r seqRange) error {
+func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *grams.Set, r grams.Range) error {
 	for _, g := range run.trigrams {
-		if *set == (segmentSet{}) {
+		if *set == (grams.Set{}) {
 			return nil
 		}
 		if err := run.keepSegmentsWithTrigram(ctx, g, set, r); err != nil {
@@ -260,8 +260,8 @@ func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *segmentSet,
 	return nil
 }
 
-func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, set *segmentSet, r seqRange) error {
-	rows, err := run.store.readers.query(ctx, queryTrigrams, hash>>sliceShift, r.from>>blockBits, r.to>>blockBits, filter.IndexVersion)
+func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, set *grams.Set, r grams.Range) error {
+	rows, err := run.store.readers.query(ctx, queryTrigrams, grams.Slice(hash), r.From>>grams.BlockBits, r.To>>grams.BlockBits, filter.IndexVersion)
 	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var block int64
 		var saturated uint16
@@ -269,10 +269,10 @@ func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, 
 		if err := rows.Scan(&block, &saturated, &slice); err != nil {
 			return err
 		}
-		mask := lookupTrigram(slice, hash) | saturated
-		const perBlock = blockSize >> segmentBits
+		mask := grams.Lookup(slice, hash) | saturated
+		const perBlock = grams.BlockSize >> grams.SegmentBits
 		for i := range int64(perBlock) {
-			at := (block*perBlock + i) % segmentsPerWindow
+			at := (block*perBlock + i) % grams.SegmentsPerWindow
 			set[at] = set[at] && mask&(1<<i) != 0
 		}
 		return nil

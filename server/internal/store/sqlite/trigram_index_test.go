@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,65 +13,22 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
-
-// TestBlockBuilder_EncodesEveryTrigram compares the encoded form with a map.
-func TestBlockBuilder_EncodesEveryTrigram(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 5))
-	b, want := new(blockBuilder), map[uint32]uint16{}
-	for n := range blockSize >> segmentBits {
-		text := make([]byte, 3000)
-		for i := range text {
-			text[i] = "abcdefgh é\n"[r.IntN(11)]
-		}
-		b.trigramCount = 0
-		b.add(n, text)
-		eachTrigram(text, func(g uint32) { want[g] |= 1 << n })
-	}
-	require.Greater(t, len(want), 500)
-	slices := make([][]byte, slicesPerBlock)
-	for i := range slices {
-		slices[i] = b.encodeSlice(i, nil)
-	}
-	for g := range uint32(1 << trigramBits) {
-		if got := lookupTrigram(slices[g>>sliceShift], g); got != want[g] { // a million require.Equal take long
-			require.Equal(t, want[g], got, "trigram %#x", g)
-		}
-	}
-	require.Zero(t, lookupTrigram([]byte{0x80}, 1), "a truncated slice is harmless")
-	require.Zero(t, lookupTrigram([]byte{1, 0}, 0), "a truncated slice is harmless")
-}
-
-func TestTrigrams_StayWithinLine(t *testing.T) {
-	t.Parallel()
-	of := func(text string) (list []uint32) {
-		eachTrigram([]byte(text), func(g uint32) { list = append(list, g) })
-		return list
-	}
-	abc, bcd := trigramHash('a', 'b', 'c'), trigramHash('b', 'c', 'd')
-	require.Equal(t, []uint32{abc, bcd}, of("abcd"))
-	require.Equal(t, []uint32{abc, bcd}, of("abc\nbcd"))
-	require.Equal(t, []uint32{abc}, of("abc\nx\n"))
-	require.Empty(t, of("ab"))
-	require.Equal(t, []uint32{abc, bcd}, requiredTrigrams([]string{"abc", "ab", "abcd"}))
-	require.Len(t, requiredTrigrams([]string{"日"}), 1, "a letter of three bytes is a trigram")
-	require.Less(t, len(requiredTrigrams([]string{strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 3)})), 36)
-}
 
 // The index limits a search to the segments that may match.
 func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.AppendMany(t, 3*blockSize, func(i int) *store.EventDraft {
+	b.AppendMany(t, 3*grams.BlockSize, func(i int) *store.EventDraft {
 		d := conformance.NewDraft("app", "s", "PreToolUse", "Bash")
 		switch i + 1 {
 		case 700, 1500:
 			d.Payload = []byte(`{"tool_input":{"command":"find the NEEDLE"}}`)
 		case 2100:
 			r := rand.New(rand.NewPCG(1, 1))
-			noise := make([]rune, 2*maxTrigrams)
+			noise := make([]rune, 2*grams.MaxTrigrams)
 			for i := range noise {
 				noise[i] = rune(0x4e00 + r.IntN(20_000))
 			}
@@ -82,27 +38,27 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 	})
 	buildIndex(t, b.engine)
 	require.Equal(t, 3, b.countBlocks(t))
-	tail := seqRange{3072, 3072} // not in a full block yet
-	saturated := seqRange{2048, 2111}
-	for text, want := range map[string][]seqRange{
-		"needle":                  {tail, saturated, {1472, 1535}, {640, 703}},
-		"command:*needle":         {tail, saturated, {1472, 1535}, {640, 703}},
+	tail := grams.Range{From: 3072, To: 3072} // not in a full block yet
+	saturated := grams.Range{From: 2048, To: 2111}
+	for text, want := range map[string][]grams.Range{
+		"needle":                  {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
+		"command:*needle":         {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
 		"nowhere":                 {tail, saturated},
 		"command:nowhere":         {tail, saturated},
-		"-needle":                 {{1, 3072}},
-		"/NEEDLE$/":               {tail, saturated, {1472, 1535}, {640, 703}},
-		"/needle|x/":              {{1, 3072}},
-		"ne":                      {{1, 3072}},
-		"needle agent:app app":    {tail, saturated, {1472, 1535}, {640, 703}},
-		"needle -command:*needle": {tail, saturated, {1472, 1535}, {640, 703}},
-		"risk:nowhere":            {{1, 3072}}, // scans the questions, and there are none
+		"-needle":                 {{From: 1, To: 3072}},
+		"/NEEDLE$/":               {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
+		"/needle|x/":              {{From: 1, To: 3072}},
+		"ne":                      {{From: 1, To: 3072}},
+		"needle agent:app app":    {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
+		"needle -command:*needle": {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
+		"risk:nowhere":            {{From: 1, To: 3072}}, // scans the questions, and there are none
 	} {
 		run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}}
-		run.questionsOnly, run.trigrams = run.Filter.QuestionsOnly(), requiredTrigrams(run.Filter.RequiredLiterals())
+		run.questionsOnly, run.trigrams = run.Filter.QuestionsOnly(), grams.Required(run.Filter.RequiredLiterals())
 		require.NoError(t, run.setBounds(t.Context()))
 		candidates, err := run.candidates(t.Context(), run.from, run.to)
 		require.NoError(t, err)
-		require.Equal(t, want, slices.Collect(candidates.ranges(run.from, run.to, false)), text)
+		require.Equal(t, want, slices.Collect(candidates.Ranges(run.from, run.to, false)), text)
 	}
 	all, calls := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "needle"), Timeout: time.Hour})
 	require.Equal(t, []schema.EventID{700, 1500}, conformance.EventIDs(all))
@@ -113,7 +69,7 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 func TestTrigramIndex_FollowsRetention(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.AppendMany(t, 3*blockSize, func(i int) *store.EventDraft {
+	b.AppendMany(t, 3*grams.BlockSize, func(i int) *store.EventDraft {
 		d := conformance.NewDraft("app", fmt.Sprint("s", i/300), "PreToolUse", "Bash")
 		if i == 100 {
 			d = conformance.NewQuestionDraft("s", time.Time{})
@@ -127,7 +83,7 @@ func TestTrigramIndex_FollowsRetention(t *testing.T) {
 	_, err := b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(1500 * time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, 1, b.countBlocks(t), "blocks with pruned events leave the index")
-	require.Equal(t, 1*slicesPerBlock, b.countTrigramRows(t))
+	require.Equal(t, 1*grams.SlicesPerBlock, b.countTrigramRows(t))
 	find := func(word string) []schema.EventID {
 		all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, word)})
 		return conformance.EventIDs(all)
@@ -149,7 +105,7 @@ func TestTrigramIndex_FollowsRetention(t *testing.T) {
 	buildIndex(t, b.engine)
 	require.Zero(t, b.countBlocks(t))
 	require.Zero(t, b.countTrigramRows(t))
-	b.AppendMany(t, 2*blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
+	b.AppendMany(t, 2*grams.BlockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	buildIndex(t, b.engine)
 	require.Equal(t, 2, b.countBlocks(t), "the indexer continues with the next events")
 }
@@ -164,15 +120,15 @@ func (b *testStore) countTrigramRows(t testing.TB) (n int) {
 func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.AppendMany(t, blockSize, func(i int) *store.EventDraft {
+	b.AppendMany(t, grams.BlockSize, func(i int) *store.EventDraft {
 		d := conformance.NewDraft("app", "s", "Stop", "")
 		d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
-	x := &indexer{engine: b.engine, builder: new(blockBuilder)}
+	x := &indexer{engine: b.engine, builder: new(grams.Builder)}
 	events, err := x.readBlock(t.Context(), 0)
 	require.NoError(t, err)
-	require.Equal(t, blockSize-1, events)
+	require.Equal(t, grams.BlockSize-1, events)
 	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(10 * time.Second)})
 	require.NoError(t, err)
 	require.NoError(t, x.writeBlock(t.Context(), 0, events))
@@ -185,19 +141,19 @@ func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.AppendMany(t, 2*blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
+	b.AppendMany(t, 2*grams.BlockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	buildIndex(t, b.engine)
 	b.execSQL(t, `UPDATE search_blocks SET made = '0/old'`)
 	b.execSQL(t, `UPDATE search_grams SET grams = x''`)
 	all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "command:*test*")})
-	require.Len(t, all, 2*blockSize)
+	require.Len(t, all, 2*grams.BlockSize)
 	require.NoError(t, (&indexer{engine: b.engine}).markStale(t.Context()))
 	buildIndex(t, b.engine)
 	var made string
 	require.NoError(t, b.readers.get(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
 	require.Equal(t, filter.IndexVersion, made)
 	all, _ = b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "command:*test*")})
-	require.Len(t, all, 2*blockSize)
+	require.Len(t, all, 2*grams.BlockSize)
 }
 
 func (b *testStore) execSQL(t testing.TB, query string) {
@@ -214,7 +170,7 @@ func TestIndexer_FollowsLog(t *testing.T) {
 	b := newTestStore(t)
 	stop := b.StartIndexer(t)
 	grow := func() {
-		b.AppendMany(t, blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
+		b.AppendMany(t, grams.BlockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	}
 	indexed := func(n int) func() bool {
 		return func() bool {
@@ -240,14 +196,14 @@ func TestIndexer_FollowsLog(t *testing.T) {
 func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.AppendMany(t, blockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
+	b.AppendMany(t, grams.BlockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	b.execSQL(t, `CREATE TRIGGER no BEFORE INSERT ON search_grams BEGIN SELECT RAISE(ABORT, 'no'); END`)
 	more, err := (&indexer{engine: b.engine}).buildNext(t.Context())
 	require.ErrorContains(t, err, "no")
 	require.False(t, more)
 	stop := b.StartIndexer(t)
 	all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "stop")})
-	require.Len(t, all, blockSize)
+	require.Len(t, all, grams.BlockSize)
 	stop()
 	b.execSQL(t, `DROP TRIGGER no`)
 	buildIndex(t, b.engine)

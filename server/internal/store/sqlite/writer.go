@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/grams"
 )
 
 const (
@@ -243,7 +244,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	}
 	w.counters = t.counters
 	w.store.pruned.Store(t.counters.pruned)
-	if before := w.store.head.Swap(t.counters.head); before>>blockBits != t.counters.head>>blockBits {
+	if before := w.store.head.Swap(t.counters.head); before>>grams.BlockBits != t.counters.head>>grams.BlockBits {
 		w.store.notifyIndexer()
 	}
 	w.store.ingestRate.update(time.Now(), t.counters.head)
