@@ -80,10 +80,11 @@ var mayImport = map[string][]string{
 		"server/internal/digest", "server/internal/otlp", "server/internal/auth", "server/internal/rules",
 	},
 	"server/internal/httpapi/middleware": {"schema", "schema/routes", "agentclient/socket", "server/internal/peer"},
-	"server/internal/httpapi":            {"server/internal/httpapi/middleware", "schema", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
+	"server/internal/httpapi/stream":     {"schema", "server/internal/httpapi/middleware", "server/internal/hub", "server/internal/auth", "server/internal/feed", "server/internal/store"},
+	"server/internal/httpapi":            {"server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
-		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",
+		"server/internal/delivery", "server/internal/hub", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",
 	},
 	"server":         {"server/internal/app"},
 	"server/hubtest": {"schema", "server/internal/app", "server/internal/storetest"},
@@ -137,7 +138,7 @@ func TestDependencies_AreBounded(t *testing.T) {
 	}
 }
 
-// TestLibraries_HaveOneImporter keeps each large library behind one package.
+// TestLibraries_HaveOneImporter keeps each large library behind one package and those below it.
 func TestLibraries_HaveOneImporter(t *testing.T) {
 	t.Parallel()
 	packages, err := modulePackages()
@@ -172,7 +173,7 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 		for _, p := range packages {
 			for _, i := range p.Imports {
 				if strings.HasPrefix(i+"/", library+"/") {
-					require.Equal(t, place, p.short(), "%s imports %s", p.short(), i)
+					require.True(t, strings.HasPrefix(p.short()+"/", place+"/"), "%s imports %s", p.short(), i)
 				}
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/server/internal/delivery"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/httpapi"
+	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/mcp"
 	"github.com/hookback/hookback/server/internal/netguard"
@@ -125,7 +126,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
 	})
-	presence := new(httpapi.Presence)
+	presence := new(stream.Presence)
 	a.notifier = notify.New(notify.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, Accounts: a.auth, Viewers: presence,
 		Guard: guard, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,

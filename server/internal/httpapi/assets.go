@@ -110,6 +110,14 @@ func newAsset(name string, b []byte) *asset {
 	return f
 }
 
+// page identifies the dashboard's version; empty: there is no dashboard.
+func (a *assets) page() string {
+	if index := a.files[indexFile]; index != nil {
+		return index.etag
+	}
+	return ""
+}
+
 // compressor compresses one file after another in the same buffers: brotli alone needs
 // about 20 MiB, which would dominate the memory of an idle hub.
 type compressor struct {

@@ -13,8 +13,7 @@
 //	handlers.go        the handlers
 //	problem.go         the only place where an error of a handler becomes a response
 //
-// stream.go serves the hub's log to one client over a WebSocket, with heartbeat and
-// disconnection of slow readers; presence.go shares which requests are being viewed. The
-// GET of a response with wait is a long poll. claude_code_hook.go holds HTTP hooks open.
+// Package stream serves the hub's log over WebSockets; stream.go upgrades to one. The GET of
+// a response with wait is a long poll. claude_code_hook.go holds HTTP hooks open.
 // mcp.go runs the MCP server. assets.go serves the dashboard.
 package httpapi

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -87,7 +86,7 @@ func TestPresence_IgnoresInvalidMessages(t *testing.T) {
 	a := dialV2(r)
 	for _, nothing := range []string{
 		"", "hello", "null", "[]", `{"type":"looking","id":-1}`, `{"type":"looking","id":99}`, `{"type":"looking","id":"1"}`,
-		`{"type":"presence","id":1}`, `{"type":"looking","id":1,"x":"` + strings.Repeat("x", maxClientMessage) + `"}`,
+		`{"type":"presence","id":1}`, `{"type":"looking","id":1,"x":"` + strings.Repeat("x", 1<<10) + `"}`,
 	} {
 		a.send(nothing)
 	}
@@ -153,71 +152,11 @@ func TestPresence_CoalescesChanges(t *testing.T) {
 	a.waitForPresence(pages+1, schema.ViewedRequest{ID: id, Screens: pages + 1})
 
 	p := dialV2(r)
-	for n := range 2*messageBurst + 1 {
+	for n := range 17 {
 		p.sendViewing(schema.EventID(n % 2))
 	}
 	p.sendViewing(other)
 	a.waitForPresence(pages+2, schema.ViewedRequest{ID: id, Screens: pages + 1}, schema.ViewedRequest{ID: other, Screens: 1})
-}
-
-func TestPresence_DebouncesBroadcasts(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var p Presence
-		tab := &stream{wake: make(chan struct{}, 1)}
-		start := time.Now()
-		var broadcasts []time.Duration
-		for n := range 1000 { // one change per millisecond
-			p.setViewing(tab, schema.EventID(n+1))
-			synctest.Wait()
-			select {
-			case <-tab.wake:
-				broadcasts = append(broadcasts, time.Since(start))
-			default:
-			}
-			<-time.After(time.Millisecond) // fake clock
-		}
-		want := []time.Duration{0}
-		for at := broadcastDelay; at < time.Second; at += busyBroadcastDelay {
-			want = append(want, at)
-		}
-		require.Equal(t, want, broadcasts)
-		<-time.After(busyBroadcastDelay) // fake clock
-		require.Contains(t, string(*p.message.Load()), `"id":1000`, "the final state")
-	})
-}
-
-func TestStream_RateLimitsClientMessages(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		st := &stream{ctx: t.Context()}
-		start := time.Now()
-		for n := range 2*messageBurst + 1 {
-			require.True(t, st.handleMessage([]byte("ignored")))
-			require.Equal(t, time.Duration(max(0, n+1-messageBurst))*messageInterval, time.Since(start), "message %d", n)
-		}
-		<-time.After(time.Minute) // fake clock
-		start = time.Now()
-		for range messageBurst {
-			require.True(t, st.handleMessage([]byte("ignored")))
-		}
-		require.Zero(t, time.Since(start), "the burst is available again")
-	})
-}
-
-func TestPresence_ListsMostViewedFirst(t *testing.T) {
-	t.Parallel()
-	looking := map[*stream]schema.EventID{}
-	for n := range 3 * maxViewedRequests {
-		looking[&stream{}] = schema.EventID(n + 1)
-	}
-	looking[&stream{}] = 7
-	looking[&stream{}] = 0
-	p := presenceOf(looking)
-	require.Equal(t, 3*maxViewedRequests+2, p.Screens)
-	require.Len(t, p.Looking, maxViewedRequests)
-	require.Equal(t, schema.ViewedRequest{ID: 7, Screens: 2}, p.Looking[0])
-	require.Equal(t, schema.ViewedRequest{ID: 3 * maxViewedRequests, Screens: 1}, p.Looking[1], "then the newest")
 }
 
 func TestHello_NamesDashboardBuild(t *testing.T) {
@@ -229,22 +168,6 @@ func TestHello_NamesDashboardBuild(t *testing.T) {
 	require.NotEmpty(t, hello.Page)
 	bare := setup(t, func(c *Config) { c.Assets = nil })
 	require.Empty(t, dial(bare, "/stream?v=2").hello().Page)
-}
-
-// BenchmarkPresence measures one change among a thousand clients, up to their wake-up.
-func BenchmarkPresence(b *testing.B) {
-	var p Presence
-	pages := make([]*stream, 1000)
-	p.scheduled = true // no timer: the benchmark broadcasts
-	for n := range pages {
-		pages[n] = &stream{wake: make(chan struct{}, 1)}
-		p.setViewing(pages[n], schema.EventID(n+1))
-	}
-	for n := 0; b.Loop(); n++ {
-		p.setViewing(pages[n%1000], schema.EventID(n))
-		p.broadcast()
-		p.scheduled = true
-	}
 }
 
 // TestWatching_ReportsViewerCountToPoster: an agent that can ask elsewhere does so if no
@@ -282,24 +205,4 @@ func TestWatching_ReportsViewerCountToPoster(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return *r.post(keyed).Watching == 0
 	}, waitLimit, time.Millisecond)
-}
-
-func TestPresence_TracksFocusedPeople(t *testing.T) {
-	t.Parallel()
-	r := setup(t)
-	ada, grace := &stream{person: "ada"}, &stream{person: "grace"}
-	require.False(t, r.Presence.IsViewing("ada"), "no client yet")
-	r.Server.Presence.setFocus(ada, true)
-	r.Server.Presence.setFocus(grace, false)
-	r.Server.Presence.setFocus(&stream{}, true) // no signed-in person
-	require.True(t, r.Presence.IsViewing("ada"))
-	require.False(t, r.Presence.IsViewing("grace"))
-	require.False(t, r.Presence.IsViewing(""), "clients without a signed-in person do not count")
-	r.Server.Presence.setFocus(ada, false)
-	require.False(t, r.Presence.IsViewing("ada"))
-	r.Server.Presence.setFocus(ada, true)
-	r.Server.Presence.remove(ada)
-	require.False(t, r.Presence.IsViewing("ada"), "the page is closed")
-	r.Server.Presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.ViewingTimeout)}
-	require.False(t, r.Presence.IsViewing("ada"), "the last report is too old")
 }

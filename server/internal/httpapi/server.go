@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -17,6 +16,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
+	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
@@ -36,7 +36,7 @@ type Config struct {
 	Notifier *notify.Notifier // required for the notification routes
 	Metrics  *Metrics         // nil: a new registry
 	Store    store.History    // for /readyz and /metrics; nil: no statistics
-	Presence *Presence        // nil: a new one
+	Presence *stream.Presence // nil: a new one
 	Assets   fs.FS            // the dashboard, with index.html at its root; nil: none
 	OpenAPI  []byte           // the body of GET /openapi.json
 	MCP      MCP              // nil: the route does not exist
@@ -98,7 +98,7 @@ func (cfg *Config) setDefaults() {
 		cfg.Store = noStats{}
 	}
 	if cfg.Presence == nil {
-		cfg.Presence = new(Presence)
+		cfg.Presence = new(stream.Presence)
 	}
 }
 
@@ -113,11 +113,11 @@ type Server struct {
 	app     *fiber.App
 	assets  *assets
 	netHTTP middleware.NetHTTP
+	streams *stream.Server
 	conns   *middleware.Connections
 	places  *middleware.Places
 
-	bodies  *middleware.BodyLimiter
-	buffers sync.Pool // of *[]byte, for writes to streams
+	bodies *middleware.BodyLimiter
 
 	// stopping is canceled by Shutdown: streams close and long polls return.
 	stopping context.Context
@@ -136,6 +136,10 @@ func New(cfg Config) *Server {
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.netHTTP = middleware.NetHTTP{Stopping: s.stopping, Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log}
 	s.assets = loadAssets(s.stopping, cfg.Assets)
+	s.streams = stream.New(s.stopping, stream.Config{
+		Hub: cfg.Hub, Presence: cfg.Presence, Page: s.assets.page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
+		Open: cfg.Metrics.streams, Slow: cfg.Metrics.slowStreams, Log: cfg.Log,
+	})
 	s.app = fiber.New(fiber.Config{
 		// Without Immutable, strings of a request are overwritten by a later one.
 		Immutable:     true,

@@ -1,4 +1,4 @@
-package httpapi
+package stream
 
 import (
 	"encoding/json"
@@ -39,7 +39,7 @@ func (st *stream) writeLoop() closeReason {
 		var more <-chan struct{}
 		frames, more, err = st.Hub.FramesAfter(st.ctx, seq)
 		switch {
-		case st.start.version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
+		case st.start.Version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
 			seq, err = st.resync()
 		case err != nil:
 		case len(frames) == 0:
@@ -80,7 +80,7 @@ func (st *stream) closeReasonFor(err error) closeReason {
 // sendFirst sends the opening message and returns the sequence number after which the
 // stream continues.
 func (st *stream) sendFirst() (seq int64, err error) {
-	if st.start.version == 1 {
+	if st.start.Version == 1 {
 		seq, data, err := st.Hub.InitialMessage(st.ctx)
 		if err != nil {
 			return 0, err
@@ -97,10 +97,10 @@ func (st *stream) sendFirst() (seq int64, err error) {
 	}
 	start := st.start
 	switch {
-	case start.hub != "" && start.hub != hello.HubID, start.after > hello.Seq:
+	case start.Hub != "" && start.Hub != hello.HubID, start.After > hello.Seq:
 		return st.resync() // the client's history is not this hub's
-	case start.after >= 0:
-		return start.after, nil
+	case start.After >= 0:
+		return start.After, nil
 	default:
 		return hello.Seq, nil
 	}
@@ -109,9 +109,7 @@ func (st *stream) sendFirst() (seq int64, err error) {
 // hello returns the opening message: the hub, and the dashboard build that it serves.
 func (s *Server) hello() schema.Hello {
 	h := s.Hub.Hello()
-	if index := s.assets.files[indexFile]; index != nil {
-		h.Page = index.etag
-	}
+	h.Page = s.Page
 	return h
 }
 
@@ -147,7 +145,7 @@ func (st *stream) coalesceFrames(n int) {
 		return
 	}
 	d := coalesceDelayV1
-	if st.start.version == 2 {
+	if st.start.Version == 2 {
 		d = coalesceDelayV2
 	}
 	t := time.NewTimer(d)
@@ -186,7 +184,7 @@ func (st *stream) sendFrames(frames []feed.Frame, ping <-chan time.Time) error {
 }
 
 func (st *stream) encode(b []byte, frames []feed.Frame) []byte {
-	if st.start.version == 2 {
+	if st.start.Version == 2 {
 		return appendFrames(b, frames)
 	}
 	for _, f := range frames {
@@ -224,14 +222,14 @@ func (st *stream) write(b []byte) error {
 // client that does not read in time is disconnected and resumes later. It never delays the
 // log or other clients.
 func (st *stream) setWriteDeadline() {
-	_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(st.StreamWriteTimeout))
+	_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(st.WriteTimeout))
 }
 
 func (st *stream) checkWrite(err error) error {
 	if err != nil {
 		st.broken = true
 		if ne, ok := err.(net.Error); ok && ne.Timeout() { //nolint:errorlint // as net returns it
-			st.Metrics.slowStreams.Inc()
+			st.Slow.Inc()
 		}
 	}
 	return err

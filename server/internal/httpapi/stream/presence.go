@@ -1,4 +1,4 @@
-package httpapi
+package stream
 
 import (
 	"bytes"
@@ -148,7 +148,7 @@ func (st *stream) readMessage(in clientFrame, size int) bool {
 	if in.op != opContinuation {
 		st.message = st.message[:0]
 	}
-	if st.start.version == 1 || size > maxClientMessage {
+	if st.start.Version == 1 || size > maxClientMessage {
 		_, err := st.reader.Discard(in.size)
 		return err == nil
 	}
