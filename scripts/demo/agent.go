@@ -20,16 +20,6 @@ import (
 // doomed is the argument with which the demo starts itself as the agent that crashes.
 const doomed = "doomed"
 
-// role is an agent in a project and its steps.
-type role struct {
-	app, model  string
-	codingAgent string // name in agentclient/hook; empty: a program
-	steps       []step
-}
-
-// step is one action of an agent. An error ends the session.
-type step func(ctx context.Context, a *agent) error
-
 // agent runs one session of a role.
 type agent struct {
 	*simulation
@@ -46,9 +36,9 @@ type subagent struct{ id, kind string }
 func newAgent(s *simulation, p role) *agent {
 	session := uuid()
 	return &agent{
-		simulation: s, role: p, session: session, cwd: "/home/dev/" + p.app, transcript: &transcript{model: p.model},
+		simulation: s, role: p, session: session, cwd: "/home/dev/" + p.App, transcript: &transcript{model: p.Model},
 		// Unsigned: the hub of a demo must not become the one that this account trusts.
-		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.app, SessionID: session, Unsigned: true}),
+		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.App, SessionID: session, Unsigned: true}),
 	}
 }
 
@@ -61,7 +51,7 @@ func uuid() string {
 }
 
 func (a *agent) log(format string, args ...any) {
-	a.print(a.role.app, fmt.Sprintf(format, args...))
+	a.print(a.role.App, fmt.Sprintf(format, args...))
 }
 
 // simulateWork waits for d ±40 %, like a model or a command at work.
@@ -74,13 +64,13 @@ func (a *agent) simulateWork(ctx context.Context, d time.Duration) error {
 func (a *agent) hookEvent(name string, members map[string]any) (schema.Event, error) {
 	payload := map[string]any{
 		"session_id":      a.session,
-		"transcript_path": "/home/dev/.claude/projects/-home-dev-" + a.role.app + "/" + a.session + ".jsonl",
+		"transcript_path": "/home/dev/.claude/projects/-home-dev-" + a.role.App + "/" + a.session + ".jsonl",
 		"cwd":             a.cwd,
 		"permission_mode": "default",
 		"hook_event_name": name,
 	}
 	maps.Copy(payload, members)
-	e := schema.Event{HookEventType: name, Agent: a.role.codingAgent, ModelName: a.role.model, Timestamp: schema.Millis(time.Now().UnixMilli())}
+	e := schema.Event{HookEventType: name, Agent: a.role.Agent, ModelName: a.role.Model, Timestamp: schema.Millis(time.Now().UnixMilli())}
 	e.ToolName, _ = members["tool_name"].(string)
 	e.ToolUseID, _ = members["tool_use_id"].(string)
 	e.NotificationType, _ = members["notification_type"].(string)
@@ -157,42 +147,42 @@ func decisionLabel(d agentclient.Decision) string {
 	return text
 }
 
-// runDoomed asks and waits. crashStep kills it while it waits.
+// runDoomed asks the question of the step that crashes. crash kills it while it waits.
 func (s *simulation) runDoomed(ctx context.Context) int {
-	a := newAgent(s, role{app: "night-build", model: "claude-sonnet-5"})
-	defer a.client.Close()
-	_, err := a.askPerson(ctx, agentclient.Request{
-		Question: "The build server has been up for 400 days. May I restart it?",
-		Risk:     schema.HighRisk,
-		Timeout:  3 * time.Minute,
-		Context:  &schema.Context{Why: "A kernel update waits for it.", Cwd: a.cwd},
-	})
-	if err != nil {
-		return 1
+	for _, r := range s.roles {
+		for _, step := range r.Steps {
+			if step.Crash == 0 {
+				continue
+			}
+			a := newAgent(s, role{App: r.App, Model: r.Model})
+			defer a.client.Close()
+			if _, err := a.askPerson(ctx, request(*step.Ask, schema.Event{})); err != nil {
+				return 1
+			}
+			return 0
+		}
 	}
-	return 0
+	return 1
 }
 
-// crashStep runs an agent in a separate process and kills it. Its question remains, its
+// crash runs an agent in a separate process and kills it. Its question remains, its
 // listener is gone, and an answer cannot be delivered.
-func crashStep(after time.Duration) step {
-	return func(ctx context.Context, a *agent) error {
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(ctx, a.scale(after)+2*time.Second)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, self, "-hub", a.hub, "-speed", fmt.Sprint(a.speed), doomed)
-		cmd.Stdout = a
-		err = cmd.Run()
-		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
-			return err // it was answered first, or did not start
-		}
-		a.updateTally(func(t *tally) { t.questions, t.unanswered = t.questions+1, t.unanswered+1 })
-		a.log("was killed while it waited; the dashboard shows it within ten seconds. Answer its request and see the failed delivery")
-		return nil
+func (a *agent) crash(ctx context.Context, after time.Duration) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, a.scale(after)+2*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-hub", a.hub, "-speed", fmt.Sprint(a.speed), doomed)
+	cmd.Stdout = a
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+		return err // it was answered first, or did not start
+	}
+	a.updateTally(func(t *tally) { t.questions, t.unanswered = t.questions+1, t.unanswered+1 })
+	a.log("was killed while it waited; the dashboard shows it within ten seconds. Answer its request and see the failed delivery")
+	return nil
 }
 
 // Write prints the output of the doomed agent.

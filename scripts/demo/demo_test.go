@@ -137,9 +137,9 @@ func TestDemo_CrashedAgentIsGone(t *testing.T) {
 	hub := hubtest.Start(t)
 	p := &responder{t: t, hub: hub.URL()}
 	defer p.client.CloseIdleConnections()
-	a := newAgent(&simulation{hub: hub.URL(), speed: 1, out: &hubtest.Output{}}, nightBuild)
+	a := newAgent(&simulation{hub: hub.URL(), speed: 1, out: &hubtest.Output{}}, role{App: "night-build"})
 	defer a.client.Close()
-	require.NoError(t, crashStep(2*time.Second)(t.Context(), a))
+	require.NoError(t, a.crash(t.Context(), 2*time.Second))
 	require.Eventually(t, func() bool {
 		var pending []schema.Event
 		p.get(schema.PathEvents+"?status=pending&source_app=night-build", &pending)

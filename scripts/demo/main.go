@@ -52,7 +52,12 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 		return 2
 	}
 	hub = strings.TrimRight(hub, "/")
-	s := &simulation{hub: hub, speed: *speed, out: out}
+	roles, err := loadScenario()
+	if err != nil {
+		fmt.Fprintf(out, "demo: scenario.json: %v\n", err)
+		return 1
+	}
+	s := &simulation{hub: hub, speed: *speed, roles: roles, out: out}
 	switch rest := flags.Args(); {
 	case len(rest) == 1 && rest[0] == doomed:
 		return s.runDoomed(ctx)
@@ -66,7 +71,7 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, *duration)
 	defer cancel()
-	fmt.Fprintf(out, "Running %d agents for %v. Answer them at %s (Ctrl-C stops).\n\n", len(script), *duration, hub)
+	fmt.Fprintf(out, "Running %d agents for %v. Answer them at %s (Ctrl-C stops).\n\n", len(roles), *duration, hub)
 	s.run(ctx)
 	fmt.Fprintf(out, "\nDemo finished: %s.\n", s.summary())
 	return 0
@@ -94,6 +99,7 @@ func checkHub(ctx context.Context, hub string) error {
 type simulation struct {
 	hub   string
 	speed float64
+	roles []role
 
 	mu    sync.Mutex // guards out and tally
 	out   io.Writer
@@ -106,7 +112,7 @@ type tally struct{ sessions, events, questions, answered, unanswered int }
 // run runs every agent of the script, each one session after another, until ctx ends.
 func (s *simulation) run(ctx context.Context) {
 	var agents sync.WaitGroup
-	for i, part := range script {
+	for i, part := range s.roles {
 		agents.Go(func() {
 			// Agents start one after another.
 			for err := s.pause(ctx, time.Duration(i)*700*time.Millisecond); err == nil; {
@@ -122,15 +128,9 @@ func (s *simulation) runSession(ctx context.Context, p role) error {
 	a := newAgent(s, p)
 	defer a.client.Close()
 	s.updateTally(func(t *tally) { t.sessions++ })
-	for _, step := range p.steps {
-		err := step(ctx, a)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			a.log("stopped: %v", err)
-			return s.pause(ctx, 5*time.Second)
-		}
+	if err := a.play(ctx, p.Steps); err != nil && ctx.Err() == nil {
+		a.log("stopped: %v", err)
+		return s.pause(ctx, 5*time.Second)
 	}
 	return s.pause(ctx, 8*time.Second)
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -12,215 +14,260 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// promptStep starts a session with a prompt.
-func promptStep(prompt string) step {
-	return func(ctx context.Context, a *agent) error {
-		if err := a.sendHook(ctx, "SessionStart", "startup", map[string]any{"source": "startup", "model": a.role.model}); err != nil {
-			return err
-		}
-		return followUpStep(prompt)(ctx, a)
-	}
+// role is an agent in a project and its steps.
+type role struct {
+	App, Model string
+	Agent      string // name in agentclient/hook
+	Steps      []step
 }
 
-// followUpStep sends another prompt.
-func followUpStep(prompt string) step {
-	return func(ctx context.Context, a *agent) error {
-		a.transcript.user(prompt)
-		return a.sendHook(ctx, "UserPromptSubmit", prompt, map[string]any{"prompt": prompt + "\n"})
-	}
+// step is one action of an agent. Exactly one of the first group of members selects it.
+type step struct {
+	Start      string // starts a session with a prompt
+	Prompt     string
+	EndTurn    string // the last message; sends the transcript
+	EndSession string // likewise, and ends the session
+	Notify     string // notification type of Message
+	Subagent   string // its kind; runs Steps and ends with Finding
+	Parallel   []step
+	Idle       float64 // seconds
+	Crash      float64 // asks in another process and kills it after these seconds
+	Call       *call   // with Ask: asks for permission first
+	Ask        *schema.HumanInTheLoop
+
+	Message, Finding string
+	Steps            []step
+	Otherwise        []step // run if a call is not approved
+	Then             []step // run after an answer
 }
 
-// turnEndStep ends a turn with a message and sends the transcript.
-func turnEndStep(message string) step {
-	return func(ctx context.Context, a *agent) error {
-		a.transcript.assistant(map[string]any{"type": "text", "text": message})
-		e, err := a.hookEvent("Stop", map[string]any{"stop_hook_active": false, "last_assistant_message": message, "background_tasks": []any{}})
-		if err != nil {
-			return err
-		}
-		e.Summary = message
-		if e.Chat, err = a.transcript.chat(); err != nil {
-			return err
-		}
-		return a.send(ctx, e)
-	}
+// call is a simulated tool call.
+type call struct {
+	Tool     string
+	Input    map[string]any
+	Output   any     // tool response
+	Failure  string  // error message; empty if the call succeeds
+	Seconds  float64 // default 1
+	Fixed    bool    // a person can't edit the input
+	AnswerAs string  // the member of Input that an earlier answer's text replaces
 }
 
-// sessionEndStep ends the turn and the session.
-func sessionEndStep(message string) step {
-	return func(ctx context.Context, a *agent) error {
-		if err := turnEndStep(message)(ctx, a); err != nil {
+//go:embed scenario.json
+var scenarioText []byte
+
+// loadScenario returns the agents of the demo.
+func loadScenario() (roles []role, err error) {
+	return roles, json.Unmarshal(scenarioText, &roles)
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// play runs steps one after another. An error ends the session.
+func (a *agent) play(ctx context.Context, steps []step) error {
+	for _, s := range steps {
+		if err := a.playStep(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *agent) playStep(ctx context.Context, s step) error {
+	switch {
+	case s.Start != "":
+		if err := a.sendHook(ctx, "SessionStart", "startup", map[string]any{"source": "startup", "model": a.role.Model}); err != nil {
+			return err
+		}
+		return a.sendPrompt(ctx, s.Start)
+	case s.Prompt != "":
+		return a.sendPrompt(ctx, s.Prompt)
+	case s.EndTurn != "":
+		return a.endTurn(ctx, s.EndTurn)
+	case s.EndSession != "":
+		if err := a.endTurn(ctx, s.EndSession); err != nil {
 			return err
 		}
 		if err := a.simulateWork(ctx, 2*time.Second); err != nil {
 			return err
 		}
 		return a.sendHook(ctx, "SessionEnd", "prompt_input_exit", map[string]any{"reason": "prompt_input_exit"})
+	case s.Notify != "":
+		return a.sendHook(ctx, "Notification", s.Message, map[string]any{"message": s.Message, "notification_type": s.Notify})
+	case s.Subagent != "":
+		return a.runSubagent(ctx, s)
+	case s.Parallel != nil:
+		return a.playParallel(ctx, s.Parallel)
+	case s.Crash > 0:
+		return a.crash(ctx, seconds(s.Crash))
+	case s.Call != nil && s.Ask != nil:
+		return a.runGuardedCall(ctx, *s.Call, *s.Ask, s.Otherwise)
+	case s.Call != nil:
+		id := toolUse()
+		if err := a.startCall(ctx, id, *s.Call); err != nil {
+			return err
+		}
+		return a.finishCall(ctx, id, *s.Call)
+	case s.Ask != nil:
+		return a.runQuestion(ctx, *s.Ask, s.Then)
+	default:
+		return a.simulateWork(ctx, seconds(s.Idle))
 	}
 }
 
-// call is a simulated tool call.
-type call struct {
-	tool     string
-	input    map[string]any
-	output   any           // tool response
-	failure  string        // error message; empty if the call succeeds
-	duration time.Duration // default 1 s
+func (a *agent) sendPrompt(ctx context.Context, prompt string) error {
+	a.transcript.user(prompt)
+	return a.sendHook(ctx, "UserPromptSubmit", prompt, map[string]any{"prompt": prompt + "\n"})
 }
 
-func bash(command, description, stdout string) call {
-	return call{
-		tool: "Bash", input: map[string]any{"command": command, "description": description},
-		output: map[string]any{"stdout": stdout, "stderr": "", "interrupted": false, "isImage": false},
+func (a *agent) endTurn(ctx context.Context, message string) error {
+	a.transcript.assistant(map[string]any{"type": "text", "text": message})
+	e, err := a.hookEvent("Stop", map[string]any{"stop_hook_active": false, "last_assistant_message": message, "background_tasks": []any{}})
+	if err != nil {
+		return err
 	}
+	e.Summary = message
+	if e.Chat, err = a.transcript.chat(); err != nil {
+		return err
+	}
+	return a.send(ctx, e)
+}
+
+func (a *agent) runSubagent(ctx context.Context, s step) error {
+	helper := *a
+	helper.sub = &subagent{id: strings.ReplaceAll(uuid(), "-", "")[:16], kind: s.Subagent}
+	if err := helper.sendHook(ctx, "SubagentStart", s.Subagent, nil); err != nil {
+		return err
+	}
+	if err := helper.play(ctx, s.Steps); err != nil {
+		return err
+	}
+	return helper.sendHook(ctx, "SubagentStop", s.Finding, map[string]any{"stop_hook_active": false, "last_assistant_message": s.Finding})
+}
+
+func (a *agent) playParallel(ctx context.Context, steps []step) error {
+	errs := make(chan error, len(steps))
+	for _, s := range steps {
+		go func() { errs <- a.playStep(ctx, s) }()
+	}
+	var first error
+	for range steps {
+		if err := <-errs; first == nil {
+			first = err
+		}
+	}
+	return first
 }
 
 // summary returns one line such as "Bash: go test ./...".
 func (c call) summary() string {
 	for _, key := range []string{"command", "file_path", "pattern", "url"} {
-		if text, ok := c.input[key].(string); ok {
+		if text, ok := c.Input[key].(string); ok {
 			line, _, _ := strings.Cut(text, "\n")
-			return c.tool + ": " + line
+			return c.Tool + ": " + line
 		}
 	}
-	return c.tool
+	return c.Tool
 }
 
 func toolUse() string { return "toolu_" + strings.ReplaceAll(uuid(), "-", "")[:24] }
 
-// callStep reports the start and the end of a tool call.
-func callStep(c call) step {
-	return func(ctx context.Context, a *agent) error {
-		id := toolUse()
-		if err := a.startCall(ctx, id, c); err != nil {
-			return err
-		}
-		return a.finishCall(ctx, id, c)
-	}
-}
-
 func (a *agent) startCall(ctx context.Context, id string, c call) error {
 	a.transcript.call(id, c)
-	return a.sendHook(ctx, "PreToolUse", c.summary(), map[string]any{"tool_name": c.tool, "tool_input": c.input, "tool_use_id": id})
+	return a.sendHook(ctx, "PreToolUse", c.summary(), map[string]any{"tool_name": c.Tool, "tool_input": c.Input, "tool_use_id": id})
 }
 
 func (a *agent) finishCall(ctx context.Context, id string, c call) error {
-	takes := max(c.duration, time.Second)
+	takes := seconds(max(c.Seconds, 1))
 	if err := a.simulateWork(ctx, takes); err != nil {
 		return err
 	}
 	a.transcript.result(id, c)
-	members := map[string]any{"tool_name": c.tool, "tool_input": c.input, "tool_use_id": id, "duration_ms": takes.Milliseconds()}
-	if c.failure != "" {
-		members["error"], members["is_interrupt"] = c.failure, false
+	members := map[string]any{"tool_name": c.Tool, "tool_input": c.Input, "tool_use_id": id, "duration_ms": takes.Milliseconds()}
+	if c.Failure != "" {
+		members["error"], members["is_interrupt"] = c.Failure, false
 		return a.sendHook(ctx, "PostToolUseFailure", c.summary(), members)
 	}
-	members["tool_response"] = c.output
+	members["tool_response"] = c.Output
 	return a.sendHook(ctx, "PostToolUse", c.summary(), members)
 }
 
-// subagentStep runs steps in a subagent.
-func subagentStep(kind, finding string, steps ...step) step {
-	return func(ctx context.Context, a *agent) error {
-		helper := *a
-		helper.sub = &subagent{id: strings.ReplaceAll(uuid(), "-", "")[:16], kind: kind}
-		if err := helper.sendHook(ctx, "SubagentStart", kind, nil); err != nil {
-			return err
-		}
-		for _, do := range steps {
-			if err := do(ctx, &helper); err != nil {
-				return err
-			}
-		}
-		return helper.sendHook(ctx, "SubagentStop", finding, map[string]any{"stop_hook_active": false, "last_assistant_message": finding})
+// request returns the question of a step, sent with an event.
+func request(q schema.HumanInTheLoop, e schema.Event) agentclient.Request {
+	e.HumanInTheLoop = &q
+	r := agentclient.Request{Question: q.Question, Kind: q.Type, Choices: q.Choices, Questions: q.Questions, Risk: q.Risk, Context: q.Context, Event: e}
+	if q.Timeout != nil {
+		r.Timeout = seconds(*q.Timeout)
 	}
+	return r
 }
 
-// parallelStep runs steps concurrently.
-func parallelStep(steps ...step) step {
-	return func(ctx context.Context, a *agent) error {
-		errs := make(chan error, len(steps))
-		for _, do := range steps {
-			go func() { errs <- do(ctx, a) }()
-		}
-		var first error
-		for range steps {
-			if err := <-errs; first == nil {
-				first = err
-			}
-		}
-		return first
-	}
-}
-
-// notificationStep sends a notification of the agent.
-func notificationStep(kind, message string) step {
-	return func(ctx context.Context, a *agent) error {
-		return a.sendHook(ctx, "Notification", message, map[string]any{"message": message, "notification_type": kind})
-	}
-}
-
-// idleStep waits.
-func idleStep(d time.Duration) step {
-	return func(ctx context.Context, a *agent) error { return a.simulateWork(ctx, d) }
-}
-
-// guardedCallStep asks for permission before call c. Without an approval it runs otherwise.
-func guardedCallStep(c call, r agentclient.Request, otherwise step) step {
-	return func(ctx context.Context, a *agent) error {
-		c, r := c, r // several agents share the arguments
-		arguments, err := json.Marshal(c.input)
-		if err != nil {
-			return err
-		}
-		id := toolUse()
-		if err := a.startCall(ctx, id, c); err != nil {
-			return err
-		}
-		members := map[string]any{"tool_name": c.tool, "tool_input": c.input}
-		more := r.Event.HumanInTheLoop
-		if r.Event, err = a.hookEvent("PermissionRequest", members); err != nil {
-			return err
-		}
-		r.Event.HumanInTheLoop = more
-		r.Event.Summary = c.summary()
-		editable := r.ToolCall == nil || r.ToolCall.Editable
-		r.ToolCall = &schema.ToolCall{Name: c.tool, Arguments: arguments, ID: id, Editable: editable}
-		d, err := a.askPerson(ctx, r)
-		if err != nil {
-			return err
-		}
-		if !d.Approved() {
-			c.failure = "Not allowed: " + decisionLabel(d)
-			a.transcript.result(id, c)
-			return otherwise(ctx, a)
-		}
-		c.input = nil // do not decode into the shared map
-		if err := json.Unmarshal(d.Arguments, &c.input); err != nil {
-			return fmt.Errorf("parse edited arguments: %w", err)
-		}
-		return a.finishCall(ctx, id, c)
-	}
-}
-
-// quorumCallStep is guardedCallStep with two required approvals. If the hub has fewer than
-// two people who can answer, it runs otherwise.
-func quorumCallStep(c call, r agentclient.Request, otherwise step) step {
-	return func(ctx context.Context, a *agent) error {
+// runGuardedCall asks for permission before a call. Without an approval it plays otherwise.
+// A question with a quorum needs as many people who can answer.
+func (a *agent) runGuardedCall(ctx context.Context, c call, q schema.HumanInTheLoop, otherwise []step) error {
+	if q.RequiredApprovals > 1 {
 		names, err := a.voters(ctx)
 		if err != nil {
 			return err
 		}
-		if len(names) < 2 {
+		if len(names) < q.RequiredApprovals {
 			a.log("needs two people who can approve; the hub has %d. Sign in with the link that the hub prints, then invite people in Settings, People", len(names))
-			return otherwise(ctx, a)
+			return a.play(ctx, otherwise)
 		}
-		r := r
-		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{
-			RequiredApprovals: 2, Recipients: &schema.Recipients{Mode: "selected_members", Members: names},
-		}
-		return guardedCallStep(c, r, otherwise)(ctx, a)
+		q.Recipients = &schema.Recipients{Mode: "selected_members", Members: names}
 	}
+	arguments, err := json.Marshal(c.Input)
+	if err != nil {
+		return err
+	}
+	id := toolUse()
+	if err := a.startCall(ctx, id, c); err != nil {
+		return err
+	}
+	e, err := a.hookEvent("PermissionRequest", map[string]any{"tool_name": c.Tool, "tool_input": c.Input})
+	if err != nil {
+		return err
+	}
+	e.Summary = c.summary()
+	r := request(q, e)
+	r.ToolCall = &schema.ToolCall{Name: c.Tool, Arguments: arguments, ID: id, Editable: !c.Fixed}
+	d, err := a.askPerson(ctx, r)
+	if err != nil {
+		return err
+	}
+	if !d.Approved() {
+		c.Failure = "Not allowed: " + decisionLabel(d)
+		a.transcript.result(id, c)
+		return a.play(ctx, otherwise)
+	}
+	c.Input = nil // do not decode into the scenario's map
+	if err := json.Unmarshal(d.Arguments, &c.Input); err != nil {
+		return fmt.Errorf("parse edited arguments: %w", err)
+	}
+	return a.finishCall(ctx, id, c)
+}
+
+// runQuestion asks for a text, a choice or a form, and plays the next steps with the answer.
+func (a *agent) runQuestion(ctx context.Context, q schema.HumanInTheLoop, next []step) error {
+	e, err := a.hookEvent("DecisionPoint", map[string]any{"question": q.Question})
+	if err != nil {
+		return err
+	}
+	d, err := a.askPerson(ctx, request(q, e))
+	if err != nil {
+		return err
+	}
+	for _, s := range next {
+		if s.Call != nil && s.Call.AnswerAs != "" && d.Text != "" {
+			answered := *s.Call
+			answered.Input = maps.Clone(answered.Input)
+			answered.Input[answered.AnswerAs] = d.Text
+			s.Call = &answered
+		}
+		if err := a.playStep(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // voters returns the names of the people who can answer.
@@ -245,24 +292,4 @@ func (a *agent) voters(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// questionStep asks for a text, a choice or a form and continues with the answer.
-func questionStep(r agentclient.Request, then func(agentclient.Decision) step) step {
-	return func(ctx context.Context, a *agent) error {
-		var err error
-		if r.Event, err = a.hookEvent("DecisionPoint", map[string]any{"question": r.Question}); err != nil {
-			return err
-		}
-		d, err := a.askPerson(ctx, r)
-		if err != nil {
-			return err
-		}
-		return then(d)(ctx, a)
-	}
-}
-
-// always continues with next, whatever the answer is.
-func always(next step) func(agentclient.Decision) step {
-	return func(agentclient.Decision) step { return next }
 }

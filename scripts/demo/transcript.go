@@ -49,10 +49,10 @@ func (t *transcript) assistant(blocks ...map[string]any) {
 
 // call appends a tool call with the reasoning before it.
 func (t *transcript) call(id string, c call) {
-	description, _ := c.input["description"].(string)
+	description, _ := c.Input["description"].(string)
 	t.assistant(
 		map[string]any{"type": "thinking", "thinking": "Next: " + c.summary() + "\n" + description},
-		map[string]any{"type": "tool_use", "id": id, "name": c.tool, "input": c.input},
+		map[string]any{"type": "tool_use", "id": id, "name": c.Tool, "input": c.Input},
 	)
 }
 
@@ -60,13 +60,13 @@ func (t *transcript) call(id string, c call) {
 func (t *transcript) result(id string, c call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	content := c.failure
+	content := c.Failure
 	if content == "" {
-		text, _ := json.MarshalIndent(c.output, "", "  ") // outputs in the script can always be encoded
+		text, _ := json.MarshalIndent(c.Output, "", "  ") // outputs in the script can always be encoded
 		content = string(text)
 	}
 	t.add("user", map[string]any{"role": "user", "content": []any{map[string]any{
-		"type": "tool_result", "tool_use_id": id, "content": content, "is_error": c.failure != "",
+		"type": "tool_result", "tool_use_id": id, "content": content, "is_error": c.Failure != "",
 	}}})
 }
 
