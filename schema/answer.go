@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"time"
+
+	"github.com/hookback/hookback/schema/internal/object"
 )
 
 // State is the protocol version 1 state of a question.
@@ -316,7 +318,7 @@ type Approvals struct {
 }
 
 // UnmarshalJSON matches member names exactly and rejects unknown members.
-func (a *Approvals) UnmarshalJSON(b []byte) error { return decodeStrict(b, a) }
+func (a *Approvals) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, a) }
 
 // MaxApprovals is the maximum number of requests in one bulk approval.
 const MaxApprovals = 100
@@ -417,7 +419,7 @@ func (e *Extend) UnmarshalJSON(b []byte) error {
 	var body struct {
 		Seconds *float64 `json:"seconds"`
 	}
-	if err := decodeStrict(b, &body); err != nil {
+	if err := object.DecodeStrict(b, &body); err != nil {
 		return err
 	}
 	if body.Seconds == nil {
@@ -439,7 +441,7 @@ type Cancel struct {
 
 // UnmarshalJSON rejects unknown members: a misspelled requestSecret would turn a withdrawal into a
 // person's decision.
-func (c *Cancel) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
+func (c *Cancel) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, c) }
 
 // Headers of the callback handshake and of GET /events/:id/response.
 const (

@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/hookback/hookback/schema/internal/object"
 )
 
 // CallDigest returns the digest of a tool call, which the CallSubject of a Statement carries:
@@ -33,7 +35,7 @@ func CallDigest(tool string, arguments []byte) [sha256.Size]byte {
 
 // canonicalJSON returns the canonical form of a JSON text, or false if there is none.
 func canonicalJSON(text []byte) ([]byte, bool) {
-	if depth, _ := jsonShape(text); depth > MaxDepth {
+	if depth, _ := object.Shape(text); depth > MaxDepth {
 		return nil, false
 	}
 	var out bytes.Buffer

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/hookback/hookback/schema/internal/object"
 )
 
 // EventID identifies an event. The hub assigns 1, 2, 3 … in commit order. It is also the event's
@@ -95,12 +97,12 @@ type Event struct {
 
 // UnmarshalJSON decodes an event and keeps unknown members in Extra. Its errors are *FieldError and
 // wrap ErrInvalid.
-func (e *Event) UnmarshalJSON(b []byte) error { return decodeObject(b, e, false) }
+func (e *Event) UnmarshalJSON(b []byte) error { return object.Decode(b, e, false) }
 
 // MarshalJSON encodes the event, followed by the members of Extra.
 func (e Event) MarshalJSON() ([]byte, error) {
 	type plain Event
-	return encodeObject(plain(e), e.Extra)
+	return object.Encode(plain(e), e.Extra)
 }
 
 // Truncate replaces a payload of more than limit bytes with {} and sets PayloadTruncated and

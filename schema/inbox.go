@@ -1,6 +1,10 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hookback/hookback/schema/internal/object"
+)
 
 // This file uses the names of other systems: requests under /hitl have the format of a
 // multi-approver inbox, and approvals under /api/approvals the format of a tool approval queue.
@@ -208,19 +212,19 @@ func (id *ApprovalID) UnmarshalJSON(b []byte) error {
 // different case, must not decide anything.
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (v *HitlVote) UnmarshalJSON(b []byte) error { return decodeStrict(b, v) }
+func (v *HitlVote) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, v) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (c *HitlCancel) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
+func (c *HitlCancel) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, c) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (c *ApproveCall) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
+func (c *ApproveCall) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, c) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (c *RejectCall) UnmarshalJSON(b []byte) error { return decodeStrict(b, c) }
+func (c *RejectCall) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, c) }
 
 // UnmarshalJSON matches member names exactly; null counts as absent.
-func (a *AgentApproval) UnmarshalJSON(b []byte) error { return decodeStrict(b, a) }
+func (a *AgentApproval) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, a) }
 
 // DefaultDenial is the reason of an AgentApproval that denies without one.
 const DefaultDenial = "User denied approval"

@@ -1,6 +1,10 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hookback/hookback/schema/internal/object"
+)
 
 // Notification is one message about a question through one channel, to one person or to a shared
 // channel.
@@ -158,7 +162,7 @@ type LinkVote struct {
 }
 
 // UnmarshalJSON matches member names exactly and rejects unknown members.
-func (v *LinkVote) UnmarshalJSON(b []byte) error { return decodeStrict(b, v) }
+func (v *LinkVote) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, v) }
 
 // The paths of notifications and signed links.
 const (

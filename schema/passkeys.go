@@ -1,6 +1,10 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hookback/hookback/schema/internal/object"
+)
 
 // Passkey is a WebAuthn credential on a person's device. It verifies the person and signs one exact
 // answer.
@@ -54,7 +58,7 @@ type Confirmation struct {
 }
 
 // UnmarshalJSON matches member names exactly.
-func (p *ChallengeRequest) UnmarshalJSON(b []byte) error { return decodeObject(b, p, false) }
+func (p *ChallengeRequest) UnmarshalJSON(b []byte) error { return object.Decode(b, p, false) }
 
 // The paths of passkeys.
 const (

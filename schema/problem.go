@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/hookback/hookback/schema/internal/object"
 )
 
 // The errors of the protocol. Each has a code on the wire (see Problem), and a client converts the
 // code back to the same error, so errors.Is works across the network.
 var (
-	ErrInvalid         = errors.New("the message is not valid")
+	ErrInvalid         = object.ErrInvalid
 	ErrTooLarge        = errors.New("the message is too large")
 	ErrUnsupportedType = errors.New("the body must be uncompressed JSON")
 	ErrForbidden       = errors.New("requests from this origin are not allowed")
@@ -78,27 +80,10 @@ var problems = []struct {
 	{ErrInternal, "internal", http.StatusInternalServerError},
 }
 
-// FieldError is an ErrInvalid or ErrWrongAnswer that names the member at fault.
-type FieldError struct {
-	Field  string // dotted, such as humanInTheLoop.choices; empty for the whole message
-	Detail string
-	Cause  error // nil means ErrInvalid
-}
-
-func (e *FieldError) Error() string {
-	if e.Field == "" {
-		return "the message " + e.Detail
-	}
-	return e.Field + " " + e.Detail
-}
-
-// Unwrap returns Cause, or ErrInvalid if it is nil.
-func (e *FieldError) Unwrap() error {
-	if e.Cause == nil {
-		return ErrInvalid
-	}
-	return e.Cause
-}
+// FieldError is an ErrInvalid or ErrWrongAnswer that names the member at fault: Field, dotted, such as
+// humanInTheLoop.choices, and empty for the whole message; Detail; and Cause, where nil means
+// ErrInvalid.
+type FieldError = object.FieldError
 
 func invalid(field, detail string) error { return &FieldError{Field: field, Detail: detail} }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"time"
+
+	"github.com/hookback/hookback/schema/internal/object"
 )
 
 // Kind is the kind of answer that a question takes.
@@ -176,57 +178,57 @@ type Recipients struct {
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
-func (q *HumanInTheLoop) UnmarshalJSON(b []byte) error { return decodeObject(b, q, true) }
+func (q *HumanInTheLoop) UnmarshalJSON(b []byte) error { return object.Decode(b, q, true) }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
-func (c *ToolCall) UnmarshalJSON(b []byte) error { return decodeObject(b, c, true) }
+func (c *ToolCall) UnmarshalJSON(b []byte) error { return object.Decode(b, c, true) }
 
 // MarshalJSON encodes camelCase names and the members of Extra.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	type plain ToolCall
-	return encodeObject(plain(c), c.Extra)
+	return object.Encode(plain(c), c.Extra)
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
-func (s *FormQuestion) UnmarshalJSON(b []byte) error { return decodeObject(b, s, true) }
+func (s *FormQuestion) UnmarshalJSON(b []byte) error { return object.Decode(b, s, true) }
 
 // MarshalJSON encodes camelCase names and the members of Extra.
 func (s FormQuestion) MarshalJSON() ([]byte, error) {
 	type plain FormQuestion
-	return encodeObject(plain(s), s.Extra)
+	return object.Encode(plain(s), s.Extra)
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
-func (o *Option) UnmarshalJSON(b []byte) error { return decodeObject(b, o, true) }
+func (o *Option) UnmarshalJSON(b []byte) error { return object.Decode(b, o, true) }
 
 // MarshalJSON encodes camelCase names and the members of Extra.
 func (o Option) MarshalJSON() ([]byte, error) {
 	type plain Option
-	return encodeObject(plain(o), o.Extra)
+	return object.Encode(plain(o), o.Extra)
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
-func (c *Context) UnmarshalJSON(b []byte) error { return decodeObject(b, c, true) }
+func (c *Context) UnmarshalJSON(b []byte) error { return object.Decode(b, c, true) }
 
 // MarshalJSON encodes camelCase names and the members of Extra.
 func (c Context) MarshalJSON() ([]byte, error) {
 	type plain Context
-	return encodeObject(plain(c), c.Extra)
+	return object.Encode(plain(c), c.Extra)
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
-func (r *Recipients) UnmarshalJSON(b []byte) error { return decodeObject(b, r, true) }
+func (r *Recipients) UnmarshalJSON(b []byte) error { return object.Decode(b, r, true) }
 
 // MarshalJSON encodes camelCase names and the members of Extra.
 func (r Recipients) MarshalJSON() ([]byte, error) {
 	type plain Recipients
-	return encodeObject(plain(r), r.Extra)
+	return object.Encode(plain(r), r.Extra)
 }
 
 // MarshalJSON encodes camelCase names and the members of Extra.
 func (q HumanInTheLoop) MarshalJSON() ([]byte, error) {
 	type plain HumanInTheLoop
-	return encodeObject(plain(q), q.Extra)
+	return object.Encode(plain(q), q.Extra)
 }
 
 // TimeoutDuration returns the time that people have to answer, or 0 if there is no deadline.

@@ -11,6 +11,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookback/hookback/schema/internal/object"
+)
+
+// MaxDepth is the maximum nesting depth of arrays and objects in a message. MaxExtra is the maximum
+// number of unknown members in one object.
+const (
+	MaxDepth = object.MaxDepth
+	MaxExtra = object.MaxExtra
 )
 
 // Limits of a message.
@@ -41,7 +50,7 @@ func (e *Event) Validate() error {
 	if len(e.IdempotencyKey) > MaxName {
 		return invalid("idempotency_key", "is too long")
 	}
-	if !isObject(e.Payload) {
+	if !object.IsObject(e.Payload) {
 		return invalid("payload", "is required and must be an object")
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Extra)) {
@@ -72,7 +81,7 @@ func ValidateName(field, value string) error {
 func (q *HumanInTheLoop) Validate() error {
 	err := firstError(q.validateMembers, q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress, q.validateSecrets)
 	if err != nil {
-		return fieldError("humanInTheLoop", err)
+		return object.Wrap("humanInTheLoop", err)
 	}
 	return nil
 }
@@ -236,7 +245,7 @@ func (q *HumanInTheLoop) validateEnums() error {
 		if t.Name == "" {
 			return invalid("toolCall.name", "is required")
 		}
-		if t.Editable && !isObject(t.Arguments) {
+		if t.Editable && !object.IsObject(t.Arguments) {
 			return invalid("toolCall.arguments", "must be an object if editable is set")
 		}
 	}
@@ -270,11 +279,6 @@ func (q *HumanInTheLoop) validateRecipients() error {
 	default:
 		return nil
 	}
-}
-
-func isObject(raw []byte) bool {
-	t := bytes.TrimLeft(raw, " \t\r\n")
-	return len(t) > 0 && t[0] == '{'
 }
 
 func (q *HumanInTheLoop) validateQuestions() error {
@@ -455,13 +459,13 @@ func (q *HumanInTheLoop) checkEdit(r *Response) error {
 	if r.ModifiedArguments == nil {
 		return nil
 	}
-	name, isDuplicate := duplicateName(r.ModifiedArguments)
+	name, isDuplicate := object.DuplicateName(r.ModifiedArguments)
 	switch {
 	case q.ToolCall == nil || !q.ToolCall.Editable:
 		return invalidAnswer("modifiedArguments", "is not allowed: this call can't be edited")
 	case r.Permission == nil || !*r.Permission:
 		return invalidAnswer("modifiedArguments", "is allowed only in an approval")
-	case !isObject(r.ModifiedArguments):
+	case !object.IsObject(r.ModifiedArguments):
 		return invalidAnswer("modifiedArguments", "must be the whole arguments object")
 	case isDuplicate:
 		// The agent could run the value that the person did not see.
@@ -528,7 +532,7 @@ func (q *HumanInTheLoop) Outcome(r *Response) Outcome {
 // whole hookEvent back, except members that would restrict the answer in another protocol and
 // misspelled ones.
 func (r *Response) UnmarshalJSON(b []byte) error {
-	err := decodeObject(b, r, true)
+	err := object.Decode(b, r, true)
 	var f *FieldError
 	if errors.As(err, &f) && f.Field != "" {
 		f.Cause = ErrWrongAnswer

@@ -19,9 +19,10 @@ import (
 // mayImport lists the packages of this module that each package may import. A new
 // package needs a row.
 var mayImport = map[string][]string{
-	"schema":        nil,
-	"schema/routes": {"schema"},
-	"schema/gen":    {"schema", "schema/routes"},
+	"schema":                 {"schema/internal/object"},
+	"schema/internal/object": nil,
+	"schema/routes":          {"schema"},
+	"schema/gen":             {"schema", "schema/routes"},
 
 	"agentclient":                    {"schema", "agentclient/socket", "agentclient/policy", "agentclient/internal/pins", "agentclient/internal/reply", "agentclient/internal/transport"},
 	"agentclient/policy":             {"agentclient/policy/programs", "agentclient/internal/account"},

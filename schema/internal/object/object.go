@@ -1,4 +1,7 @@
-package schema
+// Package object decodes JSON objects into structs by exact member names. encoding/json would accept a
+// name in another case, take the last of two equal ones and ignore unknown ones, any of which may be
+// the member that restricts an answer.
+package object
 
 import (
 	"bytes"
@@ -67,34 +70,36 @@ func snakeCase(camel string) string {
 	return b.String()
 }
 
-// decodeObject decodes the JSON object b into the struct that into points to. Members without a
+// Decode decodes the JSON object b into the struct that into points to. Members without a
 // field go to the field Extra; without an Extra they are ignored, except unsupported and misspelled
 // ones, which are an error. null counts as absent. Names must match exactly
 // (encoding/json would accept SOURCE_APP for source_app) and must be unique (encoding/json would
 // take the last duplicate, where another parser takes the first). On error the struct is unchanged.
-func decodeObject(b []byte, into any, snake bool) error {
+func Decode(b []byte, into any, snake bool) error {
 	v, unknown, err := decodeMembers(b, into, snake)
 	if err != nil {
 		return err
 	}
 	if f := v.FieldByName("Extra"); f.IsValid() {
 		f.Set(reflect.ValueOf(unknown))
-	} else if err := firstError(
-		func() error { return checkSupported(unknown) },
-		func() error { return checkSpelling(v.Type(), unknown) },
-	); err != nil {
-		return err
+	} else {
+		if err := CheckSupported(unknown); err != nil {
+			return err
+		}
+		if err := CheckSpelling(v.Type(), unknown); err != nil {
+			return err
+		}
 	}
 	reflect.ValueOf(into).Elem().Set(v)
 	return nil
 }
 
-// decodeStrict is like decodeObject for a message that decides something and that no version 1
+// DecodeStrict is like Decode for a message that decides something and that no version 1
 // client sends: it rejects every unknown member.
-func decodeStrict(b []byte, into any) error {
+func DecodeStrict(b []byte, into any) error {
 	v, unknown, err := decodeMembers(b, into, true)
 	if err == nil {
-		err = checkSpelling(v.Type(), unknown)
+		err = CheckSpelling(v.Type(), unknown)
 	}
 	if err != nil {
 		return err
@@ -109,10 +114,10 @@ func decodeStrict(b []byte, into any) error {
 // decodeMembers decodes the members of b that have a field in the struct that into points to. It
 // returns a new struct and the unknown members.
 func decodeMembers(b []byte, into any, snake bool) (v reflect.Value, unknown map[string]json.RawMessage, err error) {
-	if !isObject(b) {
+	if !IsObject(b) {
 		return v, nil, invalid("", "must be a JSON object")
 	}
-	depth, commas := jsonShape(b)
+	depth, commas := Shape(b)
 	if depth > MaxDepth {
 		return v, nil, invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
 	}
@@ -159,9 +164,9 @@ func partitionMembers(raw map[string]json.RawMessage, names members) (known, ext
 	return known, extra, nil
 }
 
-// jsonShape returns the nesting depth of JSON text and the number of commas in its outermost array
+// Shape returns the nesting depth of JSON text and the number of commas in its outermost array
 // or object. It takes one pass and no memory, so it is safe to run before any parser.
-func jsonShape(b []byte) (deepest, commas int) {
+func Shape(b []byte) (deepest, commas int) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -209,7 +214,7 @@ func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 		if !ok {
 			continue
 		}
-		if _, commas := jsonShape(value); commas >= maxElements && isList(v.Field(i).Type()) {
+		if _, commas := Shape(value); commas >= maxElements && isList(v.Field(i).Type()) {
 			return invalid(name, "has too many elements")
 		}
 		err := json.Unmarshal(value, v.Field(i).Addr().Interface())
@@ -220,7 +225,7 @@ func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 		if errors.As(err, &typeError) && typeError.Field == "" {
 			typeError.Type = v.Field(i).Type() // report "an array of strings" for choices, not "a string"
 		}
-		return fieldError(name, err)
+		return Wrap(name, err)
 	}
 	return nil
 }
@@ -231,8 +236,8 @@ func isList(t reflect.Type) bool {
 	return t.Kind() == reflect.Map || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8
 }
 
-// fieldError turns an error of encoding/json into a FieldError that names the member.
-func fieldError(name string, err error) error {
+// Wrap turns an error of encoding/json into a FieldError that names the member.
+func Wrap(name string, err error) error {
 	var typeError *json.UnmarshalTypeError
 	var inner *FieldError
 	switch {
@@ -272,8 +277,8 @@ func jsonType(t reflect.Type) string {
 	}
 }
 
-// encodeObject encodes v, a struct, followed by the members of extra.
-func encodeObject(v any, extra map[string]json.RawMessage) ([]byte, error) {
+// Encode encodes v, a struct, followed by the members of extra.
+func Encode(v any, extra map[string]json.RawMessage) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil || len(extra) == 0 {
 		return b, err
@@ -295,4 +300,130 @@ func encodeObject(v any, extra map[string]json.RawMessage) ([]byte, error) {
 		b = append(append(append(b, key...), ':'), extra[name]...)
 	}
 	return append(b, '}'), nil
+}
+
+// ErrInvalid is the error of a message that is not valid.
+var ErrInvalid = errors.New("the message is not valid")
+
+// FieldError is an ErrInvalid, or another error, that names the member at fault.
+type FieldError struct {
+	Field  string // dotted, such as humanInTheLoop.choices; empty for the whole message
+	Detail string
+	Cause  error // nil means ErrInvalid
+}
+
+func (e *FieldError) Error() string {
+	if e.Field == "" {
+		return "the message " + e.Detail
+	}
+	return e.Field + " " + e.Detail
+}
+
+// Unwrap returns Cause, or ErrInvalid if it is nil.
+func (e *FieldError) Unwrap() error {
+	if e.Cause == nil {
+		return ErrInvalid
+	}
+	return e.Cause
+}
+
+func invalid(field, detail string) error { return &FieldError{Field: field, Detail: detail} }
+
+// IsObject reports whether JSON text is an object, without parsing it.
+func IsObject(raw []byte) bool {
+	t := bytes.TrimLeft(raw, " \t\r\n")
+	return len(t) > 0 && t[0] == '{'
+}
+
+// unsupportedMembers are members of other approval protocols that restrict an answer, or the time
+// and the people it needs. A hub that ignored them would accept an answer that the requester
+// excluded. The value is the supported alternative, if there is one.
+var unsupportedMembers = map[string]string{
+	FoldName("allowedDecisions"):      "use type and choices",
+	FoldName("vetoChoices"):           "",
+	FoldName("items"):                 "ask one question for each item, or use questions",
+	FoldName("supersedes"):            "cancel the earlier question",
+	FoldName("form"):                  "use questions",
+	FoldName("halt"):                  "",
+	FoldName("recipientDistribution"): "use recipients.mode",
+	FoldName("timeoutSeconds"):        "use timeout",
+}
+
+// FoldName maps the spellings of a member name (camelCase, snake_case, kebab-case, any case) to
+// one.
+func FoldName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+}
+
+// similarMember returns the member of struct type t that name misspells, or "".
+func similarMember(t reflect.Type, name string) string {
+	folded := FoldName(name)
+	for i := range t.NumField() {
+		canonical, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if canonical != "" && canonical != "-" && FoldName(canonical) == folded {
+			return canonical
+		}
+	}
+	return ""
+}
+
+// CheckSpelling rejects unknown members of a struct of type t that misspell a known one. Ignoring
+// RequiredApprovals, for example, would let one person decide.
+func CheckSpelling(t reflect.Type, unknown map[string]json.RawMessage) error {
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		if similar := similarMember(t, name); similar != "" {
+			return invalid(name, "is not a member of this message; use "+similar)
+		}
+	}
+	return nil
+}
+
+// CheckSupported rejects unsupportedMembers in any spelling.
+func CheckSupported(unknown map[string]json.RawMessage) error {
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		alternative, unsupported := unsupportedMembers[FoldName(name)]
+		switch {
+		case unsupported && alternative != "":
+			return invalid(name, "is not supported; "+alternative)
+		case unsupported:
+			return invalid(name, "is not supported")
+		}
+	}
+	return nil
+}
+
+// DuplicateName returns a member name that occurs twice in an object of the valid JSON text raw, at
+// any depth, or "" if every name is unique. Parsers differ in which of the two they take.
+func DuplicateName(raw json.RawMessage) (name string, found bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()              // a float64 can't hold every valid number
+	var open []map[string]bool // names of the open objects; nil for an array
+	isValue := false           // the next token of the innermost object is a value
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return "", false
+		}
+		var names map[string]bool
+		if len(open) > 0 {
+			names = open[len(open)-1]
+		}
+		key, isString := token.(string)
+		if names != nil && !isValue && isString {
+			if names[key] {
+				return key, true
+			}
+			names[key], isValue = true, true
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, map[string]bool{})
+		case json.Delim('['):
+			open = append(open, nil)
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+		isValue = false
+	}
 }
