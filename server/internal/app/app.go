@@ -86,7 +86,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openSocket(); err != nil {
 		return err
 	}
-	if a.store, err = openStore(ctx, &a.cfg, a.metrics.Committed); err != nil {
+	if a.store, err = openStore(ctx, &a.cfg, a.metrics); err != nil {
 		return err // the error names the file and the next step
 	}
 	a.feed = feed.New(a.store.Head(), ringFrames, ringBytes)
@@ -336,8 +336,6 @@ const pruneEvery = 10 * time.Minute
 
 // runRetention removes old events at start and every pruneEvery until ctx ends.
 func (a *App) runRetention(ctx context.Context) error {
-	ticker := time.NewTicker(pruneEvery)
-	defer ticker.Stop()
 	for {
 		pruned, err := a.store.Prune(ctx, a.retentionPolicy())
 		switch {
@@ -348,9 +346,7 @@ func (a *App) runRetention(ctx context.Context) error {
 		case pruned != store.PruneResult{}:
 			a.log.Info("retention removed old data", "events", pruned.Events, "questions", pruned.Questions)
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
+		if !feed.Sleep(ctx, pruneEvery) {
 			return nil
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // SQLite, with or without the prefix sqlite:.
 
 // openStore opens the database, and creates it if missing.
-func openStore(ctx context.Context, cfg *Config, committed func(store.Commit)) (store.Store, error) {
-	return sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Committed: committed})
+func openStore(ctx context.Context, cfg *Config, commits store.CommitObserver) (store.Store, error) {
+	return sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
 }
 
 // changeKey replaces the key of a database that no hub has open.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 )
 
 const (
@@ -35,8 +36,6 @@ func checkWitness(address string) error {
 // runLedgerHeads signs the head of the ledger every minute, and posts it to the witness every hour,
 // until ctx ends. It starts with both.
 func (a *App) runLedgerHeads(ctx context.Context) error {
-	ticker := time.NewTicker(signHeadEvery)
-	defer ticker.Stop()
 	var posted time.Time
 	for {
 		if err := a.store.SignLedgerHead(ctx); err != nil && ctx.Err() == nil {
@@ -50,9 +49,7 @@ func (a *App) runLedgerHeads(ctx context.Context) error {
 				a.log.Warn("audit log head not sent to the witness", "retry_in", signHeadEvery, "err", err)
 			}
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
+		if !feed.Sleep(ctx, signHeadEvery) {
 			return nil
 		}
 	}

@@ -212,5 +212,6 @@ func TestAlarm_RingsCountAsOne(t *testing.T) {
 	require.False(t, a.Wait(ctx, waitLimit))
 	require.True(t, feed.Sleep(t.Context(), time.Nanosecond))
 	require.False(t, feed.Sleep(ctx, waitLimit))
+	require.False(t, feed.Sleep(ctx, 0))
 	feed.Alarm(nil).Ring()
 }

@@ -38,6 +38,11 @@ type KeyChange struct {
 	Channels  []string // names of the channels that were removed with it, because only it could decrypt them
 }
 
+// CommitObserver counts group commits.
+type CommitObserver interface {
+	Committed(c Commit)
+}
+
 // Commit describes one group commit. An engine reports each one, for metrics.
 type Commit struct {
 	Ops      int // writes in the group

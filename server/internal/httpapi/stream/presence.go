@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 )
 
 const (
@@ -121,7 +122,7 @@ func (p *Presence) broadcast() {
 	message := appendMessage(nil, schema.PresenceFrame, data)
 	p.message.Store(&message)
 	for st := range p.viewing {
-		st.wakeWriter()
+		st.wake.Ring()
 	}
 }
 
@@ -172,7 +173,7 @@ func (st *stream) handleMessage(message []byte) bool {
 		st.nextMessageAt = now
 	}
 	st.nextMessageAt = st.nextMessageAt.Add(messageInterval)
-	if delay := st.nextMessageAt.Sub(now) - messageBurst*messageInterval; delay > 0 && !st.wait(delay) {
+	if delay := st.nextMessageAt.Sub(now) - messageBurst*messageInterval; delay > 0 && !feed.Sleep(st.ctx, delay) {
 		return false
 	}
 	var viewing schema.ViewingMessage
@@ -187,16 +188,4 @@ func (st *stream) handleMessage(message []byte) bool {
 	st.Presence.setViewing(st, viewing.ID)
 	st.Presence.setFocus(st, viewing.Focused)
 	return true
-}
-
-// wait pauses for d. It reports false if the stream ends first.
-func (st *stream) wait(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-st.ctx.Done():
-		return false
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,7 +18,7 @@ func TestPresence_DebouncesBroadcasts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p Presence
-		tab := &stream{wake: make(chan struct{}, 1)}
+		tab := &stream{wake: feed.NewAlarm()}
 		start := time.Now()
 		var broadcasts []time.Duration
 		for n := range 1000 { // one change per millisecond
@@ -79,7 +80,7 @@ func BenchmarkPresence(b *testing.B) {
 	pages := make([]*stream, 1000)
 	p.scheduled = true // no timer: the benchmark broadcasts
 	for n := range pages {
-		pages[n] = &stream{wake: make(chan struct{}, 1)}
+		pages[n] = &stream{wake: feed.NewAlarm()}
 		p.setViewing(pages[n], schema.EventID(n+1))
 	}
 	for n := 0; b.Loop(); n++ {

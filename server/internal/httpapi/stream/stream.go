@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 )
@@ -64,7 +65,7 @@ func New(stopping context.Context, cfg Config) *Server {
 // Start serves a stream on a connection that was upgraded to a WebSocket, and returns. buffered is
 // what the client sent after the handshake, and identity is that of the session or token.
 func (s *Server) Start(conn *middleware.Conn, buffered []byte, from Cursor, identity auth.Identity) {
-	st := &stream{Server: s, conn: conn, start: from, identity: identity, wake: make(chan struct{}, 1)}
+	st := &stream{Server: s, conn: conn, start: from, identity: identity, wake: feed.NewAlarm()}
 	if !identity.Agent { // an agent token may have a person's name
 		st.person = identity.Name
 	}
@@ -87,7 +88,7 @@ type stream struct {
 
 	signedOut atomic.Bool // set by endSignedOut
 
-	wake chan struct{} // signals output other than the log; capacity 1
+	wake feed.Alarm // rung for output other than the log
 
 	mu            sync.Mutex
 	control       []byte  // encoded frames in reply to the peer: pongs, a close
@@ -202,15 +203,7 @@ func (st *stream) queueControl(frame []byte) {
 		st.control = append(st.control, frame...)
 	}
 	st.mu.Unlock()
-	st.wakeWriter()
-}
-
-// wakeWriter does a non-blocking send on wake.
-func (st *stream) wakeWriter() {
-	select {
-	case st.wake <- struct{}{}:
-	default:
-	}
+	st.wake.Ring()
 }
 
 // takePending appends the pending output that is not part of the log: a new presence

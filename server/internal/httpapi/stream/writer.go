@@ -148,12 +148,7 @@ func (st *stream) coalesceFrames(n int) {
 	if st.start.Version == 2 {
 		d = coalesceDelayV2
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-st.ctx.Done():
-	}
+	feed.Sleep(st.ctx, d)
 }
 
 // sendFrames writes frames in few large writes, and for version 2 in as few messages.

@@ -83,7 +83,7 @@ func TestGroupCommit_StoresNothingOnFailure(t *testing.T) {
 	var commits []store.Commit
 	var mu sync.Mutex
 	b, release := newBlockedStore(t)
-	b.writer.committed = func(c store.Commit) { mu.Lock(); commits = append(commits, c); mu.Unlock() }
+	b.writer.commits = commitFunc(func(c store.Commit) { mu.Lock(); commits = append(commits, c); mu.Unlock() })
 	broken := errors.New("the disk is gone")
 	one, two := newAppendOp(conformance.NewDraft("app", "lost", "Stop", "")), newAppendOp(conformance.NewQuestionDraft("lost", time.Time{}))
 	b.enqueue(t, one, two, &op{run: func(*tx) error { return fatalError{broken} }})

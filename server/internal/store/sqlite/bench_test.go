@@ -41,7 +41,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, producers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
 			commits := 0
-			full, normal := newBenchStore(b, "FULL", func(c *Config) { c.Committed = func(store.Commit) { commits++ } }), newBenchStore(b, "NORMAL")
+			full, normal := newBenchStore(b, "FULL", func(c *Config) { c.Commits = commitFunc(func(store.Commit) { commits++ }) }), newBenchStore(b, "NORMAL")
 			var took [2]time.Duration
 			var cpu [2]time.Duration
 			const turn = 2000
@@ -210,3 +210,7 @@ func reportCPUTime(b *testing.B, read func() error) {
 	}
 	b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(n), "cpu-ms/op")
 }
+
+type commitFunc func(store.Commit)
+
+func (f commitFunc) Committed(c store.Commit) { f(c) }

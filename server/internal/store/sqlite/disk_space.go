@@ -20,6 +20,16 @@ import (
 // Disk is the free and total space of a file system, in bytes.
 type Disk struct{ Free, Total int64 }
 
+// DiskMeter measures the file system of a folder. Tests replace it.
+type DiskMeter interface {
+	Measure(dir string) (Disk, error)
+}
+
+// systemDisk is the DiskMeter of this system.
+type systemDisk struct{}
+
+func (systemDisk) Measure(dir string) (Disk, error) { return measureDisk(dir) }
+
 // measureInterval is the maximum age of a measurement. It also bounds how long plain
 // events are refused after space was freed.
 const measureInterval = 250 * time.Millisecond
@@ -31,7 +41,7 @@ type diskSpace struct {
 	dir, reserveFile      string
 	reserveBytes          int64 // target size of the reserve file
 	minFree, warnFree     int64
-	disk                  func(dir string) (Disk, error)
+	disk                  DiskMeter
 	clock                 func() time.Time
 	log                   *slog.Logger
 	low                   atomic.Bool
@@ -73,7 +83,7 @@ func (s *diskSpace) measure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.measuredAt.Store(s.clock().UnixNano())
-	d, err := s.disk(s.dir)
+	d, err := s.disk.Measure(s.dir)
 	if err != nil {
 		s.log.Warn("disk measurement failed", "err", err)
 		return

@@ -28,8 +28,12 @@ func (h logRecorder) Handle(_ context.Context, r slog.Record) error {
 func (h logRecorder) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h logRecorder) WithGroup(string) slog.Handler      { return h }
 
-func fakeDisk(free *atomic.Int64) func(string) (Disk, error) {
-	return func(string) (Disk, error) { return Disk{Free: free.Load(), Total: 1 << 40}, nil }
+type diskFunc func(dir string) (Disk, error)
+
+func (f diskFunc) Measure(dir string) (Disk, error) { return f(dir) }
+
+func fakeDisk(free *atomic.Int64) DiskMeter {
+	return diskFunc(func(string) (Disk, error) { return Disk{Free: free.Load(), Total: 1 << 40}, nil })
 }
 
 func TestDiskSpace_RejectsPlainEventsWhenLow(t *testing.T) {
@@ -61,7 +65,7 @@ func TestDiskSpace_RejectsPlainEventsWhenLow(t *testing.T) {
 func TestDiskSpace_AcceptsIfUnmeasurable(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, func(c *Config) {
-		c.Disk = func(string) (Disk, error) { return Disk{}, errors.New("no idea") }
+		c.Disk = diskFunc(func(string) (Disk, error) { return Disk{}, errors.New("no idea") })
 	})
 	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
 
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -25,9 +26,9 @@ type Config struct {
 	Clock       func() time.Time // default: time.Now
 	Log         *slog.Logger     // default: discards
 
-	// Committed is called after every group commit, on the writer's goroutine, for
-	// metrics.
-	Committed func(store.Commit)
+	// Commits is called after every group commit, on the writer's goroutine, for metrics;
+	// nil: none.
+	Commits store.CommitObserver
 
 	// ReserveFileBytes is the size of the reserve file, which is deleted when the disk is
 	// full so that questions and answers can still be stored. Default: 32 MiB, at most an
@@ -38,7 +39,7 @@ type Config struct {
 	// a tenth) a warning is logged.
 	MinFree, WarnFree int64
 	// Disk measures the file system of dir. Tests replace it.
-	Disk func(dir string) (Disk, error)
+	Disk DiskMeter
 
 	keyChange *store.KeyChange // see ChangeKey
 }
@@ -65,7 +66,7 @@ type engine struct {
 	head        atomic.Int64
 	pruned      atomic.Int64
 	ingestRate  ingestRate
-	indexerWake chan struct{} // capacity 1; signals that the indexer has work; never closed
+	indexerWake feed.Alarm // rung when the indexer has work
 	log         *slog.Logger
 	close       func() error
 }
@@ -88,7 +89,7 @@ func (c *Config) setDefaults() error {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Disk == nil {
-		c.Disk = measureDisk
+		c.Disk = systemDisk{}
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: make(chan struct{}, 1), log: cfg.Log}
+	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: feed.NewAlarm(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())

@@ -19,7 +19,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 		DatabaseBytes: fileSize(s.file), JournalBytes: fileSize(s.file + "-wal"),
 		Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(),
 	}
-	if d, err := s.diskSpace.disk(s.diskSpace.dir); err == nil {
+	if d, err := s.diskSpace.disk.Measure(s.diskSpace.dir); err == nil {
 		out.FreeBytes = d.Free
 	}
 	for _, n := range []struct {

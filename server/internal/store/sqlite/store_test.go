@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 func testConfig(t testing.TB) Config {
 	return Config{
 		Path: t.TempDir() + "/hub.db", ReserveFileBytes: -1,
-		Disk: func(string) (Disk, error) { return Disk{Free: 1 << 40, Total: 2 << 40}, nil },
+		Disk: diskFunc(func(string) (Disk, error) { return Disk{Free: 1 << 40, Total: 2 << 40}, nil }),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/hookback/hookback/server/internal/feed"
 )
 
 const (
@@ -52,6 +54,6 @@ func (s *engine) Throttle(ctx context.Context, worked time.Duration) {
 		if remaining <= 0 {
 			return
 		}
-		_ = sleep(ctx, min(remaining, rateWindow)) // the loop checks ctx
+		feed.Sleep(ctx, min(remaining, rateWindow)) // the loop checks ctx
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/internal/feed"
 )
 
 func TestIngestRate_DetectsOverload(t *testing.T) {
@@ -56,7 +58,7 @@ func TestThrottle_WaitsWhileOverloaded(t *testing.T) {
 		go func() { // a writer that nothing slows down
 			for flooding.Load() {
 				s.head.Add(1000)
-				_ = sleep(t.Context(), time.Millisecond)
+				feed.Sleep(t.Context(), time.Millisecond)
 			}
 		}()
 		<-time.After(rateHalfLife) // fake clock

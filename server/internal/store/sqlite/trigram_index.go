@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store/grams"
 )
@@ -55,26 +56,19 @@ const indexRetryDelay = 10 * time.Second
 
 // wait blocks until there may be work, or until the retry after a failure.
 func (x *indexer) wait(ctx context.Context, failed bool) {
-	wake := (<-chan struct{})(x.indexerWake)
-	var retry <-chan time.Time
 	if failed {
-		timer := time.NewTimer(indexRetryDelay)
-		defer timer.Stop()
-		wake, retry = nil, timer.C
+		feed.Sleep(ctx, indexRetryDelay)
+		return
 	}
 	select {
-	case <-wake:
-	case <-retry:
+	case <-x.indexerWake:
 	case <-ctx.Done():
 	}
 }
 
 // notifyIndexer signals that a block is full or that events were pruned.
 func (s *engine) notifyIndexer() {
-	select {
-	case s.indexerWake <- struct{}{}:
-	default: // a signal is pending already
-	}
+	s.indexerWake.Ring()
 }
 
 const (
@@ -146,8 +140,8 @@ func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error
 		}
 		worked := time.Since(start)
 		x.Throttle(ctx, worked)
-		if err := sleep(ctx, x.backoff(worked, head)); err != nil {
-			return 0, err
+		if !feed.Sleep(ctx, min(x.backoff(worked, head), time.Second)) {
+			return 0, ctx.Err()
 		}
 	}
 	return events, nil
@@ -164,20 +158,6 @@ func (x *indexer) backoff(worked time.Duration, head int64) time.Duration {
 		return 2 * worked
 	default:
 		return 0
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(min(d, time.Second))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -30,7 +30,7 @@ type writer struct {
 	clock        func() time.Time
 	log          *slog.Logger
 	publish      func([]store.LogRow)
-	committed    func(store.Commit)
+	commits      store.CommitObserver // nil: none
 	store        *engine
 	counters     counters // as of the last commit
 	segmentNames segmentNames
@@ -75,7 +75,7 @@ func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 	}
 	return &writer{
 		conn: conn, statements: statements{db: conn}, dictionary: s.dictionary, diskSpace: s.diskSpace, clock: cfg.Clock, log: cfg.Log,
-		committed: cfg.Committed, store: s, segmentNames: newSegmentNames(),
+		commits: cfg.Commits, store: s, segmentNames: newSegmentNames(),
 		queue: make(chan *op, queueLimit), done: make(chan struct{}),
 	}, nil
 }
@@ -181,8 +181,8 @@ func (w *writer) commit(group []*op) {
 	if err != nil {
 		w.log.Error("group commit failed", "ops", len(group), "err", err)
 	}
-	if w.committed != nil {
-		w.committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
+	if w.commits != nil {
+		w.commits.Committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
 	}
 	for _, o := range group {
 		if err != nil {
