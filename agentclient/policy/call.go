@@ -14,18 +14,18 @@ import (
 type callArguments struct {
 	Call
 	parsed bool
-	root   *jsonNode // nil: not a JSON object
+	root   *Value // nil: not a JSON object
 	lines  []commandLine
 }
 
-func (c *callArguments) object() *jsonNode {
+func (c *callArguments) object() *Value {
 	if c.parsed {
 		return c.root
 	}
 	c.parsed = true
 	if text := bytes.TrimSpace(c.Arguments); len(text) == 0 || string(text) == "null" {
-		c.root = &jsonNode{kind: jsonObject}
-	} else if node, err := parseJSON(text); err == nil && node.kind == jsonObject {
+		c.root = &Value{kind: Object}
+	} else if node, err := ParseValue(text, maxDepth); err == nil && node.kind == Object {
 		c.root = node
 	}
 	return c.root
@@ -33,7 +33,7 @@ func (c *callArguments) object() *jsonNode {
 
 // lookup returns the values at a path, or the reason why they are ambiguous. A command
 // given as a list of words is also joined to one line; forAllow replaces the words by it.
-func (c *callArguments) lookup(path []string, forAllow bool) (values []*jsonNode, problem string) {
+func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, problem string) {
 	args := c.object()
 	if args == nil {
 		return nil, "its arguments are not a JSON object"
@@ -54,25 +54,25 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*jsonNode
 	}
 	if path[0] == "command" && c.Command != "" {
 		// The adapter extracted the command from the agent's own argument.
-		values = []*jsonNode{{kind: jsonText, value: c.Command}}
+		values = []*Value{{kind: Text, value: c.Command}}
 	}
 	if path[0] == "command" && len(values) == 0 && !forAllow { // under another name
 		for _, line := range c.commandLines() {
-			values = append(values, &jsonNode{kind: jsonText, value: line.text})
+			values = append(values, &Value{kind: Text, value: line.text})
 		}
 		return values, ""
 	}
-	if rest := operandsOf(args); rest != "" && len(values) == 1 && values[0].kind == jsonText {
-		line := &jsonNode{kind: jsonText, value: values[0].value.(string) + " " + rest}
+	if rest := operandsOf(args); rest != "" && len(values) == 1 && values[0].kind == Text {
+		line := &Value{kind: Text, value: values[0].value.(string) + " " + rest}
 		if forAllow {
-			return []*jsonNode{line}, ""
+			return []*Value{line}, ""
 		}
 		values = append(values, line)
 	}
 	return values, ""
 }
 
-func lookupFiles(args *jsonNode) (values []*jsonNode, problem string) {
+func lookupFiles(args *Value) (values []*Value, problem string) {
 	seen := map[string]bool{}
 	for _, m := range args.members {
 		if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
@@ -102,11 +102,11 @@ const (
 
 // followPath returns the values at a path. If a path component is not an index, it
 // applies to every item of an array.
-func followPath(n *jsonNode, path []string, lists listMode) (values []*jsonNode, problem string) {
-	if n.kind == jsonArray {
+func followPath(n *Value, path []string, lists listMode) (values []*Value, problem string) {
+	if n.kind == Array {
 		if len(path) == 0 && lists != eachItem && len(n.items) > 0 {
 			if words, ok := n.words(); ok {
-				values = append(values, &jsonNode{kind: jsonText, value: joinWords(words, onWindows)})
+				values = append(values, &Value{kind: Text, value: joinWords(words, onWindows)})
 				if lists == onlyLine {
 					return values, ""
 				}
@@ -131,12 +131,12 @@ func followPath(n *jsonNode, path []string, lists listMode) (values []*jsonNode,
 		return values, ""
 	}
 	if len(path) == 0 {
-		return []*jsonNode{n}, ""
+		return []*Value{n}, ""
 	}
-	if n.kind != jsonObject && n.kind != jsonNull {
+	if n.kind != Object && n.kind != Null {
 		return nil, fmt.Sprintf("the arguments have %s in place of the argument %s", n.kind, strings.Join(path, "."))
 	}
-	var next *jsonNode
+	var next *Value
 	for _, m := range n.members {
 		switch {
 		case !strings.EqualFold(m.name, path[0]):
@@ -157,8 +157,8 @@ func followPath(n *jsonNode, path []string, lists listMode) (values []*jsonNode,
 // CheckArguments returns an error unless the arguments of a call are a JSON object that every
 // program reads alike: without names that are equal or differ only in case.
 func CheckArguments(arguments []byte) error {
-	switch node, err := parseJSON(arguments); {
-	case err != nil || node.kind != jsonObject:
+	switch node, err := ParseValue(arguments, maxDepth); {
+	case err != nil || node.kind != Object:
 		return errors.New("the arguments must be a JSON object")
 	case node.hasAmbiguousNames():
 		return errors.New("the arguments have a duplicate name, or names that differ only in case")

@@ -38,7 +38,7 @@ func isShellArgument(name string) bool { return containsName(shellArguments, nam
 func isCommandName(name string) bool { return containsName(commandNames, name) }
 
 // words returns the items of a list of words. Numbers count as words.
-func (n *jsonNode) words() (words []string, ok bool) {
+func (n *Value) words() (words []string, ok bool) {
 	for _, item := range n.items {
 		switch v := item.value.(type) {
 		case string:
@@ -49,11 +49,11 @@ func (n *jsonNode) words() (words []string, ok bool) {
 			return nil, false
 		}
 	}
-	return words, n.kind == jsonArray
+	return words, n.kind == Array
 }
 
 // operandsOf returns the operands that a call has next to its command, as part of a line.
-func operandsOf(args *jsonNode) string {
+func operandsOf(args *Value) string {
 	var parts []string
 	for _, m := range args.members {
 		if !containsName(operandNames, m.name) {
@@ -92,7 +92,7 @@ func (c *callArguments) commandLines() []commandLine {
 }
 
 // addLines adds the commands of an object. command is the one that an adapter found in it.
-func (c *callArguments) addLines(object *jsonNode, command string) {
+func (c *callArguments) addLines(object *Value, command string) {
 	rest := operandsOf(object)
 	add := func(text string) {
 		if rest != "" {
@@ -129,7 +129,7 @@ func (c *callArguments) addLines(object *jsonNode, command string) {
 		add(text)
 	}
 	for _, m := range object.members { // such as {"arguments": {"command": …}}
-		if isShellArgument(m.name) && m.value.kind == jsonObject {
+		if isShellArgument(m.name) && m.value.kind == Object {
 			c.addLines(m.value, "")
 		}
 	}
@@ -171,7 +171,7 @@ func (c *callArguments) isAllowable() bool {
 // whose operands are or name code needs a rule for exactly that command.
 func (r *rule) coversCommands(c *callArguments) bool {
 	lines := c.commandLines()
-	if len(lines) > 0 && c.object().setsEnvironment() {
+	if len(lines) > 0 && c.object().SetsEnvironment(false) {
 		return false // GIT_PAGER and the like run programs
 	}
 	for _, line := range lines {
@@ -191,14 +191,15 @@ func (r *rule) coversCommands(c *callArguments) bool {
 	return true
 }
 
-// setsEnvironment reports whether an object has a member with environment variables.
-func (n *jsonNode) setsEnvironment() bool {
-	return slices.ContainsFunc(n.members, func(m jsonMember) bool {
+// SetsEnvironment reports whether an object has a member with environment variables. It looks into
+// the arguments of commands, or with everywhere into all objects.
+func (n *Value) SetsEnvironment(everywhere bool) bool {
+	return slices.ContainsFunc(n.members, func(m member) bool {
 		v := m.value
-		if containsName(environmentNames, m.name) {
-			return v.kind != jsonNull && (len(v.members) > 0 || len(v.items) > 0 || v.value != nil)
+		if containsName(environmentNames, m.name) && (len(v.members) > 0 || len(v.items) > 0 || v.value != nil) {
+			return true
 		}
-		return isShellArgument(m.name) && v.setsEnvironment()
+		return (everywhere || isShellArgument(m.name)) && v.SetsEnvironment(everywhere)
 	})
 }
 
@@ -221,10 +222,10 @@ func grantedOptions(when []condition) Options {
 		case "equals":
 			words, _ := simpleWords(c.text, onWindows)
 			options.Add(words)
-		case "glob":
-			options.AddPattern(SplitPattern(c.text), matchWord)
-		case "contains", "regex":
-			options.AddAnywhere(strings.FieldsFunc(c.text, func(r rune) bool { return strings.ContainsRune(` ()|^$?*+\[]{}"'`, r) }))
+		case "glob", "contains":
+			options.AddOperand(c.op, SplitPattern(c.text), Strict)
+		case "regex":
+			options.add(strings.FieldsFunc(c.text, func(r rune) bool { return strings.ContainsRune(` ()|^$?*+\[]{}"'`, r) }), true, nil)
 		}
 	}
 	return options
@@ -232,50 +233,30 @@ func grantedOptions(when []condition) Options {
 
 // onWords returns the condition's test for a command line. A rule that allows compares
 // complete words; a glob of other rules also matches the words without their quotes.
-func (c condition) onWords() func(*jsonNode) verdict {
+func (c condition) onWords() func(*Value) Verdict {
 	switch {
 	case c.op == "glob" && !c.forAllow:
-		return func(n *jsonNode) verdict {
-			got := c.test(n)
-			if text, ok := n.value.(string); ok && got == noMatch {
+		return func(n *Value) Verdict {
+			got := c.match(n)
+			if text, ok := n.Text(); ok && got == NoMatch {
 				words, _ := simpleWords(text, onWindows)
-				got = verdictOf(newGlob(c.text, true).match(strings.Join(words, " ")))
+				got = MatchIf(newGlob(c.text, true).match(strings.Join(words, " ")))
 			}
 			return got
 		}
-	case !c.forAllow:
-		return c.test
-	case c.op == "glob":
-		pattern := SplitPattern(c.text)
-		return wordsTest(func(words []string) bool { return MatchWords(pattern, words, matchWord) })
-	case c.op == "contains":
-		part := SplitPattern(c.text)
-		return wordsTest(func(words []string) bool {
-			for i := range len(words) - len(part) + 1 {
-				if slices.Equal(words[i:i+len(part)], part) {
-					return true
-				}
-			}
-			return false
+	case c.forAllow && (c.op == "glob" || c.op == "contains"):
+		operand := SplitPattern(c.text)
+		return Strict.textTest(func(text string) bool {
+			words, ok := simpleWords(text, onWindows)
+			return ok && Strict.CompareWords(c.op, operand, words)
 		})
-	case c.op == "regex":
+	case c.forAllow && c.op == "regex":
 		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(c.text) })
-		return textTest(matchStrict(func(text string) bool {
+		return Strict.textTest(func(text string) bool {
 			at := compiled().FindStringIndex(text)
 			return at != nil && (at[0] == 0 || text[at[0]-1] == ' ') && (at[1] == len(text) || text[at[1]] == ' ')
-		}))
+		})
 	default:
-		return c.test
+		return c.match
 	}
 }
-
-// wordsTest returns a test of the words of a simple command.
-func wordsTest(test func(words []string) bool) func(*jsonNode) verdict {
-	return textTest(matchStrict(func(text string) bool {
-		words, ok := simpleWords(text, onWindows)
-		return ok && test(words)
-	}))
-}
-
-// matchWord compares a glob pattern with one word.
-func matchWord(pattern, word string) bool { return newGlob(pattern, false).match(word) }

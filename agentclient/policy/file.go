@@ -103,7 +103,7 @@ func Parse(file string, text []byte) (*File, error) { return parse(file, text, n
 func parse(file string, text []byte, call *Call) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark of some editors
 	r := fileParser{file: file, text: text, call: call}
-	root, err := parseJSON(text)
+	root, err := ParseValue(text, maxDepth)
 	if jsonErr := (*jsonError)(nil); errors.As(err, &jsonErr) {
 		return nil, &Error{[]Problem{r.newProblem(jsonErr.offset, "the policy is not valid JSON: %v", jsonErr)}}
 	}
@@ -151,12 +151,12 @@ func (r *fileParser) lineAt(at int64) int { return bytes.Count(r.text[:at], []by
 
 // objectMembers returns an object's members by name. It reports unknown and duplicate
 // members.
-func (r *fileParser) objectMembers(n *jsonNode, what string, known ...string) map[string]*jsonNode {
-	if n.kind != jsonObject {
+func (r *fileParser) objectMembers(n *Value, what string, known ...string) map[string]*Value {
+	if n.kind != Object {
 		r.addProblem(n.offset, "%s must be an object, not %s", what, n.kind)
 		return nil
 	}
-	found := make(map[string]*jsonNode, len(n.members))
+	found := make(map[string]*Value, len(n.members))
 	for _, m := range n.members {
 		switch {
 		case !slices.Contains(known, m.name):
@@ -170,7 +170,7 @@ func (r *fileParser) objectMembers(n *jsonNode, what string, known ...string) ma
 	return found
 }
 
-func (r *fileParser) parseRules(root *jsonNode) rules {
+func (r *fileParser) parseRules(root *Value) rules {
 	top := r.objectMembers(root, "a policy", "$schema", "rules")
 	if top == nil {
 		return nil
@@ -180,7 +180,7 @@ func (r *fileParser) parseRules(root *jsonNode) rules {
 	case list == nil:
 		r.addProblem(root.offset, `a policy requires rules, such as {"rules": [{"tool": "Bash", "then": "ask"}]}`)
 		return nil
-	case list.kind != jsonArray:
+	case list.kind != Array:
 		r.addProblem(list.offset, "rules must be an array, not %s", list.kind)
 		return nil
 	case len(list.items) > maxRules:
@@ -196,7 +196,7 @@ func (r *fileParser) parseRules(root *jsonNode) rules {
 	return all
 }
 
-func (r *fileParser) parseRule(n *jsonNode) (rule, bool) {
+func (r *fileParser) parseRule(n *Value) (rule, bool) {
 	before := len(r.problems)
 	m := r.objectMembers(n, "a rule", "tool", "when", "then", "risk", "reason")
 	if m == nil {
@@ -213,7 +213,7 @@ func (r *fileParser) parseRule(n *jsonNode) (rule, bool) {
 	switch tool := m["tool"]; {
 	case tool == nil:
 		r.addProblem(n.offset, `a rule requires tool: a name such as "Bash", or a glob such as "mcp__*"`)
-	case parsed.tool == "" && tool.kind == jsonText:
+	case parsed.tool == "" && tool.kind == Text:
 		r.addProblem(tool.offset, `tool must not be empty; use "*" for any tool`)
 	case utf8.RuneCountInString(parsed.tool) > maxPattern:
 		r.addProblem(tool.offset, "tool must have at most %d characters", maxPattern)
@@ -231,7 +231,7 @@ func (r *fileParser) parseRule(n *jsonNode) (rule, bool) {
 }
 
 // textMember returns a member that must be a string, or "" if it is absent.
-func (r *fileParser) textMember(n *jsonNode, name string) string {
+func (r *fileParser) textMember(n *Value, name string) string {
 	if n == nil {
 		return ""
 	}
@@ -243,9 +243,9 @@ func (r *fileParser) textMember(n *jsonNode, name string) string {
 }
 
 // wordMember returns a member that must be one of words, or "" if it is absent.
-func (r *fileParser) wordMember(n *jsonNode, name string, words ...string) string {
+func (r *fileParser) wordMember(n *Value, name string, words ...string) string {
 	text := r.textMember(n, name)
-	if n != nil && n.kind == jsonText && !slices.Contains(words, text) {
+	if n != nil && n.kind == Text && !slices.Contains(words, text) {
 		r.addProblem(n.offset, "%s can't be %q; %s", name, excerpt(text), suggestion(text, words))
 	}
 	return text

@@ -43,10 +43,10 @@ func Above(argument string, limit float64) Func {
 	return func(call Call) bool {
 		c := callArguments{Call: call}
 		values, problem := c.lookup(path, false)
-		return problem != "" || slices.ContainsFunc(values, func(n *jsonNode) bool {
+		return problem != "" || slices.ContainsFunc(values, func(n *Value) bool {
 			number, ok := n.number()
 			if !ok {
-				return n.kind != jsonNull
+				return n.kind != Null
 			}
 			return bound == nil || number.Cmp(bound) > 0
 		})

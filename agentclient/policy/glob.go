@@ -9,22 +9,19 @@ import (
 // glob is a pattern for a whole text. * matches any number of characters including /,
 // ? matches one, and \ escapes the next character.
 type glob struct {
-	segments []globSegment // the parts between the stars
-	fold     bool          // ignore case
+	pattern []rune
+	fold    bool // ignore case
 }
 
-// globSegment is the part of a pattern between two stars.
-type globSegment []rune
-
-// anyRune represents ? in a segment. No text contains this rune.
-const anyRune rune = -1
+// anyRune and anyText represent ? and * in a glob. No text contains these runes.
+const anyRune, anyText rune = -1, -2
 
 func newGlob(pattern string, fold bool) glob {
 	if fold {
 		pattern = strings.ToLower(pattern)
 	}
-	g := glob{fold: fold, segments: []globSegment{nil}}
-	last, escaped := 0, false
+	g := glob{fold: fold}
+	escaped := false
 	for _, r := range pattern {
 		switch {
 		case escaped:
@@ -33,87 +30,59 @@ func newGlob(pattern string, fold bool) glob {
 			escaped = true
 			continue
 		case r == '*':
-			g.segments = append(g.segments, nil)
-			last++
-			continue
+			r = anyText
 		case r == '?':
 			r = anyRune
 		}
-		g.segments[last] = append(g.segments[last], r)
+		g.pattern = append(g.pattern, r)
 	}
 	if escaped {
-		g.segments[last] = append(g.segments[last], '\\')
+		g.pattern = append(g.pattern, '\\')
 	}
 	return g
 }
 
 // isLiteral reports whether the pattern has neither * nor ?.
 func (g glob) isLiteral() bool {
-	return len(g.segments) == 1 && !slices.Contains(g.segments[0], anyRune)
+	return !slices.Contains(g.pattern, anyRune) && !slices.Contains(g.pattern, anyText)
 }
 
 func (g glob) match(text string) bool {
 	if g.fold {
 		text = strings.ToLower(text)
 	}
-	first, last := g.segments[0], g.segments[len(g.segments)-1]
-	rest, ok := first.trimPrefix(text)
-	if !ok || len(g.segments) == 1 {
-		return ok && rest == ""
-	}
-	for _, p := range g.segments[1 : len(g.segments)-1] {
-		if rest, ok = p.cutThrough(rest); !ok {
+	at, star, restart := 0, -1, 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case at < len(g.pattern) && g.pattern[at] == anyText:
+			star, at = at, at+1
+			restart = g.skipTo(text, i, at) // the star takes no more at first
+			i = restart
+		case at < len(g.pattern) && (g.pattern[at] == anyRune || g.pattern[at] == r):
+			at, i = at+1, i+size
+		case star >= 0: // and then more if the rest does not match
+			_, size = utf8.DecodeRuneInString(text[restart:])
+			at = star + 1
+			restart = g.skipTo(text, restart+size, at)
+			i = restart
+		default:
 			return false
 		}
 	}
-	return last.isSuffixOf(rest)
+	return !slices.ContainsFunc(g.pattern[at:], func(r rune) bool { return r != anyText })
 }
 
-// trimPrefix removes a match of the segment from the start of text.
-func (p globSegment) trimPrefix(text string) (rest string, ok bool) {
-	for _, want := range p {
-		r, size := utf8.DecodeRuneInString(text)
-		if size == 0 || want != anyRune && want != r {
-			return "", false
-		}
-		text = text[size:]
+// skipTo returns the first offset at or after from where the pattern may continue at a position.
+func (g glob) skipTo(text string, from, at int) int {
+	if at == len(g.pattern) {
+		return len(text)
 	}
-	return text, true
-}
-
-// cutThrough removes everything up to and including the first match of the segment.
-func (p globSegment) cutThrough(text string) (rest string, ok bool) {
-	if len(p) == 0 {
-		return text, true
+	if g.pattern[at] < 0 {
+		return from
 	}
-	for {
-		if p[0] != anyRune {
-			i := strings.IndexRune(text, p[0])
-			if i < 0 {
-				return "", false
-			}
-			text = text[i:]
-		}
-		if rest, ok := p.trimPrefix(text); ok {
-			return rest, true
-		}
-		_, size := utf8.DecodeRuneInString(text)
-		if size == 0 {
-			return "", false
-		}
-		text = text[size:]
+	if n := strings.IndexRune(text[from:], g.pattern[at]); n >= 0 {
+		return from + n
 	}
-}
-
-func (p globSegment) isSuffixOf(text string) bool {
-	start := len(text)
-	for range p {
-		_, size := utf8.DecodeLastRuneInString(text[:start])
-		if size == 0 {
-			return false
-		}
-		start -= size
-	}
-	_, ok := p.trimPrefix(text[start:])
-	return ok
+	return len(text)
 }

@@ -34,21 +34,21 @@ func (r *rule) appliesTo(c *Call) bool {
 
 // evaluate returns whether the rule matches a call, and the reason if that is
 // indeterminate.
-func (r *rule) evaluate(c *callArguments) (verdict, string) {
+func (r *rule) evaluate(c *callArguments) (Verdict, string) {
 	if !r.appliesTo(&c.Call) {
-		return noMatch, ""
+		return NoMatch, ""
 	}
-	result, problem := matched, ""
+	result, problem := Match, ""
 	for i := range r.when {
 		switch conditionVerdict, why := r.when[i].check(c); conditionVerdict {
-		case noMatch:
-			return noMatch, ""
-		case indeterminate:
-			result, problem = indeterminate, why
+		case NoMatch:
+			return NoMatch, ""
+		case Indeterminate:
+			result, problem = Indeterminate, why
 		}
 	}
-	if r.effect == Allow && (result == indeterminate || !c.isAllowable() || !r.coversCommands(c)) {
-		return noMatch, ""
+	if r.effect == Allow && (result == Indeterminate || !c.isAllowable() || !r.coversCommands(c)) {
+		return NoMatch, ""
 	}
 	return result, problem
 }
@@ -64,14 +64,14 @@ func (all rules) Evaluate(call Call) Result {
 	for i := range all {
 		r := &all[i]
 		switch got, problem := r.evaluate(&c); {
-		case got == indeterminate && fallback.Effect == "":
+		case got == Indeterminate && fallback.Effect == "":
 			fallback = Result{
 				Effect: Ask, Risk: r.risk, Location: r.location,
 				Reason: fmt.Sprintf("The rule at %s could not be evaluated for this call: %s.", r.location, problem),
 			}
-		case got == matched && (fallback.Effect == "" || r.effect == Deny):
+		case got == Match && (fallback.Effect == "" || r.effect == Deny):
 			return Result{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Location: r.location}
-		case got == matched:
+		case got == Match:
 			return fallback
 		}
 	}
@@ -81,20 +81,15 @@ func (all rules) Evaluate(call Call) Result {
 // describe returns a sentence about the rule.
 func (r *rule) describe() string {
 	var b strings.Builder
-	switch r.tool {
-	case "*":
-		b.WriteString("any tool")
-	default:
-		b.WriteString(r.tool)
+	tool := r.tool
+	if tool == "*" {
+		tool = "any tool"
 	}
+	conditions := make([]string, len(r.when))
 	for i := range r.when {
-		if i == 0 {
-			b.WriteString(" when ")
-		} else {
-			b.WriteString(" and ")
-		}
-		b.WriteString(strings.Join(r.when[i].path, ".") + " " + r.when[i].description)
+		conditions[i] = strings.Join(r.when[i].path, ".") + " " + r.when[i].description
 	}
+	b.WriteString(DescribeCalls(tool, conditions))
 	if r.effect == Allow && r.restricted {
 		b.WriteString(": left to the agent, since only your own policy can allow")
 	} else {

@@ -29,18 +29,18 @@ func newRunsTest(command string, options []string, windows bool) *runsTest {
 
 // match is the test of a rule that asks or denies. The result is indeterminate if the
 // line can't be read completely, or the shell computes a program or a possible option.
-func (t *runsTest) match(text string) verdict {
+func (t *runsTest) match(text string) Verdict {
 	if len(text) > maxMatchBytes {
-		return indeterminate
+		return Indeterminate
 	}
 	return t.matchLine(text, 0)
 }
 
-func (t *runsTest) matchLine(text string, depth int) verdict {
+func (t *runsTest) matchLine(text string, depth int) Verdict {
 	commands, complete := parseLine(text, t.windows)
-	best := noMatch
+	best := NoMatch
 	if !complete && depth == 0 {
-		best = indeterminate
+		best = Indeterminate
 	}
 	for _, words := range commands {
 		if depth == 0 {
@@ -66,22 +66,22 @@ func containsFold(text, part string) bool {
 }
 
 // matchComputed returns indeterminate if the command's program is known only at run time.
-func (t *runsTest) matchComputed(words []lineWord) verdict {
+func (t *runsTest) matchComputed(words []lineWord) Verdict {
 	for len(words) > 1 && isAssignment(words[0].text) {
 		words = words[1:]
 	}
 	if strings.Contains(path.Base(words[0].text), expansion) {
-		return indeterminate
+		return Indeterminate
 	}
 	if !programs.RunsCode(texts(words[:1])) {
-		return noMatch
+		return NoMatch
 	}
 	for i := 1; i < len(words); i++ { // sudo $COMMAND, sh -c "$SCRIPT"
 		if strings.HasPrefix(words[i].text, expansion) && (words[i].splits || isScriptOption(words[i-1].text) || words[0].text == "eval") {
-			return indeterminate
+			return Indeterminate
 		}
 	}
-	return noMatch
+	return NoMatch
 }
 
 // isScriptOption reports whether a shell reads the word after it as a script: -c, -lc.
@@ -105,27 +105,27 @@ func (t *runsTest) isProgram(w lineWord) bool {
 }
 
 // matchOptions tests the words after the program.
-func (t *runsTest) matchOptions(words []lineWord) verdict {
+func (t *runsTest) matchOptions(words []lineWord) Verdict {
 	all := texts(words)
 	for _, s := range t.subcommands {
 		if !slices.ContainsFunc(all, func(w string) bool { return strings.EqualFold(w, s) || strings.HasPrefix(w, expansion) }) {
-			return noMatch
+			return NoMatch
 		}
 	}
 	if len(t.options) == 0 || t.hasOption(all) {
-		return matched
+		return Match
 	}
 	for _, w := range words {
 		switch {
 		case w.text == "--":
-			return noMatch
+			return NoMatch
 		case w.splits, strings.HasPrefix(w.text, expansion), w.pattern && IsOption(w.text, t.windows) && w.text[0] != '-':
-			return indeterminate // it may become an option
+			return Indeterminate // it may become an option
 		case strings.HasPrefix(w.text, "-") && strings.Contains(w.text, expansion):
-			return indeterminate
+			return Indeterminate
 		}
 	}
-	return noMatch
+	return NoMatch
 }
 
 // hasOption reports whether one of the options is among the words. Case does not count.
@@ -148,8 +148,7 @@ func (t *runsTest) hasOption(words []string) bool {
 // subcommand, in this form, with any operands.
 func (t *runsTest) matchStart(text string) bool {
 	words, ok := simpleWords(text, t.windows)
-	start := append([]string{t.program}, t.subcommands...)
-	return ok && len(words) >= len(start) && slices.Equal(words[:len(start)], start)
+	return ok && Strict.CompareWords("starts_with", append([]string{t.program}, t.subcommands...), words)
 }
 
 func texts(words []lineWord) []string {

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"errors"
-	"fmt"
-	"math/big"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -14,8 +12,8 @@ import (
 var operators = []string{"equals", "contains", "glob", "regex", "greater", "less", "runs"}
 
 // parseConditions parses the when object: paths, each with one or more tests.
-func (r *fileParser) parseConditions(n *jsonNode, forAllow bool) (all []condition) {
-	if n.kind != jsonObject {
+func (r *fileParser) parseConditions(n *Value, forAllow bool) (all []condition) {
+	if n.kind != Object {
 		r.addProblem(n.offset, `when must be an object such as {"command": {"glob": "rm *"}}, not %s`, n.kind)
 		return nil
 	}
@@ -32,7 +30,7 @@ func (r *fileParser) parseConditions(n *jsonNode, forAllow bool) (all []conditio
 		case slices.Contains(path, ""):
 			r.addProblem(m.offset, "%q is not a path; use an argument name, or names separated by dots", m.name)
 			continue
-		case m.value.kind != jsonObject || len(m.value.members) == 0:
+		case m.value.kind != Object || len(m.value.members) == 0:
 			r.addProblem(m.value.offset, `%s requires an object with a test, such as {"equals": …}; the tests are %s`, m.name, strings.Join(operators, ", "))
 			continue
 		}
@@ -43,7 +41,7 @@ func (r *fileParser) parseConditions(n *jsonNode, forAllow bool) (all []conditio
 }
 
 // parseTests parses the tests of one argument. All of them must match.
-func (r *fileParser) parseTests(path []string, n *jsonNode, forAllow bool) (all []condition) {
+func (r *fileParser) parseTests(path []string, n *Value, forAllow bool) (all []condition) {
 	found := r.objectMembers(n, "a condition", append(slices.Clone(operators), "option")...)
 	r.checkOption(found, forAllow)
 	for _, op := range operators { // cheap tests first
@@ -51,22 +49,20 @@ func (r *fileParser) parseTests(path []string, n *jsonNode, forAllow bool) (all 
 		if operand == nil {
 			continue
 		}
-		c := condition{path: path, op: op, forAllow: forAllow}
-		c.text, _ = operand.value.(string)
-		switch {
-		case op == "runs":
-			c.description, c.test = r.newRunsTest(operand, found["option"], forAllow)
-		default:
-			c.description, c.test = r.newTest(op, operand, !forAllow)
+		c := condition{path: path, forAllow: forAllow}
+		if op == "runs" {
+			c.Test = r.newRunsTest(operand, found["option"], forAllow)
+		} else {
+			c.Test = r.newTest(op, operand, forAllow)
 		}
-		if c.test != nil && c.isCommand() {
-			c.test = c.onWords()
+		if c.match != nil && c.isCommand() {
+			c.match = c.onWords()
 		}
-		if c.test != nil {
+		if c.match != nil {
 			all = append(all, c)
 		}
-		if c.text != "" && forAllow {
-			r.checkAllowPattern(path, op, operand.offset, c.text)
+		if text, _ := operand.Text(); text != "" && forAllow {
+			r.checkAllowPattern(path, op, operand.offset, text)
 		}
 	}
 	greater, less := found["greater"], found["less"]
@@ -80,51 +76,33 @@ func (r *fileParser) parseTests(path []string, n *jsonNode, forAllow bool) (all 
 	return all
 }
 
-// newTest returns the test of an operator with its operand, and a description of it.
-func (r *fileParser) newTest(op string, n *jsonNode, fold bool) (description string, test func(*jsonNode) verdict) {
-	if op == "equals" {
-		if n.kind == jsonText || n.kind == jsonBool {
-			return fmt.Sprintf("is %#v", n.value), equalTest(n, fold)
-		}
-		if _, ok := n.number(); ok {
-			return fmt.Sprintf("is %v", n.value), equalTest(n, fold)
-		}
-		r.addProblem(n.offset, "equals requires a string, a number or a boolean")
-		return "", nil
+// newTest returns the test of an operator with its operand. Its match is nil if the rule is not kept.
+func (r *fileParser) newTest(op string, n *Value, forAllow bool) Test {
+	strictness := Broad
+	if forAllow {
+		strictness = Strict
 	}
-	if op == "greater" || op == "less" {
-		limit, ok := n.number()
-		if !ok {
-			r.addProblem(n.offset, "%s requires a number of at most 400 digits", op)
-			return "", nil
-		}
-		sign := map[string]int{"greater": 1, "less": -1}[op]
-		return fmt.Sprintf("is %s than %v", op, n.value), numberTest(func(x *big.Rat) bool { return x.Cmp(limit) == sign })
-	}
-	text, ok := n.value.(string)
+	test, err := NewTest(op, n, strictness)
 	switch {
-	case !ok || text == "":
-		r.addProblem(n.offset, "%s requires a string that is not empty", op)
-	case utf8.RuneCountInString(text) > maxPattern:
+	case err != nil:
+		r.addProblem(n.offset, "%s requires %v", op, err)
+		return Test{}
+	case op != "equals" && utf8.RuneCountInString(test.text) > maxPattern:
 		r.addProblem(n.offset, "%s must have at most %d characters", op, maxPattern)
-	case op == "contains":
-		return fmt.Sprintf("contains %q", text), containsTest(text, fold)
-	case op == "glob":
-		return fmt.Sprintf("matches %q", text), globTest(text, fold)
-	case r.otherTool:
-		return "", nil // the rule is not kept
-	default:
-		if err := checkPattern(text); err != nil {
+		return Test{}
+	case op == "regex" && r.otherTool:
+		return Test{}
+	case op == "regex":
+		if err := checkPattern(test.text); err != nil {
 			r.addProblem(n.offset, "the regular expression can't be used: %v", err)
-			return "", nil
+			return Test{}
 		}
-		return fmt.Sprintf("matches /%s/", text), regexpTest(text, fold)
 	}
-	return "", nil
+	return test
 }
 
 // checkOption reports a misplaced option member.
-func (r *fileParser) checkOption(found map[string]*jsonNode, forAllow bool) {
+func (r *fileParser) checkOption(found map[string]*Value, forAllow bool) {
 	option := found["option"]
 	switch {
 	case option == nil:
@@ -136,27 +114,27 @@ func (r *fileParser) checkOption(found map[string]*jsonNode, forAllow bool) {
 }
 
 // newRunsTest returns the test of runs and option.
-func (r *fileParser) newRunsTest(n, option *jsonNode, forAllow bool) (description string, test func(*jsonNode) verdict) {
+func (r *fileParser) newRunsTest(n, option *Value, forAllow bool) (test Test) {
 	command, _ := n.value.(string)
 	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, shellOperators+"*?[\\\"'\n") {
 		r.addProblem(n.offset, `runs requires a program such as "rm", or its first words such as "git push"`)
-		return "", nil
+		return test
 	}
-	description = fmt.Sprintf("runs %q", command)
+	test = Test{op: "runs", text: command, description: DescribeTest("runs", n)}
 	var names []string
 	if option != nil {
 		var ok bool
 		if names, ok = option.words(); !ok || len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "-") == "" }) {
 			r.addProblem(option.offset, `option requires a list of names, such as ["r", "recursive"]`)
-			return "", nil
+			return Test{}
 		}
-		description += " with the option " + strings.Join(names, " or ")
+		test.description += " with the option " + strings.Join(names, " or ")
 	}
 	runs := newRunsTest(command, names, onWindows)
-	if forAllow {
-		return description, textTest(matchStrict(runs.matchStart))
+	if test.match = textTest(runs.match); forAllow {
+		test.match = Strict.textTest(runs.matchStart)
 	}
-	return description, textTest(runs.match)
+	return test
 }
 
 // checkAllowPattern reports patterns that a rule which allows can never match. Regular
@@ -166,7 +144,7 @@ func (r *fileParser) checkAllowPattern(path []string, op string, at int64, text 
 	case op == "regex":
 	case command && strings.ContainsAny(text, shellOperators+"\n"):
 		r.addProblem(at, "this rule can never match: no rule allows a command with a separator, pipe, redirect or substitution (%s); use ask, or leave it to the agent", text)
-	case op != "equals" && hasParentSegment(text):
+	case op != "equals" && HasParentSegment(text):
 		r.addProblem(at, `this rule can never match: no rule allows a path with ".."; use the resulting path`)
 	}
 }

@@ -44,16 +44,18 @@ type seenOption struct {
 // because an option before a subcommand has another meaning.
 func (o *Options) Add(words []string) { o.add(words, false, nil) }
 
-// AddAnywhere adds words that may occur at any position of a call.
-func (o *Options) AddAnywhere(words []string) { o.add(words, true, nil) }
-
-// AddPattern adds the options of a pattern. matchWord compares a pattern with a word. The name of
-// an option must be literal: --format=* covers each value, --f* covers nothing.
-func (o *Options) AddPattern(words []string, matchWord func(pattern, word string) bool) {
-	o.add(words, false, matchWord)
+// AddOperand adds the options that a rule names in a test of the command: those of the operand of
+// equals and starts_with, each word of contains, and the options of a glob, which must have a
+// literal name: --format=* covers each value, --f* covers nothing.
+func (o *Options) AddOperand(op string, operand []string, s Strictness) {
+	if op == "glob" {
+		o.add(operand, false, s.newMatcher)
+		return
+	}
+	o.add(operand, op == "contains", nil)
 }
 
-func (o *Options) add(words []string, anywhere bool, matchWord func(pattern, word string) bool) {
+func (o *Options) add(words []string, anywhere bool, newMatcher func(pattern string) func(word string) bool) {
 	operands, ended, passesOn := 0, false, false
 	for _, w := range words {
 		if !IsOption(w, o.Windows) {
@@ -63,11 +65,11 @@ func (o *Options) add(words []string, anywhere bool, matchWord func(pattern, wor
 			continue
 		}
 		s := seenOption{text: w, operands: operands}
-		if wild := strings.IndexAny(w, "*?[\\"); matchWord != nil && wild >= 0 {
+		if wild := strings.IndexAny(w, "*?[\\"); newMatcher != nil && wild >= 0 {
 			if equals := strings.IndexByte(w, '='); equals < 0 || wild < equals {
 				continue
 			}
-			s.value = func(word string) bool { return matchWord(w, word) }
+			s.value = newMatcher(w)
 		}
 		o.seen = append(o.seen, s)
 		passesOn = passesOn || ended
@@ -110,18 +112,34 @@ func (s *seenOption) covers(word string, operands int) bool {
 	return s.operands <= operands && (s.text == word || s.value != nil && s.value(word))
 }
 
-// MatchWords compares the words of a command with the words of a glob pattern, one by one. The word
-// * matches one or more words. A plain last word that ends in * (git log*) matches that word and
-// any operands, so git logx does not match; in a path or an option it matches within the word.
-// matchWord compares a pattern with a word. Options in the call need Options.Cover too.
-func MatchWords(pattern, words []string, matchWord func(pattern, word string) bool) bool {
-	if last := len(pattern) - 1; last >= 0 {
-		if stem, ok := strings.CutSuffix(pattern[last], "*"); ok && isPlainStem(stem) {
-			pattern = append(slices.Clone(pattern[:last]), stem)
-			return matchSequence(pattern, words, matchWord) || matchSequence(append(pattern, "*"), words, matchWord)
+// CompareWords reports whether the words of a command meet a test of the command: equals,
+// starts_with, contains or glob.
+//
+// A glob is compared word by word. The word * matches one or more words. A plain last word that
+// ends in * (git log*) matches that word and any operands, so git logx does not match; in a path or
+// an option it matches within the word. Options in the call need Options.Cover too.
+func (s Strictness) CompareWords(op string, operand, words []string) bool {
+	n := len(operand)
+	switch op {
+	case "equals":
+		return slices.Equal(words, operand)
+	case "starts_with":
+		return len(words) >= n && slices.Equal(words[:n], operand)
+	case "contains":
+		for i := range len(words) - n + 1 {
+			if slices.Equal(words[i:i+n], operand) {
+				return true
+			}
+		}
+		return false
+	}
+	if n > 0 {
+		if stem, ok := strings.CutSuffix(operand[n-1], "*"); ok && isPlainStem(stem) {
+			operand = append(slices.Clone(operand[:n-1]), stem)
+			return s.matchSequence(operand, words) || s.matchSequence(append(operand, "*"), words)
 		}
 	}
-	return matchSequence(pattern, words, matchWord)
+	return s.matchSequence(operand, words)
 }
 
 // isPlainStem reports whether the text before a final star is a complete word, such as log, and
@@ -134,14 +152,14 @@ func isPlainStem(stem string) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
 }
 
-func matchSequence(pattern, words []string, matchWord func(pattern, word string) bool) bool {
+func (s Strictness) matchSequence(pattern, words []string) bool {
 	p, w, star, restart := 0, 0, -1, 0
 	for w < len(words) {
 		switch {
 		case p < len(pattern) && pattern[p] == "*":
 			star, restart = p, w+1 // the star takes one word at first
 			p, w = p+1, w+1
-		case p < len(pattern) && matchWord(pattern[p], words[w]):
+		case p < len(pattern) && s.MatchGlob(pattern[p], words[w]):
 			p, w = p+1, w+1
 		case star >= 0: // and one word more if the rest does not match
 			restart++

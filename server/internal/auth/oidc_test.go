@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -47,7 +48,8 @@ func TestOIDC_IgnoresUnverifiedEmail(t *testing.T) {
 
 func TestOIDC_MatchesAccounts(t *testing.T) {
 	t.Parallel()
-	db := storetest.Open(t, storetest.Options{})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
+	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator}}
 	s, err := Open(t.Context(), Config{Store: db, OIDC: o})
@@ -106,7 +108,8 @@ func TestOIDC_LimitsPendingFlows(t *testing.T) {
 // audit log.
 func TestOIDC_RecordsAccountChangesInLedger(t *testing.T) {
 	t.Parallel()
-	db := storetest.Open(t, storetest.Options{})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
+	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator, "ops": schema.Admin}}
 	s, err := Open(t.Context(), Config{Store: db, OIDC: o})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -28,9 +29,10 @@ func newTestService(t *testing.T) *testService {
 
 func openTestService(t *testing.T, path string) *testService {
 	t.Helper()
-	db := storetest.Open(t, storetest.Options{File: path})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReserveFileBytes: -1})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
 	ts := &testService{t: t, now: time.UnixMilli(1795262400000)}
-	var err error
 	ts.Service, err = Open(t.Context(), Config{Store: db, Clock: func() time.Time { return ts.now }})
 	require.NoError(t, err)
 	return ts

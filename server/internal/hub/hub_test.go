@@ -21,6 +21,7 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -82,7 +83,8 @@ func newTestHub(t *testing.T, change ...func(*Config)) *testHub {
 
 func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {
 	t.Helper()
-	s := storetest.Open(t, storetest.Options{File: path, Fast: true})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL"})
+	require.NoError(t, err)
 	h := &testHub{t: t, path: path}
 	cfg := Config{
 		Store: s, Feed: feed.New(s.Head(), 64, 1<<20), Version: "test",

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,7 +20,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/storetest"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 var benchEvents = flag.Int("events", 20_000, "events in the database of BenchmarkHistory; 1000000 for the goals")
@@ -33,7 +34,8 @@ func cpuTime() time.Duration {
 // newBenchHub returns a hub over an empty store with the given synchronous mode.
 func newBenchHub(b *testing.B, synchronous string) *Hub {
 	b.Helper()
-	db := storetest.Open(b, storetest.Options{Fast: synchronous == "NORMAL"})
+	db, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: synchronous})
+	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	return New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
 }

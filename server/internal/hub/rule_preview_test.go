@@ -3,6 +3,7 @@ package hub
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/storetest"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 func (h *testHub) preview(d *schema.RuleDraft) (p schema.RulePreview) {
@@ -67,7 +68,9 @@ func TestPreviewRule_CountsHumanDecisions(t *testing.T) {
 
 // BenchmarkPreviewRule previews a rule on 5,000 stored permissions.
 func BenchmarkPreviewRule(b *testing.B) {
-	s := storetest.Open(b, storetest.Options{})
+	s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = s.Close() })
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
 	drafts := make([]*store.EventDraft, 0, previewMaxQuestions)
 	for i := range previewMaxQuestions {

@@ -22,6 +22,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -130,8 +131,8 @@ func (f fakeViewers) IsViewing(person string) bool {
 
 // start runs a hub on the harness's database.
 func (h *harness) start() {
-	db := storetest.Open(h.t, storetest.Options{File: h.db, Clock: h.now})
-	var err error
+	db, err := sqlite.Open(context.Background(), sqlite.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
+	require.NoError(h.t, err)
 	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
 	require.NoError(h.t, err)
 	log := feed.New(db.Head(), 4096, 16<<20)

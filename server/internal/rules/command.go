@@ -25,48 +25,49 @@ func (c *Call) commandLines() []commandLine {
 	return c.appendLines(nil, c.args)
 }
 
-func (c *Call) appendLines(lines []commandLine, arguments map[string]any) []commandLine {
+func (c *Call) appendLines(lines []commandLine, arguments *policy.Value) []commandLine {
+	if arguments == nil {
+		return nil
+	}
 	found := false
-	for name, value := range arguments {
-		inner, isObject := value.(map[string]any)
+	operands, known := c.operands(arguments)
+	for name, value := range arguments.Members() {
 		switch {
-		case isObject:
-			lines = c.appendLines(lines, inner)
+		case value.Kind() == policy.Object:
+			lines = c.appendLines(lines, value)
 		case risk.IsCommand(c.Tool, name):
-			text, isText := value.(string)
+			text, isText := value.Text()
 			words, simple := c.commandWords(text)
-			operands, known := c.operands(arguments)
 			lines = append(lines, commandLine{slices.Concat(words, operands), isText && simple && known})
 			found = true
 		}
 	}
-	if operands, known := c.operands(arguments); !found && (len(operands) > 0 || !known) {
+	if !found && (len(operands) > 0 || !known) {
 		lines = append(lines, commandLine{operands, known})
 	}
 	return lines
 }
 
 // operands returns the operands in a list next to a command, and whether all are known.
-func (c *Call) operands(arguments map[string]any) (words []string, known bool) {
+func (c *Call) operands(arguments *policy.Value) (words []string, known bool) {
 	for _, name := range []string{"args", "argv", "arguments"} {
-		switch value := arguments[name].(type) {
-		case nil, map[string]any:
-		case []any:
-			for _, item := range value {
-				text, ok := item.(string)
-				if !ok || !risk.IsPlainText(text) {
-					return words, false
-				}
-				words = append(words, text)
-			}
-		case string:
-			more, simple := risk.ParseSimpleCommand(c.Tool, value, c.Cwd)
-			if !simple {
+		value, _ := arguments.At(name)
+		if value == nil || value.Kind() == policy.Object || value.Kind() == policy.Null {
+			continue
+		}
+		text, isText := value.Text()
+		switch more, simple := risk.ParseSimpleCommand(c.Tool, text, c.Cwd); {
+		case isText && simple:
+			words = append(words, more...)
+		case value.Kind() != policy.Array:
+			return words, false
+		}
+		for _, item := range value.Items() {
+			text, isText := item.Text()
+			if !isText || !risk.IsPlainText(text) {
 				return words, false
 			}
-			words = append(words, more...)
-		default:
-			return words, false
+			words = append(words, text)
 		}
 	}
 	return words, true
@@ -93,15 +94,8 @@ func newCommandRule(r *schema.Rule, when []condition) (k commandRule) {
 	for _, o := range []*policy.Options{&k.posix, &k.windows} {
 		o.Add(r.Command)
 		for i := range when {
-			c := &when[i]
-			switch {
-			case !c.isCommand:
-			case c.is == "contains":
-				o.AddAnywhere(c.words)
-			case c.is == "glob":
-				o.AddPattern(policy.SplitPattern(c.text), matchGlob)
-			default:
-				o.Add(c.words)
+			if c := &when[i]; c.isCommand {
+				o.AddOperand(c.is, c.operand, policy.Exact)
 			}
 		}
 	}
@@ -130,7 +124,7 @@ func (k *commandRule) refusal(c *Call) string {
 	case len(lines) == 0:
 		return ""
 	}
-	if setsEnvironment(c.args) {
+	if c.args.SetsEnvironment(true) {
 		return "The call sets environment variables, which can run programs: a rule can allow exactly this call, but no other."
 	}
 	words := lines[0].words
@@ -148,24 +142,6 @@ func (k *commandRule) refusal(c *Call) string {
 		return "The command has an option that the call did not have."
 	}
 	return ""
-}
-
-// setsEnvironment reports whether arguments have a member with environment variables.
-func setsEnvironment(arguments map[string]any) bool {
-	for name, value := range arguments {
-		switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
-		case "env", "envs", "environment", "environmentvariables", "envvars":
-			list, isList := value.([]any)
-			object, isObject := value.(map[string]any)
-			if value != nil && (!isList || len(list) > 0) && (!isObject || len(object) > 0) {
-				return true
-			}
-		}
-		if inner, ok := value.(map[string]any); ok && setsEnvironment(inner) {
-			return true
-		}
-	}
-	return false
 }
 
 const notSimple = "A rule can only match single commands: this one has a separator, a pipe, a redirect, a variable or similar. You can allow exactly this call."

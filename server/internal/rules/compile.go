@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -129,11 +130,12 @@ func conditionRefusal(d *schema.RuleDraft, call *Call) string {
 	for i := range conditions {
 		s, c := &d.When[i], &conditions[i]
 		switch c.evaluate(call) {
-		case match:
-		case noMatch:
+		case policy.Match:
+		case policy.NoMatch:
 			return fmt.Sprintf("The rule would not cover the question it is made from: %s has another value there.", displayName(s.Argument))
 		default:
-			if text, ok := call.textArgument(c.path); ok && c.isCommand {
+			value, _ := call.args.At(c.path...)
+			if text, isText := value.Text(); isText && c.isCommand {
 				if _, simple := call.commandWords(text); !simple {
 					return notSimple
 				}
@@ -142,15 +144,4 @@ func conditionRefusal(d *schema.RuleDraft, call *Call) string {
 		}
 	}
 	return ""
-}
-
-// textArgument returns the argument at path, if it is a string.
-func (c *Call) textArgument(path []string) (string, bool) {
-	var value any = c.args
-	for _, name := range path {
-		object, _ := value.(map[string]any)
-		value = object[name]
-	}
-	text, ok := value.(string)
-	return text, ok
 }

@@ -10,7 +10,6 @@
 package rules
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
 )
@@ -40,7 +40,7 @@ type Call struct {
 	Redacted           bool         // a secret was removed from its arguments
 
 	decoded     bool
-	args        map[string]any // the arguments; nil: not an object, or ambiguous
+	args        *policy.Value // the arguments; nil: not an object, or ambiguous
 	workingDir  string
 	lastCommand parsedCommand // the last command line that was parsed
 }
@@ -63,10 +63,8 @@ func (c *Call) decodeArguments() {
 	if !jsontext.Value(c.Arguments).IsValid() {
 		return
 	}
-	d := json.NewDecoder(bytes.NewReader(c.Arguments))
-	d.UseNumber()
-	if d.Decode(&c.args) != nil {
-		c.args = nil
+	if args, err := policy.ParseValue(c.Arguments, schema.MaxDepth); err == nil && args.Kind() == policy.Object {
+		c.args = args
 	}
 }
 

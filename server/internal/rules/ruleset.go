@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -129,11 +130,11 @@ func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
 				continue
 			}
 			switch verdict := r.evaluate(c); {
-			case verdict == match && r.Then == schema.ThenDeny:
+			case verdict == policy.Match && r.Then == schema.ThenDeny:
 				return &r.Rule
-			case verdict == match:
+			case verdict == policy.Match:
 				allow = r
-			case verdict == indeterminate && r.Then == schema.ThenDeny:
+			case verdict == policy.Indeterminate && r.Then == schema.ThenDeny:
 				denyUnclear = true
 			}
 		}
@@ -173,30 +174,30 @@ func (r *compiledRule) isActive(c *Call, now schema.Millis) bool {
 const clockSkew = 5000
 
 // evaluate tests an active rule against a call.
-func (r *compiledRule) evaluate(c *Call) matchResult {
+func (r *compiledRule) evaluate(c *Call) policy.Verdict {
 	if c.Redacted && (r.Then == schema.ThenAllow || r.Call != "") || r.broken {
-		return indeterminate
+		return policy.Indeterminate
 	}
 	if r.Cwd != "" {
 		c.decodeArguments()
 		if c.workingDir == "" {
-			return indeterminate
+			return policy.Indeterminate
 		}
 		if !isWithin(c.workingDir, r.Cwd) {
-			return noMatch
+			return policy.NoMatch
 		}
 	}
-	result := match
+	result := policy.Match
 	for i := range r.when {
-		if result = min(result, r.when[i].evaluate(c)); result == noMatch {
-			return noMatch
+		if result = min(result, r.when[i].evaluate(c)); result == policy.NoMatch {
+			return policy.NoMatch
 		}
 	}
-	if result != match || r.Call != "" || r.Then != schema.ThenAllow {
+	if result != policy.Match || r.Call != "" || r.Then != schema.ThenAllow {
 		return result
 	}
 	if c.decodeArguments(); c.args == nil && len(c.Arguments) > 0 || r.commands.refusal(c) != "" {
-		return indeterminate
+		return policy.Indeterminate
 	}
-	return match
+	return policy.Match
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -29,28 +30,15 @@ func describeCalls(r *schema.Rule, call *Call) string {
 	}
 	conditions := make([]string, len(r.When))
 	for i, c := range r.When {
-		conditions[i] = c.Argument + " " + testVerbs[c.Is] + " " + displayValue(c.Value)
+		if value, err := policy.ParseValue(c.Value, schema.MaxDepth); err == nil {
+			conditions[i] = c.Argument + " " + policy.DescribeTest(c.Is, value)
+		}
 	}
-	return tool + " when " + strings.Join(conditions, " and ") + describeOptions(r)
-}
-
-var testVerbs = map[string]string{
-	"equals": "is", "starts_with": "starts with", "contains": "contains", "glob": "matches",
-	"at_most": "is at most", "at_least": "is at least", "under": "is under",
+	return policy.DescribeCalls(tool, conditions) + describeOptions(r)
 }
 
 // maxDisplayRunes limits how much of a call or name a sentence contains, in characters.
 const maxDisplayRunes = 120
-
-// displayValue returns a condition's value in full. A truncated value would hide what is
-// allowed.
-func displayValue(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return strconv.Quote(text)
-	}
-	return string(raw)
-}
 
 // displayName returns an agent's text. It is quoted if it contains anything that could mislead a
 // reader.

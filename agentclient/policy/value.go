@@ -3,38 +3,82 @@ package policy
 import (
 	"encoding/json"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 )
 
-// jsonNode is a JSON value with its position. Objects keep duplicate members.
-type jsonNode struct {
+// Value is a JSON value with its position. Objects keep duplicate members.
+type Value struct {
 	offset  int64 // of the first byte in the text
 	value   any   // nil, bool, string or json.Number; nil for objects and arrays
-	kind    jsonKind
-	members []jsonMember // of an object: in order, with duplicates
-	items   []*jsonNode  // of an array
+	kind    Kind
+	members []member // of an object: in order, with duplicates
+	items   []*Value // of an array
 }
 
-type jsonMember struct {
+type member struct {
 	name   string
 	offset int64 // of the name
-	value  *jsonNode
+	value  *Value
 }
 
-// jsonKind is the type of a value, as named in messages.
-type jsonKind string
+// Kind is the type of a value, as named in messages.
+type Kind string
 
+// Kinds of values.
 const (
-	jsonObject jsonKind = "an object"
-	jsonArray  jsonKind = "an array"
-	jsonText   jsonKind = "a string"
-	jsonNumber jsonKind = "a number"
-	jsonBool   jsonKind = "a boolean"
-	jsonNull   jsonKind = "null"
+	Object Kind = "an object"
+	Array  Kind = "an array"
+	Text   Kind = "a string"
+	Number Kind = "a number"
+	Bool   Kind = "a boolean"
+	Null   Kind = "null"
 )
 
 // maxDepth limits nesting. Deeper nesting is an attempt to overflow a parser's stack.
 const maxDepth = 100
+
+// Kind returns the type of the value.
+func (n *Value) Kind() Kind { return n.kind }
+
+// Text returns the value of a string.
+func (n *Value) Text() (text string, ok bool) {
+	if n != nil {
+		text, ok = n.value.(string)
+	}
+	return text, ok
+}
+
+// Items returns the values of an array.
+func (n *Value) Items() []*Value { return n.items }
+
+// Members returns the names and values of an object, in order.
+func (n *Value) Members() iter.Seq2[string, *Value] {
+	return func(yield func(string, *Value) bool) {
+		for i := range n.members {
+			if !yield(n.members[i].name, n.members[i].value) {
+				return
+			}
+		}
+	}
+}
+
+// At returns the value at a path of member names, or nil if there is none. It is not known if a value
+// on the path is not an object.
+func (n *Value) At(path ...string) (value *Value, known bool) {
+	for _, name := range path {
+		if n == nil || n.kind != Object {
+			return nil, false
+		}
+		i := slices.IndexFunc(n.members, func(m member) bool { return m.name == name })
+		if i < 0 {
+			return nil, true
+		}
+		n = n.members[i].value
+	}
+	return n, true
+}
 
 var errTooDeep = errors.New("the value is nested too deeply")
 
@@ -46,10 +90,10 @@ type jsonError struct {
 
 func (e *jsonError) Error() string { return e.err.Error() }
 
-// parseJSON parses one JSON value. The error is a *jsonError.
-func parseJSON(text []byte) (*jsonNode, error) {
+// ParseValue parses one JSON value that nests at most maxDepth levels.
+func ParseValue(text []byte, maxDepth int) (*Value, error) {
 	if json.Valid(text) {
-		p := jsonParser{text: text}
+		p := jsonParser{text: text, maxDepth: maxDepth}
 		return p.parseValue(0)
 	}
 	err := json.Unmarshal(text, new(json.RawMessage)) // returns the offset of the error
@@ -65,8 +109,9 @@ func parseJSON(text []byte) (*jsonNode, error) {
 // jsonParser parses text that is known to be valid JSON. The decoder of the standard
 // library keeps neither positions nor duplicate members.
 type jsonParser struct {
-	text []byte
-	pos  int
+	text     []byte
+	pos      int
+	maxDepth int
 }
 
 // skipToToken skips separators and returns the first byte of the next token.
@@ -77,57 +122,57 @@ func (p *jsonParser) skipToToken() byte {
 	return p.text[p.pos]
 }
 
-func (p *jsonParser) parseValue(depth int) (*jsonNode, error) {
+func (p *jsonParser) parseValue(depth int) (*Value, error) {
 	first := p.skipToToken()
-	node := &jsonNode{offset: int64(p.pos)}
+	node := &Value{offset: int64(p.pos)}
 	switch first {
 	case '{', '[':
-		if depth == maxDepth {
+		if depth == p.maxDepth {
 			return nil, &jsonError{node.offset, errTooDeep}
 		}
 		p.pos++
 		if first == '{' {
-			node.kind = jsonObject
+			node.kind = Object
 		} else {
-			node.kind = jsonArray
+			node.kind = Array
 		}
 		return node, p.parseMembers(node, depth+1)
 	case '"':
-		node.kind, node.value = jsonText, p.parseString()
+		node.kind, node.value = Text, p.parseString()
 	case 't', 'f':
-		node.kind, node.value = jsonBool, first == 't'
+		node.kind, node.value = Bool, first == 't'
 		p.pos += len("true")
 		if first == 'f' {
 			p.pos++
 		}
 	case 'n':
-		node.kind = jsonNull
+		node.kind = Null
 		p.pos += len("null")
 	default:
 		for p.pos < len(p.text) && strings.IndexByte("+-.0123456789eE", p.text[p.pos]) >= 0 {
 			p.pos++
 		}
-		node.kind, node.value = jsonNumber, json.Number(p.text[node.offset:p.pos])
+		node.kind, node.value = Number, json.Number(p.text[node.offset:p.pos])
 	}
 	return node, nil
 }
 
 // parseMembers parses the rest of an object or an array.
-func (p *jsonParser) parseMembers(node *jsonNode, depth int) error {
+func (p *jsonParser) parseMembers(node *Value, depth int) error {
 	for {
 		if c := p.skipToToken(); c == '}' || c == ']' {
 			p.pos++
 			return nil
 		}
-		m := jsonMember{offset: int64(p.pos)}
-		if node.kind == jsonObject {
+		m := member{offset: int64(p.pos)}
+		if node.kind == Object {
 			m.name = p.parseString()
 		}
 		var err error
 		if m.value, err = p.parseValue(depth); err != nil {
 			return err
 		}
-		if node.kind == jsonObject {
+		if node.kind == Object {
 			node.members = append(node.members, m)
 		} else {
 			node.items = append(node.items, m.value)
@@ -160,7 +205,7 @@ func (p *jsonParser) parseString() string {
 
 // everyText calls yield for every string in the value, member names included. It stops
 // and returns false if yield returns false.
-func (n *jsonNode) everyText(yield func(string) bool) bool {
+func (n *Value) everyText(yield func(string) bool) bool {
 	if text, ok := n.value.(string); ok && !yield(text) {
 		return false
 	}
@@ -179,7 +224,7 @@ func (n *jsonNode) everyText(yield func(string) bool) bool {
 
 // hasAmbiguousNames reports whether an object in the value has duplicate names, or names
 // that differ only in case. Programs disagree on which member counts.
-func (n *jsonNode) hasAmbiguousNames() bool {
+func (n *Value) hasAmbiguousNames() bool {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
 		name := strings.ToLower(m.name)

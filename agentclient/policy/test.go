@@ -1,0 +1,241 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Strictness is the treatment of text that may mislead.
+type Strictness int
+
+const (
+	// Broad is for rules of a file that ask or deny. Their tests ignore case and also test the
+	// cleaned path, because /tmp/../etc/passwd is /etc/passwd.
+	Broad Strictness = iota
+	// Strict is for rules of a file that allow. Text with hidden characters, with parent segments
+	// ("..") or of great length is indeterminate.
+	Strict
+	// Exact is for rules that are made from a call. Text with parent segments or of great length is
+	// indeterminate. Their globs have the classes of path.Match, such as [a-z].
+	Exact
+)
+
+// maxText returns the length of the text that patterns search, in bytes.
+func (s Strictness) maxText() int {
+	if s == Exact {
+		return maxMatchBytes / 4
+	}
+	return maxMatchBytes
+}
+
+// Test compares the value of an argument with an operand.
+type Test struct {
+	op          string
+	text        string // the operand, if it is a string
+	description string
+	match       func(*Value) Verdict
+}
+
+// Match compares a value. Null is no match; a value of another type than the operand's is
+// indeterminate, numeric strings included.
+func (t *Test) Match(v *Value) Verdict { return t.match(v) }
+
+// NewTest returns the test of an operator: equals, contains, starts_with, glob, regex, greater,
+// less, at_least or at_most. The error names the operand that it requires, such as "a number".
+func NewTest(op string, operand *Value, s Strictness) (Test, error) {
+	t := Test{op: op, description: DescribeTest(op, operand)}
+	t.text, _ = operand.Text()
+	number, isNumber := operand.number()
+	numbers := func(accept func(order int) bool) func(*Value) Verdict {
+		return numberTest(func(n *big.Rat) bool { return accept(n.Cmp(number)) })
+	}
+	switch op {
+	case "equals":
+		if !isNumber && operand.kind != Text && operand.kind != Bool {
+			return t, errors.New("a string, a number or a boolean")
+		}
+		t.match = equalTest(operand, s == Broad)
+		if isNumber {
+			t.match = numbers(func(order int) bool { return order == 0 })
+		}
+		return t, nil
+	case "greater", "less", "at_least", "at_most":
+		if !isNumber {
+			return t, errors.New("a number of at most 400 digits")
+		}
+		t.match = numbers(func(order int) bool {
+			return order == 0 && op[0] == 'a' || order > 0 && (op == "greater" || op == "at_least") || order < 0 && (op == "less" || op == "at_most")
+		})
+		return t, nil
+	}
+	switch _, invalid := path.Match(t.text, ""); {
+	case s == Exact && strings.TrimSpace(t.text) == "":
+		return t, errors.New("a string that is not blank")
+	case t.text == "":
+		return t, errors.New("a string that is not empty")
+	case s == Exact && op == "glob" && invalid != nil:
+		return t, errors.New("a valid pattern: * matches any characters, ? matches one, [a-z] matches one of a range")
+	}
+	switch op {
+	case "contains":
+		t.match = containsTest(t.text, s)
+	case "starts_with":
+		t.match = s.textTest(func(text string) bool { return strings.HasPrefix(text, t.text) })
+	case "glob":
+		t.match = s.textTest(s.newMatcher(t.text))
+	case "regex": // compiled on first use, because most rules are about other tools
+		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(t.text) })
+		t.match = s.textTest(func(text string) bool { return compiled().MatchString(text) })
+	}
+	return t, nil
+}
+
+// newMatcher returns the test of a glob pattern for a whole text.
+func (s Strictness) newMatcher(pattern string) func(text string) bool {
+	if s == Exact {
+		return func(text string) bool { return matchClasses(pattern, text) }
+	}
+	return newGlob(pattern, s == Broad).match
+}
+
+// MatchGlob reports whether a glob pattern matches the whole text.
+func (s Strictness) MatchGlob(pattern, text string) bool { return s.newMatcher(pattern)(text) }
+
+// matchClasses compares a text with a pattern of path.Match in which * matches /, too.
+func matchClasses(pattern, text string) bool {
+	swap := strings.NewReplacer("/", "\x01")
+	ok, err := path.Match(swap.Replace(pattern), swap.Replace(text))
+	return err == nil && ok
+}
+
+// DescribeTest returns the words for a test in a sentence, such as: is at most 5. It shows the
+// operand in full, because a truncated one would hide what a rule covers.
+func DescribeTest(op string, operand *Value) string {
+	verb := op // contains, runs
+	switch op {
+	case "equals":
+		verb = "is"
+	case "glob", "regex":
+		verb = "matches"
+	case "starts_with":
+		verb = "starts with"
+	case "under":
+		verb = "is under"
+	case "greater", "less":
+		verb = "is " + op + " than"
+	case "at_least", "at_most":
+		verb = "is at " + op[3:]
+	}
+	switch text, isText := operand.Text(); {
+	case op == "regex" && isText:
+		return verb + " /" + text + "/"
+	case isText:
+		return verb + " " + strconv.Quote(text)
+	default:
+		return fmt.Sprintf("%s %v", verb, operand.value)
+	}
+}
+
+// DescribeCalls returns the words for the calls of a tool that meet all conditions.
+func DescribeCalls(tool string, conditions []string) string {
+	if len(conditions) == 0 {
+		return tool
+	}
+	return tool + " when " + strings.Join(conditions, " and ")
+}
+
+// textTest returns a test of strings. Null is no match, other types are indeterminate.
+func textTest(test func(string) Verdict) func(*Value) Verdict {
+	return func(n *Value) Verdict {
+		switch text, ok := n.Text(); {
+		case ok:
+			return test(text)
+		case n.kind == Null:
+			return NoMatch
+		default:
+			return Indeterminate
+		}
+	}
+}
+
+// textTest returns a test of strings with this strictness.
+func (s Strictness) textTest(test func(string) bool) func(*Value) Verdict {
+	return textTest(func(text string) Verdict {
+		switch {
+		case len(text) > s.maxText(), s != Broad && HasParentSegment(text), s == Strict && hasHiddenText(text):
+			return Indeterminate
+		case s == Broad && test(path.Clean(strings.ReplaceAll(text, `\`, "/"))):
+			return Match
+		default:
+			return MatchIf(test(text))
+		}
+	})
+}
+
+// numberTest returns a test of numbers. Null is no match; other types, numeric strings
+// included, are indeterminate.
+func numberTest(test func(*big.Rat) bool) func(*Value) Verdict {
+	return func(n *Value) Verdict {
+		if n.kind == Null {
+			return NoMatch
+		}
+		if number, ok := n.number(); ok {
+			return MatchIf(test(number))
+		}
+		return Indeterminate
+	}
+}
+
+// number returns the exact value. It rejects numbers of unreasonable size, because the
+// digits of 1e999999999 would not fit in memory.
+func (n *Value) number() (*big.Rat, bool) {
+	literal, ok := n.value.(json.Number)
+	if !ok || len(literal) > 400 {
+		return nil, false
+	}
+	if _, exponent, found := strings.Cut(strings.ToLower(string(literal)), "e"); found {
+		if e, err := strconv.Atoi(exponent); err != nil || e > 400 || e < -400 {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(string(literal))
+}
+
+// equalTest returns a test for equality with a string or a boolean.
+func equalTest(want *Value, fold bool) func(*Value) Verdict {
+	return func(n *Value) Verdict {
+		switch {
+		case n.kind == Null:
+			return NoMatch
+		case n.kind != want.kind:
+			return Indeterminate
+		case fold && n.kind == Text:
+			return MatchIf(strings.EqualFold(n.value.(string), want.value.(string)))
+		default:
+			return MatchIf(n.value == want.value)
+		}
+	}
+}
+
+// containsTest returns a test for a part of a text. A broad one searches text of any length.
+func containsTest(part string, s Strictness) func(*Value) Verdict {
+	if s != Broad {
+		return s.textTest(func(text string) bool { return strings.Contains(text, part) })
+	}
+	part = strings.ToLower(part)
+	return textTest(func(text string) Verdict { return MatchIf(strings.Contains(strings.ToLower(text), part)) })
+}
+
+// HasParentSegment reports whether a path in text has a ".." segment.
+func HasParentSegment(text string) bool {
+	steps := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) })
+	return slices.Contains(steps, "..")
+}
