@@ -24,7 +24,9 @@ import (
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -45,6 +47,8 @@ type App struct {
 	feed       *feed.Feed
 	auth       *auth.Service
 	hub        *hub.Hub
+	query      *query.Service
+	sessions   *sessions.Service
 	notifier   *notify.Notifier
 	dispatcher *delivery.Dispatcher
 	metrics    *httpapi.Metrics
@@ -121,7 +125,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Redactor:      redactor, DialPolicy: dialPolicy, Processes: peer.Processes{},
 		NudgeAfter: a.cfg.NudgeAfter,
 		People:     a.auth,
-		Version:    a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
+		Clock:      a.cfg.Clock, Log: a.log,
 	})
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
@@ -131,14 +135,16 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, Feed: a.feed, Hub: a.hub, Accounts: a.auth, Viewers: presence,
 		Guard: guard, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
 	})
+	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
+	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Clock: a.cfg.Clock, Log: a.log})
 	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
 		return err
 	}
-	tools := mcp.New(mcp.Config{Hub: a.hub, Version: a.cfg.Version, Log: a.log})
+	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
 		Notifier:     a.notifier,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
@@ -188,12 +194,12 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	start("accounts", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
-	start("projections", func() error { return a.hub.RunProjector(workers) })
+	start("projections", func() error { return a.sessions.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })
 	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })
 	start("notifications", func() error { return a.notifier.Run(workers) })
-	start("metrics", func() error { return a.metrics.Run(workers, a.hub) })
+	start("metrics", func() error { return a.metrics.Run(workers, a.query) })
 	start("search index", func() error { return a.store.RunIndexer(workers) })
 	start("retention", func() error { return a.runRetention(workers) })
 	start("audit log heads", func() error { return a.runLedgerHeads(workers) })

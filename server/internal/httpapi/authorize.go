@@ -99,7 +99,7 @@ func (s *Server) authorizeRead(c *fiber.Ctx, r routes.Route, identity auth.Ident
 	case strings.Contains(r.Path, ":id"): // an event id; routes with another kind of id are never accessRead
 		id, err := eventID(c)
 		if err == nil {
-			app, err = s.Hub.EventApp(c.UserContext(), id)
+			app, err = s.Query.EventApp(c.UserContext(), id)
 		}
 		if err != nil {
 			return err

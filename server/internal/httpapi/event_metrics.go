@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 )
 
 // Run counts stored events, question outcomes and delivery states until ctx ends. It
 // follows the log like a stream client, so no other component has to count.
-func (m *Metrics) Run(ctx context.Context, h *hub.Hub) error {
-	seq := h.Hello().Seq
+func (m *Metrics) Run(ctx context.Context, q *query.Service) error {
+	seq := q.Hello().Seq
 	for ctx.Err() == nil {
-		frames, more, err := h.FramesAfter(ctx, seq)
+		frames, more, err := q.FramesAfter(ctx, seq)
 		if err != nil { // too far behind: accept a gap in the counters
-			seq = h.Hello().Seq
+			seq = q.Hello().Seq
 			continue
 		}
 		for _, f := range frames {

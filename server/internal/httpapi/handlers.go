@@ -116,7 +116,7 @@ func (s *Server) recent(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Recent(c.UserContext(), int(limit)))
+	return reply(c)(s.Query.Recent(c.UserContext(), int(limit)))
 }
 
 func (s *Server) findEvents(c *fiber.Ctx) error {
@@ -124,7 +124,7 @@ func (s *Server) findEvents(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.FindEvents(c.UserContext(), f))
+	return reply(c)(s.Query.FindEvents(c.UserContext(), f))
 }
 
 func (s *Server) search(c *fiber.Ctx) error {
@@ -136,11 +136,11 @@ func (s *Server) search(c *fiber.Ctx) error {
 	if q.Filter, err = filter.Parse(c.Query("filter")); err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Search(c.UserContext(), q))
+	return reply(c)(s.Sessions.Search(c.UserContext(), q))
 }
 
 func (s *Server) filterOptions(c *fiber.Ctx) error {
-	options, err := s.Hub.FilterOptions(c.UserContext())
+	options, err := s.Query.FilterOptions(c.UserContext())
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *Server) event(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Event(c.UserContext(), id))
+	return reply(c)(s.Query.Event(c.UserContext(), id))
 }
 
 func (s *Server) questionContext(c *fiber.Ctx) error {
@@ -160,7 +160,7 @@ func (s *Server) questionContext(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Context(c.UserContext(), id))
+	return reply(c)(s.Query.Context(c.UserContext(), id))
 }
 
 func (s *Server) receipt(c *fiber.Ctx) error {
@@ -168,7 +168,7 @@ func (s *Server) receipt(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Receipt(c.UserContext(), id))
+	return reply(c)(s.Query.Receipt(c.UserContext(), id))
 }
 
 func (s *Server) respond(c *fiber.Ctx) error {
@@ -271,7 +271,7 @@ func (s *Server) hubKey(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	return reply(c)(s.Hub.HubKey(c.UserContext(), nonce))
+	return reply(c)(s.Query.HubKey(c.UserContext(), nonce))
 }
 
 func (s *Server) health(c *fiber.Ctx) error {

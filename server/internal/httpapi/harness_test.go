@@ -24,6 +24,8 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
@@ -79,10 +81,11 @@ func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Co
 	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{
-		Store: db, People: r.people, Feed: log, Version: "test",
+		Store: db, People: r.people, Feed: log,
 	})
 	cfg := Config{
-		Hub: h, Store: db, Version: "test", OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Store: db, Version: "test", OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 )
 
 // inboxHandlers returns the handlers of routes that follow the naming of other systems
@@ -39,10 +39,10 @@ func (s *Server) hitlRequests(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.Requests(c.UserContext(), q, caller(c)))
+	return replyJSON(c)(s.Query.Requests(c.UserContext(), q, caller(c).Identity))
 }
 
-func inboxQuery(c *fiber.Ctx) (q hub.InboxQuery, err error) {
+func inboxQuery(c *fiber.Ctx) (q query.InboxQuery, err error) {
 	var n [4]int64
 	for i, p := range []struct {
 		name string
@@ -92,7 +92,7 @@ func (s *Server) hitlRequest(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.Request(c.UserContext(), id, caller(c)))
+	return replyJSON(c)(s.Query.Request(c.UserContext(), id, caller(c).Identity))
 }
 
 func (s *Server) hitlVote(c *fiber.Ctx) error {
@@ -101,7 +101,10 @@ func (s *Server) hitlVote(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.Vote(c.UserContext(), id, &v, caller(c)))
+	if err := s.Hub.Vote(c.UserContext(), id, &v, caller(c)); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Query.Request(c.UserContext(), id, caller(c).Identity))
 }
 
 func (s *Server) hitlCancel(c *fiber.Ctx) error {
@@ -110,11 +113,14 @@ func (s *Server) hitlCancel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.CancelRequest(c.UserContext(), id, request, caller(c)))
+	if _, err := s.Hub.Cancel(c.UserContext(), id, schema.Cancel{Reason: request.Reason, Revision: request.Revision}, caller(c)); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Query.Request(c.UserContext(), id, caller(c).Identity))
 }
 
 func (s *Server) hitlStats(c *fiber.Ctx) error {
-	statsRange := hub.StatsRange{}
+	statsRange := query.StatsRange{}
 	days, err := queryInt(c, "days", bounds{min: 1, max: schema.MaxDays, fallback: 14})
 	if err != nil {
 		return err
@@ -134,11 +140,11 @@ func (s *Server) hitlStats(c *fiber.Ctx) error {
 		return err
 	}
 	statsRange.Days, statsRange.From, statsRange.To = int(days), timeFromMillis(from), timeFromMillis(to)
-	return replyJSON(c)(s.Hub.HitlStats(c.UserContext(), statsRange, caller(c)))
+	return replyJSON(c)(s.Query.HitlStats(c.UserContext(), statsRange, caller(c).Identity))
 }
 
 func (s *Server) approvals(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.Approvals(c.UserContext()))
+	return replyJSON(c)(s.Query.Approvals(c.UserContext()))
 }
 
 func (s *Server) approval(c *fiber.Ctx) error {
@@ -146,7 +152,7 @@ func (s *Server) approval(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.Approval(c.UserContext(), id))
+	return replyJSON(c)(s.Query.Approval(c.UserContext(), id))
 }
 
 func (s *Server) approveCall(c *fiber.Ctx) error {

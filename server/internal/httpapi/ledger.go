@@ -15,7 +15,7 @@ func (s *Server) ledgerHandlers() map[string]fiber.Handler {
 }
 
 func (s *Server) ledgerHead(c *fiber.Ctx) error {
-	return reply(c)(s.Hub.LedgerHead(c.UserContext()))
+	return reply(c)(s.Query.LedgerHead(c.UserContext()))
 }
 
 // ledger returns a page of the audit log, or all of it as NDJSON. The lines of the export are
@@ -42,7 +42,7 @@ func (s *Server) ledger(c *fiber.Ctx) error {
 	}
 	switch c.Query("format") {
 	case "":
-		return reply(c)(s.Hub.Ledger(c.UserContext(), page))
+		return reply(c)(s.Query.Ledger(c.UserContext(), page))
 	case "ndjson":
 		return s.exportLedger(c, page)
 	default:
@@ -56,6 +56,6 @@ func (s *Server) exportLedger(c *fiber.Ctx, page store.LedgerPage) error {
 	if c.Method() == fiber.MethodHead {
 		return nil // see export
 	}
-	c.Context().SetBodyStream(&deadlineReader{s.Hub.ExportLedger(s.stopping, page), c.Context().Conn(), s.WriteTimeout}, -1)
+	c.Context().SetBodyStream(&deadlineReader{s.Query.ExportLedger(s.stopping, page), c.Context().Conn(), s.WriteTimeout}, -1)
 	return nil
 }

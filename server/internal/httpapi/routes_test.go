@@ -208,7 +208,7 @@ func TestMetrics_CountEventsAndOutcomes(t *testing.T) {
 	r := setup(t)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- r.Metrics.Run(ctx, r.Hub) }()
+	go func() { done <- r.Metrics.Run(ctx, r.Query) }()
 	require.Eventually(t, func() bool {
 		r.post(event(1))
 		return !strings.Contains(r.metrics(), "hookback_events_total 0\n")

@@ -17,7 +17,7 @@ func (s *Server) ruleHandlers() map[string]fiber.Handler {
 	}
 }
 
-func (s *Server) rules(c *fiber.Ctx) error { return reply(c)(s.Hub.Rules(c.UserContext())) }
+func (s *Server) rules(c *fiber.Ctx) error { return reply(c)(s.Query.Rules(c.UserContext())) }
 
 func (s *Server) createRule(c *fiber.Ctx) error {
 	var d schema.RuleDraft

@@ -20,6 +20,8 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -29,10 +31,12 @@ type MCP interface {
 	HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler
 }
 
-// Config configures a Server. Hub is required; zero values of the other fields select the
+// Config configures a Server. Hub, Query and Sessions are required; zero values of the other fields select the
 // documented defaults.
 type Config struct {
 	Hub      *hub.Hub
+	Query    *query.Service
+	Sessions *sessions.Service
 	Notifier *notify.Notifier // required for the notification routes
 	Metrics  *Metrics         // nil: a new registry
 	Store    store.History    // for /readyz and /metrics; nil: no statistics
@@ -137,7 +141,7 @@ func New(cfg Config) *Server {
 	s.netHTTP = middleware.NetHTTP{Stopping: s.stopping, Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log}
 	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.streams = stream.New(s.stopping, stream.Config{
-		Hub: cfg.Hub, Presence: cfg.Presence, Page: s.assets.page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
+		Hub: cfg.Hub, Query: cfg.Query, Presence: cfg.Presence, Page: s.assets.page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
 		Open: cfg.Metrics.streams, Slow: cfg.Metrics.slowStreams, Log: cfg.Log,
 	})
 	s.app = fiber.New(fiber.Config{

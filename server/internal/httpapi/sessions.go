@@ -28,7 +28,7 @@ func (s *Server) sessions(c *fiber.Ctx) error {
 		return err
 	}
 	f.Limit, f.Before = int(limit), schema.EventID(cursor)
-	page, err := s.Hub.Sessions(c.UserContext(), f)
+	page, err := s.Sessions.Sessions(c.UserContext(), f)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *Server) sessions(c *fiber.Ctx) error {
 }
 
 func (s *Server) session(c *fiber.Ctx) error {
-	detail, err := s.Hub.Session(c.UserContext(), sessionKey(c))
+	detail, err := s.Sessions.Session(c.UserContext(), sessionKey(c))
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Server) overview(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	o, err := s.Hub.Overview(c.UserContext(), int(days), zone)
+	o, err := s.Sessions.Overview(c.UserContext(), int(days), zone)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) export(c *fiber.Ctx) error {
 		return &schema.FieldError{Field: "format", Detail: "must be ndjson or markdown"}
 	}
 	key := sessionKey(c)
-	events, err := s.Hub.Export(s.stopping, key, format == "markdown")
+	events, err := s.Sessions.Export(s.stopping, key, format == "markdown")
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 func (r *harness) runProjector() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- r.Hub.RunProjector(ctx) }()
+	go func() { done <- r.Sessions.Run(ctx) }()
 	r.t.Cleanup(func() {
 		cancel()
 		require.NoError(r.t, <-done)

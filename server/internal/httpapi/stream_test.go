@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 )
 
 // streamClient is a client of /stream.
@@ -400,7 +400,7 @@ func TestStream_ClosesSilentPeer(t *testing.T) {
 
 func TestStream_PanicEndsOnlyItsStream(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.Hub = &hub.Hub{} })
+	r := setup(t, func(c *Config) { c.Query = &query.Service{} })
 	for _, path := range []string{"/stream", "/stream?v=2"} {
 		require.Equal(t, websocket.StatusInternalError, dial(r, path).closed())
 	}

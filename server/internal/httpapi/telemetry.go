@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -10,12 +9,13 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/sessions/otlp"
 )
 
 const noSessionMessage = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
 
 func (s *Server) otlpLogs(c *fiber.Ctx) error {
-	result, err := s.ingestTelemetry(c, "logs", s.Hub.OTLPLogs)
+	result, err := s.ingestTelemetry(c, "logs", otlp.Logs)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Server) otlpLogs(c *fiber.Ctx) error {
 }
 
 func (s *Server) otlpMetrics(c *fiber.Ctx) error {
-	result, err := s.ingestTelemetry(c, "metrics", s.Hub.OTLPMetrics)
+	result, err := s.ingestTelemetry(c, "metrics", otlp.Metrics)
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,12 @@ func (s *Server) otlpMetrics(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(response))
 }
 
-func (s *Server) ingestTelemetry(c *fiber.Ctx, signal string, ingest func(context.Context, []byte, hub.Caller) (hub.TelemetryResult, error)) (hub.TelemetryResult, error) {
+func (s *Server) ingestTelemetry(c *fiber.Ctx, signal string, parse func([]byte) (otlp.Batch, error)) (hub.TelemetryResult, error) {
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
 		return hub.TelemetryResult{}, middleware.UnsupportedType(c)
 	}
-	result, err := ingest(c.UserContext(), c.Request().Body(), caller(c))
+	result, err := s.Hub.IngestTelemetry(c.UserContext(), parse, c.Request().Body(), caller(c))
 	s.Metrics.recordTelemetry(signal, result)
 	return result, err
 }

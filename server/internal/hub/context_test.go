@@ -13,7 +13,7 @@ import (
 
 func (h *testHub) questionContext(id schema.EventID) schema.QuestionContext {
 	h.t.Helper()
-	raw, err := h.Context(h.t.Context(), id)
+	raw, err := h.query.Context(h.t.Context(), id)
 	require.NoError(h.t, err)
 	var led schema.QuestionContext
 	require.NoError(h.t, json.Unmarshal(raw, &led), string(raw))
@@ -53,7 +53,7 @@ func TestContext_ShowsLastSessionEvents(t *testing.T) {
 	require.Equal(t, schema.EarlierOutcomes{}, led.Earlier)
 
 	first := h.post(strings.Replace(questionEvent(plainQuestion, `{}`), `"session_id":"s"`, `"session_id":"new"`, 1)).ID
-	raw, err := h.Context(t.Context(), first)
+	raw, err := h.query.Context(t.Context(), first)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"before":[],"earlier":{"approved":0,"denied":0,"other":0}}`, string(raw))
 }
@@ -106,9 +106,9 @@ func TestContext_CountsEarlierOutcomes(t *testing.T) {
 func TestContext_RequiresQuestion(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	_, err := h.Context(t.Context(), 404)
+	_, err := h.query.Context(t.Context(), 404)
 	require.ErrorIs(t, err, schema.ErrNotFound)
-	_, err = h.Context(t.Context(), h.post(sessionEvent("s", "")).ID)
+	_, err = h.query.Context(t.Context(), h.post(sessionEvent("s", "")).ID)
 	require.ErrorIs(t, err, schema.ErrNoQuestion)
 }
 
@@ -117,14 +117,14 @@ func TestContext_OmitsTelemetry(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	for range 10 {
-		h.postHook("app", "s", "PreToolUse", `{}`)
-		h.postHook("app", "s", "ApiRequest", `{}`)
+		h.post(`{"source_app":"app","session_id":"s","hook_event_type":"PreToolUse","payload":{}}`)
+		h.post(`{"source_app":"app","session_id":"s","hook_event_type":"ApiRequest","payload":{}}`)
 	}
 	saved := h.post(`{"source_app":"app","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"?","type":"question"}}`)
 	led := h.questionContext(saved.ID)
-	require.Len(t, led.Before, contextEvents)
+	require.Len(t, led.Before, 8)
 	for _, e := range led.Before {
 		require.Equal(t, "PreToolUse", e.HookEventType)
 	}
-	require.EqualValues(t, 19, led.Before[contextEvents-1].ID, "up to the newest")
+	require.EqualValues(t, 19, led.Before[7].ID, "up to the newest")
 }

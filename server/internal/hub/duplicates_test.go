@@ -214,7 +214,7 @@ func TestDuplicates_CancelCoversSeenMembers(t *testing.T) {
 
 	again, lost := h.askDuplicate(50004), h.askDuplicate(50005)
 	h.setWaiter(lost, schema.Lost)
-	_, err = h.CancelRequest(t.Context(), late, schema.HitlCancel{Revision: h.status(late).Revision}, Caller{})
+	_, err = h.Cancel(t.Context(), late, schema.Cancel{Revision: h.status(late).Revision}, Caller{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"__cancelled__ ×3", "__cancelled__ as 1", "pending"}, h.summaries(late, again, lost), "no agent waits for the last one")
 }

@@ -66,9 +66,8 @@ type Config struct {
 
 	PendingLimits PendingLimits
 
-	Version string           // program version, reported by Hello
-	Clock   func() time.Time // default: time.Now
-	Log     *slog.Logger     // default: discard
+	Clock func() time.Time // default: time.Now
+	Log   *slog.Logger     // default: discard
 }
 
 // Hub executes the operations. Its methods are safe for concurrent use.
@@ -81,12 +80,6 @@ type Hub struct {
 	clockMu      sync.Mutex
 	clockChecked time.Time // reference reading, renewed after each detected step; guarded by clockMu
 	elapsed      func(from, to time.Time) time.Duration
-
-	searches  *searchSemaphore // limits Search, and Sessions with a text filter
-	overviews overviewCache
-
-	initialMu sync.Mutex                     // held while an initial message is built
-	initial   atomic.Pointer[initialMessage] // cached; nil after the next commit
 
 	rulesMu sync.Mutex                // serializes replacement of rules
 	rules   atomic.Pointer[rules.Set] // active rules; nil means none
@@ -116,7 +109,6 @@ func New(cfg Config) *Hub {
 		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People}, NudgeAfter: cfg.NudgeAfter},
 		clockChecked:    cfg.Clock(),
 		elapsed:         elapsed,
-		searches:        newSearchSemaphore(),
 		subscribers:     map[schema.EventID]map[feed.Alarm]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
 		pending:         pendingBySession{},
@@ -165,14 +157,6 @@ func (h *Hub) checkURL(url string) error {
 		return nil
 	}
 	return h.DialPolicy.Check(url)
-}
-
-// Hello returns the message that opens every stream.
-func (h *Hub) Hello() schema.Hello {
-	return schema.Hello{
-		HubID: h.Store.HubID(), Seq: h.Store.Head(),
-		ServerTime: schema.Millis(h.Clock().UnixMilli()), Version: h.Version,
-	}
 }
 
 // AddViewer registers a dashboard stream until remove is called, which must happen

@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
@@ -26,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if runProjectorCrashChild() || runDuplicatesCrashChild() { // this process is a child that a test kills
+	if runDuplicatesCrashChild() { // this process is a child that a test kills
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -39,8 +40,9 @@ const waitLimit = time.Minute
 // testHub is a hub over a real store.
 type testHub struct {
 	*Hub
-	t    *testing.T
-	path string
+	query *query.Service
+	t     *testing.T
+	path  string
 
 	dispatchedBefore int // see forgetDispatched
 }
@@ -87,12 +89,13 @@ func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {
 	require.NoError(t, err)
 	h := &testHub{t: t, path: path}
 	cfg := Config{
-		Store: s, Feed: feed.New(s.Head(), 64, 1<<20), Version: "test",
+		Store: s, Feed: feed.New(s.Head(), 64, 1<<20),
 	}
 	for _, fn := range change {
 		fn(&cfg)
 	}
 	h.Hub = New(cfg)
+	h.query = query.New(query.Config{Store: s, Feed: cfg.Feed, People: cfg.People, Version: "test", Clock: cfg.Clock})
 	t.Cleanup(func() { _ = s.Close() })
 	return h
 }
@@ -147,7 +150,7 @@ func decodeEvent(t *testing.T, b []byte) schema.Event {
 
 func (h *testHub) status(id schema.EventID) schema.Status {
 	h.t.Helper()
-	raw, err := h.Event(h.t.Context(), id)
+	raw, err := h.query.Event(h.t.Context(), id)
 	require.NoError(h.t, err)
 	return *decodeEvent(h.t, raw).HumanInTheLoopStatus
 }
@@ -192,10 +195,12 @@ func TestIngest_IgnoresForgedHubMembers(t *testing.T) {
 	require.Equal(t, "ws://127.0.0.1:50123/secret", e.HumanInTheLoop.ResponseWebSocketURL, "the response to the POST keeps the address")
 
 	for name, read := range map[string]func() ([]byte, error){
-		"one":    func() ([]byte, error) { return h.Event(t.Context(), 1) },
-		"recent": func() ([]byte, error) { return h.Recent(t.Context(), 10) },
-		"found":  func() ([]byte, error) { return h.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10}) },
-		"stream": func() ([]byte, error) { f, _, err := h.FramesAfter(t.Context(), 0); return f[0].Data, err },
+		"one":    func() ([]byte, error) { return h.query.Event(t.Context(), 1) },
+		"recent": func() ([]byte, error) { return h.query.Recent(t.Context(), 10) },
+		"found": func() ([]byte, error) {
+			return h.query.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10})
+		},
+		"stream": func() ([]byte, error) { f, _, err := h.query.FramesAfter(t.Context(), 0); return f[0].Data, err },
 	} {
 		raw, err := read()
 		require.NoError(t, err, name)
@@ -223,7 +228,7 @@ func TestRespond_StoresPublishesAndDispatches(t *testing.T) {
 	require.False(t, st.RespondedBy.Verified, "local mode verifies no one")
 	require.Equal(t, []schema.EventID{id}, h.dispatched())
 
-	frames, _, err := h.FramesAfter(t.Context(), int64(id))
+	frames, _, err := h.query.FramesAfter(t.Context(), int64(id))
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.True(t, frames[0].Status)
@@ -310,7 +315,7 @@ func TestResolution_AnswerCancelAndDeadlineRace(t *testing.T) {
 			}
 		}
 	}
-	frames, _, err := h.FramesAfter(t.Context(), 0)
+	frames, _, err := h.query.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	resolutions := 0
 	for _, f := range frames {
@@ -480,15 +485,15 @@ func TestIdempotencyKey_RedispatchesAnswer(t *testing.T) {
 func TestFindEvents_TrimsFarFromCursor(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	h.appendEvents(80, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`) // more than maxPageBytes
+	h.appendEvents(80, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`) // more than query.MaxPageBytes
 	for want, f := range map[schema.EventID]store.Filter{1: {Limit: 80, Oldest: true}, 2: {Limit: 80, After: 1}} {
-		raw, err := h.FindEvents(t.Context(), f)
+		raw, err := h.query.FindEvents(t.Context(), f)
 		require.NoError(t, err)
 		first, _, n := firstAndLast(t, raw)
 		require.Less(t, n, 79)
 		require.Equal(t, want, first.ID)
 	}
-	raw, err := h.FindEvents(t.Context(), store.Filter{Limit: 80})
+	raw, err := h.query.FindEvents(t.Context(), store.Filter{Limit: 80})
 	require.NoError(t, err)
 	_, last, _ := firstAndLast(t, raw)
 	require.Equal(t, schema.EventID(80), last.ID)

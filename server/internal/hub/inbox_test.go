@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
@@ -52,7 +53,7 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 		"a viewer":        {auth.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
 		"an agent":        {auth.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
 	} {
-		page, err := h.Requests(t.Context(), InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Identity: c.who})
+		page, err := h.query.Requests(t.Context(), query.InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, c.who)
 		require.NoError(t, err)
 		var got []schema.EventID
 		for _, r := range page.Requests {
@@ -60,10 +61,10 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 			got = append(got, r.RequestID)
 		}
 		require.Equal(t, c.want, got, name)
-		st, err := h.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, Caller{Identity: c.who})
+		st, err := h.query.HitlStats(t.Context(), query.StatsRange{Days: 1, Zone: time.UTC}, c.who)
 		require.NoError(t, err)
 		require.EqualValues(t, len(c.want), st.WaitingOnMe, name)
-		all, err := h.Requests(t.Context(), InboxQuery{InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Identity: c.who})
+		all, err := h.query.Requests(t.Context(), query.InboxQuery{InboxFilter: store.InboxFilter{Limit: 9}}, c.who)
 		require.NoError(t, err)
 		mine := 0
 		for _, r := range all.Requests {
@@ -110,29 +111,30 @@ func newCrowdedHub(b *testing.B) *Hub {
 // requests.
 func BenchmarkInbox(b *testing.B) {
 	h := newCrowdedHub(b)
-	ada := Caller{Identity: auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
+	q := query.New(query.Config{Store: h.Store})
+	ada := auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}
 	first := store.InboxFilter{Status: schema.HitlPending, Limit: 50}
 	some := first
 	some.Agents = []string{"agent-1", "agent-7", "agent-11"}
 	for name, read := range map[string]func(context.Context) error{
 		"first page": func(ctx context.Context) error {
-			_, err := h.Requests(ctx, InboxQuery{InboxFilter: first}, ada)
+			_, err := q.Requests(ctx, query.InboxQuery{InboxFilter: first}, ada)
 			return err
 		},
 		"of agents": func(ctx context.Context) error {
-			_, err := h.Requests(ctx, InboxQuery{InboxFilter: some}, ada)
+			_, err := q.Requests(ctx, query.InboxQuery{InboxFilter: some}, ada)
 			return err
 		},
 		"waiting on me": func(ctx context.Context) error {
-			_, err := h.Requests(ctx, InboxQuery{InboxFilter: first, WaitingOnMe: true}, ada)
+			_, err := q.Requests(ctx, query.InboxQuery{InboxFilter: first, WaitingOnMe: true}, ada)
 			return err
 		},
 		"of agents, waiting on me": func(ctx context.Context) error {
-			_, err := h.Requests(ctx, InboxQuery{InboxFilter: some, WaitingOnMe: true}, ada)
+			_, err := q.Requests(ctx, query.InboxQuery{InboxFilter: some, WaitingOnMe: true}, ada)
 			return err
 		},
 		"stats": func(ctx context.Context) error {
-			_, err := h.HitlStats(ctx, StatsRange{Days: 14, Zone: time.UTC}, ada)
+			_, err := q.HitlStats(ctx, query.StatsRange{Days: 14, Zone: time.UTC}, ada)
 			return err
 		},
 	} {
@@ -157,14 +159,15 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 		"escalateAfterSeconds":600,"escalateTo":{"mode":"selected_members","members":["linus","grace"]},
 		"reminderIntervalSeconds":300,"reminderMaxCount":20}`)
 	vote := func(name, choice string) schema.HitlRequest {
-		r, err := h.Vote(t.Context(), id, &schema.HitlVote{Choice: choice, Comment: "says " + name}, h.as(name))
+		require.NoError(t, h.Vote(t.Context(), id, &schema.HitlVote{Choice: choice, Comment: "says " + name}, h.as(name)), name)
+		r, err := h.query.Request(t.Context(), id, h.as(name).Identity)
 		require.NoError(t, err, name)
 		return r
 	}
 	waits := func(name string) bool {
-		page, err := h.Requests(t.Context(), InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, h.as(name))
+		page, err := h.query.Requests(t.Context(), query.InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, h.as(name).Identity)
 		require.NoError(t, err)
-		st, err := h.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, h.as(name))
+		st, err := h.query.HitlStats(t.Context(), query.StatsRange{Days: 1, Zone: time.UTC}, h.as(name).Identity)
 		require.NoError(t, err)
 		require.EqualValues(t, len(page.Requests), st.WaitingOnMe)
 		return len(page.Requests) == 1
@@ -183,7 +186,7 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 
 	h.advance(300 * time.Second)
 	require.Equal(t, 1, h.status(id).Reminders, "only the pending voters are reminded")
-	_, err := h.Vote(t.Context(), id, &schema.HitlVote{Choice: "deny"}, h.as("linus"))
+	err := h.Vote(t.Context(), id, &schema.HitlVote{Choice: "deny"}, h.as("linus"))
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "linus is not a recipient yet")
 	h.advance(300 * time.Second)
 	require.True(t, waits("linus"))

@@ -67,7 +67,7 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 
 func (h *Hub) pulledAnswer(ctx context.Context, s *question.Snapshot, p PullOptions) ([]byte, error) {
 	if s.Status.Outcome == schema.Withdrawn {
-		return nil, s.SettledError()
+		return nil, question.SettledError(&s.Status)
 	}
 	if p.Secret != "" {
 		_, err := h.transition(ctx, s.ID, func(s *question.Snapshot) (*store.Change, error) { return s.MarkPulled(h.Clock()) })

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -16,7 +17,7 @@ func TestInitial_IncludesEveryPendingQuestion(t *testing.T) {
 	h := newTestHub(t)
 	old, _ := h.ask(callbackQuestion)
 	h.appendEvents(schema.RecentLimit+10, `{}`)
-	seq, raw, err := h.InitialMessage(t.Context())
+	seq, raw, err := h.query.InitialMessage(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, h.Store.Head(), seq)
 	var events []schema.Event
@@ -32,14 +33,14 @@ func TestInitial_IsSharedBetweenTabs(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	h.post(plainEvent)
-	_, first, err := h.InitialMessage(t.Context())
+	_, first, err := h.query.InitialMessage(t.Context())
 	require.NoError(t, err)
-	_, second, err := h.InitialMessage(t.Context())
+	_, second, err := h.query.InitialMessage(t.Context())
 	require.NoError(t, err)
 	require.Same(t, &first[0], &second[0])
 
 	h.post(plainEvent)
-	seq, third, err := h.InitialMessage(t.Context())
+	seq, third, err := h.query.InitialMessage(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(2), seq)
 	require.NotEqual(t, string(first), string(third))
@@ -51,9 +52,9 @@ func TestInitial_RespectsByteBudget(t *testing.T) {
 	id, _ := h.ask(callbackQuestion)
 	h.appendEvents(80, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`)
 	h.post(strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed)+`"}`, 1))
-	_, raw, err := h.InitialMessage(t.Context())
+	_, raw, err := h.query.InitialMessage(t.Context())
 	require.NoError(t, err)
-	require.LessOrEqual(t, len(raw), maxPageBytes)
+	require.LessOrEqual(t, len(raw), query.MaxPageBytes)
 	first, last, _ := firstAndLast(t, raw)
 	require.Equal(t, id, first.ID, "a pending question is always included")
 	require.True(t, last.PayloadTruncated)
@@ -79,7 +80,7 @@ func TestFramesAfter_CatchesUpBehindRing(t *testing.T) {
 	h.appendEvents(n, `{}`)
 	var seq int64
 	for seq < n {
-		frames, _, err := h.FramesAfter(t.Context(), seq)
+		frames, _, err := h.query.FramesAfter(t.Context(), seq)
 		require.NoError(t, err)
 		require.NotEmpty(t, frames)
 		for _, f := range frames {
@@ -87,6 +88,6 @@ func TestFramesAfter_CatchesUpBehindRing(t *testing.T) {
 			seq = f.Seq
 		}
 	}
-	_, _, err := h.FramesAfter(t.Context(), n+5)
+	_, _, err := h.query.FramesAfter(t.Context(), n+5)
 	require.ErrorIs(t, err, store.ErrLogRewound)
 }

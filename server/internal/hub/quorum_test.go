@@ -210,7 +210,7 @@ func TestQuorum_VersionOneSeesNoVotes(t *testing.T) {
 		h.mustVote(id, "ada", r)
 	}
 	h.mustVote(id, "grace", approval())
-	frames, _, err := h.FramesAfter(t.Context(), 0)
+	frames, _, err := h.query.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	whole := 0
 	for _, f := range frames {

@@ -19,9 +19,6 @@ import (
 // person's answer, with its own commit and notifications. If anything fails, the
 // question is left to a person.
 
-// maxRulesListed limits the rules in a list.
-const maxRulesListed = 1000
-
 // ruleCall returns the view of a stored question that rules are matched against.
 func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known callRisk) *rules.Call {
 	c := &rules.Call{
@@ -308,17 +305,4 @@ func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, 
 		h.Log.Error("rule reload after a revocation failed; no rule is active", "err", err)
 	}
 	return json.Marshal(rule.Rule)
-}
-
-// Rules returns the newest rules as a JSON array of schema.Rule.
-func (h *Hub) Rules(ctx context.Context) ([]byte, error) {
-	stored, err := h.Store.Rules(ctx, maxRulesListed)
-	if err != nil {
-		return nil, err
-	}
-	result := make([]schema.Rule, len(stored))
-	for i := range stored {
-		result[i] = stored[i].Rule
-	}
-	return json.Marshal(result)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -186,7 +188,7 @@ func TestSeal_DigestCoversQuestionBeforeRedaction(t *testing.T) {
 	secret := `"type":"permission","toolCall":{"name":"Bash","arguments":{"command":"curl -H 'Authorization: Bearer ghp_abcdefghijklmnopqrstuvwxyz0123456789'"}}`
 	for _, body := range []string{sealedQuestion(secret), strings.Replace(sealedQuestion(secret), `"nonce"`, `"unknown"`, 1)} {
 		id := h.post(body).ID
-		raw, err := h.Event(t.Context(), id)
+		raw, err := h.query.Event(t.Context(), id)
 		require.NoError(t, err)
 		require.NotContains(t, string(raw), "ghp_")
 		_, err = h.Respond(t.Context(), id, approval(), Caller{})
@@ -235,18 +237,18 @@ func TestSeal_ReachesAgentOnly(t *testing.T) {
 		require.NoError(t, err)
 		views = append(views, string(b))
 	}
-	add(h.Event(t.Context(), 1))
-	add(h.Recent(t.Context(), 100))
-	add(h.FindEvents(t.Context(), store.Filter{Limit: 100}))
-	add(h.Context(t.Context(), 1))
-	_, initial, err := h.InitialMessage(t.Context())
+	add(h.query.Event(t.Context(), 1))
+	add(h.query.Recent(t.Context(), 100))
+	add(h.query.FindEvents(t.Context(), store.Filter{Limit: 100}))
+	add(h.query.Context(t.Context(), 1))
+	_, initial, err := h.query.InitialMessage(t.Context())
 	add(initial, err)
-	frames, _, err := h.FramesAfter(t.Context(), 0)
+	frames, _, err := h.query.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	for _, f := range frames {
 		views = append(views, string(f.Data), string(f.End))
 	}
-	page, err := h.Requests(t.Context(), InboxQuery{InboxFilter: store.InboxFilter{Limit: 10}}, Caller{})
+	page, err := h.query.Requests(t.Context(), query.InboxQuery{InboxFilter: store.InboxFilter{Limit: 10}}, auth.Identity{})
 	require.NoError(t, err)
 	b, err := json.Marshal(page)
 	add(b, err)

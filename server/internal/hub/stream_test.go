@@ -26,11 +26,11 @@ func TestStream_OpensBetweenCommitAndPublication(t *testing.T) {
 		stored <- err
 	}()
 	require.Eventually(t, func() bool { return h.Store.Head() == 2 }, waitLimit, time.Millisecond)
-	seq, raw, err := h.InitialMessage(t.Context())
+	seq, raw, err := h.query.InitialMessage(t.Context())
 	require.NoError(t, err)
-	frames, more, err := h.FramesAfter(t.Context(), seq)
-	hello := h.Hello()
-	fromHello, _, errHello := h.FramesAfter(t.Context(), hello.Seq)
+	frames, more, err := h.query.FramesAfter(t.Context(), seq)
+	hello := h.query.Hello()
+	fromHello, _, errHello := h.query.FramesAfter(t.Context(), hello.Seq)
 	h.Hub.mu.Unlock()
 	require.NoError(t, <-stored)
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestStream_OpensBetweenCommitAndPublication(t *testing.T) {
 	require.NoError(t, json.Unmarshal(raw, &events))
 	if len(frames) == 0 && len(events) == 1 {
 		<-more
-		frames, _, err = h.FramesAfter(t.Context(), seq)
+		frames, _, err = h.query.FramesAfter(t.Context(), seq)
 		require.NoError(t, err)
 	}
 	require.Equal(t, 2, len(events)+len(frames))

@@ -59,7 +59,7 @@ func TestSharedListener_NewQuestionEndsOlder(t *testing.T) {
 	require.Equal(t, schema.Approve, h.status(second).Outcome, "an answered question stays")
 	require.Equal(t, schema.Pending, h.status(third).Status)
 
-	frames, _, err := h.FramesAfter(t.Context(), 0)
+	frames, _, err := h.query.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	require.True(t, slices.ContainsFunc(frames, func(f feed.Frame) bool { return strings.Contains(string(f.End), `"source":"superseded"`) }), "version 1 pages see its end")
 }

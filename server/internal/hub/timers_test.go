@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
@@ -173,7 +174,7 @@ func TestEscalation_AddsRecipients(t *testing.T) {
 	require.Equal(t, []string{"grace", "linus", "ada"}, st.Recipients)
 	require.Equal(t, []string{"linus", "ada"}, st.Awaiting)
 	require.Equal(t, 2, st.RequiredApprovals)
-	page, err := h.Requests(t.Context(), InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Identity: ada})
+	page, err := h.query.Requests(t.Context(), query.InboxQuery{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, ada)
 	require.NoError(t, err)
 	require.Len(t, page.Requests, 1, "it waits on ada now")
 

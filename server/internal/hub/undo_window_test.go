@@ -70,7 +70,7 @@ func TestUndoWindow_AnswerCountsWhenItEnds(t *testing.T) {
 	answer, err := h.Pull(t.Context(), id, PullOptions{Secret: secret})
 	require.NoError(t, err)
 	require.Nil(t, answer, "the agent gets nothing yet")
-	frames, _, err := h.FramesAfter(t.Context(), int64(id))
+	frames, _, err := h.query.FramesAfter(t.Context(), int64(id))
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.Nil(t, frames[0].End, "version 1 streams get no resolution yet")

@@ -37,6 +37,7 @@ func (h *testHub) loadPeople() {
 	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store.(store.Store), Feed: h.Feed, Clock: h.Clock})
 	require.NoError(h.t, err)
 	h.People, h.env.Accounts = p, accounts{p}
+	h.query.People = p
 }
 
 // as returns a caller with a session of the named person.
@@ -74,7 +75,7 @@ func (h *testHub) pullAnswer(id schema.EventID) (a schema.Answer) {
 }
 
 func (h *testHub) uid(id schema.EventID) string {
-	raw, err := h.Event(h.t.Context(), id)
+	raw, err := h.query.Event(h.t.Context(), id)
 	require.NoError(h.t, err)
 	return decodeEvent(h.t, raw).UID
 }

@@ -172,7 +172,7 @@ func (s *Server) readTicket(ctx context.Context, c *call, id schema.EventID, p h
 		}
 		t.Guidance = a.Guidance
 	}
-	t.HitlRequest, err = s.Hub.Request(context.WithoutCancel(ctx), id, c.by)
+	t.HitlRequest, err = s.Query.Request(context.WithoutCancel(ctx), id, c.by.Identity)
 	return t, err
 }
 

@@ -27,11 +27,15 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/sessions"
 )
 
-// Config configures a Server. Hub is required.
+// Config configures a Server. Hub, Query and Sessions are required.
 type Config struct {
 	Hub              *hub.Hub
+	Query            *query.Service
+	Sessions         *sessions.Service
 	Version          string        // the hub's version
 	QuickAnswerWait  time.Duration // how long ask_human waits for a quick answer, default 2 s
 	ProgressInterval time.Duration // between two progress notifications of a waiting call, default 5 s
@@ -119,7 +123,7 @@ func (c *call) canRead(app string) bool { return c.by.Identity.CanPost(app) }
 
 // requireReadable returns an error if the caller may not read the question.
 func (s *Server) requireReadable(ctx context.Context, c *call, id schema.EventID) error {
-	app, err := s.Hub.EventApp(ctx, id)
+	app, err := s.Query.EventApp(ctx, id)
 	if err != nil || c.canRead(app) {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -133,7 +133,7 @@ choice is one of the request's choices (approve or deny for a permission), or th
 }
 
 func (s *Server) list(ctx context.Context, c *call, in listInput) (schema.HitlPage, error) {
-	q := hub.InboxQuery{WaitingOnMe: in.WaitingOnMe, InboxFilter: store.InboxFilter{
+	q := query.InboxQuery{WaitingOnMe: in.WaitingOnMe, InboxFilter: store.InboxFilter{
 		Status: in.Status, Before: schema.EventID(in.Cursor), Limit: min(cmp.Or(in.Limit, pageSize), maxPageSize), Agents: in.Agents,
 	}}
 	switch in.Status {
@@ -145,7 +145,7 @@ func (s *Server) list(ctx context.Context, c *call, in listInput) (schema.HitlPa
 	if in.Agent != "" {
 		q.Agents = append(q.Agents, in.Agent)
 	}
-	page, err := s.Hub.Requests(ctx, q, c.by)
+	page, err := s.Query.Requests(ctx, q, c.by.Identity)
 	page.Requests = slices.DeleteFunc(page.Requests, func(r schema.HitlRequest) bool { return !c.canRead(r.Agent) })
 	return page, err
 }
@@ -154,16 +154,21 @@ func (s *Server) get(ctx context.Context, c *call, in getInput) (schema.HitlRequ
 	if err := s.requireReadable(ctx, c, schema.EventID(in.RequestID)); err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return s.Hub.Request(ctx, schema.EventID(in.RequestID), c.by)
+	return s.Query.Request(ctx, schema.EventID(in.RequestID), c.by.Identity)
 }
 
 func (s *Server) vote(ctx context.Context, c *call, in voteInput) (schema.HitlRequest, error) {
 	if err := c.requireOperator("voting"); err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return s.Hub.Vote(ctx, schema.EventID(in.RequestID), &schema.HitlVote{
+	id := schema.EventID(in.RequestID)
+	err := s.Hub.Vote(ctx, id, &schema.HitlVote{
 		Choice: in.Choice, Comment: in.Comment, ModifiedArguments: in.Modified, Revision: in.Revision,
 	}, c.by)
+	if err != nil {
+		return schema.HitlRequest{}, err
+	}
+	return s.Query.Request(ctx, id, c.by.Identity)
 }
 
 func (s *Server) cancel(ctx context.Context, c *call, in cancelInput) (schema.HitlRequest, error) {
@@ -179,5 +184,5 @@ func (s *Server) cancel(ctx context.Context, c *call, in cancelInput) (schema.Hi
 	if _, err := s.Hub.Cancel(ctx, id, schema.Cancel{Reason: in.Reason, RequestSecret: in.Secret}, c.by); err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return s.Hub.Request(ctx, id, c.by)
+	return s.Query.Request(ctx, id, c.by.Identity)
 }

@@ -58,7 +58,7 @@ func (s *Server) search(ctx context.Context, c *call, in searchInput) (SearchPag
 	if q.Filter, err = filter.Parse(in.Filter); err != nil {
 		return SearchPage{}, err
 	}
-	raw, err := s.Hub.Search(ctx, q)
+	raw, err := s.Sessions.Search(ctx, q)
 	if err != nil {
 		return SearchPage{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -162,7 +163,7 @@ func TestRemoveChannel_FailsQueuedMessages(t *testing.T) {
 	require.Equal(t, "the channel was removed", h.requireNotifications(id, "asked  failed")[0].Error)
 	require.ErrorIs(t, h.RemoveChannel(t.Context(), c.ID, "ada"), schema.ErrNotFound)
 	require.NotEqual(t, c.ID, h.addChannel(server.URL).ID)
-	page, err := h.hub.Ledger(t.Context(), store.LedgerPage{Limit: 10})
+	page, err := query.New(query.Config{Store: h.hub.Store}).Ledger(t.Context(), store.LedgerPage{Limit: 10})
 	require.NoError(t, err)
 	require.Contains(t, string(page), `"channel.made"`)
 	require.Contains(t, string(page), `"channel.removed"`)

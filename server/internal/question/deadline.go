@@ -15,7 +15,7 @@ func (s *Snapshot) Extend(x *schema.Extend, from Actor, now time.Time) (*store.C
 	}
 	switch {
 	case s.Status.IsSettled():
-		return nil, s.SettledError()
+		return nil, SettledError(&s.Status)
 	case s.URL != "" && s.Protocol < 2:
 		return nil, &schema.HintError{
 			Err:  &schema.FieldError{Field: "seconds", Detail: "can't be added: the agent has its own time limit", Cause: schema.ErrWrongAnswer},

@@ -30,7 +30,7 @@ type Assertion struct {
 // ChallengeText returns the text that a passkey signs for an answer that is valid now.
 func (s *Snapshot) ChallengeText(r *schema.Response) ([]byte, error) {
 	if s.Status.IsSettled() {
-		return nil, s.SettledError()
+		return nil, SettledError(&s.Status)
 	}
 	if err := s.Ask.CheckResponse(r); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *Snapshot) requireAssertion(r *schema.Response, by *schema.Responder, pa
 // withProof adds the assertion of an answer or vote to its change. It replaces an earlier
 // one by the same person.
 func (s *Snapshot) withProof(c *store.Change, proof schema.PasskeyProof) (*store.Change, error) {
-	proofs, err := s.passkeyProofs()
+	proofs, err := passkeyProofs(s.Question)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +94,12 @@ func (s *Snapshot) withProof(c *store.Change, proof schema.PasskeyProof) (*store
 }
 
 // passkeyProofs returns the stored assertions of the question's answers and votes.
-func (s *Snapshot) passkeyProofs() (proofs []schema.PasskeyProof, err error) {
-	if s.Proofs == nil {
+func passkeyProofs(q *store.Question) (proofs []schema.PasskeyProof, err error) {
+	if q.Proofs == nil {
 		return nil, nil
 	}
-	if err := json.Unmarshal(s.Proofs, &proofs); err != nil {
-		return nil, fmt.Errorf("read stored passkey assertions of question %d: %w", s.ID, err)
+	if err := json.Unmarshal(q.Proofs, &proofs); err != nil {
+		return nil, fmt.Errorf("read stored passkey assertions of question %d: %w", q.ID, err)
 	}
 	return proofs, nil
 }
@@ -150,11 +150,11 @@ func passkeyHint(by *schema.Responder) string {
 // CountedProofs returns the assertions of the answer, or of the votes, that settled the
 // question. Assertions of answers that were undone, and of votes that were changed or
 // revoked, don't count.
-func (s *Snapshot) CountedProofs() ([]schema.PasskeyProof, error) {
-	proofs, err := s.passkeyProofs()
+func CountedProofs(q *store.Question, st *schema.Status) ([]schema.PasskeyProof, error) {
+	proofs, err := passkeyProofs(q)
 	return slices.DeleteFunc(proofs, func(p schema.PasskeyProof) bool {
-		by := s.Status.RespondedBy
+		by := st.RespondedBy
 		isAnswer := by != nil && by.Passkey && by.Name == p.Person
-		return !isAnswer && !slices.ContainsFunc(s.Status.Votes, func(v schema.Vote) bool { return v.Passkey && v.User == p.Person })
+		return !isAnswer && !slices.ContainsFunc(st.Votes, func(v schema.Vote) bool { return v.Passkey && v.User == p.Person })
 	}), err
 }

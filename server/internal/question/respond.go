@@ -123,7 +123,7 @@ func (s *Snapshot) Cancel(c *schema.Cancel, from Actor, now time.Time) (*store.C
 	case s.Status.Outcome == res.outcome:
 		return nil, nil
 	default:
-		return nil, s.SettledError()
+		return nil, SettledError(&s.Status)
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 		if s.isRepeat(r, by) {
 			return nil, nil
 		}
-		return nil, s.SettledError()
+		return nil, SettledError(&s.Status)
 	}
 	// Older revisions are accepted: changes while a question is pending, such as
 	// whether the agent still waits, don't affect the content that the person approves.

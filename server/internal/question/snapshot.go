@@ -173,13 +173,13 @@ func (s *Snapshot) change(st schema.Status) (*store.Change, error) {
 	return c, nil
 }
 
-// SettledError returns the error for a change of a question that is already settled.
-func (s *Snapshot) SettledError() error {
+// SettledError returns the error for a change of a question that is settled with that status.
+func SettledError(st *schema.Status) error {
 	err := schema.ErrDecided
-	if s.Status.Status != schema.Responded {
+	if st.Status != schema.Responded {
 		err = schema.ErrExpired
 	}
-	return &schema.StatusError{Err: err, Status: s.Status}
+	return &schema.StatusError{Err: err, Status: *st}
 }
 
 // undecidedError returns the error for an operation on a question that is still pending.

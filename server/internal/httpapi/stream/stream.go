@@ -20,6 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 )
 
 const (
@@ -41,6 +42,7 @@ type Cursor struct {
 // Config configures a Server. Every field is required except Page.
 type Config struct {
 	Hub          *hub.Hub
+	Query        *query.Service
 	Presence     *Presence          // new for each hub
 	Page         string             // of the dashboard that the hub serves; empty: none
 	PingInterval time.Duration      // between heartbeat pings; two without a reply end the stream

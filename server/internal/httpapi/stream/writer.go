@@ -37,7 +37,7 @@ func (st *stream) writeLoop() closeReason {
 	for err == nil {
 		var frames []feed.Frame
 		var more <-chan struct{}
-		frames, more, err = st.Hub.FramesAfter(st.ctx, seq)
+		frames, more, err = st.Query.FramesAfter(st.ctx, seq)
 		switch {
 		case st.start.Version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
 			seq, err = st.resync()
@@ -81,7 +81,7 @@ func (st *stream) closeReasonFor(err error) closeReason {
 // stream continues.
 func (st *stream) sendFirst() (seq int64, err error) {
 	if st.start.Version == 1 {
-		seq, data, err := st.Hub.InitialMessage(st.ctx)
+		seq, data, err := st.Query.InitialMessage(st.ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -108,7 +108,7 @@ func (st *stream) sendFirst() (seq int64, err error) {
 
 // hello returns the opening message: the hub, and the dashboard build that it serves.
 func (s *Server) hello() schema.Hello {
-	h := s.Hub.Hello()
+	h := s.Query.Hello()
 	h.Page = s.Page
 	return h
 }

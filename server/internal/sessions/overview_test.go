@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -39,7 +41,7 @@ func TestDayStarts(t *testing.T) {
 		now, err := time.Parse(time.RFC3339, c.now)
 		require.NoError(t, err)
 		local := now.In(loadZone(t, c.zone))
-		begins := dayStarts(local, c.days)
+		begins := query.DayStarts(local, c.days)
 		require.Len(t, begins, c.days+1)
 		require.Equal(t, local.Format(time.DateOnly), begins[c.days-1].Format(time.DateOnly), c.zone)
 		for i, hours := range c.hours {
@@ -63,11 +65,11 @@ func TestOverview_CountsByDayAndPerson(t *testing.T) {
 		id, _ := h.ask(question)
 		now = now.Add(took)
 		if r != nil {
-			_, err := h.Respond(t.Context(), id, r, Caller{})
+			_, err := h.hub.Respond(t.Context(), id, r, hub.Caller{})
 			require.NoError(t, err)
 			return
 		}
-		_, err := h.Cancel(t.Context(), id, schema.Cancel{}, Caller{})
+		_, err := h.hub.Cancel(t.Context(), id, schema.Cancel{}, hub.Caller{})
 		require.NoError(t, err)
 	}
 	text, label := "fine", "left"
@@ -78,8 +80,7 @@ func TestOverview_CountsByDayAndPerson(t *testing.T) {
 	ask(pullQuestion, 4*time.Hour, nil)                                                                     // 04:10
 	late, _ := h.ask(`{"question":"q","type":"permission","timeout":60}`)
 	now = now.Add(2 * time.Minute)
-	_, _, err := h.expireDue(t.Context())
-	require.NoError(t, err)
+	h.awaitTimeout(late)
 	require.Equal(t, schema.TimedOut, h.status(late).Status)
 	h.ask(pullQuestion)
 	h.catchUp(h.newProjector())
@@ -207,7 +208,7 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	f := h.newProjector()
 	decide := func() {
 		id, _ := h.ask(pullQuestion)
-		_, err := h.Respond(t.Context(), id, approval(), Caller{})
+		_, err := h.hub.Respond(t.Context(), id, approval(), hub.Caller{})
 		require.NoError(t, err)
 	}
 	approved := func(at *time.Location, days int) (list []int64) {

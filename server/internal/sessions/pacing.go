@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import "time"
 

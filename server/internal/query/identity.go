@@ -1,4 +1,4 @@
-package hub
+package query
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 
 // HubKey returns the hub's identity as JSON (schema.HubKey). With a nonce it contains a proof that
 // the hub holds its key now.
-func (h *Hub) HubKey(ctx context.Context, nonce string) ([]byte, error) {
-	key := h.Store.Identity()
-	hubKey := schema.HubKey{HubID: h.Store.HubID(), KeyID: key.ID(), PublicKey: schema.FormatPublicKey(key.Public())}
+func (s *Service) HubKey(ctx context.Context, nonce string) ([]byte, error) {
+	key := s.Store.Identity()
+	hubKey := schema.HubKey{HubID: s.Store.HubID(), KeyID: key.ID(), PublicKey: schema.FormatPublicKey(key.Public())}
 	var err error
-	if hubKey.Rotations, err = h.Store.KeyRotations(ctx); err != nil {
+	if hubKey.Rotations, err = s.Store.KeyRotations(ctx); err != nil {
 		return nil, err
 	}
 	if nonce != "" {

@@ -1,4 +1,4 @@
-package hub
+package query
 
 import (
 	"context"
@@ -10,25 +10,33 @@ import (
 )
 
 const (
-	// maxPageBytes limits the size of a list or an initial message.
-	maxPageBytes = 4 << 20
+	// MaxPageBytes limits the size of a list or an initial message.
+	MaxPageBytes = 4 << 20
 	// catchUpRows is the number of rows that a reader behind the ring buffer gets at a
 	// time.
 	catchUpRows = 512
 )
 
+// Hello returns the message that opens every stream.
+func (s *Service) Hello() schema.Hello {
+	return schema.Hello{
+		HubID: s.Store.HubID(), Seq: s.Store.Head(),
+		ServerTime: schema.Millis(s.Clock().UnixMilli()), Version: s.Version,
+	}
+}
+
 // Event returns one complete event with its transcript, as JSON.
-func (h *Hub) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
-	e, chat, err := h.Store.Event(ctx, id)
+func (s *Service) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
+	e, chat, err := s.Store.Event(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return appendFullEvent(nil, e, chat), nil
+	return AppendEvent(nil, e, chat), nil
 }
 
 // EventApp returns the application of an event.
-func (h *Hub) EventApp(ctx context.Context, id schema.EventID) (string, error) {
-	e, _, err := h.Store.Event(ctx, id)
+func (s *Service) EventApp(ctx context.Context, id schema.EventID) (string, error) {
+	e, _, err := s.Store.Event(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -36,8 +44,8 @@ func (h *Hub) EventApp(ctx context.Context, id schema.EventID) (string, error) {
 }
 
 // Recent returns the newest events as a JSON array, oldest first.
-func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
-	events, err := h.Store.Recent(ctx, limit)
+func (s *Service) Recent(ctx context.Context, limit int) ([]byte, error) {
+	events, err := s.Store.Recent(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +53,9 @@ func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
 }
 
 // FindEvents returns the events that match f as a JSON array, oldest first. If a page
-// exceeds maxPageBytes, it is cut at the end away from its cursor.
-func (h *Hub) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
-	events, err := h.Store.Find(ctx, f)
+// exceeds MaxPageBytes, it is cut at the end away from its cursor.
+func (s *Service) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
+	events, err := s.Store.Find(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +63,8 @@ func (h *Hub) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
 }
 
 // FilterOptions returns the values that a filter can offer.
-func (h *Hub) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
-	return h.Store.FilterOptions(ctx)
+func (s *Service) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
+	return s.Store.FilterOptions(ctx)
 }
 
 // InitialMessage returns the data of a version 1 stream's first message: the newest events and
@@ -64,18 +72,18 @@ func (h *Hub) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
 //
 // Dashboards that open while nothing happens share the same bytes. Only one message is
 // built at a time, because building it takes several times its size in memory.
-func (h *Hub) InitialMessage(ctx context.Context) (seq int64, data []byte, err error) {
-	h.initialMu.Lock()
-	defer h.initialMu.Unlock()
-	if s := h.initial.Load(); s != nil && s.seq == h.Store.Head() {
-		return s.seq, s.data, nil
+func (s *Service) InitialMessage(ctx context.Context) (seq int64, data []byte, err error) {
+	s.initialMu.Lock()
+	defer s.initialMu.Unlock()
+	if m := s.initial.Load(); m != nil && m.seq == s.Store.Head() {
+		return m.seq, m.data, nil
 	}
-	s, err := h.buildInitialMessage(ctx)
+	m, err := s.buildInitialMessage(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	h.initial.Store(s)
-	return s.seq, s.data, nil
+	s.initial.Store(m)
+	return m.seq, m.data, nil
 }
 
 // initialMessage is the cached first message of version 1 streams.
@@ -84,15 +92,15 @@ type initialMessage struct {
 	data []byte
 }
 
-func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) {
+func (s *Service) buildInitialMessage(ctx context.Context) (*initialMessage, error) {
 	// Read the head first: rows committed after it arrive as frames and must not appear
 	// twice.
-	seq := h.Store.Head()
-	recent, err := h.Store.Recent(ctx, schema.RecentLimit)
+	seq := s.Store.Head()
+	recent, err := s.Store.Recent(ctx, schema.RecentLimit)
 	if err != nil {
 		return nil, err
 	}
-	pending, err := h.Store.Pending(ctx)
+	pending, err := s.Store.Pending(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +118,7 @@ func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) 
 	return &initialMessage{seq: seq, data: encodeList(events, pendingIDs, true)}, nil
 }
 
-// encodeList encodes events as a JSON array. Beyond maxPageBytes it omits events, from
+// encodeList encodes events as a JSON array. Beyond MaxPageBytes it omits events, from
 // the old end or the new one. Events in keep are never omitted, but lose their payload
 // if necessary.
 func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
@@ -121,7 +129,7 @@ func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest 
 		size += len(encoded[i]) + 1
 	}
 	for n := range events {
-		if size <= maxPageBytes {
+		if size <= MaxPageBytes {
 			break
 		}
 		i := n
@@ -153,22 +161,59 @@ func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest 
 // reaches back, from the store. The channel more is closed when further frames exist.
 // store.ErrLogRewound and store.ErrPruned mean that the reader's position is not part
 // of this hub's log (any more).
-func (h *Hub) FramesAfter(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
+func (s *Service) FramesAfter(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
 	// Compare with the store's head, not the feed's: a stream may have started with
 	// rows that are committed but not published yet.
-	if seq > h.Store.Head() {
+	if seq > s.Store.Head() {
 		return nil, nil, store.ErrLogRewound
 	}
-	frames, more, ok := h.Feed.After(seq)
+	frames, more, ok := s.Feed.After(seq)
 	if ok {
 		return frames, more, nil
 	}
-	rows, err := h.Store.After(ctx, seq, catchUpRows)
+	rows, err := s.Store.After(ctx, seq, catchUpRows)
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.encodeFrames(rows), closedChan, nil
+	return EncodeFrames(rows), closedChan, nil
 }
 
 // closedChan signals that more frames can be read immediately.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// EncodeFrames encodes rows of the log as the frames of streams.
+func EncodeFrames(rows []store.LogRow) []feed.Frame {
+	frames := make([]feed.Frame, len(rows))
+	for i, row := range rows {
+		frames[i] = encodeFrame(row)
+	}
+	return frames
+}
+
+func encodeFrame(row store.LogRow) feed.Frame {
+	e := row.Event
+	f := feed.Frame{Seq: row.Seq, ID: int64(e.ID), Kinds: row.Kinds, Status: row.Change}
+	if !row.Change {
+		f.Data = e.AppendJSON(make([]byte, 0, 256+len(e.Envelope)+min(len(e.Payload), schema.MaxListed)+len(e.Question)+len(e.Status)), schema.MaxListed)
+		return f
+	}
+	f.Data = append(f.Data, `{"id":`...)
+	f.Data = append(f.Data, e.ID.String()...)
+	f.Data = append(f.Data, `,"humanInTheLoopStatus":`...)
+	f.Data = append(f.Data, e.Status...)
+	f.Data = append(f.Data, '}')
+	if row.Ends {
+		f.End = e.AppendJSON(nil, schema.MaxListed)
+	}
+	return f
+}
+
+// AppendEvent appends a complete event as JSON, with its transcript unless chat is nil.
+func AppendEvent(dst []byte, e *store.Event, chat []byte) []byte {
+	dst = e.AppendJSON(dst, -1)
+	if chat == nil {
+		return dst
+	}
+	dst = append(dst[:len(dst)-1], `,"chat":`...)
+	return append(append(dst, chat...), '}')
+}

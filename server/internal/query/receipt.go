@@ -1,4 +1,4 @@
-package hub
+package query
 
 import (
 	"context"
@@ -15,24 +15,24 @@ import (
 // statement, the passkey assertions of the people that it names, and the ledger entry of the
 // resolution. It returns schema.ErrUndecided for a pending question, and schema.ErrNotFound
 // for one that was asked before the hub signed decisions.
-func (h *Hub) Receipt(ctx context.Context, id schema.EventID) ([]byte, error) {
-	s, err := h.readSnapshot(ctx, id)
+func (s *Service) Receipt(ctx context.Context, id schema.EventID) ([]byte, error) {
+	q, st, err := s.question(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err
-	case !s.Status.IsSettled():
-		return nil, &schema.HintError{Err: &schema.StatusError{Err: schema.ErrUndecided, Status: s.Status}, Hint: "A question has a receipt once it has ended."}
-	case s.Question.Receipt == nil:
+	case !st.IsSettled():
+		return nil, &schema.HintError{Err: &schema.StatusError{Err: schema.ErrUndecided, Status: *st}, Hint: "A question has a receipt once it has ended."}
+	case q.Receipt == nil:
 		return nil, &schema.HintError{Err: schema.ErrNotFound, Hint: "This question was asked before the hub signed decisions. It has no receipt."}
 	}
 	var receipt schema.Receipt
-	if err := json.Unmarshal(s.Question.Receipt, &receipt.Envelope); err != nil {
+	if err := json.Unmarshal(q.Receipt, &receipt.Envelope); err != nil {
 		return nil, fmt.Errorf("read stored receipt of question %d: %w", id, err)
 	}
-	if receipt.Proofs, err = s.CountedProofs(); err != nil {
+	if receipt.Proofs, err = question.CountedProofs(q, st); err != nil {
 		return nil, err
 	}
-	if receipt.LedgerEntry, err = h.endedEntry(ctx, id); err != nil {
+	if receipt.LedgerEntry, err = s.endedEntry(ctx, id); err != nil {
 		return nil, err
 	}
 	return json.Marshal(receipt)
@@ -43,8 +43,8 @@ func (h *Hub) Receipt(ctx context.Context, id schema.EventID) ([]byte, error) {
 const maxEntriesAfterEnd = 100
 
 // endedEntry returns the ledger entry of the question's resolution, or nil if there is none.
-func (h *Hub) endedEntry(ctx context.Context, id schema.EventID) (*schema.LedgerEntry, error) {
-	entries, err := h.Store.Ledger(ctx, store.LedgerPage{QuestionID: id, Limit: maxEntriesAfterEnd})
+func (s *Service) endedEntry(ctx context.Context, id schema.EventID) (*schema.LedgerEntry, error) {
+	entries, err := s.Store.Ledger(ctx, store.LedgerPage{QuestionID: id, Limit: maxEntriesAfterEnd})
 	if err != nil {
 		return nil, err
 	}

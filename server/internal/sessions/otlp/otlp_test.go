@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/otlp"
+	"github.com/hookback/hookback/server/internal/sessions/otlp"
 )
 
 // formatEvent formats an event as one line: agent, session, type, subagent and payload.

@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -47,14 +48,14 @@ func (s *searchSemaphore) acquire(ctx context.Context) error {
 func (s *searchSemaphore) release() { <-s.slots }
 
 // Search returns a schema.SearchResult as JSON: the events that match q in the part of
-// the log read within searchTimeLimit and maxPageBytes.
-func (h *Hub) Search(ctx context.Context, q store.Search) ([]byte, error) {
-	if err := h.searches.acquire(ctx); err != nil {
+// the log read within searchTimeLimit and query.MaxPageBytes.
+func (s *Service) Search(ctx context.Context, q store.Search) ([]byte, error) {
+	if err := s.searches.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer h.searches.release()
-	q.MaxBytes, q.Timeout = maxPageBytes, searchTimeLimit
-	result, err := h.Store.Search(ctx, q)
+	defer s.searches.release()
+	q.MaxBytes, q.Timeout = query.MaxPageBytes, searchTimeLimit
+	result, err := s.Store.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}

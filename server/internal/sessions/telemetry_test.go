@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/sessions/otlp"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -32,9 +34,9 @@ func apiRequestRecord(session, agent, model string, n int) string {
 
 const claudeCodeResource = `"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"claude-code"}}]}`
 
-func (h *testHub) postLogs(records ...string) TelemetryResult {
+func (h *testHub) postLogs(records ...string) hub.TelemetryResult {
 	h.t.Helper()
-	heard, err := h.OTLPLogs(h.t.Context(), []byte(`{"resourceLogs":[{`+claudeCodeResource+`,"scopeLogs":[{"logRecords":[`+strings.Join(records, ",")+`]}]}]}`), Caller{})
+	heard, err := h.hub.IngestTelemetry(h.t.Context(), otlp.Logs, []byte(`{"resourceLogs":[{`+claudeCodeResource+`,"scopeLogs":[{"logRecords":[`+strings.Join(records, ",")+`]}]}]}`), hub.Caller{})
 	require.NoError(h.t, err)
 	return heard
 }
@@ -42,9 +44,9 @@ func (h *testHub) postLogs(records ...string) TelemetryResult {
 // postTokenMetric posts a delta metric of input tokens.
 func (h *testHub) postTokenMetric(session string, at, tokens int) {
 	h.t.Helper()
-	_, err := h.OTLPMetrics(h.t.Context(), fmt.Appendf(nil, `{"resourceMetrics":[{%s,"scopeMetrics":[{"metrics":[{"name":"claude_code.token.usage","sum":{"aggregationTemporality":1,`+
+	_, err := h.hub.IngestTelemetry(h.t.Context(), otlp.Metrics, fmt.Appendf(nil, `{"resourceMetrics":[{%s,"scopeMetrics":[{"metrics":[{"name":"claude_code.token.usage","sum":{"aggregationTemporality":1,`+
 		`"dataPoints":[{"attributes":[{"key":"session.id","value":{"stringValue":%q}},{"key":"type","value":{"stringValue":"input"}}],"timeUnixNano":"%d000000000","asDouble":%d}]}}]}]}]}`,
-		claudeCodeResource, session, at, tokens), Caller{})
+		claudeCodeResource, session, at, tokens), hub.Caller{})
 	require.NoError(h.t, err)
 }
 
@@ -74,7 +76,7 @@ func TestTelemetry_JoinsHookSession(t *testing.T) {
 		h.postHook("api", "s1", "UserPromptSubmit", `{"prompt":"go"}`)
 	}
 	telemetry := func(h *testHub) {
-		require.Equal(h.t, TelemetryResult{Stored: 2}, h.postLogs(apiRequestRecord("s1", "", "opus", 1), apiRequestRecord("s1", "a", "haiku", 2)))
+		require.Equal(h.t, hub.TelemetryResult{Stored: 2}, h.postLogs(apiRequestRecord("s1", "", "opus", 1), apiRequestRecord("s1", "a", "haiku", 2)))
 	}
 	for name, steps := range map[string][]func(*testHub){
 		"hooks first":     {hooks, telemetry},
@@ -198,9 +200,9 @@ func TestTelemetry_IgnoresOrderAndRepeats(t *testing.T) {
 func TestTelemetry_CountsIgnoredAndRejected(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	_, err := h.OTLPLogs(t.Context(), []byte(`[1]`), Caller{})
+	_, err := h.hub.IngestTelemetry(t.Context(), otlp.Logs, []byte(`[1]`), hub.Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
-	require.Equal(t, TelemetryResult{Ignored: 1}, h.postLogs(`{"body":{"stringValue":"claude_code.tool_result"}}`))
-	require.Equal(t, TelemetryResult{Rejected: 1}, h.postLogs(strings.Replace(apiRequestRecord("x", "", "opus", 1), `"stringValue":"x"`, `"stringValue":""`, 1)))
+	require.Equal(t, hub.TelemetryResult{Ignored: 1}, h.postLogs(`{"body":{"stringValue":"claude_code.tool_result"}}`))
+	require.Equal(t, hub.TelemetryResult{Rejected: 1}, h.postLogs(strings.Replace(apiRequestRecord("x", "", "opus", 1), `"stringValue":"x"`, `"stringValue":""`, 1)))
 	require.Zero(t, h.Store.Head())
 }

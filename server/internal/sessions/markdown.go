@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 

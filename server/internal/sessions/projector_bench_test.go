@@ -1,6 +1,6 @@
 //go:build unix
 
-package hub
+package sessions
 
 import (
 	"context"
@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
@@ -32,12 +33,14 @@ func cpuTime() time.Duration {
 }
 
 // newBenchHub returns a hub over an empty store with the given synchronous mode.
-func newBenchHub(b *testing.B, synchronous string) *Hub {
+func newBenchHub(b *testing.B, synchronous string) *testHub {
 	b.Helper()
 	db, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: synchronous})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
-	return New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
+	h := newHub(db, Config{})
+	h.t = b
+	return h
 }
 
 // busyDraft returns the i-th of `of` events of a busy hub over 14 days: 20 agents with two
@@ -55,7 +58,7 @@ func busyDraft(i, of int) *store.EventDraft {
 	}}
 }
 
-func fillBusyHub(b *testing.B, h *Hub, n int) {
+func fillBusyHub(b *testing.B, h *testHub, n int) {
 	b.Helper()
 	for i := 0; i < n; i += 500 {
 		drafts := make([]*store.EventDraft, min(500, n-i))
@@ -67,10 +70,10 @@ func fillBusyHub(b *testing.B, h *Hub, n int) {
 		}
 	}
 	for i := 0; i < n; i += 1000 { // one event in a thousand is a question
-		asked, err := h.Ingest(b.Context(), []byte(`{"source_app":"app1","session_id":"asks","hook_event_type":"Ask","payload":{},"humanInTheLoop":`+pullQuestion+`}`), Caller{})
+		asked, err := h.hub.Ingest(b.Context(), []byte(`{"source_app":"app1","session_id":"asks","hook_event_type":"Ask","payload":{},"humanInTheLoop":`+pullQuestion+`}`), hub.Caller{})
 		require.NoError(b, err)
-		h.ResponseSent(asked.ID)
-		_, err = h.Respond(b.Context(), asked.ID, approval(), Caller{})
+		h.hub.ResponseSent(asked.ID)
+		_, err = h.hub.Respond(b.Context(), asked.ID, approval(), hub.Caller{})
 		require.NoError(b, err)
 	}
 }
@@ -80,7 +83,7 @@ func BenchmarkHistory(b *testing.B) {
 	h := newBenchHub(b, "NORMAL")
 	fillBusyHub(b, h, *benchEvents)
 	began, used := time.Now(), cpuTime()
-	f := projector{hub: h, cursor: -1}
+	f := projector{Service: h.Service, cursor: -1}
 	for more := true; more; {
 		var err error
 		more, err = f.step(b.Context())
@@ -93,7 +96,7 @@ func BenchmarkHistory(b *testing.B) {
 	s := page.Sessions[len(page.Sessions)-1]
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(b, err)
-	begins := dayStarts(time.Now().In(berlin), 14)
+	begins := query.DayStarts(time.Now().In(berlin), 14)
 	for name, read := range map[string]func() error{
 		"sessions": func() error {
 			_, err := h.Sessions(context.Background(), store.SessionFilter{Limit: 50})
@@ -140,12 +143,12 @@ func BenchmarkIngest_WithProjector(b *testing.B) {
 			alone, beside := newBenchHub(b, "FULL"), newBenchHub(b, "FULL")
 			ctx, cancel := context.WithCancel(b.Context())
 			done := make(chan error, 1)
-			go func() { done <- beside.RunProjector(ctx) }()
+			go func() { done <- beside.Run(ctx) }()
 			var took, used [2]time.Duration
 			n := 0
 			const turn = 1000
 			for b.Loop() {
-				for i, h := range []*Hub{alone, beside} {
+				for i, h := range []*testHub{alone, beside} {
 					start, cpu := time.Now(), cpuTime()
 					appendConcurrently(b, h, producers, turn)
 					took[i] += time.Since(start)
@@ -163,7 +166,7 @@ func BenchmarkIngest_WithProjector(b *testing.B) {
 	}
 }
 
-func appendConcurrently(b *testing.B, h *Hub, producers, n int) {
+func appendConcurrently(b *testing.B, h *testHub, producers, n int) {
 	b.Helper()
 	errs := make([]error, producers)
 	var wg sync.WaitGroup

@@ -1,4 +1,4 @@
-package hub
+package query
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 // Ledger returns a page of the ledger (the hash-chained audit log) as a JSON array,
 // oldest first.
-func (h *Hub) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error) {
-	entries, err := h.Store.Ledger(ctx, p)
+func (s *Service) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error) {
+	entries, err := s.Store.Ledger(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -28,16 +28,16 @@ func (h *Hub) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error) {
 
 // LedgerHead returns the newest signed head of the ledger, a schema.Envelope as JSON. It fails with
 // schema.ErrNotFound if there is none yet.
-func (h *Hub) LedgerHead(ctx context.Context) ([]byte, error) { return h.Store.LedgerHead(ctx) }
+func (s *Service) LedgerHead(ctx context.Context) ([]byte, error) { return s.Store.LedgerHead(ctx) }
 
 // ledgerExportPage is the number of entries that an export reads at a time.
 const ledgerExportPage = 500
 
 // ExportLedger returns the entries after p.After, one per line, up to the last one at
 // the time it is reached.
-func (h *Hub) ExportLedger(ctx context.Context, p store.LedgerPage) io.Reader {
+func (s *Service) ExportLedger(ctx context.Context, p store.LedgerPage) io.Reader {
 	p.Oldest, p.Limit = true, ledgerExportPage
-	return &ledgerExport{ctx: ctx, db: h.Store, page: p}
+	return &ledgerExport{ctx: ctx, db: s.Store, page: p}
 }
 
 // ledgerExport is the io.Reader of ExportLedger.

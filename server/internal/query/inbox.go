@@ -1,11 +1,10 @@
-package hub
+package query
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -15,13 +14,12 @@ import (
 )
 
 // The inbox under /hitl and the approvals under /api present questions in the terms of
-// other systems. They contain no decision logic: each operation maps to one of the
-// hub's.
+// other systems.
 
 // canVote reports whether the caller may vote in general. Each question has its own
 // check.
-func (h *Hub) canVote(identity auth.Identity) bool {
-	return h.People.Check(schema.AccessDecide, identity) == nil
+func (s *Service) canVote(identity auth.Identity) bool {
+	return s.People.Check(schema.AccessDecide, identity) == nil
 }
 
 // InboxQuery is a query for requests, as seen by one caller.
@@ -31,20 +29,20 @@ type InboxQuery struct {
 }
 
 // Requests returns a page of the inbox, newest first.
-func (h *Hub) Requests(ctx context.Context, q InboxQuery, caller Caller) (schema.HitlPage, error) {
+func (s *Service) Requests(ctx context.Context, q InboxQuery, me auth.Identity) (schema.HitlPage, error) {
 	page := schema.HitlPage{Requests: []schema.HitlRequest{}}
 	if q.WaitingOnMe {
-		if !h.canVote(caller.Identity) {
+		if !s.canVote(me) {
 			return page, nil
 		}
-		q.Everyone, q.Awaiting = true, caller.Identity.Name
+		q.Everyone, q.Awaiting = true, me.Name
 	}
-	events, more, err := h.Store.Inbox(ctx, q.InboxFilter)
+	events, more, err := s.Store.Inbox(ctx, q.InboxFilter)
 	if err != nil {
 		return page, err
 	}
 	for _, e := range events {
-		r, err := h.hitlRequest(e, caller.Identity)
+		r, err := s.hitlRequest(e, me)
 		if err != nil {
 			return page, err
 		}
@@ -57,15 +55,15 @@ func (h *Hub) Requests(ctx context.Context, q InboxQuery, caller Caller) (schema
 }
 
 // Request returns one request of the inbox.
-func (h *Hub) Request(ctx context.Context, id schema.EventID, caller Caller) (schema.HitlRequest, error) {
-	s, err := h.readSnapshot(ctx, id)
+func (s *Service) Request(ctx context.Context, id schema.EventID, me auth.Identity) (schema.HitlRequest, error) {
+	q, err := s.Store.Question(ctx, id)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return h.hitlRequest(&s.Event, caller.Identity)
+	return s.hitlRequest(&q.Event, me)
 }
 
-func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRequest, err error) {
+func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRequest, err error) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if err = q.UnmarshalJSON(e.Question); err == nil {
@@ -92,7 +90,7 @@ func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlReques
 	if c, ok := question.CallOf(e, &q); ok && r.ToolCall == nil {
 		r.ToolCall = &schema.ToolCall{Name: c.Name, Arguments: c.Arguments}
 	}
-	r.WaitingOnMe = r.Status == schema.HitlPending && h.canVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
+	r.WaitingOnMe = r.Status == schema.HitlPending && s.canVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
 	if st.RespondedBy != nil {
 		r.DecidedBy = st.RespondedBy.Name
 	}
@@ -131,50 +129,6 @@ func nonNil[T any](list []T) []T {
 	return list
 }
 
-// Vote is Respond in the terms of the inbox.
-func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, caller Caller) (schema.HitlRequest, error) {
-	s, err := h.readSnapshot(ctx, id)
-	if err != nil {
-		return schema.HitlRequest{}, err
-	}
-	r, err := responseFromVote(&s.Ask, v)
-	if err != nil {
-		return schema.HitlRequest{}, err
-	}
-	if _, err := h.Respond(ctx, id, r, caller); err != nil {
-		return schema.HitlRequest{}, err
-	}
-	return h.Request(ctx, id, caller)
-}
-
-// responseFromVote converts a vote on q to a response.
-func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Response, error) {
-	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision, Proof: v.Proof}
-	switch {
-	case len(q.Questions) > 0:
-		r.Answers = v.Answers
-	case q.Type == schema.FreeText:
-		r.Response = &v.Choice
-	case q.Type == schema.Choice:
-		r.Choice = &v.Choice
-	default:
-		approve := v.Choice == string(schema.Approve)
-		if !approve && v.Choice != string(schema.Deny) {
-			return nil, &schema.FieldError{Field: "choice", Detail: "must be approve or deny", Cause: schema.ErrWrongAnswer}
-		}
-		r.Permission = &approve
-	}
-	return r, nil
-}
-
-// CancelRequest is Cancel by a person in the terms of the inbox.
-func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.HitlCancel, caller Caller) (schema.HitlRequest, error) {
-	if _, err := h.Cancel(ctx, id, schema.Cancel{Reason: c.Reason, Revision: c.Revision}, caller); err != nil {
-		return schema.HitlRequest{}, err
-	}
-	return h.Request(ctx, id, caller)
-}
-
 // StatsRange selects the requests that HitlStats counts: those created from From
 // (inclusive) to To (exclusive), grouped by days in Zone. If From is zero, the range is
 // the last Days days.
@@ -186,19 +140,19 @@ type StatsRange struct {
 }
 
 // HitlStats returns the counts of the inbox: current ones, and per day of the range.
-func (h *Hub) HitlStats(ctx context.Context, days StatsRange, caller Caller) (schema.HitlStats, error) {
-	st, err := h.Store.InboxCounts(ctx, caller.Identity.Name)
+func (s *Service) HitlStats(ctx context.Context, days StatsRange, me auth.Identity) (schema.HitlStats, error) {
+	st, err := s.Store.InboxCounts(ctx, me.Name)
 	if err != nil {
 		return st, err
 	}
-	if !h.canVote(caller.Identity) {
+	if !s.canVote(me) {
 		st.WaitingOnMe = 0
 	}
-	edges, err := days.dayEdges(h.Clock())
+	edges, err := days.dayEdges(s.Clock())
 	if err != nil {
 		return st, err
 	}
-	counts, err := h.Store.InboxDays(ctx, edges, days.Agents)
+	counts, err := s.Store.InboxDays(ctx, edges, days.Agents)
 	if err != nil {
 		return st, err
 	}
@@ -217,7 +171,7 @@ func (h *Hub) HitlStats(ctx context.Context, days StatsRange, caller Caller) (sc
 // one. The first and last day are cut if the range begins or ends within them.
 func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
 	if s.From.IsZero() {
-		return dayStarts(now.In(s.Zone), s.Days), nil
+		return DayStarts(now.In(s.Zone), s.Days), nil
 	}
 	to := s.To
 	if to.IsZero() {
@@ -227,19 +181,19 @@ func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
 		return nil, invalidField("to", "must be after from")
 	}
 	days := 1
-	for ; days <= schema.MaxDays && dayStarts(to.Add(-1).In(s.Zone), days)[0].After(s.From); days++ {
+	for ; days <= schema.MaxDays && DayStarts(to.Add(-1).In(s.Zone), days)[0].After(s.From); days++ {
 	}
 	if days > schema.MaxDays {
 		return nil, invalidField("from", "must not be more than %d days before to", schema.MaxDays)
 	}
-	edges := dayStarts(to.Add(-1).In(s.Zone), days)
+	edges := DayStarts(to.Add(-1).In(s.Zone), days)
 	edges[0], edges[days] = s.From, to
 	return edges, nil
 }
 
-// Approvals returns the pending permissions, oldest first, up to maxPageBytes.
-func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
-	events, err := h.Store.Pending(ctx)
+// Approvals returns the pending permissions, oldest first, up to MaxPageBytes.
+func (s *Service) Approvals(ctx context.Context) ([]schema.Approval, error) {
+	events, err := s.Store.Pending(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +206,7 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 		if approval == nil {
 			continue
 		}
-		if size += len(approval.Arguments) + len(approval.UserPrompt) + len(approval.Message) + 256; size > maxPageBytes {
+		if size += len(approval.Arguments) + len(approval.UserPrompt) + len(approval.Message) + 256; size > MaxPageBytes {
 			break
 		}
 		approvals = append(approvals, *approval)
@@ -261,19 +215,19 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 }
 
 // Approval returns one pending permission. For a settled one the error has its status.
-func (h *Hub) Approval(ctx context.Context, id schema.EventID) (schema.Approval, error) {
-	s, err := h.readSnapshot(ctx, id)
+func (s *Service) Approval(ctx context.Context, id schema.EventID) (schema.Approval, error) {
+	q, st, err := s.question(ctx, id)
 	if err != nil {
 		return schema.Approval{}, err
 	}
-	approval, err := approvalOf(&s.Event)
+	approval, err := approvalOf(&q.Event)
 	switch {
 	case err != nil:
 		return schema.Approval{}, err
 	case approval == nil:
 		return schema.Approval{}, schema.ErrNoQuestion
-	case s.Status.IsSettled():
-		return schema.Approval{}, s.SettledError()
+	case st.IsSettled():
+		return schema.Approval{}, question.SettledError(st)
 	default:
 		return *approval, nil
 	}
@@ -302,19 +256,30 @@ func approvalOf(e *store.Event) (*schema.Approval, error) {
 	return &approval, nil
 }
 
-// AgentApprove is Respond to a permission, identified by the id of its approval.
-func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, caller Caller) ([]byte, error) {
-	id, err := strconv.ParseInt(string(a.ApprovalID), 10, 64)
-	if err != nil || id < 1 {
-		return nil, schema.ErrNotFound
-	}
-	approved, err := a.Decision()
+// question reads a question with its status.
+func (s *Service) question(ctx context.Context, id schema.EventID) (*store.Question, *schema.Status, error) {
+	q, err := s.Store.Question(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := &schema.Response{Permission: &approved, Reason: a.Reason}
-	if !approved && a.Reason == "" {
-		r.Reason = schema.DefaultDenial
+	var st schema.Status
+	if err := json.Unmarshal(q.Status, &st); err != nil {
+		return nil, nil, fmt.Errorf("read stored status of question %d: %w", id, err)
 	}
-	return h.Respond(ctx, schema.EventID(id), r, caller)
+	return q, &st, nil
+}
+
+// DayStarts returns the start of each of the last days, followed by the end of the last
+// one.
+func DayStarts(now time.Time, days int) []time.Time {
+	starts := make([]time.Time, 0, days+1)
+	for i := 1 - days; i <= 1; i++ {
+		noon := time.Date(now.Year(), now.Month(), now.Day()+i, 12, 0, 0, 0, now.Location())
+		start := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, now.Location())
+		for start.Day() != noon.Day() { // no midnight on this day (daylight saving time)
+			start = start.Add(store.QuarterMS * time.Millisecond)
+		}
+		starts = append(starts, start)
+	}
+	return starts
 }

@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -98,7 +99,7 @@ func TestReport_EscapesMarkup(t *testing.T) {
 	saved := h.post(all)
 	h.post(strings.Replace(all[:strings.Index(all, `,"humanInTheLoop"`)]+"}", `"hook_event_type":`+strings.ReplaceAll(string(quoted), `\u0007`, ""), `"hook_event_type":"UserPromptSubmit"`, 1))
 	label := decodeEvent(t, saved.JSON).HumanInTheLoop.Choices[0]
-	_, err = h.Respond(t.Context(), saved.ID, &schema.Response{Choice: &label, Reason: hostileText, Comment: hostileText}, Caller{})
+	_, err = h.hub.Respond(t.Context(), saved.ID, &schema.Response{Choice: &label, Reason: hostileText, Comment: hostileText}, hub.Caller{})
 	require.NoError(t, err)
 	e := decodeEvent(t, saved.JSON)
 	text := h.exportSession(e.SourceApp, e.SessionID, true)
@@ -142,7 +143,7 @@ func TestReport_ListsDecisions(t *testing.T) {
 		if r == nil {
 			return
 		}
-		_, err := h.Respond(t.Context(), id, r, Caller{})
+		_, err := h.hub.Respond(t.Context(), id, r, hub.Caller{})
 		require.NoError(t, err)
 	}
 	edited := approval()
@@ -155,10 +156,10 @@ func TestReport_ListsDecisions(t *testing.T) {
 	ask(`{"question":"Left or right?","type":"choice","choices":["left","right"]}`, &schema.Response{Choice: &choice, Comment: comment})
 	ask(`{"question":"Still there?","type":"permission"}`, nil)
 	cancelled, _ := h.ask(pullQuestion)
-	_, err := h.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
+	_, err := h.hub.Cancel(t.Context(), cancelled, schema.Cancel{}, hub.Caller{})
 	require.NoError(t, err)
 	withdrawn, secret := h.ask(pullQuestion)
-	_, err = h.Cancel(t.Context(), withdrawn, schema.Cancel{RequestSecret: secret}, Caller{})
+	_, err = h.hub.Cancel(t.Context(), withdrawn, schema.Cancel{RequestSecret: secret}, hub.Caller{})
 	require.NoError(t, err)
 	one, _, err := h.Store.Event(t.Context(), 1)
 	require.NoError(t, err)

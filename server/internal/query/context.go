@@ -1,4 +1,4 @@
-package hub
+package query
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -20,24 +20,24 @@ const (
 
 // Context returns the schema.QuestionContext of a question as JSON: the last events of
 // its session before it, and how earlier requests for the same call ended.
-func (h *Hub) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
-	q, err := h.Store.Question(ctx, id)
+func (s *Service) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
+	q, err := s.Store.Question(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	before, err := h.Store.Find(ctx, store.Filter{App: q.App, Session: q.Session, Before: id, Limit: contextCandidates})
+	before, err := s.Store.Find(ctx, store.Filter{App: q.App, Session: q.Session, Before: id, Limit: contextCandidates})
 	if err != nil {
 		return nil, err
 	}
 	before = slices.DeleteFunc(before, func(e *store.Event) bool { return digest.IsTelemetry(e.Type) })
 	before = before[max(0, len(before)-contextEvents):]
-	earlier, err := h.Store.EarlierOutcomes(ctx, id)
+	earlier, err := s.Store.EarlierOutcomes(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var last *store.Event
 	if len(earlier) > 0 {
-		if last, _, err = h.Store.Event(ctx, earlier[0].ID); err != nil {
+		if last, _, err = s.Store.Event(ctx, earlier[0].ID); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"cmp"
@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/digest"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -26,12 +26,11 @@ const (
 	maxUnsavedRows = 4096
 )
 
-// RunProjector maintains the projections (sessions, tools, decisions, executions) from
-// the log until ctx ends. It follows the log like any reader, so events never wait for
-// it. Each batch is committed together with the cursor: after a restart the projector
-// resumes exactly where it stopped.
-func (h *Hub) RunProjector(ctx context.Context) error {
-	proj := projector{hub: h, cursor: -1}
+// Run maintains the projections (sessions, tools, decisions, executions) from the log until ctx
+// ends. It follows the log like any reader, so events never wait for it. Each batch is committed
+// together with the cursor: after a restart the projector resumes exactly where it stopped.
+func (s *Service) Run(ctx context.Context) error {
+	proj := projector{Service: s, cursor: -1}
 	var pace pacer
 	var next time.Time // earliest time of the next step
 	var lastErr string
@@ -39,19 +38,19 @@ func (h *Hub) RunProjector(ctx context.Context) error {
 		began, before := time.Now(), proj.at
 		more, err := proj.step(ctx)
 		next = pace.nextStart(batchTiming{began: began, ended: time.Now(), rows: proj.at - before})
-		h.Store.Throttle(ctx, time.Since(began))
+		s.Store.Throttle(ctx, time.Since(began))
 		switch {
 		case err == nil:
 			lastErr = ""
 		case ctx.Err() == nil:
 			if err.Error() != lastErr {
-				h.Log.Error("projection failed; sessions and statistics are out of date", "retry_in", projectorRetry, "err", err)
+				s.Log.Error("projection failed; sessions and statistics are out of date", "retry_in", projectorRetry, "err", err)
 			}
 			lastErr, more, next = err.Error(), true, time.Now().Add(projectorRetry)
 		}
 		return more
 	}
-	_ = h.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error {
+	_ = s.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
 		for feed.Sleep(ctx, time.Until(next)) && step() {
 			continue
 		}
@@ -60,28 +59,27 @@ func (h *Hub) RunProjector(ctx context.Context) error {
 	return nil
 }
 
-// projector is the position of RunProjector in the log.
+// projector is the position of Run in the log.
 type projector struct {
-	hub    *Hub
+	*Service
 	cursor int64 // as stored; negative until it is read
 	at     int64 // last row read; the rows after cursor had no effect
 }
 
 // step projects the next batch of the log. It returns false if there is none.
 func (p *projector) step(ctx context.Context) (more bool, err error) {
-	db := p.hub.Store
 	if p.cursor < 0 {
-		if p.cursor, err = db.ProjectionCursor(ctx); err != nil {
+		if p.cursor, err = p.Store.ProjectionCursor(ctx); err != nil {
 			p.cursor = -1
 			return false, err
 		}
 		p.at = p.cursor
 	}
-	entries, upTo, err := db.LogEntries(ctx, p.at, projectorBatch)
+	entries, upTo, err := p.Store.LogEntries(ctx, p.at, projectorBatch)
 	if err != nil || upTo == p.at {
 		return false, err
 	}
-	batch := &projection{hub: p.hub, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
+	batch := &projection{service: p.Service, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
 		From: p.cursor, To: upTo,
 		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{},
 	}}
@@ -104,7 +102,7 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 // projection collects the aggregates that one batch of the log adds.
 type projection struct {
 	store.ProjectionBatch
-	hub        *Hub
+	service    *Service
 	sessions   map[store.SessionKey]*digest.Session // state after the rows applied so far
 	executions []digest.ExecutionOutcome
 }
@@ -153,7 +151,7 @@ func (p *projection) session(ctx context.Context, e *store.Event) (*digest.Sessi
 // storedSession returns the stored session, or a new one if there is none.
 func (p *projection) storedSession(ctx context.Context, key store.SessionKey) (*digest.Session, error) {
 	session := &digest.Session{}
-	facts, err := p.hub.Store.SessionFacts(ctx, key.App, key.Session)
+	facts, err := p.service.Store.SessionFacts(ctx, key.App, key.Session)
 	if err != nil || facts == nil || p.hasLeft(key) {
 		return session, err
 	}
@@ -255,7 +253,9 @@ func outcomeClass(st *schema.Status) string {
 // the question like any other, and repeating it after a failure has no effect.
 func (p *projection) commit(ctx context.Context) error {
 	for i := range p.executions {
-		if err := p.hub.setExecution(ctx, &p.executions[i]); err != nil {
+		e := &p.executions[i]
+		err := p.service.Executions.RecordExecution(ctx, e.Question, e.Execution, e.At)
+		if err != nil && !errors.Is(err, schema.ErrNotFound) { // removed by retention
 			return err
 		}
 	}
@@ -274,19 +274,61 @@ func (p *projection) commit(ctx context.Context) error {
 		})
 	}
 	if len(p.Decisions) > 0 {
-		defer p.hub.overviews.invalidate() // also after an error: the write may have succeeded
+		defer p.service.overviews.invalidate() // also after an error: the write may have succeeded
 	}
-	return p.hub.Store.ApplyProjection(ctx, &p.ProjectionBatch)
+	return p.service.Store.ApplyProjection(ctx, &p.ProjectionBatch)
 }
 
-// setExecution records in the question's status how its call ended. The call may have
-// run without approval; the status then shows that.
-func (h *Hub) setExecution(ctx context.Context, outcome *digest.ExecutionOutcome) error {
-	_, err := h.transition(ctx, outcome.Question, func(s *question.Snapshot) (*store.Change, error) {
-		return s.RecordExecution(outcome.Execution, outcome.At)
-	})
-	if errors.Is(err, schema.ErrNotFound) {
-		return nil // removed by retention
+// telemetryHome returns the existing session that the events of key belong to although
+// it has another application name: telemetry joins the session of the hooks, and hooks
+// take over a session that has only telemetry. Nil means that key has its own session.
+func (p *projection) telemetryHome(ctx context.Context, key store.SessionKey, telemetry bool) (*digest.Session, error) {
+	for other, session := range p.sessions {
+		if other.Session == key.Session && other != key && (telemetry || session.IsTelemetryOnly()) && session.Sum.Events > 0 {
+			return p.adoptSession(key, other, telemetry), nil
+		}
 	}
-	return err
+	others, err := p.service.Store.SessionsWithID(ctx, key.Session)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		if other == key || p.hasLeft(other) {
+			continue
+		}
+		session, err := p.storedSession(ctx, other)
+		if err != nil {
+			return nil, err
+		}
+		if telemetry || session.IsTelemetryOnly() {
+			p.sessions[other] = session
+			return p.adoptSession(key, other, telemetry), nil
+		}
+	}
+	return nil, nil
+}
+
+// adoptSession returns the existing session at other. If the new events come from
+// hooks, the session and its aggregates first move to their application.
+func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *digest.Session {
+	session := p.sessions[other]
+	if telemetry {
+		return session
+	}
+	delete(p.sessions, other)
+	p.RemovedSessions = append(p.RemovedSessions, other)
+	session.Rekey(key.App)
+	m := &session.Sum
+	moved := store.Activity{Events: m.Events, Failures: m.Failures, CostUSD: m.CostUSD}
+	if m.Tokens != nil {
+		moved.Tokens = *m.Tokens
+	}
+	at := int64(m.LastAt)
+	p.addActivity(at, key.App, moved)
+	p.addActivity(at, other.App, moved.Negate())
+	return session
+}
+
+func (p *projection) hasLeft(key store.SessionKey) bool {
+	return slices.Contains(p.RemovedSessions, key)
 }

@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"cmp"
@@ -8,26 +8,26 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // Sessions returns a page of sessions, most recently active first. It comes from
 // projections, which lag milliseconds behind the log; only the pending questions are
 // current.
-func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.SessionPage, error) {
+func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (schema.SessionPage, error) {
 	page := schema.SessionPage{Sessions: []schema.Session{}}
 	if f.Text != "" {
-		if err := h.searches.acquire(ctx); err != nil {
+		if err := s.searches.acquire(ctx); err != nil {
 			return page, err
 		}
-		defer h.searches.release()
+		defer s.searches.release()
 	}
-	facts, next, err := h.Store.Sessions(ctx, f)
+	facts, next, err := s.Store.Sessions(ctx, f)
 	if err != nil {
 		return page, err
 	}
-	pending, err := h.Store.PendingCounts(ctx)
+	pending, err := s.Store.PendingCounts(ctx)
 	if err != nil {
 		return page, err
 	}
@@ -57,28 +57,28 @@ func decodeSession(facts []byte, pending map[store.SessionKey]int64) (schema.Ses
 }
 
 // Session returns one session with its tools, models and agents, or schema.ErrNotFound.
-func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.SessionDetail, error) {
+func (s *Service) Session(ctx context.Context, key store.SessionKey) (schema.SessionDetail, error) {
 	detail := schema.SessionDetail{}
-	facts, err := h.Store.SessionFacts(ctx, key.App, key.Session)
+	facts, err := s.Store.SessionFacts(ctx, key.App, key.Session)
 	if err != nil {
 		return detail, err
 	}
 	if facts == nil {
 		return detail, schema.ErrNotFound
 	}
-	pending, err := h.Store.PendingCounts(ctx)
+	pending, err := s.Store.PendingCounts(ctx)
 	if err != nil {
 		return detail, err
 	}
 	if detail.Session, err = decodeSession(facts, pending); err != nil {
 		return detail, err
 	}
-	var s digest.Session
-	if err := json.Unmarshal(facts, &s); err != nil {
+	var sum digest.Session
+	if err := json.Unmarshal(facts, &sum); err != nil {
 		return detail, fmt.Errorf("read stored session: %w", err)
 	}
-	detail.Models, detail.Agents = s.Models(), s.Agents()
-	times, err := h.Store.SessionTools(ctx, detail.Session.FirstID)
+	detail.Models, detail.Agents = sum.Models(), sum.Agents()
+	times, err := s.Store.SessionTools(ctx, detail.Session.FirstID)
 	detail.Tools = toolStats(times)
 	return detail, err
 }

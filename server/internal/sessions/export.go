@@ -1,10 +1,11 @@
-package hub
+package sessions
 
 import (
 	"context"
 	"io"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -21,19 +22,19 @@ const (
 // page while it is read. Only the newest transcript is included, since each one
 // contains those before. Export returns schema.ErrNotFound immediately; other errors
 // come from Read.
-func (h *Hub) Export(ctx context.Context, key store.SessionKey, markdown bool) (io.Reader, error) {
-	detail, err := h.Session(ctx, key)
+func (s *Service) Export(ctx context.Context, key store.SessionKey, markdown bool) (io.Reader, error) {
+	detail, err := s.Session(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	e := &sessionExport{
-		ctx: ctx, db: h.Store, transcript: detail.Session.Transcript, end: schema.EventID(h.Store.Head()),
+		ctx: ctx, db: s.Store, transcript: detail.Session.Transcript, end: schema.EventID(s.Store.Head()),
 		filter: store.Filter{App: key.App, Session: key.Session, Limit: exportPage, Oldest: true},
 	}
 	e.appendEvent = e.appendLine
 	if markdown {
 		e.appendEvent = e.appendMarkdown
-		e.buffer = appendReportHeader(nil, &detail, h.Clock())
+		e.buffer = appendReportHeader(nil, &detail, s.Clock())
 	}
 	return e, nil
 }
@@ -108,7 +109,7 @@ func (x *sessionExport) appendLine(dst []byte, e *store.Event) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return append(appendFullEvent(dst, e, chat), '\n'), nil
+	return append(query.AppendEvent(dst, e, chat), '\n'), nil
 }
 
 func (x *sessionExport) appendMarkdown(dst []byte, e *store.Event) ([]byte, error) {
@@ -117,14 +118,4 @@ func (x *sessionExport) appendMarkdown(dst []byte, e *store.Event) ([]byte, erro
 		return dst, err
 	}
 	return appendReportEvent(dst, e), nil
-}
-
-// appendFullEvent appends an event as JSON, with its transcript unless chat is nil.
-func appendFullEvent(dst []byte, e *store.Event, chat []byte) []byte {
-	dst = e.AppendJSON(dst, -1)
-	if chat == nil {
-		return dst
-	}
-	dst = append(dst[:len(dst)-1], `,"chat":`...)
-	return append(append(dst, chat...), '}')
 }

@@ -1,4 +1,4 @@
-package hub
+package sessions
 
 import (
 	"bufio"
@@ -15,9 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/digest"
-	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
@@ -35,7 +34,7 @@ func (h *testHub) catchUp(f *projector) {
 	h.t.Fatal("the projector does not reach the end of the log")
 }
 
-func (h *testHub) newProjector() *projector { return &projector{hub: h.Hub, cursor: -1} }
+func (h *testHub) newProjector() *projector { return &projector{Service: h.Service, cursor: -1} }
 
 // projectedTables has the content of all projection tables.
 type projectedTables struct {
@@ -225,7 +224,7 @@ func (c *randomLog) postEvent(question string) {
 		members = append(members, `"humanInTheLoop":`+question)
 	}
 	saved := c.post("{" + strings.Join(members, ",") + "}")
-	c.ResponseSent(saved.ID)
+	c.hub.ResponseSent(saved.ID)
 	if question != "" {
 		c.open = append(c.open, saved.ID)
 	}
@@ -242,10 +241,10 @@ func (c *randomLog) resolveOne() {
 	text, choice := "fine", "left"
 	for _, r := range []*schema.Response{approval(), denial(), {Response: &text}, {Choice: &choice}} {
 		if c.rng.IntN(3) > 0 {
-			_, _ = c.Respond(c.t.Context(), id, r, Caller{}) // most do not match the type of the question
+			_, _ = c.hub.Respond(c.t.Context(), id, r, hub.Caller{}) // most do not match the type of the question
 		}
 	}
-	_, _ = c.Cancel(c.t.Context(), id, schema.Cancel{}, Caller{})
+	_, _ = c.hub.Cancel(c.t.Context(), id, schema.Cancel{}, hub.Caller{})
 }
 
 func (c *randomLog) step() {
@@ -360,9 +359,9 @@ func TestProjector_SkipsIrrelevantChanges(t *testing.T) {
 	id, _ := h.ask(callbackQuestion)
 	h.catchUp(f)
 	require.EqualValues(t, 1, f.cursor)
-	for range 3 {
-		_, err := h.transition(t.Context(), id, func(s *question.Snapshot) (*store.Change, error) { return s.Shift(time.Hour) })
-		require.NoError(t, err)
+	for i := range 3 {
+		counts := &schema.NotificationCounts{}
+		require.NoError(t, h.hub.SetNotifications(t.Context(), id, []schema.Notification{{Error: fmt.Sprint(i)}}, counts))
 	}
 	h.catchUp(f)
 	require.EqualValues(t, 1, f.cursor)
@@ -381,7 +380,7 @@ func TestRunProjector_FollowsAndStops(t *testing.T) {
 	for round := range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- h.RunProjector(ctx) }()
+		go func() { done <- h.Run(ctx) }()
 		h.post(plainEvent)
 		require.Eventually(t, func() bool {
 			page, err := h.Sessions(t.Context(), store.SessionFilter{Limit: 1})
@@ -408,17 +407,17 @@ func TestProjector_FailedStepKeepsCursor(t *testing.T) {
 // between, the projector sets the execution again, which changes nothing.
 func TestExecution_SurvivesCrash(t *testing.T) {
 	t.Parallel()
-	clock := newFakeClock()
-	h := newTestHub(t, clock.configure)
+	now := time.Now().Round(0)
+	h := newTestHub(t, func(c *Config) { c.Clock = func() time.Time { return now } })
 	saved := h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u1","humanInTheLoop":` + pullQuestion + `}`)
-	h.ResponseSent(saved.ID)
-	_, err := h.Respond(t.Context(), saved.ID, approval(), Caller{})
+	h.hub.ResponseSent(saved.ID)
+	_, err := h.hub.Respond(t.Context(), saved.ID, approval(), hub.Caller{})
 	require.NoError(t, err)
 	h.catchUp(h.newProjector())
 	ended := h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUseFailure","payload":{"error":"exit 1"},"tool_use_id":"u1"}`)
 	h.post(`{"source_app":"a","session_id":"other","hook_event_type":"PostToolUse","payload":{},"tool_use_id":"u1"}`)
-	ran := digest.ExecutionOutcome{Question: saved.ID, At: clock.now().UnixMilli() + 5000, Execution: schema.Execution{State: schema.ToolFailed, Error: "exit 1", EventID: ended.ID}}
-	require.NoError(t, h.setExecution(t.Context(), &ran))
+	ran := digest.ExecutionOutcome{Question: saved.ID, At: now.UnixMilli() + 5000, Execution: schema.Execution{State: schema.ToolFailed, Error: "exit 1", EventID: ended.ID}}
+	require.NoError(t, h.hub.RecordExecution(t.Context(), ran.Question, ran.Execution, ran.At))
 	head, before := h.Store.Head(), h.status(saved.ID)
 	h.catchUp(h.newProjector())
 	require.Equal(t, head, h.Store.Head(), "nothing was written again")
@@ -431,7 +430,10 @@ func TestExecution_SurvivesCrash(t *testing.T) {
 	require.Equal(t, int64(3), st.Revision)
 
 	ran.Question = 99
-	require.NoError(t, h.setExecution(t.Context(), &ran), "a question that retention deleted is skipped")
+	cursor, err := h.Store.ProjectionCursor(t.Context())
+	require.NoError(t, err)
+	batch := projection{service: h.Service, executions: []digest.ExecutionOutcome{ran}, ProjectionBatch: store.ProjectionBatch{From: cursor, To: cursor}}
+	require.NoError(t, batch.commit(t.Context()), "a question that retention deleted is skipped")
 }
 
 // TestExecution_StreamsStatusFrame: version 2 gets a status frame, version 1 gets nothing.
@@ -439,12 +441,12 @@ func TestExecution_StreamsStatusFrame(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	saved := h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_use_id":"u1"},"humanInTheLoop":` + pullQuestion + `}`)
-	h.ResponseSent(saved.ID)
+	h.hub.ResponseSent(saved.ID)
 	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUse","payload":{"tool_use_id":"u1"}}`)
 	seq := h.Store.Head()
 	h.catchUp(h.newProjector())
-	frames, _, err := h.FramesAfter(t.Context(), seq)
-	require.NoError(t, err)
+	frames, _, ok := h.Feed.After(seq)
+	require.True(t, ok)
 	require.Len(t, frames, 1)
 	require.True(t, frames[0].Status)
 	require.Nil(t, frames[0].End, "version 1 streams only get resolutions")
@@ -466,18 +468,18 @@ func runProjectorCrashChild() bool {
 		fmt.Println("error", err)
 		return true
 	}
-	h := New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
-	go func() { fmt.Println("error", h.RunProjector(context.Background())) }()
+	h := newHub(db, Config{})
+	go func() { fmt.Println("error", h.Run(context.Background())) }()
 	rnd := rand.New(rand.NewPCG(uint64(db.Head()), 7))
 	for {
 		use := rnd.IntN(1000)
-		asked, err := h.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u%d","humanInTheLoop":%s}`, use%5, use, pullQuestion), Caller{})
+		asked, err := h.hub.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u%d","humanInTheLoop":%s}`, use%5, use, pullQuestion), hub.Caller{})
 		if err == nil {
-			h.ResponseSent(asked.ID)
-			_, err = h.Respond(context.Background(), asked.ID, approval(), Caller{})
+			h.hub.ResponseSent(asked.ID)
+			_, err = h.hub.Respond(context.Background(), asked.ID, approval(), hub.Caller{})
 		}
 		if err == nil {
-			_, err = h.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PostToolUse","payload":{},"tool_name":"Bash","tool_use_id":"u%d"}`, use%5, use), Caller{})
+			_, err = h.hub.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PostToolUse","payload":{},"tool_name":"Bash","tool_use_id":"u%d"}`, use%5, use), hub.Caller{})
 		}
 		if err != nil {
 			fmt.Println("error", err)

@@ -1,14 +1,16 @@
-package hub
+package sessions
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -18,41 +20,26 @@ const maxOverviewTools = 50
 // Overview returns statistics of the last days, including today, in a time zone.
 // Pending and Undelivered are current. The rest comes from projections, which lag
 // milliseconds behind the log.
-func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
-	now := h.Clock()
-	starts := dayStarts(now.In(zone), days)
-	o, err := h.cachedOverview(ctx, starts)
+func (s *Service) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
+	now := s.Clock()
+	starts := query.DayStarts(now.In(zone), days)
+	o, err := s.cachedOverview(ctx, starts)
 	if err != nil {
 		return o, err
 	}
 	o.From, o.To = schema.Millis(starts[0].UnixMilli()), schema.Millis(now.UnixMilli())
-	stats, err := h.Store.Stats(ctx)
+	stats, err := s.Store.Stats(ctx)
 	if err != nil {
 		return o, err
 	}
 	o.Pending, o.Undelivered = stats.Pending, stats.Undelivered
-	if o.Agents, err = h.agentStats(ctx, starts[0]); err != nil {
+	if o.Agents, err = s.agentStats(ctx, starts[0]); err != nil {
 		return o, err
 	}
-	times, err := h.Store.ToolTimes(ctx, quarterHour(starts[0].UnixMilli()))
+	times, err := s.Store.ToolTimes(ctx, quarterHour(starts[0].UnixMilli()))
 	o.Tools = toolStats(times)
 	o.Tools = o.Tools[:min(len(o.Tools), maxOverviewTools)]
 	return o, err
-}
-
-// dayStarts returns the start of each of the last days, followed by the end of the last
-// one.
-func dayStarts(now time.Time, days int) []time.Time {
-	starts := make([]time.Time, 0, days+1)
-	for i := 1 - days; i <= 1; i++ {
-		noon := time.Date(now.Year(), now.Month(), now.Day()+i, 12, 0, 0, 0, now.Location())
-		start := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, now.Location())
-		for start.Day() != noon.Day() { // no midnight on this day (daylight saving time)
-			start = start.Add(store.QuarterMS * time.Millisecond)
-		}
-		starts = append(starts, start)
-	}
-	return starts
 }
 
 // waitBuckets are the exclusive upper bounds of the buckets of Overview.Waits, in ms.
@@ -62,7 +49,7 @@ var waitBuckets = []int64{
 	schema.MaxTimeout.Milliseconds(), 1 << 53,
 }
 
-func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, starts []time.Time) error {
+func (s *Service) countDecisions(ctx context.Context, o *schema.Overview, starts []time.Time) error {
 	edges := make([]int64, len(starts))
 	for i, b := range starts {
 		edges[i] = quarterHour(b.UnixMilli())
@@ -70,7 +57,7 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, starts []t
 			o.Days = append(o.Days, schema.DayCount{Day: b.Format(time.DateOnly)})
 		}
 	}
-	decisions, err := h.Store.Decisions(ctx, edges[0], edges[len(edges)-1])
+	decisions, err := s.Store.Decisions(ctx, edges[0], edges[len(edges)-1])
 	if err != nil {
 		return err
 	}
@@ -120,12 +107,12 @@ func addOutcome(day *schema.DayCount, outcome string, n int64) {
 
 // agentStats returns the applications that were active since a time or have pending
 // questions.
-func (h *Hub) agentStats(ctx context.Context, since time.Time) ([]schema.AgentStat, error) {
-	activity, err := h.Store.Activity(ctx, quarterHour(since.UnixMilli()))
+func (s *Service) agentStats(ctx context.Context, since time.Time) ([]schema.AgentStat, error) {
+	activity, err := s.Store.Activity(ctx, quarterHour(since.UnixMilli()))
 	if err != nil {
 		return nil, err
 	}
-	pending, err := h.Store.PendingCounts(ctx)
+	pending, err := s.Store.PendingCounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,18 +134,79 @@ func (h *Hub) agentStats(ctx context.Context, since time.Time) ([]schema.AgentSt
 			stat.Tokens = &a.Tokens
 		}
 		var latest []byte
-		if stat.Sessions, latest, err = h.Store.SessionsOf(ctx, app, since); err != nil {
+		if stat.Sessions, latest, err = s.Store.SessionsOf(ctx, app, since); err != nil {
 			return nil, err
 		}
-		var s digest.Session
+		var session digest.HumanWait
 		if latest != nil {
-			if err := json.Unmarshal(latest, &s); err != nil {
+			if err := json.Unmarshal(latest, &session); err != nil {
 				return nil, err
 			}
 		}
-		stat.LastAt, stat.Ended = s.Sum.LastAt, s.Sum.Ended
+		stat.LastAt, stat.Ended = session.Sum.LastAt, session.Sum.Ended
 		agents = append(agents, stat)
 	}
 	slices.SortFunc(agents, func(a, b schema.AgentStat) int { return cmp.Compare(a.SourceApp, b.SourceApp) })
 	return agents, nil
+}
+
+// maxCachedOverviews limits the cache. Viewers are usually in one or two time zones.
+const maxCachedOverviews = 32
+
+// overviewCache caches the counts of decisions until more decisions are projected.
+// Decisions are rare, and dashboards poll.
+type overviewCache struct {
+	mu      sync.Mutex
+	version int64 // incremented by invalidate
+	entries map[overviewKey]schema.Overview
+}
+
+// overviewKey identifies a range of days in a time zone.
+type overviewKey struct {
+	from int64
+	days int
+	zone string
+}
+
+// cachedOverview returns an overview that has only the counts of decisions on the days
+// that begin at starts.
+func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (schema.Overview, error) {
+	key := overviewKey{starts[0].UnixMilli(), len(starts), starts[0].Location().String()}
+	overview, ok, version := s.overviews.get(key)
+	if ok {
+		return overview, nil
+	}
+	if err := s.countDecisions(ctx, &overview, starts); err != nil {
+		return overview, err
+	}
+	s.overviews.put(key, overview, version)
+	return overview, nil
+}
+
+func (c *overviewCache) get(key overviewKey) (overview schema.Overview, ok bool, version int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	overview, ok = c.entries[key]
+	return overview, ok, c.version
+}
+
+// put caches an overview unless decisions were projected since version was read.
+func (c *overviewCache) put(key overviewKey, overview schema.Overview, version int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version != c.version {
+		return
+	}
+	if c.entries == nil || len(c.entries) == maxCachedOverviews {
+		c.entries = map[overviewKey]schema.Overview{}
+	}
+	c.entries[key] = overview
+}
+
+// invalidate drops all entries after decisions were projected.
+func (c *overviewCache) invalidate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version++
+	c.entries = nil
 }

@@ -1,0 +1,52 @@
+// Package sessions derives sessions, statistics and reports from the log. A projector follows the
+// log and keeps aggregates in the store; the queries read them. Package digest below it computes
+// the aggregates, and package otlp turns OpenTelemetry into events.
+package sessions
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Config holds the dependencies of a Service. All are required except Clock and Log.
+type Config struct {
+	Store interface {
+		store.Log
+		store.History
+		store.Projections
+	}
+	Feed       *feed.Feed
+	Executions ExecutionRecorder
+	Clock      func() time.Time // default: time.Now
+	Log        *slog.Logger     // default: discard
+}
+
+// ExecutionRecorder records in a question's status how its call ended, as the agent's events
+// show it at that time (Unix ms). Repeating it changes nothing.
+type ExecutionRecorder interface {
+	RecordExecution(ctx context.Context, id schema.EventID, execution schema.Execution, at int64) error
+}
+
+// Service answers queries about sessions and maintains their projections. Its methods are safe
+// for concurrent use.
+type Service struct {
+	Config
+	searches  *searchSemaphore // limits Search, and Sessions with a text filter
+	overviews overviewCache
+}
+
+// New returns a service. Its projections are up to date while Run runs.
+func New(cfg Config) *Service {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{Config: cfg, searches: newSearchSemaphore()}
+}
