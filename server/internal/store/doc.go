@@ -1,10 +1,37 @@
 // Package store defines what the hub keeps: its log, questions, outbox, rules, accounts,
-// notifications and audit log. It holds the types, the errors and the interfaces; an
-// engine in a package below, such as sqlite, implements Store.
+// notifications and audit log. It holds the types, the errors and the interfaces. An
+// engine in a package below implements Store; today there is one, store/sqlite.
 //
 // Every committed change is one row of the log, numbered 1, 2, 3 … without gaps: an
-// event (its number is its ID) or a change of a question. The effect of a method that
-// returned nil is durable, and readers of the log see changes in commit order.
+// event (its number is its ID) or a change of a question.
+//
+// # A second engine
+//
+// Implement Store in a package store/NAME and add it to mayImport and to the places of SQL
+// libraries in scripts/layering_test.go. The methods state the contract. These parts hold
+// for all of them:
+//
+//   - A method that returned nil is durable, and its rows were published, in the order of
+//     their numbers. A failed write uses no number and publishes nothing.
+//   - Apply and ApplyProjection are compare-and-swap. Everything that a method writes,
+//     including records of the audit log, is one transaction.
+//   - Lists omit payloads above schema.MaxListed bytes and end at MaxPageBytes.
+//   - Writes fail with schema.ErrBusy if too many wait, with schema.ErrFull without space
+//     (questions, answers and accounts last) and with schema.ErrStopping after Close.
+//   - Secrets of channels and Web Push are encrypted with the key that Identity returns.
+//
+// Package grams is the search index without its tables. Use it, or search without an index
+// and return nil from RunIndexer when its context ends.
+//
+// The engine passes the suite of server/internal/storetest/conformance as a whole:
+//
+//	func TestConformance(t *testing.T) {
+//		conformance.Run(t, conformance.Engine{NewDatabase: newDatabase})
+//	}
+//
+// Run it with go test -race -run Conformance ./server/internal/store/NAME. Then let
+// storetest.Open return the engine, and run the tests of the packages above. In app, the
+// file database.go picks the engine by the value of -db.
 package store
 
 // Store is an open database of one hub. Its methods are safe for concurrent use.

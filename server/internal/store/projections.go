@@ -50,7 +50,7 @@ type Projections interface {
 	// to (exclusive).
 	Decisions(ctx context.Context, from, to int64) (map[Decision]int64, error)
 
-	// ToolTimes returns the uses of all tools since quarter from. Keys have only Tool and Bin.
+	// ToolTimes returns the uses of all tools since quarter from. Keys have only Tool and Bucket.
 	ToolTimes(ctx context.Context, from int64) (map[ToolKey]ToolTime, error)
 }
 
