@@ -53,42 +53,40 @@ func Above(argument string, limit float64) Func {
 	}
 }
 
+// evaluator is a policy that combines others.
+type evaluator func(Call) Result
+
+// Evaluate implements Policy.
+func (e evaluator) Evaluate(call Call) Result { return e(call) }
+
 // Any combines policies and returns the strictest opinion: deny, then ask, then allow.
 // Without policies it has no opinion.
-func Any(policies ...Policy) Policy { return anyOf(policies) }
+func Any(policies ...Policy) Policy {
+	return evaluator(func(call Call) (strictest Result) {
+		for _, p := range policies {
+			strictest = stricter(strictest, p.Evaluate(call))
+		}
+		return strictest
+	})
+}
 
 // All combines policies. It has an opinion only if each of them has one, and then
 // returns the strictest: All(Tools("refund"), Above("amount", 10000)) asks about large
 // refunds. Without policies it asks.
-func All(policies ...Policy) Policy { return allOf(policies) }
-
-type (
-	anyOf []Policy
-	allOf []Policy
-)
-
-// Evaluate implements Policy.
-func (a anyOf) Evaluate(call Call) (strictest Result) {
-	for _, p := range a {
-		strictest = stricter(strictest, p.Evaluate(call))
-	}
-	return strictest
-}
-
-// Evaluate implements Policy.
-func (a allOf) Evaluate(call Call) Result {
-	if len(a) == 0 {
-		return Result{Effect: Ask}
-	}
-	var strictest Result
-	for _, p := range a {
-		r := p.Evaluate(call)
-		if r.Effect == "" {
-			return Result{}
+func All(policies ...Policy) Policy {
+	return evaluator(func(call Call) (strictest Result) {
+		if len(policies) == 0 {
+			return Result{Effect: Ask}
 		}
-		strictest = stricter(strictest, r)
-	}
-	return strictest
+		for _, p := range policies {
+			r := p.Evaluate(call)
+			if r.Effect == "" {
+				return Result{}
+			}
+			strictest = stricter(strictest, r)
+		}
+		return strictest
+	})
 }
 
 // strictness orders effects. Unknown effects count as ask.

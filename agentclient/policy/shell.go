@@ -3,8 +3,8 @@ package policy
 import (
 	"runtime"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // isSimpleCommand reports whether a command line is a single command. Rules that allow
@@ -25,20 +25,10 @@ const (
 )
 
 func isSimpleCommandFor(text string, windows bool) bool {
-	if !utf8.ValidString(text) || strings.ContainsAny(text, shellOperators) || windows && strings.ContainsAny(text, windowsOperators) {
+	if strings.ContainsAny(text, shellOperators) || windows && strings.ContainsAny(text, windowsOperators) {
 		return false
 	}
-	return !hasHiddenText(text) && (windows || hasBalancedQuotes(text))
-}
-
-// hasHiddenText reports whether text has characters that are invisible or look like
-// others: control characters and line ends, formatting, and the fullwidth forms that
-// Windows maps to ; or |.
-func hasHiddenText(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) ||
-			r == utf8.RuneError || r >= 0xFF01 && r <= 0xFF5E
-	})
+	return programs.IsPlainText(text) && (windows || hasBalancedQuotes(text))
 }
 
 // hasBalancedQuotes reports whether every quote of a POSIX command line is closed. An

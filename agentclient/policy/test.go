@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // Strictness is the treatment of text that may mislead.
@@ -170,7 +172,7 @@ func textTest(test func(string) Verdict) func(*Value) Verdict {
 func (s Strictness) textTest(test func(string) bool) func(*Value) Verdict {
 	return textTest(func(text string) Verdict {
 		switch {
-		case len(text) > s.maxText(), s != Broad && HasParentSegment(text), s == Strict && hasHiddenText(text):
+		case len(text) > s.maxText(), s != Broad && HasParentSegment(text), s == Strict && !programs.IsPlainText(text):
 			return Indeterminate
 		case s == Broad && test(path.Clean(strings.ReplaceAll(text, `\`, "/"))):
 			return Match

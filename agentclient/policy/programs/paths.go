@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // WorkingDir is where a call runs.
@@ -177,4 +179,13 @@ func SecretFileKind(p string) SecretKind {
 	default:
 		return NotSecret
 	}
+}
+
+// IsPlainText reports whether a text is displayed without disguise: it contains no control or
+// format characters, no line breaks, and no full-width forms, which Windows maps to ASCII.
+func IsPlainText(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) ||
+			r == utf8.RuneError || r >= 0xFF01 && r <= 0xFF5E
+	})
 }

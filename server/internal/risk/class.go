@@ -55,7 +55,7 @@ func isHarmlessCommand(tool string, raw json.RawMessage, dir programs.WorkingDir
 		return isHarmlessLine(tool, text, dir)
 	}
 	var words []string
-	if json.Unmarshal(raw, &words) != nil || len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return !IsPlainText(w) }) {
+	if json.Unmarshal(raw, &words) != nil || len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return !programs.IsPlainText(w) }) {
 		return false
 	}
 	if len(words) == 3 && shells[words[0]] && (words[1] == "-c" || words[1] == "-lc") {
@@ -125,7 +125,7 @@ func hasParentSegment(p string) bool {
 func isHarmlessValue(value any, contains func(string) bool) bool {
 	switch v := value.(type) {
 	case string:
-		return v == "" || IsPlainText(v) && containsEach(v, contains)
+		return v == "" || programs.IsPlainText(v) && containsEach(v, contains)
 	case []any:
 		return !slices.ContainsFunc(v, func(element any) bool { return !isHarmlessValue(element, contains) })
 	case map[string]any:

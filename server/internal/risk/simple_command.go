@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // Characters that separate, pipe, redirect, group or substitute in a shell, or that are special in
@@ -40,7 +40,7 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
 	d := toolKindOf(tool).dialect()
 	windows := IsWindows(tool, cwd)
-	if len(text) > maxProgramPath || windows && strings.ContainsAny(text, shellMetacharacters+windowsMetacharacters) || !IsPlainText(text) || hasActiveMetacharacter(text) {
+	if len(text) > maxProgramPath || windows && strings.ContainsAny(text, shellMetacharacters+windowsMetacharacters) || !programs.IsPlainText(text) || hasActiveMetacharacter(text) {
 		return nil, false
 	}
 	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // a trailing escape continues the command on the next line
@@ -106,15 +106,6 @@ func hasActiveMetacharacter(text string) bool {
 // IsWindows reports whether a tool's commands run on Windows, judging by the shell and the directory.
 func IsWindows(tool, cwd string) bool {
 	return toolKindOf(tool).dialect() != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
-}
-
-// IsPlainText reports whether a text is displayed without disguise: it contains no control or
-// format characters, no line breaks, and no full-width forms, which Windows maps to ASCII.
-func IsPlainText(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) ||
-			r == utf8.RuneError || r >= 0xFF01 && r <= 0xFF5E
-	})
 }
 
 // RunsCommands reports whether a tool runs command lines.

@@ -64,7 +64,7 @@ func (c *Call) operands(arguments *policy.Value) (words []string, known bool) {
 		}
 		for _, item := range value.Items() {
 			text, isText := item.Text()
-			if !isText || !risk.IsPlainText(text) {
+			if !isText || !programs.IsPlainText(text) {
 				return words, false
 			}
 			words = append(words, text)

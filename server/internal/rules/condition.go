@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
 )
@@ -50,7 +51,7 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 		if c.Test, err = policy.NewTest(s.Is, value, policy.Exact); err != nil {
 			return invalid("value", "must be "+err.Error())
 		}
-	} else if c.text = toSlashes(c.text); !isAbsolute(c.text) || !risk.IsPlainText(c.text) {
+	} else if c.text = toSlashes(c.text); !isAbsolute(c.text) || !programs.IsPlainText(c.text) {
 		return invalid("value", "must be the absolute path of a folder")
 	}
 	c.isCommand = isText && risk.IsCommand(tool, c.path[len(c.path)-1])

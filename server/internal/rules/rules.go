@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
 )
@@ -118,7 +119,7 @@ func isWithin(file, folder string) bool {
 // symbolic links.
 func resolvePath(file, cwd string) (string, bool) {
 	file = toSlashes(file)
-	if file == "" || strings.HasPrefix(file, "~") || !risk.IsPlainText(file) {
+	if file == "" || strings.HasPrefix(file, "~") || !programs.IsPlainText(file) {
 		return "", false
 	}
 	if !isAbsolute(file) {
