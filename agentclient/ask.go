@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // Forever is the Timeout of a question that never times out.
@@ -174,7 +175,7 @@ func (a *askRun) encode() (err error) {
 		return fmt.Errorf("%w: encode event: %w", schema.ErrInvalid, err)
 	}
 	a.body.asks = true
-	a.digest, err = schema.AskDigest(a.body.json)
+	a.digest, err = sign.AskDigest(a.body.json)
 	return err
 }
 

@@ -19,7 +19,7 @@ type askRun struct {
 	pending   *pendingAsk
 	event     schema.Event
 	body      eventBody         // the encoded event
-	digest    [sha256.Size]byte // schema.AskDigest of body
+	digest    [sha256.Size]byte // sign.AskDigest of body
 	timeout   time.Duration     // 0: none
 	onWaiting func(WaitStatus)
 

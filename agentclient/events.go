@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // EventQuery selects stored events. Its conditions are combined with AND.
@@ -47,7 +48,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, erro
 
 // Ledger returns one page of the hub's audit log, oldest first, starting after the entry
 // with the given number. Each entry is returned byte for byte, because its hash covers
-// these bytes (see schema.LedgerCheck). An empty page is the end.
+// these bytes (see sign.LedgerCheck). An empty page is the end.
 func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, error) {
 	endCall, err := c.beginCall()
 	if err != nil {
@@ -75,13 +76,13 @@ func (c *Client) LedgerHead(ctx context.Context) (*schema.Envelope, error) {
 
 // Receipt returns the receipt of a settled question: the signed decision, with the passkey assertions
 // and the entry of the audit log. Package receipt verifies it.
-func (c *Client) Receipt(ctx context.Context, id schema.EventID) (*schema.Receipt, error) {
+func (c *Client) Receipt(ctx context.Context, id schema.EventID) (*sign.Receipt, error) {
 	endCall, err := c.beginCall()
 	if err != nil {
 		return nil, err
 	}
 	defer endCall()
-	r, err := fetchJSON[*schema.Receipt](ctx, c, schema.At(schema.PathReceipt, id), nil)
+	r, err := fetchJSON[*sign.Receipt](ctx, c, schema.At(schema.PathReceipt, id), nil)
 	if err == nil && r == nil {
 		err = fmt.Errorf("%w: the reply contains no receipt", ErrMalformed)
 	}

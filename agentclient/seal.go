@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // sealError reports why an answer is not from a trusted hub or not for this question. Its
@@ -64,7 +65,7 @@ func (a *askRun) verify(ctx context.Context, m message) (message, error) {
 
 // openSeal returns the decision that a trusted hub signed for the question with this
 // digest. The error is a *sealError.
-func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelope, ask []byte) (*schema.SignedDecision, error) {
+func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelope, ask []byte) (*sign.SignedDecision, error) {
 	if seal == nil || seal.PayloadType != schema.StatementPayload {
 		return nil, &sealError{"The hub at " + c.hubsInOrder()[0] + " did not sign this answer. " + c.remedy(trust)}
 	}
@@ -78,9 +79,9 @@ func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelo
 	case err != nil:
 		return nil, &sealError{"The signature does not match the answer. Nothing was approved."}
 	}
-	var s schema.Statement
-	if json.Unmarshal(seal.Payload, &s) != nil || s.Type != schema.StatementType || s.PredicateType != schema.DecisionType ||
-		s.Digest(schema.AskSubject, "sha256") != hex.EncodeToString(ask) {
+	var s sign.Statement
+	if json.Unmarshal(seal.Payload, &s) != nil || s.Type != sign.StatementType || s.PredicateType != sign.DecisionType ||
+		s.Digest(sign.AskSubject, "sha256") != hex.EncodeToString(ask) {
 		return nil, &sealError{"The answer is for a different question than the one this agent asked. Nothing was approved."}
 	}
 	return &s.Predicate, nil
@@ -117,7 +118,7 @@ func (c *Client) followRotations(ctx context.Context, trust *Trust, seal *schema
 }
 
 // messageOf returns the message that a signed decision stands for.
-func messageOf(d *schema.SignedDecision) message {
+func messageOf(d *sign.SignedDecision) message {
 	a := d.Answer
 	return message{
 		answer: schema.Response{
@@ -137,7 +138,7 @@ var errNoIdentity = errors.New("this hub has no key")
 
 // fetchIdentity fetches a hub's key and its rotations, without the token. It verifies
 // nothing.
-func (c *Client) fetchIdentity(ctx context.Context, hub, nonce string) (identity schema.HubKey, err error) {
+func (c *Client) fetchIdentity(ctx context.Context, hub, nonce string) (identity sign.HubKey, err error) {
 	path := schema.PathHub
 	if nonce != "" {
 		path += "?nonce=" + url.QueryEscape(nonce)
@@ -184,8 +185,8 @@ func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelo
 	if err != nil {
 		return Pin{}, nil, err
 	}
-	key, err := schema.ParsePublicKey(identity.PublicKey)
-	var hello schema.HubHello
+	key, err := sign.ParsePublicKey(identity.PublicKey)
+	var hello sign.HubHello
 	if err != nil || identity.Proof == nil || identity.Proof.Verify(schema.HelloPayload, key) != nil ||
 		json.Unmarshal(identity.Proof.Payload, &hello) != nil || hello.Nonce != nonce || hello.KeyID != schema.KeyID(key) {
 		return Pin{}, nil, fmt.Errorf("%w: %s does not prove that it holds its key", transport.ErrNotHub, hub)

@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // knownHubs returns the path of a pin file with these lines, or of none without lines.
@@ -235,7 +236,7 @@ func TestSeal_UnsignedHub(t *testing.T) {
 
 func TestSeal_FollowsRotations(t *testing.T) {
 	t.Parallel()
-	for _, steps := range []int{1, schema.MaxRotations} {
+	for _, steps := range []int{1, sign.MaxRotations} {
 		t.Run(fmt.Sprint(steps), func(t *testing.T) {
 			t.Parallel()
 			c := &fixtureConfig{}
@@ -257,7 +258,7 @@ func TestSeal_RejectsBrokenRotations(t *testing.T) {
 	t.Parallel()
 	for name, breakChain := range map[string]func(*fakehub.Hub){
 		"too long": func(h *fakehub.Hub) {
-			for range schema.MaxRotations + 1 {
+			for range sign.MaxRotations + 1 {
 				h.Rotate()
 			}
 		},
@@ -394,7 +395,7 @@ func TestFirstContact_RequiresProof(t *testing.T) {
 			asked <- struct{}{}
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(schema.HubKey{KeyID: otherKeyID, PublicKey: otherHub.PublicKey()})
+		_ = json.NewEncoder(w).Encode(sign.HubKey{KeyID: otherKeyID, PublicKey: otherHub.PublicKey()})
 	})
 	file := knownHubs(t)
 	c := newClient(t, agentclient.Options{Hubs: []string{server}, KnownHubs: file, UnreachableAfter: time.Millisecond}, agentclient.Timings{})

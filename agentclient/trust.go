@@ -7,6 +7,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // Pin is a hub key that an account trusts. The key identifies the hub, not the address: a
@@ -34,7 +35,7 @@ func (o Options) pins() func() ([]Pin, error) {
 			return nil, err
 		}
 		for _, text := range o.HubKeys {
-			key, err := schema.ParsePublicKey(text)
+			key, err := sign.ParsePublicKey(text)
 			if err != nil {
 				return nil, fmt.Errorf("%w: Options.HubKeys: %w", schema.ErrInvalid, err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 const hub4000 = "http://127.0.0.1:4000"
@@ -110,7 +111,7 @@ func TestTrust_Remember(t *testing.T) {
 		return trust
 	}
 	trust := load()
-	key, err := schema.ParsePublicKey(b.PublicKey())
+	key, err := sign.ParsePublicKey(b.PublicKey())
 	require.NoError(t, err)
 	require.NoError(t, trust.Remember(agentclient.Pin{Origin: "https://hub.example", Key: key}))
 	require.Equal(t, "# mine\n"+a.PinLineFor(hub4000)+b.PinLineFor("https://hub.example"), readFile(t, file))
@@ -129,7 +130,7 @@ func TestTrust_Remember(t *testing.T) {
 func TestTrust_ConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	file := knownHubs(t)
-	key, err := schema.ParsePublicKey(otherHub.PublicKey())
+	key, err := sign.ParsePublicKey(otherHub.PublicKey())
 	require.NoError(t, err)
 	var writers sync.WaitGroup
 	origins := strings.Split("http://a http://b http://c http://d http://e http://f", " ")

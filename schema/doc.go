@@ -52,7 +52,7 @@
 //
 // An agent that got no response repeats the POST with the same idempotency_key. The same body, byte
 // for byte, gets the first event and its answer. An agent that kept its requestSecret and asks the
-// same question (see AskDigest) with another listener gets them, too, and the answer goes to the new
+// same question (see sign.AskDigest) with another listener gets them, too, and the answer goes to the new
 // listener. Anything else with the key of a question, and a question with the key of a plain event,
 // is rejected with 409 (key_conflict); nothing is stored or returned. A repeated plain event is the
 // first event, whatever it contains.
@@ -69,21 +69,21 @@
 // a GET /events/:id/response that carries the request secret. A frame with a seal has at most 640
 // KiB, other frames 256 KiB. All other clients get the same bytes as without signatures.
 //
-// The seal is a DSSE envelope (see Envelope) around an in-toto statement (see Statement). An agent
+// The seal is a DSSE envelope (see Envelope) around an in-toto statement (see sign.Statement). An agent
 // verifies it in this order:
 //
 //  1. The envelope has the payload type application/vnd.in-toto+json, and one of its signatures
 //     verifies with the hub's key that the agent trusts. An unknown key may be the successor of a
-//     trusted one: see FollowRotations.
+//     trusted one: see sign.FollowRotations.
 //  2. The digest sha256 of the subject ask is the digest of the bytes that the agent posted (see
-//     AskParts.Digest).
+//     sign.AskParts.Digest).
 //  3. The agent takes the answer from the statement's predicate and ignores the other members.
 //
 // An answer that fails a step is no answer: the agent must not go ahead. The files in testdata/seal
 // are test vectors for the digest, the envelope and the listener proof.
 //
 // GET /events/:id/receipt returns the envelope of any ended question with the evidence behind it
-// (see Receipt).
+// (see sign.Receipt).
 //
 // # Resolution
 //
@@ -132,7 +132,7 @@
 // # Ledger
 //
 // The ledger is the audit log. Every vote, edit and resolution, and every change that people make
-// to people, rules and channels, is a LedgerEntry. It is written in the same transaction as the
+// to people, rules and channels, is a sign.LedgerEntry. It is written in the same transaction as the
 // change and never removed. The entries form a hash chain.
 //
 // # Time

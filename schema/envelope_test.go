@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // testKey returns a fixed key for test vectors.
@@ -49,38 +50,38 @@ func TestEnvelope_DetectsChanges(t *testing.T) {
 
 // rotation returns the envelope with which from announces to.
 func rotation(from, to ed25519.PrivateKey) schema.Envelope {
-	payload, _ := json.Marshal(schema.KeyRotation{From: schema.KeyID(publicKey(from)), PublicKey: schema.FormatPublicKey(publicKey(to)), At: 1})
+	payload, _ := json.Marshal(sign.KeyRotation{From: schema.KeyID(publicKey(from)), PublicKey: sign.FormatPublicKey(publicKey(to)), At: 1})
 	return schema.SignEnvelope(schema.RotationPayload, payload, from)
 }
 
 func TestFollowRotations(t *testing.T) {
 	t.Parallel()
-	keys := make([]ed25519.PrivateKey, schema.MaxRotations+2)
+	keys := make([]ed25519.PrivateKey, sign.MaxRotations+2)
 	for i := range keys {
 		keys[i] = testKey(byte(i + 1))
 	}
 	var chain []schema.Envelope
-	for i := range schema.MaxRotations {
+	for i := range sign.MaxRotations {
 		chain = append(chain, rotation(keys[i], keys[i+1]))
 	}
-	newest := publicKey(keys[schema.MaxRotations])
+	newest := publicKey(keys[sign.MaxRotations])
 	trusts := func(i int) []ed25519.PublicKey { return []ed25519.PublicKey{publicKey(keys[i])} }
 
-	for start := range schema.MaxRotations {
-		got, err := schema.FollowRotations(trusts(start), chain)
+	for start := range sign.MaxRotations {
+		got, err := sign.FollowRotations(trusts(start), chain)
 		require.NoError(t, err, "from key %d", start)
 		require.Equal(t, newest, got, "from key %d", start)
 	}
-	_, err := schema.FollowRotations(trusts(schema.MaxRotations+1), chain)
+	_, err := sign.FollowRotations(trusts(sign.MaxRotations+1), chain)
 	require.ErrorIs(t, err, schema.ErrUnsigned, "no trusted key signed a link")
 
-	_, err = schema.FollowRotations(trusts(0), append(chain[:3:3], chain[4:]...))
+	_, err = sign.FollowRotations(trusts(0), append(chain[:3:3], chain[4:]...))
 	require.ErrorIs(t, err, schema.ErrUnsigned, "a link is missing")
 
-	_, err = schema.FollowRotations(trusts(0), append(chain[:1:1], rotation(keys[5], keys[6])))
+	_, err = sign.FollowRotations(trusts(0), append(chain[:1:1], rotation(keys[5], keys[6])))
 	require.ErrorIs(t, err, schema.ErrUnsigned, "the chain ends at a stranger")
 
-	_, err = schema.FollowRotations(trusts(0), append([]schema.Envelope{rotation(keys[9], keys[0])}, chain...))
+	_, err = sign.FollowRotations(trusts(0), append([]schema.Envelope{rotation(keys[9], keys[0])}, chain...))
 	require.ErrorIs(t, err, schema.ErrUnsigned, "the chain is too long")
 }
 
@@ -107,16 +108,16 @@ func TestSealVectors(t *testing.T) {
 			require.NoError(t, err)
 			var v sealVector
 			require.NoError(t, json.Unmarshal(b, &v))
-			digest, err := schema.AskDigest(v.Event)
+			digest, err := sign.AskDigest(v.Event)
 			require.NoError(t, err)
 			require.Equal(t, v.AskDigest, hex.EncodeToString(digest[:]))
-			key, err := schema.ParsePublicKey(v.PublicKey)
+			key, err := sign.ParsePublicKey(v.PublicKey)
 			require.NoError(t, err)
 			require.Equal(t, v.KeyID, schema.KeyID(key))
 			require.NoError(t, v.Seal.Verify(schema.StatementPayload, key))
-			var s schema.Statement
+			var s sign.Statement
 			require.NoError(t, json.Unmarshal(v.Seal.Payload, &s))
-			require.Equal(t, v.AskDigest, s.Digest(schema.AskSubject, "sha256"))
+			require.Equal(t, v.AskDigest, s.Digest(sign.AskSubject, "sha256"))
 			require.Equal(t, v.ListenerProof, schema.ListenerProof(v.ListenerKey, v.Challenge))
 		})
 	}
@@ -126,7 +127,7 @@ func TestSealVectors(t *testing.T) {
 func TestAskDigest_CoversQuestion(t *testing.T) {
 	t.Parallel()
 	digest := func(event string) string {
-		d, err := schema.AskDigest([]byte(event))
+		d, err := sign.AskDigest([]byte(event))
 		require.NoError(t, err, event)
 		return hex.EncodeToString(d[:])
 	}
@@ -147,7 +148,7 @@ func TestAskDigest_CoversQuestion(t *testing.T) {
 		require.NotEqual(t, digest(base), digest(other), name)
 	}
 	for _, broken := range []string{``, `[]`, `{"source_app":1,"payload":{},"humanInTheLoop":{}}`, `{"payload":{}}`, `{"humanInTheLoop":[]}`, `{"source_app":`} {
-		_, err := schema.AskDigest([]byte(broken))
+		_, err := sign.AskDigest([]byte(broken))
 		require.Error(t, err, broken)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // messageTypes are the types of goldens. A golden of Type[] holds several messages.
@@ -33,18 +35,18 @@ var messageTypes = map[string]reflect.Type{
 	"FilterOptions":   reflect.TypeFor[schema.FilterOptions](),
 	"BatchResult":     reflect.TypeFor[schema.BatchResult](),
 	"Health":          reflect.TypeFor[schema.Health](),
-	"HubKey":          reflect.TypeFor[schema.HubKey](),
-	"Receipt":         reflect.TypeFor[schema.Receipt](),
+	"HubKey":          reflect.TypeFor[sign.HubKey](),
+	"Receipt":         reflect.TypeFor[sign.Receipt](),
 	"Envelope":        reflect.TypeFor[schema.Envelope](),
 	"Problem":         reflect.TypeFor[schema.Problem](),
 	"Approvals":       reflect.TypeFor[schema.Approvals](),
 	"ViewingMessage":  reflect.TypeFor[schema.ViewingMessage](),
 	"Presence":        reflect.TypeFor[schema.Presence](),
-	"SearchResult":    reflect.TypeFor[schema.SearchResult](),
-	"QuestionContext": reflect.TypeFor[schema.QuestionContext](),
-	"SessionPage":     reflect.TypeFor[schema.SessionPage](),
-	"SessionDetail":   reflect.TypeFor[schema.SessionDetail](),
-	"Overview":        reflect.TypeFor[schema.Overview](),
+	"SearchResult":    reflect.TypeFor[history.SearchResult](),
+	"QuestionContext": reflect.TypeFor[history.QuestionContext](),
+	"SessionPage":     reflect.TypeFor[history.SessionPage](),
+	"SessionDetail":   reflect.TypeFor[history.SessionDetail](),
+	"Overview":        reflect.TypeFor[history.Overview](),
 	"OTLPResponse":    reflect.TypeFor[schema.OTLPResponse](),
 	"Control":         reflect.TypeFor[schema.Control](),
 	"Extend":          reflect.TypeFor[schema.Extend](),
@@ -55,7 +57,7 @@ var messageTypes = map[string]reflect.Type{
 	"Rule":            reflect.TypeFor[schema.Rule](),
 	"RuleDraft":       reflect.TypeFor[schema.RuleDraft](),
 	"RulePreview":     reflect.TypeFor[schema.RulePreview](),
-	"LedgerEntry":     reflect.TypeFor[schema.LedgerEntry](),
+	"LedgerEntry":     reflect.TypeFor[sign.LedgerEntry](),
 	"HitlRequest":     reflect.TypeFor[schema.HitlRequest](),
 	"HitlPage":        reflect.TypeFor[schema.HitlPage](),
 	"HitlVote":        reflect.TypeFor[schema.HitlVote](),

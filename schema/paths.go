@@ -48,6 +48,18 @@ const (
 	PathLicenses   = "/licenses"
 )
 
+// PathReceipt is the receipt of a question that has ended.
+const PathReceipt = "/events/:id/receipt"
+
+// PathLedger is the ledger of all decisions.
+const PathLedger = "/api/ledger"
+
+// PathLedgerHead is the newest signed head of the ledger.
+const PathLedgerHead = "/api/ledger/head"
+
+// PathHub is the hub's identity.
+const PathHub = "/api/hub"
+
 // At returns path with :id replaced by id.
 func At(path string, id EventID) string {
 	return strings.Replace(path, ":id", id.String(), 1)

@@ -1,8 +1,11 @@
 package schema
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema/internal/object"
@@ -244,9 +247,34 @@ func (q *HumanInTheLoop) TimeoutDuration() time.Duration {
 func (q HumanInTheLoop) Redacted() HumanInTheLoop {
 	q.ResponseWebSocketURL, q.ListenerKey, q.RequestSecret, q.Nonce = "", "", "", ""
 	q.Extra = maps.Clone(q.Extra)
-	maps.DeleteFunc(q.Extra, func(name string, _ json.RawMessage) bool { return isSecretMember(name) })
+	maps.DeleteFunc(q.Extra, func(name string, _ json.RawMessage) bool { return IsSecretMember(name) })
 	return q
 }
 
 // Acknowledges reports whether the listener supports protocol version 2.
 func (q *HumanInTheLoop) Acknowledges() bool { return q.ProtocolVersion >= 2 }
+
+// IsSecretMember reports whether a member of humanInTheLoop with this name, in any spelling, is a
+// secret between the agent and the hub.
+func IsSecretMember(name string) bool {
+	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+	case "responsewebsocketurl", "listenerkey", "requestsecret":
+		return true
+	default:
+		return false
+	}
+}
+
+// NonceOf returns the nonce of a question whose agent derives it from its request secret, so that a
+// restarted agent which still has the secret asks the same question: base64url of SHA-256("hookback
+// nonce 1\n" secret).
+func NonceOf(requestSecret string) string {
+	sum := sha256.Sum256([]byte("hookback nonce 1\n" + requestSecret))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// RequestSecretHash returns the form in which a hub stores a request secret.
+func RequestSecretHash(secret string) []byte {
+	sum := sha256.Sum256([]byte("hookback secret 1\n" + secret))
+	return sum[:]
+}

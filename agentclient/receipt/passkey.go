@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // The flags of authenticator data. See https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data.
@@ -30,7 +31,7 @@ const (
 
 // checkProofs verifies every assertion in the receipt and marks the people who made one. An invalid
 // assertion is an error, even if none is required.
-func (r *Result) checkProofs(proofs []schema.PasskeyProof, personKeys map[string][]byte) error {
+func (r *Result) checkProofs(proofs []sign.PasskeyProof, personKeys map[string][]byte) error {
 	for i := range proofs {
 		p := &proofs[i]
 		a := r.find(p.Person)
@@ -59,7 +60,7 @@ func (r *Result) checkProofs(proofs []schema.PasskeyProof, personKeys map[string
 }
 
 // checkProof verifies one WebAuthn assertion: that it approves this question, and its signature.
-func checkProof(p *schema.PasskeyProof, d *schema.SignedDecision) error {
+func checkProof(p *sign.PasskeyProof, d *sign.SignedDecision) error {
 	if err := checkSignedAnswer(p.Signed, d); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func checkProof(p *schema.PasskeyProof, d *schema.SignedDecision) error {
 		raw[i] = b
 	}
 	authData, clientData, signature, nonce := raw[0], raw[1], raw[2], raw[3]
-	challenge := schema.PasskeyChallenge(sha256.Sum256([]byte(p.Signed)), nonce, p.Person)
+	challenge := sign.PasskeyChallenge(sha256.Sum256([]byte(p.Signed)), nonce, p.Person)
 	if err := checkClientData(clientData, authData, challenge); err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func checkProof(p *schema.PasskeyProof, d *schema.SignedDecision) error {
 }
 
 // checkSignedAnswer checks that the signed text is an approval of the question that d is about.
-func checkSignedAnswer(signed string, d *schema.SignedDecision) error {
+func checkSignedAnswer(signed string, d *sign.SignedDecision) error {
 	var parts []json.RawMessage
 	var hub, event, argumentsHash string
 	var edited int64
@@ -106,7 +107,7 @@ func checkSignedAnswer(signed string, d *schema.SignedDecision) error {
 	runs, signedEdit := d.Answer.ModifiedArguments, answer.ModifiedArguments
 	sum := sha256.Sum256(runs)
 	switch {
-	case len(signedEdit) > 0 && schema.CallDigest("", signedEdit) != schema.CallDigest("", runs),
+	case len(signedEdit) > 0 && sign.CallDigest("", signedEdit) != sign.CallDigest("", runs),
 		len(signedEdit) == 0 && edited > 0 && hex.EncodeToString(sum[:]) != argumentsHash,
 		len(signedEdit) == 0 && edited == 0 && len(runs) > 0:
 		return errors.New("it approves other arguments")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // ErrUnmet is wrapped by the errors of a readable receipt that does not meet the requirements.
@@ -58,9 +59,9 @@ type Approver struct {
 // Result is the content of a receipt that holds.
 type Result struct {
 	KeyID     string
-	Decision  schema.SignedDecision
+	Decision  sign.SignedDecision
 	Approvers []Approver
-	Entry     *schema.LedgerEntry // checked against the statement; nil if the receipt has none
+	Entry     *sign.LedgerEntry // checked against the statement; nil if the receipt has none
 }
 
 func unmet(format string, args ...any) error {
@@ -69,7 +70,7 @@ func unmet(format string, args ...any) error {
 
 // Verify checks a receipt. An error wraps ErrUnmet if the receipt is readable and a condition does
 // not hold.
-func Verify(r *schema.Receipt, need Requirements) (Result, error) {
+func Verify(r *sign.Receipt, need Requirements) (Result, error) {
 	statement, keyID, err := openStatement(&r.Envelope, need.Keys)
 	if err != nil {
 		return Result{}, err
@@ -97,7 +98,7 @@ func Verify(r *schema.Receipt, need Requirements) (Result, error) {
 }
 
 // openStatement verifies the signature and decodes the statement.
-func openStatement(e *schema.Envelope, keys []ed25519.PublicKey) (*schema.Statement, string, error) {
+func openStatement(e *schema.Envelope, keys []ed25519.PublicKey) (*sign.Statement, string, error) {
 	if len(keys) == 0 {
 		return nil, "", errors.New("no hub key is trusted")
 	}
@@ -115,11 +116,11 @@ func openStatement(e *schema.Envelope, keys []ed25519.PublicKey) (*schema.Statem
 	if keyID == "" {
 		return nil, "", unmet("%v: it is signed by %s", failure, signers(e))
 	}
-	var s schema.Statement
+	var s sign.Statement
 	if err := json.Unmarshal(e.Payload, &s); err != nil {
 		return nil, "", fmt.Errorf("decode statement: %w", err)
 	}
-	if s.Type != schema.StatementType || s.PredicateType != schema.DecisionType {
+	if s.Type != sign.StatementType || s.PredicateType != sign.DecisionType {
 		return nil, "", unmet("the signed statement is not a decision")
 	}
 	return &s, keyID, nil
@@ -137,7 +138,7 @@ func signers(e *schema.Envelope) string {
 }
 
 // approvers returns the people whose answer or vote approved.
-func approvers(d *schema.SignedDecision) (list []Approver) {
+func approvers(d *sign.SignedDecision) (list []Approver) {
 	by := d.RespondedBy
 	for _, v := range d.Votes { // only people with an account can vote
 		if v.Choice == string(schema.Approve) {
@@ -193,16 +194,16 @@ func (r *Result) checkApprovers(need *Requirements) error {
 }
 
 // checkCall compares the call that runs: the approver's edit, else the call as asked.
-func checkCall(s *schema.Statement, call *Call) error {
+func checkCall(s *sign.Statement, call *Call) error {
 	if call == nil {
 		return nil
 	}
-	asked := s.Digest(schema.CallSubject, "sha256")
+	asked := s.Digest(sign.CallSubject, "sha256")
 	if edited := s.Predicate.Answer.ModifiedArguments; len(edited) > 0 {
-		digest := schema.CallDigest(s.Predicate.Tool, edited)
+		digest := sign.CallDigest(s.Predicate.Tool, edited)
 		asked = hex.EncodeToString(digest[:])
 	}
-	digest := schema.CallDigest(call.Tool, call.Arguments)
+	digest := sign.CallDigest(call.Tool, call.Arguments)
 	switch {
 	case asked == "":
 		return unmet("the decision is about no tool call")
@@ -213,8 +214,8 @@ func checkCall(s *schema.Statement, call *Call) error {
 	}
 }
 
-func checkCommit(s *schema.Statement, commit string) error {
-	if signed := s.Digest(schema.CommitSubject, "gitCommit"); commit != "" && signed != commit {
+func checkCommit(s *sign.Statement, commit string) error {
+	if signed := s.Digest(sign.CommitSubject, "gitCommit"); commit != "" && signed != commit {
 		if signed == "" {
 			signed = "none"
 		}
@@ -239,7 +240,7 @@ func (r *Result) checkAge(need *Requirements) error {
 }
 
 // checkEntry checks that the ledger entry is the one of this statement.
-func (r *Result) checkEntry(payload []byte, s *schema.Statement) error {
+func (r *Result) checkEntry(payload []byte, s *sign.Statement) error {
 	if r.Entry == nil {
 		return nil
 	}
@@ -247,9 +248,9 @@ func (r *Result) checkEntry(payload []byte, s *schema.Statement) error {
 	if err != nil {
 		return fmt.Errorf("encode ledger entry: %w", err)
 	}
-	before := schema.LedgerCheck{N: r.Entry.N - 1, Head: r.Entry.Prev}
+	before := sign.LedgerCheck{N: r.Entry.N - 1, Head: r.Entry.Prev}
 	if before.N == 0 {
-		before.Head = schema.FirstPrev
+		before.Head = sign.FirstPrev
 	}
 	if err := before.Next(line); err != nil {
 		return unmet("%v", err)
@@ -262,7 +263,7 @@ func (r *Result) checkEntry(payload []byte, s *schema.Statement) error {
 		return fmt.Errorf("decode ledger entry: %w", err)
 	}
 	sum := sha256.Sum256(payload)
-	if data.Statement != hex.EncodeToString(sum[:]) || data.Ask != s.Digest(schema.AskSubject, "sha256") {
+	if data.Statement != hex.EncodeToString(sum[:]) || data.Ask != s.Digest(sign.AskSubject, "sha256") {
 		return unmet("audit log entry %d is about another decision", r.Entry.N)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/receipt"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 const (
@@ -34,25 +35,25 @@ type issuer struct {
 	t         *testing.T
 	key       ed25519.PrivateKey
 	passkeys  map[string]*ecdsa.PrivateKey
-	statement schema.Statement
-	proofs    []schema.PasskeyProof
+	statement sign.Statement
+	proofs    []sign.PasskeyProof
 }
 
 func newIssuer(t *testing.T) *issuer {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	yes := true
-	call := schema.CallDigest("Bash", []byte(arguments))
-	return &issuer{t: t, key: key, passkeys: map[string]*ecdsa.PrivateKey{}, statement: schema.Statement{
-		Type: schema.StatementType, PredicateType: schema.DecisionType,
-		Subject: []schema.Subject{
-			{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(make([]byte, 32))}},
-			{Name: schema.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(call[:])}},
-			{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": commit}},
+	call := sign.CallDigest("Bash", []byte(arguments))
+	return &issuer{t: t, key: key, passkeys: map[string]*ecdsa.PrivateKey{}, statement: sign.Statement{
+		Type: sign.StatementType, PredicateType: sign.DecisionType,
+		Subject: []sign.Subject{
+			{Name: sign.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(make([]byte, 32))}},
+			{Name: sign.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(call[:])}},
+			{Name: sign.CommitSubject, Digest: map[string]string{"gitCommit": commit}},
 		},
-		Predicate: schema.SignedDecision{
+		Predicate: sign.SignedDecision{
 			Hub: hubID, Event: eventUID, EventID: 7, App: "ci", Tool: "Bash", Outcome: schema.Approve, Source: schema.ByHuman,
-			Answer: schema.SignedAnswer{Permission: &yes}, RespondedAt: schema.Millis(decidedAt.UnixMilli()),
+			Answer: sign.SignedAnswer{Permission: &yes}, RespondedAt: schema.Millis(decidedAt.UnixMilli()),
 			RespondedBy: &schema.Responder{Name: "ada", Verified: true, Via: "session"},
 		},
 	}}
@@ -63,16 +64,16 @@ func (i *issuer) requirements() receipt.Requirements {
 }
 
 // issue signs the statement and appends it to a ledger.
-func (i *issuer) issue() *schema.Receipt {
+func (i *issuer) issue() *sign.Receipt {
 	payload, err := json.Marshal(i.statement)
 	require.NoError(i.t, err)
 	sum := sha256.Sum256(payload)
-	entry := &schema.LedgerEntry{
+	entry := &sign.LedgerEntry{
 		At: 1, Action: "question.ended", Actor: "ada", QuestionID: 7,
-		Data: json.RawMessage(fmt.Sprintf(`{"ask":%q,"statement":%q}`, i.statement.Digest(schema.AskSubject, "sha256"), hex.EncodeToString(sum[:]))),
+		Data: json.RawMessage(fmt.Sprintf(`{"ask":%q,"statement":%q}`, i.statement.Digest(sign.AskSubject, "sha256"), hex.EncodeToString(sum[:]))),
 	}
 	require.NoError(i.t, entry.Seal(41, hex.EncodeToString(sum[:])))
-	return &schema.Receipt{Envelope: schema.SignEnvelope(schema.StatementPayload, payload, i.key), Proofs: i.proofs, LedgerEntry: entry}
+	return &sign.Receipt{Envelope: schema.SignEnvelope(schema.StatementPayload, payload, i.key), Proofs: i.proofs, LedgerEntry: entry}
 }
 
 // passkeyOf returns the PKIX form of a person's passkey.
@@ -103,7 +104,7 @@ func (i *issuer) assert(person string, a assertion) {
 	hash := sha256.Sum256([]byte(a.arguments))
 	signed := fmt.Sprintf(`[%q,%q,%d,%q,%s]`, hubID, a.event, a.edited, hex.EncodeToString(hash[:]), a.answer)
 	nonce := make([]byte, 32)
-	challenge := schema.PasskeyChallenge(sha256.Sum256([]byte(signed)), nonce, person)
+	challenge := sign.PasskeyChallenge(sha256.Sum256([]byte(signed)), nonce, person)
 	clientData, err := json.Marshal(map[string]string{"type": a.kind, "challenge": b64(challenge), "origin": a.origin})
 	require.NoError(i.t, err)
 	party := sha256.Sum256([]byte("example.com"))
@@ -113,7 +114,7 @@ func (i *issuer) assert(person string, a assertion) {
 	digest := sha256.Sum256(append(authData[:len(authData):len(authData)], sum[:]...))
 	signature, err := ecdsa.SignASN1(rand.Reader, i.passkeys[person], digest[:])
 	require.NoError(i.t, err)
-	i.proofs = append(i.proofs, schema.PasskeyProof{
+	i.proofs = append(i.proofs, sign.PasskeyProof{
 		Person: person, CredentialID: "aWQ", PublicKey: base64.StdEncoding.EncodeToString(pkix), AuthenticatorData: b64(authData),
 		ClientDataJSON: b64(clientData), Signature: b64(signature), Signed: signed, Nonce: b64(nonce),
 	})
@@ -257,12 +258,12 @@ func TestVerify_CountsVotesOfApprovers(t *testing.T) {
 func TestVerify_DetectsChangedReceipt(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	for name, change := range map[string]func(*schema.Receipt){
-		"flipped byte of the statement": func(r *schema.Receipt) { r.Envelope.Payload[len(r.Envelope.Payload)/2] ^= 1 },
-		"flipped byte of the signature": func(r *schema.Receipt) { r.Envelope.Signatures[0].Sig[0] ^= 1 },
-		"no signature":                  func(r *schema.Receipt) { r.Envelope.Signatures = nil },
-		"changed entry":                 func(r *schema.Receipt) { r.LedgerEntry.Actor = "eve" },
-		"entry of another decision": func(r *schema.Receipt) {
+	for name, change := range map[string]func(*sign.Receipt){
+		"flipped byte of the statement": func(r *sign.Receipt) { r.Envelope.Payload[len(r.Envelope.Payload)/2] ^= 1 },
+		"flipped byte of the signature": func(r *sign.Receipt) { r.Envelope.Signatures[0].Sig[0] ^= 1 },
+		"no signature":                  func(r *sign.Receipt) { r.Envelope.Signatures = nil },
+		"changed entry":                 func(r *sign.Receipt) { r.LedgerEntry.Actor = "eve" },
+		"entry of another decision": func(r *sign.Receipt) {
 			r.LedgerEntry.Data = json.RawMessage(`{"ask":"","statement":""}`)
 			require.NoError(t, r.LedgerEntry.Seal(41, r.LedgerEntry.Prev))
 		},

@@ -14,6 +14,8 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 const (
@@ -26,10 +28,10 @@ var messages = []any{
 	schema.RPC{}, schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
-	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, schema.SearchResult{}, schema.QuestionContext{},
-	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.OTLPResponse{},
+	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, history.SearchResult{}, history.QuestionContext{},
+	history.SessionPage{}, history.SessionDetail{}, history.Overview{}, schema.OTLPResponse{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
-	schema.LedgerEntry{}, schema.Receipt{}, schema.Statement{}, schema.HubKey{}, schema.HubHello{}, schema.KeyRotation{}, schema.LedgerHead{},
+	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
 	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.NotificationSettings{},
@@ -126,10 +128,10 @@ func addComments(r *jsonschema.Reflector, root string) error {
 	if err := read.AddGoComments(modulePath, dir, jsonschema.WithFullComment()); err != nil {
 		return err
 	}
-	from := filepath.ToSlash(filepath.Join(modulePath, dir)) + "."
+	from := filepath.ToSlash(filepath.Join(modulePath, dir))
 	for name, text := range read.CommentMap {
 		if rest, ok := strings.CutPrefix(name, from); ok {
-			r.CommentMap[modulePath+"/schema."+rest] = text
+			r.CommentMap[modulePath+"/schema"+rest] = text
 		}
 	}
 	return nil
@@ -164,11 +166,15 @@ func stringValue(spec *ast.ValueSpec) (string, bool) {
 	return value, err == nil
 }
 
-// inspectSource calls visit for every node of the Go files in dir.
+// inspectSource calls visit for every node of the Go files with messages in and below dir.
 func inspectSource(dir string, visit func(ast.Node)) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return err
+	var paths []string
+	for _, part := range []string{"", "sign", "history"} {
+		found, err := filepath.Glob(filepath.Join(dir, part, "*.go"))
+		if err != nil {
+			return err
+		}
+		paths = append(paths, found...)
 	}
 	for _, path := range paths {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

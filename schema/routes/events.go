@@ -1,6 +1,10 @@
 package routes
 
-import "github.com/hookback/hookback/schema"
+import (
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/sign"
+)
 
 // Parameters that several lists share.
 var (
@@ -75,7 +79,7 @@ var events = []Route{
 			{"after", "only ids above this one, oldest first; 0 starts at the beginning; searchedTo of the page before this one"},
 			{"limit", "1 to 1000, default 100"},
 		},
-		Response: schema.SearchResult{}, Returns: "a page of events, which may be empty before the history is complete",
+		Response: history.SearchResult{}, Returns: "a page of events, which may be empty before the history is complete",
 	},
 	{
 		Method: "GET", Path: schema.PathEvent, Access: schema.AccessRead, Summary: "Read an event",
@@ -85,12 +89,12 @@ var events = []Route{
 	{
 		Method: "GET", Path: schema.PathContext, Access: schema.AccessRead, Summary: "Read a question's context",
 		Description: "Returns the session's last events before a question, at most 8, and the outcomes of earlier questions about the same call.",
-		Response:    schema.QuestionContext{}, Returns: "the context", Errors: []error{schema.ErrNoQuestion},
+		Response:    history.QuestionContext{}, Returns: "the context", Errors: []error{schema.ErrNoQuestion},
 	},
 	{
 		Method: "GET", Path: schema.PathReceipt, Access: schema.AccessRead, Summary: "Read a question's receipt",
 		Description: "Returns the receipt of a question that has ended: the signed decision, the passkey assertions behind it and its ledger entry.",
-		Response:    schema.Receipt{}, Returns: "the receipt", Errors: []error{schema.ErrNoQuestion, schema.ErrUndecided},
+		Response:    sign.Receipt{}, Returns: "the receipt", Errors: []error{schema.ErrNoQuestion, schema.ErrUndecided},
 	},
 	{
 		Method: "POST", Path: schema.PathRespond, Access: schema.AccessDecide, Summary: "Answer a question",

@@ -1,8 +1,12 @@
 package routes
 
-import "github.com/hookback/hookback/schema"
+import (
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/sign"
+)
 
-var history = []Route{
+var past = []Route{
 	{
 		Method: "GET", Path: schema.PathSessions, Access: schema.AccessRead, Summary: "List sessions",
 		Description: "Returns a page of sessions, most recently active first.",
@@ -10,13 +14,13 @@ var history = []Route{
 			{"source_app", "only this application"}, {"q", "text in the title, application, session id or directory; not case-sensitive"},
 			{"limit", "1 to 200, default 50"}, {"cursor", "next of the previous page"},
 		},
-		Response: schema.SessionPage{}, Returns: "a page of sessions",
+		Response: history.SessionPage{}, Returns: "a page of sessions",
 	},
 	{
 		Method: "GET", Path: schema.PathSession, Access: schema.AccessRead, Summary: "Read a session",
 		Description: "Returns one session with its tools, models and agents.",
 		Query:       []Param{appParam, idParam},
-		Response:    schema.SessionDetail{}, Returns: "the session", Errors: []error{schema.ErrNotFound},
+		Response:    history.SessionDetail{}, Returns: "the session", Errors: []error{schema.ErrNotFound},
 	},
 	{
 		Method: "GET", Path: schema.PathExport, Access: schema.AccessRead, Summary: "Download a session",
@@ -28,7 +32,7 @@ var history = []Route{
 		Method: "GET", Path: schema.PathOverview, Access: schema.AccessRead, Summary: "Read statistics",
 		Description: "Returns statistics of people and agents over some days, including today.",
 		Query:       []Param{{"days", "1 to 90, default 14"}, zoneParam},
-		Response:    schema.Overview{}, Returns: "the statistics",
+		Response:    history.Overview{}, Returns: "the statistics",
 	},
 	{
 		Method: "GET", Path: schema.PathLedgerHead, Access: schema.AccessRead, Summary: "Read the head of the audit log",
@@ -44,7 +48,7 @@ var history = []Route{
 			{"of", "only entries of this question"}, {"limit", "1 to 1000, default 100; selects the newest entries unless after is given"},
 			{"format", "ndjson: download all entries after the given number, one per line"},
 		},
-		Response: []schema.LedgerEntry{}, Returns: "the entries",
+		Response: []sign.LedgerEntry{}, Returns: "the entries",
 	},
 }
 
@@ -87,7 +91,7 @@ var operation = []Route{
 		Method: "GET", Path: schema.PathHub, Access: schema.AccessPublic, Summary: "Read the hub's key",
 		Description: "Returns the hub's public key, and a proof that it holds the private key now.",
 		Query:       []Param{{"nonce", "16 to 128 printable ASCII characters without spaces, chosen by the caller; the proof contains it"}},
-		Response:    schema.HubKey{}, Returns: "the key",
+		Response:    sign.HubKey{}, Returns: "the key",
 	},
 	{
 		Method: "GET", Path: schema.PathHealth, Access: schema.AccessPublic, Summary: "Liveness",

@@ -49,7 +49,7 @@ var Groups = []Group{
 	{"People", "Accounts, roles, sign-ins, tokens and passkeys", slices.Concat(people, passkeys)},
 	{"Rules", "Stored decisions that answer matching requests", rules},
 	{"Notifications", "Channels, personal settings and signed links", notifications},
-	{"History", "Sessions, overviews and the audit log", history},
+	{"History", "Sessions, overviews and the audit log", past},
 	{"Agents", "Hooks and telemetry of coding agents, and the Model Context Protocol", agents},
 	{"Operation", "Health, metrics and this document", operation},
 }

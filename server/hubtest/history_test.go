@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -56,7 +57,7 @@ func TestSessions_SurviveRestarts(t *testing.T) {
 	hub.Restart()
 	post(`"hook_event_type":"PostToolUse","payload":{},"tool_name":"Bash","tool_use_id":"u1"`)
 
-	var d schema.SessionDetail
+	var d history.SessionDetail
 	require.Eventually(t, func() bool {
 		status := fetch(t, "GET "+hub.URL()+schema.PathSession+"?source_app=a&session_id=s", "", &d)
 		return status == 200 && d.Session.Events == 2+2*rounds
@@ -69,7 +70,7 @@ func TestSessions_SurviveRestarts(t *testing.T) {
 	require.NotNil(t, e.HumanInTheLoopStatus.Execution)
 	require.Equal(t, schema.Succeeded, e.HumanInTheLoopStatus.Execution.State)
 	require.Equal(t, int64(3), e.HumanInTheLoopStatus.Revision, "asked, answered, executed")
-	var o schema.Overview
+	var o history.Overview
 	require.Equal(t, 200, fetch(t, "GET "+hub.URL()+schema.PathOverview+"?days=2&tz=America/New_York", "", &o))
 	require.EqualValues(t, 1, o.Days[1].Approved+o.Days[0].Approved)
 	require.EqualValues(t, 2+2*rounds, o.Agents[0].Events)

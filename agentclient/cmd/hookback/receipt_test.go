@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // receiptFiles are the files of one CI job.
@@ -26,29 +27,29 @@ func newReceiptFiles(t *testing.T) receiptFiles {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
 	yes := true
-	call := schema.CallDigest("Bash", []byte(`{"command":"make deploy"}`))
-	payload, err := json.Marshal(schema.Statement{
-		Type: schema.StatementType, PredicateType: schema.DecisionType,
-		Subject: []schema.Subject{
-			{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(make([]byte, 32))}},
-			{Name: schema.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(call[:])}},
-			{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": strings.Repeat("a", 40)}},
+	call := sign.CallDigest("Bash", []byte(`{"command":"make deploy"}`))
+	payload, err := json.Marshal(sign.Statement{
+		Type: sign.StatementType, PredicateType: sign.DecisionType,
+		Subject: []sign.Subject{
+			{Name: sign.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(make([]byte, 32))}},
+			{Name: sign.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(call[:])}},
+			{Name: sign.CommitSubject, Digest: map[string]string{"gitCommit": strings.Repeat("a", 40)}},
 		},
-		Predicate: schema.SignedDecision{
+		Predicate: sign.SignedDecision{
 			EventID: 12, App: "ci\x1b[2J", Tool: "Bash", Outcome: schema.Approve, Source: schema.ByHuman, RespondedAt: schema.Millis(time.Now().UnixMilli()),
-			Answer: schema.SignedAnswer{Permission: &yes}, RespondedBy: &schema.Responder{Name: "ada", Verified: true, Via: "session"},
+			Answer: sign.SignedAnswer{Permission: &yes}, RespondedBy: &schema.Responder{Name: "ada", Verified: true, Via: "session"},
 		},
 	})
 	require.NoError(t, err)
 	f := receiptFiles{dir: t.TempDir()}
-	text, err := json.Marshal(schema.Receipt{Envelope: schema.SignEnvelope(schema.StatementPayload, payload, private)})
+	text, err := json.Marshal(sign.Receipt{Envelope: schema.SignEnvelope(schema.StatementPayload, payload, private)})
 	require.NoError(t, err)
 	f.receipt = f.write(t, "approval.json", string(text))
-	f.key = f.write(t, "hub.pub", "# the hub\nhttp://127.0.0.1:4000 ed25519 "+schema.FormatPublicKey(public)+"\n")
+	f.key = f.write(t, "hub.pub", "# the hub\nhttp://127.0.0.1:4000 ed25519 "+sign.FormatPublicKey(public)+"\n")
 	pkix, err := x509.MarshalPKIXPublicKey(public)
 	require.NoError(t, err)
 	f.write(t, "hub.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})))
-	f.write(t, "bare.pub", schema.FormatPublicKey(public))
+	f.write(t, "bare.pub", sign.FormatPublicKey(public))
 	f.write(t, "args.json", `{ "command" : "make deploy" }`)
 	return f
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // Hub is a fake hub on a loopback port. The zero value is ready to Start.
@@ -55,7 +56,7 @@ type Question struct {
 	hub          *Hub
 
 	target   *schema.HumanInTheLoop // as last posted, so where to dial; guarded by hub.mu
-	digest   [sha256.Size]byte      // schema.AskDigest as first posted
+	digest   [sha256.Size]byte      // sign.AskDigest as first posted
 	resolved chan struct{}          // closed when answer or Withdrawal is set
 	answer   []byte
 	// Withdrawal is the body of the cancel that ended the question.
@@ -139,7 +140,7 @@ func (h *Hub) ingest(w http.ResponseWriter, r *http.Request) {
 	}
 	var digest [sha256.Size]byte
 	if e.HumanInTheLoop != nil {
-		if digest, err = schema.AskDigest(body); err != nil {
+		if digest, err = sign.AskDigest(body); err != nil {
 			writeProblem(w, err)
 			return
 		}

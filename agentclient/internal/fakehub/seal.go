@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // hubID is the id of every fake hub.
@@ -32,7 +33,7 @@ func (h *Hub) PinLine() string { return h.PinLineFor(h.URL()) }
 func (h *Hub) PinLineFor(origin string) string { return origin + " ed25519 " + h.PublicKey() + "\n" }
 
 // PublicKey returns the hub's public key in base64.
-func (h *Hub) PublicKey() string { return schema.FormatPublicKey(h.Key.Public().(ed25519.PublicKey)) }
+func (h *Hub) PublicKey() string { return sign.FormatPublicKey(h.Key.Public().(ed25519.PublicKey)) }
 
 // WritePins writes a pin file with these lines.
 func WritePins(file string, lines ...string) error {
@@ -47,7 +48,7 @@ func WritePins(file string, lines ...string) error {
 // Start or while the hub is stopped.
 func (h *Hub) Rotate() {
 	next := NewKey()
-	payload, err := json.Marshal(schema.KeyRotation{HubID: hubID, From: h.KeyID(), PublicKey: schema.FormatPublicKey(next.Public().(ed25519.PublicKey))})
+	payload, err := json.Marshal(sign.KeyRotation{HubID: hubID, From: h.KeyID(), PublicKey: sign.FormatPublicKey(next.Public().(ed25519.PublicKey))})
 	if err != nil {
 		panic(err)
 	}
@@ -61,9 +62,9 @@ func (h *Hub) identity(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, schema.ErrNoRoute)
 		return
 	}
-	identity := schema.HubKey{HubID: hubID, KeyID: h.KeyID(), PublicKey: h.PublicKey(), Rotations: h.Rotations}
+	identity := sign.HubKey{HubID: hubID, KeyID: h.KeyID(), PublicKey: h.PublicKey(), Rotations: h.Rotations}
 	if nonce := r.URL.Query().Get("nonce"); nonce != "" {
-		payload, err := json.Marshal(schema.HubHello{HubID: hubID, KeyID: identity.KeyID, Nonce: nonce})
+		payload, err := json.Marshal(sign.HubHello{HubID: hubID, KeyID: identity.KeyID, Nonce: nonce})
 		if err != nil {
 			panic(err)
 		}
@@ -77,7 +78,7 @@ func (h *Hub) identity(w http.ResponseWriter, r *http.Request) {
 func (q *Question) Seal(a schema.Answer) schema.Envelope { return q.Sign(q.Statement(a)) }
 
 // Sign signs a statement with the hub's key.
-func (q *Question) Sign(s schema.Statement) schema.Envelope {
+func (q *Question) Sign(s sign.Statement) schema.Envelope {
 	payload, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // the test passed invalid JSON
@@ -86,13 +87,13 @@ func (q *Question) Sign(s schema.Statement) schema.Envelope {
 }
 
 // Statement returns the statement of a hub about an answer to this question.
-func (q *Question) Statement(a schema.Answer) schema.Statement {
-	return schema.Statement{
-		Type: schema.StatementType, PredicateType: schema.DecisionType,
-		Subject: []schema.Subject{{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(q.digest[:])}}},
-		Predicate: schema.SignedDecision{
+func (q *Question) Statement(a schema.Answer) sign.Statement {
+	return sign.Statement{
+		Type: sign.StatementType, PredicateType: sign.DecisionType,
+		Subject: []sign.Subject{{Name: sign.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(q.digest[:])}}},
+		Predicate: sign.SignedDecision{
 			Hub: hubID, Event: q.UID, EventID: q.ID, AnswerID: a.AnswerID, App: q.SourceApp, Session: q.SessionID, Tool: q.ToolName,
-			Answer: schema.SignedAnswer{
+			Answer: sign.SignedAnswer{
 				Permission: a.Permission, Response: a.Response, Choice: a.Choice, Answers: a.Answers,
 				Reason: a.Reason, Comment: a.Comment, ModifiedArguments: a.ModifiedArguments, Remember: a.Remember,
 			},

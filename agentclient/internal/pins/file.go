@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // Pin is a hub key that an account trusts. The key identifies the hub, not the address: a
@@ -34,7 +35,7 @@ func (p Pin) String() string { return p.KeyID() + " (" + p.Origin + ")" }
 
 // line returns the pin's line in a file.
 func (p Pin) line() string {
-	return p.Origin + " " + pinAlgorithm + " " + schema.FormatPublicKey(p.Key) + "\n"
+	return p.Origin + " " + pinAlgorithm + " " + sign.FormatPublicKey(p.Key) + "\n"
 }
 
 const (
@@ -106,7 +107,7 @@ func Parse(line string) (Pin, error) {
 	if err != nil {
 		return Pin{}, err
 	}
-	key, err := schema.ParsePublicKey(fields[2])
+	key, err := sign.ParsePublicKey(fields[2])
 	return Pin{origin, key}, err
 }
 

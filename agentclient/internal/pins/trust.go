@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 const (
@@ -161,7 +162,7 @@ func Verify(t *Trust, seal *schema.Envelope) error {
 // is the wanted one, and reports whether it did.
 func Follow(t *Trust, rotations []schema.Envelope, wanted func(ed25519.PublicKey) bool) bool {
 	for _, pin := range t.Pins() {
-		key, err := schema.FollowRotations([]ed25519.PublicKey{pin.Key}, rotations)
+		key, err := sign.FollowRotations([]ed25519.PublicKey{pin.Key}, rotations)
 		if err == nil && wanted(key) {
 			t.rotate(pin.Key, key)
 			return true

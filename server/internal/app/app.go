@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookback/hookback/dashboard"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/delivery"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -360,7 +361,7 @@ func (a *App) runRetention(ctx context.Context) error {
 
 // projectionRetention is one day more than the longest overview, independent of the
 // retention of events.
-const projectionRetention = (schema.MaxDays + 1) * day
+const projectionRetention = (history.MaxDays + 1) * day
 
 func (a *App) retentionPolicy() store.RetentionPolicy {
 	now := a.cfg.Clock()

@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // hubKey reads GET /api/hub.
-func hubKey(t *testing.T, a *App) (key schema.HubKey) {
+func hubKey(t *testing.T, a *App) (key sign.HubKey) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Get(a.URL() + schema.PathHub)

@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // requireHead verifies an envelope and returns its head.
-func requireHead(t *testing.T, a *App, envelope []byte) (head schema.LedgerHead) {
+func requireHead(t *testing.T, a *App, envelope []byte) (head sign.LedgerHead) {
 	t.Helper()
 	var e schema.Envelope
 	require.NoError(t, json.Unmarshal(envelope, &e))

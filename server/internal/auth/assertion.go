@@ -14,6 +14,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -32,7 +33,7 @@ func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schem
 	}
 	nonce := make([]byte, 32)
 	_, _ = rand.Read(nonce) // never fails: the runtime aborts the program instead
-	challenge := schema.PasskeyChallenge(answer, nonce, caller.Name)
+	challenge := sign.PasskeyChallenge(answer, nonce, caller.Name)
 	assertion, session, err := s.ceremonies.relyingParty.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return options, err
@@ -87,7 +88,7 @@ func assertionError(why string) error {
 // VerifyAssertion checks that proof is a passkey assertion by the caller for exactly this
 // answer, and returns it in the form that can be verified later, without the text that was
 // signed. The challenge is used up even if the answer fails later.
-func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest) (verified schema.PasskeyProof, err error) {
+func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest) (verified sign.PasskeyProof, err error) {
 	if s == nil || s.ceremonies.relyingParty == nil {
 		return verified, &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
 	}
@@ -104,7 +105,7 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 		return verified, assertionError("has been used or is older than two minutes")
 	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.person:
 		return verified, assertionError("is another person's assertion")
-	case base64.RawURLEncoding.EncodeToString(schema.PasskeyChallenge(answer, challenged.nonce, caller.Name)) != challenge:
+	case base64.RawURLEncoding.EncodeToString(sign.PasskeyChallenge(answer, challenged.nonce, caller.Name)) != challenge:
 		return verified, assertionError("is for another answer, or the request has changed since")
 	}
 	user := s.passkeyUserFor(caller.Name)
@@ -120,7 +121,7 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 	}
 	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), s.Clock()
 	raw := &parsed.Raw.AssertionResponse
-	verified = schema.PasskeyProof{
+	verified = sign.PasskeyProof{
 		Person: caller.Name, CredentialID: base64.RawURLEncoding.EncodeToString(k.Credential), Nonce: base64.RawURLEncoding.EncodeToString(challenged.nonce),
 		AuthenticatorData: base64.RawURLEncoding.EncodeToString(raw.AuthenticatorData),
 		ClientDataJSON:    base64.RawURLEncoding.EncodeToString(raw.ClientDataJSON),

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
@@ -122,7 +123,7 @@ func TestOIDC_RecordsAccountChangesInLedger(t *testing.T) {
 	require.NoError(t, err)
 	var acts []string
 	for _, line := range lines {
-		var e schema.LedgerEntry
+		var e sign.LedgerEntry
 		require.NoError(t, json.Unmarshal(line, &e))
 		acts = append(acts, e.Actor+" "+e.Action+" "+string(e.Data))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
@@ -267,7 +268,7 @@ func (s *Server) pull(c *fiber.Ctx) error {
 func (s *Server) hubKey(c *fiber.Ctx) error {
 	nonce := c.Query("nonce")
 	if nonce != "" {
-		if err := schema.CheckNonce(nonce); err != nil {
+		if err := sign.CheckNonce(nonce); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // TestHubKey_ProvesPossession: anyone may ask the hub which key it has, also on a locked hub and
@@ -22,24 +23,24 @@ func TestHubKey_ProvesPossession(t *testing.T) {
 	for _, address := range []*net.TCPAddr{nil, {IP: net.IPv4(192, 0, 2, 7), Port: 4711}} {
 		r.client.CloseIdleConnections()
 		r.remoteAddr.Store(address)
-		var got schema.HubKey
-		nonce := strings.Repeat("n", schema.MinNonce-1) + "&"
+		var got sign.HubKey
+		nonce := strings.Repeat("n", sign.MinNonce-1) + "&"
 		r.expectOK(&got, "GET "+schema.PathHub+"?nonce="+url.QueryEscape(nonce), "")
-		key, err := schema.ParsePublicKey(got.PublicKey)
+		key, err := sign.ParsePublicKey(got.PublicKey)
 		require.NoError(t, err)
 		require.Equal(t, schema.KeyID(key), got.KeyID)
 		require.Equal(t, r.store.HubID(), got.HubID)
 		require.Empty(t, got.Rotations)
 		require.NoError(t, got.Proof.Verify(schema.HelloPayload, key))
-		var hello schema.HubHello
+		var hello sign.HubHello
 		require.NoError(t, json.Unmarshal(got.Proof.Payload, &hello))
-		require.Equal(t, schema.HubHello{HubID: got.HubID, KeyID: got.KeyID, Nonce: nonce}, hello)
+		require.Equal(t, sign.HubHello{HubID: got.HubID, KeyID: got.KeyID, Nonce: nonce}, hello)
 
-		got = schema.HubKey{}
+		got = sign.HubKey{}
 		r.expectOK(&got, "GET "+schema.PathHub, "")
 		require.Nil(t, got.Proof)
 	}
-	for _, nonce := range []string{"short", strings.Repeat("x", schema.MaxNonce+1), strings.Repeat("a b", 10), strings.Repeat("é", 16), strings.Repeat("\x01", 20)} {
+	for _, nonce := range []string{"short", strings.Repeat("x", sign.MaxNonce+1), strings.Repeat("a b", 10), strings.Repeat("é", 16), strings.Repeat("\x01", 20)} {
 		p := r.expectProblem("invalid", "GET "+schema.PathHub+"?nonce="+url.QueryEscape(nonce), "")
 		require.Equal(t, "nonce", p.Field, nonce)
 	}
@@ -54,9 +55,9 @@ func TestLedgerHead_IsSigned(t *testing.T) {
 	var e schema.Envelope
 	r.expectOK(&e, "GET "+schema.PathLedgerHead, "")
 	require.NoError(t, e.Verify(schema.HeadPayload, r.store.Identity().Public()))
-	var head schema.LedgerHead
+	var head sign.LedgerHead
 	require.NoError(t, json.Unmarshal(e.Payload, &head))
-	var entries []schema.LedgerEntry
+	var entries []sign.LedgerEntry
 	r.expectOK(&entries, "GET "+schema.PathLedger+"?limit=1", "")
 	require.Equal(t, "hub.locked", entries[0].Action)
 	require.Equal(t, []any{entries[0].N, entries[0].Hash, r.store.HubID()}, []any{head.N, head.Hash, head.Hub}, "the lock is signed at once")

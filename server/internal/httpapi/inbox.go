@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/query"
 )
 
@@ -121,7 +122,7 @@ func (s *Server) hitlCancel(c *fiber.Ctx) error {
 
 func (s *Server) hitlStats(c *fiber.Ctx) error {
 	statsRange := query.StatsRange{}
-	days, err := queryInt(c, "days", bounds{min: 1, max: schema.MaxDays, fallback: 14})
+	days, err := queryInt(c, "days", bounds{min: 1, max: history.MaxDays, fallback: 14})
 	if err != nil {
 		return err
 	}

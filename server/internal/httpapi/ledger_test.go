@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // The ledger records every resolution in one hash chain, and the export contains exactly
@@ -20,7 +21,7 @@ func TestLedger_RecordsEveryResolution(t *testing.T) {
 	resp, _ := r.do("POST", schema.At(schema.PathCancel, r.post(event(3, permission)).ID), `{"reason":"not now <b>"}`)
 	require.Equal(t, 200, resp.StatusCode)
 
-	var entries []schema.LedgerEntry
+	var entries []sign.LedgerEntry
 	r.getJSON(schema.PathLedger, &entries)
 	require.Len(t, entries, 4)
 	require.Equal(t, "question.ended", entries[3].Action)
@@ -34,7 +35,7 @@ func TestLedger_RecordsEveryResolution(t *testing.T) {
 
 	resp, b := r.do("GET", schema.PathLedger+"?format=ndjson", "")
 	require.Equal(t, "application/x-ndjson", resp.Header.Get("Content-Type"))
-	var check schema.LedgerCheck
+	var check sign.LedgerCheck
 	for line := range bytes.Lines(b) {
 		require.NoError(t, check.Next(line))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
@@ -97,7 +98,7 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	var keys []schema.Passkey
 	r.expectOK(&keys, "GET "+schema.PathPasskeys, "", ada.headers()...)
 	require.NotZero(t, keys[0].LastUsedAt)
-	var entries []schema.LedgerEntry
+	var entries []sign.LedgerEntry
 	r.expectOK(&entries, "GET "+schema.PathLedger, "", ada.headers()...)
 	data := map[string]string{}
 	for _, entry := range entries {

@@ -15,20 +15,21 @@ import (
 
 	"github.com/hookback/hookback/agentclient/receipt"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // hubKeys returns the hub's public key.
 func (r *harness) hubKeys() []ed25519.PublicKey {
 	r.t.Helper()
-	var hub schema.HubKey
+	var hub sign.HubKey
 	r.getJSON(schema.PathHub, &hub)
-	key, err := schema.ParsePublicKey(hub.PublicKey)
+	key, err := sign.ParsePublicKey(hub.PublicKey)
 	require.NoError(r.t, err)
 	return []ed25519.PublicKey{key}
 }
 
 // receipt fetches a receipt and verifies its envelope with the hub's key.
-func (r *harness) receipt(id schema.EventID) (got schema.Receipt, s schema.Statement) {
+func (r *harness) receipt(id schema.EventID) (got sign.Receipt, s sign.Statement) {
 	r.t.Helper()
 	r.getJSON(schema.At(schema.PathReceipt, id), &got)
 	require.NoError(r.t, got.Envelope.Verify(schema.StatementPayload, r.hubKeys()[0]))
@@ -50,9 +51,9 @@ func TestReceipt_ProvesDecision(t *testing.T) {
 
 	r.answer(id, `{"permission":false,"reason":"not now"}`)
 	proof, s := r.receipt(id)
-	ask, err := schema.AskDigest([]byte(body))
+	ask, err := sign.AskDigest([]byte(body))
 	require.NoError(t, err)
-	require.Equal(t, hex.EncodeToString(ask[:]), s.Digest(schema.AskSubject, "sha256"))
+	require.Equal(t, hex.EncodeToString(ask[:]), s.Digest(sign.AskSubject, "sha256"))
 	require.Equal(t, []any{schema.Deny, "not now", id}, []any{s.Predicate.Outcome, s.Predicate.Answer.Reason, s.Predicate.EventID})
 	require.Nil(t, s.Predicate.RespondedBy.Process)
 	require.Empty(t, proof.Proofs)
@@ -92,7 +93,7 @@ func TestReceipt_ContainsPasskeyAssertions(t *testing.T) {
 	}
 	var client struct{ Challenge string }
 	require.NoError(t, json.Unmarshal(unbase64(p.ClientDataJSON), &client))
-	require.Equal(t, b64(schema.PasskeyChallenge(sha256.Sum256([]byte(p.Signed)), unbase64(p.Nonce), "ada")), client.Challenge)
+	require.Equal(t, b64(sign.PasskeyChallenge(sha256.Sum256([]byte(p.Signed)), unbase64(p.Nonce), "ada")), client.Challenge)
 	der, err := base64.StdEncoding.DecodeString(p.PublicKey)
 	require.NoError(t, err)
 	key, err := x509.ParsePKIXPublicKey(der)

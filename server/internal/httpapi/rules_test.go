@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // commandQuestion returns an event that asks for permission to run a command.
@@ -87,7 +88,7 @@ func TestRules_Lifecycle(t *testing.T) {
 	r.requestJSON("GET "+schema.PathRules, "", &list)
 	require.Len(t, list, 1, "revoked rules stay in the list")
 
-	var entries []schema.LedgerEntry
+	var entries []sign.LedgerEntry
 	r.requestJSON("GET /api/ledger", "", &entries)
 	var actions []string
 	for _, a := range entries {

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
-func (r *harness) search(filter, more string) schema.SearchResult {
+func (r *harness) search(filter, more string) history.SearchResult {
 	r.t.Helper()
 	resp, b := r.do("GET", schema.PathSearch+"?filter="+url.QueryEscape(filter)+more, "")
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
-	var found schema.SearchResult
+	var found history.SearchResult
 	require.NoError(r.t, json.Unmarshal(b, &found))
 	return found
 }
@@ -98,7 +99,7 @@ func TestSearch_BoundsPageSize(t *testing.T) {
 		resp, b := r.do("GET", schema.PathSearch+"?filter=pretooluse&limit=1000"+before, "")
 		require.Equal(t, 200, resp.StatusCode)
 		require.LessOrEqual(t, len(b), 4<<20)
-		var found schema.SearchResult
+		var found history.SearchResult
 		require.NoError(t, json.Unmarshal(b, &found))
 		seen += len(found.Events)
 		if found.Complete {

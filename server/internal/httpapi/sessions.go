@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -19,7 +20,7 @@ func (s *Server) sessions(c *fiber.Ctx) error {
 	if len(f.Text) > schema.MaxName {
 		return &schema.FieldError{Field: "q", Detail: "is longer than 1024 bytes"}
 	}
-	limit, err := queryInt(c, "limit", bounds{min: 1, max: schema.MaxSessions, fallback: 50})
+	limit, err := queryInt(c, "limit", bounds{min: 1, max: history.MaxSessions, fallback: 50})
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func sessionKey(c *fiber.Ctx) store.SessionKey {
 }
 
 func (s *Server) overview(c *fiber.Ctx) error {
-	days, err := queryInt(c, "days", bounds{min: 1, max: schema.MaxDays, fallback: 14})
+	days, err := queryInt(c, "days", bounds{min: 1, max: history.MaxDays, fallback: 14})
 	if err != nil {
 		return err
 	}

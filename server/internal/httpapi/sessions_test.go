@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // runProjector runs the projector until the test ends.
@@ -27,9 +28,9 @@ func (r *harness) runProjector() {
 }
 
 // waitForSession waits until the projection of a session contains that many events.
-func (r *harness) waitForSession(app, session string, events int64) schema.SessionDetail {
+func (r *harness) waitForSession(app, session string, events int64) history.SessionDetail {
 	r.t.Helper()
-	var d schema.SessionDetail
+	var d history.SessionDetail
 	require.Eventually(r.t, func() bool {
 		resp, b := r.do("GET", sessionPath(schema.PathSession, app, session), "")
 		return resp.StatusCode == 200 && json.Unmarshal(b, &d) == nil && d.Session.Events == events
@@ -84,15 +85,15 @@ func TestSessions_SummarizeEvents(t *testing.T) {
 	require.EqualValues(t, 1, s.FirstID)
 	require.GreaterOrEqual(t, s.LastID, schema.EventID(10), "the approval and its execution have sequence numbers too")
 	require.Equal(t, []int64{2, 1, 1, 1, 0}, []int64{s.Tools, s.Failures, s.Agents, s.Questions, s.Pending})
-	require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, s.Tokens)
+	require.Equal(t, &history.Tokens{Input: 3, Output: 4}, s.Tokens)
 	require.InDelta(t, 0.25, s.CostUSD, 1e-9)
 	require.Len(t, d.Tools, 2)
 	require.Equal(t, "Bash", d.Tools[0].Tool)
 	require.EqualValues(t, 1, d.Tools[1].Failures)
 
-	var page schema.SessionPage
+	var page history.SessionPage
 	r.getJSON("/api/sessions", &page)
-	require.Equal(t, []schema.Session{s}, page.Sessions)
+	require.Equal(t, []history.Session{s}, page.Sessions)
 }
 
 // TestSessions_ReportRunStatus follows a run through a question: it waits for a person until
@@ -123,7 +124,7 @@ func TestSessions_FilterAndPaginate(t *testing.T) {
 	var all []string
 	for cursor, turn := "", 0; turn == 0 || cursor != ""; turn++ {
 		require.Less(t, turn, sessions)
-		var page schema.SessionPage
+		var page history.SessionPage
 		r.getJSON("/api/sessions?limit=3&cursor="+cursor, &page)
 		for _, s := range page.Sessions {
 			all = append(all, s.SessionID)
@@ -142,7 +143,7 @@ func TestSessions_FilterAndPaginate(t *testing.T) {
 		"q=prüfe&limit=1":          {"s6"},
 		"q=prüfe&limit=1&cursor=3": {"s1"},
 	} {
-		var page schema.SessionPage
+		var page history.SessionPage
 		r.getJSON("/api/sessions?"+query, &page)
 		var ids []string
 		for _, s := range page.Sessions {
@@ -181,7 +182,7 @@ func TestOverview(t *testing.T) {
 	r.postSessionEvent("PermissionRequest", `{}`, permission)
 	r.waitForSession("demo", "s1", 10)
 	for _, zone := range []string{"", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia"} {
-		var o schema.Overview
+		var o history.Overview
 		r.getJSON("/api/overview?days=3&tz="+url.QueryEscape(zone), &o)
 		at, err := time.LoadLocation(zone)
 		require.NoError(t, err)
@@ -193,7 +194,7 @@ func TestOverview(t *testing.T) {
 		require.Len(t, o.Agents, 1)
 		a := o.Agents[0]
 		require.Equal(t, []int64{10, 1, 2, 1, 2, 1}, []int64{a.Events, a.Sessions, a.Tools, a.Failures, a.Questions, a.Pending}, zone)
-		require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, a.Tokens)
+		require.Equal(t, &history.Tokens{Input: 3, Output: 4}, a.Tokens)
 		require.InDelta(t, 0.25, a.CostUSD, 1e-9)
 		require.False(t, a.Ended, "the session continued")
 		require.Len(t, o.Tools, 2)

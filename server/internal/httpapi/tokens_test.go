@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // createToken creates a token and returns it with the headers that use it.
@@ -210,7 +211,7 @@ func TestLedger_RecordsAccountChanges(t *testing.T) {
 	r.expectOK(nil, "POST "+schema.PathPeople+"/grace", `{"role":"viewer"}`, ada.headers()...)
 	r.expectOK(nil, "DELETE "+schema.PathPeople+"/grace", ``, ada.headers()...)
 	r.expectOK(nil, "POST "+schema.PathSignOut, `{}`, ada.headers()...)
-	var entries []schema.LedgerEntry
+	var entries []sign.LedgerEntry
 	r.expectOK(&entries, "GET "+schema.PathLedger, ``)
 	var actions []string
 	for _, e := range entries {

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
-func (h *testHub) questionContext(id schema.EventID) schema.QuestionContext {
+func (h *testHub) questionContext(id schema.EventID) history.QuestionContext {
 	h.t.Helper()
 	raw, err := h.query.Context(h.t.Context(), id)
 	require.NoError(h.t, err)
-	var led schema.QuestionContext
+	var led history.QuestionContext
 	require.NoError(h.t, json.Unmarshal(raw, &led), string(raw))
 	return led
 }
@@ -50,7 +51,7 @@ func TestContext_ShowsLastSessionEvents(t *testing.T) {
 		ids = append(ids, e.ID)
 	}
 	require.Equal(t, mine[4:], ids, "at most eight, oldest first, only of this session and before the question")
-	require.Equal(t, schema.EarlierOutcomes{}, led.Earlier)
+	require.Equal(t, history.EarlierOutcomes{}, led.Earlier)
 
 	first := h.post(strings.Replace(questionEvent(plainQuestion, `{}`), `"session_id":"s"`, `"session_id":"new"`, 1)).ID
 	raw, err := h.query.Context(t.Context(), first)
@@ -93,12 +94,12 @@ func TestContext_CountsEarlierOutcomes(t *testing.T) {
 		require.Equal(t, schema.Cancelled, led.Earlier.Last.HumanInTheLoopStatus.Outcome)
 	}
 	for _, another := range []string{`{"command":"make","n":2}`, `{"command":"make"}`, `{"command":"make","n":"1"}`, `{"command":"make","n":[1]}`} {
-		require.Equal(t, schema.EarlierOutcomes{}, h.questionContext(ask(another)).Earlier, another)
+		require.Equal(t, history.EarlierOutcomes{}, h.questionContext(ask(another)).Earlier, another)
 	}
 	tool := h.post(questionEvent(questionAbout(`{"name":"Other","arguments":{"command":"make","n":1}}`, ""), `{}`)).ID
-	require.Equal(t, schema.EarlierOutcomes{}, h.questionContext(tool).Earlier, "another tool")
+	require.Equal(t, history.EarlierOutcomes{}, h.questionContext(tool).Earlier, "another tool")
 	app := h.post(strings.Replace(questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"make","n":1}}`, ""), `{}`), `"source_app":"a"`, `"source_app":"b"`, 1)).ID
-	require.Equal(t, schema.EarlierOutcomes{}, h.questionContext(app).Earlier, "another application")
+	require.Equal(t, history.EarlierOutcomes{}, h.questionContext(app).Earlier, "another application")
 	inPayload := h.post(questionEvent(plainQuestion, `{"tool_name":"Bash","tool_input":{"n":1,"command":"make"}}`)).ID
 	require.Equal(t, 2, h.questionContext(inPayload).Earlier.Approved, "the same call in the payload of a hook")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
@@ -135,7 +136,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	}
 	return d, &q, h.addQuestion(ctx, d, &question.Post{
 		Ask: &q, Body: sent, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer,
-		Sent: schema.AskParts{
+		Sent: sign.AskParts{
 			SourceApp: s.app, SessionID: s.session, HookEventType: s.eventType, ToolName: s.tool,
 			Payload: s.payload, HumanInTheLoop: s.question,
 		},

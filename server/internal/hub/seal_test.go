@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/redact"
@@ -29,7 +30,7 @@ func sealedQuestion(members string) string {
 const bashCall = `"type":"permission","toolCall":{"name":"Bash","arguments":{"b":1,"command":"ls"},"editable":true},"context":{"commit":"8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"}`
 
 // statement returns the verified statement in the question's receipt.
-func (h *testHub) statement(id schema.EventID) (s schema.Statement) {
+func (h *testHub) statement(id schema.EventID) (s sign.Statement) {
 	h.t.Helper()
 	q, err := h.Store.Question(h.t.Context(), id)
 	require.NoError(h.t, err)
@@ -43,7 +44,7 @@ func (h *testHub) statement(id schema.EventID) (s schema.Statement) {
 	require.NoError(h.t, err)
 	digest := sha256.Sum256(envelope.Payload)
 	require.Contains(h.t, string(entries[len(entries)-1]), `"statement":"`+hex.EncodeToString(digest[:])+`"`, "the ledger names the statement")
-	require.Contains(h.t, string(entries[len(entries)-1]), `"ask":"`+s.Digest(schema.AskSubject, "sha256")+`"`)
+	require.Contains(h.t, string(entries[len(entries)-1]), `"ask":"`+s.Digest(sign.AskSubject, "sha256")+`"`)
 	return s
 }
 
@@ -104,18 +105,18 @@ func TestSeal_CoversEveryResolution(t *testing.T) {
 			id := h.post(body).ID
 			require.NoError(t, c.end(h, id))
 			s := h.statement(id)
-			ask, err := schema.AskDigest([]byte(body))
+			ask, err := sign.AskDigest([]byte(body))
 			require.NoError(t, err)
-			require.Equal(t, hex.EncodeToString(ask[:]), s.Digest(schema.AskSubject, "sha256"))
+			require.Equal(t, hex.EncodeToString(ask[:]), s.Digest(sign.AskSubject, "sha256"))
 			if strings.HasPrefix(c.members, bashCall) {
-				call := schema.CallDigest("Bash", []byte(`{"command":"ls","b":1}`))
-				require.Equal(t, hex.EncodeToString(call[:]), s.Digest(schema.CallSubject, "sha256"))
-				require.Equal(t, "8f14e45fceea167a5a36dedd4bea2543c1d2e3f4", s.Digest(schema.CommitSubject, "gitCommit"))
+				call := sign.CallDigest("Bash", []byte(`{"command":"ls","b":1}`))
+				require.Equal(t, hex.EncodeToString(call[:]), s.Digest(sign.CallSubject, "sha256"))
+				require.Equal(t, "8f14e45fceea167a5a36dedd4bea2543c1d2e3f4", s.Digest(sign.CommitSubject, "gitCommit"))
 			} else {
 				require.Len(t, s.Subject, 1)
 			}
 			p, st := s.Predicate, h.status(id)
-			require.Equal(t, []any{schema.StatementType, schema.DecisionType}, []any{s.Type, s.PredicateType})
+			require.Equal(t, []any{sign.StatementType, sign.DecisionType}, []any{s.Type, s.PredicateType})
 			require.Equal(t, []any{c.outcome, c.source, st.RespondedAt, st.Response.AnswerID, st.Response.Guidance},
 				[]any{p.Outcome, p.Source, p.RespondedAt, p.AnswerID, p.Guidance})
 			require.Equal(t, []any{h.Store.HubID(), h.uid(id), id, "a", "s", "Bash"}, []any{p.Hub, p.Event, p.EventID, p.App, p.Session, p.Tool})
@@ -176,7 +177,7 @@ func TestSeal_CoversEachDuplicate(t *testing.T) {
 	_, err := h.Respond(t.Context(), first, r, Caller{})
 	require.NoError(t, err)
 	one, two := h.statement(first), h.statement(second)
-	require.NotEqual(t, one.Digest(schema.AskSubject, "sha256"), two.Digest(schema.AskSubject, "sha256"))
+	require.NotEqual(t, one.Digest(sign.AskSubject, "sha256"), two.Digest(sign.AskSubject, "sha256"))
 	require.Equal(t, []schema.EventID{first, second}, []schema.EventID{one.Predicate.EventID, two.Predicate.EventID})
 }
 
@@ -194,10 +195,10 @@ func TestSeal_DigestCoversQuestionBeforeRedaction(t *testing.T) {
 		_, err = h.Respond(t.Context(), id, approval(), Caller{})
 		require.NoError(t, err)
 		s := h.statement(id)
-		ask, err := schema.AskDigest([]byte(body))
+		ask, err := sign.AskDigest([]byte(body))
 		require.NoError(t, err)
-		require.Equal(t, strings.Contains(body, "nonce"), hex.EncodeToString(ask[:]) == s.Digest(schema.AskSubject, "sha256"))
-		require.Empty(t, s.Digest(schema.CallSubject, "sha256"), "a digest of the call would let readers test guesses")
+		require.Equal(t, strings.Contains(body, "nonce"), hex.EncodeToString(ask[:]) == s.Digest(sign.AskSubject, "sha256"))
+		require.Empty(t, s.Digest(sign.CallSubject, "sha256"), "a digest of the call would let readers test guesses")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -191,11 +192,11 @@ func (rec *questionRecord) checkEnd(t *rapid.T, st *schema.Status, answers map[s
 func (m *machine) checkLedger(t *rapid.T) {
 	entries, err := m.Store.Ledger(t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
 	require.NoError(t, err)
-	var check schema.LedgerCheck
+	var check sign.LedgerCheck
 	ends, votes := map[schema.EventID]int{}, map[schema.EventID]map[string]string{}
 	for _, line := range entries {
 		require.NoError(t, check.Next(line))
-		var e schema.LedgerEntry
+		var e sign.LedgerEntry
 		var data struct{ Choice string }
 		require.NoError(t, json.Unmarshal(line, &e))
 		if e.Data != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -86,10 +87,10 @@ func (h *testHub) ledgerLines(id schema.EventID) (acts []string) {
 	h.t.Helper()
 	entries, err := h.Store.Ledger(h.t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
 	require.NoError(h.t, err)
-	var check schema.LedgerCheck
+	var check sign.LedgerCheck
 	for _, line := range entries {
 		require.NoError(h.t, check.Next(line))
-		var e schema.LedgerEntry
+		var e sign.LedgerEntry
 		require.NoError(h.t, json.Unmarshal(line, &e))
 		var data struct {
 			Choice  string

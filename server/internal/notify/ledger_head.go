@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // ledgerHead is the newest signed head of the audit log. A copy in a mailbox or at a webhook shows
@@ -21,7 +22,7 @@ type ledgerHead struct {
 func (n *Notifier) ledgerHead(ctx context.Context) *ledgerHead {
 	text, err := n.Store.LedgerHead(ctx)
 	var e schema.Envelope
-	var head schema.LedgerHead
+	var head sign.LedgerHead
 	if err == nil {
 		err = json.Unmarshal(text, &e)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // TestNotification_CarriesLedgerHead: mailboxes and webhooks are witnesses of the audit log.
@@ -28,7 +29,7 @@ func TestNotification_CarriesLedgerHead(t *testing.T) {
 	var e schema.Envelope
 	require.NoError(t, json.Unmarshal(ledger.Head, &e))
 	require.NoError(t, e.Verify(schema.HeadPayload, h.Store.Identity().Public()))
-	var head schema.LedgerHead
+	var head sign.LedgerHead
 	require.NoError(t, json.Unmarshal(e.Payload, &head))
 	require.Equal(t, []any{head.N, head.Hash}, []any{ledger.N, ledger.Hash})
 	text := strings.ReplaceAll(mailServer.messageTo(t, ada.Email).text, "\r\n", "\n")

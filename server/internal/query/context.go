@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -18,7 +19,7 @@ const (
 	contextCandidates = 40
 )
 
-// Context returns the schema.QuestionContext of a question as JSON: the last events of
+// Context returns the history.QuestionContext of a question as JSON: the last events of
 // its session before it, and how earlier requests for the same call ended.
 func (s *Service) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
 	q, err := s.Store.Question(ctx, id)
@@ -45,7 +46,7 @@ func (s *Service) Context(ctx context.Context, id schema.EventID) ([]byte, error
 }
 
 func appendContext(before []*store.Event, earlier []store.EarlierOutcome, last *store.Event) []byte {
-	var count schema.EarlierOutcomes
+	var count history.EarlierOutcomes
 	for _, e := range earlier {
 		switch e.Outcome {
 		case schema.Approve:

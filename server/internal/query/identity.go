@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
-// HubKey returns the hub's identity as JSON (schema.HubKey). With a nonce it contains a proof that
+// HubKey returns the hub's identity as JSON (sign.HubKey). With a nonce it contains a proof that
 // the hub holds its key now.
 func (s *Service) HubKey(ctx context.Context, nonce string) ([]byte, error) {
 	key := s.Store.Identity()
-	hubKey := schema.HubKey{HubID: s.Store.HubID(), KeyID: key.ID(), PublicKey: schema.FormatPublicKey(key.Public())}
+	hubKey := sign.HubKey{HubID: s.Store.HubID(), KeyID: key.ID(), PublicKey: sign.FormatPublicKey(key.Public())}
 	var err error
 	if hubKey.Rotations, err = s.Store.KeyRotations(ctx); err != nil {
 		return nil, err
 	}
 	if nonce != "" {
-		hello, err := json.Marshal(schema.HubHello{HubID: hubKey.HubID, KeyID: hubKey.KeyID, Nonce: nonce})
+		hello, err := json.Marshal(sign.HubHello{HubID: hubKey.HubID, KeyID: hubKey.KeyID, Nonce: nonce})
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -181,10 +182,10 @@ func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
 		return nil, invalidField("to", "must be after from")
 	}
 	days := 1
-	for ; days <= schema.MaxDays && DayStarts(to.Add(-1).In(s.Zone), days)[0].After(s.From); days++ {
+	for ; days <= history.MaxDays && DayStarts(to.Add(-1).In(s.Zone), days)[0].After(s.From); days++ {
 	}
-	if days > schema.MaxDays {
-		return nil, invalidField("from", "must not be more than %d days before to", schema.MaxDays)
+	if days > history.MaxDays {
+		return nil, invalidField("from", "must not be more than %d days before to", history.MaxDays)
 	}
 	edges := DayStarts(to.Add(-1).In(s.Zone), days)
 	edges[0], edges[days] = s.From, to

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -62,7 +62,7 @@ func (x *ledgerExport) Read(b []byte) (int, error) {
 		for _, entry := range entries {
 			x.buffer = append(append(x.buffer, entry...), '\n')
 		}
-		var last schema.LedgerEntry
+		var last sign.LedgerEntry
 		if err := json.Unmarshal(entries[len(entries)-1], &last); err != nil {
 			return 0, err
 		}

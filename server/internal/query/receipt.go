@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Receipt returns the receipt of a settled question as JSON (schema.Receipt): the signed
+// Receipt returns the receipt of a settled question as JSON (sign.Receipt): the signed
 // statement, the passkey assertions of the people that it names, and the ledger entry of the
 // resolution. It returns schema.ErrUndecided for a pending question, and schema.ErrNotFound
 // for one that was asked before the hub signed decisions.
@@ -25,7 +26,7 @@ func (s *Service) Receipt(ctx context.Context, id schema.EventID) ([]byte, error
 	case q.Receipt == nil:
 		return nil, &schema.HintError{Err: schema.ErrNotFound, Hint: "This question was asked before the hub signed decisions. It has no receipt."}
 	}
-	var receipt schema.Receipt
+	var receipt sign.Receipt
 	if err := json.Unmarshal(q.Receipt, &receipt.Envelope); err != nil {
 		return nil, fmt.Errorf("read stored receipt of question %d: %w", id, err)
 	}
@@ -43,13 +44,13 @@ func (s *Service) Receipt(ctx context.Context, id schema.EventID) ([]byte, error
 const maxEntriesAfterEnd = 100
 
 // endedEntry returns the ledger entry of the question's resolution, or nil if there is none.
-func (s *Service) endedEntry(ctx context.Context, id schema.EventID) (*schema.LedgerEntry, error) {
+func (s *Service) endedEntry(ctx context.Context, id schema.EventID) (*sign.LedgerEntry, error) {
 	entries, err := s.Store.Ledger(ctx, store.LedgerPage{QuestionID: id, Limit: maxEntriesAfterEnd})
 	if err != nil {
 		return nil, err
 	}
 	for _, line := range slices.Backward(entries) {
-		var entry schema.LedgerEntry
+		var entry sign.LedgerEntry
 		if err := json.Unmarshal(line, &entry); err != nil {
 			return nil, fmt.Errorf("read a ledger entry of question %d: %w", id, err)
 		}

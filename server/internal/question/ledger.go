@@ -49,6 +49,6 @@ type endedRecord struct {
 	Votes    []schema.Vote     `json:"votes,omitempty"`
 	Edited   bool              `json:"edited,omitempty"` // the approved arguments differ from the requested ones
 	Ask      string            `json:"ask,omitempty"`    // digest of the question, hex
-	// Statement is the SHA-256 of the signed statement, hex; see schema.Receipt.
+	// Statement is the SHA-256 of the signed statement, hex; see sign.Receipt.
 	Statement string `json:"statement,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -18,7 +19,7 @@ import (
 type Post struct {
 	Ask            *schema.HumanInTheLoop // as stored, after redaction
 	Body           []byte                 // of the whole event, before redaction
-	Sent           schema.AskParts        // of the body
+	Sent           sign.AskParts          // of the body
 	IsRedacted     bool                   // the stored event differs from the body
 	Approvers      []string               // all accounts that may answer; needed if IsRestricted
 	Requester      string                 // authenticated name of the requester; empty: unknown

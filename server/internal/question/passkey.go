@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -23,7 +24,7 @@ import (
 // none.
 type Assertion struct {
 	IsPresent bool
-	Proof     schema.PasskeyProof
+	Proof     sign.PasskeyProof
 	Err       error // why verification failed
 }
 
@@ -39,7 +40,7 @@ func (s *Snapshot) ChallengeText(r *schema.Response) ([]byte, error) {
 }
 
 // SignedPayload returns the text that a passkey signs: the question, its arguments after
-// edits by voters, and the answer without its proof. See schema.PasskeyProof.
+// edits by voters, and the answer without its proof. See sign.PasskeyProof.
 func (s *Snapshot) SignedPayload(r *schema.Response) ([]byte, error) {
 	var edited int64
 	if s.Status.Edited != nil {
@@ -81,12 +82,12 @@ func (s *Snapshot) requireAssertion(r *schema.Response, by *schema.Responder, pa
 
 // withProof adds the assertion of an answer or vote to its change. It replaces an earlier
 // one by the same person.
-func (s *Snapshot) withProof(c *store.Change, proof schema.PasskeyProof) (*store.Change, error) {
+func (s *Snapshot) withProof(c *store.Change, proof sign.PasskeyProof) (*store.Change, error) {
 	proofs, err := passkeyProofs(s.Question)
 	if err != nil {
 		return nil, err
 	}
-	proofs = slices.DeleteFunc(proofs, func(old schema.PasskeyProof) bool { return old.Person == proof.Person })
+	proofs = slices.DeleteFunc(proofs, func(old sign.PasskeyProof) bool { return old.Person == proof.Person })
 	if c.Proofs, err = json.Marshal(append(proofs, proof)); err != nil {
 		return nil, fmt.Errorf("encode passkey assertion: %w", err)
 	}
@@ -94,7 +95,7 @@ func (s *Snapshot) withProof(c *store.Change, proof schema.PasskeyProof) (*store
 }
 
 // passkeyProofs returns the stored assertions of the question's answers and votes.
-func passkeyProofs(q *store.Question) (proofs []schema.PasskeyProof, err error) {
+func passkeyProofs(q *store.Question) (proofs []sign.PasskeyProof, err error) {
 	if q.Proofs == nil {
 		return nil, nil
 	}
@@ -150,9 +151,9 @@ func passkeyHint(by *schema.Responder) string {
 // CountedProofs returns the assertions of the answer, or of the votes, that settled the
 // question. Assertions of answers that were undone, and of votes that were changed or
 // revoked, don't count.
-func CountedProofs(q *store.Question, st *schema.Status) ([]schema.PasskeyProof, error) {
+func CountedProofs(q *store.Question, st *schema.Status) ([]sign.PasskeyProof, error) {
 	proofs, err := passkeyProofs(q)
-	return slices.DeleteFunc(proofs, func(p schema.PasskeyProof) bool {
+	return slices.DeleteFunc(proofs, func(p sign.PasskeyProof) bool {
 		by := st.RespondedBy
 		isAnswer := by != nil && by.Passkey && by.Name == p.Person
 		return !isAnswer && !slices.ContainsFunc(st.Votes, func(v schema.Vote) bool { return v.Passkey && v.User == p.Person })

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -68,7 +69,7 @@ func newRow(t testing.TB, people accounts, ask string) *row {
 	}}
 	p := &question.Post{
 		Ask: &q, Body: []byte(ask), Requester: "agent:build", Approvers: slices.Collect(maps.Keys(people)),
-		Sent: schema.AskParts{SourceApp: "a", SessionID: "s", HookEventType: "PermissionRequest", Payload: d.Payload, HumanInTheLoop: []byte(ask)},
+		Sent: sign.AskParts{SourceApp: "a", SessionID: "s", HookEventType: "PermissionRequest", Payload: d.Payload, HumanInTheLoop: []byte(ask)},
 	}
 	require.NoError(t, question.New(d, p, r.env))
 	r.q = store.Question{Event: d.Event, NewQuestion: *d.NewQuestion, Version: 1, State: schema.Pending}
@@ -189,7 +190,7 @@ func TestAssertion_IsStaleAfterEdit(t *testing.T) {
 		`"recipients":{"mode":"selected_members","members":["ada","grace"]},"toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`)
 	text, err := r.snapshot().SignedPayload(approval())
 	require.NoError(t, err)
-	seen := question.Assertion{IsPresent: true, Proof: schema.PasskeyProof{Person: "ada", Signed: string(text)}}
+	seen := question.Assertion{IsPresent: true, Proof: sign.PasskeyProof{Person: "ada", Signed: string(text)}}
 	c, err := r.snapshot().Respond(approval(), person("ada"), seen, start)
 	require.NoError(t, err)
 	require.NotNil(t, c.Proofs, "the assertion is stored with the vote")

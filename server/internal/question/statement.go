@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // Every resolution is signed once, in the transition that settles the question. The
@@ -38,25 +39,25 @@ func (s *Snapshot) signResolution(answer *schema.Answer, st *schema.Status) (sig
 }
 
 // statement returns the statement about the answer that settles the question.
-func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *schema.Statement {
-	statement := &schema.Statement{
-		Type: schema.StatementType, PredicateType: schema.DecisionType,
-		Subject: []schema.Subject{{Name: schema.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(s.AskHash)}}},
+func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *sign.Statement {
+	statement := &sign.Statement{
+		Type: sign.StatementType, PredicateType: sign.DecisionType,
+		Subject: []sign.Subject{{Name: sign.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(s.AskHash)}}},
 	}
 	tool := s.Tool
 	if c, ok := CallOf(&s.Event, &s.Ask); ok {
 		tool = c.Name
 		if !c.isRedacted() {
-			digest := schema.CallDigest(c.Name, c.Arguments)
-			statement.Subject = append(statement.Subject, schema.Subject{Name: schema.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(digest[:])}})
+			digest := sign.CallDigest(c.Name, c.Arguments)
+			statement.Subject = append(statement.Subject, sign.Subject{Name: sign.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(digest[:])}})
 		}
 	}
 	if s.Ask.Context != nil && s.Ask.Context.Commit != "" {
-		statement.Subject = append(statement.Subject, schema.Subject{Name: schema.CommitSubject, Digest: map[string]string{"gitCommit": s.Ask.Context.Commit}})
+		statement.Subject = append(statement.Subject, sign.Subject{Name: sign.CommitSubject, Digest: map[string]string{"gitCommit": s.Ask.Context.Commit}})
 	}
-	statement.Predicate = schema.SignedDecision{
+	statement.Predicate = sign.SignedDecision{
 		Hub: s.env.HubID, Event: s.UID, EventID: s.ID, AnswerID: answer.AnswerID, App: s.App, Session: s.Session, Tool: tool,
-		Answer: schema.SignedAnswer{
+		Answer: sign.SignedAnswer{
 			Permission: answer.Permission, Response: answer.Response, Choice: answer.Choice, Answers: answer.Answers,
 			Reason: answer.Reason, Comment: answer.Comment, ModifiedArguments: answer.ModifiedArguments, Remember: answer.Remember,
 		},

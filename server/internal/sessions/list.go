@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -15,8 +16,8 @@ import (
 // Sessions returns a page of sessions, most recently active first. It comes from
 // projections, which lag milliseconds behind the log; only the pending questions are
 // current.
-func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (schema.SessionPage, error) {
-	page := schema.SessionPage{Sessions: []schema.Session{}}
+func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (history.SessionPage, error) {
+	page := history.SessionPage{Sessions: []history.Session{}}
 	if f.Text != "" {
 		if err := s.searches.acquire(ctx); err != nil {
 			return page, err
@@ -46,10 +47,10 @@ func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (schema.S
 
 // decodeSession decodes a stored session and adds its human wait and its pending
 // questions.
-func decodeSession(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
+func decodeSession(facts []byte, pending map[store.SessionKey]int64) (history.Session, error) {
 	var s digest.HumanWait
 	if err := json.Unmarshal(facts, &s); err != nil {
-		return schema.Session{}, fmt.Errorf("read stored session: %w", err)
+		return history.Session{}, fmt.Errorf("read stored session: %w", err)
 	}
 	s.Sum.HumanWaitMS = s.HumanWaitMS()
 	s.Sum.SetPending(pending[store.SessionKey{App: s.Sum.SourceApp, Session: s.Sum.SessionID}])
@@ -57,8 +58,8 @@ func decodeSession(facts []byte, pending map[store.SessionKey]int64) (schema.Ses
 }
 
 // Session returns one session with its tools, models and agents, or schema.ErrNotFound.
-func (s *Service) Session(ctx context.Context, key store.SessionKey) (schema.SessionDetail, error) {
-	detail := schema.SessionDetail{}
+func (s *Service) Session(ctx context.Context, key store.SessionKey) (history.SessionDetail, error) {
+	detail := history.SessionDetail{}
 	facts, err := s.Store.SessionFacts(ctx, key.App, key.Session)
 	if err != nil {
 		return detail, err
@@ -84,8 +85,8 @@ func (s *Service) Session(ctx context.Context, key store.SessionKey) (schema.Ses
 }
 
 // toolStats sums the tool times per tool, most used first.
-func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
-	byTool, histograms := map[string]schema.ToolStat{}, map[string]digest.Histogram{}
+func toolStats(times map[store.ToolKey]store.ToolTime) []history.ToolStat {
+	byTool, histograms := map[string]history.ToolStat{}, map[string]digest.Histogram{}
 	for key, t := range times {
 		stat := byTool[key.Tool]
 		stat.Tool = key.Tool
@@ -99,12 +100,12 @@ func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
 		}
 		histograms[key.Tool][key.Bucket] += t.Calls
 	}
-	stats := make([]schema.ToolStat, 0, len(byTool))
+	stats := make([]history.ToolStat, 0, len(byTool))
 	for tool, stat := range byTool {
 		stat.MedianMS, stat.P95MS = histograms[tool].Percentile(0.5), histograms[tool].Percentile(0.95)
 		stats = append(stats, stat)
 	}
-	slices.SortFunc(stats, func(a, b schema.ToolStat) int {
+	slices.SortFunc(stats, func(a, b history.ToolStat) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Tool, b.Tool))
 	})
 	return stats

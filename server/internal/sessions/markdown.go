@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -81,7 +82,7 @@ func formatDuration(ms int64) string {
 }
 
 // appendReportHeader appends the title, facts and tool table of a session.
-func appendReportHeader(dst []byte, d *schema.SessionDetail, now time.Time) []byte {
+func appendReportHeader(dst []byte, d *history.SessionDetail, now time.Time) []byte {
 	s := &d.Session
 	title := s.Title
 	if title == "" {

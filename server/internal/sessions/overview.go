@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
@@ -20,7 +21,7 @@ const maxOverviewTools = 50
 // Overview returns statistics of the last days, including today, in a time zone.
 // Pending and Undelivered are current. The rest comes from projections, which lag
 // milliseconds behind the log.
-func (s *Service) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
+func (s *Service) Overview(ctx context.Context, days int, zone *time.Location) (history.Overview, error) {
 	now := s.Clock()
 	starts := query.DayStarts(now.In(zone), days)
 	o, err := s.cachedOverview(ctx, starts)
@@ -49,12 +50,12 @@ var waitBuckets = []int64{
 	schema.MaxTimeout.Milliseconds(), 1 << 53,
 }
 
-func (s *Service) countDecisions(ctx context.Context, o *schema.Overview, starts []time.Time) error {
+func (s *Service) countDecisions(ctx context.Context, o *history.Overview, starts []time.Time) error {
 	edges := make([]int64, len(starts))
 	for i, b := range starts {
 		edges[i] = quarterHour(b.UnixMilli())
 		if i+1 < len(starts) {
-			o.Days = append(o.Days, schema.DayCount{Day: b.Format(time.DateOnly)})
+			o.Days = append(o.Days, history.DayCount{Day: b.Format(time.DateOnly)})
 		}
 	}
 	decisions, err := s.Store.Decisions(ctx, edges[0], edges[len(edges)-1])
@@ -74,21 +75,21 @@ func (s *Service) countDecisions(ctx context.Context, o *schema.Overview, starts
 		counts[min(i, len(counts)-1)] += n
 	}
 	o.MedianMS, o.P95MS = waits.Percentile(0.5), waits.Percentile(0.95)
-	o.Waits = []schema.LatencyBucket{}
+	o.Waits = []history.LatencyBucket{}
 	for i, n := range counts {
 		if n > 0 {
 			// Empty buckets in between are included: a chart without them would
 			// mislead.
 			for j := len(o.Waits); j < i; j++ {
-				o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBuckets[j], Count: counts[j]})
+				o.Waits = append(o.Waits, history.LatencyBucket{BelowMS: waitBuckets[j], Count: counts[j]})
 			}
-			o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBuckets[i], Count: n})
+			o.Waits = append(o.Waits, history.LatencyBucket{BelowMS: waitBuckets[i], Count: n})
 		}
 	}
 	return nil
 }
 
-func addOutcome(day *schema.DayCount, outcome string, n int64) {
+func addOutcome(day *history.DayCount, outcome string, n int64) {
 	total := &day.Other
 	switch outcome {
 	case classApproved:
@@ -107,7 +108,7 @@ func addOutcome(day *schema.DayCount, outcome string, n int64) {
 
 // agentStats returns the applications that were active since a time or have pending
 // questions.
-func (s *Service) agentStats(ctx context.Context, since time.Time) ([]schema.AgentStat, error) {
+func (s *Service) agentStats(ctx context.Context, since time.Time) ([]history.AgentStat, error) {
 	activity, err := s.Store.Activity(ctx, quarterHour(since.UnixMilli()))
 	if err != nil {
 		return nil, err
@@ -121,16 +122,16 @@ func (s *Service) agentStats(ctx context.Context, since time.Time) ([]schema.Age
 		waiting[key.App] += n
 		activity[key.App] = activity[key.App].Add(store.Activity{})
 	}
-	agents := make([]schema.AgentStat, 0, len(activity))
+	agents := make([]history.AgentStat, 0, len(activity))
 	for app, a := range activity {
 		if a.Events == 0 && waiting[app] == 0 {
 			continue // only telemetry, which was moved to another application
 		}
-		stat := schema.AgentStat{
+		stat := history.AgentStat{
 			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Questions: a.Questions,
 			Pending: waiting[app], WaitedMS: a.WaitedMS, CostUSD: max(0, a.CostUSD),
 		}
-		if a.Tokens != (schema.Tokens{}) {
+		if a.Tokens != (history.Tokens{}) {
 			stat.Tokens = &a.Tokens
 		}
 		var latest []byte
@@ -146,7 +147,7 @@ func (s *Service) agentStats(ctx context.Context, since time.Time) ([]schema.Age
 		stat.LastAt, stat.Ended = session.Sum.LastAt, session.Sum.Ended
 		agents = append(agents, stat)
 	}
-	slices.SortFunc(agents, func(a, b schema.AgentStat) int { return cmp.Compare(a.SourceApp, b.SourceApp) })
+	slices.SortFunc(agents, func(a, b history.AgentStat) int { return cmp.Compare(a.SourceApp, b.SourceApp) })
 	return agents, nil
 }
 
@@ -158,7 +159,7 @@ const maxCachedOverviews = 32
 type overviewCache struct {
 	mu      sync.Mutex
 	version int64 // incremented by invalidate
-	entries map[overviewKey]schema.Overview
+	entries map[overviewKey]history.Overview
 }
 
 // overviewKey identifies a range of days in a time zone.
@@ -170,7 +171,7 @@ type overviewKey struct {
 
 // cachedOverview returns an overview that has only the counts of decisions on the days
 // that begin at starts.
-func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (schema.Overview, error) {
+func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (history.Overview, error) {
 	key := overviewKey{starts[0].UnixMilli(), len(starts), starts[0].Location().String()}
 	overview, ok, version := s.overviews.get(key)
 	if ok {
@@ -183,7 +184,7 @@ func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (schem
 	return overview, nil
 }
 
-func (c *overviewCache) get(key overviewKey) (overview schema.Overview, ok bool, version int64) {
+func (c *overviewCache) get(key overviewKey) (overview history.Overview, ok bool, version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	overview, ok = c.entries[key]
@@ -191,14 +192,14 @@ func (c *overviewCache) get(key overviewKey) (overview schema.Overview, ok bool,
 }
 
 // put caches an overview unless decisions were projected since version was read.
-func (c *overviewCache) put(key overviewKey, overview schema.Overview, version int64) {
+func (c *overviewCache) put(key overviewKey, overview history.Overview, version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version != c.version {
 		return
 	}
 	if c.entries == nil || len(c.entries) == maxCachedOverviews {
-		c.entries = map[overviewKey]schema.Overview{}
+		c.entries = map[overviewKey]history.Overview{}
 	}
 	c.entries[key] = overview
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
@@ -85,7 +86,7 @@ func TestOverview_CountsByDayAndPerson(t *testing.T) {
 	h.ask(pullQuestion)
 	h.catchUp(h.newProjector())
 
-	for at, want := range map[string][]schema.DayCount{
+	for at, want := range map[string][]history.DayCount{
 		"UTC": {
 			{Day: "2026-11-20", Approved: 1, Denied: 1, Answered: 1},
 			{Day: "2026-11-21", Answered: 1, Timeout: 1, Cancelled: 1},
@@ -243,6 +244,6 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	_, known, told := h.overviews.get(key)
 	require.False(t, known)
 	h.overviews.invalidate()
-	h.overviews.put(key, schema.Overview{}, told)
+	h.overviews.put(key, history.Overview{}, told)
 	require.Empty(t, h.overviews.entries, "it may miss decisions that were projected in the meantime")
 }

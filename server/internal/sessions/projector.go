@@ -220,7 +220,7 @@ func (p *projection) addResolution(session *digest.Session, question *digest.Eve
 	p.addActivity(at, question.App, store.Activity{WaitedMS: waited})
 }
 
-// Outcome classes. They match the members of schema.DayCount.
+// Outcome classes. They match the members of history.DayCount.
 const (
 	classApproved = "approved"
 	classDenied   = "denied"

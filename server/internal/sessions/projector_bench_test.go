@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
@@ -121,7 +121,7 @@ func BenchmarkHistory(b *testing.B) {
 			return err
 		},
 		"daily counts, after a decision": func() error {
-			return h.countDecisions(context.Background(), &schema.Overview{}, begins)
+			return h.countDecisions(context.Background(), &history.Overview{}, begins)
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
@@ -38,7 +39,7 @@ func (h *testHub) newProjector() *projector { return &projector{Service: h.Servi
 
 // projectedTables has the content of all projection tables.
 type projectedTables struct {
-	Sessions  map[store.SessionKey]schema.Session
+	Sessions  map[store.SessionKey]history.Session
 	Tools     map[string]map[store.ToolKey]store.ToolTime // app and session id -> tools
 	Decisions map[store.Decision]int64
 	Activity  map[int64]map[string]store.Activity // first quarter hour -> app
@@ -55,7 +56,7 @@ func (h *testHub) readProjections(quarters []int64) projectedTables {
 	h.t.Helper()
 	ctx := h.t.Context()
 	got := projectedTables{
-		Sessions: map[store.SessionKey]schema.Session{}, Tools: map[string]map[store.ToolKey]store.ToolTime{},
+		Sessions: map[store.SessionKey]history.Session{}, Tools: map[string]map[store.ToolKey]store.ToolTime{},
 		Activity: map[int64]map[string]store.Activity{}, ToolTimes: map[int64]map[store.ToolKey]store.ToolTime{},
 	}
 	for cursor := schema.EventID(0); ; {
@@ -89,7 +90,7 @@ func (h *testHub) readProjections(quarters []int64) projectedTables {
 func (h *testHub) recomputeProjections(quarters []int64) projectedTables {
 	h.t.Helper()
 	want := projectedTables{
-		Sessions: map[store.SessionKey]schema.Session{}, Tools: map[string]map[store.ToolKey]store.ToolTime{},
+		Sessions: map[store.SessionKey]history.Session{}, Tools: map[string]map[store.ToolKey]store.ToolTime{},
 		Decisions: map[store.Decision]int64{},
 		Activity:  map[int64]map[string]store.Activity{}, ToolTimes: map[int64]map[store.ToolKey]store.ToolTime{},
 	}

@@ -47,7 +47,7 @@ func (s *searchSemaphore) acquire(ctx context.Context) error {
 
 func (s *searchSemaphore) release() { <-s.slots }
 
-// Search returns a schema.SearchResult as JSON: the events that match q in the part of
+// Search returns a history.SearchResult as JSON: the events that match q in the part of
 // the log read within searchTimeLimit and query.MaxPageBytes.
 func (s *Service) Search(ctx context.Context, q store.Search) ([]byte, error) {
 	if err := s.searches.acquire(ctx); err != nil {

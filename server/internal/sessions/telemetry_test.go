@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/sessions/otlp"
 	"github.com/hookback/hookback/server/internal/store"
@@ -56,11 +57,11 @@ func (h *testHub) postHook(app, session, typ, payload string) {
 }
 
 // allSessions returns all sessions by application and id.
-func (h *testHub) allSessions() map[store.SessionKey]schema.Session {
+func (h *testHub) allSessions() map[store.SessionKey]history.Session {
 	h.t.Helper()
-	page, err := h.Sessions(h.t.Context(), store.SessionFilter{Limit: schema.MaxSessions})
+	page, err := h.Sessions(h.t.Context(), store.SessionFilter{Limit: history.MaxSessions})
 	require.NoError(h.t, err)
-	all := map[store.SessionKey]schema.Session{}
+	all := map[store.SessionKey]history.Session{}
 	for _, s := range page.Sessions {
 		all[store.SessionKey{App: s.SourceApp, Session: s.SessionID}] = s
 	}
@@ -105,20 +106,20 @@ func TestTelemetry_JoinsHookSession(t *testing.T) {
 			require.Len(t, all, 1, name)
 			s := all[store.SessionKey{App: "api", Session: "s1"}]
 			require.Equal(t, "go", s.Title, name)
-			require.Equal(t, &schema.Tokens{Input: 200, Output: 20}, s.Tokens, name)
+			require.Equal(t, &history.Tokens{Input: 200, Output: 20}, s.Tokens, name)
 			require.InDelta(t, 0.5, s.CostUSD, 1e-9, name)
 			require.EqualValues(t, 4, s.Events, name)
 			detail, err := h.Session(t.Context(), store.SessionKey{App: "api", Session: "s1"})
 			require.NoError(t, err)
 			require.Len(t, detail.Models, 2, name)
 			require.Len(t, detail.Agents, 2, name)
-			require.Equal(t, &schema.Tokens{Input: 100, Output: 10}, detail.Agents[1].Tokens, name)
+			require.Equal(t, &history.Tokens{Input: 100, Output: 10}, detail.Agents[1].Tokens, name)
 
 			o, err := h.Overview(t.Context(), 1, time.UTC)
 			require.NoError(t, err)
 			require.Len(t, o.Agents, 1, name)
 			require.Equal(t, "api", o.Agents[0].SourceApp)
-			require.Equal(t, &schema.Tokens{Input: 200, Output: 20}, o.Agents[0].Tokens, name)
+			require.Equal(t, &history.Tokens{Input: 200, Output: 20}, o.Agents[0].Tokens, name)
 			require.InDelta(t, 0.5, o.Agents[0].CostUSD, 1e-9, name)
 			require.EqualValues(t, 4, o.Agents[0].Events, name)
 		}
@@ -185,13 +186,13 @@ func TestTelemetry_IgnoresOrderAndRepeats(t *testing.T) {
 		all := h.allSessions()
 		require.Len(t, all, 1, seed)
 		s := all[store.SessionKey{App: "api", Session: "s1"}]
-		require.Equal(t, &schema.Tokens{Input: 1200, Output: 120}, s.Tokens, seed)
+		require.Equal(t, &history.Tokens{Input: 1200, Output: 120}, s.Tokens, seed)
 		require.InDelta(t, 3.5, s.CostUSD, 1e-9, seed)
 		require.EqualValues(t, 12+3+2, s.Events, "a repeated record is one event")
 		detail, err := h.Session(t.Context(), store.SessionKey{App: "api", Session: "s1"})
 		require.NoError(t, err)
 		require.EqualValues(t, 12, detail.Models[0].Requests, seed)
-		i := slices.IndexFunc(detail.Agents, func(n schema.AgentNode) bool { return n.AgentID == "a" })
+		i := slices.IndexFunc(detail.Agents, func(n history.AgentNode) bool { return n.AgentID == "a" })
 		require.EqualValues(t, 6, detail.Agents[i].Requests, seed)
 	}
 }

@@ -33,7 +33,7 @@ type KeyChange struct {
 	Rotate bool
 
 	Old, New  string   // key ids
-	PublicKey string   // of the new key, see schema.FormatPublicKey
+	PublicKey string   // of the new key, see sign.FormatPublicKey
 	Lost      bool     // the old key was missing
 	Channels  []string // names of the channels that were removed with it, because only it could decrypt them
 }

@@ -32,7 +32,7 @@ type Ledger interface {
 	Identity() *identity.Key
 
 	// KeyRotations returns how the newest keys of the hub replaced each other, oldest first; see
-	// schema.HubKey.
+	// sign.HubKey.
 	KeyRotations(ctx context.Context) (rotations []schema.Envelope, _ error)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // Projections are tables that are computed from the log.
@@ -59,7 +60,7 @@ func (a Activity) Add(b Activity) Activity {
 	return Activity{
 		Events: a.Events + b.Events, Tools: a.Tools + b.Tools, Failures: a.Failures + b.Failures,
 		Questions: a.Questions + b.Questions, WaitedMS: a.WaitedMS + b.WaitedMS,
-		Tokens: schema.Tokens{
+		Tokens: history.Tokens{
 			Input: a.Tokens.Input + b.Tokens.Input, Output: a.Tokens.Output + b.Tokens.Output,
 			CacheRead: a.Tokens.CacheRead + b.Tokens.CacheRead, CacheWrite: a.Tokens.CacheWrite + b.Tokens.CacheWrite,
 		},
@@ -71,7 +72,7 @@ func (a Activity) Add(b Activity) Activity {
 func (a Activity) Negate() Activity {
 	return Activity{
 		Events: -a.Events, Tools: -a.Tools, Failures: -a.Failures, Questions: -a.Questions, WaitedMS: -a.WaitedMS,
-		Tokens: schema.Tokens{
+		Tokens: history.Tokens{
 			Input: -a.Tokens.Input, Output: -a.Tokens.Output, CacheRead: -a.Tokens.CacheRead, CacheWrite: -a.Tokens.CacheWrite,
 		},
 		CostUSD: -a.CostUSD,
@@ -117,7 +118,7 @@ type ActivityKey struct {
 // Activity is the aggregated activity of one application.
 type Activity struct {
 	Events, Tools, Failures, Questions, WaitedMS int64
-	Tokens                                       schema.Tokens
+	Tokens                                       history.Tokens
 	CostUSD                                      float64
 }
 

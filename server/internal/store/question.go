@@ -179,7 +179,7 @@ type Question struct {
 	UndoWindow *UndoWindow // nil: none
 	Delivery   *Delivery   // nil while pending
 	Receipt    []byte      // schema.Envelope, JSON; nil while pending, and if the hub that settled it signed nothing
-	Proofs     []byte      // JSON array of schema.PasskeyProof; nil: none
+	Proofs     []byte      // JSON array of sign.PasskeyProof; nil: none
 }
 
 // Seal returns the signed form of the answer as its agent gets it, or nil if the agent did

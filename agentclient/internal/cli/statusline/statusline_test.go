@@ -20,6 +20,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -225,7 +226,7 @@ func TestStatusline_ReportsCostToRealHub(t *testing.T) {
 	_, err := client.Send(t.Context(), schema.Event{HookEventType: "UserPromptSubmit", Payload: []byte(`{"prompt":"go"}`)})
 	require.NoError(t, err)
 	line := statuslineSession{t.TempDir(), hub, report.SendTimeout}
-	var detail schema.SessionDetail
+	var detail history.SessionDetail
 	require.Eventually(t, func() bool {
 		line.run(t, statusInput, "--every", "0s") // a busy hub may miss a report
 		answer, err := http.Get(hub + schema.PathSession + "?source_app=api&session_id=s1")

@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/receipt"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 const receiptHelp = `hookback receipt get ID [flags]
@@ -95,7 +96,7 @@ func (r *receiptFlags) get(ctx context.Context, std cli.Streams) int {
 // verify checks the receipt in a file and prints the result.
 func (r *receiptFlags) verify(std cli.Streams) int {
 	text, err := readFileOrStdin(r.Positional[1], std)
-	var stored schema.Receipt
+	var stored sign.Receipt
 	if err == nil {
 		err = json.Unmarshal(text, &stored)
 	}
@@ -231,7 +232,7 @@ func parseHubKeys(text, file string) (keys []ed25519.PublicKey, err error) {
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		key, err := schema.ParsePublicKey(words[len(words)-1])
+		key, err := sign.ParsePublicKey(words[len(words)-1])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}

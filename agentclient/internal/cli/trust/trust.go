@@ -11,7 +11,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 const trustHelp = `hookback trust URL [flags]
@@ -62,7 +62,7 @@ func listPins(trust *agentclient.Trust, std cli.Streams) int {
 		return cli.ExitOK
 	}
 	for _, p := range trust.Pins() {
-		fmt.Fprintf(std.Out, "# %s in %s\n%s ed25519 %s\n", p.KeyID(), trust.File(), p.Origin, schema.FormatPublicKey(p.Key))
+		fmt.Fprintf(std.Out, "# %s in %s\n%s ed25519 %s\n", p.KeyID(), trust.File(), p.Origin, sign.FormatPublicKey(p.Key))
 	}
 	return cli.ExitOK
 }

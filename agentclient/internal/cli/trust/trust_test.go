@@ -12,6 +12,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // result is the result of one run.
@@ -63,7 +64,7 @@ func TestTrustHub_PinsAfterConsent(t *testing.T) {
 
 func keyIDOf(t *testing.T, pinLine string) string {
 	t.Helper()
-	key, err := schema.ParsePublicKey(strings.Fields(pinLine)[2])
+	key, err := sign.ParsePublicKey(strings.Fields(pinLine)[2])
 	require.NoError(t, err)
 	return schema.KeyID(key)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 const verifyHelp = `hookback verify [FILE] [flags]
@@ -37,7 +38,7 @@ const maxLedgerEntry = 8 << 20
 
 // ledgerVerifier verifies the hash chain of one audit log.
 type ledgerVerifier struct {
-	schema.LedgerCheck
+	sign.LedgerCheck
 	head      string       // the hash of an entry that must exist; empty if there is none
 	headFound bool         // an entry with the hash head was read
 	known     []knownEntry // entries that must be unchanged
@@ -56,7 +57,7 @@ func RunVerify(ctx context.Context, args []string, env func(string) string, std 
 		return status
 	}
 	v := &ledgerVerifier{head: strings.ToLower(*head)}
-	if raw, err := hex.DecodeString(v.head); err != nil || len(f.Positional) > 1 || v.head != "" && len(raw) != len(schema.FirstPrev)/2 {
+	if raw, err := hex.DecodeString(v.head); err != nil || len(f.Positional) > 1 || v.head != "" && len(raw) != len(sign.FirstPrev)/2 {
 		return std.PrintError("verify takes at most one FILE, and --head takes 64 hex digits; see hookback verify --help")
 	}
 	err := v.check(ctx, f, std, *forget)
@@ -145,7 +146,7 @@ func (v *ledgerVerifier) expectSignedHead(ctx context.Context, client *agentclie
 	if err != nil {
 		return err
 	}
-	var head schema.LedgerHead
+	var head sign.LedgerHead
 	if err := signed.Verify(schema.HeadPayload, pin.Key); err != nil {
 		return brokenLedgerError{fmt.Errorf("the newest head is not signed by the hub's key %s: %w", pin.KeyID(), err)}
 	}

@@ -5,22 +5,23 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // nodeIndex returns the agent's index in the tree, or -1. The main agent's id is "".
 func (s *Session) nodeIndex(id string) int {
-	return slices.IndexFunc(s.AgentTree, func(n schema.AgentNode) bool { return n.AgentID == id })
+	return slices.IndexFunc(s.AgentTree, func(n history.AgentNode) bool { return n.AgentID == id })
 }
 
 // updateAgent adds the event to its agent's node and returns the node. Beyond maxAgents it
 // returns a node that is not stored.
-func (s *Session) updateAgent(f *EventFacts) *schema.AgentNode {
+func (s *Session) updateAgent(f *EventFacts) *history.AgentNode {
 	i := s.ensureNode(f.Agent, f)
 	if i < 0 {
 		if f.Kind == AgentStart {
 			s.Sum.Agents++
 		}
-		return &schema.AgentNode{}
+		return &history.AgentNode{}
 	}
 	n := &s.AgentTree[i]
 	if f.Kind.isTelemetry() {
@@ -56,7 +57,7 @@ func (s *Session) ensureNode(id string, f *EventFacts) int {
 	if len(s.AgentTree) > maxAgents || id != "" && len(s.AgentTree) == maxAgents && s.nodeIndex("") < 0 {
 		return -1
 	}
-	n := schema.AgentNode{AgentID: id, FirstID: f.ID, LastID: f.ID, StartedAt: schema.Millis(f.At), LastAt: schema.Millis(f.At)}
+	n := history.AgentNode{AgentID: id, FirstID: f.ID, LastID: f.ID, StartedAt: schema.Millis(f.At), LastAt: schema.Millis(f.At)}
 	if id != "" {
 		s.Sum.Agents++
 		n.Parent = s.inferParent(id, f)
@@ -130,19 +131,19 @@ func (s *Session) sessionModel(f *EventFacts) string {
 // Agents returns the agents of the session in the order in which they began. The main agent is
 // first, if it has events. Tokens come from an agent's own requests or its transcript, whichever
 // has more.
-func (s *Session) Agents() []schema.AgentNode {
-	list := make([]schema.AgentNode, 0, len(s.AgentTree))
+func (s *Session) Agents() []history.AgentNode {
+	list := make([]history.AgentNode, 0, len(s.AgentTree))
 	for _, n := range s.AgentTree {
-		var tokens schema.Tokens
+		var tokens history.Tokens
 		if n.Tokens != nil {
 			tokens = *n.Tokens
 		}
-		if tokens = larger(tokens, s.TranscriptTokens[n.AgentID]); tokens != (schema.Tokens{}) {
+		if tokens = larger(tokens, s.TranscriptTokens[n.AgentID]); tokens != (history.Tokens{}) {
 			n.Tokens = &tokens
 		}
 		list = append(list, n)
 	}
-	slices.SortStableFunc(list, func(a, b schema.AgentNode) int {
+	slices.SortStableFunc(list, func(a, b history.AgentNode) int {
 		return cmp.Compare(min(1, len(a.AgentID)), min(1, len(b.AgentID)))
 	})
 	return list
@@ -154,6 +155,6 @@ func (s *Session) IsTelemetryOnly() bool { return s.TelemetryEvents == s.Sum.Eve
 // Rekey assigns the session to another application.
 func (s *Session) Rekey(app string) { s.Sum.SourceApp = app }
 
-func compareByCost(a, b schema.ModelUse) int {
+func compareByCost(a, b history.ModelUse) int {
 	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens.Output, a.Tokens.Output), cmp.Compare(a.Model, b.Model))
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // formatTree formats the agent tree as "parent(child child)".
-func formatTree(agents []schema.AgentNode) string {
+func formatTree(agents []history.AgentNode) string {
 	var below func(parent string, depth int) string
 	below = func(parent string, depth int) (text string) {
 		for _, n := range agents {
@@ -54,10 +55,10 @@ func TestAgents_BuildsTree(t *testing.T) {
 	agents := r.s.Agents()
 	require.Equal(t, "a1(a2)", formatTree(agents))
 	require.Len(t, agents, 3)
-	require.Equal(t, schema.AgentNode{
+	require.Equal(t, history.AgentNode{
 		FirstID: 1, LastID: 6, StartedAt: 1000, LastAt: 6000, Events: 4, Tools: 1,
 	}, agents[0], "the main agent")
-	require.Equal(t, schema.AgentNode{
+	require.Equal(t, history.AgentNode{
 		AgentID: "a2", AgentType: "general-purpose", Parent: "a1",
 		FirstID: 7, LastID: 10, StartedAt: 7000, LastAt: 10_000, Ended: true, Events: 4, Tools: 1, Failures: 1,
 	}, agents[2])

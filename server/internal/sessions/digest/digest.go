@@ -26,6 +26,7 @@ import (
 	"unicode"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // Event is the input of Parse. The slices are neither modified nor retained.
@@ -61,10 +62,10 @@ type EventFacts struct {
 
 	HasQuestion, AsksPermission bool
 
-	MessageID        string         // the message of Tokens; several events may carry it
-	Tokens           *schema.Tokens // of this event alone
-	SessionTokens    *schema.Tokens // of the session so far
-	TranscriptTokens *schema.Tokens // of all messages in the transcript
+	MessageID        string          // the message of Tokens; several events may carry it
+	Tokens           *history.Tokens // of this event alone
+	SessionTokens    *history.Tokens // of the session so far
+	TranscriptTokens *history.Tokens // of all messages in the transcript
 	HasTranscript    bool
 	CostUSD          float64 // of the session so far; 0: unknown
 	ContextPercent   float64 // of the context window in use, percent; 0: unknown

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // Limits for values from agents. Sums over any number of sessions remain exact integers.
@@ -209,8 +210,8 @@ func (f *EventFacts) fromMessage(raw []byte) {
 
 // tokens reads a usage object with the member names of any provider. It returns nil if all
 // counts are zero.
-func tokens(raw []byte) *schema.Tokens {
-	var t schema.Tokens
+func tokens(raw []byte) *history.Tokens {
+	var t history.Tokens
 	cachedInput := int64(0) // part of the input that came from the cache; OpenAI counts it as input
 	eachMember(raw, func(name string, value []byte) {
 		n := int64(boundedNumber(value, maxTokens))
@@ -228,7 +229,7 @@ func tokens(raw []byte) *schema.Tokens {
 		}
 	})
 	t.Input = max(0, t.Input-cachedInput)
-	if t == (schema.Tokens{}) {
+	if t == (history.Tokens{}) {
 		return nil
 	}
 	return &t

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // newEvent returns an event of session s1 of the app demo, received at 1000 ms.
@@ -152,23 +152,23 @@ func TestParse(t *testing.T) {
 		},
 		"usage of one event": {
 			newEvent("Stop", `{"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`),
-			func(f *EventFacts) { f.Tokens = &schema.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
+			func(f *EventFacts) { f.Tokens = &history.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
 		},
 		"usage with the names of another provider": {
 			newEvent("Stop", `{"usage":{"prompt_tokens":5,"completion_tokens":6}}`),
-			func(f *EventFacts) { f.Tokens = &schema.Tokens{Input: 5, Output: 6} },
+			func(f *EventFacts) { f.Tokens = &history.Tokens{Input: 5, Output: 6} },
 		},
 		"usage of a message": {
 			newEvent("Message", `{"message":{"id":"m1","model":"opus","usage":{"input_tokens":1}}}`),
-			func(f *EventFacts) { f.MessageID, f.Model, f.Tokens = "m1", "opus", &schema.Tokens{Input: 1} },
+			func(f *EventFacts) { f.MessageID, f.Model, f.Tokens = "m1", "opus", &history.Tokens{Input: 1} },
 		},
 		"a sum of Codex": {
 			newEvent("token_count", `{"total_token_usage":{"input_tokens":10,"cached_input_tokens":8,"output_tokens":2},"last_token_usage":{"input_tokens":1}}`),
-			func(f *EventFacts) { f.SessionTokens = &schema.Tokens{Input: 2, Output: 2, CacheRead: 8} },
+			func(f *EventFacts) { f.SessionTokens = &history.Tokens{Input: 2, Output: 2, CacheRead: 8} },
 		},
 		"the result of a run": {
 			newEvent("Result", `{"total_cost_usd":0.42,"usage":{"input_tokens":9}}`),
-			func(f *EventFacts) { f.CostUSD, f.Tokens = 0.42, &schema.Tokens{Input: 9} },
+			func(f *EventFacts) { f.CostUSD, f.Tokens = 0.42, &history.Tokens{Input: 9} },
 		},
 		"a status line": {
 			newEvent("Status", `{"cost":{"total_cost_usd":1.5,"total_duration_ms":9}}`),
@@ -205,22 +205,22 @@ func TestParse_SumsTranscript(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		chat []string
-		want *schema.Tokens
+		want *history.Tokens
 	}{
 		"empty": {nil, nil},
-		"one":   {[]string{line("m1", 1, 2)}, &schema.Tokens{Input: 1, Output: 2}},
+		"one":   {[]string{line("m1", 1, 2)}, &history.Tokens{Input: 1, Output: 2}},
 		"a message over three lines counts once": {
-			[]string{line("m1", 1, 2), line("m1", 1, 2), line("m1", 1, 2)}, &schema.Tokens{Input: 1, Output: 2},
+			[]string{line("m1", 1, 2), line("m1", 1, 2), line("m1", 1, 2)}, &history.Tokens{Input: 1, Output: 2},
 		},
 		"the last usage of a message counts": {
-			[]string{line("m1", 1, 2), line("m2", 10, 20), line("m1", 1, 5)}, &schema.Tokens{Input: 11, Output: 25},
+			[]string{line("m1", 1, 2), line("m2", 10, 20), line("m1", 1, 5)}, &history.Tokens{Input: 11, Output: 25},
 		},
 		"without ids each line counts": {
-			[]string{line("", 1, 2), line("", 1, 2)}, &schema.Tokens{Input: 2, Output: 4},
+			[]string{line("", 1, 2), line("", 1, 2)}, &history.Tokens{Input: 2, Output: 4},
 		},
 		"other values are ignored": {
 			[]string{`null`, `7`, `"text"`, `[]`, `{"message":[]}`, `{"message":{"usage":7}}`, line("m1", 1, 2), `{"message":{"usage":{"input_tokens":"9"}}}`},
-			&schema.Tokens{Input: 1, Output: 2},
+			&history.Tokens{Input: 1, Output: 2},
 		},
 	} {
 		f := Parse(newEvent("Stop", `{}`).withTranscript("[" + strings.Join(c.chat, ",") + "]"))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // Limits of a stored session. The oldest entries are dropped first.
@@ -21,25 +22,25 @@ const (
 type Session struct {
 	HumanWait
 
-	OpenCalls       []Call             `json:"open,omitempty"`  // calls that have not ended
-	Permissions     []PermissionCall   `json:"asked,omitempty"` // permissions whose call has not appeared yet
-	AgentTree       []schema.AgentNode `json:"tree,omitempty"`  // agents in the order of their first event
-	EndedCalls      []string           `json:"done,omitempty"`  // last calls that ended; hooks may report an end twice
-	TelemetryEvents int64              `json:"heard,omitempty"` // number of its events that are telemetry
+	OpenCalls       []Call              `json:"open,omitempty"`  // calls that have not ended
+	Permissions     []PermissionCall    `json:"asked,omitempty"` // permissions whose call has not appeared yet
+	AgentTree       []history.AgentNode `json:"tree,omitempty"`  // agents in the order of their first event
+	EndedCalls      []string            `json:"done,omitempty"`  // last calls that ended; hooks may report an end twice
+	TelemetryEvents int64               `json:"heard,omitempty"` // number of its events that are telemetry
 
-	ReportedCost     float64                  `json:"own,omitempty"`   // the agent's own sum
-	ReportedTokens   *schema.Tokens           `json:"total,omitempty"` // the agent's own sum
-	LoggedUsage      UsageByModel             `json:"logged,omitempty"`
-	MeteredUsage     UsageByModel             `json:"metered,omitempty"`
-	Counters         []Counter                `json:"series,omitempty"` // cumulative series that are included in MeteredUsage
-	TranscriptTokens map[string]schema.Tokens `json:"chats,omitempty"`  // agent → sum of its latest transcript
-	MessageTokens    schema.Tokens            `json:"used,omitzero"`    // sum over events
-	Messages         []Message                `json:"messages,omitempty"`
+	ReportedCost     float64                   `json:"own,omitempty"`   // the agent's own sum
+	ReportedTokens   *history.Tokens           `json:"total,omitempty"` // the agent's own sum
+	LoggedUsage      UsageByModel              `json:"logged,omitempty"`
+	MeteredUsage     UsageByModel              `json:"metered,omitempty"`
+	Counters         []Counter                 `json:"series,omitempty"` // cumulative series that are included in MeteredUsage
+	TranscriptTokens map[string]history.Tokens `json:"chats,omitempty"`  // agent → sum of its latest transcript
+	MessageTokens    history.Tokens            `json:"used,omitzero"`    // sum over events
+	Messages         []Message                 `json:"messages,omitempty"`
 }
 
 // HumanWait holds the session's summary and the state of its waits for people.
 type HumanWait struct {
-	Sum schema.Session `json:"sum"` // without Pending, which is computed from the questions
+	Sum history.Session `json:"sum"` // without Pending, which is computed from the questions
 
 	// PendingQuestions is the number of questions that wait for a person. WaitingSince is when
 	// it last rose from 0, in Unix ms.
@@ -71,8 +72,8 @@ type PermissionCall struct {
 
 // Message is a model's message whose tokens are included in Session.MessageTokens.
 type Message struct {
-	ID     string        `json:"id"`
-	Tokens schema.Tokens `json:"used"`
+	ID     string         `json:"id"`
+	Tokens history.Tokens `json:"used"`
 }
 
 // Step is the change that an event makes to aggregates beyond its session.
@@ -81,7 +82,7 @@ type Step struct {
 	Ended     *ToolUse          // a tool call that ended
 	Failed    bool              // counted as a failure
 	Execution *ExecutionOutcome // of a call that had a permission question
-	Tokens    schema.Tokens
+	Tokens    history.Tokens
 	Cost      float64
 }
 

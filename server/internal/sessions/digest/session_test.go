@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // recorder builds a session event by event. Times are in seconds.
@@ -136,7 +137,7 @@ func TestSession_Summary(t *testing.T) {
 	r.addEvent(6, "PreToolUse", "Bash", `{"agent_id":"b"}`)
 	r.addEvent(7, "SessionEnd", "", `{}`)
 	require.Empty(t, r.s.OpenCalls, "no call stays open")
-	want := schema.Session{
+	want := history.Session{
 		SourceApp: "demo", SessionID: "s1", Title: "The first", Cwd: "/one", Branch: "topic", Model: "new",
 		StartedAt: 1000, LastAt: 7000, Ended: true, FirstID: 1, LastID: 7, Events: 7, Agents: 2,
 	}
@@ -179,48 +180,48 @@ func TestSession_Tokens(t *testing.T) {
 	}
 	type step struct {
 		event *Event
-		want  schema.Tokens
+		want  history.Tokens
 		cost  float64
 	}
 	for name, steps := range map[string][]step{
 		"successive transcripts": {
-			{newEvent("Stop", `{}`).withTranscript(chat(5)), schema.Tokens{Input: 6}, 0},
-			{newEvent("Stop", `{}`).withTranscript(chat(9)), schema.Tokens{Input: 10}, 0},
-			{newEvent("Stop", `{}`), schema.Tokens{Input: 10}, 0},
-			{newEvent("SubagentStop", `{"agent_id":"a"}`).withTranscript(chat(1)), schema.Tokens{Input: 12}, 0},
-			{newEvent("Stop", `{}`).withTranscript(chat(2)), schema.Tokens{Input: 5}, 0},
+			{newEvent("Stop", `{}`).withTranscript(chat(5)), history.Tokens{Input: 6}, 0},
+			{newEvent("Stop", `{}`).withTranscript(chat(9)), history.Tokens{Input: 10}, 0},
+			{newEvent("Stop", `{}`), history.Tokens{Input: 10}, 0},
+			{newEvent("SubagentStop", `{"agent_id":"a"}`).withTranscript(chat(1)), history.Tokens{Input: 12}, 0},
+			{newEvent("Stop", `{}`).withTranscript(chat(2)), history.Tokens{Input: 5}, 0},
 		},
 		"single values": {
-			{newEvent("Stop", `{"usage":{"output_tokens":5}}`), schema.Tokens{Output: 5}, 0},
-			{newEvent("Stop", `{"usage":{"output_tokens":5}}`), schema.Tokens{Output: 10}, 0},
+			{newEvent("Stop", `{"usage":{"output_tokens":5}}`), history.Tokens{Output: 5}, 0},
+			{newEvent("Stop", `{"usage":{"output_tokens":5}}`), history.Tokens{Output: 10}, 0},
 		},
 		"a message reported twice": {
-			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":5}}}`), schema.Tokens{Output: 5}, 0},
-			{newEvent("M", `{"message":{"id":"m2","usage":{"output_tokens":1}}}`), schema.Tokens{Output: 6}, 0},
-			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":7}}}`), schema.Tokens{Output: 8}, 0},
+			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":5}}}`), history.Tokens{Output: 5}, 0},
+			{newEvent("M", `{"message":{"id":"m2","usage":{"output_tokens":1}}}`), history.Tokens{Output: 6}, 0},
+			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":7}}}`), history.Tokens{Output: 8}, 0},
 		},
 		"an agent's own sum": {
-			{newEvent("T", `{"total_token_usage":{"input_tokens":5}}`), schema.Tokens{Input: 5}, 0},
-			{newEvent("T", `{"total_token_usage":{"input_tokens":9}}`), schema.Tokens{Input: 9}, 0},
+			{newEvent("T", `{"total_token_usage":{"input_tokens":5}}`), history.Tokens{Input: 5}, 0},
+			{newEvent("T", `{"total_token_usage":{"input_tokens":9}}`), history.Tokens{Input: 9}, 0},
 		},
 		"results of runs": {
-			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":5}}}`), schema.Tokens{Output: 5}, 0},
-			{newEvent("R", `{"total_cost_usd":0.5,"usage":{"output_tokens":5}}`), schema.Tokens{Output: 5}, 0.5},
-			{newEvent("R", `{"total_cost_usd":0.75,"usage":{"output_tokens":8}}`), schema.Tokens{Output: 8}, 0.75},
+			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":5}}}`), history.Tokens{Output: 5}, 0},
+			{newEvent("R", `{"total_cost_usd":0.5,"usage":{"output_tokens":5}}`), history.Tokens{Output: 5}, 0.5},
+			{newEvent("R", `{"total_cost_usd":0.75,"usage":{"output_tokens":8}}`), history.Tokens{Output: 8}, 0.75},
 		},
 		"only the most reliable source counts": {
-			{newEvent("Stop", `{"usage":{"input_tokens":100}}`), schema.Tokens{Input: 100}, 0},
-			{newEvent("Stop", `{}`).withTranscript(chat(5)), schema.Tokens{Input: 6}, 0},
-			{newEvent("Stop", `{"total_token_usage":{"input_tokens":7}}`), schema.Tokens{Input: 7}, 0},
-			{newEvent("Stop", `{}`).withTranscript(chat(50)), schema.Tokens{Input: 7}, 0},
+			{newEvent("Stop", `{"usage":{"input_tokens":100}}`), history.Tokens{Input: 100}, 0},
+			{newEvent("Stop", `{}`).withTranscript(chat(5)), history.Tokens{Input: 6}, 0},
+			{newEvent("Stop", `{"total_token_usage":{"input_tokens":7}}`), history.Tokens{Input: 7}, 0},
+			{newEvent("Stop", `{}`).withTranscript(chat(50)), history.Tokens{Input: 7}, 0},
 		},
 		"limited to the maximum": {
-			{newEvent("Stop", `{"usage":{"input_tokens":1e12}}`), schema.Tokens{Input: maxTokens}, 0},
-			{newEvent("Stop", `{"usage":{"input_tokens":1e12}}`), schema.Tokens{Input: maxTokens}, 0},
+			{newEvent("Stop", `{"usage":{"input_tokens":1e12}}`), history.Tokens{Input: maxTokens}, 0},
+			{newEvent("Stop", `{"usage":{"input_tokens":1e12}}`), history.Tokens{Input: maxTokens}, 0},
 		},
 	} {
 		r := &recorder{t: t}
-		var sum schema.Tokens
+		var sum history.Tokens
 		cost := 0.0
 		for i, c := range steps {
 			r.add(c.event)

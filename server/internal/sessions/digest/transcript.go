@@ -1,6 +1,8 @@
 package digest
 
-import "github.com/hookback/hookback/schema"
+import (
+	"github.com/hookback/hookback/schema/history"
+)
 
 // fromTranscript sums up a transcript, an array of the lines that Claude Code writes. A model's
 // message spans several lines, each with the usage of the whole message, so every message id
@@ -10,8 +12,8 @@ func (f *EventFacts) fromTranscript(raw []byte) {
 		return
 	}
 	f.HasTranscript = true
-	byID := map[string]schema.Tokens{}
-	var sum schema.Tokens
+	byID := map[string]history.Tokens{}
+	var sum history.Tokens
 	var model, branch string
 	var cost float64
 	eachElement(raw, func(line []byte) {
@@ -38,7 +40,7 @@ func (f *EventFacts) fromTranscript(raw []byte) {
 		}
 		sum = addTokens(sum, *m.Tokens, 1)
 	})
-	if sum != (schema.Tokens{}) {
+	if sum != (history.Tokens{}) {
 		f.TranscriptTokens = capTokens(sum)
 	}
 	for _, t := range []struct {
@@ -54,15 +56,15 @@ func (f *EventFacts) fromTranscript(raw []byte) {
 	}
 }
 
-func addTokens(a, b schema.Tokens, times int64) schema.Tokens {
-	return schema.Tokens{
+func addTokens(a, b history.Tokens, times int64) history.Tokens {
+	return history.Tokens{
 		Input: a.Input + times*b.Input, Output: a.Output + times*b.Output,
 		CacheRead: a.CacheRead + times*b.CacheRead, CacheWrite: a.CacheWrite + times*b.CacheWrite,
 	}
 }
 
-func capTokens(t schema.Tokens) *schema.Tokens {
-	return &schema.Tokens{
+func capTokens(t history.Tokens) *history.Tokens {
+	return &history.Tokens{
 		Input: min(t.Input, maxTokens), Output: min(t.Output, maxTokens),
 		CacheRead: min(t.CacheRead, maxTokens), CacheWrite: min(t.CacheWrite, maxTokens),
 	}

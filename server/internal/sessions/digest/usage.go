@@ -3,15 +3,15 @@ package digest
 import (
 	"slices"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // Usage is the usage of requests to a model.
 type Usage struct {
-	Requests   int64         `json:"n,omitempty"`
-	DurationMS int64         `json:"ms,omitempty"`
-	Tokens     schema.Tokens `json:"tokens,omitzero"`
-	CostUSD    float64       `json:"usd,omitempty"`
+	Requests   int64          `json:"n,omitempty"`
+	DurationMS int64          `json:"ms,omitempty"`
+	Tokens     history.Tokens `json:"tokens,omitzero"`
+	CostUSD    float64        `json:"usd,omitempty"`
 }
 
 func (a Usage) add(b Usage) Usage {
@@ -60,7 +60,7 @@ func (s *Session) addSeries(series MetricSeries) {
 		i = len(s.Counters) - 1
 	}
 	previous, current := s.Counters[i].Usage, series.Usage
-	current.Tokens = schema.Tokens{
+	current.Tokens = history.Tokens{
 		Input: max(previous.Tokens.Input, current.Tokens.Input), Output: max(previous.Tokens.Output, current.Tokens.Output),
 		CacheRead: max(previous.Tokens.CacheRead, current.Tokens.CacheRead), CacheWrite: max(previous.Tokens.CacheWrite, current.Tokens.CacheWrite),
 	}
@@ -71,14 +71,14 @@ func (s *Session) addSeries(series MetricSeries) {
 
 // updateUsage adds the event's tokens and cost and returns by how much the session's changed.
 // The package comment explains which source counts.
-func (s *Session) updateUsage(f *EventFacts) (schema.Tokens, float64) {
+func (s *Session) updateUsage(f *EventFacts) (history.Tokens, float64) {
 	s.addEventUsage(f)
 	if f.SessionTokens != nil {
 		s.ReportedTokens = f.SessionTokens
 	}
-	if f.TranscriptTokens != nil && (s.TranscriptTokens[f.Agent] != schema.Tokens{} || len(s.TranscriptTokens) < maxAgents) {
+	if f.TranscriptTokens != nil && (s.TranscriptTokens[f.Agent] != history.Tokens{} || len(s.TranscriptTokens) < maxAgents) {
 		if s.TranscriptTokens == nil {
-			s.TranscriptTokens = map[string]schema.Tokens{}
+			s.TranscriptTokens = map[string]history.Tokens{}
 		}
 		s.TranscriptTokens[f.Agent] = *f.TranscriptTokens
 	}
@@ -87,12 +87,12 @@ func (s *Session) updateUsage(f *EventFacts) (schema.Tokens, float64) {
 	}
 	costBefore := s.Sum.CostUSD
 	s.Sum.CostUSD = max(s.ReportedCost, s.LoggedUsage.total().CostUSD, s.MeteredUsage.total().CostUSD)
-	var tokensBefore schema.Tokens
+	var tokensBefore history.Tokens
 	if s.Sum.Tokens != nil {
 		tokensBefore = *s.Sum.Tokens
 	}
 	tokens := s.totalTokens()
-	if tokens != (schema.Tokens{}) {
+	if tokens != (history.Tokens{}) {
 		s.Sum.Tokens = &tokens
 	}
 	return addTokens(tokens, tokensBefore, -1), s.Sum.CostUSD - costBefore
@@ -121,7 +121,7 @@ func (s *Session) addEventUsage(f *EventFacts) {
 	}
 }
 
-func (s *Session) addMessage(id string, used schema.Tokens) {
+func (s *Session) addMessage(id string, used history.Tokens) {
 	if id != "" {
 		i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.ID == id })
 		if i >= 0 {
@@ -133,27 +133,27 @@ func (s *Session) addMessage(id string, used schema.Tokens) {
 	s.MessageTokens = *capTokens(addTokens(s.MessageTokens, used, 1))
 }
 
-func (s *Session) totalTokens() schema.Tokens {
+func (s *Session) totalTokens() history.Tokens {
 	if s.ReportedTokens != nil {
 		return *s.ReportedTokens
 	}
-	var chats schema.Tokens
+	var chats history.Tokens
 	for _, t := range s.TranscriptTokens {
 		chats = addTokens(chats, t, 1)
 	}
-	most := schema.Tokens{}
-	for _, t := range []schema.Tokens{s.LoggedUsage.total().Tokens, s.MeteredUsage.total().Tokens, *capTokens(chats)} {
+	most := history.Tokens{}
+	for _, t := range []history.Tokens{s.LoggedUsage.total().Tokens, s.MeteredUsage.total().Tokens, *capTokens(chats)} {
 		most = larger(most, t)
 	}
-	if most == (schema.Tokens{}) {
+	if most == (history.Tokens{}) {
 		return s.MessageTokens
 	}
 	return most
 }
 
 // larger returns the larger of two sums, or a if they are equal.
-func larger(a, b schema.Tokens) schema.Tokens {
-	count := func(t schema.Tokens) int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
+func larger(a, b history.Tokens) history.Tokens {
+	count := func(t history.Tokens) int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
 	if count(b) > count(a) {
 		return b
 	}
@@ -162,14 +162,14 @@ func larger(a, b schema.Tokens) schema.Tokens {
 
 // Models returns the usage per model, the most expensive first, from the source that counted
 // most. If the sources are equal it uses the log records, which also count requests.
-func (s *Session) Models() []schema.ModelUse {
+func (s *Session) Models() []history.ModelUse {
 	from, logged, metered := s.LoggedUsage, s.LoggedUsage.total(), s.MeteredUsage.total()
 	if larger(logged.Tokens, metered.Tokens) != logged.Tokens || metered.CostUSD > 1.001*logged.CostUSD { // sums of fractions differ
 		from = s.MeteredUsage
 	}
-	list := make([]schema.ModelUse, 0, len(from))
+	list := make([]history.ModelUse, 0, len(from))
 	for model, usage := range from {
-		list = append(list, schema.ModelUse{
+		list = append(list, history.ModelUse{
 			Model: model, Requests: usage.Requests, DurationMS: usage.DurationMS, Tokens: usage.Tokens, CostUSD: usage.CostUSD,
 		})
 	}

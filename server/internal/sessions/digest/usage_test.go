@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 func requestEvent(model, agent string, input int, cost float64) *Event {
@@ -59,7 +59,7 @@ func TestUsage_CountsOneSource(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 20 { // in any order
 			r := &recorder{t: t}
-			var tokens schema.Tokens
+			var tokens history.Tokens
 			cost := 0.0
 			for _, e := range c.events {
 				r.add(e)
@@ -82,14 +82,14 @@ func TestUsage_PerModelAndAgent(t *testing.T) {
 	r.add(requestEvent("opus", "", 100, 0.5))
 	r.add(requestEvent("haiku", "a", 20, 0.125))
 	r.add(requestEvent("haiku", "a", 30, 0.125))
-	require.Equal(t, []schema.ModelUse{
-		{Model: "opus", Requests: 1, DurationMS: 100, Tokens: schema.Tokens{Input: 100, Output: 10}, CostUSD: 0.5},
-		{Model: "haiku", Requests: 2, DurationMS: 200, Tokens: schema.Tokens{Input: 50, Output: 20}, CostUSD: 0.25},
+	require.Equal(t, []history.ModelUse{
+		{Model: "opus", Requests: 1, DurationMS: 100, Tokens: history.Tokens{Input: 100, Output: 10}, CostUSD: 0.5},
+		{Model: "haiku", Requests: 2, DurationMS: 200, Tokens: history.Tokens{Input: 50, Output: 20}, CostUSD: 0.25},
 	}, r.s.Models())
 	require.Equal(t, "opus", r.s.Sum.Model, "the model of a subagent is not the session's")
 	agents := r.s.Agents()
 	require.Equal(t, "haiku", agents[1].Model)
-	require.Equal(t, &schema.Tokens{Input: 50, Output: 20}, agents[1].Tokens)
+	require.Equal(t, &history.Tokens{Input: 50, Output: 20}, agents[1].Tokens)
 	require.EqualValues(t, 2, agents[1].Requests)
 	require.InDelta(t, 0.25, agents[1].CostUSD, 1e-9)
 	require.Zero(t, agents[1].Events, "telemetry is not an event of the agent")

@@ -66,7 +66,7 @@ func agentOf(service, name string) (agent, short string) {
 	return "", ""
 }
 
-// tokenUsage is schema.Tokens with the member names of a payload.
+// tokenUsage is history.Tokens with the member names of a payload.
 type tokenUsage struct {
 	Input      int64 `json:"input_tokens"`
 	Output     int64 `json:"output_tokens"`

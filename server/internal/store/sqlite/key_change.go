@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -43,7 +44,7 @@ func (s *engine) changeKey(ctx context.Context, w *writer, public []byte) error 
 	if err != nil {
 		return err
 	}
-	c.Old, c.New, c.PublicKey, c.Lost = schema.KeyID(public), next.ID(), schema.FormatPublicKey(next.Public()), old == nil
+	c.Old, c.New, c.PublicKey, c.Lost = schema.KeyID(public), next.ID(), sign.FormatPublicKey(next.Public()), old == nil
 	err = w.runNow(func(t *tx) error {
 		s.identity = next // signs the audit log from here on
 		if err := t.recordKeyChange(c, old, next); err != nil {
@@ -71,8 +72,8 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 	action := "key.replaced"
 	if c.Rotate {
 		action = "key.rotated"
-		payload, err := json.Marshal(schema.KeyRotation{
-			HubID: t.w.store.hubID, From: c.Old, PublicKey: schema.FormatPublicKey(next.Public()), At: schema.Millis(toMillis(t.now)),
+		payload, err := json.Marshal(sign.KeyRotation{
+			HubID: t.w.store.hubID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(toMillis(t.now)),
 		})
 		if err != nil {
 			return err
@@ -86,7 +87,7 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 			return err
 		}
 		if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1
-			AND n <= (SELECT max(n) FROM key_rotations WHERE stream_id = 1) - ?`, schema.MaxRotations); err != nil {
+			AND n <= (SELECT max(n) FROM key_rotations WHERE stream_id = 1) - ?`, sign.MaxRotations); err != nil {
 			return err
 		}
 	} else if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1`); err != nil {

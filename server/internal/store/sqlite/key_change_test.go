@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
@@ -31,13 +32,13 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 	b := newTestStore(t)
 	addSecrets(t, b)
 	keys := []ed25519.PublicKey{b.Identity().Public()}
-	for i := range schema.MaxRotations + 1 {
+	for i := range sign.MaxRotations + 1 {
 		before, err := os.ReadFile(identity.File(b.file))
 		require.NoError(t, err)
 		change := store.KeyChange{Rotate: true}
 		b.changeKey(t, &change)
 		keys = append(keys, b.Identity().Public())
-		require.Equal(t, store.KeyChange{Rotate: true, Old: schema.KeyID(keys[i]), New: schema.KeyID(keys[i+1]), PublicKey: schema.FormatPublicKey(keys[i+1])}, change)
+		require.Equal(t, store.KeyChange{Rotate: true, Old: schema.KeyID(keys[i]), New: schema.KeyID(keys[i+1]), PublicKey: sign.FormatPublicKey(keys[i+1])}, change)
 		after, err := os.ReadFile(identity.File(b.file))
 		require.NoError(t, err)
 		require.NotEqual(t, before, after, "the old key is gone")
@@ -47,10 +48,10 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 	requireNotInFile(t, b.file, "HIDDEN")
 	rotations, err := b.KeyRotations(t.Context())
 	require.NoError(t, err)
-	require.Len(t, rotations, schema.MaxRotations)
+	require.Len(t, rotations, sign.MaxRotations)
 	current := keys[len(keys)-1]
 	for i, key := range keys[:len(keys)-1] {
-		reached, err := schema.FollowRotations([]ed25519.PublicKey{key}, rotations)
+		reached, err := sign.FollowRotations([]ed25519.PublicKey{key}, rotations)
 		if i == 0 {
 			require.Error(t, err, "the first key is too old")
 			continue
@@ -58,7 +59,7 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, current, reached)
 	}
-	var r schema.KeyRotation
+	var r sign.KeyRotation
 	require.NoError(t, json.Unmarshal(rotations[0].Payload, &r))
 	require.Equal(t, b.HubID(), r.HubID)
 

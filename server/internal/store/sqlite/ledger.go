@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -30,7 +31,7 @@ func (s *engine) AppendLedger(ctx context.Context, record store.LedgerRecord) er
 // of its predecessor.
 func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 	for _, record := range records {
-		e := schema.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
+		e := sign.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
 		if record.Data != nil {
 			var err error
 			if e.Data, err = json.Marshal(record.Data); err != nil {
@@ -59,7 +60,7 @@ func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 
 // readChainEnd reads the audit log's last entry.
 func readChainEnd(ctx context.Context, conn *sql.Conn) (chainEnd, error) {
-	end := chainEnd{hash: schema.FirstPrev}
+	end := chainEnd{hash: sign.FirstPrev}
 	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.n, &end.hash)
 	return end, ignoreNoRows(err)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -67,7 +68,7 @@ func CheckLedger(ctx context.Context, path string) (state store.LedgerState, err
 type ledgerCheck struct {
 	hubID  string
 	key    ed25519.PublicKey // empty: the heads are not signed yet
-	chain  schema.LedgerCheck
+	chain  sign.LedgerCheck
 	first  int64 // first entry with a head
 	signed int64 // newest entry with a head by key
 }
@@ -121,7 +122,7 @@ func (c *ledgerCheck) checkHead(envelope []byte) error {
 		c.first = n
 	}
 	var e schema.Envelope
-	var head schema.LedgerHead
+	var head sign.LedgerHead
 	if err := json.Unmarshal(envelope, &e); err != nil {
 		return fmt.Errorf("the signed head of entry %d is not readable: %w", n, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // signEvery is the number of ledger entries after which the hub signs the head. Such a head is
@@ -32,7 +33,7 @@ func (t *tx) signLedgerHead() error {
 	if end.n == t.counters.signedHead {
 		return nil
 	}
-	payload, err := json.Marshal(schema.LedgerHead{Hub: t.w.store.hubID, N: end.n, Hash: end.hash, At: schema.Millis(toMillis(t.now))})
+	payload, err := json.Marshal(sign.LedgerHead{Hub: t.w.store.hubID, N: end.n, Hash: end.hash, At: schema.Millis(toMillis(t.now))})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
@@ -29,7 +30,7 @@ func newLedger(t *testing.T, n int) *testStore {
 }
 
 // head decodes and verifies the newest head.
-func (b *testStore) head(t *testing.T) (head schema.LedgerHead) {
+func (b *testStore) head(t *testing.T) (head sign.LedgerHead) {
 	t.Helper()
 	text, err := b.LedgerHead(t.Context())
 	require.NoError(t, err)
@@ -69,7 +70,7 @@ func TestLedgerHead_IsSignedRegularly(t *testing.T) {
 	}
 	head := b.head(t)
 	entries := b.LedgerEntries(t)
-	require.Equal(t, schema.LedgerHead{Hub: b.HubID(), N: 2 * signEvery, Hash: entries[2*signEvery-1].Hash, At: schema.Millis(conformance.ClockStart.UnixMilli())}, head,
+	require.Equal(t, sign.LedgerHead{Hub: b.HubID(), N: 2 * signEvery, Hash: entries[2*signEvery-1].Hash, At: schema.Millis(conformance.ClockStart.UnixMilli())}, head,
 		"every 100th entry is signed with it")
 	require.Equal(t, []int64{signEvery, 2 * signEvery}, b.headNumbers(t), "a later head replaces those in between")
 	b.Reopen(t)
@@ -95,7 +96,7 @@ func rewrite(t *testing.T, db *sql.DB, n int64, key *identity.Key) {
 			return
 		}
 		require.NoError(t, err)
-		var e, before schema.LedgerEntry
+		var e, before sign.LedgerEntry
 		require.NoError(t, json.Unmarshal(line, &e))
 		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT entry FROM ledger WHERE n = ?`, n-1).Scan(&previous))
 		require.NoError(t, json.Unmarshal(previous, &before))
@@ -108,7 +109,7 @@ func rewrite(t *testing.T, db *sql.DB, n int64, key *identity.Key) {
 		if key != nil {
 			var hub string
 			require.NoError(t, db.QueryRowContext(t.Context(), `SELECT id FROM hub`).Scan(&hub))
-			payload, err := json.Marshal(schema.LedgerHead{Hub: hub, N: n, Hash: e.Hash, At: e.At})
+			payload, err := json.Marshal(sign.LedgerHead{Hub: hub, N: n, Hash: e.Hash, At: e.At})
 			require.NoError(t, err)
 			head, err := json.Marshal(key.Sign(schema.HeadPayload, payload))
 			require.NoError(t, err)

@@ -11,18 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // LedgerEntries reads the whole audit log and requires an intact hash chain.
-func (b *Harness) LedgerEntries(t testing.TB) (entries []schema.LedgerEntry) {
+func (b *Harness) LedgerEntries(t testing.TB) (entries []sign.LedgerEntry) {
 	t.Helper()
 	lines, err := b.Ledger(context.Background(), store.LedgerPage{Oldest: true, Limit: 1000})
 	require.NoError(t, err)
-	var check schema.LedgerCheck
+	var check sign.LedgerCheck
 	for _, line := range lines {
 		require.NoError(t, check.Next(line))
-		var e schema.LedgerEntry
+		var e sign.LedgerEntry
 		require.NoError(t, json.Unmarshal(line, &e))
 		entries = append(entries, e)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -47,7 +48,7 @@ func (s suite) TestApplyProjection_IsAtomic(t *testing.T) {
 	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
 	d := &store.ProjectionBatch{
 		From: 0, To: 1, Sessions: []store.SessionRow{NewSessionRow("s", 1, 1)},
-		Activity:  map[store.ActivityKey]store.Activity{{Quarter: 100, App: "app"}: {Events: 1, Tokens: schema.Tokens{Input: 5, CacheWrite: 1}, CostUSD: 0.5}},
+		Activity:  map[store.ActivityKey]store.Activity{{Quarter: 100, App: "app"}: {Events: 1, Tokens: history.Tokens{Input: 5, CacheWrite: 1}, CostUSD: 0.5}},
 		Decisions: map[store.Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bucket: 7}: 2},
 		ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bucket: 7}: {Calls: 1, TotalMS: 7}},
 	}
@@ -70,7 +71,7 @@ func (s suite) TestApplyProjection_IsAtomic(t *testing.T) {
 	}
 	activity, err := b.Activity(ctx, 0)
 	require.NoError(t, err)
-	require.Equal(t, store.Activity{Events: 2, Tokens: schema.Tokens{Input: 10, CacheWrite: 2}, CostUSD: 1}, activity["app"])
+	require.Equal(t, store.Activity{Events: 2, Tokens: history.Tokens{Input: 10, CacheWrite: 2}, CostUSD: 1}, activity["app"])
 	decisions, err := b.Decisions(ctx, 100, 101)
 	require.NoError(t, err)
 	require.Equal(t, map[store.Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bucket: 7}: 4}, decisions)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -69,7 +70,7 @@ func (s suite) TestRule_UseIsCountedWithDecision(t *testing.T) {
 	require.NoError(t, err)
 	var acts []string
 	for _, raw := range entries {
-		var e schema.LedgerEntry
+		var e sign.LedgerEntry
 		require.NoError(t, json.Unmarshal(raw, &e))
 		acts = append(acts, e.Action+" by "+e.Actor+" "+string(e.Data))
 	}

@@ -1,13 +1,15 @@
-package schema
+// Package sign is what a hub signs and keeps as proof: the statement of a decision, receipts, the
+// entries of the audit log, and the hub's keys.
+package sign
 
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"hash"
-	"strings"
+
+	"github.com/hookback/hookback/schema"
 )
 
 // The types of a Statement.
@@ -51,25 +53,25 @@ func (s *Statement) Digest(name, algorithm string) string {
 // SignedDecision is the predicate of a Statement: the resolution of a question. An agent takes every
 // value of its decision from it.
 type SignedDecision struct {
-	Hub               string       `json:"hub"`   // hubId
-	Event             string       `json:"event"` // uid of the event
-	EventID           EventID      `json:"eventId"`
-	AnswerID          string       `json:"answerId"`
-	App               string       `json:"app"`
-	Session           string       `json:"session"`
-	Tool              string       `json:"tool,omitempty"`
-	Answer            SignedAnswer `json:"answer"`
-	Outcome           Outcome      `json:"outcome"`
-	Source            EndedBy      `json:"source"`
-	RespondedAt       Millis       `json:"respondedAt"`
-	RespondedBy       *Responder   `json:"respondedBy,omitempty"` // without Process
-	Votes             []Vote       `json:"votes,omitempty"`
-	Awaiting          []string     `json:"awaiting,omitempty"`
-	RequiredApprovals int          `json:"requiredApprovals,omitempty"`
-	Rule              *RuleRef     `json:"rule,omitempty"`
-	Guidance          string       `json:"guidance,omitempty"`
-	Class             Class        `json:"class,omitempty"`
-	Risk              Risk         `json:"risk,omitempty"`
+	Hub               string            `json:"hub"`   // hubId
+	Event             string            `json:"event"` // uid of the event
+	EventID           schema.EventID    `json:"eventId"`
+	AnswerID          string            `json:"answerId"`
+	App               string            `json:"app"`
+	Session           string            `json:"session"`
+	Tool              string            `json:"tool,omitempty"`
+	Answer            SignedAnswer      `json:"answer"`
+	Outcome           schema.Outcome    `json:"outcome"`
+	Source            schema.EndedBy    `json:"source"`
+	RespondedAt       schema.Millis     `json:"respondedAt"`
+	RespondedBy       *schema.Responder `json:"respondedBy,omitempty"` // without Process
+	Votes             []schema.Vote     `json:"votes,omitempty"`
+	Awaiting          []string          `json:"awaiting,omitempty"`
+	RequiredApprovals int               `json:"requiredApprovals,omitempty"`
+	Rule              *schema.RuleRef   `json:"rule,omitempty"`
+	Guidance          string            `json:"guidance,omitempty"`
+	Class             schema.Class      `json:"class,omitempty"`
+	Risk              schema.Risk       `json:"risk,omitempty"`
 }
 
 // SignedAnswer is the content of an answer, whole. See Answer for its members.
@@ -84,14 +86,11 @@ type SignedAnswer struct {
 	Remember          json.RawMessage            `json:"remember,omitempty"`
 }
 
-// PathReceipt is the receipt of a question that has ended.
-const PathReceipt = "/events/:id/receipt"
-
 // Receipt is the body of GET /events/:id/receipt: the proof of who decided.
 type Receipt struct {
-	Envelope    Envelope       `json:"envelope"` // of type StatementPayload
-	Proofs      []PasskeyProof `json:"proofs,omitempty"`
-	LedgerEntry *LedgerEntry   `json:"ledgerEntry,omitempty"` // the entry question.ended
+	Envelope    schema.Envelope `json:"envelope"` // of type StatementPayload
+	Proofs      []PasskeyProof  `json:"proofs,omitempty"`
+	LedgerEntry *LedgerEntry    `json:"ledgerEntry,omitempty"` // the entry question.ended
 }
 
 // PasskeyProof is a WebAuthn assertion of a person's passkey for their answer or vote.
@@ -144,7 +143,7 @@ func (p AskParts) Digest() ([sha256.Size]byte, error) {
 	}
 	writePart(h, p.Payload)
 	err := eachMember(p.HumanInTheLoop, func(name string, value json.RawMessage) error {
-		if !isSecretMember(name) {
+		if !schema.IsSecretMember(name) {
 			writePart(h, []byte(name))
 			writePart(h, value)
 		}
@@ -169,7 +168,7 @@ func AskDigest(event []byte) ([sha256.Size]byte, error) {
 	err := eachMember(event, func(name string, value json.RawMessage) error {
 		switch text := texts[name]; {
 		case text != nil && json.Unmarshal(value, text) != nil:
-			return invalid(name, "must be a string")
+			return &schema.FieldError{Field: name, Detail: "must be a string"}
 		case name == "payload":
 			p.Payload = value
 		case name == "humanInTheLoop":
@@ -187,7 +186,7 @@ func AskDigest(event []byte) ([sha256.Size]byte, error) {
 func eachMember(object []byte, fn func(name string, value json.RawMessage) error) error {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
-		return invalid("", "must be a JSON object")
+		return &schema.FieldError{Detail: "must be a JSON object"}
 	}
 	for dec.More() {
 		token, err := dec.Token()
@@ -197,36 +196,11 @@ func eachMember(object []byte, fn func(name string, value json.RawMessage) error
 			err = dec.Decode(&value)
 		}
 		if err != nil || !isName {
-			return invalid("", "is not valid JSON")
+			return &schema.FieldError{Detail: "is not valid JSON"}
 		}
 		if err := fn(name, value); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// isSecretMember reports whether a member of humanInTheLoop with this name, in any spelling, is a
-// secret between the agent and the hub.
-func isSecretMember(name string) bool {
-	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
-	case "responsewebsocketurl", "listenerkey", "requestsecret":
-		return true
-	default:
-		return false
-	}
-}
-
-// NonceOf returns the nonce of a question whose agent derives it from its request secret, so that a
-// restarted agent which still has the secret asks the same question: base64url of SHA-256("hookback
-// nonce 1\n" secret).
-func NonceOf(requestSecret string) string {
-	sum := sha256.Sum256([]byte("hookback nonce 1\n" + requestSecret))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-// RequestSecretHash returns the form in which a hub stores a request secret.
-func RequestSecretHash(secret string) []byte {
-	sum := sha256.Sum256([]byte("hookback secret 1\n" + secret))
-	return sum[:]
 }

@@ -1,4 +1,4 @@
-package schema
+package sign
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/internal/object"
 )
 
@@ -35,7 +36,7 @@ func CallDigest(tool string, arguments []byte) [sha256.Size]byte {
 
 // canonicalJSON returns the canonical form of a JSON text, or false if there is none.
 func canonicalJSON(text []byte) ([]byte, bool) {
-	if depth, _ := object.Shape(text); depth > MaxDepth {
+	if depth, _ := object.Shape(text); depth > schema.MaxDepth {
 		return nil, false
 	}
 	var out bytes.Buffer

@@ -1,4 +1,4 @@
-package schema
+package sign
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/hookback/hookback/schema"
 )
 
 // LedgerEntry is one record of the audit log: a vote, a resolution, a rule, a sign-in, or a change
@@ -14,10 +16,10 @@ import (
 // hash of the previous one. Changing, removing or inserting an entry invalidates every later hash.
 type LedgerEntry struct {
 	N          int64           `json:"n"`
-	At         Millis          `json:"at"`           // by the hub's clock
+	At         schema.Millis   `json:"at"`           // by the hub's clock
 	Action     string          `json:"act"`          // such as question.voted, question.ended, rule.made, person.signed_in
 	Actor      string          `json:"who"`          // a person, an agent's token, a rule or the hub
-	QuestionID EventID         `json:"of,omitempty"` // id of the question
+	QuestionID schema.EventID  `json:"of,omitempty"` // id of the question
 	Data       json.RawMessage `json:"data,omitempty" jsonschema:"type=object"`
 	Prev       string          `json:"prev"` // Hash of entry N-1 in hex; 64 zeros for the first
 	// Hash is hex(SHA-256(JSON)) of the entry without hash: members in the order n, at, act, who,
@@ -83,9 +85,3 @@ func (c *LedgerCheck) Next(line []byte) error {
 	c.N, c.Head = e.N, e.Hash
 	return nil
 }
-
-// PathLedger is the ledger of all decisions.
-const PathLedger = "/api/ledger"
-
-// PathLedgerHead is the newest signed head of the ledger.
-const PathLedgerHead = "/api/ledger/head"

@@ -1,4 +1,4 @@
-package schema_test
+package sign_test
 
 import (
 	"crypto/sha256"
@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 // sealedLedger returns a valid hash chain of n entries, as lines of an export.
 func sealedLedger(t testing.TB, n int) []string {
-	lines, prev := make([]string, n), schema.FirstPrev
+	lines, prev := make([]string, n), sign.FirstPrev
 	for i := range lines {
-		e := schema.LedgerEntry{At: schema.Millis(1795262403000 + i), Action: "question.voted", Actor: "ada <admin>", QuestionID: 41}
+		e := sign.LedgerEntry{At: schema.Millis(1795262403000 + i), Action: "question.voted", Actor: "ada <admin>", QuestionID: 41}
 		if i%2 == 1 {
 			e.Data = json.RawMessage(fmt.Sprintf(`{"choice":"approve & go","n":%d}`, i))
 		}
@@ -29,7 +30,7 @@ func sealedLedger(t testing.TB, n int) []string {
 	return lines
 }
 
-func checkLedger(lines []string) (check schema.LedgerCheck, err error) {
+func checkLedger(lines []string) (check sign.LedgerCheck, err error) {
 	for _, line := range lines {
 		if err = check.Next([]byte(line)); err != nil {
 			break
@@ -97,7 +98,7 @@ func TestLedgerCheck_NamesFirstBrokenEntry(t *testing.T) {
 func reseal(lines []string) []string {
 	prev := strings.Repeat("a", 64)
 	for i, line := range lines {
-		var e schema.LedgerEntry
+		var e sign.LedgerEntry
 		_ = json.Unmarshal([]byte(line), &e)
 		_ = e.Seal(e.N-1, prev)
 		b, _ := json.Marshal(e)

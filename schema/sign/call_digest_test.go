@@ -1,17 +1,17 @@
-package schema_test
+package sign_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 )
 
 func TestCallDigest(t *testing.T) {
 	t.Parallel()
 	digest := func(tool, arguments string) string {
-		d := schema.CallDigest(tool, []byte(arguments))
+		d := sign.CallDigest(tool, []byte(arguments))
 		return string(d[:])
 	}
 	base := digest("Bash", `{"command":"ls <a> é","list":[1,{"b":null,"a":true}],"n":1.50}`)

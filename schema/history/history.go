@@ -1,28 +1,32 @@
-package schema
+// Package history is what a hub tells about the past: searches, the context of a question, sessions and
+// statistics.
+package history
+
+import "github.com/hookback/hookback/schema"
 
 // SearchResult is one page of GET /events/search: the matching events, oldest first. Each request
 // searches a bounded part of the log. If Complete is false, continue with before=SearchedTo (or
 // after=SearchedTo when paging forward), even if Events is empty.
 type SearchResult struct {
-	Events     []Event `json:"events"`
-	SearchedTo EventID `json:"searchedTo"`
-	Complete   bool    `json:"complete"` // no further event matches in this direction
+	Events     []schema.Event `json:"events"`
+	SearchedTo schema.EventID `json:"searchedTo"`
+	Complete   bool           `json:"complete"` // no further event matches in this direction
 }
 
 // QuestionContext is the result of GET /events/:id/context: the events before a question, and the
 // outcomes of earlier questions about the same call.
 type QuestionContext struct {
-	Before  []Event         `json:"before"` // the session's last events before the question, oldest first, at most 8
+	Before  []schema.Event  `json:"before"` // the session's last events before the question, oldest first, at most 8
 	Earlier EarlierOutcomes `json:"earlier"`
 }
 
 // EarlierOutcomes counts the outcomes of earlier questions about the same call: same application,
 // tool and arguments. Last is the newest of them.
 type EarlierOutcomes struct {
-	Approved int    `json:"approved"`
-	Denied   int    `json:"denied"`
-	Other    int    `json:"other"` // timed out or cancelled
-	Last     *Event `json:"last,omitempty"`
+	Approved int           `json:"approved"`
+	Denied   int           `json:"denied"`
+	Other    int           `json:"other"` // timed out or cancelled
+	Last     *schema.Event `json:"last,omitempty"`
 }
 
 // Tokens counts the tokens that a model read and wrote.
@@ -45,11 +49,11 @@ type Session struct {
 	Branch string `json:"branch,omitempty"`
 	Model  string `json:"model,omitempty"` // the latest
 
-	StartedAt Millis  `json:"startedAt"`
-	LastAt    Millis  `json:"lastAt"`
-	Ended     bool    `json:"ended"` // the last event is a SessionEnd
-	FirstID   EventID `json:"firstId"`
-	LastID    EventID `json:"lastId"`
+	StartedAt schema.Millis  `json:"startedAt"`
+	LastAt    schema.Millis  `json:"lastAt"`
+	Ended     bool           `json:"ended"` // the last event is a SessionEnd
+	FirstID   schema.EventID `json:"firstId"`
+	LastID    schema.EventID `json:"lastId"`
 	// RunStatus is waiting_human while a question is pending, then ended or processing.
 	RunStatus string `json:"status,omitempty" jsonschema:"enum=processing,enum=waiting_human,enum=ended"`
 
@@ -67,8 +71,8 @@ type Session struct {
 	Tokens  *Tokens `json:"tokens,omitempty"`  // if events or transcripts report them
 	CostUSD float64 `json:"costUsd,omitempty"` // as reported by the agent, never estimated
 	// ContextPercent is the used share of the context window, as reported by the status line.
-	ContextPercent float64 `json:"contextPercent,omitempty"`
-	Transcript     EventID `json:"transcript,omitempty"` // the newest event with a transcript
+	ContextPercent float64        `json:"contextPercent,omitempty"`
+	Transcript     schema.EventID `json:"transcript,omitempty"` // the newest event with a transcript
 }
 
 // SetPending sets the number of pending questions, and the status of the run, which follows from it.
@@ -119,11 +123,11 @@ type AgentNode struct {
 	Parent    string `json:"parent"` // agent_id of the agent that started it; empty for the main agent
 	Model     string `json:"model,omitempty"`
 
-	FirstID   EventID `json:"firstId"`
-	LastID    EventID `json:"lastId"`
-	StartedAt Millis  `json:"startedAt"`
-	LastAt    Millis  `json:"lastAt"`
-	Ended     bool    `json:"ended"`
+	FirstID   schema.EventID `json:"firstId"`
+	LastID    schema.EventID `json:"lastId"`
+	StartedAt schema.Millis  `json:"startedAt"`
+	LastAt    schema.Millis  `json:"lastAt"`
+	Ended     bool           `json:"ended"`
 
 	Events    int64 `json:"events"`
 	Tools     int64 `json:"tools"` // completed tool calls
@@ -153,8 +157,8 @@ const MaxDays = 90
 
 // Overview is the result of GET /api/overview: statistics of people and agents over some days.
 type Overview struct {
-	From Millis `json:"from"`
-	To   Millis `json:"to"`
+	From schema.Millis `json:"from"`
+	To   schema.Millis `json:"to"`
 
 	Pending     int64 `json:"pending"`     // at present
 	Undelivered int64 `json:"undelivered"` // at present
@@ -188,16 +192,16 @@ type LatencyBucket struct {
 
 // AgentStat is the activity of one application over the days of an Overview.
 type AgentStat struct {
-	SourceApp string  `json:"source_app"`
-	Events    int64   `json:"events"`
-	Sessions  int64   `json:"sessions"` // active within the days
-	Tools     int64   `json:"tools"`
-	Failures  int64   `json:"failures"`
-	Questions int64   `json:"asked"`
-	Pending   int64   `json:"pending"`  // at present
-	WaitedMS  int64   `json:"waitedMs"` // total time that its questions waited for a person
-	LastAt    Millis  `json:"lastAt"`
-	Ended     bool    `json:"ended"` // its latest session has ended
-	Tokens    *Tokens `json:"tokens,omitempty"`
-	CostUSD   float64 `json:"costUsd,omitempty"`
+	SourceApp string        `json:"source_app"`
+	Events    int64         `json:"events"`
+	Sessions  int64         `json:"sessions"` // active within the days
+	Tools     int64         `json:"tools"`
+	Failures  int64         `json:"failures"`
+	Questions int64         `json:"asked"`
+	Pending   int64         `json:"pending"`  // at present
+	WaitedMS  int64         `json:"waitedMs"` // total time that its questions waited for a person
+	LastAt    schema.Millis `json:"lastAt"`
+	Ended     bool          `json:"ended"` // its latest session has ended
+	Tokens    *Tokens       `json:"tokens,omitempty"`
+	CostUSD   float64       `json:"costUsd,omitempty"`
 }
