@@ -32,6 +32,7 @@ type eventRow struct {
 	ids           nameIDs
 	payloadBytes  int
 	event         store.Event
+	transcript    []byte // only of destWithTranscript
 }
 
 func (r *eventRow) dest() []any {
@@ -41,6 +42,9 @@ func (r *eventRow) dest() []any {
 		&e.Envelope, &e.Payload, &r.payloadBytes, &e.Question, &e.Status,
 	}
 }
+
+// destWithTranscript is for queries that also select the transcript.
+func (r *eventRow) destWithTranscript() []any { return append(r.dest(), &r.transcript) }
 
 // buildEvent converts a scanned row to an Event and resolves its names.
 func (s *engine) buildEvent(ctx context.Context, r *eventRow) (*store.Event, error) {
@@ -73,23 +77,15 @@ func (r *eventRow) build(ctx context.Context, names *dictionary, from *statement
 
 // readEvents reads rows into events, up to store.MaxPageBytes.
 func (s *engine) readEvents(ctx context.Context, rows *sql.Rows, err error) ([]*store.Event, error) {
-	events, _, err := s.readEventPage(ctx, rows, err)
+	events, _, err := s.readEventsUpTo(ctx, store.MaxPageBytes, rows, err)
 	return events, err
 }
 
-// readEventPage is like readEvents and reports whether it stopped at store.MaxPageBytes. It
-// closes rows before it resolves names: a reader must not wait for a second connection
-// while it holds one.
-func (s *engine) readEventPage(ctx context.Context, rows *sql.Rows, err error) (events []*store.Event, full bool, _ error) {
-	return s.readEventsUpTo(ctx, store.MaxPageBytes, rows, err)
-}
-
-// readEventsUpTo is like readEventPage with another limit in bytes.
+// readEventsUpTo is like readEvents with another limit in bytes, and reports whether it
+// stopped there. It closes rows before it resolves names: a reader must not wait for a
+// second connection while it holds one.
 func (s *engine) readEventsUpTo(ctx context.Context, limit int, rows *sql.Rows, err error) (events []*store.Event, full bool, _ error) {
-	if err != nil {
-		return nil, false, err
-	}
-	scanned, full, err := scanEvents(rows, limit)
+	scanned, full, err := scanEvents(rows, err, limit, (*eventRow).dest)
 	if err != nil {
 		return nil, false, err
 	}
@@ -102,15 +98,18 @@ func (s *engine) readEventsUpTo(ctx context.Context, limit int, rows *sql.Rows, 
 	return events, full, nil
 }
 
-func scanEvents(rows *sql.Rows, limit int) (scanned []*eventRow, full bool, err error) {
+func scanEvents(rows *sql.Rows, err error, limit int, dest func(*eventRow) []any) (scanned []*eventRow, full bool, _ error) {
+	if err != nil {
+		return nil, false, err
+	}
 	defer func() { _ = rows.Close() }()
 	bytes := 0
 	for bytes < limit && rows.Next() {
 		r := &eventRow{}
-		if err := rows.Scan(r.dest()...); err != nil {
+		if err := rows.Scan(dest(r)...); err != nil {
 			return nil, false, err
 		}
-		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(r.event.Status)
+		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(r.event.Status) + len(r.transcript)
 		scanned = append(scanned, r)
 	}
 	return scanned, bytes >= limit, rows.Err()
@@ -122,8 +121,7 @@ var queryEvent = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
 
 func (s *engine) Event(ctx context.Context, id schema.EventID) (*store.Event, []byte, error) {
 	var r eventRow
-	var chat []byte
-	err := s.readers.get(ctx, append(r.dest(), &chat), queryEvent, id)
+	err := s.readers.get(ctx, r.destWithTranscript(), queryEvent, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil, schema.ErrNotFound
 	}
@@ -131,7 +129,7 @@ func (s *engine) Event(ctx context.Context, id schema.EventID) (*store.Event, []
 		return nil, nil, err
 	}
 	e, err := s.buildEvent(ctx, &r)
-	return e, chat, err
+	return e, r.transcript, err
 }
 
 // toMillis returns t in Unix milliseconds, and 0 for the zero time.

@@ -159,7 +159,7 @@ func (q *filterQuery) collect(ctx context.Context, s *engine) (events []*store.E
 		}
 		query, args := q.sql(from, to, q.limit-len(events))
 		rows, err := s.readers.db.QueryContext(ctx, query, args...)
-		found, full, err := s.readEventPage(ctx, rows, err)
+		found, full, err := s.readEventsUpTo(ctx, store.MaxPageBytes, rows, err)
 		if err != nil {
 			return nil, err
 		}

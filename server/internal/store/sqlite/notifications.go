@@ -35,10 +35,7 @@ func (s *engine) NotificationCursor(ctx context.Context) (cursor int64, err erro
 }
 
 func (s *engine) SetNotificationCursor(ctx context.Context, cursor int64) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notifier SET cursor = max(cursor, ?) WHERE stream_id = 1`, cursor)
-		return err
-	}})
+	return s.writer.exec(ctx, false, `UPDATE notifier SET cursor = max(cursor, ?) WHERE stream_id = 1`, cursor)
 }
 
 func (s *engine) QuestionsSince(ctx context.Context, seq int64, limit int) (ids []schema.EventID, upTo int64, err error) {
@@ -206,9 +203,6 @@ func (s *engine) SetNotificationSettings(ctx context.Context, person string, set
 	if err != nil {
 		return err
 	}
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`INSERT INTO notice_settings (stream_id, person, settings) VALUES (1, ?, ?)
-			ON CONFLICT (stream_id, person) DO UPDATE SET settings = excluded.settings`, person, raw)
-		return err
-	}})
+	return s.writer.exec(ctx, false, `INSERT INTO notice_settings (stream_id, person, settings) VALUES (1, ?, ?)
+		ON CONFLICT (stream_id, person) DO UPDATE SET settings = excluded.settings`, person, raw)
 }

@@ -31,7 +31,8 @@ func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries 
 	if upTo <= seq {
 		return nil, seq, nil
 	}
-	scanned, chats, full, err := s.scanEntries(ctx, seq, upTo)
+	rows, err := s.readers.query(ctx, queryEntryEvents, seq, upTo)
+	scanned, full, err := scanEvents(rows, err, store.MaxPageBytes, (*eventRow).destWithTranscript)
 	if err != nil {
 		return nil, seq, err
 	}
@@ -42,7 +43,7 @@ func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries 
 	if err != nil {
 		return nil, seq, err
 	}
-	for i, r := range scanned {
+	for _, r := range scanned {
 		for len(ends) > 0 && ends[0].Seq < r.seq {
 			entries, ends = append(entries, ends[0]), ends[1:]
 		}
@@ -51,28 +52,10 @@ func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries 
 			return nil, seq, err
 		}
 		if e.App != "" { // otherwise it was pruned during the read, with its names
-			entries = append(entries, store.LogEntry{Seq: r.seq, Event: e, Transcript: chats[i]})
+			entries = append(entries, store.LogEntry{Seq: r.seq, Event: e, Transcript: r.transcript})
 		}
 	}
 	return append(entries, ends...), upTo, nil
-}
-
-func (s *engine) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*eventRow, chats [][]byte, full bool, err error) {
-	rows, err := s.readers.query(ctx, queryEntryEvents, seq, upTo)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	defer func() { _ = rows.Close() }()
-	bytes := 0
-	for bytes < store.MaxPageBytes && rows.Next() {
-		r, chat := &eventRow{}, []byte(nil)
-		if err := rows.Scan(append(r.dest(), &chat)...); err != nil {
-			return nil, nil, false, err
-		}
-		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(chat)
-		scanned, chats = append(scanned, r), append(chats, chat)
-	}
-	return scanned, chats, bytes >= store.MaxPageBytes, rows.Err()
 }
 
 // readEnds reads the resolutions of questions, each with its event.

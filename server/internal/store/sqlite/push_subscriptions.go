@@ -33,10 +33,7 @@ func (s *engine) AddPushSubscription(ctx context.Context, person string, b schem
 }
 
 func (s *engine) RemovePushSubscription(ctx context.Context, endpoint string) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1 AND endpoint = ?`, endpoint)
-		return err
-	}})
+	return s.writer.exec(ctx, false, `DELETE FROM browsers WHERE stream_id = 1 AND endpoint = ?`, endpoint)
 }
 
 func (s *engine) PushSubscriptions(ctx context.Context, person string) ([]schema.PushSubscription, error) {
@@ -66,10 +63,7 @@ func (s *engine) PushKeys(ctx context.Context) (private, public string, err erro
 }
 
 func (s *engine) SetPushKeys(ctx context.Context, private, public string) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
-		return err
-	}})
+	return s.writer.exec(ctx, false, `UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
 }
 
 func (s *engine) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {

@@ -70,19 +70,13 @@ func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Ti
 }
 
 func (s *engine) EndRules(ctx context.Context, app, session string, at time.Time) error {
-	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
-		_, err := t.exec(`UPDATE rules SET expires_at = ?1 WHERE stream_id = 1 AND session = ?2 AND session <> '' AND app = ?3
-			AND (expires_at = 0 OR expires_at > ?1)`, toMillis(at), session, app)
-		return err
-	}})
+	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = ?1 WHERE stream_id = 1 AND session = ?2 AND session <> '' AND app = ?3
+		AND (expires_at = 0 OR expires_at > ?1)`, toMillis(at), session, app)
 }
 
 func (s *engine) ShiftRules(ctx context.Context, now time.Time, by time.Duration) error {
-	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
-		_, err := t.exec(`UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
-			by.Milliseconds(), toMillis(now.Add(-by)))
-		return err
-	}})
+	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
+		by.Milliseconds(), toMillis(now.Add(-by)))
 }
 
 func (s *engine) Rules(ctx context.Context, n int) ([]store.Rule, error) {

@@ -45,10 +45,7 @@ func (s *engine) RunIndexer(ctx context.Context) error {
 
 // markStale marks the blocks that were built by another version of the index text.
 func (x *indexer) markStale(ctx context.Context) error {
-	return x.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND made NOT IN ('', ?)`, filter.IndexVersion)
-		return err
-	}})
+	return x.writer.exec(ctx, false, `UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND made NOT IN ('', ?)`, filter.IndexVersion)
 }
 
 // indexRetryDelay is the pause after an error such as a full disk.
