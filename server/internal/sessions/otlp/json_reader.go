@@ -2,181 +2,95 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
-	"io"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/schema"
 )
 
-// jsonReader reads a body in one pass.
-type jsonReader struct {
-	*jsontext.Decoder
-	records int
-}
-
-// readBody calls fn with the name of each member of the body, which must be one JSON object; fn
-// reads the value. All its errors are ErrMalformed.
-func readBody(body []byte, fn func(jr *jsonReader, name string) error) error {
-	jr := &jsonReader{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	if jr.PeekKind() != '{' {
+// decode decodes a body, which must be one JSON object. Members of other types than OTLP's stay
+// zero. Its only error is ErrMalformed.
+func decode(body []byte, into any) error {
+	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
 		return ErrMalformed
 	}
-	if err := jr.readObject(func(name string) error { return fn(jr, name) }); err != nil {
-		return ErrMalformed
-	}
-	if _, err := jr.ReadToken(); !errors.Is(err, io.EOF) {
+	var otherType *json.UnmarshalTypeError
+	if err := json.Unmarshal(body, into); err != nil && !errors.As(err, &otherType) {
 		return ErrMalformed
 	}
 	return nil
 }
 
-// readObject calls fn with the name of each member; fn reads the value. It skips a value that is
-// not an object.
-func (jr *jsonReader) readObject(fn func(name string) error) error {
-	if jr.PeekKind() != '{' {
-		return jr.SkipValue()
-	}
-	if jr.StackDepth() > schema.MaxDepth {
-		return ErrMalformed
-	}
-	if _, err := jr.ReadToken(); err != nil {
-		return err
-	}
-	for jr.PeekKind() != '}' {
-		name, err := jr.ReadToken()
-		if err != nil {
-			return err
-		}
-		if err := fn(name.String()); err != nil {
-			return err
-		}
-	}
-	_, err := jr.ReadToken()
-	return err
-}
+// scalar is a string, number or boolean as text; empty for any other value.
+type scalar string
 
-// readArray calls fn for each element; fn reads the element. It skips a value that is not an
-// array.
-func (jr *jsonReader) readArray(fn func() error) error {
-	if jr.PeekKind() != '[' {
-		return jr.SkipValue()
-	}
-	if _, err := jr.ReadToken(); err != nil {
-		return err
-	}
-	for jr.PeekKind() != ']' {
-		if err := fn(); err != nil {
-			return err
-		}
-	}
-	_, err := jr.ReadToken()
-	return err
-}
-
-// countRecord counts a log record or data point and returns ErrMalformed beyond MaxRecords.
-func (jr *jsonReader) countRecord() error {
-	if jr.records++; jr.records > MaxRecords {
-		return ErrMalformed
-	}
-	return nil
-}
-
-// readScalar reads a string, number or boolean as text; ok is false for any other value.
-func (jr *jsonReader) readScalar() (text string, ok bool, err error) {
-	switch jr.PeekKind() {
-	case '"', '0', 't', 'f':
-		token, err := jr.ReadToken()
-		if err != nil {
-			return "", false, err
-		}
-		return token.String(), true, nil
+// UnmarshalJSON implements json.Unmarshaler. It never fails.
+func (s *scalar) UnmarshalJSON(raw []byte) error {
+	switch raw[0] {
+	case '{', '[', 'n':
+	case '"':
+		var text string
+		_ = json.Unmarshal(raw, &text) // a valid string
+		*s = scalar(text)
 	default:
-		return "", false, jr.SkipValue()
+		*s = scalar(raw)
 	}
+	return nil
 }
 
-// readNumber reads a number, or a string that contains one, as OTLP encodes 64-bit integers. It
-// returns 0 for any other value.
-func (jr *jsonReader) readNumber() (float64, error) {
-	text, _, err := jr.readScalar()
-	n, parseErr := strconv.ParseFloat(text, 64)
-	if parseErr != nil {
-		n = 0
-	}
-	return n, err
-}
-
-// readTime reads a time in ns.
-func (jr *jsonReader) readTime() (schema.Millis, error) {
-	n, err := jr.readNumber()
-	return schema.Millis(boundedInt(n/1e6, 8.64e15)), err
-}
-
-// readAnyValue reads a scalar AnyValue as text.
-func (jr *jsonReader) readAnyValue() (found string, err error) {
-	err = jr.readObject(func(name string) error {
-		switch name {
-		case "stringValue", "intValue", "doubleValue", "boolValue":
-			text, ok, err := jr.readScalar()
-			if ok {
-				found = truncate(text)
-			}
-			return err
-		default:
-			return jr.SkipValue()
-		}
-	})
-	return found, err
-}
-
-// readAttributes reads a list of attributes. The last of equal names wins.
-func (jr *jsonReader) readAttributes(into attributes) error {
-	return jr.readArray(func() error {
-		var key, value string
-		err := jr.readObject(func(name string) (err error) {
-			switch name {
-			case "key":
-				key, _, err = jr.readScalar()
-			case "value":
-				value, err = jr.readAnyValue()
-			default:
-				err = jr.SkipValue()
-			}
-			return err
-		})
-		if len(key) <= maxText && (len(into) < maxAttributes || into[key] != "") {
-			into[key] = value
-		}
-		return err
-	})
-}
-
-// attributes are the attributes of a record, as text.
-type attributes map[string]string
-
-func (a attributes) number(key string) float64 {
-	n, err := strconv.ParseFloat(a[key], 64)
+// number returns the number, also of a string that contains one, as OTLP encodes 64-bit
+// integers. It is 0 for any other value.
+func (s scalar) number() float64 {
+	n, err := strconv.ParseFloat(string(s), 64)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-func (a attributes) tokens(key string) int64 { return boundedInt(a.number(key), maxTokens) }
+// time converts a time in ns.
+func (s scalar) time() schema.Millis { return schema.Millis(boundedInt(s.number()/1e6, 8.64e15)) }
 
-// readServiceName reads the service.name of a Resource.
-func (jr *jsonReader) readServiceName() (service string, err error) {
-	err = jr.readObject(func(name string) error {
-		if name != "attributes" {
-			return jr.SkipValue()
-		}
-		attrs := attributes{}
-		err := jr.readAttributes(attrs)
-		service = attrs["service.name"]
-		return err
-	})
-	return service, err
+// anyValue is a scalar AnyValue.
+type anyValue struct {
+	String scalar `json:"stringValue"`
+	Int    scalar `json:"intValue"`
+	Double scalar `json:"doubleValue"`
+	Bool   scalar `json:"boolValue"`
 }
+
+func (v anyValue) text() string { return truncate(string(cmp.Or(v.String, v.Int, v.Double, v.Bool))) }
+
+// attribute is one attribute of a record or resource.
+type attribute struct {
+	Key   scalar   `json:"key"`
+	Value anyValue `json:"value"`
+}
+
+// resource is the source of the records that follow.
+type resource struct {
+	Attributes []attribute `json:"attributes"`
+}
+
+func (r *resource) serviceName() string { return newAttributes(r.Attributes)["service.name"] }
+
+// attributes are the attributes of a record, as text.
+type attributes map[string]string
+
+// newAttributes returns the attributes of a list. The last of equal names wins.
+func newAttributes(list []attribute) attributes {
+	attrs := attributes{}
+	for i := range list {
+		key := string(list[i].Key)
+		if len(key) <= maxText && (len(attrs) < maxAttributes || attrs[key] != "") {
+			attrs[key] = list[i].Value.text()
+		}
+	}
+	return attrs
+}
+
+func (a attributes) number(key string) float64 { return scalar(a[key]).number() }
+
+func (a attributes) tokens(key string) int64 { return boundedInt(a.number(key), maxTokens) }

@@ -16,95 +16,61 @@ type logRecord struct {
 	attributes
 }
 
+// logsRequest is the body of POST /v1/logs.
+type logsRequest struct {
+	ResourceLogs []struct {
+		Resource  resource `json:"resource"`
+		ScopeLogs []struct {
+			LogRecords []rawLog `json:"logRecords"`
+		} `json:"scopeLogs"`
+	} `json:"resourceLogs"`
+}
+
+// rawLog is a log record as sent.
+type rawLog struct {
+	Time       scalar      `json:"timeUnixNano"`
+	Observed   scalar      `json:"observedTimeUnixNano"`
+	Body       anyValue    `json:"body"`
+	EventName  scalar      `json:"eventName"`
+	Attributes []attribute `json:"attributes"`
+}
+
 // Logs reads the body of POST /v1/logs. Its only error is ErrMalformed.
 func Logs(body []byte) (Batch, error) {
-	var b Batch
-	err := readBody(body, func(jr *jsonReader, name string) error {
-		if name != "resourceLogs" {
-			return jr.SkipValue()
-		}
-		return jr.readArray(func() error { return b.readResourceLogs(jr) })
-	})
-	if err != nil {
+	var request logsRequest
+	if err := decode(body, &request); err != nil {
 		return Batch{}, err
+	}
+	var b Batch
+	records := 0
+	for i := range request.ResourceLogs {
+		source := &request.ResourceLogs[i]
+		service := source.Resource.serviceName()
+		for _, scope := range source.ScopeLogs {
+			if records += len(scope.LogRecords); records > MaxRecords {
+				return Batch{}, ErrMalformed
+			}
+			for k := range scope.LogRecords {
+				if err := b.addLog(service, scope.LogRecords[k].record()); err != nil {
+					return Batch{}, err
+				}
+			}
+		}
 	}
 	return b, nil
 }
 
-func (b *Batch) readResourceLogs(jr *jsonReader) error {
-	var service string
-	var pending []logRecord // until the resource is known, which may come after its records
-	resourceKnown := false
-	emit := func(r logRecord) error {
-		if !resourceKnown {
-			pending = append(pending, r)
-			return nil
-		}
-		return b.addLog(service, r)
-	}
-	err := jr.readObject(func(name string) (err error) {
-		switch name {
-		case "resource":
-			service, err = jr.readServiceName()
-			resourceKnown = true
-			return err
-		case "scopeLogs":
-			return jr.readArray(func() error {
-				return jr.readObject(func(name string) error {
-					if name != "logRecords" {
-						return jr.SkipValue()
-					}
-					return jr.readArray(func() error { return jr.readLog(emit) })
-				})
-			})
-		default:
-			return jr.SkipValue()
-		}
-	})
-	for _, r := range pending {
-		if err == nil {
-			err = b.addLog(service, r)
-		}
-	}
-	return err
-}
-
-func (jr *jsonReader) readLog(emit func(logRecord) error) error {
-	if err := jr.countRecord(); err != nil {
-		return err
-	}
-	r := logRecord{attributes: attributes{}}
-	var observed schema.Millis
-	var body, eventName string
-	err := jr.readObject(func(name string) (err error) {
-		switch name {
-		case "timeUnixNano":
-			r.at, err = jr.readTime()
-		case "observedTimeUnixNano":
-			observed, err = jr.readTime()
-		case "body":
-			body, err = jr.readAnyValue()
-		case "eventName":
-			eventName, _, err = jr.readScalar()
-		case "attributes":
-			err = jr.readAttributes(r.attributes)
-		default:
-			err = jr.SkipValue()
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	r.at = cmp.Or(r.at, observed)
+func (raw *rawLog) record() logRecord {
+	r := logRecord{attributes: newAttributes(raw.Attributes)}
+	r.at = cmp.Or(raw.Time.time(), raw.Observed.time())
 	if at, err := time.Parse(time.RFC3339Nano, r.attributes["event.timestamp"]); err == nil && r.at == 0 {
 		r.at = schema.Millis(at.UnixMilli())
 	}
 	r.name = r.attributes["event.name"]
 	if !strings.Contains(r.name, ".") { // Claude Code stores the short name there
-		r.name = cmp.Or(truncate(eventName), body)
+		r.name = cmp.Or(truncate(string(raw.EventName)), raw.Body.text())
 	}
-	return emit(r)
+	return r
 }
 
 // addLog converts a record of a known agent to an event and counts the others.

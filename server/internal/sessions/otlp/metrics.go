@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,17 +13,40 @@ import (
 
 // point is a data point of a sum.
 type point struct {
-	from, to schema.Millis
-	value    float64
-	attributes
+	From       scalar      `json:"startTimeUnixNano"`
+	To         scalar      `json:"timeUnixNano"`
+	Double     scalar      `json:"asDouble"`
+	Int        scalar      `json:"asInt"`
+	Attributes []attribute `json:"attributes"`
 }
 
-// metric is a sum with its points.
+func (p *point) value() float64 { return cmp.Or(p.Double, p.Int).number() }
+
+// metric is a sum with its points, or a metric of another type, which is only counted.
 type metric struct {
-	name        string
-	cumulative  bool
-	points      []point
-	unsupported int // points of other metric types
+	Name scalar `json:"name"`
+	Sum  struct {
+		Temporality scalar  `json:"aggregationTemporality"`
+		Points      []point `json:"dataPoints"`
+	} `json:"sum"`
+	Gauge       json.RawMessage `json:"gauge"`
+	Histogram   json.RawMessage `json:"histogram"`
+	Exponential json.RawMessage `json:"exponentialHistogram"`
+	Summary     json.RawMessage `json:"summary"`
+}
+
+// unsupported returns the number of other types that the metric has.
+func (m *metric) unsupported() (n int) {
+	for _, raw := range []json.RawMessage{m.Gauge, m.Histogram, m.Exponential, m.Summary} {
+		if raw != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *metric) isCumulative() bool {
+	return m.Sum.Temporality == "2" || m.Sum.Temporality == "AGGREGATION_TEMPORALITY_CUMULATIVE"
 }
 
 // modelSeries is the usage of one model; see digest.MetricSeries.
@@ -35,24 +59,43 @@ type modelSeries struct {
 	CostUSD float64       `json:"cost_usd,omitempty"`
 }
 
+// metricsRequest is the body of POST /v1/metrics.
+type metricsRequest struct {
+	ResourceMetrics []struct {
+		Resource     resource `json:"resource"`
+		ScopeMetrics []struct {
+			Metrics []metric `json:"metrics"`
+		} `json:"scopeMetrics"`
+	} `json:"resourceMetrics"`
+}
+
 // Metrics reads the body of POST /v1/metrics. It merges the data points of one session and time
 // into one event.
 func Metrics(body []byte) (Batch, error) {
+	var request metricsRequest
+	if err := decode(body, &request); err != nil {
+		return Batch{}, err
+	}
 	var b Batch
 	series := map[seriesKey]map[string]*modelSeries{}
-	err := readBody(body, func(jr *jsonReader, name string) error {
-		if name != "resourceMetrics" {
-			return jr.SkipValue()
-		}
-		return jr.readArray(func() error { return b.readResourceMetrics(jr, series) })
-	})
-	for _, key := range slices.SortedFunc(maps.Keys(series), seriesKey.compare) {
-		if err == nil {
-			err = b.emitSeries(key, series[key])
+	records := 0
+	for i := range request.ResourceMetrics {
+		source := &request.ResourceMetrics[i]
+		service := source.Resource.serviceName()
+		for _, scope := range source.ScopeMetrics {
+			for k := range scope.Metrics {
+				m := &scope.Metrics[k]
+				if records += 1 + len(m.Sum.Points); records > MaxRecords {
+					return Batch{}, ErrMalformed
+				}
+				b.addMetric(service, m, series)
+			}
 		}
 	}
-	if err != nil {
-		return Batch{}, err
+	for _, key := range slices.SortedFunc(maps.Keys(series), seriesKey.compare) {
+		if err := b.emitSeries(key, series[key]); err != nil {
+			return Batch{}, err
+		}
 	}
 	return b, nil
 }
@@ -67,132 +110,45 @@ func (a seriesKey) compare(b seriesKey) int {
 	return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.at, b.at), cmp.Compare(a.agent, b.agent))
 }
 
-func (b *Batch) readResourceMetrics(jr *jsonReader, series map[seriesKey]map[string]*modelSeries) error {
-	var service string
-	var metrics []metric
-	err := jr.readObject(func(name string) (err error) {
-		switch name {
-		case "resource":
-			service, err = jr.readServiceName()
-			return err
-		case "scopeMetrics":
-			return jr.readArray(func() error {
-				return jr.readObject(func(name string) error {
-					if name != "metrics" {
-						return jr.SkipValue()
-					}
-					return jr.readArray(func() error {
-						m, err := jr.readMetric()
-						metrics = append(metrics, m)
-						return err
-					})
-				})
-			})
-		default:
-			return jr.SkipValue()
-		}
-	})
-	for _, m := range metrics {
-		b.addMetric(service, m, series)
-	}
-	return err
-}
-
-func (jr *jsonReader) readMetric() (m metric, err error) {
-	if err := jr.countRecord(); err != nil {
-		return m, err
-	}
-	err = jr.readObject(func(name string) (err error) {
-		switch name {
-		case "name":
-			m.name, _, err = jr.readScalar()
-			return err
-		case "sum":
-			return jr.readObject(func(name string) error {
-				switch name {
-				case "aggregationTemporality":
-					text, _, err := jr.readScalar()
-					m.cumulative = text == "2" || text == "AGGREGATION_TEMPORALITY_CUMULATIVE"
-					return err
-				case "dataPoints":
-					return jr.readArray(func() error {
-						p, err := jr.readPoint()
-						m.points = append(m.points, p)
-						return err
-					})
-				default:
-					return jr.SkipValue()
-				}
-			})
-		case "gauge", "histogram", "exponentialHistogram", "summary":
-			m.unsupported++
-			return jr.SkipValue()
-		default:
-			return jr.SkipValue()
-		}
-	})
-	return m, err
-}
-
-func (jr *jsonReader) readPoint() (p point, err error) {
-	if err := jr.countRecord(); err != nil {
-		return p, err
-	}
-	p.attributes = attributes{}
-	err = jr.readObject(func(name string) (err error) {
-		switch name {
-		case "startTimeUnixNano":
-			p.from, err = jr.readTime()
-		case "timeUnixNano":
-			p.to, err = jr.readTime()
-		case "asDouble", "asInt":
-			p.value, err = jr.readNumber()
-		case "attributes":
-			err = jr.readAttributes(p.attributes)
-		default:
-			err = jr.SkipValue()
-		}
-		return err
-	})
-	return p, err
-}
-
 // addMetric adds Claude Code's token and cost counters and counts the other data points.
-func (b *Batch) addMetric(service string, m metric, series map[seriesKey]map[string]*modelSeries) {
-	agent, name := agentOf(service, m.name)
+func (b *Batch) addMetric(service string, m *metric, series map[seriesKey]map[string]*modelSeries) {
+	agent, name := agentOf(service, string(m.Name))
 	if agent != "claude-code" || name != "token.usage" && name != "cost.usage" {
-		b.Ignored += len(m.points) + m.unsupported
+		b.Ignored += len(m.Sum.Points) + m.unsupported()
 		return
 	}
-	b.Ignored += m.unsupported
-	for _, p := range m.points {
-		session := p.attributes["session.id"]
+	b.Ignored += m.unsupported()
+	for i := range m.Sum.Points {
+		p := &m.Sum.Points[i]
+		attrs := newAttributes(p.Attributes)
+		session := attrs["session.id"]
 		if session == "" {
 			b.Rejected++
 			continue
 		}
-		key := seriesKey{agent, session, p.to}
+		key := seriesKey{agent, session, p.To.time()}
 		if series[key] == nil {
 			series[key] = map[string]*modelSeries{}
 		}
-		s := modelSeries{Model: p.attributes["model"], Source: p.attributes["query_source"], From: p.from}
-		if m.cumulative {
-			s.Total = strings.Join([]string{s.Model, s.Source, p.attributes["agent.name"], p.attributes["effort"], p.attributes["speed"], fmt.Sprint(p.from)}, "|")
+		s := modelSeries{Model: attrs["model"], Source: attrs["query_source"], From: p.From.time()}
+		if m.isCumulative() {
+			s.Total = strings.Join([]string{s.Model, s.Source, attrs["agent.name"], attrs["effort"], attrs["speed"], fmt.Sprint(s.From)}, "|")
 		}
-		s.setValue(name, p)
+		s.setValue(name, attrs["type"], p.value())
 		modelKey := fmt.Sprintf("%d|%s|%s|%s|%d", len(s.Model), s.Model, s.Source, s.Total, s.From)
 		series[key][modelKey] = s.add(series[key][modelKey])
 	}
 }
 
-func (s *modelSeries) setValue(name string, p point) {
+// setValue sets the value of a metric of that name and type of tokens.
+func (s *modelSeries) setValue(name, tokenType string, value float64) {
 	if name == "cost.usage" {
-		s.CostUSD = boundedCost(p.value)
+		s.CostUSD = boundedCost(value)
 		return
 	}
 	s.Usage = &tokenUsage{}
-	n := boundedInt(p.value, maxTokens)
-	switch p.attributes["type"] {
+	n := boundedInt(value, maxTokens)
+	switch tokenType {
 	case "input":
 		s.Usage.Input = n
 	case "output":

@@ -11,7 +11,7 @@
 // immediately and in full. The kept records become events of the session, in the form that
 // package digest reads. The log thus remains the single source of all sums.
 //
-// A body is read in one pass over its bytes. Values whose type differs from OTLP's are ignored.
+// Values whose type differs from OTLP's are ignored.
 package otlp
 
 import (
