@@ -81,7 +81,7 @@ func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Stor
 // canHold reports whether the hook call should wait for a person, and then takes a waiting place.
 // If Claude Code shows no dialog in the meantime, someone must be viewing the dashboard.
 func (s *Server) canHold(c *fiber.Ctx, call *hook.Call) bool {
-	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.ViewerCount() == 0 {
+	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.Viewers.Count() == 0 {
 		return false
 	}
 	if !s.places.StartWaiting(c, func() string { return s.programOf(c) }) {

@@ -316,7 +316,7 @@ func TestClaudeCodeHook_BlockingHookRequiresViewer(t *testing.T) {
 	require.Equal(t, "{}", h.body)
 	require.Nil(t, r.event(1).HumanInTheLoop)
 	dialV2(r)
-	require.Eventually(t, func() bool { return r.Hub.ViewerCount() == 1 }, waitLimit, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Hub.Viewers.Count() == 1 }, waitLimit, time.Millisecond)
 	done := r.runHook("", hookSample(t, "Elicitation"))
 	require.False(t, r.waitForQuestion(2).HumanInTheLoop.AlsoAsked)
 	r.do("POST", schema.At(schema.PathCancel, 2), `{}`)

@@ -102,7 +102,11 @@ func (s *Server) hitlVote(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Hub.Vote(c.UserContext(), id, &v, caller(c)); err != nil {
+	r, err := s.Query.VoteResponse(c.UserContext(), id, &v)
+	if err == nil {
+		_, err = s.Hub.Respond(c.UserContext(), id, r, caller(c))
+	}
+	if err != nil {
 		return err
 	}
 	return replyJSON(c)(s.Query.Request(c.UserContext(), id, caller(c).Identity))
@@ -184,7 +188,11 @@ func (s *Server) agentApprove(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &a); err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.AgentApprove(c.UserContext(), &a, caller(c)))
+	id, r, err := query.ApprovalResponse(&a)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Respond(c.UserContext(), id, r, caller(c)))
 }
 
 // replyJSON is like reply for a result that is not encoded yet.

@@ -266,7 +266,7 @@ func (h *Hub) encodeQuestion(e *store.Event, q *schema.HumanInTheLoop) (StoredEv
 		b = append(append(append(b, `,"requestSecret":"`...), h.env.RequestSecret(e.UID)...), '"')
 	}
 	b = append(b, `,"watching":`...)
-	b = append(strconv.AppendInt(b, h.viewers.Load(), 10), '}')
+	b = append(strconv.AppendInt(b, int64(h.Viewers.Count()), 10), '}')
 	return StoredEvent{ID: e.ID, JSON: b, HasQuestion: true}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,56 +41,6 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
 		return s.Respond(r, from, passkey, h.Clock())
 	}))
-}
-
-// AgentApprove is Respond to a permission, identified by the id of its approval.
-func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, caller Caller) ([]byte, error) {
-	id, err := strconv.ParseInt(string(a.ApprovalID), 10, 64)
-	if err != nil || id < 1 {
-		return nil, schema.ErrNotFound
-	}
-	approved, err := a.Decision()
-	if err != nil {
-		return nil, err
-	}
-	r := &schema.Response{Permission: &approved, Reason: a.Reason}
-	if !approved && a.Reason == "" {
-		r.Reason = schema.DefaultDenial
-	}
-	return h.Respond(ctx, schema.EventID(id), r, caller)
-}
-
-// Vote is Respond in the terms of the inbox.
-func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, caller Caller) error {
-	s, err := h.readSnapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	r, err := responseFromVote(&s.Ask, v)
-	if err == nil {
-		_, err = h.Respond(ctx, id, r, caller)
-	}
-	return err
-}
-
-// responseFromVote converts a vote on q to a response.
-func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Response, error) {
-	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision, Proof: v.Proof}
-	switch {
-	case len(q.Questions) > 0:
-		r.Answers = v.Answers
-	case q.Type == schema.FreeText:
-		r.Response = &v.Choice
-	case q.Type == schema.Choice:
-		r.Choice = &v.Choice
-	default:
-		approve := v.Choice == string(schema.Approve)
-		if !approve && v.Choice != string(schema.Deny) {
-			return nil, &schema.FieldError{Field: "choice", Detail: "must be approve or deny", Cause: schema.ErrWrongAnswer}
-		}
-		r.Permission = &approve
-	}
-	return r, nil
 }
 
 // Challenge returns the options with which the caller's passkey signs an answer.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/question"
-	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -236,73 +235,4 @@ func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
 		return h.People.Check(schema.AccessAdmin, caller.Identity)
 	}
 	return h.People.Check(schema.AccessKeep, caller.Identity)
-}
-
-// compileDraft compiles a draft to a rule, and returns the call that it is created from. If
-// the error is a rules.IneligibleError, the rule is returned with it.
-func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Caller) (*schema.Rule, *rules.Call, error) {
-	call := &rules.Call{} // Compile rejects it
-	if d.From > 0 {
-		s, err := h.readSnapshot(ctx, d.From)
-		if err != nil {
-			return nil, nil, err
-		}
-		if s.IsStartedByRequester(h.actor(caller)) {
-			return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
-		}
-		call = ruleCall(&s.Event, &s.Ask, callRisk{s.Status.Risk, s.Status.Class})
-		call.IsRestricted = call.IsRestricted || len(s.Status.Recipients) > 0
-	}
-	rule, err := rules.Compile(d, call, cmp.Or(caller.Identity.Name, store.LocalName), h.nowMillis())
-	return rule, call, err
-}
-
-// CreateRule creates a rule and returns it as schema.Rule in JSON. It answers questions
-// created after it, and with ApplyNow also pending ones.
-func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
-	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
-		return nil, err
-	}
-	h.detectClockStep(context.WithoutCancel(ctx)) // before the expiry is computed
-	rule, call, err := h.compileDraft(ctx, d, caller)
-	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
-		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
-	}
-	if err == nil && rule.Then == schema.ThenAllow && question.IsCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
-		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: "This hub requires a passkey for each approval of this call, and a rule has none."}
-	}
-	if err != nil {
-		return nil, err
-	}
-	created, err := h.Store.CreateRule(ctx, *rule)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.loadRules(context.WithoutCancel(ctx)); err != nil {
-		return nil, err
-	}
-	if d.ApplyNow {
-		h.applyRulesToPending(context.WithoutCancel(ctx), created.ID)
-	}
-	list, err := h.Store.Rules(ctx, 1)
-	if err == nil && len(list) == 1 && list[0].ID == created.ID {
-		created = list[0] // includes its uses so far
-	}
-	return json.Marshal(created.Rule)
-}
-
-// RevokeRule revokes a rule and returns it as schema.Rule in JSON. The rule decides
-// nothing after the revocation is stored.
-func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, error) {
-	if err := h.requireRuleAccess(caller, false); err != nil {
-		return nil, err
-	}
-	rule, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Identity.Name, store.LocalName), h.Clock())
-	if err != nil {
-		return nil, err
-	}
-	if err := h.loadRules(context.WithoutCancel(ctx)); err != nil {
-		h.Log.Error("rule reload after a revocation failed; no rule is active", "err", err)
-	}
-	return json.Marshal(rule.Rule)
 }

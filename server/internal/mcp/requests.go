@@ -162,9 +162,12 @@ func (s *Server) vote(ctx context.Context, c *call, in voteInput) (schema.HitlRe
 		return schema.HitlRequest{}, err
 	}
 	id := schema.EventID(in.RequestID)
-	err := s.Hub.Vote(ctx, id, &schema.HitlVote{
+	r, err := s.Query.VoteResponse(ctx, id, &schema.HitlVote{
 		Choice: in.Choice, Comment: in.Comment, ModifiedArguments: in.Modified, Revision: in.Revision,
-	}, c.by)
+	})
+	if err == nil {
+		_, err = s.Hub.Respond(ctx, id, r, c.by)
+	}
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -283,4 +284,49 @@ func DayStarts(now time.Time, days int) []time.Time {
 		starts = append(starts, start)
 	}
 	return starts
+}
+
+// VoteResponse converts a vote on a question to a response.
+func (s *Service) VoteResponse(ctx context.Context, id schema.EventID, v *schema.HitlVote) (*schema.Response, error) {
+	stored, err := s.Store.Question(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var q schema.HumanInTheLoop
+	if err := q.UnmarshalJSON(stored.Event.Question); err != nil {
+		return nil, fmt.Errorf("read stored question %d: %w", id, err)
+	}
+	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision, Proof: v.Proof}
+	switch {
+	case len(q.Questions) > 0:
+		r.Answers = v.Answers
+	case q.Type == schema.FreeText:
+		r.Response = &v.Choice
+	case q.Type == schema.Choice:
+		r.Choice = &v.Choice
+	default:
+		approve := v.Choice == string(schema.Approve)
+		if !approve && v.Choice != string(schema.Deny) {
+			return nil, &schema.FieldError{Field: "choice", Detail: "must be approve or deny", Cause: schema.ErrWrongAnswer}
+		}
+		r.Permission = &approve
+	}
+	return r, nil
+}
+
+// ApprovalResponse converts an answer to an approval to the response to its question.
+func ApprovalResponse(a *schema.AgentApproval) (schema.EventID, *schema.Response, error) {
+	id, err := strconv.ParseInt(string(a.ApprovalID), 10, 64)
+	if err != nil || id < 1 {
+		return 0, nil, schema.ErrNotFound
+	}
+	approved, err := a.Decision()
+	if err != nil {
+		return 0, nil, err
+	}
+	r := &schema.Response{Permission: &approved, Reason: a.Reason}
+	if !approved && a.Reason == "" {
+		r.Reason = schema.DefaultDenial
+	}
+	return schema.EventID(id), r, nil
 }

@@ -117,7 +117,7 @@ func (st *stream) run() {
 		defer close(done)
 		defer func() { middleware.LogPanic(st.Log, recover()) }()
 		defer st.closeStream(closeReason{code: websocket.CloseInternalServerErr})
-		defer st.Hub.AddViewer()()
+		defer st.Hub.Viewers.Add()()
 		defer st.Hub.People.OnRevoked(st.identity, st.endSignedOut)()
 		st.closeStream(st.writeLoop())
 	}()

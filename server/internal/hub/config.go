@@ -1,0 +1,130 @@
+package hub
+
+import (
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/rules"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// DialPolicy decides which callback URLs may be dialed.
+type DialPolicy interface {
+	// Check returns why a URL may not be dialed, or nil if it may.
+	Check(url string) error
+}
+
+// Processes finds the process at the other end of a connection.
+type Processes interface {
+	ProcessOf(remote, local netip.AddrPort) (*peer.Process, bool)
+}
+
+// Config holds the dependencies and options of a Hub. Store and Feed are required.
+type Config struct {
+	Store interface {
+		store.Log
+		store.Questions
+		store.Rules
+		store.History
+		store.Projections
+		store.Ledger
+	}
+	Feed *feed.Feed
+
+	// Redactor removes secrets from events before they are stored. Nil stores them
+	// unchanged.
+	Redactor *redact.Redactor
+	// DialPolicy is the SSRF protection of callbacks. Nil allows every URL.
+	DialPolicy DialPolicy
+	// NudgeAfter is the interval of reminders for a question without a deadline, sent
+	// at most maxReminders times. 0 sends none. Questions with a deadline set their own
+	// interval.
+	NudgeAfter time.Duration
+	// Processes finds callers. Nil disables the lookup.
+	Processes Processes
+	// People authorizes callers and knows the accounts. Nil means that there are no
+	// accounts and every caller is allowed.
+	People *auth.Service
+
+	PendingLimits PendingLimits
+
+	Clock func() time.Time // default: time.Now
+	Log   *slog.Logger     // default: discard
+}
+
+// Hub executes the operations. Its methods are safe for concurrent use.
+type Hub struct {
+	Config
+	env question.Environment
+
+	raceLocks [64]sync.Mutex // striped by question id; serialize retries after a lost compare-and-swap
+
+	clockMu      sync.Mutex
+	clockChecked time.Time // reference reading, renewed after each detected step; guarded by clockMu
+	elapsed      func(from, to time.Time) time.Duration
+
+	rulesMu sync.Mutex                // serializes replacement of rules
+	rules   atomic.Pointer[rules.Set] // active rules; nil means none
+
+	Viewers  Viewers // open dashboard streams
+	startSeq int64   // head of the log when this hub started
+
+	mu              sync.Mutex
+	subscribers     map[schema.EventID]map[feed.Alarm]bool // by question; rung by its changes
+	unsentResponses map[schema.EventID]chan struct{}       // by question; closed when the response to its POST was sent
+	pending         pendingBySession
+	pendingTotal    int64
+	owners          pendingOwners
+}
+
+// Caller identifies the connection and the credentials of a request. The zero value is
+// unknown and unauthenticated.
+type Caller struct {
+	Remote, Local netip.AddrPort
+	Process       peer.ProcessRef // of a connection over the Unix socket; zero: found by the addresses
+	Identity      auth.Identity   // proven by the request's credentials
+	// WaitsForAnswer is set when the HTTP request itself waits for the answer. Its handler must
+	// call Abandon when the connection ends.
+	WaitsForAnswer bool
+}
+
+func (h *Hub) callerProcess(caller Caller) *peer.Process {
+	if h.Processes == nil || !caller.Remote.IsValid() {
+		return nil
+	}
+	if caller.Process.PID != 0 {
+		p, _ := peer.Describe(caller.Process)
+		return p
+	}
+	p, _ := h.Processes.ProcessOf(caller.Remote, caller.Local)
+	return p
+}
+
+// checkURL returns why the dial policy rejects a callback URL, or nil if it may be dialed.
+func (h *Hub) checkURL(url string) error {
+	if h.DialPolicy == nil {
+		return nil
+	}
+	return h.DialPolicy.Check(url)
+}
+
+// Viewers counts open dashboard streams.
+type Viewers struct{ count atomic.Int64 }
+
+// Add registers a stream until remove is called, which must happen exactly once.
+func (v *Viewers) Add() (remove func()) {
+	v.count.Add(1)
+	return func() { v.count.Add(-1) }
+}
+
+// Count returns the number of open streams.
+func (v *Viewers) Count() int { return int(v.count.Load()) }
