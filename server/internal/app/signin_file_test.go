@@ -21,9 +21,9 @@ func TestSignInLink_IsNotPrintedToFile(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = log.Close() })
 	cfg := testConfig(t)
-	cfg.Stdout = log
-	a, stop := startHub(t, cfg)
 	file := filepath.Join(filepath.Dir(cfg.DB), "sign-in-link")
+	cfg.Stdout, cfg.DB = log, "sqlite:"+cfg.DB
+	a, stop := startHub(t, cfg)
 	printed := func() string {
 		text, err := os.ReadFile(log.Name())
 		require.NoError(t, err)
