@@ -34,6 +34,40 @@ func TestRequireApproval_AcceptsOnlyKnownTools(t *testing.T) {
 	require.Empty(t, p.Evaluate(toolCall("delete_file", `{}`)).Effect)
 }
 
+// TestGuard_AsksForToolsThatRequireApproval: only the calls of tools whose metadata require an approval
+// wait. The question has the tool's name and input, and nothing runs before the answer.
+func TestGuard_AsksForToolsThatRequireApproval(t *testing.T) {
+	t.Parallel()
+	metadata := map[string]struct{ requiresApproval bool }{"cms_publishPost": {true}, "cms_getPost": {false}}
+	var names, required []string
+	for name, m := range metadata {
+		names = append(names, name)
+		if m.requiresApproval {
+			required = append(required, name)
+		}
+	}
+	p, err := agentclient.RequireApproval(names, required)
+	require.NoError(t, err)
+	b := setup(t, &fixtureConfig{})
+	var do toolRecorder
+	guard := agentclient.Guard(b.client, p, do.run)
+	r, err := guard(b.ctx, agentclient.ToolCall{Name: "cms_getPost", Arguments: raw(`{"slug":"a"}`)})
+	require.NoError(t, err)
+	require.Nil(t, r.Decision, "no one is asked")
+	require.Len(t, do.calls(), 1)
+
+	got := callGuarded(b.ctx, guard, agentclient.ToolCall{Name: "cms_publishPost", Arguments: raw(`{"slug":"a"}`)})
+	asked := b.waitForQuestion(t, 1)
+	require.Equal(t, "cms_publishPost", asked.Event.HumanInTheLoop.ToolCall.Name)
+	require.JSONEq(t, `{"slug":"a"}`, string(asked.Event.HumanInTheLoop.ToolCall.Arguments))
+	require.Equal(t, "Run cms_publishPost?", asked.Event.HumanInTheLoop.Question)
+	require.Len(t, do.calls(), 1, "the call waits")
+	_, err = asked.Push(b.ctx, approval())
+	require.NoError(t, err)
+	require.Equal(t, agentclient.Ran, (<-got).Status)
+	require.Equal(t, "cms_publishPost", do.calls()[1].Name)
+}
+
 func TestByRole_AppliesPolicyOfRole(t *testing.T) {
 	t.Parallel()
 	role := ""
