@@ -19,11 +19,10 @@ var antigravityTools = map[string]string{
 
 // Parse implements Agent.
 func (antigravity) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("antigravity", 30*time.Second)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "antigravity", Payload: payload}, Limit: 30 * time.Second}
 	tool := o.object("toolCall")
 	arguments := tool.object("args")
 	native := cmp.Or(in.Event, o.nameText("hookEventName"), o.nameText("hook_event_name"), inferAntigravityEvent(o))

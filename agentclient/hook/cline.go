@@ -19,11 +19,10 @@ var clineTools = map[string]string{
 
 // Parse implements Agent.
 func (cline) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("cline", 30*time.Second)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "cline", Payload: payload}, Limit: 30 * time.Second}
 	native := cmp.Or(o.nameText("hookName"), in.Event)
 	if err := c.setOrigin(cmp.Or(clineEvents[native], native), o.text("taskId"), o.firstString("workspaceRoots"), in.Dir); err != nil {
 		return Call{}, err

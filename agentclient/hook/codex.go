@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // codex is OpenAI's Codex CLI. It runs the call if a denial has an unknown member, has
@@ -20,11 +18,10 @@ var codexTools = map[string]string{
 
 // Parse implements Agent.
 func (codex) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("codex", 600*time.Second)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "codex", Payload: payload}, Limit: 600 * time.Second}
 	if err := c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}

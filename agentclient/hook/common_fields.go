@@ -11,6 +11,13 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+// newCall returns the members of the input, and a call of that agent with the input as its
+// payload and the agent's default timeout for hooks.
+func (in Input) newCall(agent string, limit time.Duration) (object, Call, error) {
+	o, payload, err := in.parseObject()
+	return o, Call{Event: schema.Event{Agent: agent, Payload: payload}, Limit: limit}, err
+}
+
 // setOrigin sets the fields that every event has: the event type by Claude Code's
 // name, the session, and the source app. The app is named after the first usable
 // directory in dirs, so callers pass the most specific one first. An empty event

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"sync"
 	"time"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // crush is Charm's Crush. No output leads to its own permissions, and it has no "ask".
@@ -23,11 +21,11 @@ var crushTools = map[string]string{
 
 // Parse implements Agent.
 func (crush) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("crush", 30*time.Second)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "crush", Payload: payload}, Limit: 30 * time.Second, Headless: in.isHeadless()}
+	c.Headless = in.isHeadless()
 	event := cmp.Or(o.nameText("event"), o.nameText("hook_event_name"), in.Event)
 	if err := c.setOrigin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err

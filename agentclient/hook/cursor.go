@@ -26,11 +26,10 @@ var cursorTools = map[string]string{
 
 // Parse implements Agent.
 func (cursor) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("cursor", time.Minute)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "cursor", Payload: payload}, Limit: time.Minute}
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
 	err = c.setOrigin(cmp.Or(cursorEvents[native], upperFirst(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
 		o.firstString("workspace_roots"), in.env("CURSOR_PROJECT_DIR"), o.text("cwd"), in.Dir)

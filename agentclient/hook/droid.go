@@ -3,8 +3,6 @@ package hook
 import (
 	"cmp"
 	"time"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // droid is Factory's Droid: Claude Code's PreToolUse without PermissionRequest.
@@ -16,11 +14,10 @@ var droidTools = map[string]string{
 
 // Parse implements Agent.
 func (droid) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("droid", time.Minute)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "droid", Payload: payload}, Limit: time.Minute}
 	err = c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), in.env("FACTORY_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err

@@ -27,11 +27,11 @@ var geminiTools = map[string]string{
 
 // Parse implements Agent.
 func (gemini) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("gemini", time.Minute)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "gemini", Payload: payload}, Limit: time.Minute, Headless: in.isHeadless()}
+	c.Headless = in.isHeadless()
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
 	if err := c.setOrigin(cmp.Or(geminiEvents[native], native), o.text("session_id"), in.env("GEMINI_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strings"
 	"time"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // kiro is the Kiro CLI. It can only be denied, by exit status 2 before a tool with the
@@ -21,11 +19,10 @@ var kiroTools = map[string]string{
 
 // Parse implements Agent.
 func (kiro) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("kiro", 30*time.Second)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "kiro", Payload: payload}, Limit: 30 * time.Second}
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
 	if err := c.setOrigin(cmp.Or(kiroEvents[native], upperFirst(native)), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err

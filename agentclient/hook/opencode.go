@@ -31,11 +31,10 @@ var opencodeTools = map[string]string{
 
 // Parse implements Agent.
 func (opencode) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("opencode", time.Hour)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "opencode", Payload: payload}, Limit: time.Hour}
 	native, p := cmp.Or(o.nameText("type"), in.Event), o.object("properties")
 	session := cmp.Or(p.text("sessionID"), p.object("info").text("id"))
 	if err := c.setOrigin(cmp.Or(opencodeEvents[native], native), session, o.text("worktree"), o.text("directory"), in.Dir); err != nil {

@@ -3,8 +3,6 @@ package hook
 import (
 	"cmp"
 	"time"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // qwen is Qwen Code. It resembles Claude Code, with undocumented differences (observed
@@ -15,11 +13,11 @@ type qwen struct{}
 
 // Parse implements Agent.
 func (qwen) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("qwen", time.Minute)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "qwen", Payload: payload}, Limit: time.Minute, Headless: in.isHeadless()}
+	c.Headless = in.isHeadless()
 	err = c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), in.env("QWEN_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err

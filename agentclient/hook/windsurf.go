@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strings"
 	"time"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // windsurf is Windsurf's Cascade. It can only be denied, by exit status 2 before an
@@ -19,11 +17,10 @@ var windsurfActions = map[string]struct{ name, alias string }{
 
 // Parse implements Agent.
 func (windsurf) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("windsurf", 30*time.Second)
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "windsurf", Payload: payload}, Limit: 30 * time.Second}
 	native, info := cmp.Or(o.nameText("agent_action_name"), in.Event), o.object("tool_info")
 	pre := strings.HasPrefix(native, "pre_")
 	action, known := windsurfActions[strings.TrimPrefix(strings.TrimPrefix(native, "pre_"), "post_")]
