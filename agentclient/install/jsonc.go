@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -81,46 +79,60 @@ func (d *document) checkEmpty() error {
 	return nil
 }
 
-// tokenPattern matches strings, comments and brackets; the start of a string or comment
-// matches alone if it has no end. Every hook would pay for compiling it at start.
-var tokenPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\]"]|/\*`)
-})
-
 // checkTokens returns an error for what hujson accepts and another parser might not, and
 // for nesting above maxDepth. open are the offsets of the brackets that are never closed.
 func (d *document) checkTokens() (open []int, err error) {
-	var next []int
-	for end := 0; ; end += next[1] {
-		if next = tokenPattern().FindStringIndex(d.content[end:]); next == nil {
-			return open, nil
-		}
-		start, token := end+next[0], d.content[end+next[0]:end+next[1]]
-		switch {
-		case token == `"`:
-			return nil, d.errorAt(start, "the string is not closed")
-		case token == "/*":
-			return nil, d.errorAt(start, "the comment is not closed")
-		case token[0] == '"':
-			if i := strings.IndexFunc(token, func(r rune) bool { return r < ' ' }); i >= 0 {
-				return nil, d.errorAt(start+i, "a string must not contain control characters or line breaks")
+	for i, end := 0, 0; i < len(d.content); i = end {
+		rest := d.content[i:]
+		end = i + 1
+		switch c := rest[0]; {
+		case c == '"':
+			n := stringEnd(rest)
+			if n < 0 {
+				return nil, d.errorAt(i, "the string is not closed")
 			}
-			if !json.Valid([]byte(token)) {
-				return nil, d.errorAt(start, "the string has an escape that JSON does not define")
+			end = i + n
+			if at := strings.IndexFunc(rest[:n], func(r rune) bool { return r < ' ' }); at >= 0 {
+				return nil, d.errorAt(i+at, "a string must not contain control characters or line breaks")
 			}
-		case strings.HasPrefix(token, "//"):
-			if i := strings.IndexAny(strings.TrimSuffix(token, "\r"), "\r\u2028\u2029"); i >= 0 {
-				return nil, d.errorAt(start+i, "parsers disagree whether this character ends the comment")
+			if !json.Valid([]byte(rest[:n])) {
+				return nil, d.errorAt(i, "the string has an escape that JSON does not define")
 			}
-		case token == "{" || token == "[":
+		case strings.HasPrefix(rest, "//"):
+			line, _, _ := strings.Cut(rest, "\n")
+			end = i + len(line)
+			if at := strings.IndexAny(strings.TrimSuffix(line, "\r"), "\r\u2028\u2029"); at >= 0 {
+				return nil, d.errorAt(i+at, "parsers disagree whether this character ends the comment")
+			}
+		case strings.HasPrefix(rest, "/*"):
+			n := strings.Index(rest[2:], "*/")
+			if n < 0 {
+				return nil, d.errorAt(i, "the comment is not closed")
+			}
+			end = i + n + 4
+		case c == '{' || c == '[':
 			if len(open) > maxDepth {
-				return nil, d.errorAt(start, "nested too deeply")
+				return nil, d.errorAt(i, "nested too deeply")
 			}
-			open = append(open, start)
-		case (token == "}" || token == "]") && len(open) > 0:
+			open = append(open, i)
+		case (c == '}' || c == ']') && len(open) > 0:
 			open = open[:len(open)-1]
 		}
 	}
+	return open, nil
+}
+
+// stringEnd returns the length of the string at the start of text, or -1.
+func stringEnd(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
 }
 
 // checkNames returns an error if an object has two members of the same name.

@@ -326,40 +326,44 @@ func removeCreatedParents(content string, t *insertion) (string, error) {
 	innermost := slices.Clone(t.CreatedPaths)
 	slices.Reverse(innermost)
 	slices.SortStableFunc(innermost, func(a, b []string) int { return len(b) - len(a) })
-	var err error
+	d, err := parse(content)
 	for _, scalars := range []bool{false, true} {
 		for _, path := range innermost {
-			if content, err = removeCreatedParent(content, path, scalars, t); err != nil {
-				return "", err
+			if err == nil {
+				d, err = d.removeCreatedParent(path, scalars, t)
 			}
 		}
 	}
-	return content, nil
-}
-
-// removeCreatedParent removes one container, or one plain value if scalars is set.
-func removeCreatedParent(content string, path []string, scalars bool, t *insertion) (string, error) {
-	d, err := parse(content)
 	if err != nil {
 		return "", err
 	}
+	return d.content, nil
+}
+
+// removeCreatedParent removes one container, or one plain value if scalars is set. It
+// returns d if nothing is removed.
+func (d *document) removeCreatedParent(path []string, scalars bool, t *insertion) (*document, error) {
 	v := d.lookup(path...)
 	scalar := v != nil && !isContainer(v)
 	switch {
 	case v == nil:
 	case scalar != scalars:
-		return content, nil
+		return d, nil
 	case scalar && slices.ContainsFunc(t.CreatedPaths, func(p []string) bool { return isContainer(d.lookup(p...)) }):
-		return content, nil // foreign entries use the created containers and may need the value
+		return d, nil // foreign entries use the created containers and may need the value
 	case !scalar && !isEmpty(v):
-		return content, nil
+		return d, nil
 	default:
-		if content, err = d.cutPath(path, t); err != nil {
-			return "", err
+		content, err := d.cutPath(path, t)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = parse(content); err != nil {
+			return nil, err
 		}
 	}
 	t.CreatedPaths = withoutPath(t.CreatedPaths, path)
-	return content, nil
+	return d, nil
 }
 
 // cutPath removes the value at path.
