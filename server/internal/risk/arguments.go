@@ -6,9 +6,11 @@ import (
 	"errors"
 	"path"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/hookback/hookback/server/internal/risk/call"
+	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -22,7 +24,7 @@ const maxTokens = 1 << 16
 // argument is a string value in the arguments of a call.
 type argument struct {
 	name   string // name of the member that holds the string or its array
-	source *source
+	source *shell.Source
 }
 
 // argumentReader traverses the JSON arguments of a call and passes each string to a callback.
@@ -30,15 +32,15 @@ type argumentReader struct {
 	dec            *jsontext.Decoder
 	tokens         int
 	onString       func(a argument)
-	onList         func(name string, texts []*source) // the strings of an array
-	onDuplicateKey func(at string)                    // the object at this pointer has a duplicate member name
+	onList         func(name string, texts []*shell.Source) // the strings of an array
+	onDuplicateKey func(at string)                          // the object at this pointer has a duplicate member name
 }
 
 var errTooManyArguments = errors.New("too many arguments")
 
 // readValue consumes one value and returns it if it is a string. Invalid JSON ends the traversal
 // with an error.
-func (r *argumentReader) readValue(name, at string) (*source, error) {
+func (r *argumentReader) readValue(name, at string) (*shell.Source, error) {
 	if r.tokens++; r.tokens > maxTokens {
 		return nil, errTooManyArguments
 	}
@@ -48,7 +50,7 @@ func (r *argumentReader) readValue(name, at string) (*source, error) {
 	}
 	switch token.Kind() {
 	case '"':
-		return &source{text: token.String(), pointer: at}, nil
+		return &shell.Source{Text: token.String(), Pointer: at}, nil
 	case '{':
 		return nil, r.readObject(at)
 	case '[':
@@ -70,7 +72,7 @@ func (r *argumentReader) readObject(at string) error {
 			r.onDuplicateKey(at)
 		}
 		seen[name] = true
-		text, err := r.readValue(name, childPointer(at, name))
+		text, err := r.readValue(name, shell.ChildPointer(at, name))
 		if err != nil {
 			return err
 		}
@@ -82,12 +84,10 @@ func (r *argumentReader) readObject(at string) error {
 	return err
 }
 
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
-
 func (r *argumentReader) readArray(name, at string) error {
-	var texts []*source
+	var texts []*shell.Source
 	for i := 0; r.dec.PeekKind() != ']'; i++ {
-		text, err := r.readValue(name, childPointer(at, strconv.Itoa(i)))
+		text, err := r.readValue(name, shell.ChildPointer(at, strconv.Itoa(i)))
 		if err != nil {
 			return err
 		}
@@ -104,40 +104,40 @@ func (r *argumentReader) readArray(name, at string) error {
 
 // enterCallDir changes to the directory that a call to a shell tool names for its command. If the
 // agent's directory is unknown, that directory also becomes the working directory.
-func (a *assessor) enterCallDir(k toolKind, arguments json.RawMessage) {
-	if k != shellTool && k != pwshTool && k != cmdTool {
+func (a *assessor) enterCallDir(k call.Kind, arguments json.RawMessage) {
+	if k != call.Shell && k != call.PowerShell && k != call.Cmd {
 		return
 	}
-	for _, to := range callDirs(arguments) {
-		if a.cwd == "" {
-			a.workingDir = newWorkingDir(to)
+	for _, to := range call.Dirs(arguments) {
+		if a.CWD == "" {
+			a.WorkingDir = paths.NewWorkingDir(to)
 		}
-		a.callScope = &scope{resolved: true}
+		a.callScope = &shell.Scope{Resolved: true}
 		switch {
-		case isAbsolute(to):
-			a.callScope.dir = path.Clean(to)
-		case a.cwd != "":
-			a.callScope.dir = path.Join(a.cwd, to)
+		case paths.IsAbsolute(to):
+			a.callScope.Dir = path.Clean(to)
+		case a.CWD != "":
+			a.callScope.Dir = path.Join(a.CWD, to)
 		}
 	}
 }
 
 // assessCall assesses a tool call: its name, then its arguments.
 func (a *assessor) assessCall(tool string, arguments json.RawMessage) {
-	k := toolKindOf(tool)
+	k := call.KindOf(tool)
 	a.assessToolName(tool, k)
 	a.enterCallDir(k, arguments)
 	// Invalid UTF-8 and duplicate names must not end the assessment, so the decoder allows both.
 	r := &argumentReader{dec: jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	r.onString = func(arg argument) { a.assessArgument(k, arg) }
-	r.onList = func(name string, texts []*source) { a.assessList(k, name, texts) }
-	r.onDuplicateKey = func(at string) { a.add(duplicateKey, span{&source{pointer: at}, 0, 0}) }
+	r.onList = func(name string, texts []*shell.Source) { a.assessList(k, name, texts) }
+	r.onDuplicateKey = func(at string) { a.add(duplicateKey, (&shell.Source{Pointer: at}).Slice(0, 0)) }
 	text, err := r.readValue("", "")
 	if text != nil {
 		a.assessArgument(k, argument{"", text})
 	}
 	if errors.Is(err, errTooManyArguments) {
-		a.add(tooManyArguments, span{})
+		a.add(tooManyArguments, shell.Span{})
 	}
 	if a.packageFile != nil && a.writesScripts {
 		a.add(runsLater, *a.packageFile)

@@ -3,6 +3,8 @@ package risk
 import (
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // commandPattern is one parsed line of a table row's patterns.
@@ -74,7 +76,7 @@ func (p *commandPattern) matches(inv *invocation) bool {
 	args := inv.args
 	for _, sub := range p.subcommands {
 		at := operandIndex(args)
-		if at < 0 || !sub.matchesOperand(args[at].text) {
+		if at < 0 || !sub.matchesOperand(args[at].Text) {
 			return false
 		}
 		args = args[at+1:]
@@ -89,9 +91,9 @@ func (p *commandPattern) matches(inv *invocation) bool {
 
 // operandIndex returns the index of the first argument that is neither an option nor an option's
 // value, or -1.
-func operandIndex(args []shellWord) int {
+func operandIndex(args []shell.Word) int {
 	for i := 0; i < len(args); i++ {
-		switch text := args[i].text; {
+		switch text := args[i].Text; {
 		case len(text) < 2 || text[0] != '-':
 			return i
 		case valueOptions[text]:
@@ -111,10 +113,10 @@ func (t alternatives) matchesOperand(text string) bool {
 	})
 }
 
-func (t alternatives) matchesAny(args []shellWord) bool {
+func (t alternatives) matchesAny(args []shell.Word) bool {
 	for i := range args {
 		for _, want := range t {
-			if matchArgument(args[i].text, want) {
+			if matchArgument(args[i].Text, want) {
 				return true
 			}
 		}

@@ -3,6 +3,9 @@ package risk
 import (
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/server/internal/risk/oversight"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -16,23 +19,23 @@ var (
 func (a *assessor) sqlClient(inv *invocation) {
 	a.sqlProgram(inv)
 	for i := range inv.args {
-		if w := &inv.args[i]; strings.ContainsAny(w.text, " ;") {
-			a.assessSQL(w.span.innerSource(strings.TrimPrefix(w.text, "-e")))
+		if w := &inv.args[i]; strings.ContainsAny(w.Text, " ;") {
+			a.assessSQL(w.Span.InnerSource(strings.TrimPrefix(w.Text, "-e")))
 		}
 	}
-	for i := range inv.cmd.redirects {
-		if in := &inv.cmd.redirects[i]; strings.HasPrefix(in.op, "<<") {
-			a.assessSQL(in.target.span.innerSource(in.target.text))
+	for i := range inv.cmd.Redirects {
+		if in := &inv.cmd.Redirects[i]; strings.HasPrefix(in.Op, "<<") {
+			a.assessSQL(in.Target.Span.InnerSource(in.Target.Text))
 		}
 	}
-	for _, c := range inv.cmd.upstream {
+	for _, c := range inv.cmd.Upstream {
 		if name := commandName(c); name == "echo" || name == "printf" || name == "cat" {
-			for i := range c.words[1:] {
-				a.assessSQL(c.words[i+1].span.innerSource(c.words[i+1].text))
+			for i := range c.Words[1:] {
+				a.assessSQL(c.Words[i+1].Span.InnerSource(c.Words[i+1].Text))
 			}
-			for i := range c.redirects {
-				if strings.HasPrefix(c.redirects[i].op, "<<") {
-					a.assessSQL(c.redirects[i].target.span.innerSource(c.redirects[i].target.text))
+			for i := range c.Redirects {
+				if strings.HasPrefix(c.Redirects[i].Op, "<<") {
+					a.assessSQL(c.Redirects[i].Target.Span.InnerSource(c.Redirects[i].Target.Text))
 				}
 			}
 		}
@@ -47,12 +50,12 @@ type statement struct {
 }
 
 // assessSQL assesses text as SQL. It skips strings and comments.
-func (a *assessor) assessSQL(src *source) {
-	if a.byteBudget -= len(src.text); a.byteBudget < 0 {
-		a.add(unreadable, span{src, 0, len(src.text)})
+func (a *assessor) assessSQL(src *shell.Source) {
+	if a.byteBudget -= len(src.Text); a.byteBudget < 0 {
+		a.add(unreadable, src.Whole())
 		return
 	}
-	s, st := src.text, statement{from: -1}
+	s, st := src.Text, statement{from: -1}
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
 		case c == '\'' || c == '"' || c == '`':
@@ -63,7 +66,7 @@ func (a *assessor) assessSQL(src *source) {
 			st.addWord("?", i, i+n+2)
 			i += n + 2
 		case strings.HasPrefix(s[i:], "--"):
-			i += lineEnd(s[i:])
+			i += shell.LineEnd(s[i:])
 		case strings.HasPrefix(s[i:], "/*"):
 			n := strings.Index(s[i:], "*/")
 			if n < 0 {
@@ -74,9 +77,9 @@ func (a *assessor) assessSQL(src *source) {
 			a.assessStatement(src, &st)
 			st = statement{from: -1}
 			i++
-		case isLetter(c) || c == '_':
+		case shell.IsLetter(c) || c == '_':
 			n := 1
-			for i+n < len(s) && (isLetter(s[i+n]) || isDigit(s[i+n]) || s[i+n] == '_' || s[i+n] == '.') {
+			for i+n < len(s) && (shell.IsLetter(s[i+n]) || shell.IsDigit(s[i+n]) || s[i+n] == '_' || s[i+n] == '.') {
 				n++
 			}
 			st.addWord(s[i:i+n], i, i+n)
@@ -99,11 +102,11 @@ func (st *statement) addWord(text string, from, to int) {
 	st.hasWhere = st.hasWhere || strings.EqualFold(text, "WHERE") || strings.EqualFold(text, "LIMIT")
 }
 
-func (a *assessor) assessStatement(src *source, st *statement) {
+func (a *assessor) assessStatement(src *shell.Source, st *statement) {
 	if len(st.words) < 2 {
 		return
 	}
-	w, sp := st.words, span{src, st.from, min(st.to, len(src.text))}
+	w, sp := st.words, src.Slice(st.from, min(st.to, len(src.Text)))
 	switch {
 	case w[0] == "DROP" && slices.Contains([]string{"TABLE", "DATABASE", "SCHEMA", "COLLECTION", "KEYSPACE"}, w[1]), w[0] == "DROP" && w[1] == "MATERIALIZED":
 		a.add(dropsData, sp)
@@ -113,7 +116,7 @@ func (a *assessor) assessStatement(src *source, st *statement) {
 		a.add(deletesRows, sp)
 	case w[0] == "UPDATE" && slices.Contains(w, "SET") && !st.hasWhere:
 		a.add(updatesRows, sp)
-	case w[0] == "ALTER" && w[1] == "TABLE" && len(w) == 4 && (w[3] == "DROP" || strings.Contains(strings.ToUpper(sp.text()), " DROP COLUMN ")):
+	case w[0] == "ALTER" && w[1] == "TABLE" && len(w) == 4 && (w[3] == "DROP" || strings.Contains(strings.ToUpper(sp.Text()), " DROP COLUMN ")):
 		a.add(dropsData, sp)
 	}
 }
@@ -122,7 +125,7 @@ func (a *assessor) assessStatement(src *source, st *statement) {
 // functions that it calls.
 func (a *assessor) interpreter(inv *invocation) {
 	if inv.name == "python" && inv.findArgument("-m") != nil && inv.findArgument("pip") != nil && inv.findArgument("install") != nil {
-		at := slices.IndexFunc(inv.args, func(w shellWord) bool { return w.text == "pip" })
+		at := slices.IndexFunc(inv.args, func(w shell.Word) bool { return w.Text == "pip" })
 		a.assessFrom(inv, at)
 		return
 	}
@@ -139,25 +142,25 @@ func (a *assessor) interpreter(inv *invocation) {
 		}
 		return
 	}
-	if !a.assessCode(inv, w.text, inv.span) && len(w.subs) > 0 {
-		a.assessRunOutput(inv, w.subs, inv.span)
+	if !a.assessCode(inv, w.Text, inv.span) && len(w.Subs) > 0 {
+		a.assessRunOutput(inv, w.Subs, inv.span)
 	}
 }
 
 // assessPipedCode assesses code that an interpreter reads from a pipe or a here-document.
 func (a *assessor) assessPipedCode(inv *invocation) {
-	for i := range inv.cmd.redirects {
-		if in := &inv.cmd.redirects[i]; strings.HasPrefix(in.op, "<<") {
-			a.assessCode(inv, in.target.text, inv.span)
+	for i := range inv.cmd.Redirects {
+		if in := &inv.cmd.Redirects[i]; strings.HasPrefix(in.Op, "<<") {
+			a.assessCode(inv, in.Target.Text, inv.span)
 			return
 		}
 	}
-	if len(inv.cmd.upstream) > 0 {
-		a.assessRunOutput(inv, inv.cmd.upstream, inv.cmd.upstream[0].span.through(inv.span))
+	if len(inv.cmd.Upstream) > 0 {
+		a.assessRunOutput(inv, inv.cmd.Upstream, inv.cmd.Upstream[0].Span.Through(inv.span))
 	}
 }
 
-func (a *assessor) assessCode(inv *invocation, text string, sp span) bool {
+func (a *assessor) assessCode(inv *invocation, text string, sp shell.Span) bool {
 	for _, call := range []string{"rmtree(", "rmSync(", "rm_rf", "removeSync(", "rimraf", "remove_dir_all", "rmdirSync(", "remove_tree", "fs.rm("} {
 		if strings.Contains(text, call) && !strings.Contains(text, "recursive: false") {
 			a.add(codeDeletes, sp)
@@ -170,7 +173,7 @@ func (a *assessor) assessCode(inv *invocation, text string, sp span) bool {
 			return true
 		}
 	}
-	if strings.Contains(text, "http") && namesHubRoute(text, mayChange(text)) {
+	if strings.Contains(text, "http") && oversight.NamesHubRoute(text, oversight.MayChange(text)) {
 		a.add(answersHub, sp)
 		return true
 	}
@@ -187,7 +190,7 @@ func (a *assessor) assessCode(inv *invocation, text string, sp span) bool {
 
 // kill reports kill -SIGNAL -1, which signals every process of the user.
 func (a *assessor) kill(inv *invocation) {
-	if n := len(inv.args); n > 1 && inv.args[n-1].text == "-1" {
+	if n := len(inv.args); n > 1 && inv.args[n-1].Text == "-1" {
 		a.add(killsEverything, inv.span)
 	}
 }

@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk/call"
+	"github.com/hookback/hookback/server/internal/risk/oversight"
+	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // Rules about deleting and writing files.
@@ -26,33 +30,31 @@ var (
 	writesDevice  = rule{"system", critical, "It writes directly to a disk. Everything on the disk is lost."}
 )
 
-const maxPath = 4 << 10
-
 func (a *assessor) cd(inv *invocation) {
 	to := inv.operands()
-	s := inv.cmd.scope
+	s := inv.cmd.Scope
 	a.currentDir(s)
 	switch {
 	case len(to) == 0:
-		s.dir = a.home
-	case to[0].isDynamic() || to[0].text == "-":
-		s.dir = ""
-	case strings.HasPrefix(to[0].text, "~"):
-		s.dir = path.Join(a.home, to[0].text[1:])
-	case isAbsolute(toSlashes(to[0].text)):
-		s.dir = path.Clean(toSlashes(to[0].text))
-	case s.dir != "":
-		s.dir = path.Join(s.dir, toSlashes(to[0].text))
+		s.Dir = a.Home
+	case to[0].IsDynamic() || to[0].Text == "-":
+		s.Dir = ""
+	case strings.HasPrefix(to[0].Text, "~"):
+		s.Dir = path.Join(a.Home, to[0].Text[1:])
+	case paths.IsAbsolute(paths.ToSlashes(to[0].Text)):
+		s.Dir = path.Clean(paths.ToSlashes(to[0].Text))
+	case s.Dir != "":
+		s.Dir = path.Join(s.Dir, paths.ToSlashes(to[0].Text))
 	}
-	if len(s.dir) > maxPath {
-		s.dir = ""
+	if len(s.Dir) > paths.MaxLength {
+		s.Dir = ""
 	}
 }
 
 func (a *assessor) rm(inv *invocation) {
 	targets := inv.operands()
 	if len(targets) == 0 && inv.pipedInput {
-		a.add(deletesList, inv.cmd.span)
+		a.add(deletesList, inv.cmd.Span)
 		return
 	}
 	if inv.name == "rm" && inv.findOption("rR", "--recursive") == nil && inv.findArgument("-Recurse", "-recurse") == nil {
@@ -66,9 +68,9 @@ func (a *assessor) rm(inv *invocation) {
 }
 
 // checkDeletions assesses targets that are deleted recursively.
-func (a *assessor) checkDeletions(inv *invocation, targets []shellWord) {
+func (a *assessor) checkDeletions(inv *invocation, targets []shell.Word) {
 	if len(targets) == 0 && inv.pipedInput {
-		a.add(deletesList, inv.cmd.span)
+		a.add(deletesList, inv.cmd.Span)
 	}
 	var reported []rule
 	for i := range targets {
@@ -81,24 +83,24 @@ func (a *assessor) checkDeletions(inv *invocation, targets []shellWord) {
 		if found == deletesFolder {
 			a.add(found, inv.span)
 		} else {
-			a.add(found, inv.span.throughIfShort(w.span))
+			a.add(found, inv.span.ThroughIfShort(w.Span))
 		}
 	}
 }
 
 // classifyDeletion returns the rule for deleting the path in w.
-func (a *assessor) classifyDeletion(dir string, w *shellWord) rule {
-	text := toSlashes(w.text)
+func (a *assessor) classifyDeletion(dir string, w *shell.Word) rule {
+	text := paths.ToSlashes(w.Text)
 	switch class := a.classifyWord(dir, w); {
-	case class == protectedPath && len(w.vars) > 0 && w.vars[0].name != "HOME" && w.vars[0].name != "PWD":
+	case class == paths.Protected && len(w.Vars) > 0 && w.Vars[0].Name != "HOME" && w.Vars[0].Name != "PWD":
 		return deletesRoot
-	case class == protectedPath, class == systemPath && strings.Count(strings.TrimRight(text, "/*"), "/") < 3:
+	case class == paths.Protected, class == paths.System && strings.Count(strings.TrimRight(text, "/*"), "/") < 3:
 		return deletesAll
-	case class == systemPath:
+	case class == paths.System:
 		return deletesSystem
-	case class == unsetPath:
+	case class == paths.Unset:
 		return deletesIfUnset
-	case class == cwdPath || class == outsidePath || class == autorunPath:
+	case class == paths.CWD || class == paths.Outside || class == paths.Autorun:
 		return deletesProject
 	case path.Base(text) == ".git":
 		return deletesHistory
@@ -107,27 +109,18 @@ func (a *assessor) classifyDeletion(dir string, w *shellWord) rule {
 	}
 }
 
-// throughIfShort returns the span from the start of sp to the end of other, or only other if that is longer
-// than an excerpt.
-func (sp span) throughIfShort(other span) span {
-	if joined := sp.through(other); joined.to-joined.from <= maxExcerpt {
-		return joined
-	}
-	return other
-}
-
 // rmdir handles rmdir and its Windows aliases. Without /s they delete only empty directories.
 func (a *assessor) rmdir(inv *invocation) {
 	if inv.findArgument("/s", "/S", "-r", "-Recurse", "-recurse") == nil {
 		return
 	}
-	inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w shellWord) bool { return len(w.text) == 2 && w.text[0] == '/' })
+	inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w shell.Word) bool { return len(w.Text) == 2 && w.Text[0] == '/' })
 	a.checkDeletions(inv, inv.operands())
 }
 
 func (a *assessor) removeItem(inv *invocation) {
-	inv.pipedInput = inv.pipedInput || len(inv.cmd.upstream) > 0
-	recursive := slices.ContainsFunc(inv.args, func(w shellWord) bool { return strings.HasPrefix(strings.ToLower(w.text), "-r") })
+	inv.pipedInput = inv.pipedInput || len(inv.cmd.Upstream) > 0
+	recursive := slices.ContainsFunc(inv.args, func(w shell.Word) bool { return strings.HasPrefix(strings.ToLower(w.Text), "-r") })
 	if recursive {
 		a.checkDeletions(inv, inv.operands("-Include", "-Exclude"))
 	} else {
@@ -138,15 +131,15 @@ func (a *assessor) removeItem(inv *invocation) {
 // find assesses the commands that find runs on its results.
 func (a *assessor) find(inv *invocation) {
 	for i := 0; i < len(inv.args); i++ {
-		switch inv.args[i].text {
+		switch inv.args[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			found := *inv
 			found.pipedInput = true
 			end := i + 1
-			for end < len(inv.args) && inv.args[end].text != ";" && inv.args[end].text != "+" {
+			for end < len(inv.args) && inv.args[end].Text != ";" && inv.args[end].Text != "+" {
 				end++
 			}
-			found.args = slices.DeleteFunc(slices.Clone(inv.args[:end]), func(w shellWord) bool { return w.text == "{}" })
+			found.args = slices.DeleteFunc(slices.Clone(inv.args[:end]), func(w shell.Word) bool { return w.Text == "{}" })
 			known := len(a.findings)
 			a.assessFrom(&found, i+1)
 			if !slices.ContainsFunc(a.findings[known:], func(f schema.Finding) bool { return severity(f.Risk) >= severity(high) }) {
@@ -159,10 +152,10 @@ func (a *assessor) find(inv *invocation) {
 
 func (a *assessor) dd(inv *invocation) {
 	for i := range inv.args {
-		if to, ok := strings.CutPrefix(inv.args[i].text, "of="); ok {
+		if to, ok := strings.CutPrefix(inv.args[i].Text, "of="); ok {
 			w := inv.args[i]
-			w.text = to
-			if isDevice(to) {
+			w.Text = to
+			if paths.IsDevice(to) {
 				a.add(writesDevice, inv.span)
 			} else {
 				a.checkWrite(inv.dir, &w, inv.span)
@@ -171,38 +164,24 @@ func (a *assessor) dd(inv *invocation) {
 	}
 }
 
-// isDevice reports whether a path names a disk device.
-func isDevice(p string) bool {
-	name, ok := strings.CutPrefix(p, "/dev/")
-	if !ok {
-		return strings.HasPrefix(p, `\\.\PhysicalDrive`)
-	}
-	for _, disk := range []string{"sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "md"} {
-		if strings.HasPrefix(name, disk) {
-			return true
-		}
-	}
-	return false
-}
-
 // checkWrite adds a finding if w names a path that should not be written without a look.
-func (a *assessor) checkWrite(dir string, w *shellWord, sp span) {
-	if w.text == "" || strings.HasPrefix(w.text, "&") {
+func (a *assessor) checkWrite(dir string, w *shell.Word, sp shell.Span) {
+	if w.Text == "" || strings.HasPrefix(w.Text, "&") {
 		return
 	}
 	class := a.classifyWord(dir, w)
 	switch {
-	case isOversightPath(dir, w.text):
+	case oversight.IsPath(dir, w.Text):
 		a.add(changesHooks, sp)
-	case isHubFile(w.text):
+	case oversight.IsHubFile(w.Text):
 		a.add(changesHub, sp)
-	case runsLaterFile(dir, w.text):
+	case paths.RunsLaterFile(dir, w.Text):
 		a.add(runsLater, sp)
-	case class == autorunPath:
+	case class == paths.Autorun:
 		a.add(changesAutorun, sp)
-	case class == systemPath:
+	case class == paths.System:
 		a.add(writesSystem, sp)
-	case class == outsidePath || class == protectedPath:
+	case class == paths.Outside || class == paths.Protected:
 		a.add(writesOutside, sp)
 	}
 }
@@ -210,7 +189,7 @@ func (a *assessor) checkWrite(dir string, w *shellWord, sp span) {
 func (a *assessor) checkEachWrite(inv *invocation) {
 	list := inv.operands("-m", "--mode", "-t", "-d", "-r", "-s", "--size")
 	for i := range list {
-		a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
+		a.checkWrite(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
 	}
 }
 
@@ -218,8 +197,8 @@ func (a *assessor) checkLastWrite(inv *invocation) {
 	list := inv.operands("-e", "--exclude", "--include", "-m", "-o", "-g", "--rsh", "-S", "--suffix")
 	if to := inv.optionValue("-t", "--target-directory"); to != nil {
 		a.checkWrite(inv.dir, to, inv.span)
-	} else if n := len(list); n > 1 && !isRemote(list[n-1].text) {
-		a.checkWrite(inv.dir, &list[n-1], inv.span.throughIfShort(list[n-1].span))
+	} else if n := len(list); n > 1 && !isRemote(list[n-1].Text) {
+		a.checkWrite(inv.dir, &list[n-1], inv.span.ThroughIfShort(list[n-1].Span))
 	}
 }
 
@@ -227,13 +206,13 @@ func (a *assessor) mv(inv *invocation) {
 	a.checkLastWrite(inv)
 	list := inv.operands("-t", "-S")
 	for i := range list[:max(0, len(list)-1)] { // moving a file also removes it from its old place
-		a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
+		a.checkWrite(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
 	}
 }
 
 func (a *assessor) editInPlace(inv *invocation) {
-	edits := slices.ContainsFunc(inv.args, func(w shellWord) bool {
-		return strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--in-place") || w.text == "-pi" || strings.HasPrefix(w.text, "-pi.")
+	edits := slices.ContainsFunc(inv.args, func(w shell.Word) bool {
+		return strings.HasPrefix(w.Text, "-i") || strings.HasPrefix(w.Text, "--in-place") || w.Text == "-pi" || strings.HasPrefix(w.Text, "-pi.")
 	})
 	if !edits {
 		return
@@ -241,14 +220,14 @@ func (a *assessor) editInPlace(inv *invocation) {
 	list := inv.operands("-e", "-f")
 	for i := range list {
 		if i > 0 || inv.findArgument("-e", "-f") != nil { // the first operand is the script
-			a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
+			a.checkWrite(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
 		}
 	}
 }
 
 // extract checks the target directory of tar and unzip.
 func (a *assessor) extract(inv *invocation) {
-	extracts := inv.name == "unzip" || inv.findOption("x", "--extract") != nil || len(inv.args) > 0 && strings.HasPrefix(inv.args[0].text, "x")
+	extracts := inv.name == "unzip" || inv.findOption("x", "--extract") != nil || len(inv.args) > 0 && strings.HasPrefix(inv.args[0].Text, "x")
 	if to := inv.optionValue("-C", "--directory", "-d"); to != nil && extracts {
 		a.checkWrite(inv.dir, to, inv.span)
 	}
@@ -260,27 +239,27 @@ var importantFiles = []string{
 	".gitattributes", "docker-compose.yml", "docker-compose.yaml", "CLAUDE.md", "AGENTS.md",
 }
 
-func (a *assessor) checkRedirect(c *command, to *redirect, dir string) {
-	w := &to.target
+func (a *assessor) checkRedirect(c *shell.Command, to *shell.Redirect, dir string) {
+	w := &to.Target
 	a.checkObfuscated(w)
-	if to.op == "<<" || !strings.Contains(to.op, ">") || w.process {
+	if to.Op == "<<" || !strings.Contains(to.Op, ">") || w.Process {
 		return
 	}
-	sp := c.span.through(w.span)
-	if sp.to < w.to || sp.to-sp.from > maxExcerpt {
-		sp = w.span
+	sp := c.Span.Through(w.Span)
+	if sp.To < w.To || sp.To-sp.From > shell.MaxExcerpt {
+		sp = w.Span
 	}
-	_, shell := shells[commandName(c)]
+	_, isShell := call.Shells[commandName(c)]
 	switch {
-	case strings.HasPrefix(w.text, "/dev/tcp/") && shell:
+	case strings.HasPrefix(w.Text, "/dev/tcp/") && isShell:
 		a.add(reverseShell, sp)
-	case strings.HasPrefix(w.text, "/dev/tcp/"):
+	case strings.HasPrefix(w.Text, "/dev/tcp/"):
 		a.add(rawConnection, sp)
-	case isDevice(w.text):
+	case paths.IsDevice(w.Text):
 		a.add(writesDevice, sp)
-	case isPackageFile(w.text) && slices.ContainsFunc(c.redirects, func(r redirect) bool { return r.op == "<<" && changesScripts(r.target.text) }):
+	case paths.IsPackageFile(w.Text) && slices.ContainsFunc(c.Redirects, func(r shell.Redirect) bool { return r.Op == "<<" && paths.ChangesScripts(r.Target.Text) }):
 		a.add(runsLater, sp)
-	case !strings.Contains(to.op, ">>") && slices.Contains(importantFiles, path.Base(w.text)) && a.classifyWord(dir, w) == insidePath:
+	case !strings.Contains(to.Op, ">>") && slices.Contains(importantFiles, path.Base(w.Text)) && a.classifyWord(dir, w) == paths.Inside:
 		a.add(overwrites, sp)
 	default:
 		a.checkWrite(dir, w, sp)

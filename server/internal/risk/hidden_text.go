@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -22,8 +24,8 @@ const (
 
 // checkHiddenText adds findings for text that hides something from the reader: invisible or control
 // characters, mixed alphabets, wide gaps and very long lines.
-func (a *assessor) checkHiddenText(src *source) {
-	s := src.text
+func (a *assessor) checkHiddenText(src *shell.Source) {
+	s := src.Text
 	blanks, breaks, line := 0, 0, 0
 	var w wordAlphabets
 	for i := 0; i < len(s); {
@@ -44,49 +46,49 @@ func (a *assessor) checkHiddenText(src *source) {
 		default:
 			blanks, breaks = 0, 0
 			if i-line == maxLineWidth {
-				a.add(longLine, span{src, line, min(len(s), line+maxExcerpt)})
+				a.add(longLine, src.Slice(line, min(len(s), line+shell.MaxExcerpt)))
 			}
 			a.checkRune(src, i, r, n)
 		}
-		if r < utf8.RuneSelf && !isLetter(byte(r)) {
-			a.checkLookAlike(span{src, w.from, i}, &w)
+		if r < utf8.RuneSelf && !shell.IsLetter(byte(r)) {
+			a.checkLookAlike(src.Slice(w.from, i), &w)
 			w = wordAlphabets{from: i + n}
 		} else {
 			w.add(r)
 		}
 		i += n
 	}
-	a.checkLookAlike(span{src, w.from, len(s)}, &w)
+	a.checkLookAlike(src.Slice(w.from, len(s)), &w)
 }
 
 // isBlank reports whether the rest of the line is blank. It reads at most 4 KB to keep the cost per
 // gap constant.
 func isBlank(s string) bool {
 	s = s[:min(len(s), 4<<10)]
-	return strings.TrimSpace(s[:lineEnd(s)]) == ""
+	return strings.TrimSpace(s[:shell.LineEnd(s)]) == ""
 }
 
 // spanAfterGap returns the text that follows the gap at i, up to the end of its line or the excerpt
 // limit.
-func spanAfterGap(src *source, i int) span {
-	rest := strings.TrimLeft(src.text[i:], " \t\r\n")
-	from := len(src.text) - len(rest)
-	return span{src, from, from + lineEnd(rest[:min(len(rest), maxExcerpt)])}
+func spanAfterGap(src *shell.Source, i int) shell.Span {
+	rest := strings.TrimLeft(src.Text[i:], " \t\r\n")
+	from := len(src.Text) - len(rest)
+	return src.Slice(from, from+shell.LineEnd(rest[:min(len(rest), shell.MaxExcerpt)]))
 }
 
 // maxInvisible is the maximum number of invisible characters that are reported per call. It bounds
 // the cost of text that consists of them.
 const maxInvisible = 1 << 10
 
-func (a *assessor) checkRune(src *source, i int, r rune, n int) {
+func (a *assessor) checkRune(src *shell.Source, i int, r rune, n int) {
 	switch {
 	case a.invisibleRunes == maxInvisible:
 	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
 		a.invisibleRunes++
-		a.add(controlCharacters, span{src, i, i + n})
-	case isInvisible(r) && !joinsEmoji(src.text, i, n):
+		a.add(controlCharacters, src.Slice(i, i+n))
+	case isInvisible(r) && !joinsEmoji(src.Text, i, n):
 		a.invisibleRunes++
-		a.add(invisibleText, span{src, i, i + n})
+		a.add(invisibleText, src.Slice(i, i+n))
 	}
 }
 
@@ -134,7 +136,7 @@ func (l *wordAlphabets) add(r rune) {
 
 // checkLookAlike adds a finding if a word mixes Latin with Greek or Cyrillic letters, which no
 // language does.
-func (a *assessor) checkLookAlike(sp span, l *wordAlphabets) {
+func (a *assessor) checkLookAlike(sp shell.Span, l *wordAlphabets) {
 	if l.fullWidth || l.latin && l.nonLatin {
 		a.add(lookAlike, sp)
 	}

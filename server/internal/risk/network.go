@@ -4,6 +4,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/server/internal/risk/call"
+	"github.com/hookback/hookback/server/internal/risk/oversight"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -23,7 +27,7 @@ func isRemote(p string) bool {
 // addSend adds found, or sendsSecret if an argument names a file that usually holds secrets.
 func (a *assessor) addSend(inv *invocation, found rule) {
 	for i := range inv.args {
-		text := inv.args[i].text
+		text := inv.args[i].Text
 		if at := strings.IndexByte(text, '@'); at >= 0 && at < 64 {
 			text = text[at+1:]
 		}
@@ -37,16 +41,16 @@ func (a *assessor) addSend(inv *invocation, found rule) {
 func (a *assessor) curl(inv *invocation) {
 	method := ""
 	if w := inv.optionValue("-X", "--request"); w != nil {
-		method = w.text
+		method = w.Text
 	}
 	for i := range inv.args {
-		if m, ok := strings.CutPrefix(inv.args[i].text, "-X"); ok && m != "" {
+		if m, ok := strings.CutPrefix(inv.args[i].Text, "-X"); ok && m != "" {
 			method = m
 		}
 	}
 	data := curlData.matchesAny(inv.args) && !alternatives{"-G", "--get"}.matchesAny(inv.args)
 	get := slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(method))
-	local := slices.ContainsFunc(inv.args, func(w shellWord) bool { return isLocal(w.text) })
+	local := slices.ContainsFunc(inv.args, func(w shell.Word) bool { return isLocal(w.Text) })
 	if (method != "" || data) && !get && !local || data && a.sendsSecretFile(inv) {
 		a.addSend(inv, sendsData)
 	}
@@ -60,8 +64,8 @@ var curlData = alternatives{
 }
 
 func (a *assessor) sendsSecretFile(inv *invocation) bool {
-	return slices.ContainsFunc(inv.args, func(w shellWord) bool {
-		_, file, ok := strings.Cut(w.text, "@")
+	return slices.ContainsFunc(inv.args, func(w shell.Word) bool {
+		_, file, ok := strings.Cut(w.Text, "@")
 		_, secret := classifySecretFile(file)
 		return ok && secret
 	})
@@ -79,20 +83,20 @@ func isLocal(text string) bool {
 }
 
 func (a *assessor) wget(inv *invocation) {
-	if to := inv.optionValue("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.text != "-" {
+	if to := inv.optionValue("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.Text != "-" {
 		a.checkWrite(inv.dir, to, inv.span)
 	}
 }
 
 // checkURL assesses the URL argument of a tool that fetches pages.
-func (a *assessor) checkURL(k toolKind, sp span) {
-	u, err := url.Parse(strings.TrimSpace(sp.text()))
+func (a *assessor) checkURL(k call.Kind, sp shell.Span) {
+	u, err := url.Parse(strings.TrimSpace(sp.Text()))
 	if err != nil {
 		return
 	}
 	host := u.Hostname()
 	switch {
-	case namesHubRoute(u.Path, k != fetchTool):
+	case oversight.NamesHubRoute(u.Path, k != call.Fetch):
 		a.add(answersHub, sp)
 	case host == "169.254.169.254" || host == "metadata.google.internal":
 		a.add(readsMetadata, sp)
@@ -107,7 +111,7 @@ func (a *assessor) checkURL(k toolKind, sp span) {
 
 func (a *assessor) checkRemoteCopy(inv *invocation) {
 	list := inv.operands("-i", "-P", "-p", "-o", "-F", "-e", "--rsh", "--exclude", "--include", "-J")
-	if n := len(list); n > 1 && isRemote(list[n-1].text) {
+	if n := len(list); n > 1 && isRemote(list[n-1].Text) {
 		a.addSend(inv, sendsFiles)
 	}
 }
@@ -115,7 +119,7 @@ func (a *assessor) checkRemoteCopy(inv *invocation) {
 // checkUpload handles copies from this machine to a cloud bucket.
 func (a *assessor) checkUpload(inv *invocation) {
 	list := inv.operands("--profile", "--region", "--acl", "--exclude", "--include")
-	if n := len(list); n > 2 && slices.Contains([]string{"cp", "mv", "sync", "rsync"}, list[n-3].text) && hasScheme(list[n-1].text, "s3", "gs") && !hasScheme(list[n-2].text, "s3", "gs") {
+	if n := len(list); n > 2 && slices.Contains([]string{"cp", "mv", "sync", "rsync"}, list[n-3].Text) && hasScheme(list[n-1].Text, "s3", "gs") && !hasScheme(list[n-2].Text, "s3", "gs") {
 		a.addSend(inv, sendsData)
 	}
 }

@@ -44,6 +44,3 @@ func init() {
 		}
 	}
 }
-
-// shells are programs that run the script on their standard input.
-var shells = newSet("sh bash zsh dash ksh fish ash")

@@ -13,6 +13,9 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk/call"
+	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 const (
@@ -32,7 +35,7 @@ type Assessment struct {
 // the project; empty if unknown. Excerpts are copied from the arguments, so arguments must already
 // be redacted.
 func Assess(tool string, arguments json.RawMessage, cwd string) Assessment {
-	a := &assessor{workingDir: newWorkingDir(cwd), wordBudget: maxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: maxWords, assigned: map[string]bool{}}
+	a := &assessor{WorkingDir: paths.NewWorkingDir(cwd), wordBudget: shell.MaxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: shell.MaxWords, assigned: map[string]bool{}}
 	a.assessCall(tool, arguments)
 	findings := a.top()
 	level := Highest("", findings)
@@ -40,7 +43,7 @@ func Assess(tool string, arguments json.RawMessage, cwd string) Assessment {
 	switch {
 	case severity(level) >= severity(medium):
 		class = schema.ClassRisky
-	case isHarmless(tool, arguments, a.cwd):
+	case call.IsHarmless(tool, arguments, a.CWD):
 		class = schema.ClassHarmless
 	}
 	return Assessment{class, level, findings}
@@ -77,26 +80,26 @@ const (
 
 // assessor collects the findings about one call.
 type assessor struct {
-	workingDir
+	paths.WorkingDir
 	wordBudget     int             // words that may still be parsed
 	byteBudget     int             // bytes of scripts that may still be parsed; nested scripts count again
 	pipeBudget     int             // steps that may still be followed back along pipes
-	callScope      *scope          // scope of the directory that the call names; nil if it names none
+	callScope      *shell.Scope    // scope of the directory that the call names; nil if it names none
 	invisibleRunes int             // number of invisible characters reported so far
 	assigned       map[string]bool // variables that the script assigns
 	downloaded     map[string]bool // files that the script downloaded
-	packageFile    *span           // package.json that the call writes
+	packageFile    *shell.Span     // package.json that the call writes
 	writesScripts  bool            // a text of the call has scripts of a package
 	findings       []schema.Finding
 }
 
 // add adds a finding unless it repeats a recent one.
-func (a *assessor) add(r rule, sp span) {
+func (a *assessor) add(r rule, sp shell.Span) {
 	f := schema.Finding{Code: r.code, Risk: r.risk, Text: r.text}
-	if sp.src != nil {
-		f.At, f.Excerpt = sp.excerpt()
+	if sp.Src != nil {
+		f.At, f.Excerpt = sp.Excerpt()
 	}
-	if len(a.findings) < maxWords && !slices.Contains(a.findings[max(0, len(a.findings)-maxFindings):], f) {
+	if len(a.findings) < shell.MaxWords && !slices.Contains(a.findings[max(0, len(a.findings)-maxFindings):], f) {
 		a.findings = append(a.findings, f)
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
+	"github.com/hookback/hookback/server/internal/risk/call"
+	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/server/internal/risk/shell"
+	"github.com/stretchr/testify/require"
 )
 
 const project = "/home/dev/shop-api"
@@ -280,7 +282,7 @@ func TestExcerpt_EndsAtRuneBoundary(t *testing.T) {
 	findings := assessBash(command)
 	require.NotEmpty(t, findings)
 	for _, f := range findings {
-		require.LessOrEqual(t, len(f.Excerpt), maxExcerpt)
+		require.LessOrEqual(t, len(f.Excerpt), shell.MaxExcerpt)
 		require.Contains(t, command, f.Excerpt)
 	}
 	lone := findingsOf("Bash", json.RawMessage(`{"command":"rm -rf a\ud800b"}`), project)
@@ -334,8 +336,8 @@ func TestAssess_HostileInput(t *testing.T) {
 func TestAssess_ReportsUnreadableInput(t *testing.T) {
 	t.Parallel()
 	for name, arguments := range map[string]any{
-		"words":     map[string]any{"command": strings.Repeat("a ", maxWords+1) + "; rm -rf /"},
-		"nesting":   map[string]any{"command": strings.Repeat("$(", maxNesting+2) + "rm" + strings.Repeat(")", maxNesting+2)},
+		"words":     map[string]any{"command": strings.Repeat("a ", shell.MaxWords+1) + "; rm -rf /"},
+		"nesting":   map[string]any{"command": strings.Repeat("$(", shell.MaxNesting+2) + "rm" + strings.Repeat(")", shell.MaxNesting+2)},
 		"arguments": map[string]any{"list": make([]int, maxTokens)},
 	} {
 		findings := findingsOf("Bash", mustMarshal(arguments), project)
@@ -461,10 +463,10 @@ func BenchmarkAssess(b *testing.B) {
 // TestAssess_BoundsWorkPerText covers bounds that keep the cost of megabytes linear.
 func TestAssess_BoundsWorkPerText(t *testing.T) { //nolint:paralleltest // it counts allocations
 	word := strings.Repeat("x", 1<<20)
-	require.LessOrEqual(t, len(programName(word, windowsCmd)), maxProgramPath, "a nested command can repeat a word at every depth")
-	require.Equal(t, "rm", programName("/"+word+"/rm", posix))
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { normalizeName("file_path") }), 3.0, "every member name is normalized")
+	require.LessOrEqual(t, len(programName(word, shell.WindowsCmd)), paths.MaxLength, "a nested command can repeat a word at every depth")
+	require.Equal(t, "rm", programName("/"+word+"/rm", shell.POSIX))
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { call.NormalizeName("file_path") }), 3.0, "every member name is normalized")
 	a := &assessor{}
-	a.checkHiddenText(&source{text: hostileCommands["controls"]})
+	a.checkHiddenText(&shell.Source{Text: hostileCommands["controls"]})
 	require.Equal(t, maxInvisible, a.invisibleRunes)
 }

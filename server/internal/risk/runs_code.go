@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // Rules about calls that run more than they show: options, variables, settings and code.
@@ -29,11 +31,11 @@ func (a *assessor) checkOptions(inv *invocation) {
 	words := make([]string, 1, len(inv.args)+1)
 	words[0] = inv.name
 	for i := 0; i < len(inv.args); i++ {
-		if inv.name == "git" && inv.args[i].text == "-c" && i+1 < len(inv.args) && !isGitProgramKey(inv.args[i+1].text) {
+		if inv.name == "git" && inv.args[i].Text == "-c" && i+1 < len(inv.args) && !isGitProgramKey(inv.args[i+1].Text) {
 			i++ // a setting that names no program
 			continue
 		}
-		words = append(words, inv.args[i].text)
+		words = append(words, inv.args[i].Text)
 	}
 	switch word, effect := programs.ExecutingOption(words); {
 	case inv.name == "find":
@@ -59,14 +61,14 @@ var executingVariables = newSet(`LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV EN
 
 // checkAssignment assesses NAME=value. isPrefix is set if it applies to one command only: then every
 // name counts that is not known to be inert.
-func (a *assessor) checkAssignment(w *shellWord, sp span, isPrefix bool) {
-	name, value, _ := strings.Cut(w.text, "=")
+func (a *assessor) checkAssignment(w *shell.Word, sp shell.Span, isPrefix bool) {
+	name, value, _ := strings.Cut(w.Text, "=")
 	name = strings.TrimSuffix(name, "+")
 	inert := inertVariables[name] || strings.HasPrefix(name, "LC_")
 	switch {
 	case hubVariables[name]:
 		a.add(changesHub, sp)
-	case isPrefix && (!inert || w.isDynamic()),
+	case isPrefix && (!inert || w.IsDynamic()),
 		!isPrefix && (executingVariables[name] || strings.HasPrefix(name, "DYLD_")),
 		!isPrefix && name == "PATH" && !strings.HasPrefix(value, "$PATH:") && !strings.HasPrefix(value, "${PATH}:"):
 		a.add(setsVariable, sp)
@@ -74,31 +76,31 @@ func (a *assessor) checkAssignment(w *shellWord, sp span, isPrefix bool) {
 }
 
 // checkDownloaded adds a finding if a word names a file that the script downloaded before.
-func (a *assessor) checkDownloaded(inv *invocation, w *shellWord) {
-	if len(a.downloaded) > 0 && a.downloaded[path.Clean(w.text)] {
+func (a *assessor) checkDownloaded(inv *invocation, w *shell.Word) {
+	if len(a.downloaded) > 0 && a.downloaded[path.Clean(w.Text)] {
 		a.add(runsDownload, inv.span)
 	}
 }
 
 // addDownloaded records the files that a command writes with data from the network.
-func (a *assessor) addDownloaded(c *command) {
+func (a *assessor) addDownloaded(c *shell.Command) {
 	sends := downloads(c)
-	if !sends && (commandName(c) != "tee" || !slices.ContainsFunc(c.upstream, downloads)) {
+	if !sends && (commandName(c) != "tee" || !slices.ContainsFunc(c.Upstream, downloads)) {
 		return
 	}
 	if a.downloaded == nil {
 		a.downloaded = map[string]bool{}
 	}
-	for i := range c.redirects {
-		if strings.Contains(c.redirects[i].op, ">") {
-			a.downloaded[path.Clean(c.redirects[i].target.text)] = true
+	for i := range c.Redirects {
+		if strings.Contains(c.Redirects[i].Op, ">") {
+			a.downloaded[path.Clean(c.Redirects[i].Target.Text)] = true
 		}
 	}
-	for i := range c.words[1:] {
-		switch text := c.words[i+1].text; {
+	for i := range c.Words[1:] {
+		switch text := c.Words[i+1].Text; {
 		case strings.Contains(text, "://"):
 			a.downloaded[path.Base(text)] = true
-		case text != "" && len(text) < maxPath && text[0] != '-':
+		case text != "" && len(text) < paths.MaxLength && text[0] != '-':
 			a.downloaded[path.Clean(text)] = true
 		}
 	}
@@ -107,12 +109,12 @@ func (a *assessor) addDownloaded(c *command) {
 // checkSSHOptions adds a finding if an option of ssh runs a command on this machine.
 func (a *assessor) checkSSHOptions(inv *invocation) {
 	for i := range inv.args {
-		text, ok := strings.CutPrefix(inv.args[i].text, "-o")
+		text, ok := strings.CutPrefix(inv.args[i].Text, "-o")
 		if !ok {
 			continue
 		}
 		if text == "" && i+1 < len(inv.args) {
-			text = inv.args[i+1].text
+			text = inv.args[i+1].Text
 		}
 		name := strings.ToLower(strings.TrimSpace(text))
 		for _, executes := range []string{"proxycommand", "localcommand", "knownhostscommand", "pkcs11provider", "securitykeyprovider", "include", "xauthlocation", "match"} {
@@ -138,13 +140,13 @@ func (a *assessor) gitConfig(inv *invocation) {
 		return
 	}
 	operands := rest.operands("-f", "--file", "--blob", "--type", "--default", "--comment")
-	if len(operands) > 0 && operands[0].text == "set" {
+	if len(operands) > 0 && operands[0].Text == "set" {
 		operands = operands[1:]
 	}
-	if len(operands) < 2 || operands[1].text == "true" || operands[1].text == "false" {
+	if len(operands) < 2 || operands[1].Text == "true" || operands[1].Text == "false" {
 		return
 	}
-	if isGitProgramKey(operands[0].text) {
+	if isGitProgramKey(operands[0].Text) {
 		a.add(runsLater, inv.span)
 	}
 }
@@ -163,7 +165,7 @@ func (a *assessor) awk(inv *invocation) {
 	if len(list) == 0 || inv.findOption("f", "--file") != nil {
 		return
 	}
-	text := strings.Join(strings.Fields(list[0].text), "")
+	text := strings.Join(strings.Fields(list[0].Text), "")
 	switch {
 	case strings.Contains(text, "system("), strings.Contains(text, `|"`), strings.Contains(text, `"|`), strings.Contains(text, "|&"), strings.Contains(text, "|getline"):
 		a.add(codeRuns, inv.span)
@@ -176,7 +178,7 @@ func (a *assessor) awk(inv *invocation) {
 func (a *assessor) sed(inv *invocation) {
 	scripts := inv.operands("-e", "-f", "-l", "--expression", "--file")[:0]
 	for i := range inv.args {
-		if text := inv.args[i].text; (text == "-e" || text == "--expression") && i+1 < len(inv.args) {
+		if text := inv.args[i].Text; (text == "-e" || text == "--expression") && i+1 < len(inv.args) {
 			scripts = append(scripts, inv.args[i+1])
 		}
 	}
@@ -184,7 +186,7 @@ func (a *assessor) sed(inv *invocation) {
 		scripts = list[:1]
 	}
 	for i := range scripts {
-		switch executes, writes := sedEffects(scripts[i].text); {
+		switch executes, writes := sedEffects(scripts[i].Text); {
 		case executes:
 			a.add(codeRuns, inv.span)
 		case writes:
@@ -220,9 +222,9 @@ func sedEffects(script string) (executes, writes bool) {
 			return true, writes
 		case c == 'w' || c == 'W':
 			writes = true
-			s = s[lineEnd(s):]
+			s = s[shell.LineEnd(s):]
 		case strings.IndexByte("aicrRbtT:", c) >= 0:
-			s = s[lineEnd(s):]
+			s = s[shell.LineEnd(s):]
 		default:
 			s = s[1:]
 		}
@@ -271,16 +273,16 @@ func (a *assessor) install(inv *invocation) {
 	mode := inv.optionValue("-m", "--mode")
 	if mode == nil {
 		for i := range inv.args {
-			if text, ok := strings.CutPrefix(inv.args[i].text, "-m"); ok && text != "" {
-				mode = &shellWord{text: text}
+			if text, ok := strings.CutPrefix(inv.args[i].Text, "-m"); ok && text != "" {
+				mode = &shell.Word{Text: text}
 			}
 		}
 	}
 	if mode == nil {
 		return
 	}
-	digits := strings.TrimLeft(mode.text, "0")
-	if len(digits) == 4 && strings.Trim(digits, "01234567") == "" && digits[0] != '1' || strings.ContainsAny(mode.text, "st") && strings.ContainsAny(mode.text, "+=") {
+	digits := strings.TrimLeft(mode.Text, "0")
+	if len(digits) == 4 && strings.Trim(digits, "01234567") == "" && digits[0] != '1' || strings.ContainsAny(mode.Text, "st") && strings.ContainsAny(mode.Text, "+=") {
 		a.add(rule{"privileges", high, "It gives a program more rights than the user who runs it."}, inv.span)
 	}
 }
@@ -288,13 +290,13 @@ func (a *assessor) install(inv *invocation) {
 // sqlProgram adds a finding if a statement or a command of an SQL client runs a program.
 func (a *assessor) sqlProgram(inv *invocation) {
 	texts := inv.args
-	for i := range inv.cmd.redirects {
-		if strings.HasPrefix(inv.cmd.redirects[i].op, "<<") {
-			texts = append(slices.Clip(texts), inv.cmd.redirects[i].target)
+	for i := range inv.cmd.Redirects {
+		if strings.HasPrefix(inv.cmd.Redirects[i].Op, "<<") {
+			texts = append(slices.Clip(texts), inv.cmd.Redirects[i].Target)
 		}
 	}
 	for i := range texts {
-		text := strings.ToLower(strings.Join(strings.Fields(texts[i].text[:min(len(texts[i].text), maxPath)]), " "))
+		text := strings.ToLower(strings.Join(strings.Fields(texts[i].Text[:min(len(texts[i].Text), paths.MaxLength)]), " "))
 		for _, runs := range []string{"to program", "from program", `\!`, ".shell", ".system", ".load ", ".import |", "load_extension(", "into outfile", "into dumpfile", "sys_exec(", "xp_cmdshell"} {
 			if strings.Contains(text, runs) {
 				a.add(codeRuns, inv.span)
@@ -326,22 +328,22 @@ func runsPrograms(language, text string) bool {
 	}
 	return slices.ContainsFunc(runningCalls[language], func(call string) bool {
 		at := strings.Index(text, call)
-		return at == 0 || at > 0 && (!isLetter(text[at-1]) || !isLetter(call[0]))
+		return at == 0 || at > 0 && (!shell.IsLetter(text[at-1]) || !shell.IsLetter(call[0]))
 	})
 }
 
 // findCommand assesses a command that find or fd runs on each result. One that is known to be harmless
 // is no finding.
-func (a *assessor) findCommand(inv *invocation, words []shellWord) {
+func (a *assessor) findCommand(inv *invocation, words []shell.Word) {
 	texts := make([]string, 0, len(words))
 	for i := range words {
-		text := words[i].text
+		text := words[i].Text
 		if strings.Contains(text, "{}") {
 			text = "x"
 		}
 		texts = append(texts, text)
 	}
-	if !programs.Harmless(texts, programs.WorkingDir{Project: a.cwd}) {
+	if !programs.Harmless(texts, programs.WorkingDir{Project: a.CWD}) {
 		a.add(optionExecutes, inv.span)
 	}
 }
@@ -350,15 +352,15 @@ func (a *assessor) findCommand(inv *invocation, words []shellWord) {
 var staticCalls = []string{"delete", "move", "write", "start", "load"}
 
 // checkStaticCall adds a finding if a word of PowerShell calls a method such as [IO.File]::Delete.
-func (a *assessor) checkStaticCall(w *shellWord) {
-	text := strings.ToLower(w.text)
+func (a *assessor) checkStaticCall(w *shell.Word) {
+	text := strings.ToLower(w.Text)
 	for {
 		_, after, ok := strings.Cut(text, "]::")
 		if !ok {
 			return
 		}
 		if slices.ContainsFunc(staticCalls, func(call string) bool { return strings.HasPrefix(after, call) }) {
-			a.add(codeRuns, w.span)
+			a.add(codeRuns, w.Span)
 			return
 		}
 		text = after

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -37,7 +38,7 @@ func (inv *invocation) searchPattern() int {
 	}
 	words := []string{inv.name}
 	for i := range inv.args {
-		words = append(words, inv.args[i].text)
+		words = append(words, inv.args[i].Text)
 	}
 	if programs.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
 		return -1
@@ -48,7 +49,7 @@ func (inv *invocation) searchPattern() int {
 func (a *assessor) checkReads(inv *invocation) {
 	pattern := inv.searchPattern()
 	for i := range inv.args {
-		text := strings.TrimPrefix(inv.args[i].text, "@")
+		text := strings.TrimPrefix(inv.args[i].Text, "@")
 		if at := strings.LastIndex(text, "=@"); at >= 0 {
 			text = text[at+2:]
 		}
@@ -60,23 +61,23 @@ func (a *assessor) checkReads(inv *invocation) {
 		if i == pattern && !strings.Contains(text, "/") {
 			continue
 		}
-		if inv.cmd.sentAway {
+		if inv.cmd.SentAway {
 			found = sendsSecret
 		}
-		a.add(found, inv.span.throughIfShort(inv.args[i].span))
+		a.add(found, inv.span.ThroughIfShort(inv.args[i].Span))
 	}
-	for i := range inv.cmd.redirects {
-		if in := &inv.cmd.redirects[i]; in.op == "<" {
-			if found, ok := classifySecretFile(in.target.text); ok {
-				a.add(found, in.target.span)
+	for i := range inv.cmd.Redirects {
+		if in := &inv.cmd.Redirects[i]; in.Op == "<" {
+			if found, ok := classifySecretFile(in.Target.Text); ok {
+				a.add(found, in.Target.Span)
 			}
 		}
 	}
 }
 
 func (a *assessor) addEnvironment(inv *invocation) {
-	switch next := inv.cmd.downstream; {
-	case inv.cmd.sentAway:
+	switch next := inv.cmd.Downstream; {
+	case inv.cmd.SentAway:
 		a.add(sendsEnvironment, inv.span)
 	case next == nil || !slices.Contains([]string{"grep", "rg", "wc", "cut", "awk", "sed", "findstr"}, commandName(next)):
 		a.add(printsEnvironment, inv.span)
@@ -89,7 +90,7 @@ func (a *assessor) printenv(inv *invocation) {
 		a.addEnvironment(inv)
 	}
 	for i := range list {
-		if isSecretName(list[i].text) {
+		if isSecretName(list[i].Text) {
 			a.add(printsSecretVariable, inv.span)
 		}
 	}
@@ -97,19 +98,19 @@ func (a *assessor) printenv(inv *invocation) {
 
 func (a *assessor) declare(inv *invocation) {
 	for i := range inv.args {
-		if inv.name != "set" && isAssignment(&inv.args[i]) {
+		if inv.name != "set" && shell.IsAssignment(&inv.args[i]) {
 			a.checkAssignment(&inv.args[i], inv.span, false)
 		}
 	}
-	if len(inv.args) == 0 || len(inv.args) == 1 && inv.args[0].text == "-p" {
+	if len(inv.args) == 0 || len(inv.args) == 1 && inv.args[0].Text == "-p" {
 		a.addEnvironment(inv)
 	}
 }
 
 func (a *assessor) echo(inv *invocation) {
 	for i := range inv.args {
-		for _, v := range inv.args[i].vars {
-			if isSecretName(v.name) && (inv.cmd.downstream == nil || inv.cmd.sentAway) && !strings.HasPrefix(strings.TrimLeft(inv.args[i].text, "$"), "{#") && !onlyTestsVariable(inv.args[i].text) {
+		for _, v := range inv.args[i].Vars {
+			if isSecretName(v.Name) && (inv.cmd.Downstream == nil || inv.cmd.SentAway) && !strings.HasPrefix(strings.TrimLeft(inv.args[i].Text, "$"), "{#") && !onlyTestsVariable(inv.args[i].Text) {
 				a.add(printsSecretVariable, inv.span)
 			}
 		}
@@ -133,25 +134,25 @@ func isSecretName(name string) bool {
 }
 
 // checkRedacted adds a finding for each placeholder that redaction left in the command.
-func (a *assessor) checkRedacted(src *source) {
-	for at := 0; at < len(src.text); {
-		n := strings.Index(src.text[at:], schema.RedactedPrefix)
+func (a *assessor) checkRedacted(src *shell.Source) {
+	for at := 0; at < len(src.Text); {
+		n := strings.Index(src.Text[at:], schema.RedactedPrefix)
 		if n < 0 {
 			return
 		}
 		at += n
-		end := strings.IndexByte(src.text[at:min(len(src.text), at+64)], ']') + 1
-		a.add(holdsSecret, span{src, at, at + max(end, len(schema.RedactedPrefix))})
+		end := strings.IndexByte(src.Text[at:min(len(src.Text), at+64)], ']') + 1
+		a.add(holdsSecret, src.Slice(at, at+max(end, len(schema.RedactedPrefix))))
 		at += len(schema.RedactedPrefix)
 	}
 }
 
 func (a *assessor) gitAdd(inv *invocation) {
-	if at := operandIndex(inv.args); at >= 0 && inv.args[at].text == "add" {
+	if at := operandIndex(inv.args); at >= 0 && inv.args[at].Text == "add" {
 		for i := range inv.args[at+1:] {
-			if found, ok := classifySecretFile(inv.args[at+1+i].text); ok {
+			if found, ok := classifySecretFile(inv.args[at+1+i].Text); ok {
 				found.text = "It adds a file to the project that usually contains secrets."
-				a.add(found, inv.span.throughIfShort(inv.args[at+1+i].span))
+				a.add(found, inv.span.ThroughIfShort(inv.args[at+1+i].Span))
 			}
 		}
 	}

@@ -3,6 +3,9 @@ package risk
 import (
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -17,7 +20,7 @@ var (
 // option, an option's value nor an assignment. It returns -1 if there is none.
 func (inv *invocation) commandIndex(valued ...string) int {
 	for i := 0; i < len(inv.args); i++ {
-		text := inv.args[i].text
+		text := inv.args[i].Text
 		switch {
 		case text == "--":
 			return i + 1
@@ -25,7 +28,7 @@ func (inv *invocation) commandIndex(valued ...string) int {
 			if slices.Contains(valued, text) {
 				i++
 			}
-		case isAssignment(&inv.args[i]):
+		case shell.IsAssignment(&inv.args[i]):
 		default:
 			return i
 		}
@@ -60,18 +63,18 @@ func subcommandWrapper(subs ...string) func(a *assessor, inv *invocation) {
 
 func (a *assessor) su(inv *invocation) {
 	if script := inv.optionValue("-c", "--command"); script != nil {
-		a.assessWordAsScript(inv, script, posix)
+		a.assessWordAsScript(inv, script, shell.POSIX)
 	}
 }
 
 func (a *assessor) env(inv *invocation) {
 	if s := inv.optionValue("-S", "--split-string"); s != nil {
-		a.assessWordAsScript(inv, s, posix)
+		a.assessWordAsScript(inv, s, shell.POSIX)
 		return
 	}
 	i := inv.commandIndex("-u", "--unset", "-C", "--chdir")
 	for j := range inv.args[:max(i, 0)] {
-		if isAssignment(&inv.args[j]) {
+		if shell.IsAssignment(&inv.args[j]) {
 			a.checkAssignment(&inv.args[j], inv.span, true)
 		}
 	}
@@ -91,11 +94,11 @@ func (a *assessor) watch(inv *invocation) {
 }
 
 // assessJoined assesses words that a program joins into one command line.
-func (a *assessor) assessJoined(inv *invocation, words []shellWord) {
+func (a *assessor) assessJoined(inv *invocation, words []shell.Word) {
 	switch len(words) {
 	case 0:
 	case 1:
-		a.assessWordAsScript(inv, &words[0], posix)
+		a.assessWordAsScript(inv, &words[0], shell.POSIX)
 	default:
 		next := *inv
 		a.assessWords(&next, words)
@@ -113,14 +116,14 @@ func (a *assessor) xargs(inv *invocation) {
 func (a *assessor) shell(inv *invocation) {
 	for i := range inv.args {
 		w := &inv.args[i]
-		if !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
-			if w.process {
-				a.assessRunOutput(inv, w.subs, inv.span)
+		if !strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "+") {
+			if w.Process {
+				a.assessRunOutput(inv, w.Subs, inv.span)
 			}
 			a.checkDownloaded(inv, w)
 			return
 		}
-		if isCluster(w.text) && strings.Contains(w.text, "c") {
+		if isCluster(w.Text) && strings.Contains(w.Text, "c") {
 			if i+1 < len(inv.args) {
 				a.assessScriptWord(inv, &inv.args[i+1])
 			}
@@ -132,51 +135,51 @@ func (a *assessor) shell(inv *invocation) {
 
 // assessPipedScript assesses the script that a shell reads from standard input.
 func (a *assessor) assessPipedScript(inv *invocation) {
-	for i := range inv.cmd.redirects {
-		switch in := &inv.cmd.redirects[i]; in.op {
+	for i := range inv.cmd.Redirects {
+		switch in := &inv.cmd.Redirects[i]; in.Op {
 		case "<<", "<<<":
 			a.add(pipedScript, inv.span)
-			a.assessWordAsScript(inv, &in.target, posix)
+			a.assessWordAsScript(inv, &in.Target, shell.POSIX)
 			return
 		case "<":
-			if in.target.process {
-				a.assessRunOutput(inv, in.target.subs, inv.span)
+			if in.Target.Process {
+				a.assessRunOutput(inv, in.Target.Subs, inv.span)
 			}
 			return
 		}
 	}
-	if len(inv.cmd.upstream) > 0 {
-		sp := inv.cmd.upstream[0].span.through(inv.span)
-		if !a.assessRunOutput(inv, inv.cmd.upstream, sp) {
+	if len(inv.cmd.Upstream) > 0 {
+		sp := inv.cmd.Upstream[0].Span.Through(inv.span)
+		if !a.assessRunOutput(inv, inv.cmd.Upstream, sp) {
 			a.add(pipedScript, sp)
 		}
 	}
 }
 
 // assessScriptWord assesses a word that is run as a script.
-func (a *assessor) assessScriptWord(inv *invocation, w *shellWord) {
-	if len(w.subs) > 0 && a.assessRunOutput(inv, w.subs, inv.span) {
+func (a *assessor) assessScriptWord(inv *invocation, w *shell.Word) {
+	if len(w.Subs) > 0 && a.assessRunOutput(inv, w.Subs, inv.span) {
 		return
 	}
-	if len(w.vars) > 0 && strings.HasPrefix(w.text, "$") && nameLen(strings.Trim(w.text[1:], "{}")) == len(strings.Trim(w.text[1:], "{}")) {
-		if !a.assigned[w.vars[0].name] {
+	if len(w.Vars) > 0 && strings.HasPrefix(w.Text, "$") && shell.NameLen(strings.Trim(w.Text[1:], "{}")) == len(strings.Trim(w.Text[1:], "{}")) {
+		if !a.assigned[w.Vars[0].Name] {
 			a.add(dynamicScript, inv.span)
 		}
 		return
 	}
-	a.assessWordAsScript(inv, w, posix)
+	a.assessWordAsScript(inv, w, shell.POSIX)
 }
 
 // assessRunOutput assesses a program that runs the output of writers. It reports whether it added a
 // finding about them.
-func (a *assessor) assessRunOutput(inv *invocation, writers []*command, sp span) bool {
+func (a *assessor) assessRunOutput(inv *invocation, writers []*shell.Command, sp shell.Span) bool {
 	for _, c := range writers {
 		if a.pipeBudget--; a.pipeBudget < 0 {
 			return false
 		}
 		if downloads(c) {
 			found := runsDownload
-			if slices.ContainsFunc(inv.cmd.words, func(w shellWord) bool { return w.text == "sudo" || w.text == "doas" }) {
+			if slices.ContainsFunc(inv.cmd.Words, func(w shell.Word) bool { return w.Text == "sudo" || w.Text == "doas" }) {
 				found = rule{"pipe_to_shell", critical, "It downloads a program and runs it immediately as administrator, without review."}
 			}
 			a.add(found, sp)
@@ -186,7 +189,7 @@ func (a *assessor) assessRunOutput(inv *invocation, writers []*command, sp span)
 			a.add(runsDecoded, sp)
 			return true
 		}
-		if a.assessRunOutput(inv, c.upstream, sp) {
+		if a.assessRunOutput(inv, c.Upstream, sp) {
 			return true
 		}
 		if name := commandName(c); name == "echo" || name == "printf" {
@@ -197,30 +200,30 @@ func (a *assessor) assessRunOutput(inv *invocation, writers []*command, sp span)
 }
 
 // assessEchoed assesses the text that echo writes to a shell.
-func (a *assessor) assessEchoed(inv *invocation, c *command) {
-	for i := range c.words[1:] {
-		if w := &c.words[i+1]; !strings.HasPrefix(w.text, "-") {
-			a.assessWordAsScript(inv, w, posix)
+func (a *assessor) assessEchoed(inv *invocation, c *shell.Command) {
+	for i := range c.Words[1:] {
+		if w := &c.Words[i+1]; !strings.HasPrefix(w.Text, "-") {
+			a.assessWordAsScript(inv, w, shell.POSIX)
 		}
 	}
 }
 
-func commandName(c *command) string {
-	if len(c.words) == 0 {
+func commandName(c *shell.Command) string {
+	if len(c.Words) == 0 {
 		return ""
 	}
-	return programName(c.words[0].text, posix)
+	return programName(c.Words[0].Text, shell.POSIX)
 }
 
 // downloads reports whether a command writes data from the network to its output.
-func downloads(c *command) bool {
-	for i := range c.words {
-		switch name := strings.ToLower(programName(c.words[i].text, posix)); name {
+func downloads(c *shell.Command) bool {
+	for i := range c.Words {
+		switch name := strings.ToLower(programName(c.Words[i].Text, shell.POSIX)); name {
 		case "curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "aria2c", "http", "https", "fetch", "nc", "ncat":
 			return true
 		case "sudo", "doas", "env", "timeout", "time", "nice", "command", "exec":
 		default:
-			if i == 0 || !strings.HasPrefix(c.words[i-1].text, "-") && !strings.HasPrefix(c.words[i].text, "-") && !isNumber(strings.TrimRight(name, "smh")) {
+			if i == 0 || !strings.HasPrefix(c.Words[i-1].Text, "-") && !strings.HasPrefix(c.Words[i].Text, "-") && !shell.IsNumber(strings.TrimRight(name, "smh")) {
 				return false
 			}
 		}
@@ -229,9 +232,9 @@ func downloads(c *command) bool {
 }
 
 // decodes reports whether a command decodes unreadable data to text.
-func decodes(c *command) bool {
+func decodes(c *shell.Command) bool {
 	has := func(options ...string) bool {
-		return slices.ContainsFunc(c.words, func(w shellWord) bool { return slices.Contains(options, w.text) })
+		return slices.ContainsFunc(c.Words, func(w shell.Word) bool { return slices.Contains(options, w.Text) })
 	}
 	switch commandName(c) {
 	case "base64", "base32", "gbase64":
@@ -243,7 +246,7 @@ func decodes(c *command) bool {
 	case "rev", "uudecode":
 		return true
 	case "tr":
-		return len(c.words) == 3 && strings.Contains(c.words[1].text, "-") && strings.Contains(c.words[2].text, "n-z")
+		return len(c.Words) == 3 && strings.Contains(c.Words[1].Text, "-") && strings.Contains(c.Words[2].Text, "n-z")
 	default:
 		return false
 	}
@@ -251,14 +254,14 @@ func decodes(c *command) bool {
 
 func (a *assessor) eval(inv *invocation) {
 	if len(inv.args) == 0 {
-		if len(inv.cmd.upstream) > 0 { // iwr … | iex
-			a.assessRunOutput(inv, inv.cmd.upstream, inv.cmd.upstream[0].span.through(inv.span))
+		if len(inv.cmd.Upstream) > 0 { // iwr … | iex
+			a.assessRunOutput(inv, inv.cmd.Upstream, inv.cmd.Upstream[0].Span.Through(inv.span))
 		}
 		return
 	}
 	for i := range inv.args {
-		if len(inv.args[i].subs) > 0 {
-			a.assessRunOutput(inv, inv.args[i].subs, inv.span)
+		if len(inv.args[i].Subs) > 0 {
+			a.assessRunOutput(inv, inv.args[i].Subs, inv.span)
 			return
 		}
 	}
@@ -266,7 +269,7 @@ func (a *assessor) eval(inv *invocation) {
 		a.assessScriptWord(inv, &inv.args[0])
 		return
 	}
-	if inv.args[0].isDynamic() {
+	if inv.args[0].IsDynamic() {
 		a.add(dynamicScript, inv.span)
 		return
 	}
@@ -274,8 +277,8 @@ func (a *assessor) eval(inv *invocation) {
 }
 
 func (a *assessor) source(inv *invocation) {
-	if len(inv.args) > 0 && inv.args[0].process {
-		a.assessRunOutput(inv, inv.args[0].subs, inv.span)
+	if len(inv.args) > 0 && inv.args[0].Process {
+		a.assessRunOutput(inv, inv.args[0].Subs, inv.span)
 	}
 	if len(inv.args) > 0 {
 		a.checkDownloaded(inv, &inv.args[0])
@@ -283,23 +286,23 @@ func (a *assessor) source(inv *invocation) {
 }
 
 func (a *assessor) trap(inv *invocation) {
-	if len(inv.args) > 1 && inv.args[0].text != "-" {
-		a.assessWordAsScript(inv, &inv.args[0], posix)
+	if len(inv.args) > 1 && inv.args[0].Text != "-" {
+		a.assessWordAsScript(inv, &inv.args[0], shell.POSIX)
 	}
 }
 
 func (a *assessor) pwsh(inv *invocation) {
 	for i := range inv.args {
-		switch text := strings.ToLower(inv.args[i].text); {
+		switch text := strings.ToLower(inv.args[i].Text); {
 		case strings.HasPrefix(text, "-enc") || text == "-e" || text == "-ec":
 			a.add(runsDecoded, inv.span)
 			return
 		case strings.HasPrefix(text, "-c") && i+1 < len(inv.args):
 			if i+2 == len(inv.args) {
-				a.assessWordAsScript(inv, &inv.args[i+1], powershell)
+				a.assessWordAsScript(inv, &inv.args[i+1], shell.PowerShell)
 			} else {
 				next := *inv
-				next.dialect = powershell
+				next.dialect = shell.PowerShell
 				a.assessWords(&next, inv.args[i+1:])
 			}
 			return
@@ -309,10 +312,10 @@ func (a *assessor) pwsh(inv *invocation) {
 
 func (a *assessor) cmdExe(inv *invocation) {
 	for i := range inv.args {
-		if text := strings.ToLower(inv.args[i].text); (text == "/c" || text == "/k") && i+1 < len(inv.args) {
+		if text := strings.ToLower(inv.args[i].Text); (text == "/c" || text == "/k") && i+1 < len(inv.args) {
 			next := *inv
-			if next.dialect = windowsCmd; i+2 == len(inv.args) {
-				a.assessWordAsScript(inv, &inv.args[i+1], windowsCmd)
+			if next.dialect = shell.WindowsCmd; i+2 == len(inv.args) {
+				a.assessWordAsScript(inv, &inv.args[i+1], shell.WindowsCmd)
 			} else {
 				a.assessWords(&next, inv.args[i+1:])
 			}
@@ -324,14 +327,14 @@ func (a *assessor) cmdExe(inv *invocation) {
 func (a *assessor) ssh(inv *invocation) {
 	i := inv.commandIndex("-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-E", "-m", "-O", "-Q", "-S", "-W", "-w", "-e", "-I")
 	if i < 0 || i+1 >= len(inv.args) {
-		if i >= 0 && len(inv.cmd.redirects)+len(inv.cmd.upstream) > 0 {
+		if i >= 0 && len(inv.cmd.Redirects)+len(inv.cmd.Upstream) > 0 {
 			a.assessPipedScript(inv)
 		}
 		return
 	}
 	remoteAssessor := &assessor{wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget, assigned: a.assigned, findings: a.findings} // the working directory has no meaning on the remote host
 	remote := *inv
-	remote.dir, remote.cmd = "", &command{span: inv.cmd.span, words: inv.cmd.words, scope: &scope{resolved: true}}
+	remote.dir, remote.cmd = "", &shell.Command{Span: inv.cmd.Span, Words: inv.cmd.Words, Scope: &shell.Scope{Resolved: true}}
 	remoteAssessor.assessJoined(&remote, inv.args[i+1:])
 	a.wordBudget, a.byteBudget, a.pipeBudget, a.findings = remoteAssessor.wordBudget, remoteAssessor.byteBudget, remoteAssessor.pipeBudget, remoteAssessor.findings
 }
@@ -351,17 +354,17 @@ func (a *assessor) docker(inv *invocation) {
 
 // assessInContainer assesses a command that runs in a different file system.
 func (a *assessor) assessInContainer(inv *invocation, i int) {
-	outer := a.workingDir
-	a.workingDir = workingDir{}
-	defer func() { a.workingDir = outer }()
+	outer := a.WorkingDir
+	a.WorkingDir = paths.WorkingDir{}
+	defer func() { a.WorkingDir = outer }()
 	next := *inv
 	next.dir = ""
 	a.assessFrom(&next, i)
 }
 
 func (a *assessor) kubectl(inv *invocation) {
-	at := slices.IndexFunc(inv.args, func(w shellWord) bool { return w.text == "--" })
-	if sub := operandIndex(inv.args); at >= 0 && inv.args[sub].text == "exec" {
+	at := slices.IndexFunc(inv.args, func(w shell.Word) bool { return w.Text == "--" })
+	if sub := operandIndex(inv.args); at >= 0 && inv.args[sub].Text == "exec" {
 		a.assessInContainer(inv, at+1)
 	}
 }

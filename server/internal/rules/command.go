@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk"
+	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // commandLine is one command in the arguments of a call, with the operands that the call has in a
@@ -35,7 +35,7 @@ func (c *Call) appendLines(lines []commandLine, arguments *policy.Value) []comma
 		switch {
 		case value.Kind() == policy.Object:
 			lines = c.appendLines(lines, value)
-		case risk.IsCommand(c.Tool, name):
+		case call.IsCommand(c.Tool, name):
 			text, isText := value.Text()
 			words, simple := c.commandWords(text)
 			lines = append(lines, commandLine{slices.Concat(words, operands), isText && simple && known})
@@ -56,7 +56,7 @@ func (c *Call) operands(arguments *policy.Value) (words []string, known bool) {
 			continue
 		}
 		text, isText := value.Text()
-		switch more, simple := risk.ParseSimpleCommand(c.Tool, text, c.Cwd); {
+		switch more, simple := call.ParseSimpleCommand(c.Tool, text, c.Cwd); {
 		case isText && simple:
 			words = append(words, more...)
 		case value.Kind() != policy.Array:
@@ -117,9 +117,9 @@ func (k *commandRule) refusal(c *Call) string {
 	}
 	lines := c.commandLines()
 	switch {
-	case risk.RunsCommands(c.Tool) && !k.conditions:
+	case call.RunsCommands(c.Tool) && !k.conditions:
 		return "This tool runs arbitrary commands: add a condition for the start of the command, or allow exactly this call."
-	case risk.RunsCommands(c.Tool) && len(lines) == 0, len(lines) > 1, len(lines) == 1 && !lines[0].simple:
+	case call.RunsCommands(c.Tool) && len(lines) == 0, len(lines) > 1, len(lines) == 1 && !lines[0].simple:
 		return notSimple
 	case len(lines) == 0:
 		return ""
@@ -135,7 +135,7 @@ func (k *commandRule) refusal(c *Call) string {
 		return fmt.Sprintf("%s runs code that its words contain or name: the condition must be the whole command, or allow exactly this call.", displayName(words[0]))
 	}
 	options := &k.posix
-	if risk.IsWindows(c.Tool, c.Cwd) {
+	if call.IsWindows(c.Tool, c.Cwd) {
 		options = &k.windows
 	}
 	if !options.Cover(words) {

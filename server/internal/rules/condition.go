@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk"
+	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // operators are the tests of the policy language that a rule can have. The test under is only here,
@@ -54,13 +54,13 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	} else if c.text = toSlashes(c.text); !isAbsolute(c.text) || !programs.IsPlainText(c.text) {
 		return invalid("value", "must be the absolute path of a folder")
 	}
-	c.isCommand = isText && risk.IsCommand(tool, c.path[len(c.path)-1])
+	c.isCommand = isText && call.IsCommand(tool, c.path[len(c.path)-1])
 	simple := true
 	switch {
 	case c.isCommand && s.Is == "glob":
 		c.operand = policy.SplitPattern(c.text)
 	case c.isCommand && s.Is != "under":
-		c.operand, simple = risk.ParseSimpleCommand(tool, c.text, "")
+		c.operand, simple = call.ParseSimpleCommand(tool, c.text, "")
 	}
 	switch {
 	case !simple:

@@ -21,7 +21,7 @@ import (
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk"
+	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // Call is a question about a tool call, as rules see it.
@@ -60,7 +60,7 @@ func (c *Call) decodeArguments() {
 		return
 	}
 	c.decoded = true
-	c.workingDir = risk.WorkingDir(c.Tool, c.Arguments, c.Cwd)
+	c.workingDir = call.WorkingDir(c.Tool, c.Arguments, c.Cwd)
 	if !jsontext.Value(c.Arguments).IsValid() {
 		return
 	}
@@ -72,7 +72,7 @@ func (c *Call) decodeArguments() {
 // commandWords returns the words of a command line, and whether it is a simple command.
 func (c *Call) commandWords(line string) ([]string, bool) {
 	if c.lastCommand.words == nil || c.lastCommand.line != line {
-		words, simple := risk.ParseSimpleCommand(c.Tool, line, c.Cwd)
+		words, simple := call.ParseSimpleCommand(c.Tool, line, c.Cwd)
 		c.lastCommand = parsedCommand{line, append([]string{}, words...), simple}
 	}
 	return c.lastCommand.words, c.lastCommand.simple

@@ -1,4 +1,4 @@
-package risk
+package paths
 
 import (
 	"path"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// runsLaterFile reports whether tools run commands that a file with this path holds.
-func runsLaterFile(dir, p string) bool {
-	if p = toSlashes(strings.TrimPrefix(p, "file://")); !isAbsolute(p) {
+// RunsLaterFile reports whether tools run commands that a file with this path holds.
+func RunsLaterFile(dir, p string) bool {
+	if p = ToSlashes(strings.TrimPrefix(p, "file://")); !IsAbsolute(p) {
 		p = path.Join(dir, p)
 	}
 	p = strings.ToLower("/" + strings.TrimPrefix(path.Clean(p), "/")) // disks of Windows and macOS ignore case
@@ -25,12 +25,13 @@ var gitFiles = []string{"/config/", "/config.worktree/", "/hooks/", "/commondir/
 var packageScripts = strings.Fields(`"scripts" "preinstall" "install" "postinstall" "prepare" "prepublish" "prepublishOnly" "prepack" "postpack" "pretest" "test" "posttest"
 	"prebuild" "build" "postbuild" "prestart" "start" "dev" "lint"`)
 
-func changesScripts(text string) bool {
+// ChangesScripts reports whether text sets a member of package.json that holds commands.
+func ChangesScripts(text string) bool {
 	return slices.ContainsFunc(packageScripts, func(name string) bool {
 		_, after, ok := strings.Cut(text, name)
 		return ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), ":")
 	})
 }
 
-// isPackageFile reports whether a path names a package.json.
-func isPackageFile(p string) bool { return path.Base(toSlashes(p)) == "package.json" }
+// IsPackageFile reports whether a path names a package.json.
+func IsPackageFile(p string) bool { return path.Base(ToSlashes(p)) == "package.json" }

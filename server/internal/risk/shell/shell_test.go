@@ -1,32 +1,33 @@
-package risk
+package shell_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/hookback/hookback/server/internal/risk/shell"
 	"github.com/stretchr/testify/require"
 )
 
 // parseLines describes the parse result of text: one line per command with its assignments and
 // words in brackets, its redirections, its upstream commands and a mark for background commands.
-func parseLines(text string, d dialect) (lines []string, errPos int) {
-	words := maxWords
-	commands, errPos := parse(&source{text: text}, d, &words, nil)
+func parseLines(text string, d shell.Dialect) (lines []string, errPos int) {
+	words := shell.MaxWords
+	commands, errPos := shell.Parse(&shell.Source{Text: text}, d, &words, nil)
 	for _, c := range commands {
 		var b strings.Builder
-		for _, w := range c.assigns {
-			b.WriteString("(" + w.text + ")")
+		for _, w := range c.Assigns {
+			b.WriteString("(" + w.Text + ")")
 		}
-		for _, w := range c.words {
-			b.WriteString("[" + w.text + "]")
+		for _, w := range c.Words {
+			b.WriteString("[" + w.Text + "]")
 		}
-		for _, r := range c.redirects {
-			b.WriteString(" " + r.op + r.target.text)
+		for _, r := range c.Redirects {
+			b.WriteString(" " + r.Op + r.Target.Text)
 		}
-		for _, from := range c.upstream {
-			b.WriteString(" of " + commandName(from))
+		for _, from := range c.Upstream {
+			b.WriteString(" of " + from.Words[0].Text)
 		}
-		if c.background {
+		if c.Background {
 			b.WriteString(" &")
 		}
 		lines = append(lines, b.String())
@@ -104,7 +105,7 @@ func TestParse_POSIX(t *testing.T) {
 		{"a\r\nb", []string{"[a]", "[b]"}},
 		{"a;;b", []string{"[a]", "[b]"}},
 	} {
-		got, bad := parseLines(c.text, posix)
+		got, bad := parseLines(c.text, shell.POSIX)
 		require.Equal(t, c.want, got, c.text)
 		require.Equal(t, -1, bad, c.text)
 	}
@@ -113,16 +114,16 @@ func TestParse_POSIX(t *testing.T) {
 func TestParse_WindowsShells(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		d    dialect
+		d    shell.Dialect
 		text string
 		want []string
 	}{
-		{powershell, "a `\"b`\" 'c d'", []string{"[a][\"b\"][c d]"}},
-		{powershell, `a C:\b\c`, []string{`[a][C:\b\c]`}},
-		{powershell, "ls | % { rm $_ }", []string{"[ls]", "[%] of ls", "[rm][$_]"}},
-		{powershell, "a \"$(b)\"", []string{"[b]", "[a][$(b)]"}},
-		{windowsCmd, `del /s C:\x & rd y`, []string{`[del][/s][C:\x]`, "[rd][y]"}},
-		{windowsCmd, "echo it's ^& fine", []string{"[echo][it's][&][fine]"}},
+		{shell.PowerShell, "a `\"b`\" 'c d'", []string{"[a][\"b\"][c d]"}},
+		{shell.PowerShell, `a C:\b\c`, []string{`[a][C:\b\c]`}},
+		{shell.PowerShell, "ls | % { rm $_ }", []string{"[ls]", "[%] of ls", "[rm][$_]"}},
+		{shell.PowerShell, "a \"$(b)\"", []string{"[b]", "[a][$(b)]"}},
+		{shell.WindowsCmd, `del /s C:\x & rd y`, []string{`[del][/s][C:\x]`, "[rd][y]"}},
+		{shell.WindowsCmd, "echo it's ^& fine", []string{"[echo][it's][&][fine]"}},
 	} {
 		got, bad := parseLines(c.text, c.d)
 		require.Equal(t, c.want, got, c.text)
@@ -146,7 +147,7 @@ func TestParse_UnreadableText(t *testing.T) {
 		"a; b > ; c": 5,
 		"a; b=(c":    5,
 	} {
-		got, at := parseLines(text, posix)
+		got, at := parseLines(text, shell.POSIX)
 		require.Equal(t, "[a]", got[0], text)
 		require.GreaterOrEqual(t, at, 0, text)
 		if at != bad {
@@ -158,34 +159,9 @@ func TestParse_UnreadableText(t *testing.T) {
 func TestParse_LimitsNesting(t *testing.T) {
 	t.Parallel()
 	for _, open := range []string{"$(", "(", "\"$(", "${a:-", "<(", "!("} {
-		_, bad := parseLines("a "+strings.Repeat(open, maxNesting*4), posix)
+		_, bad := parseLines("a "+strings.Repeat(open, shell.MaxNesting*4), shell.POSIX)
 		require.GreaterOrEqual(t, bad, 0, open)
 	}
-	_, bad := parseLines(strings.Repeat("(", maxNesting-2)+"a"+strings.Repeat(")", maxNesting-2), posix)
+	_, bad := parseLines(strings.Repeat("(", shell.MaxNesting-2)+"a"+strings.Repeat(")", shell.MaxNesting-2), shell.POSIX)
 	require.Equal(t, -1, bad)
-}
-
-func FuzzParse(f *testing.F) {
-	for _, v := range deletionCases {
-		f.Add(v.command)
-	}
-	for _, command := range harmlessCommands {
-		f.Add(command)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, d := range []dialect{posix, powershell, windowsCmd} {
-			words := maxWords
-			commands, bad := parse(&source{text: text}, d, &words, nil)
-			if bad > len(text) {
-				t.Fatalf("error position %d in a text of %d", bad, len(text))
-			}
-			for _, c := range commands {
-				for _, w := range c.words {
-					if w.from < 0 || w.to < w.from || w.to > len(w.src.text) {
-						t.Fatalf("word from %d to %d in a text of %d", w.from, w.to, len(w.src.text))
-					}
-				}
-			}
-		}
-	})
 }

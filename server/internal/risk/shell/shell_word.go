@@ -1,4 +1,4 @@
-package risk
+package shell
 
 import (
 	"strconv"
@@ -14,11 +14,11 @@ var literalBytes = func() (t [256]bool) {
 }()
 
 // parseWord parses one word.
-func (p *parser) parseWord() shellWord {
-	w := shellWord{span: span{p.src, p.pos, p.pos}, bare: true}
+func (p *parser) parseWord() Word {
+	w := Word{Span: Span{p.src, p.pos, p.pos}, Bare: true}
 	if *p.wordBudget--; *p.wordBudget < 0 {
 		p.fail(p.pos)
-		w.to = w.from
+		w.To = w.From
 		return w
 	}
 	for p.pos < len(p.text) && literalBytes[p.text[p.pos]] {
@@ -26,15 +26,15 @@ func (p *parser) parseWord() shellWord {
 	}
 	var text []byte
 	if p.pos == len(p.text) || p.endsWord(p.text[p.pos]) {
-		w.to, w.text = p.pos, p.text[w.from:p.pos]
+		w.To, w.Text = p.pos, p.text[w.From:p.pos]
 	} else {
-		text = append(text, p.text[w.from:p.pos]...)
+		text = append(text, p.text[w.From:p.pos]...)
 		for p.pos < len(p.text) && !p.endsWord(p.text[p.pos]) {
 			p.parsePiece(&w, &text)
 		}
-		w.to, w.text = p.pos, string(text)
+		w.To, w.Text = p.pos, string(text)
 	}
-	if p.pos == w.from { // no progress: an operator in place of a word
+	if p.pos == w.From { // no progress: an operator in place of a word
 		p.fail(p.pos)
 	}
 	return w
@@ -58,7 +58,7 @@ func (p *parser) endsWord(c byte) bool {
 
 // parsePiece parses the part of a word at p.pos: a character, an escape, a quoted string or a
 // substitution.
-func (p *parser) parsePiece(w *shellWord, text *[]byte) {
+func (p *parser) parsePiece(w *Word, text *[]byte) {
 	switch c := p.text[p.pos]; {
 	case c == p.dialect.escape:
 		if p.pos++; p.pos == len(p.text) {
@@ -66,7 +66,7 @@ func (p *parser) parsePiece(w *shellWord, text *[]byte) {
 		}
 		if p.text[p.pos] != '\n' {
 			*text = append(*text, p.text[p.pos])
-			w.bare = false
+			w.Bare = false
 		}
 		p.pos++
 	case c == '\'' && p.dialect.singleQuotes:
@@ -77,9 +77,9 @@ func (p *parser) parsePiece(w *shellWord, text *[]byte) {
 		}
 		*text = append(*text, p.text[p.pos+1:p.pos+1+n]...)
 		p.pos += n + 2
-		w.bare = false
+		w.Bare = false
 	case c == '"':
-		w.bare = false
+		w.Bare = false
 		p.parseDoubleQuoted(w, text)
 	case c == '$':
 		p.parseDollar(w, text, false)
@@ -87,7 +87,7 @@ func (p *parser) parsePiece(w *shellWord, text *[]byte) {
 		p.parseBackticks(w)
 	case (c == '<' || c == '>') && p.peek(1) == '(':
 		p.pos += 2
-		w.process = true
+		w.Process = true
 		p.parseSubstitution(w)
 	case c == '(': // a pattern such as !(a|b), or an array
 		p.pos++
@@ -99,7 +99,7 @@ func (p *parser) parsePiece(w *shellWord, text *[]byte) {
 }
 
 // skipGroup skips the rest of (…) in a word. It still parses the substitutions in it, which run.
-func (p *parser) skipGroup(w *shellWord) {
+func (p *parser) skipGroup(w *Word) {
 	var skipped []byte
 	opened := p.pos - 1
 	for p.pos < len(p.text) {
@@ -113,7 +113,7 @@ func (p *parser) skipGroup(w *shellWord) {
 }
 
 // parseDoubleQuoted parses "…".
-func (p *parser) parseDoubleQuoted(w *shellWord, text *[]byte) {
+func (p *parser) parseDoubleQuoted(w *Word, text *[]byte) {
 	opened := p.pos
 	p.pos++
 	for p.pos < len(p.text) {
@@ -122,7 +122,7 @@ func (p *parser) parseDoubleQuoted(w *shellWord, text *[]byte) {
 			p.pos++
 			return
 		case c == p.dialect.escape && p.pos+1 < len(p.text):
-			if next := p.text[p.pos+1]; p.dialect != posix || strings.IndexByte("\"\\$`", next) >= 0 {
+			if next := p.text[p.pos+1]; p.dialect != POSIX || strings.IndexByte("\"\\$`", next) >= 0 {
 				*text = append(*text, next)
 			} else if next != '\n' {
 				*text = append(*text, c, next)
@@ -141,12 +141,12 @@ func (p *parser) parseDoubleQuoted(w *shellWord, text *[]byte) {
 }
 
 // parseDollar parses an expansion. The text of the word keeps it as written.
-func (p *parser) parseDollar(w *shellWord, text *[]byte, quoted bool) {
+func (p *parser) parseDollar(w *Word, text *[]byte, quoted bool) {
 	from := p.pos
 	rest := p.text[p.pos+1:]
 	switch {
 	case strings.HasPrefix(rest, "((") && p.skipArithmetic(3):
-		w.vars = append(w.vars, variable{name: "((", guarded: true})
+		w.Vars = append(w.Vars, variable{Name: "((", Guarded: true})
 	case strings.HasPrefix(rest, "("):
 		p.pos += 2
 		p.parseSubstitution(w)
@@ -155,16 +155,16 @@ func (p *parser) parseDollar(w *shellWord, text *[]byte, quoted bool) {
 		p.nested(func() { p.parseParameter(w) })
 	case strings.HasPrefix(rest, "'") && !quoted && p.dialect.singleQuotes:
 		p.pos += 2
-		w.bare = false
+		w.Bare = false
 		p.parseANSIQuoted(w, text)
 		return
 	default:
 		p.pos++
-		if n := nameLen(rest); n > 0 {
-			w.vars = append(w.vars, variable{name: rest[:n]})
+		if n := NameLen(rest); n > 0 {
+			w.Vars = append(w.Vars, variable{Name: rest[:n]})
 			p.pos += n
-		} else if rest != "" && (isDigit(rest[0]) || strings.IndexByte("@*#?$!", rest[0]) >= 0) {
-			w.vars = append(w.vars, variable{name: rest[:1], guarded: true})
+		} else if rest != "" && (IsDigit(rest[0]) || strings.IndexByte("@*#?$!", rest[0]) >= 0) {
+			w.Vars = append(w.Vars, variable{Name: rest[:1], Guarded: true})
 			p.pos++
 		} else if strings.HasPrefix(rest, `"`) && !quoted {
 			return
@@ -174,14 +174,14 @@ func (p *parser) parseDollar(w *shellWord, text *[]byte, quoted bool) {
 }
 
 // parseParameter parses the rest of ${…}.
-func (p *parser) parseParameter(w *shellWord) {
+func (p *parser) parseParameter(w *Word) {
 	opened := p.pos - 2
 	name := strings.TrimLeft(p.text[p.pos:min(len(p.text), p.pos+64)], "!#")
-	v := variable{name: name[:nameLen(name)]}
-	after := name[len(v.name):]
-	v.guarded = v.name == "" || strings.HasPrefix(after, ":?") || strings.HasPrefix(after, "?") ||
+	v := variable{Name: name[:NameLen(name)]}
+	after := name[len(v.Name):]
+	v.Guarded = v.Name == "" || strings.HasPrefix(after, ":?") || strings.HasPrefix(after, "?") ||
 		strings.HasPrefix(after, ":-") && !strings.HasPrefix(after, ":-}") || strings.HasPrefix(after, "#") || strings.HasPrefix(after, "[")
-	w.vars = append(w.vars, v)
+	w.Vars = append(w.Vars, v)
 	var skipped []byte
 	for p.pos < len(p.text) {
 		if p.text[p.pos] == '}' {
@@ -194,28 +194,28 @@ func (p *parser) parseParameter(w *shellWord) {
 }
 
 // parseSubstitution parses commands up to the closing parenthesis.
-func (p *parser) parseSubstitution(w *shellWord) {
+func (p *parser) parseSubstitution(w *Word) {
 	outer, stdin := p.scope, p.stdin
-	p.scope, p.stdin = &scope{parent: outer}, nil
+	p.scope, p.stdin = &Scope{Parent: outer}, nil
 	waiting := p.heredocs
 	p.heredocs = nil
-	p.nested(func() { w.subs = append(w.subs, p.parseList(')')...) })
+	p.nested(func() { w.Subs = append(w.Subs, p.parseList(')')...) })
 	p.heredocs = append(waiting, p.heredocs...)
 	p.scope, p.stdin = outer, stdin
 }
 
 // parseBackticks parses `…`. Its commands have an additional level of escapes.
-func (p *parser) parseBackticks(w *shellWord) {
+func (p *parser) parseBackticks(w *Word) {
 	opened := p.pos
 	var text []byte
 	for p.pos++; p.pos < len(p.text); p.pos++ {
 		switch c := p.text[p.pos]; {
 		case c == '`':
 			p.pos++
-			inner := span{p.src, opened + 1, p.pos - 1}.innerSource(string(text))
-			q := &parser{src: inner, text: inner.text, dialect: p.dialect, wordBudget: p.wordBudget, depth: p.depth, scope: &scope{parent: p.scope}, errPos: -1}
+			inner := Span{p.src, opened + 1, p.pos - 1}.InnerSource(string(text))
+			q := &parser{src: inner, text: inner.Text, dialect: p.dialect, wordBudget: p.wordBudget, depth: p.depth, scope: &Scope{Parent: p.scope}, errPos: -1}
 			q.nested(func() { q.parseList(0) })
-			w.subs = append(w.subs, q.commands...)
+			w.Subs = append(w.Subs, q.commands...)
 			p.commands = append(p.commands, q.commands...)
 			if q.errPos >= 0 {
 				p.fail(opened)
@@ -232,7 +232,7 @@ func (p *parser) parseBackticks(w *shellWord) {
 }
 
 // parseANSIQuoted parses the rest of $'…'.
-func (p *parser) parseANSIQuoted(w *shellWord, text *[]byte) {
+func (p *parser) parseANSIQuoted(w *Word, text *[]byte) {
 	opened := p.pos - 2
 	for p.pos < len(p.text) {
 		c := p.text[p.pos]
@@ -249,7 +249,7 @@ func (p *parser) parseANSIQuoted(w *shellWord, text *[]byte) {
 	p.fail(opened)
 }
 
-func (p *parser) parseANSIEscape(w *shellWord, text *[]byte) {
+func (p *parser) parseANSIEscape(w *Word, text *[]byte) {
 	const plain, meaning = `abefnrtv`, "\a\b\x1b\f\n\r\t\v"
 	c := p.text[p.pos]
 	var digits int
@@ -277,7 +277,7 @@ func (p *parser) parseANSIEscape(w *shellWord, text *[]byte) {
 	}
 	n, _ := strconv.ParseUint(p.text[from:to], base, 32)
 	if n >= 0x20 && n < 0x7f {
-		w.obfuscated = true // writing a printable character as \x72 serves only to hide it
+		w.Obfuscated = true // writing a printable character as \x72 serves only to hide it
 	}
 	*text = appendRune(*text, n)
 	p.pos = max(to, p.pos+1)
@@ -287,5 +287,5 @@ func isDigitOf(c byte, base int) bool {
 	if base == 8 {
 		return c >= '0' && c <= '7'
 	}
-	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
+	return IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
 }

@@ -1,4 +1,4 @@
-package risk
+package call
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // Characters that separate, pipe, redirect, group or substitute in a shell, or that are special in
@@ -28,46 +30,46 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 	if strings.ContainsAny(text, shellMetacharacters) {
 		return nil, false
 	}
-	list, ok := parseSimpleCommand(tool, text, cwd)
+	list, ok := SimpleCommand(tool, text, cwd)
 	for i := range list {
-		words = append(words, list[i].text)
+		words = append(words, list[i].Text)
 	}
 	return words, ok
 }
 
-// parseSimpleCommand is ParseSimpleCommand, but accepts metacharacters that every POSIX shell takes
+// SimpleCommand is ParseSimpleCommand for shell words, but accepts metacharacters that every POSIX shell takes
 // literally.
-func parseSimpleCommand(tool, text, cwd string) (words []shellWord, ok bool) {
-	d := toolKindOf(tool).dialect()
+func SimpleCommand(tool, text, cwd string) (words []shell.Word, ok bool) {
+	d := KindOf(tool).Dialect()
 	windows := IsWindows(tool, cwd)
-	if len(text) > maxProgramPath || windows && strings.ContainsAny(text, shellMetacharacters+windowsMetacharacters) || !programs.IsPlainText(text) || hasActiveMetacharacter(text) {
+	if len(text) > paths.MaxLength || windows && strings.ContainsAny(text, shellMetacharacters+windowsMetacharacters) || !programs.IsPlainText(text) || hasActiveMetacharacter(text) {
 		return nil, false
 	}
 	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // a trailing escape continues the command on the next line
 		return nil, false
 	}
 	left := maxSimpleWords
-	commands, errPos := parse(&source{text: text}, d, &left, nil)
+	commands, errPos := shell.Parse(&shell.Source{Text: text}, d, &left, nil)
 	if errPos >= 0 || len(commands) != 1 || strings.HasPrefix(text, "#") || strings.Contains(text, " #") {
 		return nil, false
 	}
 	c := commands[0]
-	if len(c.assigns) > 0 || len(c.redirects) > 0 || len(c.words) == 0 {
+	if len(c.Assigns) > 0 || len(c.Redirects) > 0 || len(c.Words) == 0 {
 		return nil, false
 	}
-	if c.words[0].text == "[[" { // a keyword: its operators are no words
+	if c.Words[0].Text == "[[" { // a keyword: its operators are no words
 		return nil, false
 	}
-	if c.words[0].from != len(text)-len(strings.TrimLeft(text, " ")) { // preceded by time, if, ! or similar
+	if c.Words[0].From != len(text)-len(strings.TrimLeft(text, " ")) { // preceded by time, if, ! or similar
 		return nil, false
 	}
-	for i := range c.words {
-		w := &c.words[i]
-		if w.isDynamic() || w.process || w.obfuscated {
+	for i := range c.Words {
+		w := &c.Words[i]
+		if w.IsDynamic() || w.Process || w.Obfuscated {
 			return nil, false
 		}
 	}
-	return c.words, true
+	return c.Words, true
 }
 
 // hasActiveMetacharacter reports whether a text has a metacharacter that some POSIX shell may act on:
@@ -105,35 +107,35 @@ func hasActiveMetacharacter(text string) bool {
 
 // IsWindows reports whether a tool's commands run on Windows, judging by the shell and the directory.
 func IsWindows(tool, cwd string) bool {
-	return toolKindOf(tool).dialect() != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
+	return KindOf(tool).Dialect() != shell.POSIX || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
 }
 
 // RunsCommands reports whether a tool runs command lines.
 func RunsCommands(tool string) bool {
-	k := toolKindOf(tool)
-	return k == shellTool || k == pwshTool || k == cmdTool
+	k := KindOf(tool)
+	return k == Shell || k == PowerShell || k == Cmd
 }
 
 // IsCommand reports whether the name of an argument marks it as a command line.
 func IsCommand(tool, argument string) bool {
-	switch toolKindOf(tool) {
-	case writeTool, readTool, internalTool:
+	switch KindOf(tool) {
+	case Write, Read, Internal:
 		return false
 	default:
-		return isCommandName(normalizeName(argument))
+		return IsCommandName(NormalizeName(argument))
 	}
 }
 
 // WorkingDir returns the directory that a call runs in: the one that the call names for its
 // command, else cwd. It returns an empty string if the directory is unknown.
 func WorkingDir(tool string, arguments json.RawMessage, cwd string) string {
-	at := newWorkingDir(cwd).cwd
+	at := paths.NewWorkingDir(cwd).CWD
 	if !RunsCommands(tool) {
 		return at
 	}
-	for _, to := range callDirs(arguments) {
+	for _, to := range Dirs(arguments) {
 		switch {
-		case isAbsolute(to):
+		case paths.IsAbsolute(to):
 			at = path.Clean(to)
 		case at != "":
 			at = path.Join(at, to)
@@ -142,17 +144,17 @@ func WorkingDir(tool string, arguments json.RawMessage, cwd string) string {
 	return at
 }
 
-// callDirs returns the directories that a call to a shell tool names for its command.
-func callDirs(arguments json.RawMessage) (named []string) {
+// Dirs returns the directories that a call to a shell tool names for its command.
+func Dirs(arguments json.RawMessage) (named []string) {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(arguments, &members)
 	for name, raw := range members {
 		var to string
-		switch normalizeName(name) {
+		switch NormalizeName(name) {
 		case "cwd", "workdir", "workingdir", "workingdirectory", "directory", "dirpath":
 			_ = json.Unmarshal(raw, &to)
 		}
-		if to = toSlashes(to); to != "" && len(to) <= maxPath {
+		if to = paths.ToSlashes(to); to != "" && len(to) <= paths.MaxLength {
 			named = append(named, to)
 		}
 	}

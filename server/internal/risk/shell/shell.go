@@ -1,4 +1,6 @@
-package risk
+// Package shell reads a command line as a shell does and expands nothing. It never goes back in the
+// text, so its running time is linear, and it has limits for words and nesting: the text is hostile.
+package shell
 
 import (
 	"slices"
@@ -12,16 +14,16 @@ import (
 // commands. It expands nothing. It never goes back in the text, so its running time is linear.
 
 const (
-	// maxNesting is the maximum depth of substitutions and nested scripts.
-	maxNesting = 32
-	// maxWords is the maximum number of words parsed per call.
-	maxWords = 1 << 14
+	// MaxNesting is the maximum depth of substitutions and nested scripts.
+	MaxNesting = 32
+	// MaxWords is the maximum number of words parsed per call.
+	MaxWords = 1 << 14
 	// maxWriters is the maximum number of commands kept as the upstream of one command.
 	maxWriters = 16
 )
 
-// dialect describes how a shell quotes and escapes.
-type dialect struct {
+// Dialect describes how a shell quotes and escapes.
+type Dialect struct {
 	escape       byte // makes the next character literal
 	backticks    bool // `…` is a command substitution
 	singleQuotes bool // '…' quotes
@@ -29,81 +31,81 @@ type dialect struct {
 }
 
 var (
-	posix      = dialect{escape: '\\', backticks: true, singleQuotes: true}
-	powershell = dialect{escape: '`', singleQuotes: true, braceBlocks: true}
-	windowsCmd = dialect{escape: '^'}
+	POSIX      = Dialect{escape: '\\', backticks: true, singleQuotes: true}
+	PowerShell = Dialect{escape: '`', singleQuotes: true, braceBlocks: true}
+	WindowsCmd = Dialect{escape: '^'}
 )
 
-// shellWord is one word of a command, with quotes and escapes removed.
-type shellWord struct {
-	span
-	text       string
-	bare       bool       // no part was quoted
-	vars       []variable // variables that the shell expands in it
-	subs       []*command // commands that run to produce it: $(…), `…`, <(…)
-	process    bool       // it is <(…) or >(…)
-	obfuscated bool       // letters were written as \x72 or \162
+// Word is one word of a command, with quotes and escapes removed.
+type Word struct {
+	Span
+	Text       string
+	Bare       bool       // no part was quoted
+	Vars       []variable // variables that the shell expands in it
+	Subs       []*Command // commands that run to produce it: $(…), `…`, <(…)
+	Process    bool       // it is <(…) or >(…)
+	Obfuscated bool       // letters were written as \x72 or \162
 }
 
 type variable struct {
-	name    string
-	guarded bool // ${X:?…} or ${X:-…}: can't expand to nothing
+	Name    string
+	Guarded bool // ${X:?…} or ${X:-…}: can't expand to nothing
 }
 
-// isDynamic reports whether the value of the word is known only at run time.
-func (w *shellWord) isDynamic() bool { return len(w.vars) > 0 || len(w.subs) > 0 }
+// IsDynamic reports whether the value of the word is known only at run time.
+func (w *Word) IsDynamic() bool { return len(w.Vars) > 0 || len(w.Subs) > 0 }
 
-// redirect is a redirection: > file, < file or << text.
-type redirect struct {
-	op     string
-	target shellWord // for a here-document, its text
+// Redirect is a redirection: > file, < file or << text.
+type Redirect struct {
+	Op     string
+	Target Word // for a here-document, its text
 }
 
-// command is one simple command.
-type command struct {
-	span
-	assigns    []shellWord // NAME=value words before the program
-	words      []shellWord
-	redirects  []redirect
-	upstream   []*command // commands whose output it reads
-	downstream *command   // command that reads its output
-	sentAway   bool       // its output reaches a program that sends data to the network
-	background bool
-	scope      *scope
+// Command is one simple command.
+type Command struct {
+	Span
+	Assigns    []Word // NAME=value words before the program
+	Words      []Word
+	Redirects  []Redirect
+	Upstream   []*Command // commands whose output it reads
+	Downstream *Command   // Command that reads its output
+	SentAway   bool       // its output reaches a program that sends data to the network
+	Background bool
+	Scope      *Scope
 }
 
-// scope is the extent of a cd: a subshell has its own.
-type scope struct {
-	parent   *scope
-	dir      string
-	resolved bool
+// Scope is the extent of a cd: a subshell has its own.
+type Scope struct {
+	Parent   *Scope
+	Dir      string
+	Resolved bool
 }
 
 type parser struct {
-	src        *source
+	src        *Source
 	text       string
 	pos        int
-	dialect    dialect
-	wordBudget *int // words that may still be parsed
+	dialect    Dialect
+	wordBudget *int // Words that may still be parsed
 	depth      int
-	scope      *scope
-	stdin      []*command
-	commands   []*command
+	scope      *Scope
+	stdin      []*Command
+	commands   []*Command
 	heredocs   []heredoc
 	errPos     int // position of the first syntax error, or -1
 }
 
 type heredoc struct {
-	command            *command
+	command            *Command
 	redirect           int
 	delimiter          string
 	stripTabs, literal bool
 }
 
-// parse returns the commands of src and the position of the first syntax error, or -1. Commands in
+// Parse returns the commands of src and the position of the first syntax error, or -1. Commands in
 // a substitution come before the command that contains it.
-func parse(src *source, d dialect, words *int, parent *scope) (commands []*command, errPos int) {
-	p := &parser{src: src, text: src.text, dialect: d, wordBudget: words, scope: &scope{parent: parent}, errPos: -1}
+func Parse(src *Source, d Dialect, words *int, parent *Scope) (commands []*Command, errPos int) {
+	p := &parser{src: src, text: src.Text, dialect: d, wordBudget: words, scope: &Scope{Parent: parent}, errPos: -1}
 	p.parseList(0)
 	return p.commands, p.errPos
 }
@@ -125,8 +127,8 @@ func (p *parser) peek(n int) byte {
 // listParser is the state of parsing one list of commands.
 type listParser struct {
 	p             *parser
-	cmd           *command
-	upstream      []*command // commands before the pipe
+	cmd           *Command
+	upstream      []*Command // commands before the pipe
 	pipelineStart int        // index in p.commands of the current stage of the pipeline
 	openCases     int        // open case … esac statements
 	// inTest is set within [[ … ]]; inPattern is set up to the parenthesis that ends a pattern of a
@@ -135,7 +137,7 @@ type listParser struct {
 }
 
 // parseList parses commands up to end, which is ')' or, for the end of the text, 0.
-func (p *parser) parseList(end byte) []*command {
+func (p *parser) parseList(end byte) []*Command {
 	first, opened := len(p.commands), p.pos
 	l := listParser{p: p, pipelineStart: first}
 	for p.pos < len(p.text) {
@@ -186,7 +188,7 @@ func (l *listParser) parseNext(c byte) {
 	case c == '(':
 		l.parseParen()
 	case c == '#':
-		p.pos += lineEnd(p.text[p.pos:])
+		p.pos += LineEnd(p.text[p.pos:])
 	case (c == '<' || c == '>') && p.peek(1) != '(':
 		p.parseRedirect(l.currentCommand(), "")
 	default:
@@ -202,13 +204,14 @@ func (l *listParser) parseCasePattern(c byte) {
 		p.pos++
 		return
 	}
-	if w := p.parseWord(); w.bare && w.text == "esac" {
+	if w := p.parseWord(); w.Bare && w.Text == "esac" {
 		l.openCases--
 		l.inPattern = false
 	}
 }
 
-func lineEnd(s string) int {
+// LineEnd returns the length of the first line of s, without its line break.
+func LineEnd(s string) int {
 	if n := strings.IndexByte(s, '\n'); n >= 0 {
 		return n
 	}
@@ -228,9 +231,9 @@ func (p *parser) skipBlanks() {
 	}
 }
 
-func (l *listParser) currentCommand() *command {
+func (l *listParser) currentCommand() *Command {
 	if l.cmd == nil {
-		l.cmd = &command{span: span{l.p.src, l.p.pos, l.p.pos}, scope: l.p.scope}
+		l.cmd = &Command{Span: Span{l.p.src, l.p.pos, l.p.pos}, Scope: l.p.scope}
 	}
 	return l.cmd
 }
@@ -247,8 +250,8 @@ func (l *listParser) parseAmpersand() {
 	default:
 		p.pos++
 		before := len(p.commands)
-		if l.endPipeline(); len(p.commands) > before && p.dialect != powershell && p.dialect != windowsCmd {
-			p.commands[len(p.commands)-1].background = true
+		if l.endPipeline(); len(p.commands) > before && p.dialect != PowerShell && p.dialect != WindowsCmd {
+			p.commands[len(p.commands)-1].Background = true
 		}
 	}
 }
@@ -272,7 +275,7 @@ func (l *listParser) parsePipe() {
 func (l *listParser) parseParen() {
 	p := l.p
 	switch {
-	case l.cmd != nil && len(l.cmd.words) == 1 && p.peek(1) == ')': // name()
+	case l.cmd != nil && len(l.cmd.Words) == 1 && p.peek(1) == ')': // name()
 		l.cmd = nil
 		p.pos += 2
 	case p.peek(1) == '(' && p.skipArithmetic(2):
@@ -282,7 +285,7 @@ func (l *listParser) parseParen() {
 		if l.upstream != nil {
 			p.stdin = l.upstream
 		}
-		p.scope = &scope{parent: outer}
+		p.scope = &Scope{Parent: outer}
 		p.pos++
 		p.nested(func() { p.parseList(')') })
 		p.stdin, p.scope = stdin, outer
@@ -291,7 +294,7 @@ func (l *listParser) parseParen() {
 
 // nested calls read one nesting level deeper.
 func (p *parser) nested(read func()) {
-	if p.depth++; p.depth > maxNesting {
+	if p.depth++; p.depth > MaxNesting {
 		p.fail(p.pos)
 	} else {
 		read()
@@ -342,108 +345,111 @@ func (l *listParser) endCommand() {
 	if l.cmd = nil; c == nil {
 		return
 	}
-	for len(c.words) > 0 && c.words[0].bare && reservedWords[c.words[0].text] {
-		c.words = c.words[1:]
+	for len(c.Words) > 0 && c.Words[0].Bare && reservedWords[c.Words[0].Text] {
+		c.Words = c.Words[1:]
 	}
-	if len(c.words) > 0 && c.words[0].bare {
-		switch c.words[0].text {
+	if len(c.Words) > 0 && c.Words[0].Bare {
+		switch c.Words[0].Text {
 		case "esac":
 			l.openCases = max(0, l.openCases-1)
-			c.words = c.words[1:]
+			c.Words = c.Words[1:]
 		case "function":
-			c.words = c.words[min(2, len(c.words)):]
+			c.Words = c.Words[min(2, len(c.Words)):]
 		}
 	}
-	for len(c.words) > 0 && isAssignment(&c.words[0]) {
-		c.assigns = append(c.assigns, c.words[0])
-		c.words = c.words[1:]
+	for len(c.Words) > 0 && IsAssignment(&c.Words[0]) {
+		c.Assigns = append(c.Assigns, c.Words[0])
+		c.Words = c.Words[1:]
 	}
-	if len(c.words)+len(c.assigns)+len(c.redirects) == 0 {
+	if len(c.Words)+len(c.Assigns)+len(c.Redirects) == 0 {
 		return
 	}
-	if c.upstream = l.upstream; c.upstream == nil {
-		c.upstream = l.p.stdin
+	if c.Upstream = l.upstream; c.Upstream == nil {
+		c.Upstream = l.p.stdin
 	}
-	c.upstream = c.upstream[max(0, len(c.upstream)-maxWriters):]
-	if len(c.words) > 0 {
-		c.span = c.words[0].span.through(c.words[len(c.words)-1].span)
+	c.Upstream = c.Upstream[max(0, len(c.Upstream)-maxWriters):]
+	if len(c.Words) > 0 {
+		c.Span = c.Words[0].Span.Through(c.Words[len(c.Words)-1].Span)
 	} else {
-		c.to = l.p.pos
+		c.To = l.p.pos
 	}
 	l.p.commands = append(l.p.commands, c)
 }
 
-func isAssignment(w *shellWord) bool {
-	name, _, ok := strings.Cut(w.text, "=")
+// IsAssignment reports whether w has the form NAME=value or NAME+=value.
+func IsAssignment(w *Word) bool {
+	name, _, ok := strings.Cut(w.Text, "=")
 	if name = strings.TrimSuffix(name, "+"); !ok || name == "" {
 		return false
 	}
 	if at := strings.IndexByte(name, '['); at > 0 && strings.HasSuffix(name, "]") {
 		name = name[:at]
 	}
-	return nameLen(name) == len(name) && strings.HasPrefix(w.span.text(), name)
+	return NameLen(name) == len(name) && strings.HasPrefix(w.Span.Text(), name)
 }
 
-// nameLen returns the length of the variable name at the start of s.
-func nameLen(s string) int {
+// NameLen returns the length of the variable name at the start of s.
+func NameLen(s string) int {
 	n := 0
-	for n < len(s) && (s[n] == '_' || isLetter(s[n]) || n > 0 && isDigit(s[n])) {
+	for n < len(s) && (s[n] == '_' || IsLetter(s[n]) || n > 0 && IsDigit(s[n])) {
 		n++
 	}
 	return n
 }
 
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+// IsLetter and IsDigit classify an ASCII byte.
+func IsLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func IsDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
 // parseWord parses a word and adds it to the current command.
 func (l *listParser) parseWord() {
 	p := l.p
 	c := l.currentCommand()
 	w := p.parseWord()
-	if next := p.peek(0); (next == '<' || next == '>') && w.bare && isNumber(w.text) && p.peek(1) != '(' {
-		p.parseRedirect(c, w.text)
+	if next := p.peek(0); (next == '<' || next == '>') && w.Bare && IsNumber(w.Text) && p.peek(1) != '(' {
+		p.parseRedirect(c, w.Text)
 		return
 	}
 	if l.inTest {
-		l.inTest = !w.bare || w.text != "]]"
+		l.inTest = !w.Bare || w.Text != "]]"
 		return
 	}
-	if w.bare && w.text == "[[" && len(c.words) == 0 {
+	if w.Bare && w.Text == "[[" && len(c.Words) == 0 {
 		l.inTest = true
 	}
-	c.words = append(c.words, w)
-	if n := len(c.words); w.bare && w.text == "in" && n >= 3 && c.words[n-3].text == "case" && allReserved(c.words[:n-3]) {
+	c.Words = append(c.Words, w)
+	if n := len(c.Words); w.Bare && w.Text == "in" && n >= 3 && c.Words[n-3].Text == "case" && allReserved(c.Words[:n-3]) {
 		l.openCases++
 		l.cmd, l.inPattern = nil, true
 	}
 }
 
-func allReserved(words []shellWord) bool {
-	return !slices.ContainsFunc(words, func(w shellWord) bool { return !w.bare || !reservedWords[w.text] })
+func allReserved(words []Word) bool {
+	return !slices.ContainsFunc(words, func(w Word) bool { return !w.Bare || !reservedWords[w.Text] })
 }
 
-func isNumber(s string) bool {
+// IsNumber reports whether s is a decimal number below 65,536.
+func IsNumber(s string) bool {
 	_, err := strconv.ParseUint(s, 10, 16)
 	return err == nil
 }
 
 // parseRedirect parses an operator with < or > and its target.
-func (p *parser) parseRedirect(c *command, before string) {
+func (p *parser) parseRedirect(c *Command, before string) {
 	from := p.pos
 	for p.pos < len(p.text) && p.pos-from < 3 && (p.text[p.pos] == '<' || p.text[p.pos] == '>') {
 		p.pos++
 	}
-	r := redirect{op: p.text[from:p.pos]}
+	r := Redirect{Op: p.text[from:p.pos]}
 	if before == "&" {
-		r.op = "&" + r.op
+		r.Op = "&" + r.Op
 	}
 	switch next := p.peek(0); {
-	case r.op == "<<":
+	case r.Op == "<<":
 		p.parseHeredoc(c)
 		return
 	case next == '&' && before != "&":
-		if p.pos++; isDigit(p.peek(0)) || p.peek(0) == '-' {
+		if p.pos++; IsDigit(p.peek(0)) || p.peek(0) == '-' {
 			p.pos++
 			return
 		}
@@ -454,20 +460,20 @@ func (p *parser) parseRedirect(c *command, before string) {
 		p.fail(from)
 		return
 	}
-	r.target = p.parseWord()
-	c.redirects = append(c.redirects, r)
+	r.Target = p.parseWord()
+	c.Redirects = append(c.Redirects, r)
 }
 
-func (p *parser) parseHeredoc(c *command) {
-	h := heredoc{command: c, redirect: len(c.redirects)}
+func (p *parser) parseHeredoc(c *Command) {
+	h := heredoc{command: c, redirect: len(c.Redirects)}
 	if p.peek(0) == '-' {
 		h.stripTabs = true
 		p.pos++
 	}
 	p.skipBlanks()
 	w := p.parseWord()
-	h.delimiter, h.literal = w.text, !w.bare
-	c.redirects = append(c.redirects, redirect{op: "<<", target: w})
+	h.delimiter, h.literal = w.Text, !w.Bare
+	c.Redirects = append(c.Redirects, Redirect{Op: "<<", Target: w})
 	p.heredocs = append(p.heredocs, h)
 }
 
@@ -479,7 +485,7 @@ func (p *parser) parseHeredocBodies() {
 		from, to := p.pos, len(p.text)
 		for p.pos < len(p.text) {
 			start := p.pos
-			n := lineEnd(p.text[p.pos:])
+			n := LineEnd(p.text[p.pos:])
 			text := p.text[start : start+n]
 			p.pos = min(len(p.text), start+n+1)
 			if h.stripTabs {
@@ -490,22 +496,22 @@ func (p *parser) parseHeredocBodies() {
 				break
 			}
 		}
-		body := shellWord{span: span{p.src, from, to}, text: p.text[from:to], bare: true}
+		body := Word{Span: Span{p.src, from, to}, Text: p.text[from:to], Bare: true}
 		if !h.literal {
-			body.subs = p.parseHeredocSubstitutions(from, to)
+			body.Subs = p.parseHeredocSubstitutions(from, to)
 		}
-		h.command.redirects[h.redirect].target = body
+		h.command.Redirects[h.redirect].Target = body
 	}
 }
 
 // parseHeredocSubstitutions parses the commands that expanding a here-document runs.
-func (p *parser) parseHeredocSubstitutions(from, to int) (subs []*command) {
+func (p *parser) parseHeredocSubstitutions(from, to int) (subs []*Command) {
 	if !strings.Contains(p.text[from:to], "$(") && !strings.Contains(p.text[from:to], "`") {
 		return nil
 	}
 	after, whole := p.pos, p.text
 	p.pos, p.text = from, p.text[:to]
-	var w shellWord
+	var w Word
 	var text []byte
 	for p.pos < len(p.text) {
 		switch p.text[p.pos] {
@@ -523,7 +529,7 @@ func (p *parser) parseHeredocSubstitutions(from, to int) (subs []*command) {
 	if p.errPos >= 0 {
 		p.pos = len(p.text)
 	}
-	return w.subs
+	return w.Subs
 }
 
 func appendRune(b []byte, r uint64) []byte { return utf8.AppendRune(b, rune(r)) } //nolint:gosec // at most 32 bits; an invalid value becomes U+FFFD

@@ -1,4 +1,4 @@
-package risk
+package call
 
 import (
 	"encoding/json"
@@ -11,12 +11,12 @@ import (
 // maxHarmlessCall is the maximum length of the arguments of a harmless call.
 const maxHarmlessCall = 16 << 10
 
-// isHarmless reports whether a call is known to change nothing: one simple command that
+// IsHarmless reports whether a call is known to change nothing: one simple command that
 // programs.Harmless accepts, or a reading tool on paths inside the project. Members that are not known
 // to be inert make a call unknown.
-func isHarmless(tool string, arguments json.RawMessage, cwd string) bool {
-	k := toolKindOf(tool)
-	if k != shellTool && k != readTool || len(arguments) > maxHarmlessCall {
+func IsHarmless(tool string, arguments json.RawMessage, cwd string) bool {
+	k := KindOf(tool)
+	if k != Shell && k != Read || len(arguments) > maxHarmlessCall {
 		return false
 	}
 	var members map[string]json.RawMessage
@@ -27,13 +27,13 @@ func isHarmless(tool string, arguments json.RawMessage, cwd string) bool {
 	if !dir.Contains(".") {
 		return false
 	}
-	if k == readTool {
+	if k == Read {
 		return isHarmlessRead(tool, members, dir)
 	}
 	commands := 0
 	for name, raw := range members {
-		switch plain := normalizeName(name); {
-		case isCommandName(plain):
+		switch plain := NormalizeName(name); {
+		case IsCommandName(plain):
 			if commands++; !isHarmlessCommand(tool, raw, dir) {
 				return false
 			}
@@ -58,14 +58,14 @@ func isHarmlessCommand(tool string, raw json.RawMessage, dir programs.WorkingDir
 	if json.Unmarshal(raw, &words) != nil || len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return !programs.IsPlainText(w) }) {
 		return false
 	}
-	if len(words) == 3 && shells[words[0]] && (words[1] == "-c" || words[1] == "-lc") {
+	if len(words) == 3 && Shells[words[0]] && (words[1] == "-c" || words[1] == "-lc") {
 		return isHarmlessLine(tool, words[2], dir)
 	}
 	return programs.Harmless(words, dir)
 }
 
 func isHarmlessLine(tool, text string, dir programs.WorkingDir) bool {
-	list, ok := parseSimpleCommand(tool, text, dir.Project)
+	list, ok := SimpleCommand(tool, text, dir.Project)
 	if !ok {
 		return false
 	}
@@ -74,15 +74,15 @@ func isHarmlessLine(tool, text string, dir programs.WorkingDir) bool {
 		w := &list[i]
 		// A file name could take the place of such a word as an option. The last letters of *.go are
 		// known, those of * are not.
-		isPattern := w.text != "" && w.text != "[" && strings.IndexByte("*?[", w.text[0]) >= 0
-		if w.bare && isPattern && !strings.Contains(w.text[strings.LastIndexAny(w.text, "*?]")+1:], ".") {
+		isPattern := w.Text != "" && w.Text != "[" && strings.IndexByte("*?[", w.Text[0]) >= 0
+		if w.Bare && isPattern && !strings.Contains(w.Text[strings.LastIndexAny(w.Text, "*?]")+1:], ".") {
 			return false
 		}
-		if words[i] = w.text; isPattern && !w.bare { // nothing expands it
-			words[i] = "./" + w.text
+		if words[i] = w.Text; isPattern && !w.Bare { // nothing expands it
+			words[i] = "./" + w.Text
 		}
 	}
-	return list[0].bare && programs.Harmless(words, dir)
+	return list[0].Bare && programs.Harmless(words, dir)
 }
 
 // isHarmlessRead assesses a call to a tool that reads files. Every text that may be a path must be
@@ -94,7 +94,7 @@ func isHarmlessRead(tool string, members map[string]json.RawMessage, dir program
 		contains = func(pattern string) bool { return containsListing(dir, pattern) }
 	}
 	for name, raw := range members {
-		plain := normalizeName(name)
+		plain := NormalizeName(name)
 		if searches && (plain == "pattern" || plain == "query" || plain == "regex") || plain == "description" || plain == "explanation" {
 			continue
 		}

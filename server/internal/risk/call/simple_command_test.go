@@ -1,4 +1,4 @@
-package risk
+package call_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/stretchr/testify/require"
 )
 
@@ -39,7 +40,7 @@ func TestParseSimpleCommand(t *testing.T) {
 		{"Bash", strings.Repeat("a ", 400), "", nil},
 		{"Bash", "ls " + strings.Repeat("a", 5000), "", nil},
 	} {
-		words, ok := ParseSimpleCommand(c.tool, c.text, c.cwd)
+		words, ok := call.ParseSimpleCommand(c.tool, c.text, c.cwd)
 		require.Equal(t, c.words != nil, ok, "%s in %q", c.text, c.cwd)
 		if ok {
 			require.Equal(t, c.words, words)
@@ -62,18 +63,18 @@ func TestParseSimpleCommand_MatchesShell(t *testing.T) {
 		for range 1 + rnd.IntN(9) {
 			text += pieces[rnd.IntN(len(pieces))]
 		}
-		list, ok := parseSimpleCommand("Bash", text, "") // accepts more than ParseSimpleCommand
+		list, ok := call.SimpleCommand("Bash", text, "") // accepts more than ParseSimpleCommand
 		if !ok || strings.Contains(text, "~") {          // tilde expansion happens later
 			continue
 		}
-		words, isStrict := ParseSimpleCommand("Bash", text, "")
+		words, isStrict := call.ParseSimpleCommand("Bash", text, "")
 		if isStrict {
 			strict++
 			require.Len(t, words, len(list))
 		}
 		words = words[:0]
 		for i := range list {
-			words = append(words, list[i].text)
+			words = append(words, list[i].Text)
 		}
 		script.WriteString("show " + text + "\n")
 		texts = append(texts, text)
@@ -109,6 +110,6 @@ func TestWorkingDir(t *testing.T) {
 		{"Bash", `{"command":"ls"}`, "shop", ""},
 		{"Write", `{"file_path":"x","cwd":"/etc"}`, "/home/dev/shop", "/home/dev/shop"},
 	} {
-		require.Equal(t, c.want, WorkingDir(c.tool, []byte(c.arguments), c.cwd), c)
+		require.Equal(t, c.want, call.WorkingDir(c.tool, []byte(c.arguments), c.cwd), c)
 	}
 }

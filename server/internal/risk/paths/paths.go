@@ -1,0 +1,203 @@
+// Package paths classifies paths of tool calls by what lies there. It does no I/O.
+package paths
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hookback/hookback/server/internal/risk/shell"
+)
+
+// MaxLength is longer than any path that a system can open or execute.
+const MaxLength = 4 << 10
+
+// WorkingDir is the directory that a call runs in.
+type WorkingDir struct {
+	CWD  string // absolute, with slashes; empty if unknown
+	Home string // derived from cwd; empty if unknown
+}
+
+// NewWorkingDir returns the working directory cwd and the home directory that its path implies.
+// A relative path is unknown.
+func NewWorkingDir(cwd string) WorkingDir {
+	p := WorkingDir{}
+	if cwd = ToSlashes(cwd); IsAbsolute(cwd) {
+		p.CWD = path.Clean(cwd)
+	}
+	parts := strings.SplitN(p.CWD, "/", 4)
+	if len(parts) >= 3 && (parts[1] == "home" || strings.EqualFold(parts[1], "Users")) {
+		p.Home = strings.Join(parts[:3], "/")
+	} else if len(parts) >= 2 && parts[1] == "root" {
+		p.Home = "/root"
+	}
+	return p
+}
+
+// ToSlashes replaces the backslashes of a Windows path. It returns other paths unchanged.
+func ToSlashes(p string) string {
+	if drive := len(p) >= 2 && p[1] == ':' && shell.IsLetter(p[0]); drive || strings.HasPrefix(p, `..\`) || strings.HasPrefix(p, `\\`) {
+		return strings.ReplaceAll(p, `\`, "/")
+	}
+	return p
+}
+
+// IsAbsolute reports whether a path with slashes is absolute on Unix or Windows.
+func IsAbsolute(p string) bool {
+	return strings.HasPrefix(p, "/") || len(p) >= 3 && p[1] == ':' && p[2] == '/' && shell.IsLetter(p[0])
+}
+
+// Class classifies the target of a path. A higher class is worse.
+type Class int
+
+const (
+	Inside    Class = iota // below the working directory
+	CWD                    // the working directory itself
+	Temporary              // a temporary directory
+	Unknown                // known only at run time
+	Unset                  // starts with a variable that may be empty
+	Outside                // elsewhere
+	Autorun                // a file that runs automatically later
+	System                 // part of the operating system
+	Protected              // the root, a home directory or a parent of the working directory
+)
+
+// ClassifyHome classifies a path below the home directory, which begins with a slash or is empty.
+func (d WorkingDir) ClassifyHome(rest string) Class {
+	switch {
+	case strings.Trim(rest, "/*.") == "":
+		return Protected
+	case d.Home != "":
+		return d.Classify("", d.Home+"/"+rest)
+	case isAutorun("/" + rest):
+		return Autorun
+	default:
+		return Outside
+	}
+}
+
+// Classify classifies the path p relative to dir, which is empty if it is unknown. A pattern that
+// ends with an asterisk counts as its directory.
+func (d WorkingDir) Classify(dir, p string) Class {
+	p = strings.TrimPrefix(p, "file://")
+	glob := false
+	for p != "" && p[len(p)-1] == '*' { // all entries of a directory count as the directory
+		glob = true
+		p = strings.TrimSuffix(strings.TrimRight(p, "*"), ".")
+		if i := strings.LastIndexByte(p, '/'); i < len(p)-1 {
+			p = p[:i+1] // a* matches only some entries of the directory
+			if strings.TrimSuffix(p, "/") == "" && i < 0 {
+				return Inside
+			}
+			return max(d.Classify(dir, p+"x"), Inside)
+		}
+		if p == "" {
+			p = "."
+		}
+	}
+	if glob && p == "." && dir == "" && d.CWD == "" {
+		return CWD
+	}
+	if !IsAbsolute(p) {
+		if dir == "" {
+			return classifyRelative(p)
+		}
+		p = path.Join(dir, p)
+	}
+	return d.classifyAbsolute(path.Clean(p))
+}
+
+// classifyRelative classifies a relative path whose base is unknown.
+func classifyRelative(p string) Class {
+	switch p = path.Clean(p); {
+	case p == ".":
+		return CWD
+	case p == ".." || strings.HasSuffix(p, "/.."):
+		return Protected
+	case strings.HasPrefix(p, "../"):
+		return Outside
+	default:
+		return Inside
+	}
+}
+
+func (d WorkingDir) classifyAbsolute(p string) Class {
+	switch {
+	case p == "/" || len(p) <= 3 && strings.HasSuffix(p, ":/") || p == d.Home:
+		return Protected
+	case p == d.CWD:
+		return CWD
+	case d.CWD != "" && isUnder(p, d.CWD):
+		return Inside
+	case d.CWD != "" && isUnder(d.CWD, p):
+		return Protected
+	case isAutorun(p):
+		return Autorun
+	case isTemporary(p):
+		return Temporary
+	case isSystem(p):
+		if strings.Count(p, "/") == 1 {
+			return Protected
+		}
+		return System
+	case p == "/home" || p == "/Users" || p == "/root":
+		return Protected
+	case d.CWD == "":
+		return Unknown
+	default:
+		return Outside
+	}
+}
+
+func isUnder(p, folder string) bool {
+	return len(p) > len(folder) && strings.HasPrefix(p, folder) && (p[len(folder)] == '/' || folder[len(folder)-1] == '/')
+}
+
+func isTemporary(p string) bool {
+	for _, t := range []string{"/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/dev/shm", "/dev/fd"} {
+		if p == t || isUnder(p, t) {
+			return true
+		}
+	}
+	return p == "/dev/null" || p == "/dev/stdout" || p == "/dev/stderr" || p == "/dev/tty" || strings.EqualFold(p, "NUL")
+}
+
+func isSystem(p string) bool {
+	for _, t := range []string{
+		"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/opt", "/sys", "/proc", "/dev", "/System", "/Library", "/Applications",
+		"C:/Windows", "C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData",
+	} {
+		if p == t || isUnder(p, t) {
+			return t != "/usr" || !isUnder(p, "/usr/local/src")
+		}
+	}
+	return false
+}
+
+// isAutorun reports whether a file runs automatically or grants someone access.
+func isAutorun(p string) bool {
+	switch base := path.Base(p); base {
+	case ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".bash_login", "config.fish", "authorized_keys",
+		".gitconfig", ".npmrc", ".pypirc", "crontab", "sudoers", "rc.local", "ld.so.preload":
+		return true
+	}
+	for _, part := range []string{"/.ssh/", "/cron.d/", "/systemd/", "/LaunchAgents/", "/LaunchDaemons/", "/autostart/", "/Start Menu/Programs/Startup/", "/profile.d/", "/.git/hooks/"} {
+		if strings.Contains(p, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsDevice reports whether a path names a disk device.
+func IsDevice(p string) bool {
+	name, ok := strings.CutPrefix(p, "/dev/")
+	if !ok {
+		return strings.HasPrefix(p, `\\.\PhysicalDrive`)
+	}
+	for _, disk := range []string{"sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "md"} {
+		if strings.HasPrefix(name, disk) {
+			return true
+		}
+	}
+	return false
+}
