@@ -6,7 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
@@ -39,10 +42,18 @@ func AccountFiles(env func(string) string) (knownHubs, policyFile string) {
 	return filepath.Join(dir, "known_hubs"), filepath.Join(dir, policy.FileName)
 }
 
-// UserPolicySource locates the policies of this user; Dir is not set.
-func UserPolicySource(env func(string) string) policy.Source {
+// UserPolicySource locates the policies that apply to this user in dir.
+func UserPolicySource(env func(string) string, dir string) policy.Source {
 	_, file := AccountFiles(env)
-	return policy.Source{UserFile: cmp.Or(file, policy.UserFile()), Env: env}
+	return policy.Source{Dir: dir, UserFile: cmp.Or(file, policy.UserFile()), Env: env}
+}
+
+// MayHavePolicy reports whether a policy file exists, or may exist and is unreadable.
+func MayHavePolicy(source policy.Source) bool {
+	return slices.ContainsFunc(source.Files(), func(file string) bool {
+		_, err := os.Stat(file)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // NewBareFlags returns the flags of a command without --hub, --app and --session.
@@ -138,13 +149,7 @@ func (f *Flags) HubAddress() string {
 	return cmp.Or(f.Hub, strings.TrimSpace(f.Env("HOOKBACK_URL")), agentclient.DefaultHub)
 }
 
-// StringList is a flag that can be repeated.
-type StringList []string
-
-func (l *StringList) String() string { return strings.Join(*l, ", ") }
-
-// Set appends value.
-func (l *StringList) Set(value string) error {
-	*l = append(*l, value)
-	return nil
+// ListVar adds a flag that can be repeated.
+func (f *Flags) ListVar(list *[]string, name, usage string) {
+	f.Func(name, usage, func(value string) error { *list = append(*list, value); return nil })
 }

@@ -26,7 +26,7 @@ or denies. Prints approved, denied, the text or the chosen label.
 type askFlags struct {
 	*cli.Flags
 	text          bool
-	choices       cli.StringList
+	choices       []string
 	json          bool
 	timeout       time.Duration
 	risk, why     string
@@ -42,7 +42,7 @@ func newAskFlags(env func(string) string) *askFlags {
 	a := &askFlags{Flags: cli.NewFlags("ask", askHelp, env)}
 	a.AddUnsignedFlag()
 	a.BoolVar(&a.text, "text", false, "ask for a text")
-	a.Var(&a.choices, "choice", "offer this `label`; repeat the flag for each choice")
+	a.ListVar(&a.choices, "choice", "offer this `label`; repeat the flag for each choice")
 	a.BoolVar(&a.json, "json", false, "print the whole decision as JSON")
 	a.timeout = schema.DefaultTimeout
 	a.Func("timeout", "how long to wait, a `duration` such as 90s or 10m; 0: no limit (default 5m)", a.setTimeout)

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,27 +44,35 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 	defer onSignal(func() { cancel(errInterrupted) })()
 	h.releaseSignals()
 	defer onParentExit(func() { cancel(errAgentExited) })()
-	pending := pendingQuestion{accepted: make(chan struct{}), flushed: make(chan struct{})}
+	var accepted atomic.Bool // by a hub
+	flushed := make(chan struct{})
 	defer time.AfterFunc(time.Until(h.deadline(c))+hubTimeoutGrace, func() { cancel(errDeadline) }).Stop()
 	defer time.AfterFunc(h.acceptTimeout, func() {
-		if !isClosed(pending.accepted) {
+		if !accepted.Load() {
 			cancel(errHubSlow)
 		}
 	}).Stop()
 	r := h.buildRequest(c, hd)
 	r.OnWaiting = func(status agentclient.WaitStatus) {
-		close(pending.accepted)
+		accepted.Store(true)
 		if status.Watching != nil && *status.Watching == 0 && !c.HasPrompt {
 			cancel(errNoDashboard)
 		}
-		go pending.flushSpool(h, hubs)
+		go func() {
+			defer close(flushed)
+			defer h.logPanic()
+			h.flushSpool(h.poster(hubs), time.Now().Add(flushTimeout))
+		}()
 	}
 	d, err := client.Ask(ctx, r)
 	_ = client.Close() // waits until the acknowledgement of the answer is sent
-	if !isClosed(pending.accepted) {
+	if !accepted.Load() {
 		h.spoolEvent(c.Event, cmp.Or(err, errors.New("no hub answers")))
 	} else {
-		pending.awaitFlush()
+		select {
+		case <-flushed:
+		case <-time.After(report.SendTimeout):
+		}
 	}
 	if err == nil {
 		return h.verdictFor(c, hd, d), true
@@ -78,39 +86,6 @@ func (h *hookRun) logRefusedToken(o agentclient.Options, hubs []string) {
 		if _, err := agentclient.TokenFor(o, hub); err != nil {
 			h.logf("%v", err)
 		}
-	}
-}
-
-// pendingQuestion tracks the progress of one question.
-type pendingQuestion struct {
-	accepted chan struct{} // closed when a hub has accepted the question
-	flushed  chan struct{} // closed when the spooled events are sent
-}
-
-func (q *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
-	defer close(q.flushed)
-	defer func() {
-		if p := recover(); p != nil {
-			h.logf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	h.flushSpool(h.poster(hubs), time.Now().Add(flushTimeout))
-}
-
-// awaitFlush waits for the running flush, at most report.SendTimeout.
-func (q *pendingQuestion) awaitFlush() {
-	select {
-	case <-q.flushed:
-	case <-time.After(report.SendTimeout):
-	}
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 

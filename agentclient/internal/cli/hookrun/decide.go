@@ -3,13 +3,12 @@ package hookrun
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/policy"
 )
 
@@ -99,19 +98,11 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) pol
 		return policy.Result{Effect: policy.Ask, Reason: reason}
 	}
 	result := p.Evaluate(call)
-	if truncated && result.Effect != policy.Deny && h.mayHavePolicy(dir) {
+	if truncated && result.Effect != policy.Deny && cli.MayHavePolicy(h.policySource(dir)) {
 		// A rule may match the part that was cut.
 		return policy.Result{Effect: policy.Ask, Reason: fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)}
 	}
 	return result
-}
-
-// mayHavePolicy reports whether a policy file exists, or may exist and is unreadable.
-func (h *hookRun) mayHavePolicy(dir string) bool {
-	return slices.ContainsFunc(h.policySource(dir).Files(), func(file string) bool {
-		_, err := os.Stat(file)
-		return !errors.Is(err, fs.ErrNotExist)
-	})
 }
 
 // policySource locates the policies for a directory.

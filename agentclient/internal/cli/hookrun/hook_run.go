@@ -3,6 +3,7 @@ package hookrun
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/hook"
@@ -113,4 +114,11 @@ func (h *hookRun) selectHub() *cli.Flags {
 // poster returns a poster of events to these hubs.
 func (h *hookRun) poster(hubs []string) report.Poster {
 	return report.Poster{Hubs: hubs, Options: h.selectHub().Options(), Logf: h.logf}
+}
+
+// logPanic logs a panic and ends it. It must be deferred.
+func (h *hookRun) logPanic() {
+	if p := recover(); p != nil {
+		h.logf("panic: %v\n%s", p, debug.Stack())
+	}
 }

@@ -57,8 +57,6 @@ func (h *hookRun) flushSpool(poster report.Poster, deadline time.Time) {
 	h.spool.Flush(deadline, func(body net.Buffers) ([]byte, error) { return poster.Post(deadline, schema.PathBatch, body) })
 }
 
-func toMillis(t time.Time) schema.Millis { return schema.Millis(t.UnixMilli()) }
-
 // randomKey returns the idempotency key of a question. A predictable key would let another
 // program post its own question under it first, and get the answer for this one.
 func randomKey() string { return "hook/" + rand.Text() }

@@ -44,11 +44,7 @@ func Process(args []string, env func(string) string, std cli.Streams, exit func(
 // run parses args, reads the call and handles it. Any error, panics included, is logged,
 // and the agent gets no output.
 func (h *hookRun) run(ctx context.Context, args []string) (status int) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.logf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer h.logPanic()
 	f := h.flags()
 	if helpShown, err := h.parse(f, args); helpShown {
 		return cli.ExitOK
@@ -123,7 +119,7 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	e.SourceApp = cmp.Or(h.app, e.SourceApp, h.agent.Name)
 	e.Agent = cmp.Or(e.Agent, h.agent.Name)
 	if e.Timestamp == 0 {
-		e.Timestamp = toMillis(h.started)
+		e.Timestamp = schema.Millis(h.started.UnixMilli())
 	}
 	e.IdempotencyKey = idempotencyKey(e)
 	return &call, truncated, nil

@@ -11,7 +11,7 @@ import (
 // selectPolicyFiles returns the file on the command line, or the files that apply in the
 // working directory and their source.
 func selectPolicyFiles(words []string, env func(string) string) (policy.Source, []string, error) {
-	source := cli.UserPolicySource(env)
+	source := cli.UserPolicySource(env, "")
 	switch len(words) {
 	case 0:
 		var err error

@@ -94,7 +94,7 @@ func policyInit(args []string, env func(string) string, std cli.Streams) int {
 	if len(f.Positional) > 0 {
 		return std.PrintError("policy init takes no arguments, not %q", f.Positional[0])
 	}
-	file, mode := cli.UserPolicySource(env).UserFile, fs.FileMode(0o600)
+	file, mode := cli.UserPolicySource(env, "").UserFile, fs.FileMode(0o600)
 	if *project {
 		dir, err := os.Getwd()
 		if err != nil {

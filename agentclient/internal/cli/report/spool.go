@@ -70,15 +70,13 @@ func (s Spool) Keep(e schema.Event) (isFirst bool, err error) {
 	s.makeRoom(existing, len(text))
 	name := fmt.Sprintf("%013d-%016x-%d.json", time.Now().UnixMilli(), rand.Uint64(), len(text))
 	temporary := filepath.Join(s.dir, "."+name)
-	if err := os.WriteFile(temporary, text, 0o600); err != nil {
-		_ = os.Remove(temporary)
-		return false, err
+	if err = os.WriteFile(temporary, text, 0o600); err == nil {
+		err = os.Rename(temporary, filepath.Join(s.dir, name))
 	}
-	if err := os.Rename(temporary, filepath.Join(s.dir, name)); err != nil {
+	if err != nil {
 		_ = os.Remove(temporary)
-		return false, err
 	}
-	return len(existing) == 0, nil
+	return len(existing) == 0, err
 }
 
 // Len returns the number of stored events.

@@ -36,7 +36,7 @@ Exit status: 0 healthy, 1 problems were found, 2 wrong usage.
 // Doctor runs hookback doctor.
 func Doctor(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
 	d := &doctor{Flags: cli.NewBareFlags("doctor", doctorHelp), env: env}
-	d.Var(&d.agents, "agent", "check only this agent, by `name`")
+	d.ListVar(&d.agents, "agent", "check only this agent, by `name`")
 	d.AddHubFlags(env)
 	d.BoolVar(&d.asJSON, "json", false, "print the findings as JSON")
 	d.IntVar(&d.runs, "runs", 5, "how often to time each hook, a `number`")
@@ -118,11 +118,10 @@ func (d *doctor) examineState() {
 	if stored := report.NewSpool(d.env).Len(); stored > 0 {
 		d.warn("", "the next hook that reaches the hub sends them", "%s stored until a hub answers", formatCount(stored, "event"))
 	}
-	source := cli.UserPolicySource(d.env)
-	source.Dir = d.machine.Dir
+	source := cli.UserPolicySource(d.env, d.machine.Dir)
 	if _, err := source.Load(); err != nil {
 		d.fail("", "fix the file (hookback policy check); until then every call requires approval", "the policy can't be read: %v", err)
-	} else if !hasPolicyFile(d.machine.Dir, d.env) {
+	} else if !cli.MayHavePolicy(source) {
 		d.ok("", "no policy: Hookback receives only the agents' own permission prompts (hookback policy init writes a policy)")
 	}
 }

@@ -31,7 +31,7 @@ type finding struct {
 // doctor is one run of the doctor command.
 type doctor struct {
 	*cli.Flags
-	agents cli.StringList
+	agents []string
 	asJSON bool
 	runs   int
 

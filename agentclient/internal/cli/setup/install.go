@@ -49,7 +49,7 @@ usage.
 // installFlags holds the flags of install and uninstall.
 type installFlags struct {
 	*cli.Flags
-	agents      cli.StringList
+	agents      []string
 	scope, mode string
 	binary      string
 	dryRun      bool
@@ -60,7 +60,7 @@ type installFlags struct {
 
 func (i *installFlags) addCommonFlags(f *cli.Flags) {
 	i.Flags = f
-	f.Var(&i.agents, "agent", "only this agent, by `name`; repeat the flag for each agent: auto, "+strings.Join(install.AgentNames(), ", "))
+	f.ListVar(&i.agents, "agent", "only this agent, by `name`; repeat the flag for each agent: auto, "+strings.Join(install.AgentNames(), ", "))
 	f.BoolVar(&i.dryRun, "dry-run", false, "print the changes, and write nothing")
 	f.BoolVar(&i.force, "force", false, "also replace or remove entries that were changed by hand")
 }
@@ -95,7 +95,7 @@ func Install(ctx context.Context, args []string, env func(string) string, std cl
 		return std.PrintError("%v", err)
 	}
 	status := i.apply(p, std)
-	if o.Mode == install.Gate && !i.dryRun && !hasPolicyFile(m.Dir, env) {
+	if o.Mode == install.Gate && !i.dryRun && !cli.MayHavePolicy(cli.UserPolicySource(env, m.Dir)) {
 		p.Notes = append(p.Notes, "There is no hookback.json, so Hookback receives only the agents' own permission prompts; hookback policy init writes one")
 	}
 	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
@@ -345,16 +345,6 @@ func programVersion(program string) string {
 		return ""
 	}
 	return versionNumber().FindString(string(out))
-}
-
-// hasPolicyFile reports whether a policy file applies in dir.
-func hasPolicyFile(dir string, env func(string) string) bool {
-	source := cli.UserPolicySource(env)
-	source.Dir = dir
-	return slices.ContainsFunc(source.Files(), func(file string) bool {
-		_, err := os.Stat(file)
-		return err == nil
-	})
 }
 
 // abbreviateHome replaces the home directory at the start of path by ~.

@@ -41,17 +41,17 @@ type receiptFlags struct {
 	need       receipt.Requirements
 	keyFile    string
 	call       string
-	people     cli.StringList
-	personKeys cli.StringList
+	people     []string
+	personKeys []string
 }
 
 func newReceiptFlags(env func(string) string) *receiptFlags {
 	r := &receiptFlags{Flags: cli.NewBareFlags("receipt", receiptHelp)}
 	r.AddHubFlags(env)
 	r.StringVar(&r.keyFile, "key", "", "verify: a `file` with the hub's public keys: lines of known_hubs, base64, or PEM (default: the hubs that you trust)")
-	r.Var(&r.people, "need", "verify: this person must have approved; a `name`; repeat the flag for each")
+	r.ListVar(&r.people, "need", "verify: this person must have approved; a `name`; repeat the flag for each")
 	r.BoolVar(&r.need.Passkey, "passkey", false, "verify: they must have confirmed with a passkey")
-	r.Var(&r.personKeys, "person-key", "verify: the passkey that a person must have used, `NAME=FILE` with a public key in PEM")
+	r.ListVar(&r.personKeys, "person-key", "verify: the passkey that a person must have used, `NAME=FILE` with a public key in PEM")
 	r.StringVar(&r.call, "call", "", "verify: the exact call, `TOOL=FILE` with its arguments as JSON")
 	r.StringVar(&r.need.Commit, "commit", "", "verify: the Git `commit` that the request named")
 	r.DurationVar(&r.need.MaxAge, "max-age", 0, "verify: the longest time since the decision, a `duration` such as 24h")
