@@ -86,7 +86,7 @@ var ownWaits = map[string]string{
 }
 
 // TestWaits_UsePackageFeed: workers learn what happened from Follow, and wait for their own work
-// with an Alarm, so that no package has wake-up channels or sleeps of its own.
+// with an Alarm. No other package has wake-up channels or sleeps.
 func TestWaits_UsePackageFeed(t *testing.T) {
 	t.Parallel()
 	unused := maps.Clone(ownWaits)

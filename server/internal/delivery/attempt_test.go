@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -298,6 +300,28 @@ func TestDispatcher_RefusalEndsWithRetryWindow(t *testing.T) {
 	require.True(t, q.Delivery.Due.IsZero())
 	dials, _ := l.counts()
 	require.Equal(t, 1, dials)
+}
+
+// TestDial_ChecksCertificate: a listener elsewhere is reached by TLS, which must be trusted.
+func TestDial_ChecksCertificate(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	requests := make(chan struct{}, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests <- struct{}{} }))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	d := h.dispatcher()
+	var err error
+	d.DialPolicy, err = NewDialPolicy(DialPolicyConfig{Allow: []string{server.Listener.Addr().String()}})
+	require.NoError(t, err)
+	ticks := make(chan time.Time)
+	d.after = func(time.Duration) <-chan time.Time { return ticks }
+	h.startDispatcher(d)
+	id := h.addAnswered(store.NewQuestion{URL: "wss" + server.URL[len("https"):] + "/" + secretPath, Protocol: 2}, "")
+	st, _ := h.waitForDelivery(id, hasAttempts(1))
+	require.Contains(t, st.Delivery.LastError, "is not trusted")
+	require.Empty(t, requests)
 }
 
 func TestDial_AcceptsValidProof(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Hub is what a Dispatcher needs of the hub.
+// Hub is the part of the hub that a Dispatcher calls.
 type Hub interface {
 	// AwaitResponseSent blocks until the response to the question's POST has been sent; an agent
 	// may not be dialed before that. It returns an error only if ctx ends first, which postpones
@@ -229,7 +229,7 @@ func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 	d.saturated = capacity < d.Workers
 	d.mu.Unlock()
 	if capacity < d.Workers {
-		return maxPollInterval, nil // the worker that frees capacity tells the loop
+		return maxPollInterval, nil // the worker that frees capacity publishes a fact
 	}
 	now := d.Clock()
 	due, next, err := d.Store.LeaseDeliveries(ctx, now, now.Add(leaseDuration), capacity)

@@ -21,8 +21,8 @@
 // therefore free: a slow reader costs nothing, gets frames in order and loses none. If it
 // falls behind the ring, it reads from the store.
 //
-// Workers use Follow. It tells them what happened, in small facts instead of encoded frames,
-// and wakes them only for the kinds of facts that they name.
+// Workers use Follow. They get small facts instead of encoded frames, and
+// wake only for the kinds of facts that they name.
 package feed
 
 import "sync"
@@ -61,10 +61,10 @@ type Feed struct {
 
 	facts     []Fact   // circular, once it has maxFacts: fact n is at n%maxFacts
 	factCount int64    // facts so far
-	told      doorbell // rung by each Publish or Tell with a fact
+	newFact   doorbell // rung by each Publish or Tell with a fact
 }
 
-// doorbell wakes all that wait for it. Nobody waiting costs nothing.
+// doorbell wakes all that wait for it. Without waiters it costs nothing.
 type doorbell struct {
 	rung    chan struct{} // closed and replaced
 	awaited bool
@@ -102,7 +102,7 @@ func New(head int64, maxFrames, maxBytes int) *Feed {
 		ring:     make([]Frame, max(maxFrames, 1)),
 		head:     head,
 		more:     newDoorbell(),
-		told:     newDoorbell(),
+		newFact:  newDoorbell(),
 	}
 	close(f.closed)
 	return f
@@ -127,13 +127,13 @@ func (f *Feed) Publish(frames ...Frame) {
 	for _, frame := range frames {
 		f.pushLocked(frame)
 	}
-	var told chan struct{}
+	var newFact chan struct{}
 	if f.factCount != facts {
-		told = f.told.replace()
+		newFact = f.newFact.replace()
 	}
 	more := f.more.replace()
 	f.mu.Unlock()
-	ring(told)
+	ring(newFact)
 	ring(more)
 }
 

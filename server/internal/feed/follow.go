@@ -58,7 +58,7 @@ func (b *Batch) Has(kinds Kinds) bool {
 func (f *Feed) Tell(fact Fact) {
 	f.mu.Lock()
 	f.addFactLocked(fact)
-	wake := f.told.replace()
+	wake := f.newFact.replace()
 	f.mu.Unlock()
 	ring(wake)
 }
@@ -80,7 +80,7 @@ func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) e
 	p := position{head: -1}
 	batch := Batch{Rescan: true}
 	for ctx.Err() == nil {
-		told, more := f.collect(&p, kinds, &batch)
+		newFact, more := f.collect(&p, kinds, &batch)
 		if p.isNew || batch.Rescan || len(batch.Facts) > 0 {
 			batch.Timer = nil
 			if err := fn(&batch); err != nil {
@@ -91,7 +91,7 @@ func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) e
 			continue
 		}
 		select {
-		case <-told:
+		case <-newFact:
 		case <-more:
 		case <-batch.Timer:
 			p.isNew = true
@@ -109,8 +109,8 @@ type position struct {
 }
 
 // collect adds the facts after p to the batch. The channels are closed when there may be more:
-// told by any fact, and more, which is nil unless the kinds include Entry, by any frame.
-func (f *Feed) collect(p *position, kinds Kinds, batch *Batch) (told, more <-chan struct{}) {
+// newFact by any fact, and more, which is nil unless the kinds include Entry, by any frame.
+func (f *Feed) collect(p *position, kinds Kinds, batch *Batch) (newFact, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if oldest := f.factCount - int64(len(f.facts)); p.facts < oldest {
@@ -125,5 +125,5 @@ func (f *Feed) collect(p *position, kinds Kinds, batch *Batch) (told, more <-cha
 		p.isNew = p.isNew || p.head != f.head
 		p.head, more = f.head, f.more.wait()
 	}
-	return f.told.wait(), more
+	return f.newFact.wait(), more
 }

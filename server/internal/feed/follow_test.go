@@ -90,7 +90,7 @@ func TestFollow_EntriesWakeWithoutFacts(t *testing.T) {
 	}
 }
 
-// A follower that is slower than the ring of facts is told so, and gets the newest facts.
+// A follower that is slower than the ring of facts is asked to rescan, and gets the newest facts.
 func TestFollow_SlowFollowerRescans(t *testing.T) {
 	t.Parallel()
 	const facts = 20_000

@@ -29,7 +29,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Hub is what a Notifier needs of the hub.
+// Hub is the part of the hub that a Notifier calls.
 type Hub interface {
 	// SetNotifications writes the status of notifications to a question.
 	SetNotifications(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error
@@ -44,7 +44,7 @@ type Accounts interface {
 	CreatedAt(name string) (at time.Time, ok bool)
 }
 
-// Viewers knows who looks at the dashboard.
+// Viewers are the people who have the dashboard open.
 type Viewers interface {
 	IsViewing(person string) bool
 }
