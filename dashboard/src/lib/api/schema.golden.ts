@@ -478,7 +478,10 @@ export const v2StatusChangeData = {"id":42,"humanInTheLoopStatus":{"status":"pen
 export const v2TokenMade = {"id":"t_91c2","name":"nightly build","prefix":"hubin_4fGh","person":"ada","apps":["shop-*"],"createdAt":1795262400000,"lastUsedAt":1795262460000,"expiresAt":1803038400000,"secret":"hubin_4fGhNotARealOne"} satisfies Token
 
 // prettier-ignore
-export const v2TokenDraftAgent = {"name":"nightly build","person":"ada","apps":["shop-*"],"expiresAt":1803038400000} satisfies TokenDraft
+export const v2TokenDraftAgent = {"name":"nightly build","apps":["shop-*"],"expiresAt":1803038400000} satisfies TokenDraft
+
+// prettier-ignore
+export const v2TokenDraftPerson = {"name":"ada's laptop","person":"ada"} satisfies TokenDraft
 
 // prettier-ignore
 export const v2ViewingMessageRequest = {"type":"looking","id":41,"focused":true} satisfies ViewingMessage
