@@ -180,7 +180,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	var nextPoll <-chan time.Time
 	return d.Feed.Follow(ctx, feed.Leased|feed.Due|feed.Deadline, func(b *feed.Batch) error {
 		d.handleFacts(ctx, b)
-		if b.Has(feed.Due) || len(b.Facts) == 0 {
+		if b.Fired || b.Has(feed.Due) {
 			wait, err := d.poll(ctx)
 			if text := errorText(ctx, err); text != lastErr {
 				lastErr = text

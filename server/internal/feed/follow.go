@@ -44,6 +44,8 @@ type Batch struct {
 	// Rescan is set in the first batch, and when facts were lost because the follower was too
 	// slow: the store may hold changes that are not in Facts.
 	Rescan bool
+	// Fired is set when the Timer of an earlier batch fired. There can be facts as well.
+	Fired bool
 	// Timer, if the function sets it, makes Follow call the function when it fires, even if
 	// nothing has happened.
 	Timer <-chan time.Time
@@ -81,12 +83,12 @@ func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) e
 	batch := Batch{Rescan: true}
 	for ctx.Err() == nil {
 		newFact, more := f.collect(&p, kinds, &batch)
-		if p.isNew || batch.Rescan || len(batch.Facts) > 0 {
+		if p.isNew || batch.Rescan || batch.Fired || len(batch.Facts) > 0 {
 			batch.Timer = nil
 			if err := fn(&batch); err != nil {
 				return err
 			}
-			batch.Facts, batch.Rescan = batch.Facts[:0], false
+			batch.Facts, batch.Rescan, batch.Fired = batch.Facts[:0], false, false
 			p.isNew = false
 			continue
 		}
@@ -94,7 +96,7 @@ func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) e
 		case <-newFact:
 		case <-more:
 		case <-batch.Timer:
-			p.isNew = true
+			batch.Fired = true
 		case <-ctx.Done():
 		}
 	}
@@ -105,7 +107,7 @@ func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) e
 type position struct {
 	facts int64 // facts read
 	head  int64 // seq of the last frame seen; -1: none yet
-	isNew bool  // the follower must be called, whatever the facts are
+	isNew bool  // the log has grown, and the follower asked for that
 }
 
 // collect adds the facts after p to the batch. The channels are closed when there may be more:

@@ -160,6 +160,34 @@ func TestFollow_KeepsTimer(t *testing.T) {
 	require.ErrorIs(t, <-ended, errStop)
 }
 
+// A timer that fires together with a fact is reported, so that a follower may keep its timer
+// when it gets facts only.
+func TestFollow_ReportsTimerWithFacts(t *testing.T) {
+	t.Parallel()
+	const rounds = 500
+	f := feed.New(0, 4, 1<<20)
+	ticks, fired := make(chan time.Time), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- f.Follow(ctx, feed.NewQuestion, func(b *feed.Batch) error {
+			b.Timer = ticks
+			if b.Fired {
+				fired <- struct{}{}
+			}
+			return nil
+		})
+	}()
+	for range rounds {
+		ticks <- time.Time{}
+		f.Tell(feed.Fact{Kinds: feed.NewQuestion})
+		<-fired
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
 // Under load, every follower gets every fact of its kinds once and in order.
 func TestFollow_LosesNothing(t *testing.T) {
 	t.Parallel()
