@@ -65,8 +65,12 @@ func (c *referenceClient) handleResponse(w http.ResponseWriter, r *http.Request)
 const lock = "\U0001f510 "
 
 // request posts what the guide's request_approval posts and returns the hub's event.
-func (c *referenceClient) request(permissionType, question, kind, choices string, timeout int) (e schema.Event) {
+func (c *referenceClient) request(permissionType, question, kind string, timeout int) (e schema.Event) {
 	c.t.Helper()
+	choices := "null"
+	if kind == "choice" {
+		choices = `["Jest","Vitest","Mocha"]`
+	}
 	body := fmt.Sprintf(`{"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint",
 		"payload":{"agent_name":"alice","permission_type":%q,"question":%q},
 		"humanInTheLoop":{"question":%q,"responseWebSocketUrl":"ws://%s","type":%q,"choices":%s,"timeout":%d,"requiresResponse":true},
@@ -100,9 +104,9 @@ func TestReferenceClient_ReceivesEveryKind(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	c := startReferenceClient(t, hub, "env_file_access", "naming", "framework")
-	permission := c.request("env_file_access", "May I access .env files?", "permission", "null", 300)
-	text := c.request("naming", "Which naming convention?", "question", "null", 300)
-	choice := c.request("framework", "Which framework?", "choice", `["Jest","Vitest","Mocha"]`, 300)
+	permission := c.request("env_file_access", "May I access .env files?", "permission", 300)
+	text := c.request("naming", "Which naming convention?", "question", 300)
+	choice := c.request("framework", "Which framework?", "choice", 300)
 
 	postAnswer(t, hub, choice.ID, `{"choice":"Vitest"}`)
 	postAnswer(t, hub, permission.ID, `{"permission":true}`)
@@ -132,7 +136,7 @@ func TestSummary_IsTakenAsSent(t *testing.T) {
 	c := startReferenceClient(t, hub, "deploy_production")
 	question := strings.Repeat("Größe? ", 14)
 	want := lock + "deploy_production: " + question
-	asked := c.request("deploy_production", question, "permission", "null", 300)
+	asked := c.request("deploy_production", question, "permission", 300)
 	require.Equal(t, want, asked.Summary)
 	require.Equal(t, want, getEvent(t, hub, asked.ID).Summary)
 	var events []schema.Event
@@ -146,9 +150,9 @@ func TestStatus_OfEveryEnd(t *testing.T) {
 	hub := hubtest.Start(t)
 	c := startReferenceClient(t, hub, "answered", "expired", "cancelled")
 	asked := map[schema.State]schema.Event{
-		schema.Responded: c.request("answered", "Go?", "permission", "null", 300),
-		schema.TimedOut:  c.request("expired", "Go?", "permission", "null", 1),
-		schema.Failed:    c.request("cancelled", "Go?", "permission", "null", 300),
+		schema.Responded: c.request("answered", "Go?", "permission", 300),
+		schema.TimedOut:  c.request("expired", "Go?", "permission", 1),
+		schema.Failed:    c.request("cancelled", "Go?", "permission", 300),
 	}
 	for _, e := range asked {
 		require.Equal(t, schema.State("pending"), e.HumanInTheLoopStatus.Status)
