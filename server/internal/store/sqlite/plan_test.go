@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -255,11 +256,7 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 	_, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now(), QuestionsBefore: b.Clock.Now(), ProjectionsBefore: b.Clock.Now()})
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
-	var queries []string
-	for query := range b.writer.statements.cache.Range {
-		queries = append(queries, query.(string))
-	}
-	slices.Sort(queries)
+	queries := slices.Sorted(maps.Keys(b.writer.statements.cache))
 	require.Greater(t, len(queries), 20)
 	b.Open(t)
 	for _, query := range queries {

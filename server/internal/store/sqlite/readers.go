@@ -12,7 +12,8 @@ type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	}
-	cache sync.Map // SQL text → *sql.Stmt, for constant statements
+	mu    sync.RWMutex
+	cache map[string]*sql.Stmt // by SQL text, for constant statements; guarded by mu
 }
 
 // readers is the pool of read-only connections.
@@ -22,17 +23,26 @@ type readers struct {
 }
 
 func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if stmt, ok := s.cache.Load(query); ok {
-		return stmt.(*sql.Stmt), nil
+	s.mu.RLock()
+	stmt, ok := s.cache[query]
+	s.mu.RUnlock()
+	if ok {
+		return stmt, nil
 	}
 	stmt, err := s.db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if first, loaded := s.cache.LoadOrStore(query, stmt); loaded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first, ok := s.cache[query]; ok {
 		_ = stmt.Close()
-		return first.(*sql.Stmt), nil
+		return first, nil
 	}
+	if s.cache == nil {
+		s.cache = map[string]*sql.Stmt{}
+	}
+	s.cache[query] = stmt
 	return stmt, nil
 }
 
@@ -54,8 +64,8 @@ func (s *statements) get(ctx context.Context, into []any, query string, args ...
 }
 
 func (s *statements) close() {
-	for _, stmt := range s.cache.Range {
-		_ = stmt.(*sql.Stmt).Close()
+	for _, stmt := range s.cache {
+		_ = stmt.Close()
 	}
 }
 
