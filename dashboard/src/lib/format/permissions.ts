@@ -40,7 +40,7 @@ export function requiresPasskey(r: Request, who: Me | undefined): boolean {
   return threshold === 'unknown' ? !isHarmless(r) || level > 0 : level >= ranks.indexOf(threshold)
 }
 
-/** What the hub knows about the call, and whether approving it needs a passkey; '' for nothing to say. */
+/** A note on the class of the call, and on the passkey that approving it needs; '' if there is none. */
 export function classNote(r: Request, who: Me | undefined): string {
   const { harmless, unknown, passkey } = requestText.findings
   const known = { harmless, unknown, risky: undefined }[r.status.class ?? 'risky']

@@ -1,6 +1,6 @@
 import type { Kind, Risk } from '../api/types'
 
-// The texts of what several screens say about requests and times.
+// Texts about requests and times that several screens show.
 
 /** The singular or the plural form for n. */
 export const plural = (n: number, singular: string, plural: string) => (n === 1 ? singular : plural)
