@@ -33,7 +33,7 @@ const (
 // maxText returns the length of the text that patterns search, in bytes.
 func (s Strictness) maxText() int {
 	if s == Exact {
-		return maxMatchBytes / 4
+		return 64 << 10
 	}
 	return maxMatchBytes
 }
@@ -51,7 +51,8 @@ type Test struct {
 func (t *Test) Match(v *Value) Verdict { return t.match(v) }
 
 // NewTest returns the test of an operator: equals, contains, starts_with, glob, regex, greater,
-// less, at_least or at_most. The error names the operand that it requires, such as "a number".
+// less, at_least or at_most. The error names what is required instead, such as "a number". The
+// pattern of a regex must be valid: it is compiled on first use.
 func NewTest(op string, operand *Value, s Strictness) (Test, error) {
 	t := Test{op: op, description: DescribeTest(op, operand)}
 	t.text, _ = operand.Text()
@@ -93,9 +94,11 @@ func NewTest(op string, operand *Value, s Strictness) (Test, error) {
 		t.match = s.textTest(func(text string) bool { return strings.HasPrefix(text, t.text) })
 	case "glob":
 		t.match = s.textTest(s.newMatcher(t.text))
-	case "regex": // compiled on first use, because most rules are about other tools
+	case "regex": // most rules are about other tools
 		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(t.text) })
 		t.match = s.textTest(func(text string) bool { return compiled().MatchString(text) })
+	default:
+		return t, errors.New("the operand of another operator")
 	}
 	return t, nil
 }
