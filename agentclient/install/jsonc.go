@@ -82,7 +82,8 @@ func (d *document) checkEmpty() error {
 // checkTokens returns an error for what hujson accepts and another parser might not, and
 // for nesting above maxDepth. open are the offsets of the brackets that are never closed.
 func (d *document) checkTokens() (open []int, err error) {
-	for i, end := 0, 0; i < len(d.content); i = end {
+	var end int
+	for i := 0; i < len(d.content); i = end {
 		rest := d.content[i:]
 		end = i + 1
 		switch c := rest[0]; {
