@@ -1,5 +1,5 @@
 // Package query reads: events, the start of streams, the inbox, the ledger and receipts. It
-// encodes what the store holds, and changes nothing.
+// encodes the rows of the store, and changes nothing.
 package query
 
 import (

@@ -102,7 +102,7 @@ func (s *Snapshot) requireRecipient(by *schema.Responder) error {
 }
 
 // excludeSelfApproved removes the duplicates that the responder may not answer, and
-// those whose answer would be a self-approval when the leader's is not, or the reverse.
+// duplicates whose answer would be a self-approval when the leader's is not, or the reverse.
 func (s *Snapshot) excludeSelfApproved(from Actor, by *schema.Responder) {
 	s.Duplicates = slices.DeleteFunc(s.Duplicates, func(m Duplicate) bool {
 		ownBy, err := m.authorize(from)

@@ -61,7 +61,7 @@ func (s *Snapshot) CanNotifyAgent() bool {
 	return s.URL != "" && s.Protocol >= 2 && s.Blocked == nil
 }
 
-// Expire handles what is due: the end of the undo window, the deadline and the timers. It
+// Expire handles the due times: the end of the undo window, the deadline and the timers. It
 // returns nil if nothing is: the question may have been settled, undone or extended in the
 // meantime.
 func (s *Snapshot) Expire(now time.Time) (*store.Change, error) {

@@ -3,12 +3,14 @@ package question_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
@@ -223,4 +225,52 @@ func TestApproveInBulk_UsesHubRiskEstimate(t *testing.T) {
 		_, err := s.ApproveInBulk(approval(), question.Actor{}, start)
 		require.Equal(t, c.isRisky, errors.Is(err, schema.ErrRisky), name)
 	}
+}
+
+// TestSnapshot_AnyOrderResolvesOnce: in any order of votes, answers, cancellations, undos and
+// expirations, a question is resolved at most once, its revision grows by one per change, and
+// votes of people who are not recipients never count.
+func TestSnapshot_AnyOrderResolvesOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		need := rapid.IntRange(1, 3).Draw(rt, "approvals")
+		r := newRow(t, accounts{"ada": "", "grace": "", "kay": "a viewer"}, fmt.Sprintf(
+			`{"question":"q","type":"permission","timeout":60,"requiredApprovals":%d,"recipients":{"mode":"selected_members","members":["ada","grace","kay"]}}`, need))
+		now, ends := start, 0
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(rt, "seconds")) * time.Second)
+			s := r.snapshot()
+			before, version := s.Status, r.q.Version
+			from := person(rapid.SampledFrom([]string{"ada", "grace", "kay", "mallory"}).Draw(rt, "person"))
+			answer := rapid.SampledFrom([]*schema.Response{approval(), denial()}).Draw(rt, "answer")
+			answer.HoldMS = rapid.SampledFrom([]int64{0, 5000}).Draw(rt, "hold")
+			var c *store.Change
+			var err error
+			switch rapid.SampledFrom([]string{"respond", "respond", "respond", "undo", "cancel", "expire", "unreachable"}).Draw(rt, "step") {
+			case "respond":
+				c, err = s.Respond(answer, from, question.Assertion{}, now)
+			case "undo":
+				c, err = s.Undo(from)
+			case "cancel":
+				c, err = s.Cancel(&schema.Cancel{}, from, now)
+			case "expire":
+				c, err = s.Expire(now)
+			default:
+				c, err = s.EndUnreachable(now)
+			}
+			if r.apply(c, err) != nil || c == nil {
+				require.Equal(rt, version, r.q.Version)
+				continue
+			}
+			st := r.status()
+			require.Equal(rt, version+1, st.Revision)
+			require.False(rt, before.IsSettled(), "a settled question changed its state")
+			if c.Ends {
+				ends++
+			}
+			require.Equal(rt, c.Ends, st.IsSettled())
+			require.False(rt, slices.ContainsFunc(st.Votes, func(v schema.Vote) bool { return v.User == "mallory" }))
+		}
+		require.LessOrEqual(rt, ends, 1)
+	})
 }

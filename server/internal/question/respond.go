@@ -34,7 +34,7 @@ func (s *Snapshot) Respond(r *schema.Response, from Actor, passkey Assertion, no
 }
 
 // ApproveInBulk is Respond for one request of several that a person approves at once. It
-// rejects requests that need a look of their own.
+// rejects requests that a person has to open.
 func (s *Snapshot) ApproveInBulk(approval *schema.Response, from Actor, now time.Time) (*store.Change, error) {
 	if !s.Status.IsSettled() && s.isRisky() {
 		return nil, &schema.HintError{

@@ -26,7 +26,7 @@ import (
 // deadline.
 const HubActor = "hub"
 
-// Accounts answers what a transition depends on about people, as of now.
+// Accounts describes the people that a transition depends on, as of now.
 type Accounts interface {
 	// Access returns the access settings of the hub.
 	Access() Access
@@ -44,7 +44,7 @@ type Access struct {
 	PasskeyThreshold schema.PasskeyThreshold
 }
 
-// Account holds what a transition depends on about one person.
+// Account holds the facts about one person that a transition depends on.
 type Account struct {
 	CreatedAt time.Time // when the account was created or last reset
 	ResetAt   time.Time // when it was last reset; zero: never
@@ -58,7 +58,7 @@ func (env *Environment) canStillAnswer(name string, at int64) bool {
 	return account.CanAnswer && account.CreatedAt.UnixMilli() <= at
 }
 
-// Environment is what a transition depends on besides the question's row.
+// Environment holds the inputs of a transition besides the question's row.
 type Environment struct {
 	HubID    string
 	Key      *identity.Key
