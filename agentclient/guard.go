@@ -69,7 +69,7 @@ type Result[T any] struct {
 // the request, and may change everything in the request except the tool call.
 func Guard[T any](client *Client, p policy.Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
-		call.Arguments = slices.Clone(call.Arguments) // run exactly what the person is shown, even if the caller changes its slice
+		call.Arguments = slices.Clone(call.Arguments) // run the arguments that the person is shown, even if the caller changes its slice
 		policyResult := p.Evaluate(call)
 		switch policyResult.Effect {
 		case "", policy.Allow:

@@ -1,4 +1,4 @@
-// Package cli is what the command groups of hookback share: flags, standard streams, exit
+// Package cli is shared by the command groups of hookback: flags, standard streams, exit
 // statuses, the state directory and texts about hubs. Each group is a package below it and
 // imports no other group.
 package cli

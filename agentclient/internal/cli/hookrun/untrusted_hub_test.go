@@ -40,7 +40,7 @@ func attacks() map[string]*fakehub.Hub {
 	}
 }
 
-// A hub that the account does not trust gets a yes from no adapter. A call that the policy
+// A hub that the account does not trust gets an approval from no adapter. A call that the policy
 // leaves to a person does not run.
 func TestHook_UntrustedHubApprovesNothing(t *testing.T) {
 	t.Parallel()

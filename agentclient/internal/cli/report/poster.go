@@ -1,5 +1,5 @@
-// Package report sends the events of hooks to a hub in little time, and spools those that no
-// hub accepts.
+// Package report sends the events of hooks to a hub in little time, and spools the events that
+// no hub accepts.
 package report
 
 import (

@@ -1,4 +1,4 @@
-// Package trust is hookback trust, verify and receipt: what an account believes a hub.
+// Package trust is hookback trust, verify and receipt: checks of a hub's key and signatures.
 package trust
 
 import (
