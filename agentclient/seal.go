@@ -132,12 +132,10 @@ func messageOf(d *sign.SignedDecision) message {
 	}
 }
 
-// errNoIdentity reports a hub without a key: a version 1 server, or a hub of an earlier
-// version.
+// errNoIdentity reports a hub without a key: a version 1 server, or an earlier hub.
 var errNoIdentity = errors.New("this hub has no key")
 
-// fetchIdentity fetches a hub's key and its rotations, without the token. It verifies
-// nothing.
+// fetchIdentity fetches a hub's unverified key and its rotations, without the token.
 func (c *Client) fetchIdentity(ctx context.Context, hub, nonce string) (identity sign.HubKey, err error) {
 	path := schema.PathHub
 	if nonce != "" {
