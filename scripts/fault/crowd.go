@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,23 +34,17 @@ const (
 // a request. The signed-in owner must be able to answer, a hook must get its decision, and the hub must
 // not grow by 100 MiB.
 func crowdRun(ctx context.Context, at workspace) (err error) {
-	if err := os.MkdirAll(at.dir, 0o700); err != nil {
-		return err
-	}
-	hub, err := newHubProcess(at.bin, filepath.Join(at.dir, "hub.db"))
+	hub, err := at.startHub(ctx)
 	if err != nil {
 		return err
 	}
-	if err := hub.start(ctx); err != nil {
-		return err
-	}
 	defer func() { err = errors.Join(err, hub.stop()) }()
-	s := &crowdScenario{hub: hub, out: at.out}
+	s := &crowdScenario{hub: hub, out: at.out, owner: newClient(hub.hub)}
 	if err := s.signIn(ctx); err != nil {
 		return fmt.Errorf("sign in as owner: %w", err)
 	}
 	// A locked hub refuses answers by the program that asked, and this program does both.
-	if err := s.expect(ctx, schema.PathLock, []byte(`{"locked":false}`), new(any)); err != nil {
+	if err := s.owner.post(ctx, schema.PathLock, map[string]bool{"locked": false}, nil); err != nil {
 		return fmt.Errorf("unlock: %w", err)
 	}
 	return s.run(ctx)
@@ -58,9 +52,9 @@ func crowdRun(ctx context.Context, at workspace) (err error) {
 
 // crowdScenario is one run with a signed-in owner.
 type crowdScenario struct {
-	hub         *hubProcess
-	out         io.Writer
-	cookie, key string
+	hub   *hubProcess
+	out   io.Writer
+	owner *client // opens a connection for each request, as the worst case
 }
 
 var signInCode = regexp.MustCompile(`#sign-in=([\w-]+)`)
@@ -75,46 +69,23 @@ func (s *crowdScenario) signIn(ctx context.Context) error {
 	if code == nil {
 		return errors.New("the hub offers no sign-in link")
 	}
-	body, err := json.Marshal(schema.SignInRequest{Code: string(code[1]), Name: "ada"})
-	if err != nil {
+	var err error
+	if s.owner.http.Jar, err = cookiejar.New(nil); err != nil {
 		return err
 	}
-	resp, err := s.send(ctx, "POST", schema.PathSignIn, body)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
+	s.owner.http.Transport = &http.Transport{DisableKeepAlives: true}
+	s.owner.http.Timeout = 70 * time.Second // a hook waits for up to a minute
 	var in schema.SignInResult
-	text, err := io.ReadAll(resp.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &in)
+	if err := s.owner.post(ctx, schema.PathSignIn, schema.SignInRequest{Code: string(code[1]), Name: "ada"}, &in); err != nil {
+		return err
 	}
-	if err != nil || in.Key == "" {
-		return errors.Join(fmt.Errorf("%s: %s", resp.Status, text), err)
-	}
-	s.key = in.Key
-	for _, c := range resp.Cookies() {
-		s.cookie = c.Name + "=" + c.Value
-	}
+	s.owner.header.Set(schema.KeyHeader, in.Key)
 	return nil
-}
-
-// send makes a request of the owner on a new connection, as the worst case.
-func (s *crowdScenario) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, s.hub.url()+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Close = true
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Cookie", s.cookie)
-	req.Header.Set(schema.KeyHeader, s.key)
-	return httpClient.Do(req)
 }
 
 // run measures the owner alone and with each crowd.
 func (s *crowdScenario) run(ctx context.Context) error {
-	question, err := s.ask(ctx, "Who waits?")
+	question, err := s.owner.ask(ctx, "Who waits?")
 	if err != nil {
 		return err
 	}
@@ -153,42 +124,16 @@ func (s *crowdScenario) run(ctx context.Context) error {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func (s *crowdScenario) ask(ctx context.Context, text string) (schema.EventID, error) {
-	body, err := json.Marshal(schema.Event{
-		SourceApp: "crowd", SessionID: "s", HookEventType: "Ask", Payload: json.RawMessage(`{}`),
-		HumanInTheLoop: &schema.HumanInTheLoop{Question: text, Type: schema.Permission},
-	})
-	if err != nil {
-		return 0, err
-	}
-	var e schema.Event
-	return e.ID, s.expect(ctx, schema.PathEvents, body, &e)
-}
-
-// expect sends a POST of the owner and decodes the response.
-func (s *crowdScenario) expect(ctx context.Context, path string, body []byte, into any) error {
-	resp, err := s.send(ctx, "POST", path, body)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return errors.Join(fmt.Errorf("%s: %s", resp.Status, text), err)
-	}
-	return json.Unmarshal(text, into)
-}
-
 // answerMany asks and answers, and returns the 99th percentile of the answers' duration.
 func (s *crowdScenario) answerMany(ctx context.Context) (time.Duration, error) {
 	var took []time.Duration
 	for i := range crowdRounds {
-		id, err := s.ask(ctx, "Question "+strconv.Itoa(i))
+		id, err := s.owner.ask(ctx, "Question "+strconv.Itoa(i))
 		if err != nil {
 			return 0, err
 		}
 		start := time.Now()
-		if err := s.expect(ctx, schema.At(schema.PathRespond, id), []byte(`{"permission":true}`), new(schema.Event)); err != nil {
+		if err := s.owner.approve(ctx, id); err != nil {
 			return 0, err
 		}
 		took = append(took, time.Since(start))
@@ -200,49 +145,32 @@ func (s *crowdScenario) answerMany(ctx context.Context) (time.Duration, error) {
 // hook sends a permission request of Claude Code, which waits until the owner answers it, and returns
 // the decision.
 func (s *crowdScenario) hook(ctx context.Context) (string, error) {
-	input := `{"hook_event_name":"PermissionRequest","session_id":"hook","cwd":"/","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"true"}}`
-	type reply struct {
-		text string
-		err  error
-	}
-	done := make(chan reply, 1)
-	go func() {
-		resp, err := s.send(ctx, "POST", schema.PathClaudeCode+"?limit=60", []byte(input))
-		if err != nil {
-			done <- reply{err: err}
-			return
-		}
-		defer func() { _ = resp.Body.Close() }()
-		text, err := io.ReadAll(resp.Body)
-		done <- reply{strings.TrimSpace(string(text)), err}
-	}()
+	input := json.RawMessage(`{"hook_event_name":"PermissionRequest","session_id":"hook","cwd":"/","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"true"}}`)
+	var reply json.RawMessage
+	done := make(chan error, 1)
+	go func() { done <- s.owner.post(ctx, schema.PathClaudeCode+"?limit=60", input, &reply) }()
 	for {
 		var page []schema.Event
-		resp, err := s.send(ctx, "GET", schema.PathEvents+"?status=pending&session_id=hook", nil)
-		if err == nil {
-			err = json.NewDecoder(resp.Body).Decode(&page)
-			_ = resp.Body.Close()
-		}
-		if err != nil {
+		if err := s.owner.get(ctx, schema.PathEvents+"?status=pending&session_id=hook", &page); err != nil {
 			return "", err
 		}
 		if len(page) > 0 {
-			if err := s.expect(ctx, schema.At(schema.PathRespond, page[0].ID), []byte(`{"permission":true}`), new(schema.Event)); err != nil {
+			if err := s.owner.approve(ctx, page[0].ID); err != nil {
 				return "", err
 			}
 			break
 		}
 		select {
-		case r := <-done:
-			return "", fmt.Errorf("the hook got %q before anyone answered: %w", r.text, r.err)
+		case err := <-done:
+			return "", fmt.Errorf("the hook got %q before anyone answered: %w", reply, err)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	r := <-done
-	if r.err == nil && !strings.Contains(r.text, `"allow"`) {
-		r.err = fmt.Errorf("the hook got %q", r.text)
+	err := <-done
+	if err == nil && !strings.Contains(string(reply), `"allow"`) {
+		err = fmt.Errorf("the hook got %q", reply)
 	}
-	return "allow", r.err
+	return "allow", err
 }
 
 // memory returns the resident memory of the hub in bytes.

@@ -29,11 +29,8 @@ func diskRun(ctx context.Context, at workspace) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, command(context.WithoutCancel(ctx), "umount", at.dir)) }()
-	hub, err := newHubProcess(at.bin, filepath.Join(at.dir, "hub.db"))
+	hub, err := at.startHub(ctx)
 	if err != nil {
-		return err
-	}
-	if err := hub.start(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, hub.stop(), hub.checkDatabase(ctx)) }()
@@ -76,20 +73,16 @@ func (d *diskScenario) event(ctx context.Context) error {
 		SourceApp: "filler", SessionID: "s", HookEventType: "PostToolUse",
 		Payload: []byte(`{"output":"` + strings.Repeat("x", 60<<10) + `"}`),
 	}
-	return post(ctx, d.hub.url()+schema.PathEvents, e, nil)
+	return d.hub.post(ctx, schema.PathEvents, e, nil)
 }
 
 func (d *diskScenario) askMany(ctx context.Context, n int) error {
 	for range n {
-		e := schema.Event{
-			SourceApp: "asker", SessionID: "s", HookEventType: "DecisionPoint", Payload: []byte(`{}`),
-			HumanInTheLoop: &schema.HumanInTheLoop{Question: "May I?", Type: schema.Permission},
-		}
-		var saved schema.Event
-		if err := post(ctx, d.hub.url()+schema.PathEvents, e, &saved); err != nil {
+		id, err := d.hub.ask(ctx, "May I?")
+		if err != nil {
 			return err
 		}
-		d.ids = append(d.ids, saved.ID)
+		d.ids = append(d.ids, id)
 	}
 	return nil
 }
@@ -119,9 +112,8 @@ func (d *diskScenario) fill(ctx context.Context) error {
 }
 
 func (d *diskScenario) answerAll(ctx context.Context) error {
-	yes := true
 	for _, id := range d.ids {
-		if err := post(ctx, d.hub.url()+schema.At(schema.PathRespond, id), schema.Response{Permission: &yes}, nil); err != nil {
+		if err := d.hub.approve(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -150,7 +142,7 @@ func (d *diskScenario) recover(ctx context.Context) (time.Duration, error) {
 func (d *diskScenario) readBack(ctx context.Context) error {
 	for _, id := range d.ids {
 		var a schema.Answer
-		if err := get(ctx, d.hub.url()+schema.At(schema.PathResponse, id), &a); err != nil {
+		if err := d.hub.get(ctx, schema.At(schema.PathResponse, id), &a); err != nil {
 			return fmt.Errorf("read answer %d: %w", id, err)
 		}
 		if a.Permission == nil || !*a.Permission {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -47,17 +46,11 @@ type killScenario struct {
 
 // killRun asks, answers and kills, and then verifies that nothing acknowledged is missing.
 func killRun(ctx context.Context, at workspace, l load) error {
-	if err := os.MkdirAll(at.dir, 0o700); err != nil {
-		return err
-	}
-	hub, err := newHubProcess(at.bin, filepath.Join(at.dir, "hub.db"))
+	hub, err := at.startHub(ctx)
 	if err != nil {
 		return err
 	}
 	s := &killScenario{load: l, hub: hub, knownHubs: filepath.Join(at.dir, "known_hubs"), events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{}, undoChecks: map[schema.EventID]undoCheck{}}
-	if err := hub.start(ctx); err != nil {
-		return err
-	}
 	began := time.Now()
 	kills, err := s.run(ctx, at.out)
 	err = errors.Join(err, s.verify(ctx), s.verifyUndoChecks(), hub.stop(), hub.checkDatabase(ctx))
@@ -130,7 +123,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // the expected one.
 func (s *killScenario) runAgent(ctx context.Context, n int) error {
 	client := agentclient.New(agentclient.Options{
-		Hubs: []string{s.hub.url()}, SourceApp: "agent-" + strconv.Itoa(n), SessionID: "fault",
+		Hubs: []string{s.hub.hub}, SourceApp: "agent-" + strconv.Itoa(n), SessionID: "fault",
 		OnUnreachable: agentclient.Fail, UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
 	})
 	defer func() { _ = client.Close() }()
@@ -200,7 +193,7 @@ func isExpected(i int, got agentclient.Decision) bool {
 func (s *killScenario) runPerson(ctx context.Context, n int) {
 	for ctx.Err() == nil {
 		var pending []schema.Event
-		if get(ctx, s.hub.url()+schema.PathEvents+"?status=pending&limit=500", &pending) != nil || len(pending) == 0 {
+		if s.hub.get(ctx, schema.PathEvents+"?status=pending&limit=500", &pending) != nil || len(pending) == 0 {
 			sleep(ctx, 5*time.Millisecond)
 			continue
 		}
@@ -231,7 +224,7 @@ func (s *killScenario) answer(ctx context.Context, id schema.EventID, i int) {
 		r.HoldMS = undoWindow.Milliseconds()
 		s.inUndoWindow.Add(1)
 	}
-	if post(ctx, s.hub.url()+schema.At(schema.PathRespond, id), r, nil) != nil {
+	if s.hub.post(ctx, schema.At(schema.PathRespond, id), r, nil) != nil {
 		return // the hub was killed before or after it stored the answer; a later list shows which
 	}
 	s.mu.Lock()
@@ -242,7 +235,7 @@ func (s *killScenario) answer(ctx context.Context, id schema.EventID, i int) {
 // runPoster sends events and records the acknowledged ones.
 func (s *killScenario) runPoster(ctx context.Context, n int) {
 	client := agentclient.New(agentclient.Options{
-		Hubs: []string{s.hub.url()}, SourceApp: "poster-" + strconv.Itoa(n), SessionID: "fault", UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
+		Hubs: []string{s.hub.hub}, SourceApp: "poster-" + strconv.Itoa(n), SessionID: "fault", UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
 	})
 	defer func() { _ = client.Close() }()
 	for ctx.Err() == nil {
@@ -261,20 +254,9 @@ func (s *killScenario) runPoster(ctx context.Context, n int) {
 func (s *killScenario) verify(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := map[schema.EventID]schema.Event{}
-	for after := schema.EventID(0); ; {
-		var page []schema.Event
-		url := fmt.Sprintf("%s%s?after=%d&limit=1000", s.hub.url(), schema.PathEvents, after)
-		if err := get(ctx, url, &page); err != nil {
-			return fmt.Errorf("read events: %w", err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, e := range page {
-			found[e.ID] = e
-			after = e.ID
-		}
+	found, err := s.hub.events(ctx)
+	if err != nil {
+		return err
 	}
 	lost, altered, unsettled := 0, 0, 0
 	for id, uid := range s.events {

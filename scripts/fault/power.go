@@ -129,7 +129,7 @@ func (p *powerScenario) writeUntilCut(ctx context.Context, d time.Duration) erro
 func (p *powerScenario) report(ctx context.Context) {
 	e := schema.Event{SourceApp: "power", SessionID: "s", HookEventType: "PostToolUse", Payload: []byte(`{"n":1}`)}
 	var saved schema.Event
-	if post(ctx, p.hub.url()+schema.PathEvents, e, &saved) != nil {
+	if p.hub.post(ctx, schema.PathEvents, e, &saved) != nil {
 		return
 	}
 	p.mu.Lock()
@@ -138,23 +138,13 @@ func (p *powerScenario) report(ctx context.Context) {
 }
 
 func (p *powerScenario) verify(ctx context.Context) error {
-	found := map[schema.EventID]string{}
-	for after := schema.EventID(0); ; {
-		var page []schema.Event
-		if err := get(ctx, fmt.Sprintf("%s%s?after=%d&limit=1000", p.hub.url(), schema.PathEvents, after), &page); err != nil {
-			return err
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, e := range page {
-			found[e.ID] = e.UID
-			after = e.ID
-		}
+	found, err := p.hub.events(ctx)
+	if err != nil {
+		return err
 	}
 	lost := 0
 	for id, uid := range p.acknowledged {
-		if found[id] != uid {
+		if found[id].UID != uid {
 			lost++
 		}
 	}

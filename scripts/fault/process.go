@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +34,7 @@ func build(ctx context.Context, dir string) (bin string, err error) {
 // hubProcess is a hub that can be killed and restarted with the same address and
 // database.
 type hubProcess struct {
+	*client
 	bin, db, addr string
 	cmd           *exec.Cmd
 	stderr        bytes.Buffer
@@ -47,10 +47,21 @@ func newHubProcess(bin, db string) (*hubProcess, error) {
 		return nil, err
 	}
 	defer func() { _ = l.Close() }()
-	return &hubProcess{bin: bin, db: db, addr: l.Addr().String()}, nil
+	addr := l.Addr().String()
+	return &hubProcess{client: newClient("http://" + addr), bin: bin, db: db, addr: addr}, nil
 }
 
-func (p *hubProcess) url() string { return "http://" + p.addr }
+// startHub starts a hub with its database in the run's folder.
+func (w workspace) startHub(ctx context.Context) (*hubProcess, error) {
+	if err := os.MkdirAll(w.dir, 0o700); err != nil {
+		return nil, err
+	}
+	hub, err := newHubProcess(w.bin, filepath.Join(w.dir, "hub.db"))
+	if err != nil {
+		return nil, err
+	}
+	return hub, hub.start(ctx)
+}
 
 // start starts the hub and waits until it is ready.
 func (p *hubProcess) start(ctx context.Context) error {
@@ -64,7 +75,7 @@ func (p *hubProcess) start(ctx context.Context) error {
 	ready, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for tick := time.NewTicker(2 * time.Millisecond); ; {
-		if get(ready, p.url()+"/readyz", nil) == nil {
+		if p.get(ready, "/readyz", nil) == nil {
 			tick.Stop()
 			return nil
 		}
@@ -105,6 +116,3 @@ func (p *hubProcess) checkDatabase(ctx context.Context) error {
 	}
 	return nil
 }
-
-// The timeout ends requests to a hub that was killed.
-var httpClient = &http.Client{Timeout: 10 * time.Second}

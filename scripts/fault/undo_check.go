@@ -29,7 +29,6 @@ const (
 
 // checkUndo sends the wrong answer and undoes it. It returns false when both are done.
 func (s *killScenario) checkUndo(ctx context.Context, id schema.EventID, i int, held bool) bool {
-	url := s.hub.url()
 	switch at := s.undoCheckOf(id); {
 	case at == undoConfirmed && held:
 		s.setUndoCheck(id, answerReturned)
@@ -40,11 +39,11 @@ func (s *killScenario) checkUndo(ctx context.Context, id schema.EventID, i int, 
 		s.setUndoCheck(id, wrongAnswerSent)
 		r := wrongResponse(i)
 		r.HoldMS = schema.MaxHold.Milliseconds()
-		if post(ctx, url+schema.At(schema.PathRespond, id), r, nil) != nil {
+		if s.hub.post(ctx, schema.At(schema.PathRespond, id), r, nil) != nil {
 			return true // a later list shows whether it was stored
 		}
 	}
-	if post(ctx, url+schema.At(schema.PathUndo, id), nil, nil) == nil {
+	if s.hub.post(ctx, schema.At(schema.PathUndo, id), nil, nil) == nil {
 		s.setUndoCheck(id, undoConfirmed)
 	}
 	return true
