@@ -347,7 +347,7 @@ func (a *App) runRetention(ctx context.Context) error {
 		pruned, err := a.store.Prune(ctx, a.retentionPolicy())
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // stopping is no error
 		case err != nil:
 			a.log.Error("retention failed", "retry_in", pruneEvery, "err", err)
 		case pruned != store.PruneResult{}:

@@ -175,12 +175,11 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 		notification.Due = n.Clock().Add(inFlightDelay)
 		return n.Store.SetNotification(ctx, notification)
 	}
-	m, err := n.message(ctx, notification, q)
-	if err == nil && n.maySendLinks(out, notification.Person) {
-		m.link, m.linkExpires, err = n.signedLink(q, notification.Person)
-	}
-	if err != nil {
-		return err
+	m := n.message(ctx, notification, q)
+	if n.maySendLinks(out, notification.Person) {
+		if m.link, m.linkExpires, err = n.signedLink(q, notification.Person); err != nil {
+			return err
+		}
 	}
 	notification.Attempts++
 	err = w.sendWithTimeout(ctx, out, m)

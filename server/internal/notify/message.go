@@ -47,7 +47,7 @@ type message struct {
 	ledger      *ledgerHead
 }
 
-func (n *Notifier) message(ctx context.Context, notification *store.Notification, q *question) (*message, error) {
+func (n *Notifier) message(ctx context.Context, notification *store.Notification, q *question) *message {
 	m := &message{
 		id: notification.ID, createdAt: notification.CreatedAt, question: q.ID, kind: notification.Kind, reminder: notification.ReminderNumber, person: notification.Person,
 		app: q.App, session: q.Session, text: q.hitl.Question, risk: q.status.Risk, questionKind: q.hitl.Type, deadline: q.Deadline,
@@ -59,11 +59,10 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 	if m.risk == "" {
 		m.risk = q.hitl.Risk
 	}
-	if notification.Person == "" || notification.Channel == 0 {
-		return m, nil
+	if notification.Person != "" && notification.Channel != 0 {
+		m.email = n.emailOf(ctx, notification.Person)
 	}
-	m.email = n.emailOf(ctx, notification.Person)
-	return m, nil
+	return m
 }
 
 func (n *Notifier) testMessage(person string) *message {

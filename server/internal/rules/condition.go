@@ -45,7 +45,7 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	case !slices.Contains(operators, s.Is):
 		return invalid("is", "must be "+strings.Join(operators[:len(operators)-1], ", ")+" or under")
 	}
-	isText := false
+	var isText bool
 	c.text, isText = value.Text()
 	if s.Is != "under" {
 		if c.Test, err = policy.NewTest(s.Is, value, policy.Exact); err != nil {

@@ -282,7 +282,7 @@ func TestProjector_MatchesRecomputation(t *testing.T) {
 			case 4:
 				f = c.newProjector() // loses its state in memory
 			case 5:
-				require.NoError(t, c.Store.(store.Store).Close())
+				require.NoError(t, c.Store.Close())
 				c.testHub = openTestHub(t, c.path, func(cfg *Config) { cfg.Clock = func() time.Time { return now } })
 				f = c.newProjector()
 			}
@@ -398,7 +398,7 @@ func TestProjector_FailedStepKeepsCursor(t *testing.T) {
 	h := newTestHub(t)
 	h.post(plainEvent)
 	f := h.newProjector()
-	require.NoError(t, h.Store.(store.Store).Close())
+	require.NoError(t, h.Store.Close())
 	_, err := f.step(t.Context())
 	require.Error(t, err)
 	require.EqualValues(t, -1, f.cursor, "the stored cursor is read again")
@@ -520,6 +520,6 @@ func TestProjector_ResumesAfterKill(t *testing.T) {
 		quarters := []int64{0}
 		requireSameProjections(t, h.recomputeProjections(quarters), h.readProjections(quarters))
 		h.requireExecutions()
-		require.NoError(t, h.Store.(store.Store).Close())
+		require.NoError(t, h.Store.Close())
 	}
 }

@@ -70,7 +70,7 @@ func StartRawListener(t testing.TB, handle func(net.Conn)) string {
 				return
 			}
 			handlers.Go(func() {
-				defer conn.Close()
+				defer func() { _ = conn.Close() }()
 				if handle != nil {
 					handle(conn)
 				}

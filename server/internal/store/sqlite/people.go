@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const (
+const ( //nolint:gosec // the tables of tokens and passkeys: no credentials
 	queryPersons  = `SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`
 	querySignIns  = `SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`
 	queryTokens   = `SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`
