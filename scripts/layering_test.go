@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"server/internal/identity":       {"schema"},
 	"server/internal/store":          {"schema", "schema/history", "server/internal/feed", "server/internal/filter", "server/internal/identity"},
 	"server/internal/store/sqlite":   {"schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams"}, // filters are evaluated while rows are read
-	"server/internal/storetest":      {"server/internal/store/sqlite"},
+	"server/internal/storetest":      {"server/internal/store", "server/internal/store/sqlite"},
 	"server/internal/feed":           nil,
 	"server/internal/redact":         {"schema"},
 	"server/internal/risk":           {"schema", "agentclient/policy/programs", "server/internal/risk/call", "server/internal/risk/oversight", "server/internal/risk/paths", "server/internal/risk/shell"},

@@ -19,15 +19,14 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // createPeople creates a database with these people and returns the token of each. The first
 // is the owner.
 func createPeople(t *testing.T, file string, names ...string) map[string]string {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: file, ReserveFileBytes: -1})
-	require.NoError(t, err)
+	db := storetest.Open(t, storetest.Options{File: file})
 	var c store.PeopleChange
 	tokens := map[string]string{}
 	for i, name := range names {
@@ -38,7 +37,7 @@ func createPeople(t *testing.T, file string, names ...string) map[string]string 
 		c.Persons = append(c.Persons, store.Person{Name: name, Role: schema.Admin, Owner: i == 0, CreatedAt: time.UnixMilli(1)})
 		c.Tokens = append(c.Tokens, store.Token{ID: name, Name: name, Person: name, Hash: hash[:], CreatedAt: time.UnixMilli(1)})
 	}
-	_, err = db.ChangePeople(t.Context(), &c)
+	_, err := db.ChangePeople(t.Context(), &c)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	return tokens

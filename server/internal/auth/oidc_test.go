@@ -10,7 +10,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -49,8 +48,7 @@ func TestOIDC_IgnoresUnverifiedEmail(t *testing.T) {
 
 func TestOIDC_MatchesAccounts(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
-	require.NoError(t, err)
+	db := storetest.Open(t, storetest.Options{})
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator}}
 	s, err := Open(t.Context(), Config{Store: db, OIDC: o})
@@ -109,8 +107,7 @@ func TestOIDC_LimitsPendingFlows(t *testing.T) {
 // audit log.
 func TestOIDC_RecordsAccountChangesInLedger(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
-	require.NoError(t, err)
+	db := storetest.Open(t, storetest.Options{})
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator, "ops": schema.Admin}}
 	s, err := Open(t.Context(), Config{Store: db, OIDC: o})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -29,10 +28,9 @@ func newTestService(t *testing.T) *testService {
 
 func openTestService(t *testing.T, path string) *testService {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReserveFileBytes: -1})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = db.Close() })
+	db := storetest.Open(t, storetest.Options{File: path})
 	ts := &testService{t: t, now: time.UnixMilli(1795262400000)}
+	var err error
 	ts.Service, err = Open(t.Context(), Config{Store: db, Clock: func() time.Time { return ts.now }})
 	require.NoError(t, err)
 	return ts

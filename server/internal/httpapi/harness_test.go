@@ -27,7 +27,6 @@ import (
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -72,12 +71,12 @@ func setup(t testing.TB, options ...func(*Config)) *harness {
 func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
 	r := &harness{t: t, clock: &fakeClock{}, log: &syncBuffer{}, dbFile: storetest.NewFile(t)}
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: r.dbFile, ReserveFileBytes: -1})
-	require.NoError(t, err)
+	db := storetest.Open(t, storetest.Options{File: r.dbFile})
 	r.store = db
 	log := feed.New(db.Head(), 4096, 16<<20)
 	authConfig := auth.Config{Store: db, Feed: log, Clock: r.clock.now}
 	configure(&authConfig)
+	var err error
 	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{

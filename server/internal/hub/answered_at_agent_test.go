@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // The reasons of questions that the agent's events close.
@@ -219,8 +218,7 @@ func TestAnswerAtAgent_ExaminesBoundedNumber(t *testing.T) {
 func BenchmarkDetectAnswerAtAgent(b *testing.B) {
 	for _, asking := range []int{0, 1, 20, 300} {
 		b.Run(fmt.Sprintf("asking=%d", asking), func(b *testing.B) {
-			s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
-			require.NoError(b, err)
+			s := storetest.Open(b, storetest.Options{})
 			defer func() { require.NoError(b, s.Close()) }()
 			h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20)})
 			d, _, err := h.draft(b.Context(), toolEvent, Caller{})

@@ -22,7 +22,6 @@ import (
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -85,8 +84,7 @@ func newTestHub(t *testing.T, change ...func(*Config)) *testHub {
 
 func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL"})
-	require.NoError(t, err)
+	s := storetest.Open(t, storetest.Options{File: path, Fast: true})
 	h := &testHub{t: t, path: path}
 	cfg := Config{
 		Store: s, Feed: feed.New(s.Head(), 64, 1<<20),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // setRecipients addresses a pending question to ada and grace. The people in awaiting have
@@ -78,9 +77,7 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 
 // newCrowdedHub returns a hub with 10,000 pending requests of 20 agents.
 func newCrowdedHub(b *testing.B) *Hub {
-	s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
-	require.NoError(b, err)
-	b.Cleanup(func() { _ = s.Close() })
+	s := storetest.Open(b, storetest.Options{Fast: true})
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
 	q := json.RawMessage(`{"question":"May I run the tests of this package once more?","type":"permission","timeout":86400,` +
 		`"toolCall":{"name":"Bash","arguments":{"command":"go test ./..."}},"context":{"cwd":"/home/dev/app","userPrompt":"Make it green."}}`)

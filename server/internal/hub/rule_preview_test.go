@@ -3,7 +3,6 @@ package hub
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 func (h *testHub) preview(d *schema.RuleDraft) (p schema.RulePreview) {
@@ -68,9 +67,7 @@ func TestPreviewRule_CountsHumanDecisions(t *testing.T) {
 
 // BenchmarkPreviewRule previews a rule on 5,000 stored permissions.
 func BenchmarkPreviewRule(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
-	require.NoError(b, err)
-	b.Cleanup(func() { _ = s.Close() })
+	s := storetest.Open(b, storetest.Options{})
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
 	drafts := make([]*store.EventDraft, 0, previewMaxQuestions)
 	for i := range previewMaxQuestions {

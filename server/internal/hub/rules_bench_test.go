@@ -3,14 +3,13 @@ package hub
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // BenchmarkRules measures the cost of a thousand rules for a question that none of them
@@ -18,9 +17,7 @@ import (
 // tool of the question and reach every session.
 func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{0, 1000} {
-		s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
-		require.NoError(b, err)
-		b.Cleanup(func() { _ = s.Close() })
+		s := storetest.Open(b, storetest.Options{})
 		h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
 		saved, err := h.Ingest(b.Context(), []byte(bashRequest("s", "npm test")), Caller{})
 		require.NoError(b, err)

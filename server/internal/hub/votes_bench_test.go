@@ -2,7 +2,6 @@ package hub
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // BenchmarkQuorum measures the extra cost of ingesting a question for two of the admins
@@ -26,14 +25,13 @@ func BenchmarkQuorum(b *testing.B) {
 }
 
 func benchmarkQuorum(b *testing.B, admins int) {
-	s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
-	require.NoError(b, err)
+	s := storetest.Open(b, storetest.Options{Fast: true})
 	defer func() { require.NoError(b, s.Close()) }()
 	var c store.PeopleChange
 	for i := range admins {
 		c.Persons = append(c.Persons, store.Person{Name: fmt.Sprint("person ", i), Role: schema.Admin, Owner: i == 0})
 	}
-	_, err = s.ChangePeople(b.Context(), &c)
+	_, err := s.ChangePeople(b.Context(), &c)
 	require.NoError(b, err)
 	p, err := auth.Open(b.Context(), auth.Config{Store: s})
 	require.NoError(b, err)

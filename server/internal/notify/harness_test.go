@@ -22,7 +22,6 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -131,8 +130,8 @@ func (f fakeViewers) IsViewing(person string) bool {
 
 // start runs a hub on the harness's database.
 func (h *harness) start() {
-	db, err := sqlite.Open(context.Background(), sqlite.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
-	require.NoError(h.t, err)
+	db := storetest.Open(h.t, storetest.Options{File: h.db, Clock: h.now})
+	var err error
 	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
 	require.NoError(h.t, err)
 	log := feed.New(db.Head(), 4096, 16<<20)

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,7 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 var benchEvents = flag.Int("events", 20_000, "events in the database of BenchmarkHistory; 1000000 for the goals")
@@ -35,8 +34,7 @@ func cpuTime() time.Duration {
 // newBenchHub returns a hub over an empty store with the given synchronous mode.
 func newBenchHub(b *testing.B, synchronous string) *testHub {
 	b.Helper()
-	db, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: synchronous})
-	require.NoError(b, err)
+	db := storetest.Open(b, storetest.Options{Fast: synchronous == "NORMAL"})
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	h := newHub(db, Config{})
 	h.t = b
