@@ -30,6 +30,7 @@ type Dialect struct {
 	braceBlocks  bool // { and } are separators, not words
 }
 
+// The dialects of the shells that agents use.
 var (
 	POSIX      = Dialect{escape: '\\', backticks: true, singleQuotes: true}
 	PowerShell = Dialect{escape: '`', singleQuotes: true, braceBlocks: true}
@@ -397,9 +398,11 @@ func NameLen(s string) int {
 	return n
 }
 
-// IsLetter and IsDigit classify an ASCII byte.
+// IsLetter reports whether c is an ASCII letter.
 func IsLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func IsDigit(c byte) bool  { return c >= '0' && c <= '9' }
+
+// IsDigit reports whether c is an ASCII digit.
+func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // parseWord parses a word and adds it to the current command.
 func (l *listParser) parseWord() {
