@@ -47,6 +47,28 @@ commit_subjects() {
     END { exit found }'
 }
 
+# The first commit whose growth is checked is the one after this.
+last_unmeasured=3bb9fb5
+
+# A commit that adds more than 400 lines of product code removes at least a quarter as
+# many, or says why it cannot on a line "Growth: …" of its body.
+commit_growth() {
+  local commit counts added removed bad=0
+  git rev-parse -q --verify "$last_unmeasured^{commit}" >/dev/null 2>&1 || return $skipped
+  while read -r commit; do
+    counts=$(git show --format= --numstat -M "$commit" -- '*.go' '*.ts' '*.svelte' '*.css' '*.sql' '*.sh' \
+      ':!*_test.go' ':!*.test.ts' ':!dashboard/e2e' ':!dashboard/dist' ':!dashboard/src/lib/api/schema.ts' |
+      awk '{ added += $1; removed += $2 } END { print added + 0, removed + 0 }')
+    read -r added removed <<<"$counts"
+    if [ "$added" -gt 400 ] && [ $((4 * removed)) -lt "$added" ] &&
+      ! git log -1 --format=%b "$commit" | grep -q '^Growth: '; then
+      echo "$(git log -1 --format='%h %s' "$commit"): adds $added lines and removes $removed; remove more, or give the reason as \"Growth: …\""
+      bad=1
+    fi
+  done < <(git rev-list --no-merges "$last_unmeasured..HEAD")
+  return $bad
+}
+
 # Builds the dashboard and compares it with the committed build.
 dist_is_current() {
   local out same=0
@@ -84,6 +106,7 @@ vulnerabilities() {
 check gofmt formatted
 check shell shell_reads
 check commits commit_subjects
+check growth commit_growth
 check go.mod go mod tidy -diff
 # golangci-lint runs go vet's analyzers too.
 check golangci-lint go run "$golangci_lint" run ./...
