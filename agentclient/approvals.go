@@ -68,8 +68,12 @@ func (a Approvals) Evaluate(call ToolCall) policy.Result {
 	}
 }
 
-// Details sets the timeout of a request. Pass it to Guard.
+// Details sets the timeout of a request, and lets the approver change the arguments of the
+// call, as this form of approval always does. Pass it to Guard.
 func (a Approvals) Details(_ ToolCall, r *Request) {
+	if r.ToolCall != nil {
+		r.ToolCall.Editable = true
+	}
 	if a.TimeoutMS > 0 {
 		r.Timeout = time.Duration(a.TimeoutMS) * time.Millisecond
 	}

@@ -169,7 +169,6 @@ func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Deci
 		return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, err
 	}
 	r := questionFor(entry.call, policy.Result{}, nil)
-	r.ToolCall.Editable = false // the second call must repeat the arguments of the first
 	r.Question, r.Timeout = entry.Summary, time.Until(entry.Expires)
 	// Without a hub no person answered, so an Allow fallback must not issue a receipt.
 	r.OnUnreachable = Deny

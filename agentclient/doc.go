@@ -98,6 +98,13 @@
 //
 //	result, err := refund(ctx, agentclient.ToolCall{ID: "call_7", Name: "refund", Arguments: args})
 //
+// Functions after the tool add details for the approver. They get the call and the request,
+// for example to allow the approver to change the arguments:
+//
+//	func(call agentclient.ToolCall, r *agentclient.Request) {
+//		r.Risk, r.ToolCall.Editable = schema.HighRisk, true
+//	}
+//
 // result.Status is Ran, Denied or Unanswered; result.Guidance tells the model what to do
 // next.
 //

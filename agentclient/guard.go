@@ -66,7 +66,9 @@ type Result[T any] struct {
 // the request.
 //
 // Each function in details may add information for the approver. It gets the call and
-// the request, and may change everything in the request except the tool call.
+// the request, and may change everything in the request. Of its ToolCall only Editable
+// counts: set it to let the approver change the arguments, if they are a JSON object. By
+// default they can't be changed, as in POST /events.
 func Guard[T any](client *Client, p policy.Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
 		call.Arguments = slices.Clone(call.Arguments) // run the arguments that the person is shown, even if the caller changes its slice
@@ -158,9 +160,10 @@ func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Res
 
 // questionFor returns the request that asks about a call.
 func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolCall, *Request)) Request {
-	shown := &schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
-	shown.Editable = bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
-	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: schema.Risk(policyResult.Risk)}
+	shown := schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
+	proposed := shown
+	proposed.Arguments = slices.Clone(shown.Arguments)
+	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: schema.Risk(policyResult.Risk), ToolCall: &proposed}
 	if policyResult.Reason != "" {
 		r.Context = &schema.Context{Why: policyResult.Reason}
 	}
@@ -170,7 +173,9 @@ func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolC
 		copied.Arguments = slices.Clone(call.Arguments)
 		detail(copied, &r)
 	}
-	r.Kind, r.ToolCall = schema.Permission, shown
+	isObject := bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
+	shown.Editable = r.ToolCall != nil && r.ToolCall.Editable && isObject
+	r.Kind, r.ToolCall = schema.Permission, &shown // the tool runs the call as it was made
 	return r
 }
 

@@ -1,6 +1,7 @@
 package agentclient_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,7 +67,7 @@ func TestGuard_RunsCallAfterApproval(t *testing.T) {
 	require.Equal(t, schema.Permission, asked.Type)
 	require.Equal(t, "call-7", asked.ToolCall.ID)
 	require.JSONEq(t, string(refundCall.Arguments), string(asked.ToolCall.Arguments))
-	require.True(t, asked.ToolCall.Editable)
+	require.False(t, asked.ToolCall.Editable)
 	require.Equal(t, "refund", q.Event.ToolName)
 	require.Equal(t, "call-7", q.Event.ToolUseID)
 	require.Empty(t, do.calls(), "it ran before the approval")
@@ -221,6 +222,46 @@ func TestGuard_DetailsDoNotChangeCall(t *testing.T) {
 	require.Equal(t, []agentclient.ToolCall{refundCall}, do.calls())
 }
 
+// The details may allow edits of the call that they are shown, and change nothing else of it.
+func TestGuard_DetailsAllowEdits(t *testing.T) {
+	t.Parallel()
+	allowEdits := func(_ agentclient.ToolCall, r *agentclient.Request) { r.ToolCall.Editable = true }
+	for name, test := range map[string]struct {
+		arguments string
+		details   []func(agentclient.ToolCall, *agentclient.Request)
+		editable  bool
+	}{
+		"default":           {string(refundCall.Arguments), nil, false},
+		"allowed":           {string(refundCall.Arguments), []func(agentclient.ToolCall, *agentclient.Request){allowEdits}, true},
+		"without arguments": {"", []func(agentclient.ToolCall, *agentclient.Request){allowEdits}, true},
+		"not an object":     {`[12]`, []func(agentclient.ToolCall, *agentclient.Request){allowEdits}, false},
+		"depends on the call": {string(refundCall.Arguments), []func(agentclient.ToolCall, *agentclient.Request){func(c agentclient.ToolCall, r *agentclient.Request) {
+			r.ToolCall.Editable = r.ToolCall.Name == "refund" && c.ID == "call-7"
+			r.ToolCall.Arguments[2] = 'X'
+			r.ToolCall.Name = "other"
+		}}, true},
+		"approvals in a configuration": {string(refundCall.Arguments), []func(agentclient.ToolCall, *agentclient.Request){agentclient.Approvals{}.Details}, true},
+		"call removed":                 {string(refundCall.Arguments), []func(agentclient.ToolCall, *agentclient.Request){func(_ agentclient.ToolCall, r *agentclient.Request) { r.ToolCall = nil }}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, &fixtureConfig{})
+			var do toolRecorder
+			call := refundCall
+			call.Arguments = raw(test.arguments)
+			got := callGuarded(b.ctx, agentclient.Guard(b.client, policy.Always(), do.run, test.details...), call)
+			asked := b.waitForQuestion(t, 1).Event.HumanInTheLoop
+			require.Equal(t, test.editable, asked.ToolCall.Editable)
+			require.Equal(t, "refund", asked.ToolCall.Name)
+			require.JSONEq(t, cmp.Or(test.arguments, "{}"), string(asked.ToolCall.Arguments))
+			_, err := b.waitForQuestion(t, 1).Push(b.ctx, approval())
+			require.NoError(t, err)
+			require.NoError(t, (<-got).err)
+			require.Equal(t, []agentclient.ToolCall{call}, do.calls())
+		})
+	}
+}
+
 func TestGuard_CopiesArguments(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
@@ -311,6 +352,7 @@ func TestGuard_AppliesAnswersOfRealHub(t *testing.T) {
 	known := make(chan schema.EventID, 1)
 	guard := agentclient.Guard(r.client, policy.Above("amount", 10000), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) {
 		q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
+		q.ToolCall.Editable = true
 	})
 	for _, test := range []struct {
 		answer schema.Response
