@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/deadline"
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
@@ -48,8 +49,8 @@ func (a *askRun) run(ctx context.Context) {
 		receipt, err := a.client.postEvent(retryCtx, workCtx, a.body)
 		a.posted <- postResult{receipt.withSecret(a.event.HumanInTheLoop.RequestSecret), err}
 	})
-	deadline := newDeadline(a.timeout, a.client.timings.grace)
-	defer deadline.stop()
+	limit := deadline.New(a.timeout, a.client.timings.grace)
+	defer limit.Stop()
 	for {
 		select {
 		case <-a.pending.done:
@@ -60,14 +61,14 @@ func (a *askRun) run(ctx context.Context) {
 				return
 			}
 			a.markAccepted(p.eventReceipt)
-			deadline.restart() // the hub's timeout starts when it stores the question
+			limit.Restart() // the hub's timeout starts when it stores the question
 			tasks.Go(func() {
 				defer a.recoverPanic()
 				a.pull(workCtx)
 			})
 		case update := <-a.pending.deadlineUpdates:
-			deadline.extend(update)
-		case <-deadline.expired():
+			limit.Extend(update)
+		case <-limit.Expired():
 			a.timeOut()
 			return
 		case <-ctx.Done():

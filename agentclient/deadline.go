@@ -5,64 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/deadline"
 	"github.com/hookback/hookback/schema"
 )
-
-// deadlineUpdate is the remaining time of a question, as reported by the hub.
-type deadlineUpdate struct {
-	receivedAt time.Time
-	remaining  time.Duration
-	never      bool // no deadline any more
-}
-
-// deadline fires when no answer can arrive any more. It uses the monotonic clock and
-// adds a grace period for answers given at the last moment. Updates only extend it,
-// because people can only add time.
-type deadline struct {
-	timeout, grace time.Duration
-	timer          *time.Timer // nil: never fires
-	expiresAt      time.Time
-}
-
-func newDeadline(timeout, grace time.Duration) *deadline {
-	d := &deadline{timeout: timeout, grace: grace}
-	if timeout > 0 {
-		d.expiresAt = time.Now().Add(timeout + grace)
-		d.timer = time.NewTimer(timeout + grace)
-	}
-	return d
-}
-
-func (d *deadline) expired() <-chan time.Time {
-	if d.timer == nil {
-		return nil
-	}
-	return d.timer.C
-}
-
-// restart counts the full timeout from now.
-func (d *deadline) restart() { d.extend(deadlineUpdate{receivedAt: time.Now(), remaining: d.timeout}) }
-
-func (d *deadline) extend(update deadlineUpdate) {
-	if d.timer == nil {
-		return
-	}
-	if update.never {
-		d.stop()
-		d.timer = nil
-		return
-	}
-	if until := update.receivedAt.Add(update.remaining + d.grace); until.After(d.expiresAt) {
-		d.expiresAt = until
-		d.timer.Reset(time.Until(until))
-	}
-}
-
-func (d *deadline) stop() {
-	if d.timer != nil {
-		d.timer.Stop()
-	}
-}
 
 // handleControl processes a control frame and reports whether frame was one. Unknown
 // kinds are ignored.
@@ -74,9 +19,9 @@ func (p *pendingAsk) handleControl(frame []byte) bool {
 	if control.Kind != schema.ControlDeadline {
 		return true
 	}
-	update := deadlineUpdate{receivedAt: time.Now(), remaining: waitDuration(control.InSeconds), never: control.ExpiresAt == 0}
-	if update.remaining == 0 { // a hub that only sends the absolute time
-		update.remaining = time.Until(time.UnixMilli(int64(control.ExpiresAt)))
+	update := deadline.Update{ReceivedAt: time.Now(), Remaining: waitDuration(control.InSeconds), Never: control.ExpiresAt == 0}
+	if update.Remaining == 0 { // a hub that only sends the absolute time
+		update.Remaining = time.Until(time.UnixMilli(int64(control.ExpiresAt)))
 	}
 	p.queueDeadline(update)
 	return true
@@ -85,11 +30,11 @@ func (p *pendingAsk) handleControl(frame []byte) bool {
 // handleDeadlineHeader processes schema.ExpiresHeader of a pull without an answer.
 func (p *pendingAsk) handleDeadlineHeader(header string) {
 	if header == schema.Never {
-		p.queueDeadline(deadlineUpdate{never: true})
+		p.queueDeadline(deadline.Update{Never: true})
 		return
 	}
 	if n, err := strconv.ParseFloat(header, 64); err == nil && n > 0 {
-		p.queueDeadline(deadlineUpdate{receivedAt: time.Now(), remaining: waitDuration(n)})
+		p.queueDeadline(deadline.Update{ReceivedAt: time.Now(), Remaining: waitDuration(n)})
 	}
 }
 
@@ -100,7 +45,7 @@ func waitDuration(n float64) time.Duration {
 
 // queueDeadline passes an update to the Ask goroutine. It replaces an update that is
 // still unread.
-func (p *pendingAsk) queueDeadline(update deadlineUpdate) {
+func (p *pendingAsk) queueDeadline(update deadline.Update) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {

@@ -26,7 +26,8 @@ var mayImport = map[string][]string{
 	"schema/routes":          {"schema", "schema/sign", "schema/history"},
 	"schema/gen":             {"schema", "schema/sign", "schema/history", "schema/routes"},
 
-	"agentclient":                    {"schema", "schema/sign", "agentclient/socket", "agentclient/policy", "agentclient/internal/pins", "agentclient/internal/reply", "agentclient/internal/transport"},
+	"agentclient":                    {"schema", "agentclient/internal/deadline", "schema/sign", "agentclient/socket", "agentclient/policy", "agentclient/internal/pins", "agentclient/internal/reply", "agentclient/internal/transport"},
+	"agentclient/internal/deadline":  nil,
 	"agentclient/policy":             {"agentclient/policy/programs", "agentclient/internal/account"},
 	"agentclient/policy/programs":    nil,
 	"agentclient/internal/account":   nil,

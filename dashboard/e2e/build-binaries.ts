@@ -18,5 +18,9 @@ export default function buildBinaries(): void {
   const build = (to: string, what: string, ...flags: string[]) =>
     execFileSync('go', ['build', ...flags, '-o', to, what], { cwd: root, stdio: 'inherit' })
   if (!process.env.HOOKBACK_HUB) build(hubBinary, './server')
-  build(cliBinary, './agentclient/cmd/hookback', '-ldflags=-X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME')
+  build(
+    cliBinary,
+    './agentclient/cmd/hookback',
+    '-ldflags=-X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME',
+  )
 }

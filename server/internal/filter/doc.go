@@ -3,7 +3,7 @@
 //
 //	timeout -agent:ci tool:Bash tool_input.command:*deploy* /exit [1-9]/
 //
-// The dashboard's src/filter.ts implements the same language for the events that a page has
+// The dashboard's src/lib/stream/filter.ts implements the same language for the events that a page has
 // loaded. The tests of both run src/testing/filter-cases.json there.
 //
 // Matching ignores case. A word is searched for in the event's names, its summary line, and the

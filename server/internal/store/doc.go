@@ -30,8 +30,12 @@
 //	}
 //
 // Run it with go test -race -run Conformance ./server/internal/store/NAME. Then let
-// storetest.Open return the engine, and run the tests of the packages above. In app, the
-// file database.go picks the engine by the value of -db.
+// storetest.Open return the engine, and run the tests of the packages above.
+//
+// The file database.go of app opens the engine: let it choose by the value of -db. The
+// subcommands backup, check, verify and key work on a file without a hub, so they are
+// functions of the engine (sqlite.Backup, Check, CheckLedger, ChangeKey) and no methods of
+// Store. A second engine has its own, or refuses the subcommand.
 package store
 
 // Store is an open database of one hub. Its methods are safe for concurrent use.

@@ -11,12 +11,12 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const ( //nolint:gosec // the tables of tokens and passkeys: no credentials
+const (
 	queryPersons  = `SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`
 	querySignIns  = `SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`
-	queryTokens   = `SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`
+	queryTokens   = `SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id` //nolint:gosec // a table of tokens, no credential
 	queryCodes    = `SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`
-	queryPasskeys = `SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id`
+	queryPasskeys = `SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id` //nolint:gosec // a table of passkeys, no credential
 )
 
 func (s *engine) People(ctx context.Context) (*store.People, error) {
