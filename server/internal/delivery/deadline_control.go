@@ -14,13 +14,16 @@ import (
 )
 
 // A control frame notifies a version 2 listener that its question has a new deadline. It uses a
-// separate connection with the same proof as an answer. It is not acknowledged: it is sent at
-// most maxControlAttempts times and its failure is only shown, because an agent that polls reads
-// the same deadline.
+// separate connection with the same proof as an answer. It is not acknowledged: after
+// maxControlAttempts its failure is only shown, because an agent that polls reads the same
+// deadline. A failure of the store is no such attempt: the question stays queued until its result
+// is recorded, so the agent may get the same deadline twice.
 
 const (
 	maxConcurrentControls = 8
 	maxControlAttempts    = 5
+	// storeRetryDelay is the delay after a failure of the store.
+	storeRetryDelay = time.Second
 )
 
 // controlQueue holds the questions with unsent control frames; Dispatcher.mu guards it.
@@ -33,12 +36,16 @@ type controlQueue struct {
 func (d *Dispatcher) queueControl(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !slices.Contains(d.controls.ids, id) { // the frame is built when it is sent, so one entry is enough
-		d.controls.ids = append(d.controls.ids, id)
-	}
+	d.addControlLocked(id)
 	if d.ctx != nil && d.ctx.Err() == nil && d.controls.running < maxConcurrentControls {
 		d.controls.running++
 		d.workers.Go(func() { d.runControls(d.ctx) })
+	}
+}
+
+func (d *Dispatcher) addControlLocked(id schema.EventID) {
+	if !slices.Contains(d.controls.ids, id) { // the frame is built when it is sent, so one entry is enough
+		d.controls.ids = append(d.controls.ids, id)
 	}
 }
 
@@ -76,8 +83,17 @@ func (d *Dispatcher) runControls(ctx context.Context) {
 		id := d.controls.ids[0]
 		d.controls.ids = d.controls.ids[1:]
 		d.mu.Unlock()
-		if err := d.sendDeadline(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
-			d.Log.Error("send of a new deadline failed", "event", id, "err", err)
+		err := d.sendDeadline(ctx, id)
+		if err == nil || ctx.Err() != nil || errors.Is(err, schema.ErrStopping) {
+			continue
+		}
+		d.Log.Error("send of a new deadline failed", "event", id, "retry_in", storeRetryDelay, "err", err)
+		d.mu.Lock()
+		d.addControlLocked(id)
+		d.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-d.after(storeRetryDelay):
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package delivery
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,4 +164,54 @@ func TestSendDeadline_ResumesAfterRestart(t *testing.T) {
 	h.reopen()
 	h.startDispatcher(h.dispatcher())
 	require.Equal(t, schema.Delivered, h.waitForExtension(id).Agent)
+}
+
+// failingStore fails the first reads that the dispatcher makes for deadlines.
+type failingStore struct {
+	store.Store
+	questions, listeners atomic.Int32 // reads that fail
+}
+
+var errDisk = errors.New("disk failure")
+
+func (s *failingStore) Question(ctx context.Context, id schema.EventID) (*store.Question, error) {
+	if s.questions.Add(-1) >= 0 {
+		return nil, errDisk
+	}
+	return s.Store.Question(ctx, id)
+}
+
+func (s *failingStore) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
+	if s.listeners.Add(-1) >= 0 {
+		return nil, errDisk
+	}
+	return s.Store.Listeners(ctx, after, limit)
+}
+
+// TestSendDeadline_RetriesAfterStoreError: a failure of the store does not lose a deadline, neither
+// one that was just moved nor one from before a restart.
+func TestSendDeadline_RetriesAfterStoreError(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(*failingStore){
+		"read of the question": func(s *failingStore) { s.questions.Store(3) },
+		"rescan":               func(s *failingStore) { s.listeners.Store(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t)
+			l := startListener(t, withProof("key", func(p *peerConn) {
+				if _, _, err := p.read(); err == nil {
+					p.sendClose(1000)
+				}
+			}))
+			id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
+			h.reopen() // only a rescan finds the deadline
+			failing := &failingStore{Store: h.store}
+			fail(failing)
+			d := h.dispatcher()
+			d.Store = failing
+			h.startDispatcher(d)
+			require.Equal(t, schema.Delivered, h.waitForExtension(id).Agent)
+		})
+	}
 }

@@ -178,14 +178,22 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.workers.Wait()
 	var lastErr string
 	var nextPoll <-chan time.Time
+	var rescan bool // the unsent deadlines must be read from the store
 	return d.Feed.Follow(ctx, feed.Leased|feed.Due|feed.Deadline, func(b *feed.Batch) error {
-		d.handleFacts(ctx, b)
+		d.handleFacts(b)
+		rescan = rescan || b.Rescan
 		if b.Fired || b.Has(feed.Due) {
 			wait, err := d.poll(ctx)
+			if rescan {
+				rescanErr := d.queueControls(ctx)
+				if rescan = rescanErr != nil; rescan {
+					wait, err = min(wait, storeRetryDelay), errors.Join(err, rescanErr)
+				}
+			}
 			if text := errorText(ctx, err); text != lastErr {
 				lastErr = text
 				if lastErr != "" {
-					d.Log.Error("read of due deliveries failed", "retry_in", wait, "err", err)
+					d.Log.Error("read of due deliveries and unsent deadlines failed", "retry_in", wait, "err", err)
 				}
 			}
 			nextPoll = d.after(wait)
@@ -197,7 +205,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 // handleFacts attempts the deliveries that were just committed, or whose agent named a new
 // URL, and sends new deadlines.
-func (d *Dispatcher) handleFacts(ctx context.Context, b *feed.Batch) {
+func (d *Dispatcher) handleFacts(b *feed.Batch) {
 	for _, fact := range b.Facts {
 		if fact.Kinds&feed.Leased != 0 {
 			d.dispatch(schema.EventID(fact.ID))
@@ -205,12 +213,6 @@ func (d *Dispatcher) handleFacts(ctx context.Context, b *feed.Batch) {
 		if fact.Kinds&feed.Deadline != 0 {
 			d.queueControl(schema.EventID(fact.ID))
 		}
-	}
-	if !b.Rescan {
-		return
-	}
-	if err := d.queueControls(ctx); err != nil && ctx.Err() == nil {
-		d.Log.Error("read of unsent deadlines failed", "err", err)
 	}
 }
 
@@ -234,7 +236,7 @@ func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 	now := d.Clock()
 	due, next, err := d.Store.LeaseDeliveries(ctx, now, now.Add(leaseDuration), capacity)
 	if err != nil {
-		return time.Second, err
+		return storeRetryDelay, err
 	}
 	d.mu.Lock()
 	for _, id := range due {
