@@ -83,7 +83,7 @@ type Hub struct {
 	unsentResponses map[schema.EventID]chan struct{}       // by question; closed when the response to its POST was sent
 	pending         pendingBySession
 	pendingTotal    int64
-	owners          pendingOwners
+	reserved        reservations
 }
 
 // Caller identifies the connection and the credentials of a request. The zero value is

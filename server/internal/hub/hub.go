@@ -37,6 +37,7 @@ func New(cfg Config) *Hub {
 		subscribers:     map[schema.EventID]map[feed.Alarm]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
 		pending:         pendingBySession{},
+		reserved:        newReservations(),
 		startSeq:        cfg.Store.Head(),
 	}
 	pending, err := cfg.Store.PendingCounts(context.Background())

@@ -28,36 +28,54 @@ func (l *PendingLimits) setDefaults() {
 	}
 }
 
-// pendingOwners counts the pending questions of each owner since the hub started, by the uid of
-// their event. It is guarded by Hub.mu.
-type pendingOwners struct {
-	ownerOf map[string]string // uid → owner
-	counts  map[string]int    // owner → number of its questions
+// reservations count the questions that are not settled by who asked them, since the hub started, and
+// those that are not stored yet by their session. The stored ones of a session are in Hub.pending. They
+// are guarded by Hub.mu.
+type reservations struct {
+	owners    map[string]string           // uid of the event → owner
+	byOwner   map[string]int              // owner → number of its questions
+	unstored  map[string]store.SessionKey // uid of the event → session
+	bySession map[store.SessionKey]int    // session → number of its questions in unstored
+}
+
+func newReservations() reservations {
+	return reservations{
+		owners: map[string]string{}, byOwner: map[string]int{},
+		unstored: map[string]store.SessionKey{}, bySession: map[store.SessionKey]int{},
+	}
 }
 
 // add counts a question that is about to be stored.
-func (p *pendingOwners) add(uid, owner string) {
-	if p.ownerOf == nil {
-		p.ownerOf, p.counts = map[string]string{}, map[string]int{}
-	}
-	p.ownerOf[uid] = owner
-	p.counts[owner]++
+func (r *reservations) add(d *store.EventDraft, owner string) {
+	key := store.SessionKey{App: d.App, Session: d.Session}
+	r.owners[d.UID], r.unstored[d.UID] = owner, key
+	r.byOwner[owner]++
+	r.bySession[key]++
 }
 
+// markStored ends the count for the session of a question that Hub.pending counts from now on.
+func (r *reservations) markStored(uid string) { decrement(r.unstored, r.bySession, uid) }
+
 // remove deletes a question that was settled or not stored.
-func (p *pendingOwners) remove(uid string) {
-	owner, ok := p.ownerOf[uid]
+func (r *reservations) remove(uid string) {
+	r.markStored(uid)
+	decrement(r.owners, r.byOwner, uid)
+}
+
+// decrement deletes a question and lowers the count under its key.
+func decrement[K comparable](keys map[string]K, counts map[K]int, uid string) {
+	key, ok := keys[uid]
 	if !ok {
 		return
 	}
-	delete(p.ownerOf, uid)
-	if p.counts[owner]--; p.counts[owner] == 0 {
-		delete(p.counts, owner)
+	delete(keys, uid)
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
 	}
 }
 
-// reservePending counts the question of d for its owner, or returns an error if there are too many.
-// The count ends when the question is settled, or with releasePending.
+// reservePending counts the question of d for its session, its owner and the hub, or returns an error if
+// one of them has too many. The count ends when the question is settled, or with releasePending.
 func (h *Hub) reservePending(ctx context.Context, d *store.EventDraft, caller Caller, program *peer.Process) error {
 	owner := pendingOwner(caller, program)
 	who, n := h.tryReservePending(d, owner)
@@ -80,19 +98,20 @@ func (h *Hub) reservePending(ctx context.Context, d *store.EventDraft, caller Ca
 func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, limit int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	inSession := int64(0)
-	if s := h.pending[store.SessionKey{App: d.App, Session: d.Session}]; s != nil {
-		inSession = s.pending
+	key := store.SessionKey{App: d.App, Session: d.Session}
+	inSession := h.reserved.bySession[key]
+	if s := h.pending[key]; s != nil {
+		inSession += int(s.pending)
 	}
 	switch l := h.PendingLimits; {
-	case inSession >= int64(l.Session):
+	case inSession >= l.Session:
 		return "this session already has", l.Session
-	case h.owners.counts[owner] >= l.Owner:
+	case h.reserved.byOwner[owner] >= l.Owner:
 		return "this agent already has", l.Owner
-	case h.pendingTotal >= int64(l.Hub):
+	case int(h.pendingTotal)+len(h.reserved.unstored) >= l.Hub:
 		return "this hub already has", l.Hub
 	}
-	h.owners.add(d.UID, owner)
+	h.reserved.add(d, owner)
 	return "", 0
 }
 
@@ -100,7 +119,7 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 func (h *Hub) releasePending(d *store.EventDraft) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.owners.remove(d.UID)
+	h.reserved.remove(d.UID)
 }
 
 // pendingOwner returns who a question counts for: the token or person, the program, or the address.

@@ -80,11 +80,12 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 			}
 			if row.Ends {
 				h.pending.remove(row.Event)
-				h.owners.remove(row.Event.UID)
+				h.reserved.remove(row.Event.UID)
 				h.pendingTotal--
 			}
 		case row.Event.Question != nil:
 			h.unsentResponses[id] = make(chan struct{})
+			h.reserved.markStored(row.Event.UID)
 			h.pending.add(row.Event)
 			h.pendingTotal++
 		}
