@@ -410,6 +410,45 @@ func TestVotes_EachEditRestartsVoting(t *testing.T) {
 	require.Nil(t, h.pullAnswer(id).ModifiedArguments)
 }
 
+// An edit that ends the vote is recorded like any other, with the votes that it cleared.
+func TestVotes_EditThatEndsTheVoteIsRecorded(t *testing.T) {
+	t.Parallel()
+	for name, hold := range map[string]time.Duration{"immediately": 0, "after an undo window": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newFakeClock()
+			h := newTestHub(t, clock.configure)
+			h.setPeople("ada", "grace", "linus")
+			id, _ := h.ask(strings.Replace(editableQuestion, `"requiredApprovals"`, `"recipients":{"mode":"selected_members","members":["grace","linus"]},"requiredApprovals"`, 1))
+			st := h.mustVote(id, "grace", approval())
+			h.remove("linus") // so that the edit of the only voter left can't get two approvals
+			st = h.mustVote(id, "grace", withHold(editedApproval(`{"command":"ls -l"}`, st.Revision), hold))
+			lines := []string{"grace voted approve", "grace edited"}
+			if hold > 0 {
+				require.Equal(t, schema.NoQuorum, st.Held.Outcome)
+				require.Equal(t, lines, h.ledgerLines(id))
+				clock.advance(hold)
+				h.runDue()
+			}
+			require.Equal(t, schema.NoQuorum, h.status(id).Outcome)
+			require.Equal(t, append(lines, "grace voted approve", "hub ended __no_quorum__"), h.ledgerLines(id))
+
+			entries, err := h.Store.Ledger(t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
+			require.NoError(t, err)
+			var cleared []string
+			for _, line := range entries {
+				var e struct {
+					Action string
+					Data   struct{ Cleared []schema.Vote }
+				}
+				require.NoError(t, json.Unmarshal(line, &e))
+				cleared = append(cleared, voteSummaries(e.Data.Cleared)...)
+			}
+			require.Equal(t, []string{"grace approve"}, cleared)
+		})
+	}
+}
+
 func TestVotes_RejectUnsupportedFields(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

@@ -116,8 +116,8 @@ func (s *Snapshot) dropRevokedVotes() {
 	})
 }
 
-// tallyChange returns the change that stores the votes while no choice wins.
-func (s *Snapshot) tallyChange(votes []schema.Vote, records ...store.LedgerRecord) (*store.Change, error) {
+// tallyChange returns the change that stores the votes while no choice wins, and the record of the last one.
+func (s *Snapshot) tallyChange(votes []schema.Vote, voted store.LedgerRecord) (*store.Change, error) {
 	st := s.Status
 	st.Held = nil
 	setVotes(&st, votes)
@@ -128,6 +128,6 @@ func (s *Snapshot) tallyChange(votes []schema.Vote, records ...store.LedgerRecor
 	if s.UndoWindow != nil {
 		c.UndoWindow = &store.UndoWindow{}
 	}
-	c.Ledger = records
+	c.Ledger = []store.LedgerRecord{voted}
 	return c, nil
 }

@@ -43,10 +43,21 @@ func (s *Snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time)
 		return nil, nil
 	}
 	next := *s
-	var records []store.LedgerRecord
-	if edits {
-		records = append(records, next.applyEdit(r.ModifiedArguments, &v))
+	if !edits {
+		return s.countVote(&next, v, r, by, now)
 	}
+	edited := next.applyEdit(r.ModifiedArguments, &v)
+	c, err := s.countVote(&next, v, r, by, now)
+	if err != nil {
+		return nil, err
+	}
+	c.Ledger = append([]store.LedgerRecord{edited}, c.Ledger...)
+	return c, nil
+}
+
+// countVote returns the change that v makes to next, which is s after the edit that comes with the vote, if
+// any.
+func (s *Snapshot) countVote(next *Snapshot, v schema.Vote, r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
 	votes := addVote(next.Status.Votes, v)
 	choice := winner(votes, s.Status.RequiredApprovals)
 	if choice != "" || next.endsWithoutQuorum(votes) {
@@ -57,11 +68,11 @@ func (s *Snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time)
 		}
 		res.votes = votes
 		if until := s.undoableUntil(now, r); !until.IsZero() && s.undoable == nil {
-			return res.openUndoWindow(&next, now, until)
+			return res.openUndoWindow(next, now, until)
 		}
-		return res.change(&next, now)
+		return res.change(next, now)
 	}
-	return next.tallyChange(votes, append(records, s.voteLedgerRecord(v, false))...)
+	return next.tallyChange(votes, s.voteLedgerRecord(v, false))
 }
 
 // checkVote validates what applies to votes in addition to other answers.
