@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ func (h *Hub) IngestTelemetry(ctx context.Context, parse func([]byte) (otlp.Batc
 	result := TelemetryResult{Ignored: batch.Ignored, Rejected: batch.Rejected}
 	apps := map[string]string{}
 	var drafts []*store.EventDraft
+	var firstErr error // of draft, such as an invalid name, or an application that the token is not valid for
 	for i := range batch.Events {
 		e := &batch.Events[i]
 		if e.SourceApp, err = h.telemetryApp(ctx, e, apps); err != nil {
@@ -40,10 +42,14 @@ func (h *Hub) IngestTelemetry(ctx context.Context, parse func([]byte) (otlp.Batc
 		}
 		d, _, err := h.draft(ctx, encoded, caller)
 		if err != nil {
-			result.Rejected++ // such as an invalid name
+			result.Rejected++
+			firstErr = cmp.Or(firstErr, err)
 			continue
 		}
 		drafts = append(drafts, d)
+	}
+	if firstErr != nil {
+		h.Log.Warn("telemetry records rejected; their usage is not counted", "records", len(batch.Events)-len(drafts), "err", firstErr)
 	}
 	for _, r := range h.Store.AppendAll(ctx, drafts) {
 		if r.Err != nil {
