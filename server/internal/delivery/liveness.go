@@ -75,7 +75,7 @@ func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slot
 		pause := time.Second // delay if the store fails; RunLiveness logs that error
 		if err == nil {
 			if pause, err = d.holdOnce(ctx, q, &state, slots); err != nil {
-				return // ctx ended, or the dial policy forbids it
+				return
 			}
 		}
 		select {
@@ -92,11 +92,11 @@ type livenessState struct {
 }
 
 // holdOnce connects to the listener and holds the connection until it ends. It returns the delay
-// before the next connection, or an error if ctx ended or the listener may not be dialed.
+// before the next connection, or an error if ctx ended.
 func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *livenessState, slots chan struct{}) (pause time.Duration, err error) {
 	to, err := d.DialPolicy.checkURL(q.URL)
-	if err != nil {
-		return 0, err
+	if err != nil { // a repeat of the POST may name another listener, and no fact says so
+		return d.ProbeInterval, nil //nolint:nilerr // the agent does not count as gone
 	}
 	if state.url != q.URL {
 		*state = livenessState{url: q.URL}

@@ -332,6 +332,37 @@ func TestLiveness_FollowsNewURL(t *testing.T) {
 	h.waitForEnd(r.Event.ID)
 }
 
+// TestLiveness_WatchesAllowedURLAfterBlockedOne: the repeat of a question names a listener that the
+// dial policy allows, which it did not for the first.
+func TestLiveness_WatchesAllowedURLAfterBlockedOne(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	blocked := openPort(t)
+	policy, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(blocked.Addr().(*net.TCPAddr).Port)}})
+	require.NoError(t, err)
+	id, err := h.addRepeatable(livenessAt(blocked.url()), "again")
+	require.NoError(t, err)
+	_, recorder := h.runLiveness(beforePause(sync.OnceFunc(func() {
+		if _, err := h.addRepeatable(livenessAt(closedPort(t)), "again"); err != nil {
+			t.Error(err)
+		}
+	})), func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = policy })
+	h.waitForEnd(id)
+	require.Equal(t, 1, recorder.count())
+	require.Zero(t, blocked.probes(t))
+}
+
+// addRepeatable adds a question, or repeats the one with the same key.
+func (h *harness) addRepeatable(ask store.NewQuestion, key string) (schema.EventID, error) {
+	draft := h.draft(ask, "")
+	draft.IdempotencyKey = key
+	r, err := h.store.Append(context.Background(), draft)
+	if err != nil {
+		return 0, err
+	}
+	return r.Event.ID, nil
+}
+
 func TestLiveness_RetriesFailedAbandon(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
