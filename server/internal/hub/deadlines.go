@@ -23,11 +23,19 @@ func (h *Hub) Run(ctx context.Context) error {
 	if h.rules.Load() != nil {
 		h.applyRulesToPending(ctx, 0)
 	}
+	checkQuorums := false // accounts changed since the last complete check
 	return h.Feed.Follow(ctx, feed.NewQuestion|feed.Deadline|feed.Undo|feed.Accounts, func(b *feed.Batch) error {
 		if b.Has(feed.Accounts) { // also at the start: accounts may have changed while the hub was down
-			h.endUnreachableQuorums(ctx)
+			checkQuorums = true
 		}
 		b.Timer = h.expireAll(ctx)
+		if checkQuorums {
+			err := h.endUnreachableQuorums(ctx)
+			if checkQuorums = err != nil && ctx.Err() == nil; checkQuorums {
+				h.Log.Error("quorum check failed; a question that no one can decide may stay pending", "retry_in", time.Second, "err", err)
+				b.Timer = time.After(time.Second)
+			}
+		}
 		return nil
 	})
 }
@@ -105,7 +113,7 @@ func (h *Hub) endUnreachable(ctx context.Context, id schema.EventID) error {
 }
 
 // endUnreachableQuorums ends all pending questions whose quorum is unreachable.
-func (h *Hub) endUnreachableQuorums(ctx context.Context) {
+func (h *Hub) endUnreachableQuorums(ctx context.Context) error {
 	pending, err := h.Store.Pending(ctx)
 	for _, e := range pending {
 		var st schema.Status
@@ -113,7 +121,5 @@ func (h *Hub) endUnreachableQuorums(ctx context.Context) {
 			err = errors.Join(err, h.endUnreachable(ctx, e.ID))
 		}
 	}
-	if err != nil && ctx.Err() == nil {
-		h.Log.Error("quorum check failed; a question that no one can decide may stay pending", "err", err)
-	}
+	return err
 }

@@ -1,7 +1,10 @@
 package hub
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,6 +95,34 @@ func TestQuorum_EndsAfterRestart(t *testing.T) {
 	h.requireNoQuorum(id, "2 people had to agree and only 1 recipient is left.")
 }
 
+// failingPending fails the first reads of the pending questions.
+type failingPending struct {
+	store.Store
+	failures atomic.Int32
+}
+
+func (s *failingPending) Pending(ctx context.Context) ([]*store.Event, error) {
+	if s.failures.Add(-1) >= 0 {
+		return nil, errors.New("disk failure")
+	}
+	return s.Store.Pending(ctx)
+}
+
+func TestQuorum_RetriesAfterStoreError(t *testing.T) {
+	t.Parallel()
+	failing := &failingPending{}
+	h := newTestHub(t, func(cfg *Config) {
+		failing.Store = cfg.Store.(store.Store)
+		cfg.Store = failing
+	})
+	h.setPeople("ada", "grace")
+	id := h.askPeople(2, `"ada","grace"`)
+	h.remove("grace")
+	failing.failures.Store(2)
+	h.startDeadlines()
+	h.requireNoQuorum(id, "2 people had to agree and only 1 recipient is left.")
+}
+
 func TestQuorum_VotesCanMakeItUnreachable(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()
@@ -128,7 +159,7 @@ func TestQuorum_WaitsForUndoWindow(t *testing.T) {
 	h.mustVote(id, "ada", approval())
 	h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
 	h.remove("grace")
-	h.endUnreachableQuorums(t.Context())
+	require.NoError(t, h.endUnreachableQuorums(t.Context()))
 	require.Equal(t, schema.Pending, h.status(id).Status)
 	clock.advance(10 * time.Second)
 	h.runDue()
@@ -142,7 +173,7 @@ func TestQuorum_WaitsForEscalation(t *testing.T) {
 	helped := h.askPeople(2, `"ada","grace"`, `"escalateAfterSeconds":60,"escalateTo":{"mode":"selected_members","members":["linus"]}`)
 	alone := h.askPeople(2, `"ada","grace"`, `"escalateAfterSeconds":60,"escalateTo":{"mode":"selected_members","members":["ada"]}`)
 	h.remove("grace")
-	h.endUnreachableQuorums(t.Context())
+	require.NoError(t, h.endUnreachableQuorums(t.Context()))
 	require.Equal(t, schema.Pending, h.status(alone).Status, "the escalation may add recipients")
 	h.advance(time.Minute)
 	h.requireNoQuorum(alone, "2 people had to agree and only 1 recipient is left.")
