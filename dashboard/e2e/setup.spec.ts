@@ -33,12 +33,12 @@ async function aMachine(): Promise<Machine> {
  * reads the account database, so it would pin the test's hub in the developer's own files.
  */
 async function testAccountFlags({ home }: Machine): Promise<string> {
-  const source = join(root, 'agentclient', 'account_unix.go')
+  const source = join(root, 'agentclient', 'internal', 'account', 'account_unix.go')
   const text = await readFile(source, 'utf8')
-  const start = 'func lookUpHome() (string, error) {\n'
+  const start = 'func lookUp() (string, error) { '
   expect(text).toContain(start)
   const [replacement, overlay] = [join(home, 'account_unix.go'), join(home, 'overlay.json')]
-  const inTest = 'if home := os.Getenv("HOME"); home != "" {\nreturn home, nil\n}\n'
+  const inTest = 'if home := os.Getenv("HOME"); home != "" { return home, nil }; '
   await writeFile(replacement, text.replace(start, start + inTest))
   await writeFile(overlay, JSON.stringify({ Replace: { [source]: replacement } }))
   return `${process.env.GOFLAGS ?? ''} -overlay=${overlay}`.trim()
