@@ -103,7 +103,7 @@ func (h *hookRun) parse(f *cli.Flags, args []string) (helpShown bool, err error)
 // readCall parses stdin. truncated reports whether the input was too long and its long
 // strings were cut.
 func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
-	text, truncated, err := readInput(h.std.In)
+	text, truncated, err := readInput(h.std.In, defaultStdinTimeouts)
 	if err != nil {
 		return nil, false, err
 	}

@@ -19,9 +19,15 @@ const (
 	maxStdin          = schema.MaxBody - 64<<10 // bytes; the event around the input must fit into a request
 	maxString         = 16 << 10                // bytes of one string in a larger input
 	stdinPollInterval = 100 * time.Millisecond  // quiet time after which the input may be complete
-	stdinQuietTimeout = 2 * time.Second         // quiet time after which an incomplete input fails
-	stdinTimeout      = 10 * time.Second        // for the whole input
 )
+
+// stdinTimeouts limit the time for reading stdin.
+type stdinTimeouts struct {
+	quiet time.Duration // quiet time after which an incomplete input fails
+	total time.Duration // for the whole input
+}
+
+var defaultStdinTimeouts = stdinTimeouts{quiet: 2 * time.Second, total: 10 * time.Second}
 
 var errStdinOpen = errors.New("stdin did not end")
 
@@ -41,10 +47,10 @@ type stdinReader struct {
 // It returns at the end of stdin, or when the input is complete JSON and nothing follows for
 // stdinPollInterval, or with errStdinOpen after a timeout. In the last two cases a goroutine
 // keeps reading until the process exits.
-func readInput(r io.Reader) (text []byte, truncated bool, err error) {
+func readInput(r io.Reader, limit stdinTimeouts) (text []byte, truncated bool, err error) {
 	in := &stdinReader{grown: make(chan struct{}, 1), done: make(chan error, 1)}
 	go in.read(r)
-	timeout := time.NewTimer(stdinTimeout)
+	timeout := time.NewTimer(limit.total)
 	defer timeout.Stop()
 	var quiet time.Duration
 	for {
@@ -64,7 +70,7 @@ func readInput(r io.Reader) (text []byte, truncated bool, err error) {
 			if text, truncated, err := in.result(); err == nil && len(text) > 0 && hook.Valid(text) {
 				return text, truncated, nil
 			}
-			if quiet >= stdinQuietTimeout {
+			if quiet >= limit.quiet {
 				return nil, false, errStdinOpen
 			}
 		case <-timeout.C:

@@ -7,25 +7,29 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
 
+// generousStdinTimeouts are not reached on a busy machine either.
+var generousStdinTimeouts = stdinTimeouts{quiet: time.Minute, total: 5 * time.Minute}
+
 func TestReadInput(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", `{"a":"` + strings.Repeat("b", 200_000) + `"}`} {
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.DataErrReader(strings.NewReader(text))} {
-			got, truncated, err := readInput(r)
+			got, truncated, err := readInput(r, generousStdinTimeouts)
 			require.NoError(t, err)
 			require.False(t, truncated)
 			require.Equal(t, text, string(got))
 		}
 	}
 	broken := errors.New("broken")
-	_, _, err := readInput(iotest.ErrReader(broken))
+	_, _, err := readInput(iotest.ErrReader(broken), generousStdinTimeouts)
 	require.ErrorIs(t, err, broken)
-	_, _, err = readInput(readerFunc(func([]byte) (int, error) { panic("inside") }))
+	_, _, err = readInput(readerFunc(func([]byte) (int, error) { panic("inside") }), generousStdinTimeouts)
 	require.ErrorContains(t, err, "panic: inside")
 }
 
@@ -44,17 +48,17 @@ func openPipe(t *testing.T, text string) io.Reader {
 
 func TestReadInput_StdinStaysOpen(t *testing.T) {
 	t.Parallel()
-	got, _, err := readInput(openPipe(t, `{"a":1}`))
+	got, _, err := readInput(openPipe(t, `{"a":1}`), generousStdinTimeouts)
 	require.NoError(t, err)
 	require.Equal(t, `{"a":1}`, string(got))
-	_, _, err = readInput(openPipe(t, `{"a":`))
+	_, _, err = readInput(openPipe(t, `{"a":`), defaultStdinTimeouts)
 	require.ErrorIs(t, err, errStdinOpen)
 }
 
 func TestReadInput_TruncatesLongStrings(t *testing.T) {
 	t.Parallel()
 	text := `{"session":"s","list":["` + strings.Repeat(`x`, maxStdin) + `","` + strings.Repeat(`\"`, 20_000) + `",1],"end":true}`
-	got, truncated, err := readInput(strings.NewReader(text))
+	got, truncated, err := readInput(strings.NewReader(text), generousStdinTimeouts)
 	require.NoError(t, err)
 	require.True(t, truncated)
 	var read struct {
@@ -68,7 +72,7 @@ func TestReadInput_TruncatesLongStrings(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", maxString)+"… [hookback left out 8306688 bytes]", read.List[0])
 	require.Equal(t, strings.Repeat(`"`, maxString/2)+"… [hookback left out 23616 bytes]", read.List[1])
 
-	_, _, err = readInput(strings.NewReader("[" + strings.Repeat("1,", maxStdin) + "1]"))
+	_, _, err = readInput(strings.NewReader("[" + strings.Repeat("1,", maxStdin) + "1]"), generousStdinTimeouts)
 	require.ErrorContains(t, err, "even without its long strings")
 }
 
