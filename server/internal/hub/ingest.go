@@ -234,7 +234,7 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 		h.unsentResponses[id] = make(chan struct{})
 	}
 	h.mu.Unlock()
-	_, err := h.transition(ctx, id, (*question.Snapshot).SetWaiter)
+	_, err := h.transition(ctx, id, (*question.Snapshot).UpdateWaiter)
 	var s *question.Snapshot
 	if err == nil {
 		s, err = h.readSnapshot(ctx, id)

@@ -117,19 +117,19 @@ func (s *Snapshot) Supersede(by schema.EventID, now time.Time) (*store.Change, e
 	return res.change(s, now)
 }
 
-// SetWaiter sets whether the agent of a pending question can be dialed, after a repeated POST
+// UpdateWaiter updates whether the agent of a pending question can be dialed, after a repeated POST
 // named its callback URL again.
-func (s *Snapshot) SetWaiter() (*store.Change, error) {
+func (s *Snapshot) UpdateWaiter() (*store.Change, error) {
 	st := s.Status
-	setWaiter(&st, s.URL, s.Blocked)
+	updateWaiter(&st, s.URL, s.Blocked)
 	if s.Status.IsSettled() || reflect.DeepEqual(st, s.Status) {
 		return nil, nil
 	}
 	return s.change(st)
 }
 
-// setWaiter sets in the status of a pending question whether its agent can be dialed.
-func setWaiter(st *schema.Status, url string, blocked error) {
+// updateWaiter sets in the status of a pending question whether its agent can be dialed.
+func updateWaiter(st *schema.Status, url string, blocked error) {
 	st.Waiter, st.Delivery = schema.Unknown, nil
 	if url == "" {
 		return
