@@ -75,12 +75,12 @@ func claudeSummary(c *Call, o object) string {
 
 // taskNotification returns the summary in the prompt that Claude Code creates when a
 // background task ends. ok is false for any other prompt.
-func taskNotification(prompt string) (told string, ok bool) {
+func taskNotification(prompt string) (summary string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "<task-notification>")
 	if !ok {
 		return "", false
 	}
-	_, summary, _ := strings.Cut(rest, "<summary>")
+	_, summary, _ = strings.Cut(rest, "<summary>")
 	summary, _, _ = strings.Cut(summary, "</summary>")
 	return cmp.Or(strings.TrimSpace(summary), "A background task has ended"), true
 }

@@ -144,7 +144,7 @@ func (s *Service) proxyIdentity(name string) Identity {
 }
 
 // proxyPerson returns the identity of an account that the proxy names. Its first request counts as
-// the person's first sign-in, so that from then on nobody else creates a link for them.
+// the person's first sign-in, so that from then on no one else creates a link for them.
 func (s *Service) proxyPerson(person *store.Person) Identity {
 	if !person.SignedIn && !person.Owner { // an owner's first session locks the hub
 		if err := s.markSignedIn(person.Name); err != nil {

@@ -44,7 +44,7 @@ func (s *Service) CreateSignInLink(ctx context.Context, name string, proof json.
 
 // ResetPerson ends the sessions, tokens, codes and passkeys of a person other than the owner, so
 // that an admin can create a new link. It takes the passkey of an admin who has one. Everyone is
-// told, and the person's answers count only for questions that are asked later.
+// notified, and the person's answers count only for questions that are asked later.
 func (s *Service) ResetPerson(ctx context.Context, name string, proof json.RawMessage, caller Identity) (schema.Person, error) {
 	if err := s.Check(schema.AccessAdmin, caller); err != nil {
 		return schema.Person{}, err

@@ -46,7 +46,7 @@ type Config struct {
 	// DialPolicy is the SSRF protection of callbacks. Nil allows every URL.
 	DialPolicy DialPolicy
 	// NudgeAfter is the interval of reminders for a question without a deadline, sent
-	// at most maxReminders times. 0 sends none. Questions with a deadline set their own
+	// at most three times. 0 sends none. Questions with a deadline set their own
 	// interval.
 	NudgeAfter time.Duration
 	// Processes finds callers. Nil disables the lookup.

@@ -1,5 +1,5 @@
 // Package hub implements the operations of the product: store an event, answer a
-// question, cancel it, pull its answer, follow the log. It contains no HTTP and no SQL.
+// question, cancel it, pull its answer. It contains no HTTP and no SQL.
 //
 // A question is a state machine with one terminal transition, and every change of it
 // uses optimistic concurrency. Package question computes the change from a snapshot of the row,

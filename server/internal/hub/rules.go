@@ -228,8 +228,9 @@ func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration)
 	}
 }
 
-// requireRuleAccess requires the role for creating or revoking a rule: admin if the
-// rule applies beyond one session, as for accounts and channels, otherwise operator.
+// requireRuleAccess requires the role for a change of a rule: admin if the change lets the rule apply
+// beyond one session, as for accounts and channels, otherwise operator. Revoking a rule answers nothing,
+// so operators may revoke every rule.
 func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
 	if beyondSession {
 		return h.People.Check(schema.AccessAdmin, caller.Identity)

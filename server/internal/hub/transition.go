@@ -32,8 +32,9 @@ func (h *Hub) decodeSnapshot(q *store.Question) (*question.Snapshot, error) {
 
 // transition changes a question with optimistic concurrency and returns the resulting
 // event. decide computes the change of a snapshot, or nil if no change is needed. It
-// must have no side effects: it is called again with a new snapshot if another writer
-// committed first.
+// is called again with a new snapshot if another writer committed first, so it must not
+// store or send anything. It may change the snapshot, write to the log, and set a variable
+// of its caller, which then has the value of the last call.
 func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*question.Snapshot) (*store.Change, error)) (*store.Event, error) {
 	for attempt := range maxConflictRetries {
 		if attempt == 1 {

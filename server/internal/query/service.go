@@ -1,5 +1,6 @@
-// Package query reads: events, the start of streams, the inbox, the ledger and receipts. It
-// encodes the rows of the store, and changes nothing.
+// Package query reads events, the start of streams, the inbox, the ledger and receipts, and encodes the
+// rows of the store. It also converts votes and approvals of other forms to responses, and computes the
+// starts of days for statistics. It changes nothing.
 package query
 
 import (

@@ -9,7 +9,7 @@ import (
 
 // Undo window: an answer with HoldMS is checked and stored like any other, but its
 // question stays pending until the window ends. Any other resolution in the meantime
-// drops the answer. Otherwise it becomes final when the window ends (snapshot.expire).
+// drops the answer. Otherwise it becomes final when the window ends (Snapshot.Expire).
 
 // undoDeadlineMargin is the time before the question's deadline at which its undo
 // window ends at the latest: the answer still has to reach an agent whose own timer is

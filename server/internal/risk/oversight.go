@@ -40,7 +40,8 @@ func (a *assessor) checkHubRoutes(inv *invocation) {
 	}
 }
 
-// checkHubFiles adds a finding if a program other than echo names a file of the hub.
+// checkHubFiles adds a finding if a program names a file of the hub, except those that only print text or
+// search: echo, printf, grep and rg.
 func (a *assessor) checkHubFiles(inv *invocation) {
 	if inv.name == "echo" || inv.name == "printf" || inv.name == "grep" || inv.name == "rg" {
 		return

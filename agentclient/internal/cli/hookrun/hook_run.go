@@ -65,7 +65,9 @@ type hookRun struct {
 	log                           hookLog
 	spool                         report.Spool
 
-	pinned       bool // the account trusts a hub, so answers must be signed
+	// pinned requires signed answers: the account trusts a hub and --unsigned is not set, or its trust
+	// can't be read.
+	pinned       bool
 	untrustedHub bool // a hub is pinned, but none of the addresses in use
 }
 
