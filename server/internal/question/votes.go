@@ -44,10 +44,10 @@ func (s *Snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time)
 	}
 	next := *s
 	if !edits {
-		return s.countVote(&next, v, r, by, now)
+		return s.countVote(&next, r, by, now)
 	}
 	edited := next.applyEdit(r.ModifiedArguments, &v)
-	c, err := s.countVote(&next, v, r, by, now)
+	c, err := s.countVote(&next, r, by, now)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,10 @@ func (s *Snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time)
 	return c, nil
 }
 
-// countVote returns the change that v makes to next, which is s after the edit that comes with the vote, if
-// any.
-func (s *Snapshot) countVote(next *Snapshot, v schema.Vote, r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+// countVote returns the change that the vote makes to next, which is s after the edit that comes with the
+// vote, if any.
+func (s *Snapshot) countVote(next *Snapshot, r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+	v := s.toVote(r, by, now)
 	votes := addVote(next.Status.Votes, v)
 	choice := winner(votes, s.Status.RequiredApprovals)
 	if choice != "" || next.endsWithoutQuorum(votes) {
