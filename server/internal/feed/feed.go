@@ -59,9 +59,9 @@ type Feed struct {
 	head  int64    // seq of the last published frame
 	more  doorbell // rung by each Publish
 
-	facts     []Fact   // circular, once it has maxFacts: fact n is at n%maxFacts
-	factCount int64    // facts so far
-	newFact   doorbell // rung by each Publish or Tell with a fact
+	facts   factRing // without a Note
+	notes   factRing // with a Note
+	newFact doorbell // rung by each Publish or Tell with a fact
 }
 
 // doorbell wakes all that wait for it. Without waiters it costs nothing.
@@ -101,6 +101,8 @@ func New(head int64, maxFrames, maxBytes int) *Feed {
 		closed:   make(chan struct{}),
 		ring:     make([]Frame, max(maxFrames, 1)),
 		head:     head,
+		facts:    factRing{size: maxFacts},
+		notes:    factRing{size: maxNotes},
 		more:     newDoorbell(),
 		newFact:  newDoorbell(),
 	}
@@ -123,12 +125,12 @@ func (f *Feed) Publish(frames ...Frame) {
 		return
 	}
 	f.mu.Lock()
-	facts := f.factCount
+	facts := f.facts.count
 	for _, frame := range frames {
 		f.pushLocked(frame)
 	}
 	var newFact chan struct{}
-	if f.factCount != facts {
+	if f.facts.count != facts {
 		newFact = f.newFact.replace()
 	}
 	more := f.more.replace()
@@ -142,7 +144,7 @@ func (f *Feed) pushLocked(frame Frame) {
 		return
 	}
 	if frame.Kinds != 0 {
-		f.addFactLocked(Fact{Kinds: frame.Kinds, ID: frame.ID})
+		f.facts.add(Fact{Kinds: frame.Kinds, ID: frame.ID})
 	}
 	if frame.Seq != f.head+1 {
 		for f.count > 0 {

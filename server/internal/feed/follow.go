@@ -33,13 +33,45 @@ type Fact struct {
 }
 
 // maxFacts is the number of facts that are kept. Plain events are not facts, so it is
-// independent of the size and number of the frames.
-const maxFacts = 8192
+// independent of the size and number of the frames. Facts with a Note are kept apart, so that no
+// number of others displaces them: the store can't replace what they say.
+const (
+	maxFacts = 8192
+	maxNotes = 1024
+)
+
+// factRing keeps the newest facts.
+type factRing struct {
+	size  int
+	facts []Fact // circular, once it has size facts: fact n is at n%size
+	count int64  // facts so far
+}
+
+func (r *factRing) add(fact Fact) {
+	if len(r.facts) < r.size {
+		r.facts = append(r.facts, fact)
+	} else {
+		r.facts[r.count%int64(r.size)] = fact
+	}
+	r.count++
+}
+
+// read adds the facts of these kinds from the position to the batch, and advances the position.
+func (r *factRing) read(position *int64, kinds Kinds, batch *Batch) {
+	if oldest := r.count - int64(len(r.facts)); *position < oldest {
+		*position, batch.Rescan = oldest, true
+	}
+	for ; *position < r.count; *position++ {
+		if fact := r.facts[*position%int64(r.size)]; fact.Kinds&kinds != 0 {
+			batch.Facts = append(batch.Facts, fact)
+		}
+	}
+}
 
 // Batch is what happened since a follower was last called.
 type Batch struct {
-	// Facts are of the follower's kinds, the oldest first. They are valid until the function
-	// returns.
+	// Facts are of the follower's kinds, the oldest first, but those with a Note last. They are
+	// valid until the function returns.
 	Facts []Fact
 	// Rescan is set in the first batch, and when facts were lost because the follower was too
 	// slow: the store may hold changes that are not in Facts.
@@ -59,19 +91,14 @@ func (b *Batch) Has(kinds Kinds) bool {
 // Tell publishes a fact that is not in the log.
 func (f *Feed) Tell(fact Fact) {
 	f.mu.Lock()
-	f.addFactLocked(fact)
+	if fact.Note == nil {
+		f.facts.add(fact)
+	} else {
+		f.notes.add(fact)
+	}
 	wake := f.newFact.replace()
 	f.mu.Unlock()
 	ring(wake)
-}
-
-func (f *Feed) addFactLocked(fact Fact) {
-	if len(f.facts) < maxFacts {
-		f.facts = append(f.facts, fact)
-	} else {
-		f.facts[f.factCount%maxFacts] = fact
-	}
-	f.factCount++
 }
 
 // Follow calls fn with the facts of these kinds since the feed was created, and again whenever
@@ -105,7 +132,8 @@ func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) e
 
 // position is how far a follower has read.
 type position struct {
-	facts int64 // facts read
+	facts int64 // facts read without a note
+	notes int64 // and with one
 	head  int64 // seq of the last frame seen; -1: none yet
 	isNew bool  // the log has grown, and the follower asked for that
 }
@@ -115,14 +143,8 @@ type position struct {
 func (f *Feed) collect(p *position, kinds Kinds, batch *Batch) (newFact, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if oldest := f.factCount - int64(len(f.facts)); p.facts < oldest {
-		p.facts, batch.Rescan = oldest, true
-	}
-	for ; p.facts < f.factCount; p.facts++ {
-		if fact := f.facts[p.facts%maxFacts]; fact.Kinds&kinds != 0 {
-			batch.Facts = append(batch.Facts, fact)
-		}
-	}
+	f.facts.read(&p.facts, kinds, batch)
+	f.notes.read(&p.notes, kinds, batch)
 	if kinds&Entry != 0 {
 		p.isNew = p.isNew || p.head != f.head
 		p.head, more = f.head, f.more.wait()

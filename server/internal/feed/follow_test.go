@@ -117,6 +117,26 @@ func TestFollow_SlowFollowerRescans(t *testing.T) {
 	require.ErrorIs(t, err, errStop)
 }
 
+// The store can't replace a fact with a note, so other facts do not displace it.
+func TestFollow_OverflowKeepsNotes(t *testing.T) {
+	t.Parallel()
+	f := feed.New(0, 4, 1<<20)
+	calls := 0
+	err := f.Follow(t.Context(), feed.NewQuestion|feed.Accounts, func(b *feed.Batch) error {
+		if calls++; calls == 1 {
+			f.Tell(feed.Fact{Kinds: feed.Accounts, Note: "ada"})
+			for range 20_000 {
+				f.Tell(feed.Fact{Kinds: feed.NewQuestion})
+			}
+			return nil
+		}
+		require.True(t, b.Rescan)
+		require.Equal(t, feed.Fact{Kinds: feed.Accounts, Note: "ada"}, b.Facts[len(b.Facts)-1])
+		return errStop
+	})
+	require.ErrorIs(t, err, errStop)
+}
+
 func TestFollow_CallsAgainAtTimer(t *testing.T) {
 	t.Parallel()
 	f := feed.New(0, 4, 1<<20)

@@ -15,9 +15,12 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -158,15 +161,27 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 	n.group.Go(func() { n.statuses.run(ctx) })
 	cursor := int64(-1)
+	reload := false            // removals of channels may have been missed
+	var retry <-chan time.Time // set by a failure, until it fires
 	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts, func(b *feed.Batch) error {
 		n.handleNotes(b)
-		more, err := n.step(ctx, &cursor)
-		if err != nil && ctx.Err() == nil {
-			n.Log.Error("notification planning failed", "retry_in", time.Second, "err", err)
-			more, cursor = true, -1
-			feed.Sleep(ctx, time.Second)
+		reload = reload || b.Rescan
+		if retry != nil && !b.Fired {
+			b.Timer = retry
+			return nil
 		}
-		if more {
+		retry = nil
+		var err error
+		if reload {
+			err = n.stopRemovedChannels(ctx)
+			reload = err != nil
+		}
+		more, stepErr := n.step(ctx, &cursor)
+		if err = errors.Join(err, stepErr); err != nil && ctx.Err() == nil {
+			n.Log.Error("notification planning failed", "retry_in", time.Second, "err", err)
+			cursor, retry = -1, time.After(time.Second)
+			b.Timer = retry
+		} else if more {
 			b.Timer = time.After(0)
 		}
 		return nil
@@ -185,6 +200,23 @@ func (n *Notifier) handleNotes(b *feed.Batch) {
 			n.forgetChannels(note)
 		}
 	}
+}
+
+// stopRemovedChannels stops the workers whose channels are no longer stored.
+func (n *Notifier) stopRemovedChannels(ctx context.Context) error {
+	n.mu.Lock()
+	running := slices.Collect(maps.Keys(n.workers)) // before the channels are read: a worker starts after its channel was stored
+	n.mu.Unlock()
+	channels, err := n.Store.Channels(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range running {
+		if id != 0 && !slices.ContainsFunc(channels, func(c store.Channel) bool { return c.ID == id }) {
+			n.stopWorker(id)
+		}
+	}
+	return nil
 }
 
 // start releases the leases of the previous run and starts the workers.
