@@ -318,7 +318,8 @@ func (a *App) runSignInLink(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, auth.SignInLinkLifetime)
 	defer stop()
 	_ = a.feed.Follow(ctx, feed.Accounts, func(b *feed.Batch) error {
-		if !b.Rescan { // which is the state before the link was made
+		// The first batch may hold changes from before the link was made.
+		if !b.Rescan || a.auth.HasOwner() {
 			stop()
 		}
 		return nil

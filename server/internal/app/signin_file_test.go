@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // TestSignInLink_IsNotPrintedToFile starts a hub whose output goes to a log, which other accounts may
@@ -50,4 +51,25 @@ func TestSignInLink_IsNotPrintedToFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, file, again, "a link for recovery is in the file, too")
 	require.FileExists(t, file)
+}
+
+// TestSignInLink_IsRemovedAfterEarlySignIn: the link is used before the hub watches for that.
+func TestSignInLink_IsRemovedAfterEarlySignIn(t *testing.T) {
+	t.Parallel()
+	log, err := os.Create(filepath.Join(t.TempDir(), "hub.log"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = log.Close() })
+	cfg := testConfig(t)
+	cfg.Stdout = log
+	a, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	a.printGreeting(t.Context())
+	link, err := os.ReadFile(a.signInLink)
+	require.NoError(t, err)
+	_, code, _ := strings.Cut(strings.TrimSpace(string(link)), "#sign-in=")
+	_, err = a.auth.SignIn(t.Context(), auth.SignInAttempt{Code: code, Name: "ada"})
+	require.NoError(t, err)
+	require.NoError(t, a.runSignInLink(t.Context()))
+	require.NoFileExists(t, a.signInLink)
 }
