@@ -184,13 +184,13 @@ func (a *App) Run(ctx context.Context) error {
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	failed := make(chan error, len(a.listeners)+10)
-	var group sync.WaitGroup
+	running := newWorkerGroup()
 	start := func(name string, run func() error) {
-		group.Go(func() {
-			if err := run(); err != nil && workers.Err() == nil {
-				failed <- fmt.Errorf("%s: %w", name, err)
+		running.start(name, func() error {
+			if err := run(); workers.Err() == nil {
+				return err
 			}
+			return nil
 		})
 	}
 	start("accounts", func() error { return a.auth.Run(workers) })
@@ -218,12 +218,31 @@ func (a *App) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		a.log.Info("stopping", "timeout", a.cfg.StopWithin)
-	case err = <-failed:
+	case err = <-running.failed:
 	}
 	err = errors.Join(err, a.shutdown())
 	stopWorkers()
-	group.Wait()
+	running.Wait()
 	return errors.Join(err, a.Close())
+}
+
+// workerGroup runs workers until all have ended.
+type workerGroup struct {
+	sync.WaitGroup
+	failed chan error // the first failure
+}
+
+func newWorkerGroup() *workerGroup { return &workerGroup{failed: make(chan error, 1)} }
+
+func (g *workerGroup) start(name string, run func() error) {
+	g.Go(func() {
+		if err := run(); err != nil {
+			select {
+			case g.failed <- fmt.Errorf("%s: %w", name, err):
+			default: // the hub stops already
+			}
+		}
+	})
 }
 
 func (a *App) shutdown() error {

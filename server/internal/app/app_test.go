@@ -292,3 +292,15 @@ func TestApp_UsesOneDashboardURL(t *testing.T) {
 	require.Contains(t, out.String(), "Sign in     "+a.dashboardURL()+"/#sign-in=")
 	require.Contains(t, a.dashboardURL(), "http://localhost:")
 }
+
+// TestWorkerGroup_ManyFailures: no number of failures keeps the hub from stopping.
+func TestWorkerGroup_ManyFailures(t *testing.T) {
+	t.Parallel()
+	group := newWorkerGroup()
+	for range 100 {
+		group.start("worker", func() error { return errors.New("disk failure") })
+	}
+	group.Wait()
+	require.EqualError(t, <-group.failed, "worker: disk failure")
+	require.Empty(t, group.failed)
+}
