@@ -86,7 +86,7 @@ var ownWaits = map[string]string{
 }
 
 // TestWaits_UsePackageFeed: workers learn what happened from Follow, and wait for their own work
-// with an Alarm. No other package has wake-up channels or sleeps.
+// with an Wakeup. No other package has wake-up channels or sleeps.
 func TestWaits_UsePackageFeed(t *testing.T) {
 	t.Parallel()
 	unused := maps.Clone(ownWaits)
@@ -101,7 +101,7 @@ func TestWaits_UsePackageFeed(t *testing.T) {
 			}
 			switch code := types.ExprString(call); {
 			case code == "make(chan struct{}, 1)", strings.HasPrefix(code, "time.Sleep("), strings.HasPrefix(code, "time.NewTicker("):
-				require.Contains(t, ownWaits, f.name, "%s: %s: use feed.Follow, feed.Alarm or feed.Sleep", f.at(n), code)
+				require.Contains(t, ownWaits, f.name, "%s: %s: use feed.Follow, feed.Wakeup or feed.Sleep", f.at(n), code)
 				delete(unused, f.name)
 			}
 			return true

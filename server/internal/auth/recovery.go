@@ -97,7 +97,7 @@ func (s *Service) announceIf(changed bool, change string, person *store.Person, 
 			names = append(names, p.Name)
 		}
 	}
-	s.Feed.Tell(feed.Fact{Kinds: feed.Accounts, Note: Announcement{
+	s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: Announcement{
 		To: names, Change: schema.AccountChange{Change: change, Person: person.Name, By: caller.Name, At: toMillis(s.Clock())},
 	}})
 }

@@ -133,7 +133,7 @@ func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error 
 	next.Codes = mergeByKey(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
 	s.current.Store(newDirectory(&next))
 	if len(c.Persons)+len(c.RemovedPeople) > 0 {
-		s.Feed.Tell(feed.Fact{Kinds: feed.Accounts})
+		s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts})
 	}
 	for _, id := range slices.Concat(c.RemovedSignIns, c.RemovedTokens) {
 		s.lastUse.Delete(id)
@@ -143,7 +143,7 @@ func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error 
 		if s.lockObserver != nil {
 			s.lockObserver.AfterLock(context.WithoutCancel(ctx))
 		}
-		s.Feed.Tell(feed.Fact{Kinds: feed.Accounts, Note: removed})
+		s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: removed})
 	}
 	return nil
 }

@@ -269,7 +269,7 @@ func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 	d.startWorkersLocked()
 	if d.saturated && len(d.queue) < d.Workers {
 		d.saturated = false
-		d.Feed.Tell(feed.Fact{Kinds: feed.Due})
+		d.Feed.PublishFact(feed.Fact{Kinds: feed.Due})
 	}
 	d.mu.Unlock()
 }

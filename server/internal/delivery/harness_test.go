@@ -130,11 +130,11 @@ func (f *fakeHub) AbandonListener(ctx context.Context, id schema.EventID, url st
 
 // redispatch does what the hub does when an agent names another URL for an answered question.
 func (h *harness) redispatch(id schema.EventID) {
-	h.feed.Tell(feed.Fact{Kinds: feed.Leased, ID: int64(id)})
+	h.feed.PublishFact(feed.Fact{Kinds: feed.Leased, ID: int64(id)})
 }
 
 // poll makes a dispatcher look for due deliveries.
-func (h *harness) poll() { h.feed.Tell(feed.Fact{Kinds: feed.Due}) }
+func (h *harness) poll() { h.feed.PublishFact(feed.Fact{Kinds: feed.Due}) }
 
 func (h *harness) startDispatcher(d *Dispatcher) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -21,8 +21,8 @@
 // therefore free: a slow reader costs nothing, gets frames in order and loses none. If it
 // falls behind the ring, it reads from the store.
 //
-// Workers use Follow. They get small facts instead of encoded frames, and
-// wake only for the kinds of facts that they name.
+// Workers use Follow. They get small facts instead of encoded frames, and are called only
+// for the kinds of facts that they name.
 package feed
 
 import "sync"
@@ -55,41 +55,42 @@ type Feed struct {
 	ring  []Frame    // circular: count frames from start, with consecutive seqs up to head
 	start int
 	count int
-	bytes int      // total size of the frames in the ring
-	head  int64    // seq of the last published frame
-	more  doorbell // rung by each Publish
+	bytes int       // total size of the frames in the ring
+	head  int64     // seq of the last published frame
+	more  broadcast // wakes readers after each Publish
 
-	facts   factRing // without a Note
-	notes   factRing // with a Note
-	newFact doorbell // rung by each Publish or Tell with a fact
+	facts   factRing  // without a Note
+	notes   factRing  // with a Note
+	newFact broadcast // wakes followers after each fact
 }
 
-// doorbell wakes all that wait for it. Without waiters it costs nothing.
-type doorbell struct {
-	rung    chan struct{} // closed and replaced
+// broadcast wakes all that wait for it. Without waiters it costs nothing.
+type broadcast struct {
+	woken   chan struct{} // closed and replaced
 	awaited bool
 }
 
-func newDoorbell() doorbell { return doorbell{rung: make(chan struct{})} }
+func newBroadcast() broadcast { return broadcast{woken: make(chan struct{})} }
 
-func (d *doorbell) wait() <-chan struct{} {
-	d.awaited = true
-	return d.rung
+func (b *broadcast) wait() <-chan struct{} {
+	b.awaited = true
+	return b.woken
 }
 
 // replace returns the channel to close after the lock is released, or nil if no one waits.
-func (d *doorbell) replace() chan struct{} {
-	if !d.awaited {
+func (b *broadcast) replace() chan struct{} {
+	if !b.awaited {
 		return nil
 	}
-	before := d.rung
-	*d = newDoorbell()
+	before := b.woken
+	*b = newBroadcast()
 	return before
 }
 
-func ring(rung chan struct{}) {
-	if rung != nil {
-		close(rung)
+// wake wakes those that wait for a replaced channel.
+func wake(replaced chan struct{}) {
+	if replaced != nil {
+		close(replaced)
 	}
 }
 
@@ -103,8 +104,8 @@ func New(head int64, maxFrames, maxBytes int) *Feed {
 		head:     head,
 		facts:    factRing{size: maxFacts},
 		notes:    factRing{size: maxNotes},
-		more:     newDoorbell(),
-		newFact:  newDoorbell(),
+		more:     newBroadcast(),
+		newFact:  newBroadcast(),
 	}
 	close(f.closed)
 	return f
@@ -135,8 +136,8 @@ func (f *Feed) Publish(frames ...Frame) {
 	}
 	more := f.more.replace()
 	f.mu.Unlock()
-	ring(newFact)
-	ring(more)
+	wake(newFact)
+	wake(more)
 }
 
 func (f *Feed) pushLocked(frame Frame) {

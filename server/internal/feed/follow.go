@@ -15,7 +15,6 @@ const (
 	NewQuestion                   // a question was stored
 	Liveness                      // that question ends when its listener disconnects
 	Changed                       // a question changed
-	Ended                         // the change is its resolution
 	Deadline                      // its deadline moved
 	Undo                          // its undo window opened or closed
 	Leased                        // its answer is reserved for this process and can be sent now
@@ -79,31 +78,33 @@ type Batch struct {
 	// Fired is set when the Timer of an earlier batch fired. There can be facts as well.
 	Fired bool
 	// Timer, if the function sets it, makes Follow call the function when it fires, even if
-	// nothing has happened.
+	// nothing has happened. It is nil at each call: see Follow.
 	Timer <-chan time.Time
 }
 
-// Has reports whether a fact of one of the kinds happened, or may have happened.
+// Has reports whether a fact of one of the kinds happened, or may have happened. Entry is no fact:
+// a follower of entries is called only if there may be new ones.
 func (b *Batch) Has(kinds Kinds) bool {
 	return b.Rescan || slices.ContainsFunc(b.Facts, func(fact Fact) bool { return fact.Kinds&kinds != 0 })
 }
 
-// Tell publishes a fact that is not in the log.
-func (f *Feed) Tell(fact Fact) {
+// PublishFact publishes a fact that is not in the log.
+func (f *Feed) PublishFact(fact Fact) {
 	f.mu.Lock()
 	if fact.Note == nil {
 		f.facts.add(fact)
 	} else {
 		f.notes.add(fact)
 	}
-	wake := f.newFact.replace()
+	waiting := f.newFact.replace()
 	f.mu.Unlock()
-	ring(wake)
+	wake(waiting)
 }
 
 // Follow calls fn with the facts of these kinds since the feed was created, and again whenever
 // something happens, until ctx ends or fn returns an error, which it returns. Facts that arrive
-// while fn runs are in its next batch. The first batch asks for a rescan of the store, so that
+// while fn runs are in its next batch. Each call drops the batch's timer: fn must set Timer again
+// if a fact called it before the timer fired. A fact of another kind keeps the timer. The first batch asks for a rescan of the store, so that
 // a worker's start and its recovery from lost facts are the same.
 func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) error {
 	p := position{head: -1}

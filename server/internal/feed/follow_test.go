@@ -58,14 +58,14 @@ func next(t *testing.T, batches <-chan feed.Batch) feed.Batch {
 func TestFollow_StartsWithRescanAndAllFacts(t *testing.T) {
 	t.Parallel()
 	f := feed.New(10, 4, 1<<20)
-	f.Publish(changed(11, 3, feed.Changed|feed.Ended))
-	batches := follow(t, f, feed.Ended|feed.Accounts)
-	require.Equal(t, feed.Batch{Rescan: true, Facts: []feed.Fact{{Kinds: feed.Changed | feed.Ended, ID: 3}}}, next(t, batches))
-	f.Tell(feed.Fact{Kinds: feed.Accounts, Note: "ada"})
+	f.Publish(changed(11, 3, feed.Changed|feed.Undo))
+	batches := follow(t, f, feed.Undo|feed.Accounts)
+	require.Equal(t, feed.Batch{Rescan: true, Facts: []feed.Fact{{Kinds: feed.Changed | feed.Undo, ID: 3}}}, next(t, batches))
+	f.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: "ada"})
 	b := next(t, batches)
 	require.Equal(t, feed.Batch{Facts: []feed.Fact{{Kinds: feed.Accounts, Note: "ada"}}}, b)
 	require.True(t, b.Has(feed.Accounts))
-	require.False(t, b.Has(feed.Ended))
+	require.False(t, b.Has(feed.Undo))
 }
 
 func TestFollow_IgnoresOtherKinds(t *testing.T) {
@@ -124,9 +124,9 @@ func TestFollow_OverflowKeepsNotes(t *testing.T) {
 	calls := 0
 	err := f.Follow(t.Context(), feed.NewQuestion|feed.Accounts, func(b *feed.Batch) error {
 		if calls++; calls == 1 {
-			f.Tell(feed.Fact{Kinds: feed.Accounts, Note: "ada"})
+			f.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: "ada"})
 			for range 20_000 {
-				f.Tell(feed.Fact{Kinds: feed.NewQuestion})
+				f.PublishFact(feed.Fact{Kinds: feed.NewQuestion})
 			}
 			return nil
 		}
@@ -175,7 +175,7 @@ func TestFollow_KeepsTimer(t *testing.T) {
 		})
 	}()
 	<-armed
-	f.Tell(feed.Fact{Kinds: feed.Accounts})
+	f.PublishFact(feed.Fact{Kinds: feed.Accounts})
 	ticks <- time.Time{}
 	require.ErrorIs(t, <-ended, errStop)
 }
@@ -201,7 +201,7 @@ func TestFollow_ReportsTimerWithFacts(t *testing.T) {
 	}()
 	for range rounds {
 		ticks <- time.Time{}
-		f.Tell(feed.Fact{Kinds: feed.NewQuestion})
+		f.PublishFact(feed.Fact{Kinds: feed.NewQuestion})
 		<-fired
 	}
 	cancel()
@@ -249,11 +249,11 @@ func TestFollow_LosesNothing(t *testing.T) {
 	wg.Wait()
 }
 
-func TestAlarm_RingsCountAsOne(t *testing.T) {
+func TestWakeup_CountsAsOne(t *testing.T) {
 	t.Parallel()
-	a := feed.NewAlarm()
-	a.Ring()
-	a.Ring()
+	a := feed.NewWakeup()
+	a.Wake()
+	a.Wake()
 	require.True(t, a.Wait(t.Context(), waitLimit))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -261,5 +261,5 @@ func TestAlarm_RingsCountAsOne(t *testing.T) {
 	require.True(t, feed.Sleep(t.Context(), time.Nanosecond))
 	require.False(t, feed.Sleep(ctx, waitLimit))
 	require.False(t, feed.Sleep(ctx, 0))
-	feed.Alarm(nil).Ring()
+	feed.Wakeup(nil).Wake()
 }

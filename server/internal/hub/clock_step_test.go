@@ -36,7 +36,7 @@ func TestClockStep_KeepsDeadlines(t *testing.T) {
 		require.Equal(t, int64(1), h.status(never).Revision)
 
 		passed.Store(int64(301 * time.Second))
-		h.Feed.Tell(feed.Fact{Kinds: feed.Deadline})
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Deadline})
 		require.Equal(t, schema.TimedOut, h.awaitSettled(id).Status)
 		require.Equal(t, schema.TimedOut, h.awaitSettled(late).Status)
 		require.Equal(t, schema.Pending, h.status(never).Status)

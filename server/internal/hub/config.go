@@ -79,8 +79,8 @@ type Hub struct {
 	startSeq int64   // head of the log when this hub started
 
 	mu              sync.Mutex
-	subscribers     map[schema.EventID]map[feed.Alarm]bool // by question; rung by its changes
-	unsentResponses map[schema.EventID]chan struct{}       // by question; closed when the response to its POST was sent
+	subscribers     map[schema.EventID]map[feed.Wakeup]bool // by question; woken by its changes
+	unsentResponses map[schema.EventID]chan struct{}        // by question; closed when the response to its POST was sent
 	pending         pendingBySession
 	pendingTotal    int64
 	reserved        reservations

@@ -34,7 +34,7 @@ func New(cfg Config) *Hub {
 		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People}, NudgeAfter: cfg.NudgeAfter},
 		clockChecked:    cfg.Clock(),
 		elapsed:         elapsed,
-		subscribers:     map[schema.EventID]map[feed.Alarm]bool{},
+		subscribers:     map[schema.EventID]map[feed.Wakeup]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
 		pending:         pendingBySession{},
 		reserved:        newReservations(),

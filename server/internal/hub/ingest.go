@@ -244,7 +244,7 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 		return nil, nil, err
 	}
 	if s.Status.IsSettled() {
-		h.Feed.Tell(feed.Fact{Kinds: feed.Leased, ID: int64(id)}) // no commit says that the address is new
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Leased, ID: int64(id)}) // no commit says that the address is new
 	}
 	s.Ask.ResponseWebSocketURL, s.Ask.ListenerKey, s.Ask.RequestSecret = repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
 	return &s.Event, &s.Ask, nil

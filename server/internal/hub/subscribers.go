@@ -50,11 +50,11 @@ func (h *Hub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
 // stop is called. The id may be unknown to the hub; after stop nothing is retained for
 // it.
 func (h *Hub) subscribe(id schema.EventID) (changed <-chan struct{}, stop func()) {
-	ch := feed.NewAlarm()
+	ch := feed.NewWakeup()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.subscribers[id] == nil {
-		h.subscribers[id] = map[feed.Alarm]bool{}
+		h.subscribers[id] = map[feed.Wakeup]bool{}
 	}
 	h.subscribers[id][ch] = true
 	return ch, func() {
@@ -76,7 +76,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 		switch {
 		case row.Change:
 			for ch := range h.subscribers[id] {
-				ch.Ring()
+				ch.Wake()
 			}
 			if row.Ends {
 				h.pending.remove(row.Event)

@@ -278,7 +278,7 @@ func TestTimers_ShareOneGoroutine(t *testing.T) {
 	require.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 20 }, waitLimit, 5*time.Millisecond,
 		"one goroutine per timer would be 40; those of queries end on their own")
 	h.advanced.Add(int64(time.Minute))
-	h.Feed.Tell(feed.Fact{Kinds: feed.Deadline})
+	h.Feed.PublishFact(feed.Fact{Kinds: feed.Deadline})
 	for _, id := range ids {
 		changed, stop := h.subscribe(id)
 		for h.status(id).Reminders == 0 {

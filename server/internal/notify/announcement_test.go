@@ -18,10 +18,10 @@ func TestAnnounce_ReachesPeopleAndSharedChannels(t *testing.T) {
 	h.addChannel(server.URL)
 	h.addPersonalChannel("eve", server.URL+"/eve")
 	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
-	h.Feed.Tell(feed.Fact{Kinds: feed.Accounts, Note: auth.Announcement{
+	h.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: auth.Announcement{
 		To: []string{"grace", "ada"}, Change: schema.AccountChange{Change: "reset", Person: "grace", By: "ada"},
 	}})
-	h.eventually("everyone is told", func() bool { return len(server.requests()) == 1 && len(mailServer.messages()) == 2 })
+	h.eventually("everyone is notified", func() bool { return len(server.requests()) == 1 && len(mailServer.messages()) == 2 })
 	require.Contains(t, server.requests()[0], `"type":"account.changed"`)
 	require.Contains(t, mailServer.messageTo(t, grace.Email).text, "ada reset the account of grace.")
 	require.Contains(t, mailServer.messageTo(t, ada.Email).text, "An account of your hub was changed")
@@ -38,11 +38,11 @@ func TestAnnounce_SurvivesOverflow(t *testing.T) {
 	require.NoError(t, err)
 	h.peopleMu.Lock()
 	h.askQuestion("May I?") // to plan its notifications, the Notifier needs the accounts
-	h.Feed.Tell(feed.Fact{Kinds: feed.Accounts, Note: auth.Announcement{
+	h.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: auth.Announcement{
 		To: []string{"grace"}, Change: schema.AccountChange{Change: "reset", Person: "grace", By: "ada"},
 	}})
 	for range 20_000 {
-		h.Feed.Tell(feed.Fact{Kinds: feed.Due})
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Due})
 	}
 	h.peopleMu.Unlock()
 	h.eventually("the change is announced", func() bool {

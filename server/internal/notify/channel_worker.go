@@ -29,7 +29,7 @@ const (
 type channelWorker struct {
 	notifier       *Notifier
 	channel        int64
-	due            feed.Alarm // a notification may be due
+	due            feed.Wakeup // a notification may be due
 	stop           context.CancelFunc
 	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
 
@@ -46,7 +46,7 @@ func (n *Notifier) worker(channel int64) *channelWorker {
 	if w := n.workers[channel]; w != nil {
 		return w
 	}
-	w := &channelWorker{notifier: n, channel: channel, due: feed.NewAlarm(), stop: func() {}}
+	w := &channelWorker{notifier: n, channel: channel, due: feed.NewWakeup(), stop: func() {}}
 	if n.runCtx == nil {
 		return w // not started: Run creates the workers and reads due notifications
 	}

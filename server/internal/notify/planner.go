@@ -190,7 +190,7 @@ func (n *Notifier) addNotifications(ctx context.Context, id schema.EventID, due 
 func (n *Notifier) wakeWorkers(due []store.Notification) {
 	for i := range due {
 		if i == 0 || due[i].Channel != due[i-1].Channel {
-			n.worker(due[i].Channel).due.Ring()
+			n.worker(due[i].Channel).due.Wake()
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // continue (debounce with backoff).
 type statusBatcher struct {
 	notifier *Notifier
-	changed  feed.Alarm
+	changed  feed.Wakeup
 
 	mu      sync.Mutex
 	pending map[schema.EventID]*pendingStatus
@@ -32,7 +32,7 @@ type pendingStatus struct {
 }
 
 func newStatusBatcher(n *Notifier) *statusBatcher {
-	return &statusBatcher{notifier: n, changed: feed.NewAlarm(), pending: map[schema.EventID]*pendingStatus{}}
+	return &statusBatcher{notifier: n, changed: feed.NewWakeup(), pending: map[schema.EventID]*pendingStatus{}}
 }
 
 // markChanged schedules an update of a question.
@@ -49,7 +49,7 @@ func (b *statusBatcher) markChanged(id schema.EventID) {
 		return
 	}
 	c.dirty = true
-	b.changed.Ring()
+	b.changed.Wake()
 }
 
 // takeDue returns the questions to update now and the time until the next one is due. It

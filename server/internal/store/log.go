@@ -95,9 +95,6 @@ type LogRow struct {
 // Kinds returns the kinds of the fact that the change was stored.
 func (c *Change) Kinds() feed.Kinds {
 	kinds := feed.Changed
-	if c.Ends {
-		kinds |= feed.Ended
-	}
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		kinds |= feed.Deadline
 	}

@@ -18,7 +18,7 @@ func TestPresence_DebouncesBroadcasts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p Presence
-		tab := &stream{wake: feed.NewAlarm()}
+		tab := &stream{wake: feed.NewWakeup()}
 		start := time.Now()
 		var broadcasts []time.Duration
 		for n := range 1000 { // one change per millisecond
@@ -80,7 +80,7 @@ func BenchmarkPresence(b *testing.B) {
 	pages := make([]*stream, 1000)
 	p.scheduled = true // no timer: the benchmark broadcasts
 	for n := range pages {
-		pages[n] = &stream{wake: feed.NewAlarm()}
+		pages[n] = &stream{wake: feed.NewWakeup()}
 		p.setViewing(pages[n], schema.EventID(n+1))
 	}
 	for n := 0; b.Loop(); n++ {

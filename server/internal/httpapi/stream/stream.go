@@ -67,7 +67,7 @@ func New(stopping context.Context, cfg Config) *Server {
 // Start serves a stream on a connection that was upgraded to a WebSocket, and returns. buffered is
 // what the client sent after the handshake, and identity is that of the session or token.
 func (s *Server) Start(conn *middleware.Conn, buffered []byte, from Cursor, identity auth.Identity) {
-	st := &stream{Server: s, conn: conn, start: from, identity: identity, wake: feed.NewAlarm()}
+	st := &stream{Server: s, conn: conn, start: from, identity: identity, wake: feed.NewWakeup()}
 	if !identity.Agent { // an agent token may have a person's name
 		st.person = identity.Name
 	}
@@ -90,7 +90,7 @@ type stream struct {
 
 	signedOut atomic.Bool // set by endSignedOut
 
-	wake feed.Alarm // rung for output other than the log
+	wake feed.Wakeup // wakes the writer for output other than the log
 
 	mu            sync.Mutex
 	control       []byte  // encoded frames in reply to the peer: pongs, a close
@@ -205,7 +205,7 @@ func (st *stream) queueControl(frame []byte) {
 		st.control = append(st.control, frame...)
 	}
 	st.mu.Unlock()
-	st.wake.Ring()
+	st.wake.Wake()
 }
 
 // takePending appends the pending output that is not part of the log: a new presence

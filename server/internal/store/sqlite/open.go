@@ -66,7 +66,7 @@ type engine struct {
 	head        atomic.Int64
 	pruned      atomic.Int64
 	ingestRate  ingestRate
-	indexerWake feed.Alarm // rung when the indexer has work
+	indexerWake feed.Wakeup // wakes the indexer when it has work
 	log         *slog.Logger
 	close       func() error
 }
@@ -121,7 +121,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: feed.NewAlarm(), log: cfg.Log}
+	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: feed.NewWakeup(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())

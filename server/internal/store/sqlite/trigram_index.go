@@ -65,7 +65,7 @@ func (x *indexer) wait(ctx context.Context, failed bool) {
 
 // notifyIndexer signals that a block is full or that events were pruned.
 func (s *engine) notifyIndexer() {
-	s.indexerWake.Ring()
+	s.indexerWake.Wake()
 }
 
 const (
