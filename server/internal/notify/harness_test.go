@@ -154,6 +154,7 @@ func (h *harness) start() {
 			require.NoError(h.t, db.Close())
 		})
 	}
+	h.t.Cleanup(h.stop) // before storetest closes the store, after a restart too
 }
 
 // signInOwner gives the hub an owner, for questions that name people.
