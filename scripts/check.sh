@@ -57,7 +57,7 @@ commit_growth() {
   git rev-parse -q --verify "$last_unmeasured^{commit}" >/dev/null 2>&1 || return $skipped
   while read -r commit; do
     counts=$(git show --format= --numstat -M "$commit" -- '*.go' '*.ts' '*.svelte' '*.css' '*.sql' '*.sh' \
-      ':!*_test.go' ':!*.test.ts' ':!dashboard/e2e' ':!dashboard/dist' ':!dashboard/src/lib/api/schema.ts' |
+      ':!*_test.go' ':!server/internal/storetest' ':!server/hubtest' ':!*.test.ts' ':!dashboard/e2e' ':!dashboard/dist' ':!dashboard/src/lib/api/schema.ts' |
       awk '{ added += $1; removed += $2 } END { print added + 0, removed + 0 }')
     read -r added removed <<<"$counts"
     if [ "$added" -gt 400 ] && [ $((4 * removed)) -lt "$added" ] &&
