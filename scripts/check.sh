@@ -51,7 +51,7 @@ commit_subjects() {
 last_unmeasured=3bb9fb5
 
 # A commit that adds more than 400 lines of product code removes at least a quarter as
-# many, or says why it cannot on a line "Growth: …" of its body.
+# many, or gives the reason on a line "Growth: …" of its body.
 commit_growth() {
   local commit counts added removed bad=0
   git rev-parse -q --verify "$last_unmeasured^{commit}" >/dev/null 2>&1 || return $skipped

@@ -66,7 +66,7 @@ func TestPolicyFile_DecidesAsBefore(t *testing.T) {
 	compareGolden(t, dir+"golden.txt", lines)
 }
 
-// runLengths joins words, with a count before those that repeat.
+// runLengths joins words, with a count before repeated ones.
 func runLengths(words []string) string {
 	var b strings.Builder
 	for i := 0; i < len(words); {

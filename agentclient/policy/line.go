@@ -22,7 +22,7 @@ type lineParser struct {
 	pos        int
 	windows    bool
 	depth      int
-	commands   [][]lineWord // also those in substitutions
+	commands   [][]lineWord // substitutions included
 	words      []lineWord
 	word       lineWord
 	started    bool

@@ -46,7 +46,7 @@ type Call struct {
 	ID   string // assigned by the agent; may be empty
 	Name string
 	// Alias is the common name of the tool, such as Bash or Edit, if the agent uses
-	// a name of its own.
+	// its own name.
 	Alias string
 	// Command is the command line of a shell call, whatever its argument is named.
 	Command   string

@@ -122,7 +122,7 @@ func matchClasses(pattern, text string) bool {
 }
 
 // DescribeTest returns the words for a test in a sentence, such as: is at most 5. It shows the
-// operand in full, because a truncated one would hide what a rule covers.
+// operand in full, because a truncated one would hide calls that a rule covers.
 func DescribeTest(op string, operand *Value) string {
 	verb := op // contains, runs
 	switch op {

@@ -1,4 +1,4 @@
-// Package history is what a hub tells about the past: searches, the context of a question, sessions and
+// Package history has the messages about the past: searches, the context of a question, sessions and
 // statistics.
 package history
 

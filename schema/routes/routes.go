@@ -1,5 +1,5 @@
 // Package routes is the table of the hub's HTTP operations. The handlers of package httpapi, the
-// OpenAPI document, the matrix of who may do what and the TypeScript types all come from it. It
+// OpenAPI document, the access matrix and the TypeScript types all come from it. It
 // imports package schema only.
 package routes
 
@@ -96,7 +96,7 @@ func (r *Route) Problems() map[int][]schema.Problem {
 }
 
 // Everywhere are the problems that any request can get: from the guard against other sites, while
-// the hub is overloaded or stopping, and after a fault of its own.
+// the hub is overloaded or stopping, and after an internal fault.
 var Everywhere = []error{schema.ErrForbidden, schema.ErrMisdirected, schema.ErrBusy, schema.ErrStopping, schema.ErrInternal}
 
 // Statuses returns the statuses that r can return, except those of Everywhere.

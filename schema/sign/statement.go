@@ -1,4 +1,4 @@
-// Package sign is what a hub signs and keeps as proof: the statement of a decision, receipts, the
+// Package sign has the messages that a hub signs and keeps as proof: the statement of a decision, receipts, the
 // entries of the audit log, and the hub's keys.
 package sign
 

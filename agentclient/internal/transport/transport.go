@@ -1,4 +1,4 @@
-// Package transport makes HTTP requests to hubs and tells their failures apart.
+// Package transport makes HTTP requests to hubs and classifies their failures.
 package transport
 
 import (

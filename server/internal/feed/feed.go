@@ -87,7 +87,7 @@ func (b *broadcast) replace() chan struct{} {
 	return before
 }
 
-// wake wakes those that wait for a replaced channel.
+// wake wakes the readers that wait for a replaced channel.
 func wake(replaced chan struct{}) {
 	if replaced != nil {
 		close(replaced)

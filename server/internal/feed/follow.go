@@ -33,7 +33,7 @@ type Fact struct {
 
 // maxFacts is the number of facts that are kept. Plain events are not facts, so it is
 // independent of the size and number of the frames. Facts with a Note are kept apart, so that no
-// number of others displaces them: the store can't replace what they say.
+// number of others displaces them: they can't be read from the store.
 const (
 	maxFacts = 8192
 	maxNotes = 1024

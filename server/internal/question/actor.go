@@ -89,7 +89,7 @@ func (s *Snapshot) isLaterAccount(name string) bool {
 
 // requireRecipient rejects a responder who is not a recipient. For Undo, Extend, Redeliver and MarkHandled
 // that is enough, without the further checks of authorize: none of them approves anything. An undone answer
-// leaves the question pending, whoever undoes it, and a new answer passes authorize. More time, another
+// leaves the question pending, no matter who undoes it, and a new answer passes authorize. More time, another
 // delivery of the given answer or none at all turn no answer into an approval.
 func (s *Snapshot) requireRecipient(by *schema.Responder) error {
 	switch {

@@ -45,7 +45,7 @@ func (a accounts) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	}
 }
 
-// row is a question in memory: what a store does with the changes of one question.
+// row is a question in memory. It does what a store does with the changes of one question.
 type row struct {
 	t   testing.TB
 	env *question.Environment

@@ -38,7 +38,7 @@ const (
 func approval() *schema.Response { v := true; return &schema.Response{Permission: &v} }
 func denial() *schema.Response   { v := false; return &schema.Response{Permission: &v} }
 
-// testHub is a service beside a hub over a real store.
+// testHub is a service and a hub over a real store.
 type testHub struct {
 	*Service
 	Store store.Store
@@ -47,7 +47,7 @@ type testHub struct {
 	path  string
 }
 
-// newHub returns a service beside a hub over db. Only the clock of cfg is used.
+// newHub returns a service and a hub over db. Only the clock of cfg is used.
 func newHub(db store.Store, cfg Config) *testHub {
 	f := feed.New(db.Head(), 64, 1<<20)
 	h := &testHub{Store: db, hub: hub.New(hub.Config{Store: db, Feed: f, Clock: cfg.Clock})}

@@ -1,4 +1,4 @@
-// Package store defines what the hub keeps: its log, questions, outbox, rules, accounts,
+// Package store defines the stored data of a hub: its log, questions, outbox, rules, accounts,
 // notifications and audit log. It holds the types, the errors and the interfaces. An
 // engine in a package below implements Store; today there is one, store/sqlite.
 //

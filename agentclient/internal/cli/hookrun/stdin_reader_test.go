@@ -72,7 +72,7 @@ func TestReadInput_TruncatesLongStrings(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", maxString)+"… [hookback left out 8306688 bytes]", read.List[0])
 	require.Equal(t, strings.Repeat(`"`, maxString/2)+"… [hookback left out 23616 bytes]", read.List[1])
 
-	_, _, err = readInput(strings.NewReader("[" + strings.Repeat("1,", maxStdin) + "1]"), generousStdinTimeouts)
+	_, _, err = readInput(strings.NewReader("["+strings.Repeat("1,", maxStdin)+"1]"), generousStdinTimeouts)
 	require.ErrorContains(t, err, "even without its long strings")
 }
 

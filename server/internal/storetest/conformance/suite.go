@@ -1,5 +1,5 @@
 // Package conformance is the suite that every storage engine passes as a whole, and the
-// harness that the engines' own tests share. It knows no engine.
+// harness that the engines' own tests share. It depends on no engine.
 package conformance
 
 import (
