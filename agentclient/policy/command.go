@@ -191,7 +191,7 @@ func (r *rule) coversCommands(c *callArguments) bool {
 	return true
 }
 
-// SetsEnvironment reports whether an object has a member with environment variables. It looks into
+// SetsEnvironment reports whether an object has a member with environment variables. It reads
 // the arguments of commands, or with everywhere into all objects.
 func (n *Value) SetsEnvironment(everywhere bool) bool {
 	return slices.ContainsFunc(n.members, func(m member) bool {

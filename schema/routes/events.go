@@ -108,7 +108,7 @@ var events = []Route{
 	},
 	{
 		Method: "POST", Path: schema.PathUndo, Access: schema.AccessDecide, Summary: "Undo an answer",
-		Description: "Takes back an answer within its undo window. The question is pending again.",
+		Description: "Undoes an answer within its undo window. The question is pending again.",
 		Response:    schema.Event{}, Returns: "the event, pending again",
 		Errors: []error{schema.ErrNoQuestion, schema.ErrNotHeld}, Examples: Examples{Response: pendingExample},
 	},

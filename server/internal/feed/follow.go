@@ -104,8 +104,9 @@ func (f *Feed) PublishFact(fact Fact) {
 // Follow calls fn with the facts of these kinds since the feed was created, and again whenever
 // something happens, until ctx ends or fn returns an error, which it returns. Facts that arrive
 // while fn runs are in its next batch. Each call drops the batch's timer: fn must set Timer again
-// if a fact called it before the timer fired. A fact of another kind keeps the timer. The first batch asks for a rescan of the store, so that
-// a worker's start and its recovery from lost facts are the same.
+// if a fact called it before the timer fired. A fact of another kind keeps the timer. The first
+// batch asks for a rescan of the store, so that a worker's start and its recovery from lost facts
+// are the same.
 func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) error {
 	p := position{head: -1}
 	batch := Batch{Rescan: true}

@@ -28,9 +28,9 @@ func (l *PendingLimits) setDefaults() {
 	}
 }
 
-// reservations count the questions that are not settled by who asked them, since the hub started, and
-// those that are not stored yet by their session. The stored ones of a session are in Hub.pending. They
-// are guarded by Hub.mu.
+// reservations count questions against the limits: per requester those that were asked since the hub
+// started and are not settled, and per session those that are not stored yet. Hub.pending counts the
+// stored ones of a session. Guarded by Hub.mu.
 type reservations struct {
 	owners    map[string]string           // uid of the event → owner
 	byOwner   map[string]int              // owner → number of its questions
@@ -53,7 +53,7 @@ func (r *reservations) add(d *store.EventDraft, owner string) {
 	r.bySession[key]++
 }
 
-// markStored ends the count for the session of a question that Hub.pending counts from now on.
+// markStored ends the count for the session of a question that Hub.pending counts from here on.
 func (r *reservations) markStored(uid string) { decrement(r.unstored, r.bySession, uid) }
 
 // remove deletes a question that was settled or not stored.

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// decodeString decodes the contents of a JSON string. It keeps a malformed escape as it is.
+// decodeString decodes the contents of a JSON string. It keeps a malformed escape unchanged.
 func decodeString(raw []byte) []byte {
 	text := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
