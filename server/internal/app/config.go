@@ -167,7 +167,7 @@ func (cfg Config) check() error {
 	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 		return fmt.Errorf("-addr %s: must be host:port, such as %s", cfg.Addr, defaultAddr)
 	}
-	if !cfg.Insecure && !isLoopback(host) && cfg.TLSCert == "" {
+	if !cfg.Insecure && !socket.IsLoopback(host) && cfg.TLSCert == "" {
 		return fmt.Errorf("-addr %s: others can reach this address, and without TLS they could read and change the traffic; add -tls-cert FILE -tls-key FILE, use %s, or add -insecure if the network is trusted", cfg.Addr, defaultAddr)
 	}
 	if err := cfg.checkProxy(); err != nil {
@@ -278,12 +278,6 @@ func parseAccounts(names []string) (peer.Accounts, error) {
 func (cfg Config) localAccounts() peer.Accounts {
 	accounts, _ := parseAccounts(cfg.LocalUsers)
 	return accounts
-}
-
-// isLoopback reports whether host is reachable from this machine only.
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func (cfg Config) logger() *slog.Logger {

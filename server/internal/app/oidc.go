@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 )
@@ -47,7 +48,7 @@ func (o *OIDC) check() error {
 		return nil
 	}
 	u, err := url.Parse(o.Issuer)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && socket.IsLoopback(u.Hostname())) {
 		return fmt.Errorf("-oidc-issuer %s: must be an https address, such as https://login.example.com", o.Issuer)
 	}
 	_, err = o.parseRoles()

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/hookback/hookback/agentclient/socket"
 )
 
 // certificate is the TLS certificate. It is reloaded when its files change, so that it can
@@ -71,7 +73,7 @@ func (c *certificate) current() *tls.Certificate {
 // checkPublicListen rejects a public address while the hub has no owner.
 func (a *App) checkPublicListen() error {
 	host, _, err := net.SplitHostPort(a.cfg.Addr)
-	if err != nil || isLoopback(host) || a.cfg.Insecure || a.auth.HasOwner() {
+	if err != nil || socket.IsLoopback(host) || a.cfg.Insecure || a.auth.HasOwner() {
 		return nil //nolint:nilerr // the address was checked before
 	}
 	return errors.New("-addr " + a.cfg.Addr + ": others can reach this address, and the hub has no owner yet: the first visitor would become the owner. " +
