@@ -64,6 +64,6 @@ func (c Credential) ForHub(hub string, trust func() (*Trust, error)) (string, er
 	case len(t.Pins()) == 0 || t.HasOrigin(hub):
 		return c.token, nil
 	default:
-		return "", &TokenRefusedError{hub, "this account trusts " + Origins(t) + " only"}
+		return "", &TokenRefusedError{hub, "this account trusts " + origins(t) + " only"}
 	}
 }

@@ -194,15 +194,15 @@ func (t *Trust) update(change func([]Pin) []Pin) error {
 	return nil
 }
 
-// Origins lists the origins of the pins for a message.
-func Origins(t *Trust) string {
-	var origins []string
+// origins lists the origins of the pins for a message.
+func origins(t *Trust) string {
+	var list []string
 	for _, p := range t.Pins() {
-		if !slices.Contains(origins, p.Origin) {
-			origins = append(origins, p.Origin)
+		if !slices.Contains(list, p.Origin) {
+			list = append(list, p.Origin)
 		}
 	}
-	return strings.Join(origins, ", ")
+	return strings.Join(list, ", ")
 }
 
 // Describe lists the pins for a message: "hub KEYID (ORIGIN)".

@@ -65,7 +65,7 @@ func (s *Snapshot) authorize(from Actor) (*schema.Responder, error) {
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + by.Name + " was reset. Someone else has to answer it."}
 	case by.Verified && requiresVotes(&s.Status) && s.isLaterAccount(by.Name):
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + by.Name + " was created. Someone else has to answer it."}
-	case by.Verified && s.Requester != "" && ExcludesRequester(&s.Ask) && strings.EqualFold(s.Requester, by.Name):
+	case by.Verified && s.Requester != "" && excludesRequester(&s.Ask) && strings.EqualFold(s.Requester, by.Name):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.Status},
 			Hint: "The requester is " + by.Name + ", so someone else has to answer. Give agents their own tokens (hubin_…).",

@@ -202,7 +202,7 @@ func (p *Post) resolveRecipients(env *Environment) ([]string, error) {
 	if everyone {
 		names = p.Approvers
 	}
-	if ExcludesRequester(q) {
+	if excludesRequester(q) {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == p.Requester })
 	}
 	switch n := len(names); {

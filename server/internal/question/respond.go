@@ -72,7 +72,7 @@ func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change
 	if s.Status.IsSettled() || s.undoable != nil {
 		return nil, nil
 	}
-	if ExcludesRequester(&s.Ask) && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
+	if excludesRequester(&s.Ask) && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
 		return nil, errRequesterRule
 	}
 	allow := rule.Then == schema.ThenAllow

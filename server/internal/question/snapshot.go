@@ -132,8 +132,8 @@ func (s *Snapshot) CheckSecret(field, secret string) error {
 	return &schema.FieldError{Field: field, Detail: "does not belong to this question", Cause: schema.ErrForbidden}
 }
 
-// ExcludesRequester reports whether the requester of q may not answer it.
-func ExcludesRequester(q *schema.HumanInTheLoop) bool {
+// excludesRequester reports whether the requester of q may not answer it.
+func excludesRequester(q *schema.HumanInTheLoop) bool {
 	return q.ExcludeRequester == nil || *q.ExcludeRequester
 }
 

@@ -123,7 +123,7 @@ func (s *Snapshot) escalate(st *schema.Status, now time.Time) store.LedgerRecord
 	}
 	added, _ := s.env.Accounts.ResolveRecipients(s.Ask.EscalateTo) // none after an error (EscalationError)
 	st.Recipients, st.Awaiting = slices.Clone(st.Recipients), slices.Clone(st.Awaiting)
-	exclude := ExcludesRequester(&s.Ask)
+	exclude := excludesRequester(&s.Ask)
 	added = slices.DeleteFunc(slices.Clone(added), func(name string) bool {
 		return slices.Contains(st.Recipients, name) || exclude && name == s.Requester
 	})
