@@ -120,8 +120,8 @@
 // If all recipients have voted and no choice has won, the outcome is __no_quorum__. It is also
 // __no_quorum__, with a reason, as soon as the votes of the leading choice and the recipients who
 // can still vote are fewer than requiredApprovals, because people were removed or disagree, unless
-// an escalation is still due. The votes of a question that times out or is cancelled have no effect. For every resolution the Answer lists the
-// votes and the recipients who did not vote.
+// an escalation is still due. The votes of a question that times out or is cancelled have no
+// effect. For every resolution the Answer lists the votes and the recipients who did not vote.
 //
 // A voter can edit the tool call with modifiedArguments. The question is then about a different
 // call (Status.Edited): earlier votes are dropped, the voter's own vote counts, and every later

@@ -1,5 +1,5 @@
-// Package sign has the messages that a hub signs and keeps as proof: the statement of a decision, receipts, the
-// entries of the audit log, and the hub's keys.
+// Package sign has the messages that a hub signs and keeps as proof: the statement of a
+// decision, receipts, the entries of the audit log, and the hub's keys.
 package sign
 
 import (

@@ -13,20 +13,20 @@ type Wakeup chan struct{}
 func NewWakeup() Wakeup { return make(Wakeup, 1) }
 
 // Wake wakes the worker. It does not block.
-func (a Wakeup) Wake() {
+func (w Wakeup) Wake() {
 	select {
-	case a <- struct{}{}:
+	case w <- struct{}{}:
 	default:
 	}
 }
 
 // Wait blocks for d, or until Wake is called. It returns false if ctx ended first.
-func (a Wakeup) Wait(ctx context.Context, d time.Duration) bool {
+func (w Wakeup) Wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-a:
+	case <-w:
 	case <-ctx.Done():
 		return false
 	}

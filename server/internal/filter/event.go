@@ -137,7 +137,7 @@ func collectScalars(v *jsonValue, into *[]string, budget int) int {
 	return budget
 }
 
-// summaryLine returns a one-line summary of the event, like lineOf in the dashboard.
+// summaryLine returns a one-line summary of the event, like the function of the same name in the dashboard.
 func (r *eventView) summaryLine() string {
 	for _, candidate := range []*jsonValue{r.envelopeMember("summary"), r.questionValue().member("question"), r.envelopeMember("error")} {
 		if s := candidate.stringValue(); s != "" {

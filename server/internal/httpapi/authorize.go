@@ -96,7 +96,7 @@ func (s *Server) authorizeRead(c *fiber.Ctx, r routes.Route, identity auth.Ident
 	switch {
 	case slices.Contains(appScopedRoutes, r.Path):
 		app = c.Query("source_app")
-	case strings.Contains(r.Path, ":id"): // an event id; routes with another kind of id are never accessRead
+	case strings.Contains(r.Path, ":id"): // an event id; routes with another kind of id are never AccessRead
 		id, err := eventID(c)
 		if err == nil {
 			app, err = s.Query.EventApp(c.UserContext(), id)

@@ -152,7 +152,7 @@ func New(cfg Config) *Server {
 		ErrorHandler:  s.writeError,
 
 		BodyLimit:                    schema.MaxBody,
-		StreamRequestBody:            true, // limitBody reads the bodies
+		StreamRequestBody:            true, // BodyLimiter.Limit reads the bodies
 		DisablePreParseMultipartForm: true, // keep the raw bytes
 		ReadBufferSize:               16 << 10,
 		Concurrency:                  2 * cfg.Places.Total(), // never reached; see places

@@ -18,7 +18,7 @@ const cursorLocal = "cursor"
 // stream returns the handler that upgrades GET /stream to a WebSocket.
 func (s *Server) stream() fiber.Handler {
 	upgrade := websocket.New(s.startStream, websocket.Config{
-		// Origins is not set: guardOrigin has checked the origin, and a list here would
+		// Origins is not set: OriginGuard.Check has checked the origin, and a list here would
 		// reject clients that send none.
 		// The library's default handler would send the panic value to the client.
 		RecoverHandler: func(ws *websocket.Conn) {

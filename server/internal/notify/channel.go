@@ -66,7 +66,8 @@ func NewChannel(d *schema.ChannelDraft, by string) (*store.Channel, error) {
 	return c, checkChatURL(c.Kind, d.URL)
 }
 
-// checkAddress refuses a channel whose address the hub may not connect to, without a name lookup. The services without a host in their address have a fixed public one.
+// checkAddress refuses a channel whose address the hub may not connect to, without a name
+// lookup. The services without a host in their address have a fixed public one.
 func (n *Notifier) checkAddress(c *store.Channel) error {
 	switch c.Kind {
 	case smtpName:

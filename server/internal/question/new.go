@@ -130,7 +130,8 @@ func WithFieldPrefix(outer string, err error) error {
 // agent waits, if there is one (store).
 
 // duplicateKey returns a hash of the question's content. It is nil if the question
-// can't join a group: it is addressed to certain people, or it contains redacted text, which may differ between questions that look equal.
+// can't join a group: it is addressed to certain people, or it contains redacted text, which
+// may differ between questions that look equal.
 func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Status, c *Call) []byte {
 	if IsRestricted(q) || q.EscalateTo != nil || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix)) {
 		return nil

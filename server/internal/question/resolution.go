@@ -20,7 +20,8 @@ const (
 	// noDeadlineRetryWindow is how long delivery is attempted for a question without a
 	// deadline.
 	noDeadlineRetryWindow = 24 * time.Hour
-	// MaxAnswerBytes is the maximum length of an encoded answer. It leaves room in a frame for the members that identify the answer.
+	// MaxAnswerBytes is the maximum length of an encoded answer. It leaves room in a frame for
+	// the members that identify the answer.
 	MaxAnswerBytes = schema.MaxFrame - 64<<10
 )
 

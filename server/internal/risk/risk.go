@@ -3,8 +3,8 @@
 //
 // It parses a command line the way a shell does. A dangerous word inside a quoted string is no
 // finding, and a command inside sh -c '…' is one. The package recognizes programs, not intentions:
-// a call without findings is not proven safe. Only a call in the table of harmless ones is. It does no I/O, and its running time is linear in the
-// length of the arguments.
+// a call without findings is not proven safe. Only a call in the table of harmless ones is. It
+// does no I/O, and its running time is linear in the length of the arguments.
 package risk
 
 import (

@@ -5,8 +5,9 @@
 //
 // A rule never answers a call of high risk, a question that needs more than yes or no, or one
 // that several people must decide. A rule that allows more than exactly one call covers a command
-// if it is harmless, or if each of its options was in the call that the rule was created from. If a match is indeterminate, a person decides: an allow does
-// not apply then, and a deny that may apply prevents every allow from applying.
+// if it is harmless, or if each of its options was in the call that the rule was created from. If
+// a match is indeterminate, a person decides: an allow does not apply then, and a deny that may
+// apply prevents every allow from applying.
 package rules
 
 import (

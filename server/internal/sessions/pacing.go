@@ -8,8 +8,9 @@ const (
 	pacingBurst    = 8
 	pacingInterval = 25 * time.Millisecond
 	// busyInterval is the minimum time between the starts of two steps if the last one
-	// read more than busyRows rows but not a full batch, after which more rows wait. A step reads and writes each session once, however
-	// many events it has, so larger steps are cheaper.
+	// read more than busyRows rows but not a full batch, after which more rows wait. A step
+	// reads and writes each session once, however many events it has, so larger steps are
+	// cheaper.
 	busyInterval = 75 * time.Millisecond
 	busyRows     = 32
 )

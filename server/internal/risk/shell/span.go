@@ -54,7 +54,7 @@ func (sp Span) InnerSource(text string) *Source {
 }
 
 // Excerpt returns sp as it appears in the arguments: a JSON pointer and the text, truncated to
-// maxExcerpt.
+// MaxExcerpt.
 func (sp Span) Excerpt() (at, text string) {
 	for sp.Src.outer.Src != nil {
 		o := sp.Src.outer
@@ -85,7 +85,7 @@ func ChildPointer(at, name string) string {
 // MaxExcerpt is the maximum length of an excerpt, in bytes.
 const MaxExcerpt = 160
 
-// Truncate limits text to maxExcerpt bytes at a rune boundary. It also ends the text before an
+// Truncate limits text to MaxExcerpt bytes at a rune boundary. It also ends the text before an
 // invalid rune, because a browser decodes a lone surrogate differently.
 func Truncate(text string) string {
 	end := 0

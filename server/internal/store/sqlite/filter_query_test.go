@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// appendMany appends n events without waiting for each, so the writer commits groups.
+// AppendMany appends n events without waiting for each, so the writer commits groups.
 func (b *testStore) AppendMany(t testing.TB, n int, make func(i int) *store.EventDraft) {
 	t.Helper()
 	pending := []*op{}
