@@ -1,6 +1,6 @@
 // Package routes is the table of the hub's HTTP operations. The handlers of package httpapi, the
-// OpenAPI document, the access matrix and the TypeScript types all come from it. It
-// imports package schema only.
+// OpenAPI document and the access matrix come from it; the TypeScript types come from the
+// messages of package schema.
 package routes
 
 import (
