@@ -69,6 +69,15 @@ func TestVerify_RemembersNewestEntry(t *testing.T) {
 	require.Equal(t, cli.ExitOK, w.verify().status)
 }
 
+// TestVerify_TrustsNoHub: reading a log must not decide whose answers count.
+func TestVerify_TrustsNoHub(t *testing.T) {
+	t.Parallel()
+	w := &witness{t, startHubWithLedger(t, 2), t.TempDir()}
+	result := w.verify()
+	require.Equal(t, cli.ExitOK, result.status, result.out+result.err)
+	require.NoFileExists(t, filepath.Join(w.home, "known_hubs"))
+}
+
 // TestVerify_FindsCutSignedHead removes the end of the audit log and keeps the heads.
 func TestVerify_FindsCutSignedHead(t *testing.T) {
 	t.Parallel()
