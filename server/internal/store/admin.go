@@ -56,7 +56,7 @@ type RetentionPolicy struct {
 	MaxBytes          int64     // removes the oldest of them while the database holds more than this
 	QuestionsBefore   time.Time // removes questions received and last changed before this time, with all their rows
 	ProjectionsBefore time.Time // removes aggregates from before this time
-	Batch             int       // events per transaction; default 250
+	Batch             int       // largest number of events per transaction; 0: as many as fit the engine's budget of time
 }
 
 // PruneResult counts the removed rows.

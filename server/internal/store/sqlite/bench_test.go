@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -198,6 +199,61 @@ func BenchmarkPrune(b *testing.B) {
 		removed += done.Events
 	}
 	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(max(removed, 1)), "cpu-µs/event")
+}
+
+// BenchmarkAppendDuringPrune writes 200 events a second, with and without pruning beside it, in turns.
+// prune/alone are the ratios of the latencies, longest-commit-ms is the longest group commit of any kind.
+func BenchmarkAppendDuringPrune(b *testing.B) {
+	var longest time.Duration
+	s := newBenchStore(b, "FULL", func(c *Config) {
+		c.Commits = commitFunc(func(c store.Commit) { longest = max(longest, c.Duration) })
+	})
+	go func() { _ = s.RunIndexer(b.Context()) }()
+	n := *benchEvents
+	s.AppendMany(b, n, func(i int) *store.EventDraft {
+		d := busyEvent(i)
+		d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	const turn = 200
+	longest = 0
+	pace := time.NewTicker(time.Second / turn)
+	defer pace.Stop()
+	var took [2][]time.Duration
+	write := func(kind int) {
+		for range turn {
+			<-pace.C
+			start := time.Now()
+			s.MustAppend(b, busyEvent(n))
+			took[kind] = append(took[kind], time.Since(start))
+		}
+	}
+	var removed int64
+	for i := 1; b.Loop(); i++ {
+		write(0)
+		ctx, stop := context.WithCancel(b.Context())
+		pruned := make(chan int64)
+		go func() {
+			result, _ := s.Prune(ctx, store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(time.Duration(n) * time.Second)})
+			pruned <- result.Events
+		}()
+		write(1)
+		stop()
+		removed += <-pruned
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	at := func(kind int, q float64) float64 {
+		return float64(took[kind][int(q*float64(len(took[kind])-1))].Microseconds()) / 1e3
+	}
+	b.ReportMetric(at(0, .5), "alone-p50-ms")
+	b.ReportMetric(at(0, .99), "alone-p99-ms")
+	b.ReportMetric(at(1, .5)/at(0, .5), "p50-x")
+	b.ReportMetric(at(1, .99)/at(0, .99), "p99-x")
+	b.ReportMetric(float64(longest.Microseconds())/1e3, "longest-commit-ms")
+	b.ReportMetric(float64(removed)/float64(b.N), "pruned/s")
+	b.ReportMetric(0, "ns/op")
 }
 
 // reportCPUTime also reports processor time, which other processes disturb less.

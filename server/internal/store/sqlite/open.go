@@ -65,6 +65,7 @@ type engine struct {
 	lock        io.Closer
 	head        atomic.Int64
 	pruned      atomic.Int64
+	pruning     atomic.Int32 // runs of Prune in progress
 	ingestRate  ingestRate
 	indexerWake feed.Wakeup // wakes the indexer when it has work
 	log         *slog.Logger

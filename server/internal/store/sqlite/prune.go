@@ -4,19 +4,32 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+const (
+	// pruneBudget is how long the writer may be busy with one batch, because other writes wait for
+	// it. Afterwards the writer is left to them for at least as long.
+	pruneBudget = 5 * time.Millisecond
+	// The sizes of the first and of the largest batch, in events.
+	firstPruneBatch, maxPruneBatch = 16, 1024
+)
+
 func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (store.PruneResult, error) {
-	if p.Batch <= 0 {
-		p.Batch = 250
-	}
+	s.pruning.Add(1)
 	defer s.notifyIndexer()
+	defer s.pruning.Add(-1)
+	pace := prunePace{batch: firstPruneBatch, limit: maxPruneBatch}
+	if p.Batch > 0 {
+		pace = prunePace{batch: min(p.Batch, firstPruneBatch), limit: p.Batch}
+	}
 	var result store.PruneResult
-	err := s.pruneEvents(ctx, &p, &result)
+	err := s.pruneEvents(ctx, &p, &pace, &result)
 	if err == nil {
-		err = s.pruneQuestions(ctx, &p, &result)
+		err = s.pruneQuestions(ctx, &p, &pace, &result)
 	}
 	if err == nil {
 		err = s.pruneProjections(ctx, p.ProjectionsBefore)
@@ -24,15 +37,43 @@ func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (store.Prun
 	return result, err
 }
 
-func (s *engine) pruneEvents(ctx context.Context, p *store.RetentionPolicy, result *store.PruneResult) error {
-	events := pruneRange{batch: p.Batch}
+// prunePace adapts the size of batches to the time that they take.
+type prunePace struct{ batch, limit int }
+
+// run commits one batch, which remove deletes, and pauses. It returns false if remove found
+// nothing.
+func (p *prunePace) run(ctx context.Context, w *writer, remove func(t *tx, limit int) (n int, err error)) (more bool, err error) {
+	var began time.Time
+	n := 0
+	err = w.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
+		began = time.Now()
+		n, err = remove(t, p.batch)
+		return err
+	}})
+	if err != nil || n == 0 {
+		return false, err
+	}
+	worked := time.Since(began) // with the commit
+	p.adapt(worked)
+	feed.Sleep(ctx, worked) // the next batch checks ctx
+	return true, nil
+}
+
+// adapt sets the size of the next batch. It grows slowly, because the time per event varies.
+func (p *prunePace) adapt(worked time.Duration) {
+	fits := int(float64(p.batch) * float64(pruneBudget) / float64(max(worked, time.Microsecond)))
+	p.batch = max(1, min(fits, p.batch+p.batch/2+1, p.limit))
+}
+
+func (s *engine) pruneEvents(ctx context.Context, p *store.RetentionPolicy, pace *prunePace, result *store.PruneResult) error {
+	var events pruneRange
 	if !p.EventsBefore.IsZero() {
 		var err error
 		if events.end, err = s.firstSeqSince(ctx, p.EventsBefore); err != nil {
 			return err
 		}
 		for more := true; more; {
-			if more, err = s.pruneBatch(ctx, &events, result); err != nil {
+			if more, err = s.pruneBatch(ctx, &events, pace, result); err != nil {
 				return err
 			}
 		}
@@ -43,7 +84,7 @@ func (s *engine) pruneEvents(ctx context.Context, p *store.RetentionPolicy, resu
 		if err != nil || !exceeded {
 			return err
 		}
-		if more, err = s.pruneBatch(ctx, &events, result); err != nil {
+		if more, err = s.pruneBatch(ctx, &events, pace, result); err != nil {
 			return err
 		}
 	}
@@ -51,10 +92,7 @@ func (s *engine) pruneEvents(ctx context.Context, p *store.RetentionPolicy, resu
 }
 
 // pruneRange is the remaining range of sequence numbers to prune; end is exclusive.
-type pruneRange struct {
-	from, end int64
-	batch     int
-}
+type pruneRange struct{ from, end int64 }
 
 // exceedsSize reports whether the database holds more than limit bytes, not counting
 // free pages.
@@ -72,17 +110,17 @@ func (s *engine) exceedsSize(ctx context.Context, limit int64) (bool, error) {
 }
 
 // pruneBatch removes the next events without a question. It returns false if none is left.
-func (s *engine) pruneBatch(ctx context.Context, p *pruneRange, result *store.PruneResult) (more bool, err error) {
+func (s *engine) pruneBatch(ctx context.Context, r *pruneRange, pace *prunePace, result *store.PruneResult) (more bool, err error) {
 	var pruned []prunedEvent
-	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
-		pruned, err = t.pruneEvents(p)
-		return err
-	}})
-	if err != nil || len(pruned) == 0 {
+	more, err = pace.run(ctx, s.writer, func(t *tx, limit int) (n int, err error) {
+		pruned, err = t.pruneEvents(r, limit)
+		return len(pruned), err
+	})
+	if !more {
 		return false, err
 	}
 	result.Events += int64(len(pruned))
-	p.from = pruned[len(pruned)-1].seq + 1
+	r.from = pruned[len(pruned)-1].seq + 1
 	return true, nil
 }
 
@@ -101,8 +139,8 @@ func scanPruned(rows *sql.Rows, err error) ([]prunedEvent, error) {
 const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
 	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND asks = 0 ORDER BY seq LIMIT ?`
 
-func (t *tx) pruneEvents(p *pruneRange) ([]prunedEvent, error) {
-	rows, err := t.query(queryPrunable, p.from, p.end, p.batch)
+func (t *tx) pruneEvents(r *pruneRange, limit int) ([]prunedEvent, error) {
+	rows, err := t.query(queryPrunable, r.from, r.end, limit)
 	pruned, err := scanPruned(rows, err)
 	if err != nil || len(pruned) == 0 {
 		return nil, err
@@ -205,7 +243,7 @@ const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questi
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
 	ORDER BY seq LIMIT ?`
 
-func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, result *store.PruneResult) error {
+func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, pace *prunePace, result *store.PruneResult) error {
 	if p.QuestionsBefore.IsZero() {
 		return nil
 	}
@@ -213,24 +251,25 @@ func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, r
 	if err != nil {
 		return err
 	}
-	for from := int64(1); ; {
+	r := pruneRange{from: 1, end: end}
+	for {
 		var pruned []prunedEvent
 		var changes int64
-		err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
-			pruned, changes, err = t.pruneQuestions(from, end, p)
-			return err
-		}})
-		if err != nil || len(pruned) == 0 {
+		more, err := pace.run(ctx, s.writer, func(t *tx, limit int) (n int, err error) {
+			pruned, changes, err = t.pruneQuestions(&r, toMillis(p.QuestionsBefore), limit)
+			return len(pruned), err
+		})
+		if !more {
 			return err
 		}
 		result.Questions += int64(len(pruned))
 		result.Changes += changes
-		from = pruned[len(pruned)-1].seq + 1
+		r.from = pruned[len(pruned)-1].seq + 1
 	}
 }
 
-func (t *tx) pruneQuestions(from, end int64, p *store.RetentionPolicy) (pruned []prunedEvent, changes int64, _ error) {
-	rows, err := t.query(queryPrunableQuestions, from, end, toMillis(p.QuestionsBefore), p.Batch)
+func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []prunedEvent, changes int64, _ error) {
+	rows, err := t.query(queryPrunableQuestions, r.from, r.end, before, limit)
 	if pruned, err = scanPruned(rows, err); err != nil || len(pruned) == 0 {
 		return nil, 0, err
 	}

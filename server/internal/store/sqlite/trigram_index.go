@@ -94,10 +94,13 @@ func (x *indexer) buildNext(ctx context.Context) (more bool, err error) {
 }
 
 // nextBlock returns the next block to build: a stale one, or the next full one. It
-// returns sql.ErrNoRows if there is none.
+// returns sql.ErrNoRows if there is none. Stale blocks wait for the end of a pruning, which would
+// remove the same block from the index with every batch.
 func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
-	if err = x.readers.get(ctx, []any{&n}, queryStaleBlock); !errors.Is(err, sql.ErrNoRows) {
-		return n, err
+	if x.pruning.Load() == 0 {
+		if err = x.readers.get(ctx, []any{&n}, queryStaleBlock); !errors.Is(err, sql.ErrNoRows) {
+			return n, err
+		}
 	}
 	last := int64(-1)
 	if err = x.readers.get(ctx, []any{&last}, queryLastBlock); err != nil && !errors.Is(err, sql.ErrNoRows) {
