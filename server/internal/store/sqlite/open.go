@@ -66,6 +66,7 @@ type engine struct {
 	head        atomic.Int64
 	pruned      atomic.Int64
 	pruning     atomic.Int32 // runs of Prune in progress
+	events      atomic.Int64 // number of stored events
 	ingestRate  ingestRate
 	indexerWake feed.Wakeup // wakes the indexer when it has work
 	log         *slog.Logger
@@ -206,12 +207,12 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub WHERE stream_id = 1`).Scan(&s.hubID); err != nil {
 		return err
 	}
-	counters := &w.counters
-	err := w.conn.QueryRowContext(ctx, `SELECT head, pruned, events, received, name FROM streams WHERE stream_id = 1`).
-		Scan(&counters.head, &counters.pruned, &counters.events, &counters.received, &counters.lastNameID)
+	stored, err := readCounters(ctx, w.conn)
 	if err != nil {
 		return err
 	}
+	w.stored, w.counters = stored, stored
+	counters := &w.counters
 	if counters.chainEnd, err = readChainEnd(ctx, w.conn); err != nil {
 		return err
 	}
@@ -220,7 +221,33 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	}
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
+	s.events.Store(counters.events)
 	return s.openIdentity(ctx, w)
+}
+
+const (
+	queryCounters       = `SELECT head, pruned, events, received, name FROM streams WHERE stream_id = 1`
+	queryLastChange     = `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1`
+	queryLastEvent      = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq > ? ORDER BY seq DESC LIMIT 1`
+	queryUncountedCount = `SELECT count(*) FROM events INDEXED BY events_scan WHERE stream_id = 1 AND seq > ?`
+)
+
+// readCounters reads the counters that the table streams has, and adds the log rows that
+// were appended after it was written.
+func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
+	get := func(into []any, query string, args ...any) {
+		if err == nil {
+			err = ignoreNoRows(conn.QueryRowContext(ctx, query, args...).Scan(into...))
+		}
+	}
+	get([]any{&c.head, &c.pruned, &c.events, &c.received, &c.lastNameID}, queryCounters)
+	var lastEvent, lastChange, uncounted int64
+	get([]any{&uncounted}, queryUncountedCount, c.head)
+	get([]any{&lastEvent, &c.received}, queryLastEvent, c.head)
+	get([]any{&lastChange}, queryLastChange)
+	c.events += uncounted
+	c.head = max(c.head, lastEvent, lastChange)
+	return c, err
 }
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }

@@ -160,6 +160,7 @@ func (t *tx) deleteEvent(seq int64) error {
 	}
 	n, err := t.exec(`DELETE FROM events WHERE stream_id = 1 AND seq = ?`, seq)
 	t.counters.events -= n
+	t.counters.deleted += n
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	queryCountEvents      = `SELECT events FROM streams WHERE stream_id = 1`
 	queryCountPending     = `SELECT count(*) FROM questions WHERE stream_id = 1 AND state = 'pending'`
 	queryCountUndelivered = `SELECT count(*) FROM deliveries WHERE stream_id = 1 AND undelivered = 1`
 )
@@ -17,7 +16,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.diskSpace.measure()
 	out := store.Stats{
 		DatabaseBytes: fileSize(s.file), JournalBytes: fileSize(s.file + "-wal"),
-		Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(),
+		Events: s.events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(),
 	}
 	if d, err := s.diskSpace.disk.Measure(s.diskSpace.dir); err == nil {
 		out.FreeBytes = d.Free
@@ -25,7 +24,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	for _, n := range []struct {
 		dest  *int64
 		query string
-	}{{&out.Events, queryCountEvents}, {&out.Pending, queryCountPending}, {&out.Undelivered, queryCountUndelivered}} {
+	}{{&out.Pending, queryCountPending}, {&out.Undelivered, queryCountUndelivered}} {
 		if err := s.readers.get(ctx, []any{n.dest}, n.query); err != nil {
 			return store.Stats{}, err
 		}

@@ -85,11 +85,20 @@ func (t *tx) clearCaches() {
 	t.w.segmentNames.clear()
 }
 
-// writeCounters stores the counters if they changed.
+// counterInterval is the number of log rows after which the table streams is written again.
+// readCounters reads at most so many rows.
+const counterInterval = 1024
+
+// mustWriteCounters reports whether this transaction has to write the counters. They advance
+// with every event, and a page per commit for them would be a quarter of its pages. What is
+// appended after the last write is counted again by readCounters, so only a change that
+// can't be counted has to be written.
+func (t *tx) mustWriteCounters() bool {
+	now, stored := &t.counters, &t.w.stored
+	return now.pruned != stored.pruned || now.deleted != stored.deleted || now.lastNameID != stored.lastNameID || now.head-stored.head >= counterInterval
+}
+
 func (t *tx) writeCounters() error {
-	if t.counters == t.w.counters {
-		return nil
-	}
 	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ? WHERE stream_id = 1`,
 		t.counters.head, t.counters.pruned, t.counters.events, t.counters.received, t.counters.lastNameID)
 	return err

@@ -33,6 +33,7 @@ type writer struct {
 	commits      store.CommitObserver // nil: none
 	store        *engine
 	counters     counters // as of the last commit
+	stored       counters // as of the last commit that wrote them to the table streams
 	segmentNames segmentNames
 
 	mu      sync.RWMutex // guards stopped, and the queue against a send after close
@@ -45,6 +46,7 @@ type writer struct {
 // which becomes current when it commits.
 type counters struct {
 	head, pruned, events, received int64
+	deleted                        int64    // events deleted since the start
 	lastNameID                     int64    // last ID assigned in the table names
 	chainEnd                       chainEnd // end of the audit log's hash chain
 	signedHead                     int64    // newest entry of the audit log with a signed head
@@ -238,7 +240,8 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 		}
 		err = t.runAll(group[done:])
 	}
-	if err == nil {
+	written := t.mustWriteCounters()
+	if err == nil && written {
 		err = t.writeCounters()
 	}
 	if err == nil {
@@ -251,6 +254,10 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 		return group, err
 	}
 	w.counters = t.counters
+	if written {
+		w.stored = t.counters
+	}
+	w.store.events.Store(t.counters.events)
 	w.store.pruned.Store(t.counters.pruned)
 	if before := w.store.head.Swap(t.counters.head); before>>grams.BlockBits != t.counters.head>>grams.BlockBits {
 		w.store.notifyIndexer()

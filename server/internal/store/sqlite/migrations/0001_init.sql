@@ -11,9 +11,11 @@ CREATE TABLE hub (
     key       BLOB    NOT NULL  -- 32 random bytes; request secrets are derived from it
 ) STRICT;
 
+-- Written at the latest every 1024 log rows. What was appended later is counted again at
+-- the next start: see readCounters.
 CREATE TABLE streams (
     stream_id INTEGER NOT NULL PRIMARY KEY,
-    head      INTEGER NOT NULL, -- last assigned sequence number; written in the transaction that assigns it
+    head      INTEGER NOT NULL, -- last assigned sequence number when this row was written
     pruned    INTEGER NOT NULL, -- highest sequence number that retention removed
     events    INTEGER NOT NULL, -- number of rows in events; COUNT(*) would scan the table
     received  INTEGER NOT NULL, -- received_at of the newest event
