@@ -20,6 +20,7 @@ const (
 	Leased                        // its answer is reserved for this process and can be sent now
 	Due                           // an attempt to send its answer has a new time
 	Accounts                      // an account changed, or the hub was locked; not in the log
+	Channels                      // a notification channel or a browser for Web Push was added; not in the log
 )
 
 // Fact is one thing that happened: an entry of the log, or something outside the log.

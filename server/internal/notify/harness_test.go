@@ -231,6 +231,17 @@ func (h *harness) changeStatus(id schema.EventID, f func(*schema.Status)) {
 	h.t.Fatal("the question changes too fast")
 }
 
+// requirePlanned waits until the notifications of a question are planned. Without a recipient, none
+// are.
+func (h *harness) requirePlanned(id schema.EventID) {
+	h.t.Helper()
+	h.eventually("the question is planned", func() bool {
+		h.plan.Lock()
+		defer h.plan.Unlock()
+		return !h.plan.hasRecipients || h.plan.cursor >= int64(id)
+	})
+}
+
 // eventually waits for a condition.
 func (h *harness) eventually(what string, ok func() bool) {
 	h.t.Helper()

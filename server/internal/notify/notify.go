@@ -2,7 +2,7 @@
 // dashboard: by chat, mail, webhook and Web Push.
 //
 // A Notifier reads the log from its own cursor, so that no event, answer or delivery waits
-// for it. It first stores notifications as rows, which the database keeps unique per
+// for it. While no channel and no browser is configured, it reads and writes nothing. It first stores notifications as rows, which the database keeps unique per
 // question, channel, person, kind and number (an outbox). One worker per channel then
 // sends them, with retries and a circuit breaker. Delivery is at least once: a message
 // that was in flight when the hub was killed is sent again, with the same id if the
@@ -115,6 +115,7 @@ type Notifier struct {
 	runCtx  context.Context          // nil before Run
 	workers map[int64]*channelWorker // channel id → worker; 0: Web Push
 	group   sync.WaitGroup
+	plan    planState
 
 	linkMu sync.Mutex // serializes uses of signed links
 	keyMu  sync.Mutex // serializes creation of the Web Push keys
@@ -160,10 +161,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 		return ignoreCanceled(ctx, err)
 	}
 	n.group.Go(func() { n.statuses.run(ctx) })
-	cursor := int64(-1)
 	reload := false            // removals of channels may have been missed
 	var retry <-chan time.Time // set by a failure, until it fires
-	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts, func(b *feed.Batch) error {
+	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts|feed.Channels, func(b *feed.Batch) error {
 		n.handleNotes(b)
 		reload = reload || b.Rescan
 		if retry != nil && !b.Fired {
@@ -176,17 +176,20 @@ func (n *Notifier) Run(ctx context.Context) error {
 			err = n.stopRemovedChannels(ctx)
 			reload = err != nil
 		}
-		more, stepErr := n.step(ctx, &cursor)
+		if b.Has(feed.Accounts) { // a later restart must not plan earlier questions for new people
+			err = errors.Join(err, n.saveCursor(ctx))
+		}
+		more, stepErr := n.step(ctx)
 		if err = errors.Join(err, stepErr); err != nil && ctx.Err() == nil {
 			n.Log.Error("notification planning failed", "retry_in", time.Second, "err", err)
-			cursor, retry = -1, time.After(time.Second)
+			retry = time.After(time.Second)
 			b.Timer = retry
 		} else if more {
 			b.Timer = time.After(0)
 		}
 		return nil
 	})
-	return ignoreCanceled(ctx, err)
+	return ignoreCanceled(ctx, errors.Join(err, n.saveCursor(context.WithoutCancel(ctx))))
 }
 
 // handleNotes announces changes of accounts and stops the workers of channels that a lock of the
@@ -228,15 +231,16 @@ func (n *Notifier) start(ctx context.Context) error {
 	for _, id := range questions {
 		n.statuses.markChanged(id) // the previous run may have stopped before it updated the question
 	}
-	channels, err := n.Store.Channels(ctx)
+	r, err := n.loadRecipients(ctx)
 	if err != nil {
 		return err
 	}
+	n.plan.hasRecipients = len(r.channels) > 0 || len(r.pushSubscribers) > 0
 	n.mu.Lock()
 	n.runCtx = ctx
 	n.mu.Unlock()
 	n.worker(0)
-	for _, c := range channels {
+	for _, c := range r.channels {
 		n.worker(c.ID)
 	}
 	return nil

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -17,36 +19,94 @@ const (
 	// maxRowsPerTransaction limits the rows stored in one transaction. An answer that
 	// arrives in the meantime waits for at most one of them.
 	maxRowsPerTransaction = 50
-	// maxCursorLag is how many log entries without questions may be read again after a
-	// restart.
+	// maxCursorLag is how many log entries may be read again after a crash. Planning them again
+	// stores nothing, because notifications are unique.
 	maxCursorLag = 4096
 )
 
+// planState is the progress of planning. While there are no recipients, nothing is planned, and
+// the cursor is unknown: AddChannel and Subscribe move the stored one before they store the first
+// recipient.
+type planState struct {
+	sync.Mutex
+	hasRecipients bool  // a channel or a browser exists
+	known         bool  // cursor and stored are read
+	cursor        int64 // log position up to which notifications are planned
+	stored        int64 // cursor in the database
+}
+
 // step plans notifications for the changes after the cursor. It returns false if there
 // were none.
-func (n *Notifier) step(ctx context.Context, cursor *int64) (more bool, err error) {
-	if *cursor < 0 {
-		if *cursor, err = n.Store.NotificationCursor(ctx); err != nil {
-			*cursor = -1
+func (n *Notifier) step(ctx context.Context) (more bool, err error) {
+	n.plan.Lock()
+	defer n.plan.Unlock()
+	p := &n.plan
+	if !p.hasRecipients {
+		return false, nil
+	}
+	if !p.known {
+		if p.cursor, err = n.Store.NotificationCursor(ctx); err != nil {
 			return false, err
 		}
+		p.stored, p.known = p.cursor, true
 	}
-	ids, upTo, err := n.Store.QuestionsSince(ctx, *cursor, maxQuestionsPerStep)
-	if err != nil || upTo == *cursor {
+	ids, upTo, err := n.Store.QuestionsSince(ctx, p.cursor, maxQuestionsPerStep)
+	if err != nil || upTo == p.cursor {
 		return false, err
 	}
 	if len(ids) > 0 {
-		if err := n.planQuestions(ctx, ids, *cursor); err != nil {
+		if err := n.planQuestions(ctx, ids, p.cursor); err != nil {
 			return false, err
 		}
 	}
-	if len(ids) > 0 || upTo-*cursor >= maxCursorLag {
-		if err := n.Store.SetNotificationCursor(ctx, upTo); err != nil {
-			return false, err
-		}
-		*cursor = upTo
+	p.cursor = upTo
+	if p.cursor-p.stored >= maxCursorLag {
+		err = n.saveCursorLocked(ctx)
 	}
-	return len(ids) > 0, nil
+	return len(ids) > 0, err
+}
+
+// saveCursor stores the cursor. Questions up to it are not planned again for recipients who are
+// added later.
+func (n *Notifier) saveCursor(ctx context.Context) error {
+	n.plan.Lock()
+	defer n.plan.Unlock()
+	return n.saveCursorLocked(ctx)
+}
+
+func (n *Notifier) saveCursorLocked(ctx context.Context) error {
+	if !n.plan.known || n.plan.cursor == n.plan.stored {
+		return nil
+	}
+	if err := n.Store.SetNotificationCursor(ctx, n.plan.cursor); err != nil {
+		return err
+	}
+	n.plan.stored = n.plan.cursor
+	return nil
+}
+
+// addRecipient stores a channel or a browser with add, and wakes the planner. The recipient is
+// not notified of earlier questions.
+func (n *Notifier) addRecipient(ctx context.Context, add func() error) error {
+	n.plan.Lock()
+	defer n.plan.Unlock()
+	var err error
+	if n.plan.hasRecipients {
+		err = n.saveCursorLocked(ctx)
+	} else {
+		err = n.Store.SetNotificationCursor(ctx, n.Store.Head())
+	}
+	if err == nil {
+		err = add()
+	}
+	if err != nil {
+		return err
+	}
+	n.plan.hasRecipients = true
+	if n.Feed != nil {
+		n.Feed.PublishFact(feed.Fact{Kinds: feed.Channels})
+	}
+	return nil
 }
 
 // recipients are the people and channels that can be notified.
@@ -72,6 +132,10 @@ func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, curs
 	if err != nil {
 		return err
 	}
+	if len(r.channels) == 0 && len(r.pushSubscribers) == 0 { // the last one was removed
+		n.plan.hasRecipients, n.plan.known = false, false
+		return nil
+	}
 	for _, id := range ids {
 		q, err := n.readQuestion(ctx, id)
 		if errors.Is(err, schema.ErrNotFound) || errors.Is(err, schema.ErrNoQuestion) {
@@ -82,7 +146,7 @@ func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, curs
 		}
 		if q.status.IsSettled() {
 			err = n.cancelPending(ctx, q)
-		} else if len(r.channels) > 0 || len(r.pushSubscribers) > 0 {
+		} else {
 			err = n.planNotifications(ctx, r, q, int64(id) > cursor)
 		}
 		if err != nil {
@@ -118,9 +182,13 @@ func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
 	if err != nil || len(notifications) == 0 {
 		return err
 	}
-	suppressed, err := n.Store.SuppressNotifications(ctx, q.ID, schema.SuppressedAnswered)
-	if suppressed {
-		n.statuses.markChanged(q.ID)
+	if slices.ContainsFunc(notifications, func(notification store.Notification) bool {
+		return notification.State == schema.NotificationQueued
+	}) {
+		var suppressed bool
+		if suppressed, err = n.Store.SuppressNotifications(ctx, q.ID, schema.SuppressedAnswered); suppressed {
+			n.statuses.markChanged(q.ID)
+		}
 	}
 	if slices.ContainsFunc(notifications, func(notification store.Notification) bool {
 		return notification.Channel == 0 && notification.State == schema.NotificationSent

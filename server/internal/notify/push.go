@@ -72,7 +72,7 @@ func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSu
 	if auth, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.Auth, "=")); err != nil || len(auth) != 16 {
 		return &schema.FieldError{Field: "keys.auth", Detail: "must be the 16-byte secret of the browser's subscription"}
 	}
-	return n.Store.AddPushSubscription(ctx, person, b, maxBrowsers)
+	return n.addRecipient(ctx, func() error { return n.Store.AddPushSubscription(ctx, person, b, maxBrowsers) })
 }
 
 // sendPush sends a message to all browsers of a person. It succeeds if one of them accepts

@@ -161,10 +161,7 @@ func TestPush_BrowserBelongsToOnePerson(t *testing.T) {
 	require.Equal(t, first, second)
 	require.NoError(t, h.Store.RemovePushSubscription(t.Context(), b.subscription().Endpoint))
 	id := h.askQuestion("And now?")
-	h.eventually("the cursor has passed the question", func() bool {
-		cursor, err := h.Store.NotificationCursor(t.Context())
-		return err == nil && cursor >= int64(id)
-	})
+	h.requirePlanned(id)
 	require.Empty(t, h.status(id).Notifications)
 }
 

@@ -136,7 +136,7 @@ func (n *Notifier) AddChannel(ctx context.Context, c *store.Channel) error {
 			Hint: "No channel was added. Start the hub with -notify-allow HOST to allow this address.",
 		}
 	}
-	if err := n.Store.AddChannel(ctx, c, MaxChannels); err != nil {
+	if err := n.addRecipient(ctx, func() error { return n.Store.AddChannel(ctx, c, MaxChannels) }); err != nil {
 		return err
 	}
 	n.worker(c.ID)
