@@ -38,6 +38,7 @@ var (
 	ErrKeyConflict     = errors.New("this key belongs to a different request")
 	ErrStale           = errors.New("the question has changed since it was shown")
 	ErrFull            = errors.New("the disk is full")
+	ErrStorage         = errors.New("the hub's database does not accept writes")
 	ErrBusy            = errors.New("the hub is overloaded")
 	ErrStopping        = errors.New("the hub is stopping")
 	ErrInternal        = errors.New("internal error in the hub")
@@ -75,6 +76,7 @@ var problems = []struct {
 	{ErrStale, "stale", http.StatusConflict},
 	{ErrExpired, "expired", http.StatusGone},
 	{ErrFull, "disk_full", http.StatusInsufficientStorage},
+	{ErrStorage, "storage", http.StatusServiceUnavailable},
 	{ErrBusy, "busy", http.StatusServiceUnavailable},
 	{ErrStopping, "stopping", http.StatusServiceUnavailable},
 	{ErrInternal, "internal", http.StatusInternalServerError},

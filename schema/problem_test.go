@@ -27,7 +27,7 @@ var sentinels = map[string]error{
 	"ErrInternal": schema.ErrInternal, "ErrHeld": schema.ErrHeld, "ErrNotHeld": schema.ErrNotHeld, "ErrRisky": schema.ErrRisky,
 	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry, "ErrNoRule": schema.ErrNoRule,
 	"ErrSignIn": schema.ErrSignIn, "ErrNotAllowed": schema.ErrNotAllowed, "ErrSelfApproval": schema.ErrSelfApproval, "ErrProofRequired": schema.ErrProofRequired,
-	"ErrTooMany": schema.ErrTooMany, "ErrKeyConflict": schema.ErrKeyConflict,
+	"ErrTooMany": schema.ErrTooMany, "ErrKeyConflict": schema.ErrKeyConflict, "ErrStorage": schema.ErrStorage,
 }
 
 // roundTrip returns the problem and the error that a client receives for err.

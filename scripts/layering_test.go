@@ -201,6 +201,7 @@ var storeMethods = map[string][]string{
 	"LeaseDeliveries": {"server/internal/delivery"},
 	"Prune":           {"server/internal/app"},
 	"RunIndexer":      {"server/internal/app"},
+	"Wait":            {"server/internal/app"},
 	"SetPublish":      {"server/internal/hub", "server/internal/app"},
 	"Close":           {"server/internal/app"},
 	"ChangePeople":    {"server/internal/auth"},

@@ -81,7 +81,7 @@ func (r *Route) Problems() map[int][]schema.Problem {
 		errs = append(errs, schema.ErrSignIn, schema.ErrNotAllowed)
 	}
 	if r.Method != http.MethodGet {
-		errs = append(errs, schema.ErrTooLarge, schema.ErrUnsupportedType, schema.ErrFull)
+		errs = append(errs, schema.ErrTooLarge, schema.ErrUnsupportedType, schema.ErrFull, schema.ErrStorage)
 	}
 	if strings.Contains(r.Path, ":") {
 		errs = append(errs, schema.ErrNotFound)

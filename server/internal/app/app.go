@@ -201,6 +201,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })
 	start("notifications", func() error { return a.notifier.Run(workers) })
 	start("metrics", func() error { return a.metrics.Run(workers, a.query) })
+	start("database", func() error { return a.store.Wait(workers) })
 	start("search index", func() error { return a.store.RunIndexer(workers) })
 	start("retention", func() error { return a.runRetention(workers) })
 	start("audit log heads", func() error { return a.runLedgerHeads(workers) })

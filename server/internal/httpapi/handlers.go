@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // licenses.txt
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -287,10 +288,12 @@ func (s *Server) ready(c *fiber.Ctx) error {
 	switch {
 	case s.stopping.Err() != nil:
 		h.Status = "stopping"
+	case stats.Fault != "":
+		h.Status, h.Detail = "degraded", stats.Fault
 	case err != nil:
 		h.Status, h.Detail = "degraded", "the database does not respond"
 	case stats.DiskLow:
-		h.Status, h.Detail = "degraded", "the disk is nearly full: questions and answers are stored, other events are not"
+		h.Status, h.Detail = "degraded", fmt.Sprintf("the disk is nearly full: questions and answers are stored as long as the last %d MiB suffice, other events are not", stats.LeftBytes>>20)
 	}
 	if h.Status != "ok" {
 		c.Status(fiber.StatusServiceUnavailable)

@@ -134,6 +134,11 @@ var storeGauges = []struct {
 	{gauge("writes_queued", "Writes waiting for a group commit."), func(s store.Stats) float64 { return float64(s.Queued) }},
 }
 
+var (
+	lastCommitFailed = gauge("last_commit_failed", "1 if the last commit failed, or the files of the database are gone: nothing is stored.")
+	writesRefused    = prometheus.NewDesc("hookback_writes_refused_total", "Writes refused since startup because the disk is full, or by a fault of the database.", []string{"cause"}, nil)
+)
+
 func gauge(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("hookback_"+name, help, nil, nil)
 }
@@ -143,12 +148,21 @@ func (*storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, g := range storeGauges {
 		ch <- g.desc
 	}
+	ch <- lastCommitFailed
+	ch <- writesRefused
 }
 
-// Collect implements prometheus.Collector. It omits the store's metrics if they cannot be
-// read; /readyz reports that error.
+// Collect implements prometheus.Collector. It omits what it must read from the database if
+// that fails; /readyz reports that error.
 func (f *storeCollector) Collect(ch chan<- prometheus.Metric) {
 	stats, err := f.Stats(context.Background())
+	failed := 0.0
+	if stats.Fault != "" {
+		failed = 1
+	}
+	ch <- prometheus.MustNewConstMetric(lastCommitFailed, prometheus.GaugeValue, failed)
+	ch <- prometheus.MustNewConstMetric(writesRefused, prometheus.CounterValue, float64(stats.RefusedFull), "disk_full")
+	ch <- prometheus.MustNewConstMetric(writesRefused, prometheus.CounterValue, float64(stats.RefusedFault), "fault")
 	if err != nil {
 		return
 	}

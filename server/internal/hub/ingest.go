@@ -209,14 +209,11 @@ func (h *Hub) afterAppend(ctx context.Context, d *store.EventDraft, q *schema.Hu
 	return h.encodeQuestion(h.applyRules(ctx, e, q), q)
 }
 
-// withRetryHint adds a hint to the errors of a key conflict and of a full or overloaded
-// store.
+// withRetryHint adds a hint to the errors of a key conflict and of an overloaded store.
 func withRetryHint(err error) error {
 	switch {
 	case errors.Is(err, schema.ErrKeyConflict):
 		return &schema.HintError{Err: err, Hint: "Nothing was stored. Use a new idempotency_key for a new request."}
-	case errors.Is(err, schema.ErrFull):
-		return &schema.HintError{Err: err, Hint: "Free disk space on the hub's machine. This event was not stored. Questions and answers are still accepted."}
 	case errors.Is(err, schema.ErrBusy):
 		return &schema.HintError{Err: err, Hint: "Nothing was stored. Send the event again in a moment."}
 	default:

@@ -21,6 +21,11 @@ type Admin interface {
 	// are queued and catches up later. It always returns nil.
 	RunIndexer(ctx context.Context) error
 
+	// Wait returns nil when ctx ends. It returns an error as soon as the disk did not confirm
+	// a write: the operating system may then report success for data that it lost, so the store
+	// writes nothing more, and the process must end. A new process reads what is on the disk.
+	Wait(ctx context.Context) error
+
 	// Close commits queued writes, rejects later ones with schema.ErrStopping and closes the
 	// database. It is idempotent.
 	Close() error
@@ -71,4 +76,10 @@ type Stats struct {
 	FreeBytes                    int64 // of the disk
 	Queued                       int   // writes in the queue
 	DiskLow                      bool  // plain events are refused because the disk is nearly full
+	LeftBytes                    int64 // for questions and answers on such a disk, with the reserve
+	RefusedFull, RefusedFault    int64 // writes refused since startup: without space, and by other faults
+
+	// Fault is why nothing is stored, as text for users: the last commit failed, or the
+	// database's files are gone. Empty: the last commit succeeded. It is also set if Stats fails.
+	Fault string
 }

@@ -17,7 +17,8 @@
 //     including records of the audit log, is one transaction.
 //   - Lists omit payloads above schema.MaxListed bytes and end at MaxPageBytes.
 //   - Writes fail with schema.ErrBusy if too many wait, with schema.ErrFull without space
-//     (questions, answers and accounts last) and with schema.ErrStopping after Close.
+//     (questions, answers and accounts last), with schema.ErrStorage while the disk takes no
+//     write, and with schema.ErrStopping after Close.
 //   - Secrets of channels and Web Push are encrypted with the key that Identity returns.
 //
 // Package grams is the search index without its tables. Use it, or search without an index

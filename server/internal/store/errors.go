@@ -2,8 +2,8 @@ package store
 
 import "errors"
 
-// Errors of this package. It also returns ErrNotFound, ErrNoQuestion, ErrBusy, ErrFull
-// and ErrStopping of package schema.
+// Errors of this package. It also returns ErrNotFound, ErrNoQuestion, ErrBusy, ErrFull,
+// ErrStorage and ErrStopping of package schema.
 var (
 	// ErrConflict is returned by Apply if the question has changed since it was read.
 	// Read it again and decide again.

@@ -86,3 +86,13 @@ func ensurePrivateFile(file string) error {
 	}
 	return nil
 }
+
+// fileSize returns the size of a file, or 0. It uses stat because opening and closing the
+// file would drop SQLite's locks.
+func fileSize(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

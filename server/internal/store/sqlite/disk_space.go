@@ -11,9 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/hookback/hookback/schema"
 )
 
@@ -45,9 +42,13 @@ type diskSpace struct {
 	clock                 func() time.Time
 	log                   *slog.Logger
 	low                   atomic.Bool
+	left                  atomic.Int64 // bytes for questions and answers, with the reserve
+	refused               atomic.Int64 // plain events
 	measuredAt            atomic.Int64 // Unix nanoseconds
 	mu                    sync.Mutex   // guards the reserve file and the fields below
 	lowWarned, hasReserve bool
+	failure               string // the last one that was logged; empty: it is over
+	refusedBefore         int64  // refused when the disk became low
 }
 
 func newDiskSpace(file string, cfg *Config) *diskSpace {
@@ -68,14 +69,19 @@ func (s *diskSpace) requireRoom() error {
 		s.measure()
 	}
 	if s.low.Load() {
-		return errDiskFull
+		return s.refusal()
 	}
 	return nil
 }
 
-var errDiskFull = &schema.HintError{
-	Err:  fmt.Errorf("%w: this was not stored; questions and answers are still accepted, and existing data is safe", schema.ErrFull),
-	Hint: "Free space on the disk that holds the hub's database. Events are accepted again within a second.",
+// refusal returns the error of a plain event for which there is no room.
+func (s *diskSpace) refusal() error {
+	s.refused.Add(1)
+	return &schema.HintError{
+		Err: schema.ErrFull,
+		Hint: fmt.Sprintf("This event was not stored. Questions and answers are still stored, as long as the last %d MiB suffice. "+
+			"Free space on the disk that holds the hub's database; events are accepted again within a second.", s.left.Load()>>20),
+	}
 }
 
 // measure updates the disk state and recreates the reserve file once there is space.
@@ -85,18 +91,24 @@ func (s *diskSpace) measure() {
 	s.measuredAt.Store(s.clock().UnixNano())
 	d, err := s.disk.Measure(s.dir)
 	if err != nil {
-		s.log.Warn("disk measurement failed", "err", err)
+		s.warnOnceLocked(measurementFailed, err)
 		return
+	}
+	if s.failure == measurementFailed {
+		s.failure = ""
 	}
 	// Small file systems get small reserves.
 	minFree, reserve := min(s.minFree, d.Total/20), min(s.reserveBytes, d.Total/8)
 	if !s.hasReserve && reserve > 0 && d.Free >= minFree+reserve && s.createReserveLocked(reserve) {
 		d.Free -= reserve
 	}
-	need := minFree
-	if !s.hasReserve {
+	need, left := minFree, d.Free
+	if s.hasReserve {
+		left += reserve
+	} else {
 		need += reserve
 	}
+	s.left.Store(left)
 	s.setLowLocked(d.Free < need, d.Free)
 	if warn := d.Free < s.warnFree && d.Free < d.Total/10; warn != s.lowWarned {
 		s.lowWarned = warn
@@ -111,9 +123,21 @@ func (s *diskSpace) setLowLocked(low bool, free int64) {
 		return
 	}
 	if low {
-		s.log.Error("disk nearly full: refusing plain events, still storing questions and answers", "free_bytes", free)
+		s.refusedBefore = s.refused.Load()
+		s.log.Error("disk nearly full: refusing plain events, still storing questions and answers", "free_bytes", free, "left_bytes", s.left.Load())
 	} else {
-		s.log.Info("disk space available again: accepting all events", "free_bytes", free)
+		s.log.Info("disk space available again: accepting all events", "free_bytes", free, "refused", s.refused.Load()-s.refusedBefore)
+	}
+}
+
+const measurementFailed = "disk measurement failed"
+
+// warnOnceLocked logs a failure that is repeated with every measurement, until another one
+// occurs.
+func (s *diskSpace) warnOnceLocked(message string, err error) {
+	if s.failure != message {
+		s.failure = message
+		s.log.Warn(message, "dir", s.dir, "err", err)
 	}
 }
 
@@ -122,6 +146,9 @@ func (s *diskSpace) setLowLocked(low bool, free int64) {
 func (s *diskSpace) releaseReserve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.hasReserve {
+		s.left.Store(fileSize(s.reserveFile))
+	}
 	s.setLowLocked(true, 0)
 	s.measuredAt.Store(s.clock().UnixNano())
 	if !s.hasReserve {
@@ -143,10 +170,10 @@ func (s *diskSpace) createReserveLocked(size int64) bool {
 	}
 	if err != nil {
 		_ = os.Remove(s.reserveFile)
-		s.log.Warn("reserve file creation failed", "file", s.reserveFile, "err", err)
+		s.warnOnceLocked("reserve file creation failed", err)
 		return false
 	}
-	s.hasReserve = true
+	s.hasReserve, s.failure = true, ""
 	return true
 }
 
@@ -159,20 +186,4 @@ func writeZeros(f *os.File, size int64) error {
 		}
 	}
 	return nil
-}
-
-// isFull reports whether SQLite ran out of disk space, including the case where it
-// could not grow its shared memory file.
-func isFull(err error) bool {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
-}
-
-// isBusy reports whether another program held the database lock.
-func isBusy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }

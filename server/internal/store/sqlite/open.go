@@ -62,6 +62,7 @@ type engine struct {
 	writer      *writer
 	dictionary  *dictionary
 	diskSpace   *diskSpace
+	health      *health
 	lock        io.Closer
 	head        atomic.Int64
 	pruned      atomic.Int64
@@ -123,7 +124,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: feed.NewWakeup(), log: cfg.Log}
+	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())
@@ -256,12 +257,25 @@ func (s *engine) HubID() string { return s.hubID }
 
 func (s *engine) Head() int64 { return s.head.Load() }
 
+func (s *engine) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.health.failed:
+		f := s.health.current()
+		return fmt.Errorf("%s: %s: %w; %s", s.file, f.detail, f.cause, f.next)
+	}
+}
+
 func (s *engine) Close() error { return s.close() }
 
 func (s *engine) shutDown() error {
 	var errs []error
 	if s.writer != nil {
 		s.writer.stop()
+	}
+	if f := s.health.current(); f != nil && f.fatal {
+		return s.lock.Close() // closing the connections would write
 	}
 	// Readers close first: the last connection to close checkpoints the WAL.
 	for _, db := range []*sql.DB{s.readers.db, s.writeDB} {

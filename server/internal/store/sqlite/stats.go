@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"os"
 
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -14,9 +13,14 @@ const (
 
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.diskSpace.measure()
+	s.writer.probe()
 	out := store.Stats{
 		DatabaseBytes: fileSize(s.file), JournalBytes: fileSize(s.file + "-wal"),
-		Events: s.events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(),
+		Events: s.events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
+		RefusedFull: s.diskSpace.refused.Load(), RefusedFault: s.health.refused.Load(),
+	}
+	if f := s.health.current(); f != nil {
+		out.Fault = f.detail
 	}
 	if d, err := s.diskSpace.disk.Measure(s.diskSpace.dir); err == nil {
 		out.FreeBytes = d.Free
@@ -26,18 +30,8 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 		query string
 	}{{&out.Pending, queryCountPending}, {&out.Undelivered, queryCountUndelivered}} {
 		if err := s.readers.get(ctx, []any{n.dest}, n.query); err != nil {
-			return store.Stats{}, err
+			return out, err
 		}
 	}
 	return out, nil
-}
-
-// fileSize returns the size of a file, or 0. It uses stat because opening and closing the
-// file would drop SQLite's locks.
-func fileSize(file string) int64 {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }

@@ -27,6 +27,7 @@ type writer struct {
 	statements   statements // prepared on conn
 	dictionary   *dictionary
 	diskSpace    *diskSpace
+	health       *health
 	clock        func() time.Time
 	log          *slog.Logger
 	publish      func([]store.LogRow)
@@ -76,7 +77,7 @@ func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 		return nil, err
 	}
 	return &writer{
-		conn: conn, statements: statements{db: conn}, dictionary: s.dictionary, diskSpace: s.diskSpace, clock: cfg.Clock, log: cfg.Log,
+		conn: conn, statements: statements{db: conn}, dictionary: s.dictionary, diskSpace: s.diskSpace, health: s.health, clock: cfg.Clock, log: cfg.Log,
 		commits: cfg.Commits, store: s, segmentNames: newSegmentNames(),
 		queue: make(chan *op, queueLimit), done: make(chan struct{}),
 	}, nil
@@ -113,6 +114,9 @@ func (w *writer) wait(ctx context.Context, o *op) error {
 }
 
 func (w *writer) enqueue(o *op) error {
+	if err := w.health.refusal(); err != nil {
+		return err
+	}
 	o.done = make(chan struct{})
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -127,6 +131,14 @@ func (w *writer) enqueue(o *op) error {
 			Err:  fmt.Errorf("%w: this was not stored; existing data is safe", schema.ErrBusy),
 			Hint: "Try again in a second.",
 		}
+	}
+}
+
+// probe starts a write if the last commit failed, so that a hub to which nothing is sent finds
+// out that its disk works again. It does not wait for the write.
+func (w *writer) probe() {
+	if w.health.claimProbe() {
+		_ = w.enqueue(&op{essential: true, run: func(*tx) error { return nil }})
 	}
 }
 
@@ -182,48 +194,44 @@ func appendClaimed(group []*op, o *op) []*op {
 // commit runs a group of ops in one transaction and adds ops that arrive in the meantime.
 // On a full disk it deletes the reserve file and runs the essential ops again.
 func (w *writer) commit(group []*op) {
+	if err := w.health.refusal(); err != nil {
+		finish(group, err)
+		return
+	}
 	start := time.Now()
 	group, err := w.attempt(group, w.takeQueued)
 	if isFull(err) {
 		w.diskSpace.releaseReserve()
-		_, err = w.attempt(failDroppable(group), nil)
+		_, err = w.attempt(w.failDroppable(group), nil)
 	}
-	if err != nil {
-		w.log.Error("group commit failed", "ops", len(group), "err", err)
-	}
+	w.health.record(len(group), err)
 	if w.commits != nil {
 		w.commits.Committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
 	}
+	finish(group, errOfCommit(err))
+}
+
+// finish releases the callers of a group. An error that is not nil replaces those of the ops.
+func finish(group []*op, err error) {
 	for _, o := range group {
 		if err != nil {
-			o.err = schemaError(err)
+			o.err = err
 		}
 		close(o.done)
 	}
 }
 
 // failDroppable fails the ops that are not essential and returns the essential ones.
-func failDroppable(group []*op) []*op {
+func (w *writer) failDroppable(group []*op) []*op {
 	essential := make([]*op, 0, len(group))
 	for _, o := range group {
-		o.err = errDiskFull
 		if o.essential {
 			essential = append(essential, o)
+			continue
 		}
+		o.err = w.diskSpace.refusal()
 	}
 	return essential
-}
-
-// schemaError maps an error of SQLite to one of package schema.
-func schemaError(err error) error {
-	switch {
-	case isFull(err):
-		return errDiskFull
-	case isBusy(err):
-		return fmt.Errorf("%w: another program locked the database: %w", schema.ErrBusy, err)
-	default:
-		return err
-	}
 }
 
 // attempt commits and publishes the group, or changes nothing. It calls more after all
@@ -243,6 +251,9 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	written := t.mustWriteCounters()
 	if err == nil && written {
 		err = t.writeCounters()
+	}
+	if err == nil && w.health.faulty.Load() {
+		err = t.writePage()
 	}
 	if err == nil {
 		_, err = t.exec("COMMIT")
