@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,7 +32,8 @@ const (
 	profileVariable = "HOOKBACK_BENCH_PROFILE"
 )
 
-// runRole is the child: it prints its address and serves until stdin ends.
+// runRole is the child: it prints its address and serves until stdin ends. A hub answers
+// each line on stdin with its storage counts.
 func runRole(role string) int {
 	switch role { // these don't wait for stdin's end
 	case "agent":
@@ -45,7 +45,9 @@ func runRole(role string) int {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			printCounts()
+		}
 		cancel()
 	}()
 	var err error
@@ -64,8 +66,6 @@ func runRole(role string) int {
 		err = runAsker(ctx, "claude-code")
 	case "fiber":
 		err = serveFiber(ctx)
-	case "net/http":
-		err = serveNetHTTP(ctx)
 	default:
 		err = fmt.Errorf("no such server: %s", role)
 	}
@@ -102,6 +102,9 @@ func runCaller(ctx context.Context) error {
 }
 
 func serveHub(ctx context.Context) error {
+	if err := countStorage(); err != nil {
+		return err
+	}
 	a, err := app.New(ctx, app.Config{Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr})
 	if err != nil {
 		return err
@@ -125,31 +128,25 @@ func serveFiber(ctx context.Context) error {
 	return echo.Listener(ln)
 }
 
-func serveNetHTTP(ctx context.Context) error {
-	echo := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(b)
-	})}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Println(ln.Addr())
-	context.AfterFunc(ctx, func() { _ = echo.Close() })
-	_ = echo.Serve(ln)
-	return nil
-}
-
 // serverProcess is a running server.
 type serverProcess struct {
+	role string
 	addr string
 	pid  int
 	stop func() // may be called again
+
+	counts func() (storageUse, error) // of a hub
 }
 
+// storageUse is what a hub did to its database files so far.
+type storageUse struct{ syncs, pages int64 }
+
+// startServer starts a server of this test binary: "hub" or "fiber", or the reference server.
 func startServer(b *testing.B, role string) *serverProcess {
 	b.Helper()
+	if role == "reference" {
+		return startReference(b)
+	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+filepath.Join(b.TempDir(), "hub.db"))
 	cmd.Stderr = os.Stderr
@@ -158,14 +155,24 @@ func startServer(b *testing.B, role string) *serverProcess {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(b, err)
 	require.NoError(b, cmd.Start())
-	addr, err := bufio.NewReader(stdout).ReadString('\n')
+	lines := bufio.NewReader(stdout)
+	addr, err := lines.ReadString('\n')
 	require.NoError(b, err)
 	stop := sync.OnceFunc(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	})
 	b.Cleanup(stop)
-	return &serverProcess{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, stop: stop}
+	counts := func() (u storageUse, err error) {
+		if role != "hub" {
+			return u, nil
+		}
+		if _, err = fmt.Fprintln(stdin); err == nil {
+			_, err = fmt.Fscanln(lines, &u.syncs, &u.pages)
+		}
+		return u, err
+	}
+	return &serverProcess{role: role, addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, stop: stop, counts: counts}
 }
 
 // clockTick is the unit of CPU times in /proc.
