@@ -10,11 +10,9 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/hookback/hookback/dashboard"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/delivery"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -56,7 +54,8 @@ type App struct {
 	server     *httpapi.Server
 	witness    *http.Client // connects as channels do
 
-	signInLink string // file with the link of the first person; empty: none
+	retentionClock retentionClock
+	signInLink     string // file with the link of the first person; empty: none
 }
 
 // New opens the port and the database and builds the hub. Its errors are written for
@@ -95,6 +94,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err // the error names the file and the next step
 	}
 	a.feed = feed.New(a.store.Head(), ringFrames, ringBytes)
+	if a.retentionClock, err = a.openRetentionClock(ctx); err != nil {
+		return err
+	}
 	provider, err := a.cfg.OIDC.newProvider(a.publicURL())
 	if err != nil {
 		return err
@@ -357,43 +359,4 @@ func (a *App) clientHint() string {
 		return ""
 	}
 	return "HOOKBACK_URL=" + a.URL() + " "
-}
-
-// pruneEvery is the interval of retention runs.
-const pruneEvery = 10 * time.Minute
-
-// runRetention removes old events at start and every pruneEvery until ctx ends.
-func (a *App) runRetention(ctx context.Context) error {
-	for {
-		pruned, err := a.store.Prune(ctx, a.retentionPolicy())
-		switch {
-		case ctx.Err() != nil:
-			return nil //nolint:nilerr // stopping is no error
-		case err != nil:
-			a.log.Error("retention failed", "retry_in", pruneEvery, "err", err)
-		case pruned != store.PruneResult{}:
-			a.log.Info("retention removed old data", "events", pruned.Events, "questions", pruned.Questions)
-		}
-		if !feed.Sleep(ctx, pruneEvery) {
-			return nil
-		}
-	}
-}
-
-// projectionRetention is one day more than the longest overview, independent of the
-// retention of events.
-const projectionRetention = (history.MaxDays + 1) * day
-
-func (a *App) retentionPolicy() store.RetentionPolicy {
-	now := a.cfg.Clock()
-	var p store.RetentionPolicy
-	if a.cfg.Retention > 0 {
-		p.EventsBefore = now.Add(-a.cfg.Retention)
-	}
-	if a.cfg.RetentionQuestions > 0 {
-		p.QuestionsBefore = now.Add(-a.cfg.RetentionQuestions)
-	}
-	p.MaxBytes = max(a.cfg.RetentionSize, 0)
-	p.ProjectionsBefore = now.Add(-projectionRetention)
-	return p
 }

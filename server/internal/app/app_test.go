@@ -194,40 +194,6 @@ func TestBackup(t *testing.T) {
 	require.Error(t, Backup(t.Context(), missing, filepath.Join(t.TempDir(), "x")))
 }
 
-func TestRetentionPolicy(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
-	cfg, err := Config{Addr: "127.0.0.1:0", Socket: noSocket, DB: "x", Clock: func() time.Time { return now }}.withDefaults(envOf())
-	require.NoError(t, err)
-	p := (&App{cfg: cfg}).retentionPolicy()
-	require.Equal(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), p.EventsBefore)
-	require.Equal(t, now.AddDate(-1, 0, 0), p.QuestionsBefore)
-	require.Equal(t, int64(2<<30), p.MaxBytes)
-	figures := now.Add(-91 * day)
-	require.Equal(t, figures, p.ProjectionsBefore)
-	cfg.Retention, cfg.RetentionSize, cfg.RetentionQuestions = -1, -1, -1
-	require.Equal(t, store.RetentionPolicy{ProjectionsBefore: figures}, (&App{cfg: cfg}).retentionPolicy(), "no event is removed")
-}
-
-// Old events are removed when the hub starts.
-func TestRetention_RunsAtStart(t *testing.T) {
-	t.Parallel()
-	cfg := testConfig(t)
-	now := time.Now()
-	cfg.Clock = func() time.Time { return now }
-	a, stop := startHub(t, cfg)
-	postEvent(t, a, "Old")
-	stop()
-	later := now.Add(31 * day)
-	cfg.Clock = func() time.Time { return later }
-	a, _ = startHub(t, cfg)
-	postEvent(t, a, "New")
-	require.Eventually(t, func() bool {
-		events, err := a.store.Recent(context.Background(), 10)
-		return err == nil && len(events) == 1 && events[0].Type == "New"
-	}, time.Minute, 5*time.Millisecond)
-}
-
 // A running hub builds the search index.
 func TestApp_BuildsSearchIndex(t *testing.T) {
 	t.Parallel()

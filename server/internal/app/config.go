@@ -74,6 +74,9 @@ type Config struct {
 	// RetentionQuestions is how long settled questions and their answers are kept; default
 	// 365 days. Negative: forever. Pending questions are never removed.
 	RetentionQuestions time.Duration
+	// TrustClock removes old events at once although the clock is more than a day ahead of the
+	// newest event.
+	TrustClock bool
 
 	// NudgeAfter is the delay before people are reminded of a question without a deadline,
 	// at most three times; 0: never.

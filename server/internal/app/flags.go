@@ -76,6 +76,8 @@ var hubFlags = []flagSpec{
 			c.RetentionQuestions, err = zeroMeansNoLimit(parseDuration(s))
 			return err
 		}},
+	{"trust-clock", "", "false", "remove old events at once although the clock is more than a day ahead of the newest event",
+		func(c *Config, s string) (err error) { c.TrustClock, err = strconv.ParseBool(s); return err }},
 	{"nudge-after", "DURATION", "never", "delay before people are reminded of a question without a deadline, at most three times",
 		func(c *Config, s string) (err error) { c.NudgeAfter, err = parseDuration(s); return err }},
 	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false stores them",

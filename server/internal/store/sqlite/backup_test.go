@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -57,6 +59,26 @@ func TestBackup_IsConsistentUnderLoad(t *testing.T) {
 	require.Equal(t, "ok", ok)
 	_, err = b.After(ctx, copied.Head(), 1)
 	require.NoError(t, err)
+}
+
+func TestBackup_OmitsFreePages(t *testing.T) {
+	t.Parallel()
+	b, ctx := newTestStore(t), context.Background()
+	d := conformance.NewDraft("app", "s", "Stop", "")
+	d.Payload = []byte(`{"secret":"` + strings.Repeat("battery-staple ", 1000) + `"}`)
+	for range 100 {
+		b.MustAppend(t, d)
+	}
+	b.Clock.Advance(time.Hour)
+	_, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now()})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "copy.db")
+	require.NoError(t, Backup(ctx, b.file, file))
+	require.NoError(t, b.Close())
+	require.Less(t, fileSize(file), fileSize(b.file)/2)
+	raw, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, []byte{1, 1}, raw[18:20], "the copy has no write-ahead log")
 }
 
 func TestBackup_RefusesToOverwrite(t *testing.T) {

@@ -256,6 +256,49 @@ func BenchmarkAppendDuringPrune(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkBackup copies a database of -events events while 50 events a second are written. wal-MiB is the
+// size of the write-ahead log afterwards, and wal-before-MiB before.
+func BenchmarkBackup(b *testing.B) {
+	s := newBenchStore(b, "FULL")
+	s.AppendMany(b, *benchEvents, busyEvent)
+	pace := time.NewTicker(time.Second / 50)
+	defer pace.Stop()
+	var took [2][]time.Duration
+	write := func(kind int) {
+		<-pace.C
+		start := time.Now()
+		s.MustAppend(b, busyEvent(0))
+		took[kind] = append(took[kind], time.Since(start))
+	}
+	before := fileSize(s.file + "-wal")
+	n := 0
+	for b.Loop() {
+		for range 50 {
+			write(0)
+		}
+		copied := make(chan error)
+		go func() { copied <- Backup(b.Context(), s.file, fmt.Sprintf("%s/copy%d", b.TempDir(), n)) }()
+		n++
+		for done := false; !done; {
+			write(1)
+			select {
+			case err := <-copied:
+				require.NoError(b, err)
+				done = true
+			default:
+			}
+		}
+	}
+	slices.Sort(took[0])
+	slices.Sort(took[1])
+	b.ReportMetric(float64(took[1][len(took[1])/2])/float64(took[0][len(took[0])/2]), "p50-x")
+	b.ReportMetric(float64(len(took[1]))/50/float64(n), "backup-s")
+	b.ReportMetric(float64(before)/(1<<20), "wal-before-MiB")
+	b.ReportMetric(float64(fileSize(s.file+"-wal"))/(1<<20), "wal-MiB")
+	b.ReportMetric(float64(fileSize(s.file))/(1<<20), "database-MiB")
+	b.ReportMetric(0, "ns/op")
+}
+
 // reportCPUTime also reports processor time, which other processes disturb less.
 func reportCPUTime(b *testing.B, read func() error) {
 	b.Helper()
