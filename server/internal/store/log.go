@@ -36,6 +36,9 @@ type Log interface {
 	// Head returns the last assigned sequence number; 0: none.
 	Head() int64
 
+	// Pruned returns the newest row that retention removed; 0: none. All rows after it are stored.
+	Pruned() int64
+
 	// After returns the log after seq, in order and exactly as published, except that
 	// payloads of more than schema.MaxListed bytes and Kinds are omitted. It returns up to limit rows,
 	// fewer if they are big, and none only at the end of the log. It fails with ErrLogRewound
@@ -87,6 +90,8 @@ type LogRow struct {
 	// Change is true for a change of a question and false for a new event.
 	Change bool
 	Ends   bool // the change is the question's resolution
+	// HasTranscript is true for a new event with a transcript. Only published rows have it.
+	HasTranscript bool
 	// Kinds are what followers of the log need to know: see Change.Kinds and NewQuestion.Kinds.
 	// Only published rows have them.
 	Kinds feed.Kinds

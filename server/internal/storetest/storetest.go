@@ -20,12 +20,14 @@ type Options struct {
 	File  string           // default: a new database
 	Clock func() time.Time // default: time.Now
 	Fast  bool             // a power failure may lose the last commits
+	// Commits is called after every commit; nil: not.
+	Commits store.CommitObserver
 }
 
 // Open opens a store. The test closes it when it ends.
 func Open(t testing.TB, o Options) store.Store {
 	t.Helper()
-	cfg := sqlite.Config{Path: o.File, Clock: o.Clock, ReserveFileBytes: -1}
+	cfg := sqlite.Config{Path: o.File, Clock: o.Clock, ReserveFileBytes: -1, Commits: o.Commits}
 	if cfg.Path == "" {
 		cfg.Path = NewFile(t)
 	}

@@ -116,7 +116,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID) (store.Receipt, error) {
 		return store.Receipt{}, err
 	}
 	t.counters.events++
-	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds()})
+	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
 	if err := t.joinGroup(e.ID, leader); err != nil {
 		return store.Receipt{}, err
 	}

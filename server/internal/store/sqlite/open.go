@@ -68,6 +68,7 @@ type engine struct {
 	pruned      atomic.Int64
 	pruning     atomic.Int32 // runs of Prune in progress
 	events      atomic.Int64 // number of stored events
+	tail        logTail
 	ingestRate  ingestRate
 	indexerWake feed.Wakeup // wakes the indexer when it has work
 	log         *slog.Logger
@@ -266,6 +267,8 @@ func (s *engine) Wait(ctx context.Context) error {
 		return fmt.Errorf("%s: %s: %w; %s", s.file, f.detail, f.cause, f.next)
 	}
 }
+
+func (s *engine) Pruned() int64 { return s.pruned.Load() }
 
 func (s *engine) Close() error { return s.close() }
 

@@ -27,6 +27,12 @@ const queryEntryEnds = `SELECT seq, question, status FROM changes
 	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
 
 func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, seq, err
+	}
+	if entries, upTo, ok := s.tail.entries(tailProjector, seq, limit); ok {
+		return entries, upTo, nil
+	}
 	upTo = min(s.head.Load(), seq+int64(limit))
 	if upTo <= seq {
 		return nil, seq, nil
@@ -88,7 +94,11 @@ func (s *engine) scanEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntr
 }
 
 func (s *engine) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) error {
-	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error { return t.applyProjection(d) }})
+	o := &op{needsSavepoint: true, run: func(t *tx) error { return t.applyProjection(d) }}
+	if d.JoinUntil != nil {
+		return s.writer.join(ctx, o, d.JoinUntil)
+	}
+	return s.writer.do(ctx, o)
 }
 
 func (t *tx) applyProjection(d *store.ProjectionBatch) error {

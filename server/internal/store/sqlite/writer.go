@@ -17,6 +17,7 @@ import (
 
 const (
 	queueLimit = 4096 // ops in the queue; more are rejected (backpressure)
+	joinLimit  = 16   // ops that wait for the commit of others
 	groupLimit = 512  // ops in one transaction
 )
 
@@ -40,6 +41,7 @@ type writer struct {
 	mu      sync.RWMutex // guards stopped, and the queue against a send after close
 	stopped bool
 	queue   chan *op
+	joining chan *op      // ops that do not start a commit
 	done    chan struct{} // closed when the goroutine has ended
 }
 
@@ -79,7 +81,7 @@ func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 	return &writer{
 		conn: conn, statements: statements{db: conn}, dictionary: s.dictionary, diskSpace: s.diskSpace, health: s.health, clock: cfg.Clock, log: cfg.Log,
 		commits: cfg.Commits, store: s, segmentNames: newSegmentNames(),
-		queue: make(chan *op, queueLimit), done: make(chan struct{}),
+		queue: make(chan *op, queueLimit), joining: make(chan *op, joinLimit), done: make(chan struct{}),
 	}, nil
 }
 
@@ -113,11 +115,38 @@ func (w *writer) wait(ctx context.Context, o *op) error {
 	return o.err
 }
 
+// join is do without a commit of its own: the op is committed together with the next op of
+// another. When now is closed, it is queued like any other.
+func (w *writer) join(ctx context.Context, o *op, now <-chan struct{}) error {
+	o.done = make(chan struct{})
+	select {
+	case w.joining <- o:
+	default:
+		return w.do(ctx, o)
+	}
+	select {
+	case <-o.done:
+		return o.err
+	case <-now:
+	case <-ctx.Done():
+	case <-w.done:
+	}
+	// The writer takes it once, from whichever queue it reads first.
+	if err := w.send(o); err != nil && o.state.CompareAndSwap(queued, abandoned) {
+		return err
+	}
+	return w.wait(ctx, o)
+}
+
 func (w *writer) enqueue(o *op) error {
 	if err := w.health.refusal(); err != nil {
 		return err
 	}
 	o.done = make(chan struct{})
+	return w.send(o)
+}
+
+func (w *writer) send(o *op) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.stopped {
@@ -176,6 +205,12 @@ func (w *writer) takeQueued(group []*op) []*op {
 			if !ok {
 				return group
 			}
+			group = appendClaimed(group, o)
+			continue
+		default:
+		}
+		select {
+		case o := <-w.joining:
 			group = appendClaimed(group, o)
 		default:
 			return group
@@ -273,6 +308,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if before := w.store.head.Swap(t.counters.head); before>>grams.BlockBits != t.counters.head>>grams.BlockBits {
 		w.store.notifyIndexer()
 	}
+	w.store.tail.append(t.rows, t.counters.pruned)
 	w.store.ingestRate.update(time.Now(), t.counters.head)
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)

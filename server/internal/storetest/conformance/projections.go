@@ -89,6 +89,46 @@ func (s suite) TestApplyProjection_IsAtomic(t *testing.T) {
 	require.Nil(t, facts)
 }
 
+// A batch that may wait is stored together with the next write, or once its channel is closed.
+func (s suite) TestApplyProjection_JoinsCommit(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	urgent := make(chan struct{})
+	apply := func(from, to int64) <-chan error {
+		stored := make(chan error, 1)
+		go func() { stored <- b.ApplyProjection(ctx, &store.ProjectionBatch{From: from, To: to, JoinUntil: urgent}) }()
+		return stored
+	}
+	stored := apply(0, 1)
+	for waiting := true; waiting; {
+		b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+		select {
+		case err := <-stored:
+			require.NoError(t, err)
+			waiting = false
+		default:
+		}
+	}
+	stored = apply(1, 2)
+	close(urgent)
+	require.NoError(t, <-stored)
+	cursor, err := b.ProjectionCursor(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, cursor)
+	require.ErrorIs(t, <-apply(1, 2), store.ErrConflict)
+
+	given, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, b.ApplyProjection(given, &store.ProjectionBatch{From: 2, To: 3, JoinUntil: make(chan struct{})}), context.Canceled)
+	waits := make(chan error, 1)
+	go func() {
+		waits <- b.ApplyProjection(ctx, &store.ProjectionBatch{From: 2, To: 3, JoinUntil: make(chan struct{})})
+	}()
+	require.NoError(t, b.Close())
+	require.ErrorIs(t, <-waits, schema.ErrStopping)
+	b.Open(t)
+}
+
 func (s suite) TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	t.Parallel()
 	b, ctx := s.open(t), context.Background()
@@ -132,6 +172,39 @@ func (s suite) TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, entries)
 	require.EqualValues(t, 5, upTo)
+}
+
+// The entries that the engine has in memory are those that it reads after a restart, and they do
+// not share bytes with the poster.
+func (s suite) TestLogEntries_AreEqualAfterReopen(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	posted := NewDraft("app", "s", "Stop", "Bash")
+	b.MustAppend(t, posted)
+	clear(posted.Payload)
+	clear(posted.Envelope)
+	b.MustAppend(t, NewQuestionDraft("s", time.Time{}))
+	b.Answer(t, 2)
+	q := b.MustQuestion(t, 2)
+	require.NoError(t, b.Apply(ctx, store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded"}`)}))
+	chat := NewDraft("app", "s", "Stop", "")
+	chat.Transcript = []byte(`[1]`)
+	b.MustAppend(t, chat)
+	b.MustAppend(t, NewDraft("other", "s2", "PreToolUse", ""))
+
+	readAll := func() (all []store.LogEntry) {
+		for at := int64(0); at < b.Head(); {
+			entries, upTo, err := b.LogEntries(ctx, at, 100)
+			require.NoError(t, err)
+			require.Greater(t, upTo, at)
+			all, at = append(all, entries...), upTo
+		}
+		return all
+	}
+	before := readAll()
+	require.Len(t, before, 5)
+	b.Reopen(t)
+	require.Equal(t, before, readAll())
 }
 
 // One call returns no more than fits the page size.
