@@ -14,8 +14,8 @@ import (
 )
 
 // Sessions returns a page of sessions, most recently active first. It comes from
-// projections, which lag milliseconds behind the log; only the pending questions are
-// current.
+// projections, which it brings up to date first; only the pending questions are current in
+// any case.
 func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (history.SessionPage, error) {
 	page := history.SessionPage{Sessions: []history.Session{}}
 	if f.Text != "" {
@@ -24,6 +24,7 @@ func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (history.
 		}
 		defer s.searches.release()
 	}
+	s.catchUp(ctx)
 	facts, next, err := s.Store.Sessions(ctx, f)
 	if err != nil {
 		return page, err
@@ -60,6 +61,7 @@ func decodeSession(facts []byte, pending map[store.SessionKey]int64) (history.Se
 // Session returns one session with its tools, models and agents, or schema.ErrNotFound.
 func (s *Service) Session(ctx context.Context, key store.SessionKey) (history.SessionDetail, error) {
 	detail := history.SessionDetail{}
+	s.catchUp(ctx)
 	facts, err := s.Store.SessionFacts(ctx, key.App, key.Session)
 	if err != nil {
 		return detail, err

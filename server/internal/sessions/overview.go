@@ -19,9 +19,10 @@ import (
 const maxOverviewTools = 50
 
 // Overview returns statistics of the last days, including today, in a time zone.
-// Pending and Undelivered are current. The rest comes from projections, which lag
-// milliseconds behind the log.
+// Pending and Undelivered are current. The rest comes from projections, which it brings up to
+// date first.
 func (s *Service) Overview(ctx context.Context, days int, zone *time.Location) (history.Overview, error) {
+	s.catchUp(ctx)
 	now := s.Clock()
 	starts := query.DayStarts(now.In(zone), days)
 	o, err := s.cachedOverview(ctx, starts)

@@ -18,7 +18,7 @@ import (
 
 const (
 	// projectorBatch is the number of log rows read per step.
-	projectorBatch = 512
+	projectorBatch = 4096
 	// projectorRetry is the delay after a step that failed.
 	projectorRetry = time.Second
 	// maxUnsavedRows limits the rows without effect that are read again after a
@@ -30,18 +30,21 @@ const (
 // ends. It follows the log like any reader, so events never wait for it. Each batch is committed
 // together with the cursor: after a restart the projector resumes exactly where it stopped.
 func (s *Service) Run(ctx context.Context) error {
-	proj := projector{Service: s, cursor: -1}
-	var pace pacer
+	defer s.progress.start()()
+	proj := newProjector(s)
 	var next time.Time // earliest time of the next step
 	var lastErr string
 	step := func() (more bool) {
 		began, before := time.Now(), proj.at
 		more, err := proj.step(ctx)
-		next = pace.nextStart(batchTiming{began: began, ended: time.Now(), rows: proj.at - before})
-		s.Store.Throttle(ctx, time.Since(began))
+		next = time.Time{}
+		if proj.at > before && !more {
+			next = began.Add(stepInterval)
+		}
 		switch {
 		case err == nil:
 			lastErr = ""
+			s.progress.reach(proj.at)
 		case ctx.Err() == nil:
 			if err.Error() != lastErr {
 				s.Log.Error("projection failed; sessions and statistics are out of date", "retry_in", projectorRetry, "err", err)
@@ -51,7 +54,7 @@ func (s *Service) Run(ctx context.Context) error {
 		return more
 	}
 	_ = s.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
-		for feed.Sleep(ctx, time.Until(next)) && step() {
+		for s.progress.wake.Wait(ctx, time.Until(next)) && step() {
 			continue
 		}
 		return nil
@@ -62,11 +65,14 @@ func (s *Service) Run(ctx context.Context) error {
 // projector is the position of Run in the log.
 type projector struct {
 	*Service
-	cursor int64 // as stored; negative until it is read
-	at     int64 // last row read; the rows after cursor had no effect
+	cursor int64        // as stored; negative until it is read
+	at     int64        // last row read; the rows after cursor had no effect
+	cache  sessionCache // sessions as they are stored
 }
 
-// step projects the next batch of the log. It returns false if there is none.
+func newProjector(s *Service) *projector { return &projector{Service: s, cursor: -1} }
+
+// step projects the next batch of the log. It reports whether there is another one.
 func (p *projector) step(ctx context.Context) (more bool, err error) {
 	if p.cursor < 0 {
 		if p.cursor, err = p.Store.ProjectionCursor(ctx); err != nil {
@@ -79,32 +85,37 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	if err != nil || upTo == p.at {
 		return false, err
 	}
-	batch := &projection{service: p.Service, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
+	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
 		From: p.cursor, To: upTo,
 		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{},
 	}}
 	for i := range entries {
-		if err := batch.apply(ctx, &entries[i]); err != nil {
-			return false, err
+		if err == nil {
+			err = batch.apply(ctx, &entries[i])
 		}
 	}
-	if len(entries) > 0 || upTo-p.cursor >= maxUnsavedRows {
-		if err := batch.commit(ctx); err != nil {
-			p.cursor = -1 // read the cursor again: another writer may have moved it
-			return false, err
+	if err == nil && (len(entries) > 0 || upTo-p.cursor >= maxUnsavedRows) {
+		if err = batch.commit(ctx); err == nil {
+			p.cursor = upTo
 		}
-		p.cursor = upTo
+	}
+	if err != nil {
+		p.cursor = -1 // read it again: another writer may have moved it
+		p.cache.clear()
+		return false, err
 	}
 	p.at = upTo
-	return true, nil
+	return upTo < p.Store.Head(), nil
 }
 
 // projection collects the aggregates that one batch of the log adds.
 type projection struct {
 	store.ProjectionBatch
 	service    *Service
+	cache      *sessionCache
 	sessions   map[store.SessionKey]*digest.Session // state after the rows applied so far
 	executions []digest.ExecutionOutcome
+	isNews     bool // has a new session or an execution, which pages show immediately
 }
 
 func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
@@ -151,8 +162,14 @@ func (p *projection) session(ctx context.Context, e *store.Event) (*digest.Sessi
 // storedSession returns the stored session, or a new one if there is none.
 func (p *projection) storedSession(ctx context.Context, key store.SessionKey) (*digest.Session, error) {
 	session := &digest.Session{}
+	if p.hasLeft(key) {
+		return session, nil
+	}
+	if cached := p.cache.take(key, p.service.Store.Pruned()); cached != nil {
+		return cached, nil
+	}
 	facts, err := p.service.Store.SessionFacts(ctx, key.App, key.Session)
-	if err != nil || facts == nil || p.hasLeft(key) {
+	if err != nil || facts == nil {
 		return session, err
 	}
 	if err := json.Unmarshal(facts, session); err != nil {
@@ -171,6 +188,7 @@ func (p *projection) addActivity(at int64, app string, a store.Activity) {
 func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	f.App = cmp.Or(session.Sum.SourceApp, f.App)
 	step := session.Add(f)
+	p.isNews = p.isNews || step.New || step.Execution != nil
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
 	if f.HasQuestion {
 		a.Questions = 1
@@ -276,7 +294,15 @@ func (p *projection) commit(ctx context.Context) error {
 	if len(p.Decisions) > 0 {
 		defer p.service.overviews.invalidate() // also after an error: the write may have succeeded
 	}
-	return p.service.Store.ApplyProjection(ctx, &p.ProjectionBatch)
+	if !p.isNews {
+		p.JoinUntil = p.service.progress.joinUntil()
+		defer time.AfterFunc(maxJoin, p.service.progress.hurry).Stop()
+	}
+	err := p.service.Store.ApplyProjection(ctx, &p.ProjectionBatch)
+	if err == nil {
+		p.cache.put(p.sessions, p.Sessions)
+	}
+	return err
 }
 
 // telemetryHome returns the existing session that the events of key belong to although

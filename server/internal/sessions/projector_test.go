@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // catchUp runs the projector until it has read the whole log.
@@ -392,6 +394,92 @@ func TestRunProjector_FollowsAndStops(t *testing.T) {
 	}
 }
 
+// runProjector runs the projector until the test ends.
+func (h *testHub) runProjector() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	h.t.Cleanup(func() {
+		cancel()
+		require.NoError(h.t, <-done)
+	})
+}
+
+// TestService_ReadsOwnWrites: a query includes every event that was acknowledged before it.
+func TestService_ReadsOwnWrites(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	h.runProjector()
+	key := store.SessionKey{App: "a", Session: "s"}
+	for n := range int64(20) {
+		h.post(plainEvent)
+		switch n % 3 {
+		case 0:
+			page, err := h.Sessions(t.Context(), store.SessionFilter{Limit: 1})
+			require.NoError(t, err)
+			require.Len(t, page.Sessions, 1)
+			require.Equal(t, n+1, page.Sessions[0].Events)
+		case 1:
+			detail, err := h.Session(t.Context(), key)
+			require.NoError(t, err)
+			require.Equal(t, n+1, detail.Session.Events)
+		default:
+			o, err := h.Overview(t.Context(), 1, time.UTC)
+			require.NoError(t, err)
+			require.Equal(t, n+1, o.Agents[0].Events)
+		}
+	}
+}
+
+// commitCounter counts commits.
+type commitCounter struct{ n atomic.Int64 }
+
+func (c *commitCounter) Committed(store.Commit) { c.n.Add(1) }
+
+// TestProjector_SharesCommitsOfEvents: the projections of a stream of events take part in the
+// commits of the events.
+func TestProjector_SharesCommitsOfEvents(t *testing.T) {
+	t.Parallel()
+	var commits commitCounter
+	h := newHub(storetest.Open(t, storetest.Options{Fast: true, Commits: &commits}), Config{})
+	h.t = t
+	h.runProjector()
+	h.post(plainEvent)
+	_, err := h.Sessions(t.Context(), store.SessionFilter{Limit: 1}) // the new session is projected
+	require.NoError(t, err)
+	before, posted, projected, last := commits.n.Load(), int64(0), 0, int64(0)
+	for began := time.Now(); projected < 3 && time.Since(began) < waitLimit; posted++ {
+		h.post(plainEvent)
+		cursor, err := h.Store.ProjectionCursor(t.Context())
+		require.NoError(t, err)
+		if cursor != last {
+			projected, last = projected+1, cursor
+		}
+	}
+	require.Equal(t, 3, projected)
+	require.LessOrEqual(t, commits.n.Load()-before, posted*110/100)
+}
+
+// TestSessionCache_ForgetsPrunedSessions: a session whose events retention removed starts again
+// when it continues, although the projector knew it.
+func TestSessionCache_ForgetsPrunedSessions(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	f := h.newProjector()
+	for range 2 {
+		h.post(plainEvent)
+		h.catchUp(f)
+	}
+	_, err := h.Store.Prune(t.Context(), store.RetentionPolicy{EventsBefore: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	last := h.post(plainEvent)
+	h.catchUp(f)
+	detail, err := h.Session(t.Context(), store.SessionKey{App: "a", Session: "s"})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, detail.Session.Events)
+	require.Equal(t, last.ID, detail.Session.FirstID)
+}
+
 // TestProjector_FailedStepKeepsCursor: the next step reads the same rows again.
 func TestProjector_FailedStepKeepsCursor(t *testing.T) {
 	t.Parallel()
@@ -433,7 +521,7 @@ func TestExecution_SurvivesCrash(t *testing.T) {
 	ran.Question = 99
 	cursor, err := h.Store.ProjectionCursor(t.Context())
 	require.NoError(t, err)
-	batch := projection{service: h.Service, executions: []digest.ExecutionOutcome{ran}, ProjectionBatch: store.ProjectionBatch{From: cursor, To: cursor}}
+	batch := projection{service: h.Service, cache: &sessionCache{}, executions: []digest.ExecutionOutcome{ran}, ProjectionBatch: store.ProjectionBatch{From: cursor, To: cursor}}
 	require.NoError(t, batch.commit(t.Context()), "a question that retention deleted is skipped")
 }
 

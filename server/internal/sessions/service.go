@@ -38,6 +38,7 @@ type Service struct {
 	Config
 	searches  *searchSemaphore // limits Search, and Sessions with a text filter
 	overviews overviewCache
+	progress  *progress
 }
 
 // New returns a service. Its projections are up to date while Run runs.
@@ -48,5 +49,5 @@ func New(cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: cfg, searches: newSearchSemaphore()}
+	return &Service{Config: cfg, searches: newSearchSemaphore(), progress: newProgress()}
 }
