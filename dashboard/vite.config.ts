@@ -1,8 +1,9 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { svelteTesting } from '@testing-library/svelte/vite'
 import type { IncomingMessage } from 'node:http'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import type { ProxyOptions } from 'vite'
+import type { Plugin, ProxyOptions } from 'vite'
 import { copyViewer } from './docs.ts'
 import { writeSources } from './sources.ts'
 
@@ -21,11 +22,21 @@ const toHub: ProxyOptions = {
   },
 }
 
+/** Draws Lucide's icons with the dashboard's own component. */
+const ownIcon: Plugin = {
+  name: 'own-icon',
+  enforce: 'pre',
+  resolveId: (source, importer) =>
+    source === '../Icon.svelte' && importer?.includes('/@lucide/svelte/')
+      ? fileURLToPath(new URL('src/lib/ui/Icon.svelte', import.meta.url))
+      : undefined,
+}
+
 const wantsPage = (req: IncomingMessage) =>
   req.headers.accept?.includes('text/html') ? '/index.html' : undefined
 
 export default defineConfig({
-  plugins: [svelte(), svelteTesting(), copyViewer(), writeSources()],
+  plugins: [ownIcon, svelte(), svelteTesting(), copyViewer(), writeSources()],
   build: {
     target: ['chrome123', 'firefox128', 'safari17.5'],
     modulePreload: { polyfill: false },
