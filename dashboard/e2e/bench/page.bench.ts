@@ -132,8 +132,31 @@ async function underLoad(page: Page, hub: HubProcess, cdp: CDPSession, rate: num
   return { perSecond, script: perSecondOf('ScriptDuration'), task: perSecondOf('TaskDuration') }
 }
 
-/** Returns the median script time, in ms, from a filter change until it is drawn. */
-async function filterChange(page: Page, cdp: CDPSession): Promise<number> {
+/** Observes long tasks and the latency of key presses, from the event to the next paint. */
+async function observe(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const seen = ((window as unknown as Record<string, unknown>).seen = {
+      tasks: [] as number[],
+      keys: [] as number[],
+    })
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) seen.tasks.push(duration)
+    }).observe({ type: 'longtask' })
+    new PerformanceObserver((list) => {
+      for (const { name, duration } of list.getEntries()) if (name === 'keydown') seen.keys.push(duration)
+    }).observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit)
+  })
+}
+
+/** Returns the long tasks and key latencies since the last call, in ms. */
+const observed = (page: Page) =>
+  page.evaluate(() => {
+    const { seen } = window as unknown as { seen: { tasks: number[]; keys: number[] } }
+    return { tasks: seen.tasks.splice(0), keys: seen.keys.splice(0) }
+  })
+
+/** Returns the script times in ms from each filter change until it is drawn. */
+async function filterChanges(page: Page, cdp: CDPSession): Promise<number[]> {
   const scriptTimes: number[] = []
   for (const text of ['tool:Bash', 'exit', 'agent:infra type:Post*', '-tool:Read', '/Test\\d*7 /', '']) {
     const before = await metrics(cdp)
@@ -146,7 +169,7 @@ async function filterChange(page: Page, cdp: CDPSession): Promise<number> {
     }, text)
     scriptTimes.push((((await metrics(cdp)).ScriptDuration ?? 0) - (before.ScriptDuration ?? 0)) * 1000)
   }
-  return median(scriptTimes)
+  return scriptTimes
 }
 
 test('keeps frame rate and heap within limits under a steady event rate', async ({ page, hub }) => {
@@ -160,7 +183,10 @@ test('keeps frame rate and heap within limits under a steady event rate', async 
   record(`stream at ${RATE}/s: script`, stream.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
   record(`stream at ${RATE}/s: script, style, layout, paint`, stream.task, 'ms/s')
   record('stream: heap', await heap(cdp), 'MB', { most: 60 })
-  record('filter change to paint: script', await filterChange(page, cdp), 'ms', { most: 10 })
+  await page.waitForTimeout(1000) // the last events are drawn
+  const changes = await filterChanges(page, cdp)
+  record('filter change to paint: script', median(changes), 'ms', { most: 10 })
+  record('filter change to paint: script, slowest', Math.max(...changes), 'ms')
   record('heap, all filtered once', await heap(cdp), 'MB')
 
   for (const [name, path] of [
@@ -181,6 +207,47 @@ test('keeps frame rate and heap within limits under a steady event rate', async 
     record(`${name} at ${RATE}/s: script`, other.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
   }
 })
+
+const PENDING = 500
+
+test('moves between requests within limits', async ({ page, hub }) => {
+  await hub.batch(PENDING, (i) => ({
+    ...sampleEvent(i),
+    hook_event_type: 'PermissionRequest',
+    humanInTheLoop: {
+      type: 'permission',
+      question: `Allow test run ${i}?`,
+      timeout: 3600,
+      toolCall: { name: 'Bash', arguments: { command: `go test ./internal/store -run Test${i} -count=1` } },
+    },
+  }))
+  await observe(page)
+  await openAt(page, hub)
+  const cdp = await attach(page)
+  for (const slowDown of [1, 4]) {
+    await cdp.send('Emulation.setCPUThrottlingRate', { rate: slowDown })
+    await press(page, 'j', 3)
+    await observed(page)
+    const before = await metrics(cdp)
+    await press(page, 'j', 30)
+    await press(page, 'k', 30)
+    const after = await metrics(cdp)
+    const { keys, tasks } = await observed(page)
+    const perKey = (name: string) => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / 60
+    const what = `J/K, ${PENDING} pending${slowDown > 1 ? ` at 1/${slowDown} speed` : ''}`
+    record(`${what}: key to next paint`, median(keys), 'ms', slowDown === 1 ? { most: 50 } : undefined)
+    record(`${what}: script`, perKey('ScriptDuration'), 'ms')
+    record(`${what}: longest task`, Math.max(0, ...tasks), 'ms')
+  }
+})
+
+/** Presses a key several times, with time for each to be drawn. */
+async function press(page: Page, key: string, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    await page.keyboard.press(key)
+    await page.waitForTimeout(250)
+  }
+}
 
 test('keeps the first load within limits', async ({ browser, hub }) => {
   await post(hub, 300)
@@ -211,7 +278,13 @@ test('keeps the first load within limits', async ({ browser, hub }) => {
   await expect(page.locator('html')).toHaveAttribute('data-usable', /\d/)
   record('first load: script as sent', (bytes.get('Script') ?? 0) / 1000, 'kB', { most: 92 })
   record('first load: styles as sent', (bytes.get('Stylesheet') ?? 0) / 1000, 'kB', { most: 11 })
-  const usable = Number(await page.locator('html').getAttribute('data-usable'))
-  record('usable at a quarter of the speed', usable, 'ms', { most: 1000 })
+  const usable = [Number(await page.locator('html').getAttribute('data-usable'))]
+  for (let i = 0; i < 4; i++) {
+    await page.reload()
+    await expect(page.locator('html')).toHaveAttribute('data-usable', /\d/)
+    usable.push(Number(await page.locator('html').getAttribute('data-usable')))
+  }
+  record('usable at 1/4 speed, first visit', usable[0] ?? 0, 'ms', { most: 1000 })
+  record('usable at 1/4 speed, later visits', median(usable.slice(1)), 'ms')
   await context.close()
 })

@@ -35,7 +35,6 @@ export const inboxText = {
     select: (id: number) => `Select #${id}`,
     duplicates: (n: number) => `${n} agents are asking the same thing; your answer applies to all.`,
     duplicatesOf: (id: number) => `Same request as #${id}`,
-    more: (n: number, of: number) => `${n} more of ${of}`,
     filtered: (n: number) => `${n} waiting, none match the filter.`,
     empty: 'You’re all caught up.',
     endsSoon: 'It expires soon, so it can’t be snoozed.',

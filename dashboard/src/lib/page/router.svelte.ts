@@ -70,6 +70,9 @@ export function eventInHash(hash: string): number | undefined {
   return /^#\d{1,15}$/.test(hash) ? Number(hash.slice(1)) : undefined
 }
 
+/** Delay of the address bar after replaceSoon, ms. */
+const URL_DELAY = 100
+
 class Router {
   private path = $state(location.pathname)
   private search = $state(location.search)
@@ -80,17 +83,40 @@ class Router {
   /** The event id in the URL, as in /sessions/app/session#123. */
   event = $derived(eventInHash(this.hash))
 
+  /** A URL that the address bar does not show yet. */
+  private pending: { url: URL; timer: ReturnType<typeof setTimeout> } | undefined
+
   /** Navigates to a path. replace drops the current history entry. */
   go(to: string, { replace = false } = {}): void {
+    this.flush()
     const url = new URL(to, location.href)
     if (url.href === location.href) return
     if (replace) history.replaceState(null, '', url)
     else history.pushState(null, '', url)
-    this.read()
+    this.read(url)
+  }
+
+  /**
+   * Navigates to a path in place of the current history entry. The address bar follows a moment
+   * later: changing it takes milliseconds, and browsers limit how often a page may.
+   */
+  replaceSoon(to: string): void {
+    const url = new URL(to, this.pending?.url ?? location.href)
+    clearTimeout(this.pending?.timer)
+    this.pending = { url, timer: setTimeout(() => this.flush(), URL_DELAY) }
+    this.read(url)
+  }
+
+  private flush(): void {
+    const { pending } = this
+    this.pending = undefined
+    clearTimeout(pending?.timer)
+    if (pending && pending.url.href !== location.href) history.replaceState(null, '', pending.url)
   }
 
   /** Changes query parameters; empty values are removed. */
   set(changes: Record<string, string | string[]>, { replace = true } = {}): void {
+    this.flush()
     const query = new URLSearchParams(location.search)
     for (const [name, value] of Object.entries(changes)) {
       query.delete(name)
@@ -102,7 +128,11 @@ class Router {
 
   /** Handles history navigation and clicks on links. Returns a stop function. */
   listen(): () => void {
-    const back = () => this.read()
+    const back = () => {
+      clearTimeout(this.pending?.timer)
+      this.pending = undefined
+      this.read()
+    }
     const click = (e: MouseEvent) => this.click(e)
     window.addEventListener('popstate', back)
     window.addEventListener('hashchange', back)
@@ -114,10 +144,10 @@ class Router {
     }
   }
 
-  private read(): void {
-    this.path = location.pathname
-    this.search = location.search
-    this.hash = location.hash
+  private read(url: URL | Location = location): void {
+    this.path = url.pathname
+    this.search = url.search
+    this.hash = url.hash
   }
 
   /** Handles a click, unless it has a modifier or leads to another origin. */

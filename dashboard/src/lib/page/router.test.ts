@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { eventInHash, parsePath, router, sessionPath } from './router.svelte'
 
 describe('parsePath', () => {
@@ -96,4 +96,21 @@ describe('router', () => {
     stop()
     expect(click('/stream')).toBe(false)
   })
+})
+
+test('shows the place immediately and the address a moment later', () => {
+  vi.useFakeTimers()
+  router.go('/inbox/1')
+  const entries = history.length
+  router.replaceSoon('/inbox/2')
+  router.replaceSoon('/inbox/3?kind=choice')
+  expect(router.place).toEqual({ screen: 'inbox', id: 3 })
+  expect(router.query.get('kind')).toBe('choice')
+  expect(location.pathname).toBe('/inbox/1')
+  vi.advanceTimersByTime(1000)
+  expect(location.pathname + location.search).toBe('/inbox/3?kind=choice')
+  router.replaceSoon('/inbox/4')
+  router.set({ risk: 'high' })
+  expect(location.pathname + location.search).toBe('/inbox/4?risk=high')
+  expect(history.length).toBe(entries)
 })

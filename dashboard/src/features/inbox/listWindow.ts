@@ -1,0 +1,32 @@
+import type { Density } from '../../lib/page/preferences'
+
+// The heights of the list in px. They equal the styles of the list and its rows.
+
+/** The header of a group. */
+export const HEADER = 32
+/** The button that expands the duplicates of a row. */
+const DUPLICATES = 28
+
+/** The height of a row, the style variable --row. */
+export const rowHeight = (density: Density): number => (density === 'compact' ? 56 : 64)
+
+/**
+ * The offsets of the rows in their group, and last the height of all rows.
+ * duplicates: the number of further rows below a row if it is open.
+ */
+export function layOut(rows: readonly { duplicates: number; open: boolean }[], row: number): Float64Array {
+  const offsets = new Float64Array(rows.length + 1)
+  for (const [i, { duplicates, open }] of rows.entries()) {
+    const more = duplicates > 0 ? DUPLICATES + (open ? duplicates * row : 0) : 0
+    offsets[i + 1] = (offsets[i] ?? 0) + row + more
+  }
+  return offsets
+}
+
+/** The indexes of the rows between two offsets, and one that is always included; -1 for none. */
+export function rowsWithin(offsets: Float64Array, from: number, to: number, always = -1): number[] {
+  const found: number[] = []
+  for (let i = 0; i + 1 < offsets.length; i++)
+    if (i === always || ((offsets[i + 1] ?? 0) > from && (offsets[i] ?? 0) < to)) found.push(i)
+  return found
+}
