@@ -20,9 +20,9 @@ type attemptResult struct {
 }
 
 // runAttempt makes one attempt at a delivery, if it is due, and records the result. On an error
-// the row is unchanged. It sets isParked if the listener has no free slot; then nothing was
-// done, and the delivery is attempted again when a slot is free.
-func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, isParked *bool) error {
+// the row is unchanged. If the listener has no free slot, nothing was done, and the delivery is
+// attempted again when a slot is free.
+func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, p *place) error {
 	q, err := d.Store.Question(ctx, id)
 	if err != nil {
 		return err
@@ -37,15 +37,13 @@ func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, isParked
 	if err != nil {
 		return d.recordResult(ctx, q, q.Delivery.Attempts, attemptResult{state: schema.Blocked, problem: err.Error()})
 	}
-	if !d.acquireSlot(target.hostPort(), id) {
-		*isParked = true
+	if !p.acquireSlots(q.URL, target.hostPort()) {
 		return nil
 	}
-	defer d.releaseSlot(target.hostPort())
 	if err := d.Hub.AwaitResponseSent(ctx, id); err != nil {
 		return err
 	}
-	return d.dialAndSend(ctx, q, target)
+	return d.dialAndSend(ctx, q, target, p)
 }
 
 // isDue reports whether an attempt at q's delivery is due.
@@ -91,7 +89,7 @@ func finalState(s schema.DeliveryState) schema.DeliveryState {
 }
 
 // dialAndSend dials the target, sends the answer and records the result.
-func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to target) error {
+func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to target, p *place) error {
 	attempt := q.Delivery.Attempts + 1
 	conn, result := d.dial(ctx, to, q)
 	if conn == nil {
@@ -108,18 +106,18 @@ func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to targ
 		}
 	}()
 	if q.Protocol >= 2 {
-		result, err := conn.sendV2(ctx, buildFrame(q, attempt), d.timeouts)
+		result, err := conn.sendV2(ctx, buildFrame(q, attempt), d.timeouts, p.free)
 		if err != nil {
 			return err
 		}
 		return d.recordResult(ctx, q, attempt, result)
 	}
-	return d.sendV1Once(ctx, q, conn, attempt)
+	return d.sendV1Once(ctx, q, conn, attempt, p)
 }
 
 // sendV1Once sends the answer to a version 1 listener. From the first byte on there is no second
 // attempt, so it does not end with ctx; it takes a few seconds at most.
-func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *listenerConn, number int) error {
+func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *listenerConn, number int, p *place) error {
 	frame := buildFrame(q, number) // built before markSent, to keep the time between the mark and the write short
 	q, err := d.markSent(ctx, q, number)
 	if err != nil || q == nil {
@@ -130,7 +128,7 @@ func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *li
 		q.Delivery.Sent = false
 		return d.recordResult(ctx, q, number, attemptResult{state: schema.Unreachable, retry: true, problem: reason + " before anything was sent"})
 	}
-	return d.recordResult(ctx, q, number, conn.sendV1(frame, d.timeouts))
+	return d.recordResult(ctx, q, number, conn.sendV1(frame, d.timeouts, p.free))
 }
 
 // maxConflictRetries bounds the retries of a write after store.ErrConflict (optimistic

@@ -371,7 +371,7 @@ func TestSendV1Once_RetriesWhenListenerClosedFirst(t *testing.T) {
 	conn, _ := d.dial(t.Context(), to, q)
 	require.NotNil(t, conn)
 	<-conn.done
-	require.NoError(t, d.sendV1Once(t.Context(), q, conn, 1))
+	require.NoError(t, d.sendV1Once(t.Context(), q, conn, 1, &place{dispatcher: d}))
 	conn.close(0)
 	st, q := h.waitForDelivery(q.ID, func(*schema.Delivery) bool { return true })
 	require.Equal(t, schema.Unreachable, st.Delivery.State)

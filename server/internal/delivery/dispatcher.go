@@ -58,9 +58,13 @@ type Config struct {
 
 const (
 	defaultWorkers = 64
-	// maxPerListener bounds the concurrent attempts at one host and port. A listener that hangs
-	// must not occupy every worker.
+	// maxPerListener bounds the concurrent attempts at one listener, and maxPerHost those at one host
+	// and port, which many agents can share. What hangs before it takes its answer must not occupy
+	// every worker. From there on, an attempt occupies nothing: see place.
 	maxPerListener = 4
+	maxPerHost     = defaultWorkers / 2
+	// maxUnconfirmed bounds the attempts that wait for a listener's confirmation and occupy nothing.
+	maxUnconfirmed = 1024
 	// leaseDuration is longer than any attempt.
 	leaseDuration = 30 * time.Second
 	// maxPollInterval bounds the time between two reads of the outbox.
@@ -91,16 +95,17 @@ type Dispatcher struct {
 	after         func(time.Duration) <-chan time.Time
 	livenessLimit int // concurrent liveness connections
 
-	mu        sync.Mutex
-	ctx       context.Context             //nolint:containedctx // Run's; nil before Run, canceled after it
-	queue     []schema.EventID            // deliveries to attempt, oldest first
-	jobs      map[schema.EventID]jobState // dispatched deliveries
-	running   int                         // worker goroutines
-	saturated bool                        // more deliveries may be due than the last poll had capacity for
-	inFlight  map[string]int              // listener → attempts in progress
-	parked    map[string][]schema.EventID // listener → deliveries waiting for one of its slots
-	controls  controlQueue
-	workers   sync.WaitGroup
+	mu          sync.Mutex
+	ctx         context.Context             //nolint:containedctx // Run's; nil before Run, canceled after it
+	queue       []schema.EventID            // deliveries to attempt, oldest first
+	jobs        map[schema.EventID]jobState // dispatched deliveries
+	running     int                         // occupied workers
+	saturated   bool                        // more deliveries may be due than the last poll had capacity for
+	listeners   slots                       // by URL
+	hosts       slots                       // by host and port
+	unconfirmed int                         // attempts that wait for a confirmation and occupy nothing
+	controls    controlQueue
+	workers     sync.WaitGroup
 }
 
 // jobState is the state of a dispatched delivery.
@@ -133,8 +138,8 @@ func New(cfg Config) *Dispatcher {
 		after:         time.After,
 		livenessLimit: maxLivenessConns,
 		jobs:          map[schema.EventID]jobState{},
-		inFlight:      map[string]int{},
-		parked:        map[string][]schema.EventID{},
+		listeners:     newSlots(maxPerListener),
+		hosts:         newSlots(maxPerHost),
 	}
 }
 
@@ -252,56 +257,93 @@ func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 
 // runJob attempts one delivery and starts the next ones.
 func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
-	isParked := false
-	if err := d.runAttempt(ctx, id, &isParked); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
+	p := &place{dispatcher: d, id: id}
+	if err := d.runAttempt(ctx, id, p); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
 		d.Log.Error("delivery attempt failed; the answer stays due", "event", id, "err", err)
 	}
 	d.mu.Lock()
-	d.running--
+	defer d.mu.Unlock()
 	switch state := d.jobs[id]; {
-	case isParked: // releaseSlot may already have handed it to another worker
+	case p.isParked: // its slot may already be another worker's
 	case state == jobRequeued:
 		d.jobs[id] = jobQueued
 		d.queue = append(d.queue, id)
 	default:
 		delete(d.jobs, id)
 	}
+	p.leaveLocked()
+}
+
+// place is what an attempt occupies: a worker, a slot of its listener and one of the listener's
+// host. It is given back when the frame is written, so that a listener that does not confirm its
+// answer delays no other one.
+type place struct {
+	dispatcher *Dispatcher
+	id         schema.EventID
+
+	// Dispatcher.mu guards the rest.
+	listener, host string // "" without slots
+	isParked       bool   // the delivery waits for a slot; nothing was done
+	isFree         bool
+	isUnconfirmed  bool // counts in Dispatcher.unconfirmed
+}
+
+// acquireSlots reserves a slot of the listener and one of its host. If none is free it parks the
+// delivery until one is, and returns false.
+func (p *place) acquireSlots(url, host string) bool {
+	d := p.dispatcher
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.listeners.isFull(url):
+		d.listeners.park(url, p.id)
+		d.queue = append(d.hosts.next(host), d.queue...) // the host's slot that it was given is for another one
+	case d.hosts.isFull(host):
+		d.hosts.park(host, p.id)
+	default:
+		d.listeners.inUse[url]++
+		d.hosts.inUse[host]++
+		p.listener, p.host = url, host
+		return true
+	}
+	d.jobs[p.id] = jobQueued
+	p.isParked = true
+	return false
+}
+
+// free gives the place back before the attempt ends, because the attempt only waits for the
+// listener's confirmation from here on.
+func (p *place) free() {
+	d := p.dispatcher
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !p.isFree && d.unconfirmed < maxUnconfirmed {
+		d.unconfirmed++
+		p.isUnconfirmed = true
+		p.freeLocked()
+	}
+}
+
+// leaveLocked gives back whatever the attempt still occupies.
+func (p *place) leaveLocked() {
+	if p.isUnconfirmed {
+		p.dispatcher.unconfirmed--
+	}
+	p.freeLocked()
+}
+
+func (p *place) freeLocked() {
+	d := p.dispatcher
+	if !p.isFree {
+		p.isFree = true
+		d.running--
+		if p.host != "" {
+			d.queue = append(append(d.hosts.release(p.host), d.listeners.release(p.listener)...), d.queue...)
+		}
+	}
 	d.startWorkersLocked()
 	if d.saturated && len(d.queue) < d.Workers {
 		d.saturated = false
 		d.Feed.PublishFact(feed.Fact{Kinds: feed.Due})
-	}
-	d.mu.Unlock()
-}
-
-// acquireSlot reserves one of the listener's slots. If none is free it parks the delivery until
-// an attempt there ends, and returns false.
-func (d *Dispatcher) acquireSlot(listener string, id schema.EventID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.inFlight[listener] >= maxPerListener {
-		d.parked[listener] = append(d.parked[listener], id)
-		d.jobs[id] = jobQueued
-		return false
-	}
-	d.inFlight[listener]++
-	return true
-}
-
-func (d *Dispatcher) releaseSlot(listener string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.inFlight[listener]--; d.inFlight[listener] == 0 {
-		delete(d.inFlight, listener)
-	}
-	queue := d.parked[listener]
-	if len(queue) == 0 {
-		return
-	}
-	d.queue = append([]schema.EventID{queue[0]}, d.queue...)
-	if len(queue) == 1 {
-		delete(d.parked, listener)
-	} else {
-		d.parked[listener] = queue[1:]
 	}
 }

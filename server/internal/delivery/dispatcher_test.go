@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -213,9 +214,7 @@ func TestDispatcher_LimitsAttemptsPerListener(t *testing.T) {
 	for i := range ids {
 		ids[i] = h.addAnswered(store.NewQuestion{URL: hangs.url(), Protocol: 2}, "")
 	}
-	for range maxPerListener {
-		<-arrived
-	}
+	requireArrivals(t, arrived, maxPerListener)
 	free := h.addAnswered(store.NewQuestion{URL: other.url(), Protocol: 2}, "")
 	h.waitForDelivery(free, inState(schema.Acked))
 	dials, _ := hangs.counts()
@@ -226,6 +225,109 @@ func TestDispatcher_LimitsAttemptsPerListener(t *testing.T) {
 	}
 	dials, _ = hangs.counts()
 	require.Equal(t, many, dials)
+}
+
+func requireArrivals(t *testing.T, arrived <-chan struct{}, n int) {
+	t.Helper()
+	timeout := time.After(waitLimit)
+	for i := range n {
+		select {
+		case <-arrived:
+		case <-timeout:
+			require.FailNow(t, "too few attempts", "%d of %d", i, n)
+		}
+	}
+}
+
+// byPath returns a script that runs hangs at the path /hangs and acknowledges at every other one.
+func byPath(hangs func(*peerConn)) func(*peerConn) {
+	return func(p *peerConn) {
+		if p.req.URL.Path == "/hangs" {
+			hangs(p)
+		} else {
+			acknowledge(schema.AckAccepted)(p)
+		}
+	}
+}
+
+// Agents that share a port do not wait for the acknowledgements of the others.
+func TestDispatcher_MissingAcknowledgementDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	const silent, healthy = 8, 40
+	h := newHarness(t)
+	arrived := make(chan struct{}, silent)
+	l := startListener(t, byPath(func(p *peerConn) {
+		p.upgrade()
+		_, _, _ = p.read()
+		arrived <- struct{}{}
+		p.hang()
+	}))
+	base := "ws://" + l.ln.Addr().String()
+	d := h.dispatcher()
+	d.Workers = silent // as many as wait for an acknowledgement
+	stop := h.startDispatcher(d)
+	defer stop() // ends the attempts that wait
+	waiting := make([]schema.EventID, silent)
+	for i := range waiting {
+		waiting[i] = h.addAnswered(store.NewQuestion{URL: base + "/hangs", Protocol: 2}, "")
+	}
+	requireArrivals(t, arrived, silent)
+	for i := range healthy {
+		id := h.addAnswered(store.NewQuestion{URL: fmt.Sprintf("%s/%d", base, i), Protocol: 2}, "")
+		h.waitForDelivery(id, inState(schema.Acked))
+	}
+	for _, id := range waiting {
+		h.waitForDelivery(id, inState(schema.Queued))
+	}
+}
+
+// An agent whose listener does not even complete the handshake keeps its own slots busy, and not
+// those of another path of the port.
+func TestDispatcher_LimitsAttemptsByPath(t *testing.T) {
+	t.Parallel()
+	const hanging = 2 * maxPerListener
+	h := newHarness(t)
+	open, arrived := make(chan struct{}), make(chan struct{}, hanging)
+	l := startListener(t, byPath(func(p *peerConn) { arrived <- struct{}{}; <-open; acknowledge(schema.AckAccepted)(p) }))
+	base := "ws://" + l.ln.Addr().String()
+	answer := sync.OnceFunc(func() { close(open) })
+	t.Cleanup(answer) // before the listener stops
+	h.startDispatcher(h.dispatcher())
+	ids := make([]schema.EventID, hanging)
+	for i := range ids {
+		ids[i] = h.addAnswered(store.NewQuestion{URL: base + "/hangs", Protocol: 2}, "")
+	}
+	requireArrivals(t, arrived, maxPerListener)
+	h.waitForDelivery(h.addAnswered(store.NewQuestion{URL: base + "/healthy", Protocol: 2}, ""), inState(schema.Acked))
+	answer()
+	for _, id := range ids {
+		h.waitForDelivery(id, inState(schema.Acked))
+	}
+}
+
+// Many paths of one port that all hang leave workers to other hosts.
+func TestDispatcher_LimitsAttemptsByHost(t *testing.T) {
+	t.Parallel()
+	const hanging = maxPerHost + 8
+	h := newHarness(t)
+	open, arrived := make(chan struct{}), make(chan struct{}, hanging)
+	hangs := startListener(t, func(p *peerConn) { arrived <- struct{}{}; <-open; acknowledge(schema.AckAccepted)(p) })
+	other := startListener(t, acknowledge(schema.AckAccepted))
+	answer := sync.OnceFunc(func() { close(open) })
+	t.Cleanup(answer) // before the listener stops
+	h.startDispatcher(h.dispatcher())
+	ids := make([]schema.EventID, hanging)
+	for i := range ids {
+		ids[i] = h.addAnswered(store.NewQuestion{URL: fmt.Sprintf("%s/%d", hangs.url(), i/2), Protocol: 2}, "")
+	}
+	requireArrivals(t, arrived, maxPerHost)
+	h.waitForDelivery(h.addAnswered(store.NewQuestion{URL: other.url(), Protocol: 2}, ""), inState(schema.Acked))
+	dials, _ := hangs.counts()
+	require.Equal(t, maxPerHost, dials)
+	answer()
+	for _, id := range ids {
+		h.waitForDelivery(id, inState(schema.Acked))
+	}
 }
 
 func TestDispatcher_DrainsBacklog(t *testing.T) {

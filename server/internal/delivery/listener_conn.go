@@ -182,14 +182,15 @@ func (c *listenerConn) close(timeout time.Duration) {
 	<-c.done
 }
 
-// sendV1 sends the answer to a version 1 listener, once. The only evidence of receipt is how the
-// listener ends the connection.
-func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
+// sendV1 sends the answer to a version 1 listener, once, and calls written before it waits. The only
+// evidence of receipt is how the listener ends the connection.
+func (c *listenerConn) sendV1(frame []byte, t timeouts, written func()) attemptResult {
 	ctx, cancel := context.WithTimeout(context.Background(), t.write)
 	defer cancel()
 	if err := c.ws.Write(ctx, websocket.MessageText, frame); err != nil {
 		return attemptResult{state: schema.Unconfirmed, problem: "the connection to " + c.host + " broke while the answer was sent; the agent may or may not have received it"}
 	}
+	written()
 	idle := time.NewTimer(t.idle)
 	defer idle.Stop()
 	confirmedBy := "close"
@@ -209,9 +210,9 @@ func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
 	}
 }
 
-// sendV2 sends the answer to a version 2 listener and waits for the acknowledgement. It returns
-// an error only if ctx ends first.
-func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts) (attemptResult, error) {
+// sendV2 sends the answer to a version 2 listener, calls written and waits for the acknowledgement.
+// It returns an error only if ctx ends first.
+func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts, written func()) (attemptResult, error) {
 	result := attemptResult{state: schema.Unconfirmed, retry: true}
 	writeCtx, cancel := context.WithTimeout(ctx, t.write)
 	defer cancel()
@@ -219,6 +220,7 @@ func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts) (at
 		result.problem = "the connection to " + c.host + " broke while the answer was sent"
 		return result, ctx.Err()
 	}
+	written()
 	timer := time.NewTimer(t.ack)
 	defer timer.Stop()
 	select {
