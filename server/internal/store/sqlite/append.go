@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -124,22 +125,30 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID) (store.Receipt, error) {
 }
 
 func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) error {
+	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, everyone)
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
-			body_hash, ask_hash, secret_hash, has_nonce)
-		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)`,
+			body_hash, ask_hash, secret_hash, has_nonce, addressed)
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, toMillis(t.now),
 		toMillis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
 		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
-		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce)
+		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed)
 	if err != nil {
 		return err
 	}
-	names := q.Awaiting
-	if names == nil {
-		names = []string{everyone}
+	waiter, err := waiterOf(e.Status)
+	if err != nil {
+		return err
 	}
-	return t.insertAwaiting(e.ID, ids.app, names)
+	t.pending = append(t.pending, pendingUpdate{id: e.ID, row: pendingQuestion{
+		app: ids.app, session: ids.session, deadline: toMillis(q.Deadline), timerAt: toMillis(q.Timers.Next()),
+		lifeline: q.Lifeline, waiter: waiter, isAddressed: isAddressed,
+	}})
+	if !isAddressed {
+		return nil
+	}
+	return t.insertAwaiting(e.ID, ids.app, q.Awaiting)
 }
 
 const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`

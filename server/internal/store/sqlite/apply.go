@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -39,34 +41,19 @@ func (t *tx) apply(c *store.Change) error {
 // applyOne writes the change of a single question, without its duplicates.
 func (t *tx) applyOne(c *store.Change) error {
 	id := c.Event.ID
-	changed, err := t.exec(`UPDATE questions
-		SET version = version + 1, state = ?, status = ?, answer = coalesce(?, answer), receipt = coalesce(?, receipt), proofs = coalesce(?, proofs), changed_at = ?
-		WHERE stream_id = 1 AND seq = ? AND version = ?`,
-		c.State, c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), toMillis(t.now), id, c.Version)
+	pending, isPending := t.pendingQuestion(id)
+	settles := c.Ends || isPending && c.State != schema.Pending
+	changed, err := t.updateQuestion(c, settles)
 	if err != nil {
 		return err
 	}
 	if changed == 0 {
 		return t.explainUnchanged(id)
 	}
-	if !c.Deadline.IsZero() || c.NoDeadline {
-		if _, err := t.exec(`UPDATE questions SET deadline = ? WHERE stream_id = 1 AND seq = ?`, toMillis(c.Deadline), id); err != nil {
+	if isPending {
+		if err := t.updatePending(c, pending, settles); err != nil {
 			return err
 		}
-	}
-	if window := c.UndoWindow; window != nil {
-		if _, err := t.exec(`UPDATE questions SET held = ?, held_until = ? WHERE stream_id = 1 AND seq = ?`, nullable(window.Answer), toMillis(window.Until), id); err != nil {
-			return err
-		}
-	}
-	if timers := c.Timers; timers != nil {
-		if _, err := t.exec(`UPDATE questions SET remind_at = ?, escalate_at = ?, next_at = ? WHERE stream_id = 1 AND seq = ?`,
-			toMillis(timers.Remind), toMillis(timers.Escalate), toMillis(timers.Next()), id); err != nil {
-			return err
-		}
-	}
-	if err := t.updateInboxIndex(c); err != nil {
-		return err
 	}
 	if c.Rule != 0 {
 		if err := t.recordRuleUse(c.Rule); err != nil {
@@ -88,6 +75,76 @@ func (t *tx) applyOne(c *store.Change) error {
 	row := changeLogRow(seq, c.Event, c.Status, c.Ends)
 	row.Kinds = c.Kinds()
 	t.rows = append(t.rows, row)
+	return nil
+}
+
+// updateQuestion writes the row of a question once. It returns 0 if the version is another.
+// The columns of indexes are assigned only if it settles: SQLite would rewrite their
+// entries even if the values are the same.
+func (t *tx) updateQuestion(c *store.Change, settles bool) (changed int64, err error) {
+	var ended string
+	args := []any{c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), toMillis(t.now), nil, nil, nil, nil, nil, nil, nil, c.Event.ID, c.Version}
+	if !c.Deadline.IsZero() || c.NoDeadline {
+		args[5] = toMillis(c.Deadline)
+	}
+	if window := c.UndoWindow; window != nil {
+		args[6], args[7] = nullable(window.Answer), toMillis(window.Until)
+	}
+	if timers := c.Timers; timers != nil {
+		args[8], args[9], args[10] = toMillis(timers.Remind), toMillis(timers.Escalate), toMillis(timers.Next())
+	}
+	if c.Awaiting != nil {
+		args[11] = !slices.Contains(c.Awaiting, everyone)
+	}
+	if settles {
+		inbox, err := inboxStatus(c)
+		if err != nil {
+			return 0, err
+		}
+		ended, args = `, state = ?15, inbox = ?16`, append(args, c.State, string(inbox))
+	}
+	return t.exec(`UPDATE questions SET version = version + 1, status = ?1, answer = coalesce(?2, answer), receipt = coalesce(?3, receipt),
+			proofs = coalesce(?4, proofs), changed_at = ?5, deadline = coalesce(?6, deadline), held = iif(?8 IS NULL, held, ?7), held_until = coalesce(?8, held_until),
+			remind_at = coalesce(?9, remind_at), escalate_at = coalesce(?10, escalate_at), next_at = coalesce(?11, next_at),
+			addressed = coalesce(?12, addressed)`+ended+`
+		WHERE stream_id = 1 AND seq = ?13 AND version = ?14`, args...)
+}
+
+// inboxStatus returns the status in the inbox of a question that c settles.
+func inboxStatus(c *store.Change) (schema.HitlStatus, error) {
+	st := schema.Status{Status: c.State}
+	if c.State == schema.Failed { // only its outcome tells whether people decided it
+		var outcome struct {
+			Outcome schema.Outcome `json:"outcome"`
+		}
+		if err := json.Unmarshal(c.Status, &outcome); err != nil {
+			return "", err
+		}
+		st.Outcome = outcome.Outcome
+	}
+	return st.HitlStatus(), nil
+}
+
+// updatePending updates what is known about a pending question: its awaiting rows, and the
+// facts in memory.
+func (t *tx) updatePending(c *store.Change, row pendingQuestion, settles bool) error {
+	id := c.Event.ID
+	if row.isAddressed && (settles || c.Awaiting != nil) {
+		if _, err := t.exec(`DELETE FROM awaiting WHERE stream_id = 1 AND seq = ?`, id); err != nil {
+			return err
+		}
+	}
+	if settles {
+		t.pending = append(t.pending, pendingUpdate{id: id, ended: true})
+		return nil
+	}
+	if err := row.update(c); err != nil {
+		return err
+	}
+	t.pending = append(t.pending, pendingUpdate{id: id, row: row})
+	if c.Awaiting != nil && row.isAddressed {
+		return t.insertAwaiting(id, row.app, c.Awaiting)
+	}
 	return nil
 }
 

@@ -84,3 +84,21 @@ func TestAppend_WritesFewPages(t *testing.T) {
 	})
 	require.LessOrEqual(t, pages, int64(n*4))
 }
+
+// A question and its answer write their rows, one entry each of the log's and the inbox's
+// indexes, and new pages.
+func TestQuestion_WritesFewPages(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	ask := func() *store.Event {
+		return b.MustAppend(t, conformance.NewQuestionDraft("s", b.Clock.Now().Add(time.Hour)))
+	}
+	b.Answer(t, ask().ID)
+	const n = 20
+	pages := walPages(t, b, func() {
+		for range n {
+			b.Answer(t, ask().ID)
+		}
+	})
+	require.LessOrEqual(t, pages, int64(n*16))
+}

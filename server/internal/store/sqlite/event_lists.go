@@ -20,7 +20,7 @@ func (s *engine) Recent(ctx context.Context, limit int) ([]*store.Event, error) 
 
 var queryPending = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-	WHERE q.stream_id = 1 AND q.state = 'pending' AND q.seq > ? ORDER BY q.seq LIMIT 1000`
+	WHERE q.stream_id = 1 AND q.inbox = 'pending' AND q.seq > ? ORDER BY q.seq LIMIT 1000`
 
 func (s *engine) Pending(ctx context.Context) ([]*store.Event, error) {
 	var all []*store.Event

@@ -249,9 +249,10 @@ func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
 		q.addConditions(&b, "q")
 		b.add(` ORDER BY d.seq ` + q.order())
 	case q.status != "":
-		b.add(`questions q INDEXED BY questions_by_state
+		index, condition := questionState(schema.State(q.status))
+		b.add(`questions q INDEXED BY `+index+`
 			CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-			WHERE q.stream_id = 1 AND q.state = ? AND q.seq >= ? AND q.seq <= ?`, q.status, from, to)
+			WHERE q.stream_id = 1 AND `+condition+` AND q.seq >= ? AND q.seq <= ?`, from, to)
 		q.addConditions(&b, "q")
 		b.add(` ORDER BY q.seq ` + q.order())
 	case len(q.names) > 0:
@@ -270,6 +271,15 @@ func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
 	}
 	b.add(` LIMIT ?`, limit)
 	return b.String(), b.args
+}
+
+// questionState returns the index for the questions of a valid state, and the condition.
+func questionState(state schema.State) (index, condition string) {
+	if state == schema.Failed { // the only one with several statuses in the inbox
+		return "questions_failed", "q.state = 'error'"
+	}
+	inbox := (&schema.Status{Status: state}).HitlStatus()
+	return "questions_by_inbox", fmt.Sprintf("q.inbox = '%s' AND q.state = '%s'", inbox, state)
 }
 
 // addConditions adds the conditions that the index can't resolve. Names are compared in

@@ -14,7 +14,8 @@ import (
 // everyone is the recipient of a question that any approver may answer.
 const everyone = ""
 
-// insertAwaiting stores the people that a question waits for.
+// insertAwaiting stores the people that a question waits for. A question that everyone may
+// answer has no rows: see pendingQuestion.isAddressed.
 func (t *tx) insertAwaiting(id schema.EventID, app int64, names []string) error {
 	if len(names) == 1 {
 		_, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, names[0], id, app)
@@ -27,37 +28,13 @@ func (t *tx) insertAwaiting(id schema.EventID, app int64, names []string) error 
 	return err
 }
 
-// updateInboxIndex updates the awaiting rows and the inbox column for c.
-func (t *tx) updateInboxIndex(c *store.Change) error {
-	if !c.Ends && c.Awaiting == nil {
-		return nil
-	}
-	id := c.Event.ID
-	if _, err := t.exec(`DELETE FROM awaiting WHERE stream_id = 1 AND seq = ?`, id); err != nil {
-		return err
-	}
-	if c.Ends {
-		var st schema.Status
-		if err := json.Unmarshal(c.Status, &st); err != nil {
-			return err
-		}
-		_, err := t.exec(`UPDATE questions SET inbox = ? WHERE stream_id = 1 AND seq = ?`, string(st.HitlStatus()), id)
-		return err
-	}
-	var app int64
-	if err := t.get([]any{&app}, `SELECT app FROM questions WHERE stream_id = 1 AND seq = ?`, id); err != nil {
-		return err
-	}
-	return t.insertAwaiting(id, app, c.Awaiting)
-}
-
 const (
 	queryInbox = `SELECT seq FROM questions
 		WHERE stream_id = 1 AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxStatus = `SELECT seq FROM questions INDEXED BY questions_by_inbox
 		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxAgent = `SELECT seq FROM questions INDEXED BY questions_by_agent
-		WHERE stream_id = 1 AND app = ? AND inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+		WHERE stream_id = 1 AND app = ? AND inbox = ? AND inbox <> 'pending' AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxAwaiting = `SELECT seq FROM awaiting
 		WHERE stream_id = 1 AND person = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxAwaitingAgent = `SELECT seq FROM awaiting
@@ -66,14 +43,13 @@ const (
 	queryCountStatus = `SELECT count(*) FROM questions INDEXED BY questions_by_inbox
 		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ?`
 	queryCountAgent = `SELECT count(*) FROM questions INDEXED BY questions_by_agent
-		WHERE stream_id = 1 AND app = ? AND inbox = ? AND seq >= ? AND seq < ?`
-	queryCountWaiter   = `SELECT count(*) FROM questions INDEXED BY questions_by_waiter WHERE stream_id = 1 AND waiter = ? AND state = 'pending'`
+		WHERE stream_id = 1 AND app = ? AND inbox = ? AND inbox <> 'pending' AND seq >= ? AND seq < ?`
 	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE stream_id = 1 AND person = ?`
 
 	queryRequesters = `WITH RECURSIVE askers (app) AS (
-			SELECT min(app) FROM questions INDEXED BY questions_by_agent WHERE stream_id = 1
+			SELECT min(app) FROM questions INDEXED BY questions_by_agent WHERE stream_id = 1 AND inbox <> 'pending'
 			UNION ALL
-			SELECT (SELECT min(q.app) FROM questions q INDEXED BY questions_by_agent WHERE q.stream_id = 1 AND q.app > askers.app)
+			SELECT (SELECT min(q.app) FROM questions q INDEXED BY questions_by_agent WHERE q.stream_id = 1 AND q.inbox <> 'pending' AND q.app > askers.app)
 				FROM askers WHERE askers.app IS NOT NULL)
 		SELECT n.name FROM askers CROSS JOIN names n ON n.stream_id = 1 AND n.kind = 1 AND n.id = askers.app WHERE askers.app IS NOT NULL`
 )
@@ -86,7 +62,7 @@ var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.s
 const maxInboxBytes = 4 << 20
 
 // indexRange is a query for one index range of a filter. The filter's matches are the
-// union of its ranges.
+// union of its ranges and of pendingInbox.
 type indexRange struct {
 	query string
 	args  []any
@@ -101,7 +77,10 @@ func (s *engine) Inbox(ctx context.Context, f store.InboxFilter) (questions []*s
 	if err != nil {
 		return nil, false, err
 	}
-	var ids []schema.EventID
+	ids, err := s.pendingInbox(ctx, f, from, to)
+	if err != nil {
+		return nil, false, err
+	}
 	for _, r := range ranges {
 		rows, err := s.readers.query(ctx, r.query, append(r.args, from, to, f.Limit+1)...)
 		found, err := scanIDs(rows, err)
@@ -122,6 +101,25 @@ func (s *engine) Inbox(ctx context.Context, f store.InboxFilter) (questions []*s
 	rows, err := s.readers.query(ctx, queryInboxRows, string(list))
 	questions, full, err := s.readEventsUpTo(ctx, maxInboxBytes, rows, err)
 	return questions, more || full && len(questions) < len(ids), err
+}
+
+// pendingInbox returns the pending questions that f selects, the newest first, without those
+// that inboxIndexRanges finds: it has no range for questions that everyone may answer, nor for
+// the pending ones of an agent.
+func (s *engine) pendingInbox(ctx context.Context, f store.InboxFilter, from, to int64) ([]schema.EventID, error) {
+	forEveryone := f.Everyone || f.Awaiting != ""
+	if f.Status != "" && f.Status != schema.HitlPending || !forEveryone && len(f.Agents) == 0 {
+		return nil, nil
+	}
+	apps, err := s.appIDs(ctx, f.Agents)
+	if err != nil {
+		return nil, err
+	}
+	ids := s.pending.ids(func(id schema.EventID, q *pendingQuestion) bool {
+		return !(forEveryone && q.isAddressed) && int64(id) >= from && int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.app))
+	})
+	slices.Reverse(ids)
+	return ids[:min(f.Limit+1, len(ids))], nil
 }
 
 func compareNewestFirst(a, b schema.EventID) int { return int(b - a) }
@@ -158,13 +156,14 @@ func (s *engine) inboxIndexRanges(ctx context.Context, f store.InboxFilter) (ran
 		if f.Status != "" && f.Status != schema.HitlPending {
 			return nil, nil
 		}
-		for _, person := range slices.Compact([]string{everyone, f.Awaiting}) {
-			if !byAgent {
-				ranges = append(ranges, indexRange{queryInboxAwaiting, []any{person}})
-			}
-			for _, app := range apps {
-				ranges = append(ranges, indexRange{queryInboxAwaitingAgent, []any{person, app}})
-			}
+		if f.Awaiting == "" {
+			return nil, nil
+		}
+		if !byAgent {
+			ranges = append(ranges, indexRange{queryInboxAwaiting, []any{f.Awaiting}})
+		}
+		for _, app := range apps {
+			ranges = append(ranges, indexRange{queryInboxAwaitingAgent, []any{f.Awaiting, app}})
 		}
 		return ranges, nil
 	}
@@ -176,6 +175,9 @@ func (s *engine) inboxIndexRanges(ctx context.Context, f store.InboxFilter) (ran
 	case byAgent:
 		for _, app := range apps {
 			for _, status := range statuses {
+				if status == schema.HitlPending {
+					continue // see pendingInbox
+				}
 				ranges = append(ranges, indexRange{queryInboxAgent, []any{app, string(status)}})
 			}
 		}
@@ -222,6 +224,12 @@ func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []stri
 				err = s.readers.get(ctx, []any{into}, queryCountStatus, string(status), starts[i], starts[i+1])
 			}
 			for _, app := range apps {
+				if status == schema.HitlPending {
+					*into += s.countPending(func(id schema.EventID, q *pendingQuestion) bool {
+						return q.app == app && int64(id) >= starts[i] && int64(id) < starts[i+1]
+					})
+					continue
+				}
 				var n int64
 				if err := s.readers.get(ctx, []any{&n}, queryCountAgent, app, string(status), starts[i], starts[i+1]); err != nil {
 					return nil, err
@@ -236,32 +244,38 @@ func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []stri
 	return days, nil
 }
 
+func (s *engine) countPending(match func(schema.EventID, *pendingQuestion) bool) int64 {
+	return int64(len(s.pending.ids(match)))
+}
+
 func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error) {
-	for _, n := range []struct {
-		dest  *int64
-		query string
-		args  []any
-	}{
-		{&st.PendingCount, queryCountPending, nil},
-		{&st.ResolversCount, queryCountWaiter, []any{string(schema.Listening)}},
-		{&st.ResponsesCount, queryCountStatus, []any{string(schema.HitlDecided), 0, s.head.Load() + 1}},
-	} {
-		if err := s.readers.get(ctx, []any{n.dest}, n.query, n.args...); err != nil {
-			return st, err
-		}
-	}
-	for _, person := range slices.Compact([]string{everyone, awaiting}) {
+	st.PendingCount = s.pending.len()
+	st.ResolversCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.waiter == schema.Listening })
+	st.WaitingOnMe = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return !q.isAddressed })
+	if awaiting != "" {
 		var n int64
-		if err := s.readers.get(ctx, []any{&n}, queryCountAwaiting, person); err != nil {
+		if err := s.readers.get(ctx, []any{&n}, queryCountAwaiting, awaiting); err != nil {
 			return st, err
 		}
 		st.WaitingOnMe += n
+	}
+	err = s.readers.get(ctx, []any{&st.ResponsesCount}, queryCountStatus, string(schema.HitlDecided), 0, s.head.Load()+1)
+	if err != nil {
+		return st, err
 	}
 	rows, err := s.readers.query(ctx, queryRequesters)
 	if st.Agents, err = scanTexts(rows, err); err != nil {
 		return st, err
 	}
+	for ids := range s.pending.countSessions() {
+		name, err := s.dictionary.nameText(ctx, &s.readers.statements, appName, ids.app)
+		if err != nil {
+			return st, err
+		}
+		st.Agents = append(st.Agents, name)
+	}
 	slices.Sort(st.Agents)
+	st.Agents = slices.Compact(st.Agents)
 	return st, nil
 }
 

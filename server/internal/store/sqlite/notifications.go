@@ -24,7 +24,7 @@ const (
 	queryLastSent         = `SELECT max(at) FROM notices WHERE stream_id = 1 AND state = 'sent' AND channel = ? AND person = ?`
 	queryClaimsInFlight   = `SELECT count(*) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
 
-	queryPendingNotified = `SELECT q.seq FROM questions q WHERE q.stream_id = 1 AND q.state = 'pending'
+	queryPendingNotified = `SELECT q.seq FROM questions q WHERE q.stream_id = 1 AND q.inbox = 'pending'
 		AND EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = 1 AND n.question = q.seq) ORDER BY q.seq`
 
 	notificationColumns = `SELECT id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at FROM notices`

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
@@ -61,6 +62,7 @@ type engine struct {
 	readers     readers
 	writer      *writer
 	dictionary  *dictionary
+	pending     pendingQuestions
 	diskSpace   *diskSpace
 	health      *health
 	lock        io.Closer
@@ -221,6 +223,9 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	if counters.signedHead, err = readSignedHead(ctx, w.conn); err != nil {
 		return err
 	}
+	if err := s.loadPending(ctx, w); err != nil {
+		return err
+	}
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
 	s.events.Store(counters.events)
@@ -250,6 +255,21 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 	c.events += uncounted
 	c.head = max(c.head, lastEvent, lastChange)
 	return c, err
+}
+
+const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(waiter, ''), addressed FROM questions INDEXED BY questions_by_inbox
+	WHERE stream_id = 1 AND inbox = 'pending'`
+
+func (s *engine) loadPending(ctx context.Context, w *writer) error {
+	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)
+	s.pending.rows = map[schema.EventID]pendingQuestion{}
+	return eachRow(rows, err, func(rows *sql.Rows) error {
+		var id schema.EventID
+		var q pendingQuestion
+		err := rows.Scan(&id, &q.app, &q.session, &q.deadline, &q.heldUntil, &q.timerAt, &q.lifeline, &q.waiter, &q.isAddressed)
+		s.pending.rows[id] = q
+		return err
+	})
 }
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }

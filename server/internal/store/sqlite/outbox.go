@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -36,7 +38,7 @@ func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 	due, leased := toMillis(d.Due), toMillis(d.Leased)
 	_, err := t.exec(`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (stream_id, seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
+		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
 		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, toMillis(d.Until), leased, toMillis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
@@ -44,27 +46,10 @@ func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 }
 
 const (
-	queryNextDelivery  = `SELECT min(wake) FROM deliveries WHERE stream_id = 1 AND open = 1`
-	queryDueDeliveries = `SELECT seq FROM deliveries WHERE stream_id = 1 AND open = 1 AND wake <= ? ORDER BY wake LIMIT ?`
-	queryNextDeadline  = `SELECT deadline FROM questions INDEXED BY questions_by_deadline
-		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline > ? ORDER BY deadline LIMIT 1`
-	queryDueDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
-		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
-	queryNextUndoEnd = `SELECT held_until FROM questions INDEXED BY questions_by_hold
-		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until > ? ORDER BY held_until LIMIT 1`
-	queryOpenUndoWindows = `SELECT seq FROM questions INDEXED BY questions_by_hold
-		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 ORDER BY held_until`
-	queryEndedUndoWindows = `SELECT seq FROM questions INDEXED BY questions_by_hold
-		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until <= ? ORDER BY held_until LIMIT ?`
-	queryNextTimer = `SELECT next_at FROM questions INDEXED BY questions_by_next
-		WHERE stream_id = 1 AND state = 'pending' AND next_at > 0 AND next_at > ? ORDER BY next_at LIMIT 1`
-	queryDueTimers = `SELECT seq FROM questions INDEXED BY questions_by_next
-		WHERE stream_id = 1 AND state = 'pending' AND next_at > 0 AND next_at <= ? ORDER BY next_at LIMIT ?`
-	queryListeners = `SELECT seq, url, status FROM questions INDEXED BY questions_by_state
-		WHERE stream_id = 1 AND state = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
-	queryLifelines = `SELECT seq FROM questions INDEXED BY questions_by_lifeline
-		WHERE stream_id = 1 AND state = 'pending' AND lifeline > 0 AND lifeline = ? AND seq > ? ORDER BY seq LIMIT ?`
-	queryPendingOf = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
+	queryNextDelivery  = `SELECT min(wake) FROM deliveries INDEXED BY deliveries_undelivered WHERE stream_id = 1 AND undelivered = 1 AND open = 1`
+	queryDueDeliveries = `SELECT seq, wake FROM deliveries INDEXED BY deliveries_undelivered WHERE stream_id = 1 AND undelivered = 1 AND open = 1 AND wake <= ?`
+	queryListeners     = `SELECT seq, url, status FROM questions INDEXED BY questions_by_inbox
+		WHERE stream_id = 1 AND inbox = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
 )
 
 func (s *engine) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
@@ -83,10 +68,19 @@ func (s *engine) LeaseDeliveries(ctx context.Context, now, until time.Time, n in
 }
 
 func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
-	rows, err := t.query(queryDueDeliveries, toMillis(now), n)
-	ids, err := scanIDs(rows, err)
+	type dueDelivery struct {
+		id   schema.EventID
+		wake int64
+	}
+	rows, err := t.query(queryDueDeliveries, toMillis(now))
+	due, err := collect(rows, err, func(rows *sql.Rows, d *dueDelivery) error { return rows.Scan(&d.id, &d.wake) })
 	if err != nil {
 		return nil, err
+	}
+	slices.SortStableFunc(due, func(a, b dueDelivery) int { return cmp.Compare(a.wake, b.wake) })
+	var ids []schema.EventID
+	for _, d := range due[:min(n, len(due))] {
+		ids = append(ids, d.id)
 	}
 	for _, id := range ids {
 		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE stream_id = 1 AND seq = ?2`, toMillis(until), id); err != nil {
@@ -97,27 +91,22 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 }
 
 func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, of := range []struct{ due, next string }{{queryEndedUndoWindows, queryNextUndoEnd}, {queryDueDeadlines, queryNextDeadline}, {queryDueTimers, queryNextTimer}} {
-		rows, err := s.readers.query(ctx, of.due, toMillis(now), n)
-		ids, err := scanIDs(rows, err)
-		if err != nil {
-			return nil, time.Time{}, err
-		}
-		due = append(due, ids...)
-		at, err := s.readTime(ctx, of.next, toMillis(now))
-		if err != nil {
-			return nil, time.Time{}, err
-		}
+	for _, timeOf := range []func(*pendingQuestion) int64{
+		func(q *pendingQuestion) int64 { return q.heldUntil },
+		func(q *pendingQuestion) int64 { return q.deadline },
+		func(q *pendingQuestion) int64 { return q.timerAt },
+	} {
+		found, at := s.pending.due(now, n, timeOf)
+		due = append(due, found...)
 		if next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at
 		}
 	}
-	return due, next, nil
+	return due, next, ctx.Err()
 }
 
 func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	rows, err := s.readers.query(ctx, queryOpenUndoWindows)
-	return scanIDs(rows, err)
+	return s.pending.ids(func(_ schema.EventID, q *pendingQuestion) bool { return q.heldUntil > 0 }), ctx.Err()
 }
 
 func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
@@ -129,8 +118,7 @@ func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]s
 	if err != nil || !ok {
 		return nil, err
 	}
-	rows, err := s.readers.query(ctx, queryPendingOf, sessionID, appID)
-	return scanIDs(rows, err)
+	return s.pending.ids(func(_ schema.EventID, q *pendingQuestion) bool { return q.session == sessionID && q.app == appID }), ctx.Err()
 }
 
 func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
@@ -139,8 +127,10 @@ func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int)
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	rows, err := s.readers.query(ctx, queryLifelines, of, after, limit)
-	return scanIDs(rows, err)
+	ids := s.pending.ids(func(id schema.EventID, q *pendingQuestion) bool {
+		return q.lifeline == of && of != store.NoLifeline && id > after
+	})
+	return ids[:min(limit, len(ids))], ctx.Err()
 }
 
 // readTime reads one time; zero if there is no row or it is NULL.

@@ -1,11 +1,8 @@
 package sqlite
 
 import (
-	"database/sql"
-	"io/fs"
 	"testing"
 
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 )
 
@@ -13,25 +10,12 @@ import (
 // the beginning.
 func TestMigrate_KeepsLogOfFirstSchema(t *testing.T) {
 	t.Parallel()
-	file := t.TempDir() + "/hub.db"
-	db, err := sql.Open("sqlite", dsn(file, "FULL", false))
-	require.NoError(t, err)
-	files, err := fs.Sub(migrations, "migrations")
-	require.NoError(t, err)
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
-	require.NoError(t, err)
-	_, err = p.UpTo(t.Context(), 1)
-	require.NoError(t, err)
-	for _, statement := range []string{
+	file := newDatabaseOf(t, 1,
 		`INSERT INTO names (stream_id, kind, id, name) VALUES (1, 1, 1, 'app'), (1, 2, 2, 's'), (1, 3, 3, 'Stop')`,
 		`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, envelope, payload)
 			VALUES (1, 1, zeroblob(16), 5, 5, 1, 2, 3, 0, 0, x'', x'7b7d')`,
 		`UPDATE streams SET head = 1, events = 1, received = 5, name = 3`,
-	} {
-		_, err := db.ExecContext(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	require.NoError(t, db.Close())
+	)
 	b := newTestStore(t, func(c *Config) { c.Path = file })
 	cursor, err := b.ProjectionCursor(t.Context())
 	require.NoError(t, err)

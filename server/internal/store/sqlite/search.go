@@ -192,8 +192,9 @@ func (run *searchRun) sql() string {
 	table := "q"
 	switch {
 	case run.status != "" && (&filterQuery{status: run.status}).hasValidStatus():
-		b.add(`questions q INDEXED BY questions_by_state CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-			WHERE q.stream_id = 1 AND q.state = '` + run.status + `'`)
+		index, condition := questionState(schema.State(run.status))
+		b.add(`questions q INDEXED BY ` + index + ` CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
+			WHERE q.stream_id = 1 AND ` + condition)
 	case run.questionsOnly:
 		b.add(`questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq WHERE q.stream_id = 1`)
 	default:

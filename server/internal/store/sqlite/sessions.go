@@ -143,28 +143,19 @@ func addToolTimes(sums map[store.ToolKey]store.ToolTime, rows *sql.Rows, err err
 	})
 }
 
-const queryPendingCounts = `SELECT app, session, count(*) FROM questions INDEXED BY questions_by_session
-	WHERE stream_id = 1 AND state = 'pending' GROUP BY session, app`
-
 func (s *engine) PendingCounts(ctx context.Context) (map[store.SessionKey]int64, error) {
-	type sessionCount struct {
-		app, session, n int64
-	}
-	rows, err := s.readers.query(ctx, queryPendingCounts)
-	found, err := collect(rows, err, func(rows *sql.Rows, c *sessionCount) error { return rows.Scan(&c.app, &c.session, &c.n) })
-	if err != nil {
-		return nil, err
-	}
+	found := s.pending.countSessions()
 	counts := make(map[store.SessionKey]int64, len(found))
-	for _, c := range found {
+	for ids, n := range found {
 		var key store.SessionKey
-		if key.App, err = s.dictionary.nameText(ctx, &s.readers.statements, appName, c.app); err != nil {
+		var err error
+		if key.App, err = s.dictionary.nameText(ctx, &s.readers.statements, appName, ids.app); err != nil {
 			return nil, err
 		}
-		if key.Session, err = s.dictionary.nameText(ctx, &s.readers.statements, sessionName, c.session); err != nil {
+		if key.Session, err = s.dictionary.nameText(ctx, &s.readers.statements, sessionName, ids.session); err != nil {
 			return nil, err
 		}
-		counts[key] = c.n
+		counts[key] = n
 	}
-	return counts, nil
+	return counts, ctx.Err()
 }

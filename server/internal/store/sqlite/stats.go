@@ -6,17 +6,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const (
-	queryCountPending     = `SELECT count(*) FROM questions WHERE stream_id = 1 AND state = 'pending'`
-	queryCountUndelivered = `SELECT count(*) FROM deliveries WHERE stream_id = 1 AND undelivered = 1`
-)
+const queryCountUndelivered = `SELECT count(*) FROM deliveries WHERE stream_id = 1 AND undelivered = 1`
 
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.diskSpace.measure()
 	s.writer.probe()
 	out := store.Stats{
 		DatabaseBytes: fileSize(s.file), JournalBytes: fileSize(s.file + "-wal"),
-		Events: s.events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
+		Pending: s.pending.len(), Events: s.events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
 		RefusedFull: s.diskSpace.refused.Load(), RefusedFault: s.health.refused.Load(),
 	}
 	if f := s.health.current(); f != nil {
@@ -25,13 +22,5 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	if d, err := s.diskSpace.disk.Measure(s.diskSpace.dir); err == nil {
 		out.FreeBytes = d.Free
 	}
-	for _, n := range []struct {
-		dest  *int64
-		query string
-	}{{&out.Pending, queryCountPending}, {&out.Undelivered, queryCountUndelivered}} {
-		if err := s.readers.get(ctx, []any{n.dest}, n.query); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
+	return out, s.readers.get(ctx, []any{&out.Undelivered}, queryCountUndelivered)
 }

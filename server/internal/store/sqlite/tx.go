@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -18,6 +20,7 @@ type tx struct {
 	counters counters
 	now      time.Time      // the same for all ops of the group
 	rows     []store.LogRow // to publish after the commit
+	pending  []pendingUpdate
 }
 
 // fatalError means that the transaction may be lost: the whole group fails.
@@ -37,12 +40,12 @@ func (t *tx) runAll(group []*op) error {
 
 // runOne runs one op. If it fails, only its own effects are undone.
 func (t *tx) runOne(o *op) error {
-	before, rows := t.counters, len(t.rows)
+	before, rows, pending := t.counters, len(t.rows), len(t.pending)
 	if !o.needsSavepoint {
 		err := t.classifyError(o.run(t))
 		if err != nil {
 			before.lastNameID = t.counters.lastNameID // names that it inserted stay
-			t.counters, t.rows = before, t.rows[:rows]
+			t.counters, t.rows, t.pending = before, t.rows[:rows], t.pending[:pending]
 		}
 		return err
 	}
@@ -57,7 +60,7 @@ func (t *tx) runOne(o *op) error {
 		if t.counters != before { // it may have inserted names and segment names
 			t.clearCaches()
 		}
-		t.counters, t.rows = before, t.rows[:rows]
+		t.counters, t.rows, t.pending = before, t.rows[:rows], t.pending[:pending]
 	}
 	if _, release := t.exec("RELEASE op"); release != nil {
 		return fatalError{release}
@@ -112,6 +115,16 @@ func (t *tx) writePage() error {
 		_, err = t.exec(`UPDATE streams SET head = head - 1 WHERE stream_id = 1`)
 	}
 	return err
+}
+
+// pendingQuestion returns the facts about a pending question as of this transaction.
+func (t *tx) pendingQuestion(id schema.EventID) (row pendingQuestion, ok bool) {
+	for _, u := range slices.Backward(t.pending) {
+		if u.id == id {
+			return u.row, !u.ended
+		}
+	}
+	return t.w.store.pending.get(id)
 }
 
 // nextSeq assigns the next sequence number of the log.

@@ -303,6 +303,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if written {
 		w.stored = t.counters
 	}
+	w.store.pending.commit(t.pending)
 	w.store.events.Store(t.counters.events)
 	w.store.pruned.Store(t.counters.pruned)
 	if before := w.store.head.Swap(t.counters.head); before>>grams.BlockBits != t.counters.head>>grams.BlockBits {
