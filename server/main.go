@@ -65,6 +65,10 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		}
 		_, _ = fmt.Fprintf(stdout, "Database copied to %s\nThe copy does not contain the hub's key. Keep a copy of %s in another place.\n", args[1], app.KeyFile(cfg))
 		return nil
+	case len(args) == 2 && args[0] == "rescue":
+		report, err := app.Rescue(ctx, cfg, args[1])
+		_, _ = fmt.Fprint(stdout, report)
+		return err
 	case len(args) == 1 && args[0] == "check":
 		report, err := app.Check(ctx, cfg)
 		_, _ = fmt.Fprint(stdout, report)
@@ -74,7 +78,7 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		_, _ = fmt.Fprint(stdout, report)
 		return err
 	default:
-		return fmt.Errorf("unknown command %q: the commands are backup FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
+		return fmt.Errorf("unknown command %q: the commands are backup FILE, rescue FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
 	}
 }
 

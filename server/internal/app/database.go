@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/identity"
@@ -32,6 +33,21 @@ func Backup(ctx context.Context, cfg Config, file string) error {
 		return fmt.Errorf("back up %s: %w", cfg.DB, err)
 	}
 	return nil
+}
+
+// Rescue copies a database whose file was removed while a hub runs to file. The report is written
+// for users.
+func Rescue(ctx context.Context, cfg Config, file string) (report string, err error) {
+	copied, err := sqlite.Rescue(ctx, cfg.DB, file)
+	if err != nil {
+		return "", fmt.Errorf("rescue %s: %w", cfg.DB, err)
+	}
+	report = fmt.Sprintf("Database of process %d copied to %s: %d events, the newest is %d, and no corruption.\n", copied.PID, file, copied.Events, copied.Newest)
+	if _, err := os.Stat(KeyFile(cfg)); err != nil {
+		report += fmt.Sprintf("The hub's key %s is gone, too. Restore it, or run hookback-server key new after the next steps.\n", KeyFile(cfg))
+	}
+	report += fmt.Sprintf("Stop the hub now, move the remaining files of the database away, move the copy to %s, and start the hub again.\n", databaseFile(&cfg))
+	return report, nil
 }
 
 // KeyFile returns the name of the file with the hub's key, which a backup does not contain.

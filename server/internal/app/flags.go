@@ -156,6 +156,7 @@ Usage:
 
   hookback-server [flags]                run the hub
   hookback-server [flags] backup FILE    copy the database; the hub may be running
+  hookback-server [flags] rescue FILE    copy a database whose file was removed while its hub runs (Linux)
   hookback-server [flags] check          report corruption and changes of the audit log
   hookback-server [flags] key rotate     replace the hub's key; agents follow; stop the hub first
   hookback-server [flags] key new        replace a lost or stolen key; agents must trust it again

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +182,37 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b, &results))
 	require.Len(t, results, 3)
 	require.NotNil(t, results[2].Problem)
+}
+
+// While the hub can store nothing, /readyz, the metrics and every refused write say so.
+func TestReady_FailsWhileNothingIsStored(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	require.NoError(t, os.Rename(r.dbFile, r.dbFile+".moved"))
+	var p schema.Problem
+	require.Eventually(t, func() bool {
+		resp, b := r.do("POST", schema.PathEvents, event(1))
+		return resp.StatusCode == http.StatusServiceUnavailable && json.Unmarshal(b, &p) == nil
+	}, waitLimit, 10*time.Millisecond)
+	require.Equal(t, "storage", p.Code)
+	require.Contains(t, p.Hint, "hub.db was removed, moved or replaced")
+	resp, b := r.do("GET", schema.PathReady, "")
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.Contains(t, string(b), "hub.db was removed, moved or replaced")
+	_, b = r.do("GET", schema.PathMetrics, "")
+	require.Contains(t, string(b), "hookback_last_commit_failed 1")
+	require.Regexp(t, `hookback_writes_refused_total{cause="fault"} [1-9]`, string(b))
+
+	require.NoError(t, os.Rename(r.dbFile+".moved", r.dbFile))
+	require.Eventually(t, func() bool {
+		resp, _ := r.do("GET", schema.PathReady, "")
+		return resp.StatusCode == http.StatusOK
+	}, waitLimit, 10*time.Millisecond)
+	resp, b = r.do("POST", schema.PathEvents, event(1))
+	require.Equal(t, http.StatusOK, resp.StatusCode, string(b))
+	_, b = r.do("GET", schema.PathMetrics, "")
+	require.Contains(t, string(b), "hookback_last_commit_failed 0")
+	require.NotContains(t, r.log.String(), "request failed", "a fault is not logged for each request")
 }
 
 func TestRoutes_ServeOperations(t *testing.T) {

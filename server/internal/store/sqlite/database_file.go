@@ -19,6 +19,9 @@ import (
 // hub from opening the database.
 const lockSuffix = ".lock"
 
+// reserveSuffix is appended to the database's name for the reserve file.
+const reserveSuffix = ".ballast"
+
 // databasePath returns Config.Path as an absolute file name.
 func databasePath(path string) (string, error) {
 	name := strings.TrimPrefix(path, "sqlite:")
@@ -26,6 +29,33 @@ func databasePath(path string) (string, error) {
 		return "", fmt.Errorf("the database must be a file, not %q; use a file name or sqlite:FILE", path)
 	}
 	return filepath.Abs(name)
+}
+
+// requireNotLost fails if there is no database but files that belong to one, so that a database
+// that was removed by mistake is not silently replaced by an empty one. A hub that is killed
+// while it creates its database leaves an empty file, without a write-ahead log and a reserve.
+func requireNotLost(file string) error {
+	info, err := os.Lstat(file)
+	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil // a later step reports the problem
+	}
+	isMissing := err != nil
+	var left []string
+	for _, suffix := range []string{"-wal", reserveSuffix, lockSuffix} {
+		found, err := os.Lstat(file + suffix)
+		if err == nil && (isMissing || suffix != lockSuffix && found.Size() > 0) {
+			left = append(left, file+suffix)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	state := "is empty"
+	if isMissing {
+		state = "is missing"
+	}
+	return fmt.Errorf("the database %s, but there is %s; nothing was changed; if a hub is still running, rescue its database with hookback-server rescue FILE; otherwise restore a backup, or remove these files for a new, empty database",
+		state, strings.Join(left, ", "))
 }
 
 // requireHubDatabase fails if file exists and is not a hub's database. It runs before

@@ -53,7 +53,7 @@ type diskSpace struct {
 
 func newDiskSpace(file string, cfg *Config) *diskSpace {
 	s := &diskSpace{
-		dir: filepath.Dir(file), reserveFile: file + ".ballast", reserveBytes: max(cfg.ReserveFileBytes, 0),
+		dir: filepath.Dir(file), reserveFile: file + reserveSuffix, reserveBytes: max(cfg.ReserveFileBytes, 0),
 		minFree: cfg.MinFree, warnFree: cfg.WarnFree, disk: cfg.Disk, clock: cfg.Clock, log: cfg.Log,
 	}
 	info, err := os.Lstat(s.reserveFile)

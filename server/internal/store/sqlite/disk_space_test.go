@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,6 +28,31 @@ func (h logRecorder) Handle(_ context.Context, r slog.Record) error {
 }
 func (h logRecorder) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h logRecorder) WithGroup(string) slog.Handler      { return h }
+
+// messages records log messages.
+type messages struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (m *messages) config(c *Config) {
+	c.Log = slog.New(logRecorder{func(message string) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.list = append(m.list, message)
+	}})
+}
+
+func (m *messages) count(message string) (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.list {
+		if s == message {
+			n++
+		}
+	}
+	return n
+}
 
 type diskFunc func(dir string) (Disk, error)
 

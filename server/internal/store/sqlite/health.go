@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,7 +40,8 @@ type health struct {
 	log     *slog.Logger
 	faulty  atomic.Bool // fault is set
 	refused atomic.Int64
-	failed  chan struct{} // closed by a fatal fault
+	failed  context.Context // ends with a fatal fault
+	fail    context.CancelFunc
 
 	mu       sync.Mutex // guards the fields below
 	fault    *fault
@@ -49,7 +51,9 @@ type health struct {
 }
 
 func newHealth(clock func() time.Time, log *slog.Logger) *health {
-	return &health{clock: clock, log: log, failed: make(chan struct{})}
+	h := &health{clock: clock, log: log}
+	h.failed, h.fail = context.WithCancel(context.Background())
+	return h
 }
 
 // current returns the fault, or nil.
@@ -85,23 +89,24 @@ func (h *health) set(f *fault) {
 	h.faulty.Store(true)
 	h.log.Error("the hub stores nothing", "reason", f.detail, "err", f.cause, "next", f.next)
 	if f.fatal {
-		close(h.failed)
+		h.fail()
 	}
 }
 
-// clear ends a fault for which ends returns true.
-func (h *health) clear(ends func(*fault) bool) {
+// clear ends a fault for which ends returns true, and reports whether there was one.
+func (h *health) clear(ends func(*fault) bool) bool {
 	if !h.faulty.Load() {
-		return
+		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.fault == nil || !ends(h.fault) {
-		return
+		return false
 	}
 	h.log.Info("the hub stores again", "reason", h.fault.detail, "seconds", h.clock().Sub(h.since).Seconds(), "refused", h.refused.Load()-h.before)
 	h.fault = nil
 	h.faulty.Store(false)
+	return true
 }
 
 // record notes the result of a group commit with ops writes.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -56,31 +55,6 @@ func descriptorsOf(t *testing.T, file string) []int {
 		}
 	}
 	return found
-}
-
-// messages records log messages.
-type messages struct {
-	mu   sync.Mutex
-	list []string
-}
-
-func (m *messages) config(c *Config) {
-	c.Log = slog.New(logRecorder{func(message string) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.list = append(m.list, message)
-	}})
-}
-
-func (m *messages) count(message string) (n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.list {
-		if s == message {
-			n++
-		}
-	}
-	return n
 }
 
 // A write error makes the store report a fault until a write succeeds. It is logged once.

@@ -15,9 +15,10 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// lock takes the lock that keeps a second hub off the database. It locks a separate
-// file, since locks on the database itself belong to SQLite. The lock ends with the
-// process.
+// lock takes the lock that keeps a second hub off the name of the database, and names its
+// process. It locks a separate file, because on some systems such a lock of the database
+// itself conflicts with those of SQLite. See lockFile for other names of the same file. The
+// lock ends with the process.
 func lock(file string) (io.Closer, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -28,12 +29,35 @@ func lock(file string) (io.Closer, error) {
 		err = writePID(f)
 	} else if errors.Is(err, unix.EWOULDBLOCK) {
 		err = fmt.Errorf("%w%s; nothing was changed; stop that hub, or choose another file with -db", store.ErrLocked, holder(f))
+	} else {
+		err = lockError(file, err)
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// hubLockByte is the byte that lockFile locks. SQLite locks the 512 bytes at 0x40000000.
+const hubLockByte = 0x40000400
+
+// lockedElsewhere is the error of lockFile if another hub has the file open, so under another
+// name: a hard link or a bind mount. pid 0 is unknown.
+func lockedElsewhere(pid int) error {
+	process := ""
+	if pid != 0 {
+		process = fmt.Sprintf(" (process %d)", pid)
+	}
+	return fmt.Errorf("%w%s, under another name of the same file; nothing was changed; stop that hub, or choose another file with -db", store.ErrLocked, process)
+}
+
+// lockError explains why a file cannot be locked.
+func lockError(file string, err error) error {
+	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("the file system of %s does not support locks (%w), as some network disks; nothing was stored; choose a file on a local disk with -db", file, err)
+	}
+	return fmt.Errorf("lock %s: %w", file, err)
 }
 
 func writePID(f *os.File) error {

@@ -44,6 +44,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 // a copy of it is ten times faster than migrating an empty file; storetest gives each
 // test such a copy.
 func Template(ctx context.Context, file string) error {
+	if err := ensurePrivateFile(file); err != nil {
+		return err
+	}
 	db, err := connect(ctx, file, "NORMAL", false)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -65,7 +64,8 @@ type engine struct {
 	pending     pendingQuestions
 	diskSpace   *diskSpace
 	health      *health
-	lock        io.Closer
+	files       *openFiles
+	inspectedAt atomic.Int64 // Unix nanoseconds, see inspect
 	head        atomic.Int64
 	pruned      atomic.Int64
 	pruning     atomic.Int32 // runs of Prune in progress
@@ -136,17 +136,14 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 }
 
 func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
-	// Order matters: the directory comes before the lock, and the lock before the database.
+	// Order matters: the directory comes before the files, and their locks before SQLite.
 	if err := ensurePrivateDir(s.file); err != nil {
 		return err
 	}
 	if err := requireHubDatabase(ctx, s.file); err != nil {
 		return err
 	}
-	if s.lock, err = lock(s.file + lockSuffix); err != nil {
-		return err
-	}
-	if err := ensurePrivateFile(s.file); err != nil {
+	if s.files, err = openDatabaseFiles(s.file); err != nil {
 		return err
 	}
 	// With open file description locks, another library that opens and closes the file
@@ -163,6 +160,9 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 		return err
 	}
 	s.readers.statements.db = s.readers.db
+	if err := s.files.openWAL(); err != nil {
+		return fmt.Errorf("open the write-ahead log: %w", err)
+	}
 	s.diskSpace = newDiskSpace(s.file, cfg)
 	w, err := newWriter(ctx, s, cfg)
 	if err != nil {
@@ -278,14 +278,42 @@ func (s *engine) HubID() string { return s.hubID }
 
 func (s *engine) Head() int64 { return s.head.Load() }
 
+// inspectInterval is the maximum age of an inspection when something is written.
+const inspectInterval = 250 * time.Millisecond
+
+// inspectIfDue inspects the files if the last inspection is too old.
+func (s *engine) inspectIfDue() {
+	if age := s.clock().UnixNano() - s.inspectedAt.Load(); age > int64(inspectInterval) || age < 0 {
+		s.inspect()
+	}
+}
+
+// inspect starts a fault if a file of the database is gone, and ends it when the file is back.
+func (s *engine) inspect() {
+	s.inspectedAt.Store(s.clock().UnixNano())
+	if f := s.files.check(); f != nil {
+		// A new connection would open another file, or none.
+		s.readers.db.SetMaxOpenConns(max(s.readers.db.Stats().OpenConnections, 1))
+		s.health.set(f)
+	} else if s.health.clear(func(f *fault) bool { return f.refuses && !f.fatal }) {
+		s.readers.db.SetMaxOpenConns(maxReaders)
+	}
+}
+
+// idleInspectInterval is the interval of inspections while nothing is written.
+const idleInspectInterval = 2 * time.Second
+
 func (s *engine) Wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-s.health.failed:
-		f := s.health.current()
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(s.health.failed, stop)()
+	for feed.Sleep(running, idleInspectInterval) {
+		s.inspectIfDue()
+	}
+	if f := s.health.current(); f != nil && f.fatal {
 		return fmt.Errorf("%s: %s: %w; %s", s.file, f.detail, f.cause, f.next)
 	}
+	return nil
 }
 
 func (s *engine) Pruned() int64 { return s.pruned.Load() }
@@ -298,16 +326,17 @@ func (s *engine) shutDown() error {
 		s.writer.stop()
 	}
 	if f := s.health.current(); f != nil && f.fatal {
-		return s.lock.Close() // closing the connections would write
+		return errors.Join(s.files.closeWAL(), s.files.Close()) // closing the connections would write
 	}
+	errs = append(errs, s.files.closeWAL())
 	// Readers close first: the last connection to close checkpoints the WAL.
 	for _, db := range []*sql.DB{s.readers.db, s.writeDB} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
 	}
-	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+	if s.files != nil {
+		errs = append(errs, s.files.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -42,7 +42,8 @@ var dsnKeys = map[string]string{
 
 // dsn returns the data source name of a database, including its pragmas.
 func dsn(file, synchronous string, readOnly bool) string {
-	q := url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}}
+	// With mode rw a database that was removed is not replaced by an empty one.
+	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}}
 	for _, s := range pragmas(synchronous, readOnly) {
 		if key, ok := dsnKeys[s.name]; ok {
 			q.Set(key, s.value)

@@ -9,6 +9,7 @@ import (
 const queryCountUndelivered = `SELECT count(*) FROM deliveries WHERE stream_id = 1 AND undelivered = 1`
 
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
+	s.inspectIfDue()
 	s.diskSpace.measure()
 	s.writer.probe()
 	out := store.Stats{

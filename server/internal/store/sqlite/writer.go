@@ -139,6 +139,7 @@ func (w *writer) join(ctx context.Context, o *op, now <-chan struct{}) error {
 }
 
 func (w *writer) enqueue(o *op) error {
+	w.store.inspectIfDue()
 	if err := w.health.refusal(); err != nil {
 		return err
 	}
