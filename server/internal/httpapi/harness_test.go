@@ -48,6 +48,7 @@ type harness struct {
 	port       string
 	client     *http.Client
 	remoteAddr atomic.Pointer[net.TCPAddr] // remote address of new connections; nil: the real one
+	wrapped    atomic.Bool                 // new connections have only the methods of net.Conn, as those with TLS
 	log        *syncBuffer
 	people     *auth.Service
 	clock      *fakeClock  // of the auth service
@@ -102,7 +103,7 @@ func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Co
 	r.addr = ln.Addr().String()
 	_, r.port, _ = net.SplitHostPort(r.addr)
 	served := make(chan error, 1)
-	go func() { served <- r.Serve(&remoteListener{Listener: ln, addr: &r.remoteAddr}) }()
+	go func() { served <- r.Serve(&remoteListener{Listener: ln, addr: &r.remoteAddr, wrapped: &r.wrapped}) }()
 	transport := &http.Transport{}
 	r.client = &http.Client{Transport: transport, Timeout: waitLimit}
 	t.Cleanup(func() {
@@ -132,13 +133,17 @@ func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 // remoteListener is a listener whose connections appear to come from another machine.
 type remoteListener struct {
 	net.Listener
-	addr *atomic.Pointer[net.TCPAddr]
+	addr    *atomic.Pointer[net.TCPAddr]
+	wrapped *atomic.Bool
 }
 
 func (l *remoteListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if from := l.addr.Load(); err == nil && from != nil {
 		return remoteConn{c, from}, nil
+	}
+	if err == nil && l.wrapped.Load() {
+		return struct{ net.Conn }{c}, nil
 	}
 	return c, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -296,6 +297,67 @@ func TestStream_DisconnectsSlowReaders(t *testing.T) {
 	}, waitLimit, 10*time.Millisecond)
 	last := r.post(event(2))
 	require.Equal(t, int64(last.ID), good.next().Seq)
+}
+
+// dialSmall opens a stream whose client has a limited receive buffer. A very small one would make
+// the kernel wait between segments.
+func dialSmall(r *harness, path string) *streamClient {
+	r.t.Helper()
+	dialer := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = c.(*net.TCPConn).SetReadBuffer(256 << 10)
+		}
+		return c, err
+	}}}
+	ws, _, err := websocket.Dial(r.t.Context(), "ws://"+r.addr+path, &websocket.DialOptions{HTTPClient: dialer})
+	require.NoError(r.t, err)
+	ws.SetReadLimit(16 << 20)
+	r.t.Cleanup(func() { _ = ws.CloseNow() })
+	return &streamClient{t: r.t, ws: ws}
+}
+
+// TestStream_SlowReaderLosesNothing: a client that does not read for a while receives every
+// event once and in order, and after that new events again. Connections that the server
+// cannot write to without blocking, such as those with TLS, behave the same.
+func TestStream_SlowReaderLosesNothing(t *testing.T) {
+	t.Parallel()
+	for name, wrapped := range map[string]bool{"TCP": false, "wrapped connection": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t, func(c *Config) { c.StreamWriteTimeout = time.Hour })
+			r.wrapped.Store(wrapped)
+			slow := []*streamClient{dialSmall(r, "/stream"), dialSmall(r, "/stream?v=2"), dialSmall(r, "/stream?v=2")}
+			for _, s := range slow {
+				s.next() // the opening message
+			}
+			for range 2 {
+				dialV2(r).postLarge(r)
+				last := r.post(event(2))
+				var wg sync.WaitGroup
+				for n, s := range slow {
+					wg.Go(func() {
+						for id := last.ID - 200; id <= last.ID; id++ {
+							f, err := s.read()
+							var got schema.Event
+							if err == nil {
+								err = json.Unmarshal(f.Data, &got)
+							}
+							if err != nil || got.ID != id {
+								t.Errorf("client %d: want event %d, got %d: %v", n, id, got.ID, err)
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				last = r.post(event(3))
+				for _, s := range slow {
+					require.Equal(t, last.ID, s.event().ID)
+				}
+			}
+		})
+	}
 }
 
 func (r *harness) metrics() string {

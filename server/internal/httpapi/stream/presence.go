@@ -122,7 +122,7 @@ func (p *Presence) broadcast() {
 	message := appendMessage(nil, schema.PresenceFrame, data)
 	p.message.Store(&message)
 	for st := range p.viewing {
-		st.wake.Wake()
+		st.wakeWriter()
 	}
 }
 

@@ -5,12 +5,16 @@ package stream
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gofiber/contrib/websocket"
@@ -56,18 +60,30 @@ type Config struct {
 type Server struct {
 	Config
 	stopping context.Context
-	buffers  sync.Pool // of *[]byte, for writes to streams
+	buffers  sync.Pool   // of *[]byte, for writes to streams
+	shards   [2][]*shard // by version, minus 1
 }
 
 // New returns a Server whose streams close with code 1012 (service restart) when stopping ends.
 func New(stopping context.Context, cfg Config) *Server {
-	return &Server{Config: cfg, stopping: stopping}
+	s := &Server{Config: cfg, stopping: stopping}
+	for i := range s.shards {
+		for range runtime.GOMAXPROCS(0) {
+			s.shards[i] = append(s.shards[i], &shard{Server: s, version: i + 1, output: feed.NewWakeup()})
+		}
+	}
+	return s
 }
 
 // Start serves a stream on a connection that was upgraded to a WebSocket, and returns. buffered is
 // what the client sent after the handshake, and identity is that of the session or token.
 func (s *Server) Start(conn *middleware.Conn, buffered []byte, from Cursor, identity auth.Identity) {
-	st := &stream{Server: s, conn: conn, start: from, identity: identity, wake: feed.NewWakeup()}
+	st := &stream{Server: s, conn: conn, start: from, identity: identity, slot: noSlot, done: make(chan struct{})}
+	if st.socket = nonBlocking(conn.Conn); st.socket != nil {
+		st.shard = s.shardFor(from.Version)
+	} else {
+		st.wake = feed.NewWakeup()
+	}
 	if !identity.Agent { // an agent token may have a person's name
 		st.person = identity.Name
 	}
@@ -76,9 +92,10 @@ func (s *Server) Start(conn *middleware.Conn, buffered []byte, from Cursor, iden
 	go st.run() // the server's Shutdown waits until conn is closed
 }
 
-// stream serves the hub's log to one client. It has two goroutines: the reader, which runs
-// readLoop and never writes, and the writer, which runs writeLoop and is the only one to
-// write to conn.Conn.
+// stream serves the hub's log to one client. Its reader is a goroutine that runs readLoop and
+// never writes. Its writer is the only one to write to conn.Conn: a goroutine that runs
+// writeLoop until the client has the whole log, then a shard. If the client does not take what
+// the shard writes, or the stream ends, the writer is a goroutine again.
 type stream struct {
 	*Server
 	conn     *middleware.Conn
@@ -90,7 +107,12 @@ type stream struct {
 
 	signedOut atomic.Bool // set by endSignedOut
 
-	wake feed.Wakeup // wakes the writer for output other than the log
+	socket syscall.RawConn // nil: it cannot be written without blocking, and has no shard
+	shard  *shard
+	slot   int           // in shard.members, which guards it; noSlot: none
+	queued bool          // in shard.queue, which guards it
+	wake   feed.Wakeup   // without a shard: wakes the writer for output other than the log
+	done   chan struct{} // closed when the writer has ended
 
 	mu            sync.Mutex
 	control       []byte  // encoded frames in reply to the peer: pongs, a close
@@ -102,29 +124,48 @@ type stream struct {
 	message       []byte        // the message received so far
 	nextMessageAt time.Time     // rate limit: when the next message is due, minus the burst
 
-	broken bool // owned by the writer: a write failed and may have ended inside a frame
-	closed bool // owned by the writer: closeStream was called
+	// Owned by the writer.
+	seq    int64     // of the last frame sent; set by a shard when the stream leaves it
+	opened bool      // the opening message was sent
+	pingAt time.Time // when the next ping is due
+	broken bool      // a write failed and may have ended inside a frame
+	closed bool      // closeStream was called
 }
 
-// run serves the stream and returns when both goroutines have ended.
+// shardFor returns the shard of a new stream: the first that is not full, because each event
+// wakes every shard that has members, or else the one with the fewest streams.
+func (s *Server) shardFor(version int) *shard {
+	sh := slices.MinFunc(s.shards[version-1], func(a, b *shard) int {
+		return cmp.Compare(max(a.streams.Load(), fullShard), max(b.streams.Load(), fullShard))
+	})
+	sh.streams.Add(1)
+	return sh
+}
+
+// run serves the stream and returns when reader and writer have ended.
 func (st *stream) run() {
 	st.Open.Inc()
 	defer st.Open.Dec()
 	defer func() { _ = st.conn.Close() }()
-	defer st.cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() { middleware.LogPanic(st.Log, recover()) }()
-		defer st.closeStream(closeReason{code: websocket.CloseInternalServerErr})
-		defer st.Hub.Viewers.Add()()
-		defer st.Hub.People.OnRevoked(st.identity, st.endSignedOut)()
-		st.closeStream(st.writeLoop())
-	}()
+	defer st.Hub.Viewers.Add()()
+	go st.runWriter(nil)
+	stopWatching := st.Hub.People.OnRevoked(st.identity, st.endSignedOut)
 	st.readLoop()
+	stopWatching()
 	st.Presence.remove(st)
+	st.end()
+	<-st.done
+	if st.shard != nil {
+		st.shard.streams.Add(-1)
+	}
+}
+
+// end ends the stream. If a shard is the writer, a goroutine becomes it and closes the stream.
+func (st *stream) end() {
 	st.cancel()
-	<-done
+	if st.shard != nil && st.shard.remove(st) {
+		go st.runWriter(nil)
+	}
 }
 
 // signOutGrace is when a signed-out stream is closed if the peer does not read the close
@@ -134,7 +175,7 @@ const signOutGrace = 900 * time.Millisecond
 // endSignedOut ends the stream because its credentials were revoked.
 func (st *stream) endSignedOut() {
 	st.signedOut.Store(true)
-	st.cancel()
+	st.end()
 	time.AfterFunc(signOutGrace, func() { _ = st.conn.Conn.Close() })
 }
 
@@ -205,7 +246,23 @@ func (st *stream) queueControl(frame []byte) {
 		st.control = append(st.control, frame...)
 	}
 	st.mu.Unlock()
-	st.wake.Wake()
+	st.wakeWriter()
+}
+
+// wakeWriter makes the writer send the pending output.
+func (st *stream) wakeWriter() {
+	if st.shard != nil {
+		st.shard.enqueue(st)
+	} else {
+		st.wake.Wake()
+	}
+}
+
+// hasPending reports whether takePending would return something.
+func (st *stream) hasPending() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return len(st.control) > 0 || st.wantsPresence && st.Presence.message.Load() != st.lastPresence
 }
 
 // takePending appends the pending output that is not part of the log: a new presence

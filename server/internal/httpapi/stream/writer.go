@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -20,41 +22,58 @@ const (
 	maxPooledBuffer = 1 << 20
 
 	// burstFrames is the number of frames in one batch that shows that events arrive faster
-	// than they are written. Then the writer pauses to coalesce more of them: briefly for
-	// version 1, which gets a message per frame, and longer for version 2, which gets one
-	// message per batch. A client that is catching up with full batches is not delayed.
-	burstFrames     = 8
-	fullBatch       = 500
-	coalesceDelayV1 = 2 * time.Millisecond
-	coalesceDelayV2 = 50 * time.Millisecond
+	// than they are written. Then the writer pauses to coalesce more of them. A client that is
+	// catching up with full batches is not delayed.
+	burstFrames   = 8
+	fullBatch     = 500
+	coalesceDelay = 2 * time.Millisecond
 )
 
-// writeLoop writes the log to the peer until the stream ends, and returns the reason.
-func (st *stream) writeLoop() closeReason {
-	ping := time.NewTicker(st.PingInterval)
-	defer ping.Stop()
-	seq, err := st.sendFirst()
+// runWriter is the writer of the stream until a shard is or the stream has ended. rest is what
+// a shard could not write.
+func (st *stream) runWriter(rest []byte) {
+	joined := false
+	defer func() {
+		if !joined {
+			st.closeStream(closeReason{code: websocket.CloseInternalServerErr})
+			close(st.done)
+		}
+	}()
+	defer func() { middleware.LogPanic(st.Log, recover()) }()
+	var err error
+	if joined, err = st.writeLoop(rest); !joined {
+		st.closeStream(st.closeReasonFor(err))
+	}
+}
+
+// writeLoop writes the log to the peer until the stream joins its shard or ends. After it
+// joined, the stream belongs to the shard.
+func (st *stream) writeLoop(rest []byte) (joined bool, err error) {
+	if err = st.write(rest); err == nil {
+		err = st.sendFirst()
+	}
 	for err == nil {
 		var frames []feed.Frame
 		var more <-chan struct{}
-		frames, more, err = st.Query.FramesAfter(st.ctx, seq)
+		frames, more, err = st.Query.FramesAfter(st.ctx, st.seq)
 		switch {
 		case st.start.Version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
-			seq, err = st.resync()
+			err = st.resync()
 		case err != nil:
-		case len(frames) == 0:
-			err = st.waitForMore(more, ping.C)
+		case len(frames) > 0:
+			err = st.sendFrames(frames)
+		case st.shard == nil:
+			err = st.waitForMore(more)
 		default:
-			seq = frames[len(frames)-1].Seq
-			if err = st.sendFrames(frames, ping.C); err == nil {
-				st.coalesceFrames(len(frames))
+			if err = st.write(st.takePending(nil)); err == nil && st.shard.join(st) {
+				return true, nil
 			}
 		}
 		if err == nil {
 			err = st.ctx.Err()
 		}
 	}
-	return st.closeReasonFor(err)
+	return false, err
 }
 
 // closeReasonFor maps the error that ended writeLoop to a close reason.
@@ -77,33 +96,38 @@ func (st *stream) closeReasonFor(err error) closeReason {
 	}
 }
 
-// sendFirst sends the opening message and returns the sequence number after which the
-// stream continues.
-func (st *stream) sendFirst() (seq int64, err error) {
+// sendFirst sends the opening message, once, and sets the seq after which the stream continues.
+func (st *stream) sendFirst() error {
+	if st.opened {
+		return nil
+	}
+	st.opened, st.pingAt = true, time.Now().Add(st.PingInterval)
 	if st.start.Version == 1 {
 		seq, data, err := st.Query.InitialMessage(st.ctx)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		return seq, st.writeMessage(schema.Initial, data)
+		st.seq = seq
+		return st.writeMessage(schema.Initial, data)
 	}
 	hello := st.hello()
 	data, err := json.Marshal(hello)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := st.writeMessage(schema.HelloFrame, data); err != nil {
-		return 0, err
+		return err
 	}
 	start := st.start
 	switch {
 	case start.Hub != "" && start.Hub != hello.HubID, start.After > hello.Seq:
 		return st.resync() // the client's history is not this hub's
 	case start.After >= 0:
-		return start.After, nil
+		st.seq = start.After
 	default:
-		return hello.Seq, nil
+		st.seq = hello.Seq
 	}
+	return nil
 }
 
 // hello returns the opening message: the hub, and the dashboard build that it serves.
@@ -115,18 +139,21 @@ func (s *Server) hello() schema.Hello {
 
 // resync sends the message for an invalid cursor. The client reloads its snapshot and
 // continues with the hub's present.
-func (st *stream) resync() (seq int64, err error) {
+func (st *stream) resync() error {
 	hello := st.hello()
 	data, err := json.Marshal(hello)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return hello.Seq, st.writeMessage(schema.Resync, data)
+	st.seq = hello.Seq
+	return st.writeMessage(schema.Resync, data)
 }
 
 // waitForMore blocks until there is something to send or the stream ends, and sends pings
 // and pending frames.
-func (st *stream) waitForMore(more <-chan struct{}, ping <-chan time.Time) error {
+func (st *stream) waitForMore(more <-chan struct{}) error {
+	ping := time.NewTimer(time.Until(st.pingAt))
+	defer ping.Stop()
 	select {
 	case <-more:
 		return nil
@@ -134,52 +161,63 @@ func (st *stream) waitForMore(more <-chan struct{}, ping <-chan time.Time) error
 		return nil
 	case <-st.wake:
 		return st.write(st.takePending(nil))
-	case <-ping:
-		return st.write(appendHeader(nil, opPing, 0))
+	case <-ping.C:
+		return st.write(st.appendPing(nil))
 	}
 }
 
-// coalesceFrames pauses during a burst so that more frames fit in one write.
-func (st *stream) coalesceFrames(n int) {
-	if n < burstFrames || n >= fullBatch {
-		return
+// appendPing appends a ping if one is due.
+func (st *stream) appendPing(b []byte) []byte {
+	now := time.Now()
+	if now.Before(st.pingAt) {
+		return b
 	}
-	d := coalesceDelayV1
-	if st.start.Version == 2 {
-		d = coalesceDelayV2
+	st.pingAt = now.Add(st.PingInterval)
+	return appendHeader(b, opPing, 0)
+}
+
+// coalesceFrames pauses during a burst, in which n frames were sent, so that more fit in one
+// write.
+func coalesceFrames(ctx context.Context, n int) {
+	if n >= burstFrames && n < fullBatch {
+		feed.Sleep(ctx, coalesceDelay)
 	}
-	feed.Sleep(st.ctx, d)
 }
 
 // sendFrames writes frames in few large writes, and for version 2 in as few messages.
-func (st *stream) sendFrames(frames []feed.Frame, ping <-chan time.Time) error {
+func (st *stream) sendFrames(frames []feed.Frame) error {
 	buf := st.getBuffer()
 	defer st.putBuffer(buf)
-	b := st.takePending((*buf)[:0])
-	select {
-	case <-ping:
-		b = appendHeader(b, opPing, 0)
-	default:
-	}
+	sent := len(frames)
+	b := st.appendPing(st.takePending((*buf)[:0]))
 	for len(frames) > 0 {
-		n, size := 0, 0
-		for n < len(frames) && size < writeBatchBytes {
-			size += len(frames[n].Data) + len(frames[n].End)
-			n++
-		}
-		b = st.encode(b, frames[:n])
-		frames = frames[n:]
+		n := batchLen(frames)
+		b = encode(b, st.start.Version, frames[:n])
 		*buf = b
 		if err := st.write(b); err != nil {
 			return err
 		}
+		st.seq = frames[n-1].Seq
+		frames = frames[n:]
 		b = b[:0]
 	}
+	coalesceFrames(st.ctx, sent)
 	return nil
 }
 
-func (st *stream) encode(b []byte, frames []feed.Frame) []byte {
-	if st.start.Version == 2 {
+// batchLen returns how many of the frames, at least one, go into one write.
+func batchLen(frames []feed.Frame) int {
+	n, size := 0, 0
+	for n < len(frames) && size < writeBatchBytes {
+		size += len(frames[n].Data) + len(frames[n].End)
+		n++
+	}
+	return n
+}
+
+// encode appends the frames in the encoding of the version.
+func encode(b []byte, version int, frames []feed.Frame) []byte {
+	if version == 2 {
 		return appendFrames(b, frames)
 	}
 	for _, f := range frames {
