@@ -96,8 +96,11 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID) (store.Receipt, error) {
 	if err != nil {
 		return store.Receipt{}, err
 	}
-	seq := t.nextSeq()
+	seq, previous := t.nextSeq(), t.counters.received
 	e.ID, e.ReceivedAt = schema.EventID(seq), t.receivedAt(d.ReceivedAt)
+	if err := t.markTime(seq, previous); err != nil {
+		return store.Receipt{}, err
+	}
 	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, nullable(key), nonNilBlob(e.Envelope), nonNilBlob(e.Payload))
@@ -205,6 +208,18 @@ func (t *tx) receivedAt(at time.Time) time.Time {
 	}
 	t.counters.received = ms
 	return time.UnixMilli(ms)
+}
+
+// markTime adds a mark if the event seq is the first one of its quarter-hour. The event
+// before it was received at previous.
+func (t *tx) markTime(seq, previous int64) error {
+	at := t.counters.received
+	if at/store.QuarterMS == previous/store.QuarterMS {
+		return nil
+	}
+	_, err := t.exec(`INSERT INTO time_marks (stream_id, received_at, seq, previous) VALUES (1, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET seq = excluded.seq, previous = excluded.previous`, at, seq, previous)
+	return err
 }
 
 // hashKey returns the 16 bytes of an idempotency key's hash that the index stores.

@@ -135,8 +135,12 @@ func (t *tx) updatePending(c *store.Change, row pendingQuestion, settles bool) e
 		}
 	}
 	if settles {
+		inbox, err := inboxStatus(c)
+		if err == nil && inbox == schema.HitlDecided {
+			t.counters.decided++
+		}
 		t.pending = append(t.pending, pendingUpdate{id: id, ended: true})
-		return nil
+		return err
 	}
 	if err := row.update(c); err != nil {
 		return err

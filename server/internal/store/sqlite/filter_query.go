@@ -118,13 +118,25 @@ func (s *engine) setBounds(ctx context.Context, f *store.Filter, q *filterQuery)
 	return nil
 }
 
-const queryReceived = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
+// The table time_marks has the first event of each quarter-hour. The days of every time
+// zone begin with one, so the first event of a day is usually one lookup in a small table,
+// and any other time is between two marks.
+const (
+	queryMarkSince = `SELECT seq, previous FROM time_marks
+		WHERE stream_id = 1 AND received_at >= ? ORDER BY received_at LIMIT 1`
+	queryMarkBefore = `SELECT seq FROM time_marks
+		WHERE stream_id = 1 AND received_at < ? ORDER BY received_at DESC LIMIT 1`
+	queryReceived = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
+)
 
 // firstSeqSince returns the number of the first event received at t or later, or the
-// head plus one. received_at does not decrease, so a binary search finds the event in
-// about twenty reads without an index.
+// head plus one. received_at does not decrease, so without an index a binary search
+// between two time marks finds the event.
 func (s *engine) firstSeqSince(ctx context.Context, t time.Time) (int64, error) {
-	low, high := int64(1), s.head.Load()+1
+	low, high, err := s.seqBounds(ctx, t)
+	if err != nil {
+		return 0, err
+	}
 	for low < high {
 		mid := low + (high-low)/2
 		var seq, at int64
@@ -140,6 +152,28 @@ func (s *engine) firstSeqSince(ctx context.Context, t time.Time) (int64, error) 
 		}
 	}
 	return low, nil
+}
+
+// seqBounds returns the lowest and the highest possible result of firstSeqSince, from the
+// marks next to t.
+func (s *engine) seqBounds(ctx context.Context, t time.Time) (low, high int64, err error) {
+	low, high = 1, s.head.Load()+1
+	var since, previous, before int64
+	err = s.readers.get(ctx, []any{&since, &previous}, queryMarkSince, t.UnixMilli())
+	if ignoreNoRows(err) != nil {
+		return 0, 0, err
+	}
+	if err == nil {
+		high = min(high, since)
+		if previous < t.UnixMilli() {
+			return high, high, nil
+		}
+	}
+	err = s.readers.get(ctx, []any{&before}, queryMarkBefore, t.UnixMilli())
+	if err == nil {
+		low = min(before+1, high)
+	}
+	return low, high, ignoreNoRows(err)
 }
 
 // collect returns the matches in the order of the query. It scans step by step and

@@ -249,7 +249,7 @@ func (s *engine) countPending(match func(schema.EventID, *pendingQuestion) bool)
 }
 
 func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error) {
-	st.PendingCount = s.pending.len()
+	st.PendingCount, st.ResponsesCount = s.pending.len(), s.decided.Load()
 	st.ResolversCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.waiter == schema.Listening })
 	st.WaitingOnMe = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return !q.isAddressed })
 	if awaiting != "" {
@@ -258,10 +258,6 @@ func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st schema.Hi
 			return st, err
 		}
 		st.WaitingOnMe += n
-	}
-	err = s.readers.get(ctx, []any{&st.ResponsesCount}, queryCountStatus, string(schema.HitlDecided), 0, s.head.Load()+1)
-	if err != nil {
-		return st, err
 	}
 	rows, err := s.readers.query(ctx, queryRequesters)
 	if st.Agents, err = scanTexts(rows, err); err != nil {

@@ -71,6 +71,7 @@ type engine struct {
 	pruning     atomic.Int32 // runs of Prune in progress
 	events      atomic.Int64 // number of stored events
 	tail        logTail
+	decided     atomic.Int64 // number of decided questions
 	ingestRate  ingestRate
 	indexerWake feed.Wakeup // wakes the indexer when it has work
 	log         *slog.Logger
@@ -229,14 +230,17 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
 	s.events.Store(counters.events)
+	s.decided.Store(counters.decided)
 	return s.openIdentity(ctx, w)
 }
 
 const (
-	queryCounters       = `SELECT head, pruned, events, received, name FROM streams WHERE stream_id = 1`
+	queryCounters       = `SELECT head, pruned, events, received, name, decided FROM streams WHERE stream_id = 1`
 	queryLastChange     = `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1`
 	queryLastEvent      = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq > ? ORDER BY seq DESC LIMIT 1`
 	queryUncountedCount = `SELECT count(*) FROM events INDEXED BY events_scan WHERE stream_id = 1 AND seq > ?`
+	queryUncountedEnds  = `SELECT count(*) FROM changes c CROSS JOIN questions q ON q.stream_id = 1 AND q.seq = c.question
+		WHERE c.stream_id = 1 AND c.seq > ? AND c.ends = 1 AND q.inbox = 'decided'`
 )
 
 // readCounters reads the counters that the table streams has, and adds the log rows that
@@ -247,12 +251,14 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 			err = ignoreNoRows(conn.QueryRowContext(ctx, query, args...).Scan(into...))
 		}
 	}
-	get([]any{&c.head, &c.pruned, &c.events, &c.received, &c.lastNameID}, queryCounters)
-	var lastEvent, lastChange, uncounted int64
+	get([]any{&c.head, &c.pruned, &c.events, &c.received, &c.lastNameID, &c.decided}, queryCounters)
+	var lastEvent, lastChange, uncounted, decided int64
 	get([]any{&uncounted}, queryUncountedCount, c.head)
+	get([]any{&decided}, queryUncountedEnds, c.head)
 	get([]any{&lastEvent, &c.received}, queryLastEvent, c.head)
 	get([]any{&lastChange}, queryLastChange)
 	c.events += uncounted
+	c.decided += decided
 	c.head = max(c.head, lastEvent, lastChange)
 	return c, err
 }

@@ -165,7 +165,7 @@ func (t *tx) deleteEvent(seq int64) error {
 }
 
 // deleteUnreferenced removes the rows that only the pruned events used: name segments,
-// names, sessions, and trigrams.
+// names, sessions, time marks and trigrams.
 func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 	sessions, err := t.sessionKeysOf(pruned)
 	if err != nil {
@@ -181,6 +181,9 @@ func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 	}
 	// Both caches may hold removed names.
 	t.clearCaches()
+	if err := t.pruneTimeMarks(); err != nil {
+		return err
+	}
 	return t.removeFromIndex(pruned)
 }
 
@@ -286,6 +289,10 @@ func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []pr
 			return nil, 0, err
 		}
 		changes += n
+		if n, err = t.exec(`DELETE FROM questions WHERE stream_id = 1 AND seq = ? AND inbox = 'decided'`, e.seq); err != nil {
+			return nil, 0, err
+		}
+		t.counters.decided -= n
 		for _, query := range []string{
 			`DELETE FROM deliveries WHERE stream_id = 1 AND seq = ?`,
 			`DELETE FROM notices WHERE stream_id = 1 AND question = ?`,
@@ -302,4 +309,11 @@ func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []pr
 		}
 	}
 	return pruned, changes, t.deleteUnreferenced(pruned)
+}
+
+// pruneTimeMarks removes the marks before the first event.
+func (t *tx) pruneTimeMarks() error {
+	_, err := t.exec(`DELETE FROM time_marks WHERE stream_id = 1 AND received_at <
+		(SELECT received_at FROM events WHERE stream_id = 1 ORDER BY seq LIMIT 1)`)
+	return err
 }

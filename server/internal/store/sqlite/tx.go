@@ -102,8 +102,8 @@ func (t *tx) mustWriteCounters() bool {
 }
 
 func (t *tx) writeCounters() error {
-	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ? WHERE stream_id = 1`,
-		t.counters.head, t.counters.pruned, t.counters.events, t.counters.received, t.counters.lastNameID)
+	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ?, decided = ? WHERE stream_id = 1`,
+		t.counters.head, t.counters.pruned, t.counters.events, t.counters.received, t.counters.lastNameID, t.counters.decided)
 	return err
 }
 

@@ -50,6 +50,7 @@ type writer struct {
 type counters struct {
 	head, pruned, events, received int64
 	deleted                        int64    // events deleted since the start
+	decided                        int64    // number of decided questions
 	lastNameID                     int64    // last ID assigned in the table names
 	chainEnd                       chainEnd // end of the audit log's hash chain
 	signedHead                     int64    // newest entry of the audit log with a signed head
@@ -306,6 +307,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	}
 	w.store.pending.commit(t.pending)
 	w.store.events.Store(t.counters.events)
+	w.store.decided.Store(t.counters.decided)
 	w.store.pruned.Store(t.counters.pruned)
 	if before := w.store.head.Swap(t.counters.head); before>>grams.BlockBits != t.counters.head>>grams.BlockBits {
 		w.store.notifyIndexer()

@@ -107,3 +107,36 @@ func (s suite) TestInboxDays_CountsByDayAsked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []schema.HitlCounts{{}, {}}, days)
 }
+
+// The number of decided questions follows resolutions and retention.
+func (s suite) TestInboxCounts_CountDecided(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	for range 5 {
+		b.appendQuestion(t)
+	}
+	decided := func() int64 {
+		t.Helper()
+		st, err := b.InboxCounts(ctx, "")
+		require.NoError(t, err)
+		return st.ResponsesCount
+	}
+	end := func(id schema.EventID, state schema.State, status string) {
+		t.Helper()
+		b.applyChange(t, id, store.Change{State: state, Ends: true, Status: []byte(status)})
+	}
+	require.Zero(t, decided())
+	end(1, schema.Responded, `{"status":"responded"}`)
+	end(2, schema.TimedOut, `{"status":"timeout","outcome":"__timeout__"}`)
+	end(3, schema.Responded, `{"status":"responded"}`)
+	require.EqualValues(t, 2, decided())
+	b.applyChange(t, 3, store.Change{State: schema.Responded, Status: []byte(`{"status":"responded","revision":3}`)})
+	require.EqualValues(t, 2, decided(), "a later change of a decided question")
+	b.Clock.Advance(2 * time.Hour)
+	end(4, schema.Responded, `{"status":"responded"}`)
+	b.Reopen(t)
+	require.EqualValues(t, 3, decided())
+	_, err := b.Prune(ctx, store.RetentionPolicy{QuestionsBefore: b.Clock.Now().Add(-time.Hour)})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, decided(), "the question that was decided late stays")
+}

@@ -113,6 +113,47 @@ func naiveFind(all []*store.Event, f store.Filter) []*store.Event {
 	return found[max(0, len(found)-f.Limit):]
 }
 
+// TestFind_TimesMatchNaiveLoop compares time limits with a linear search, before and after the
+// oldest events are removed. Some quarter-hours have no event and some many.
+func (s suite) TestFind_TimesMatchNaiveLoop(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	at := ClockStart
+	b.AppendMany(t, 600, func(int) *store.EventDraft {
+		at = at.Add([]time.Duration{0, time.Millisecond, 20 * time.Second, 7 * time.Minute, 5 * time.Hour}[rnd.IntN(5)])
+		d := NewDraft("app", "s", "Stop", "")
+		d.ReceivedAt = at
+		return d
+	})
+	check := func() {
+		t.Helper()
+		all, err := b.Find(ctx, store.Filter{Limit: 1000})
+		require.NoError(t, err)
+		for range 200 {
+			from := at.Add(-time.Duration(rnd.Int64N(int64(at.Sub(ClockStart)) + int64(time.Hour))))
+			switch rnd.IntN(3) {
+			case 0:
+				from = from.Truncate(store.QuarterMS * time.Millisecond)
+			case 1:
+				from = all[rnd.IntN(len(all))].ReceivedAt
+			}
+			want := slices.DeleteFunc(EventIDs(all), func(id schema.EventID) bool {
+				i := slices.IndexFunc(all, func(e *store.Event) bool { return e.ID == id })
+				return all[i].ReceivedAt.Before(from)
+			})
+			found, err := b.Find(ctx, store.Filter{From: from, Limit: 1000})
+			require.NoError(t, err)
+			require.Equal(t, want, EventIDs(found), "from %s", from)
+		}
+	}
+	check()
+	_, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: ClockStart.Add(at.Sub(ClockStart) / 2)})
+	require.NoError(t, err)
+	b.Reopen(t)
+	check()
+}
+
 func (s suite) TestFind_FindsRareEventFarBack(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
