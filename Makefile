@@ -16,6 +16,7 @@ npm := npm --prefix dashboard
 race := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 packages ?= ./...
 fuzztime ?= 60s
+events ?= 3000000
 
 installed := dashboard/node_modules/.package-lock.json
 
@@ -81,6 +82,10 @@ fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
 .PHONY: bench
 bench: ## run the Go benchmarks of server/docs/benchmarks.md
 	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: bench-history
+bench-history: ## measure queries with a long history, events=3000000; builds it once in bench-history
+	HOOKBACK_BENCH_HISTORY='$(CURDIR)/bench-history' HOOKBACK_BENCH_EVENTS=$(events) go test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 3h ./server/hubtest
 
 .PHONY: bench-dashboard
 bench-dashboard: $(installed) build ## measure frames, script time, heap and first load of the dashboard

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -268,25 +267,6 @@ var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64
 
 // postJSON posts body and decodes the event that comes back.
 func postJSON(ctx context.Context, url string, body any) (e schema.Event, err error) {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return e, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b))
-	if err != nil {
-		return e, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := httpClient.Do(req)
-	if err != nil {
-		return e, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if b, err = io.ReadAll(resp.Body); err != nil {
-		return e, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return e, fmt.Errorf("%s: %s", resp.Status, b)
-	}
-	return e, json.Unmarshal(b, &e)
+	err = call(ctx, http.MethodPost, url, body, &e)
+	return e, err
 }

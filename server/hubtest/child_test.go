@@ -105,7 +105,10 @@ func serveHub(ctx context.Context) error {
 	if err := countStorage(); err != nil {
 		return err
 	}
-	a, err := app.New(ctx, app.Config{Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr})
+	a, err := app.New(ctx, app.Config{
+		Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr,
+		Retention: -1, RetentionSize: -1,
+	})
 	if err != nil {
 		return err
 	}
@@ -147,8 +150,14 @@ func startServer(b *testing.B, role string) *serverProcess {
 	if role == "reference" {
 		return startReference(b)
 	}
+	return startServerOn(b, role, filepath.Join(b.TempDir(), "hub.db"))
+}
+
+// startServerOn starts a server of this test binary. A hub uses the database.
+func startServerOn(b *testing.B, role, database string) *serverProcess {
+	b.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+filepath.Join(b.TempDir(), "hub.db"))
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+database)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	require.NoError(b, err)

@@ -49,6 +49,11 @@ func Clock(now func() time.Time) Option { return func(c *app.Config) { c.Clock =
 // DB sets the database file. The default is a file in a temporary directory.
 func DB(file string) Option { return func(c *app.Config) { c.DB = file } }
 
+// KeepEvents turns the retention of events off.
+func KeepEvents() Option {
+	return func(c *app.Config) { c.Retention, c.RetentionSize = -1, -1 }
+}
+
 // KeepSecrets turns redaction off.
 func KeepSecrets() Option { return func(c *app.Config) { c.KeepSecrets = true } }
 
