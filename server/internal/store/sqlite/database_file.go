@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -75,9 +76,40 @@ func requireHubDatabase(ctx context.Context, file string) error {
 	var ours bool
 	err = db.QueryRowContext(ctx, `SELECT count(*) = 0 OR total(name IN ('hub', 'goose_db_version')) > 0 FROM sqlite_master`).Scan(&ours)
 	if isNotDatabase(err) || err == nil && !ours {
-		return fmt.Errorf("%s is not a hub's database; nothing was changed; choose another file with -db", file)
+		return fmt.Errorf("%s is not a hub's database; nothing was changed; choose another file with -db, or restore a backup if it was one", file)
 	}
 	return err
+}
+
+// openError adds what was kept and what to do to an error of SQLite while it opens a database.
+func openError(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	next := ""
+	switch {
+	case isNotDatabase(err):
+		next = "the file's header is damaged; nothing was changed; keep a copy of the database's files, and restore a backup"
+	case e.Code()&0xff == sqlite3.SQLITE_CORRUPT:
+		next = "the database is damaged; keep a copy of its files, and restore a backup"
+	case isBusy(err):
+		next = "another program has locked the database; nothing was changed; stop that program"
+	case slices.Contains(lockFailures, e.Code()) || e.Code()&0xff == sqlite3.SQLITE_PROTOCOL:
+		next = "the file system does not support the locks or the shared memory of SQLite, as some network disks; nothing was stored; choose a file on a local disk with -db"
+	case e.Code()&0xff == sqlite3.SQLITE_IOERR:
+		next = "the disk reports an error; check it, and that it is not mounted read-only"
+	case e.Code()&0xff == sqlite3.SQLITE_READONLY || e.Code()&0xff == sqlite3.SQLITE_CANTOPEN:
+		next = "make the database's files and their folder writable for the hub's account"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, next)
+}
+
+var lockFailures = []int{
+	sqlite3.SQLITE_IOERR_LOCK, sqlite3.SQLITE_IOERR_RDLOCK, sqlite3.SQLITE_IOERR_UNLOCK, sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+	sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMLOCK, sqlite3.SQLITE_IOERR_SHMMAP,
 }
 
 func isNotDatabase(err error) bool {

@@ -54,7 +54,7 @@ func lockedElsewhere(pid int) error {
 
 // lockError explains why a file cannot be locked.
 func lockError(file string, err error) error {
-	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
+	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("the file system of %s does not support locks (%w), as some network disks; nothing was stored; choose a file on a local disk with -db", file, err)
 	}
 	return fmt.Errorf("lock %s: %w", file, err)

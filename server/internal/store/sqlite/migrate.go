@@ -29,10 +29,20 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the schema version: %w", err)
-	case current == newest:
-		return nil
 	case current > newest:
-		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this version supports %d); nothing was changed; start that version, or choose another database with -db", current, newest)
+		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this version supports %d); nothing was changed; upgrade to that version, restore a backup from before the upgrade, or choose another database with -db", current, newest)
+	}
+	steps, err := p.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's steps: %w", err)
+	}
+	for _, s := range steps {
+		if s.State == goose.StatePending && s.Source.Version < current {
+			return fmt.Errorf("the database was written by a build between two versions of Hookback (schema %d without step %d); nothing was changed; start the build that wrote it, or restore a backup from before it", current, s.Source.Version)
+		}
+	}
+	if current == newest {
+		return nil
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)

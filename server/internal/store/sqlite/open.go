@@ -131,7 +131,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
 	}
 	return s, nil
 }

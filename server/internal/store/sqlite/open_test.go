@@ -125,6 +125,49 @@ func TestOpen_RefusesNewerSchema(t *testing.T) {
 	require.NoError(t, b.Close())
 	_, err := Open(context.Background(), b.cfg)
 	require.ErrorContains(t, err, "newer Hookback")
+	require.ErrorContains(t, err, "restore a backup from before the upgrade")
+}
+
+// A build from between two versions may have applied a later step without an earlier one.
+func TestOpen_RefusesSchemaWithMissingStep(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"7", "(SELECT max(version_id) - 1 FROM goose_db_version)"} {
+		b := newTestStore(t)
+		require.NoError(t, b.writer.do(t.Context(), &op{run: func(t *tx) error {
+			_, err := t.exec(`DELETE FROM goose_db_version WHERE version_id = ` + step)
+			return err
+		}}))
+		require.NoError(t, b.Close())
+		before, err := os.ReadFile(b.file)
+		require.NoError(t, err)
+		_, err = Open(t.Context(), b.cfg)
+		require.ErrorContains(t, err, "a build between two versions")
+		require.ErrorContains(t, err, "nothing was changed; start the build that wrote it")
+		after, err := os.ReadFile(b.file)
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+	}
+}
+
+func TestOpen_ExplainsDamagedHeader(t *testing.T) {
+	t.Parallel()
+	for _, hasLock := range []bool{true, false} {
+		b := newTestStore(t)
+		require.NoError(t, b.Close())
+		content, err := os.ReadFile(b.file)
+		require.NoError(t, err)
+		copy(content, strings.Repeat("x", 100))
+		require.NoError(t, os.WriteFile(b.file, content, 0o600))
+		if !hasLock {
+			require.NoError(t, os.Remove(b.file+lockSuffix))
+		}
+		_, err = Open(t.Context(), b.cfg)
+		require.ErrorContains(t, err, "nothing was changed")
+		require.ErrorContains(t, err, "restore a backup")
+		after, err := os.ReadFile(b.file)
+		require.NoError(t, err)
+		require.Equal(t, content, after)
+	}
 }
 
 // Every pragma is in effect on both kinds of connections: a hub with any other value
