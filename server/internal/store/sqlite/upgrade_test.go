@@ -17,6 +17,7 @@ import (
 func newDatabaseOf(t *testing.T, version int64, statements ...string) (file string) {
 	t.Helper()
 	file = t.TempDir() + "/hub.db"
+	require.NoError(t, ensurePrivateFile(file)) // the hub creates it, too: SQLite does not
 	db, err := sql.Open("sqlite", dsn(file, "FULL", false))
 	require.NoError(t, err)
 	files, err := fs.Sub(migrations, "migrations")
