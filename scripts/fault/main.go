@@ -6,6 +6,9 @@
 //	go run ./scripts/fault kill            200 × kill -9 under 16,000 concurrent questions
 //	go run ./scripts/fault disk            a full disk (needs root: mounts a small tmpfs)
 //	go run ./scripts/fault crowd           4,096 connections of one program beside the owner
+//	go run ./scripts/fault removed         the database is removed while the hub runs
+//	go run ./scripts/fault hardlink        a second hub on another name of the database
+//	go run ./scripts/fault io              a disk that fails on fsync and on write (needs root)
 //	go run ./scripts/fault power           40 power cuts (needs root: cuts off a loop-mounted ext4)
 //
 // The exit status is 0 if every promise was kept.
@@ -66,6 +69,9 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		{"kill", func() error { return killRun(ctx, workspace{bin, filepath.Join(dir, "kill"), out}, load) }},
 		{"crowd", func() error { return crowdRun(ctx, workspace{bin, filepath.Join(dir, "crowd"), out}) }},
 		{"disk", func() error { return diskRun(ctx, workspace{bin, filepath.Join(dir, "disk"), out}) }},
+		{"removed", func() error { return removedRun(ctx, workspace{bin, filepath.Join(dir, "removed"), out}) }},
+		{"hardlink", func() error { return hardLinkRun(ctx, workspace{bin, filepath.Join(dir, "hardlink"), out}) }},
+		{"io", func() error { return ioRun(ctx, workspace{bin, filepath.Join(dir, "io"), out}) }},
 		{"power", func() error { return powerRun(ctx, workspace{bin, filepath.Join(dir, "power"), out}, *cuts) }},
 	}
 	failed := 0
