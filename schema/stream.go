@@ -31,8 +31,11 @@ type Frame struct {
 
 // Hello is the first message of a version 2 stream.
 type Hello struct {
-	HubID      string `json:"hubId"` // id of the database; a different id means a different history
-	Seq        int64  `json:"seq"`   // the last assigned sequence number
+	HubID string `json:"hubId"` // id of the database; a different id means a different history
+	Seq   int64  `json:"seq"`   // the last assigned sequence number
+	// Epoch goes with a position that was received on this stream: after a restored backup, the same
+	// number can be another event.
+	Epoch      string `json:"epoch,omitempty"`
 	ServerTime Millis `json:"serverTime"`
 	Version    string `json:"version"` // of the hub program
 	// Page is a content hash of the dashboard that the hub serves. If it differs from the one in a

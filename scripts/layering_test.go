@@ -228,7 +228,7 @@ var storeMethods = map[string][]string{
 	"PushSubscriptions": nil, "Channels": nil, "DueNotifications": nil, "IsLinkUsed": nil, "NotificationCursor": nil, "NotificationSettings": nil, "NotificationProgress": nil, "NotificationsOf": nil, "BecameGroupLeader": nil,
 	"PushKeys": nil, "PushSubscribers": nil, "QuestionsSince": nil,
 
-	"After": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Throttle": nil, "Head": nil, "HubID": nil,
+	"After": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Throttle": nil, "Head": nil, "HubID": nil, "Epoch": nil, "HasPosition": nil,
 	"Activity": nil, "ProjectionCursor": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/query", "server/internal/notify"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},

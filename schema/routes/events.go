@@ -161,6 +161,7 @@ var events = []Route{
 		Description: "WebSocket stream of all events as they are stored. The messages are Frame, and a version 2 message may be an array of frames.",
 		Query: []Param{
 			{"v", "2 for resumable frames; default 1"}, {"after", "version 2: resume after this seq"}, {"hub", "version 2: the hubId that the seq belongs to"},
+			{"epoch", "version 2: the epoch of the hello before that seq"},
 		},
 		Returns: "the dashboard, for a browser that opens the path as a page", Also: map[int]string{101: "the WebSocket", 426: "the request is not a WebSocket handshake"},
 	},

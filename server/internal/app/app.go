@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/hookback/hookback/dashboard"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/delivery"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -359,4 +361,62 @@ func (a *App) clientHint() string {
 		return ""
 	}
 	return "HOOKBACK_URL=" + a.URL() + " "
+}
+
+// pruneEvery is the interval of retention runs.
+const pruneEvery = 10 * time.Minute
+
+// runRetention removes old events at start and every pruneEvery until ctx ends.
+func (a *App) runRetention(ctx context.Context) error {
+	for {
+		pruned, err := a.store.Prune(ctx, a.retentionPolicy(time.Now()))
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // stopping is no error
+		case err != nil:
+			a.log.Error("retention failed", "retry_in", pruneEvery, "err", err)
+		case pruned != store.PruneResult{}:
+			a.log.Info("retention removed old data", "events", pruned.Events, "questions", pruned.Questions)
+		}
+		if !feed.Sleep(ctx, pruneEvery) {
+			return nil
+		}
+	}
+}
+
+// projectionRetention is one day more than the longest overview, independent of the
+// retention of events.
+const projectionRetention = (history.MaxDays + 1) * day
+
+// retentionPolicy returns what a run at this monotonic time removes. Nothing is removed because of
+// its age while the clock is in doubt.
+func (a *App) retentionPolicy(running time.Time) store.RetentionPolicy {
+	p := store.RetentionPolicy{MaxBytes: max(a.cfg.RetentionSize, 0)}
+	now := a.cfg.Clock()
+	trusted, jump := a.retentionClock.check(now, running)
+	if jump > 0 {
+		a.log.Warn("the clock is ahead of the newest event or was set forward: old events are kept until the hub has run for an hour, because a wrong clock would remove the history; -trust-clock removes them at once",
+			"clock", now, "ahead", jump)
+	}
+	if !trusted {
+		return p
+	}
+	if a.cfg.Retention > 0 {
+		p.EventsBefore = now.Add(-a.cfg.Retention)
+	}
+	if a.cfg.RetentionQuestions > 0 {
+		p.QuestionsBefore = now.Add(-a.cfg.RetentionQuestions)
+	}
+	p.ProjectionsBefore = now.Add(-projectionRetention)
+	return p
+}
+
+// openRetentionClock must run before the hub stores an event at a time that may be wrong.
+func (a *App) openRetentionClock(ctx context.Context) (retentionClock, error) {
+	c := retentionClock{trusts: a.cfg.TrustClock}
+	newest, err := a.store.Recent(ctx, 1)
+	if err == nil && len(newest) > 0 {
+		c.expected = newest[0].ReceivedAt
+	}
+	return c, err
 }

@@ -67,6 +67,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
 		"retention-size":      {"1.5GiB", "1", int64(3 << 29), func(c Config) any { return c.RetentionSize }},
 		"retention-questions": {"0", "1d", time.Duration(-1), func(c Config) any { return c.RetentionQuestions }},
+		"trust-clock":         {"true", "false", true, func(c Config) any { return c.TrustClock }},
 		"oidc-client":         {"hub", "h", "hub", func(c Config) any { return c.OIDC.Client }},
 		"oidc-secret-file":    {"/run/secret", "b", "/run/secret", func(c Config) any { return c.OIDC.SecretFile }},
 		"oidc-groups":         {"roles", "b", "roles", func(c Config) any { return c.OIDC.Groups }},
@@ -94,7 +95,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 30, "add a row for the new flag")
+	require.Len(t, flagSpecs, 31, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {

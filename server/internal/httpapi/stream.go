@@ -53,7 +53,7 @@ func parseCursor(c *fiber.Ctx) (stream.Cursor, error) {
 		return stream.Cursor{}, err
 	}
 	after, err := queryInt(c, "after", bounds{max: unbounded, fallback: -1})
-	return stream.Cursor{Version: int(version), After: after, Hub: c.Query("hub")}, err
+	return stream.Cursor{Version: int(version), After: after, Hub: c.Query("hub"), Epoch: c.Query("epoch")}, err
 }
 
 // startStream starts a stream on an upgraded connection and returns. The library's Conn

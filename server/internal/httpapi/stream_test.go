@@ -170,7 +170,7 @@ func TestStream_UnknownCursorResyncs(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.post(event(1))
-	for _, query := range []string{"after=1&hub=another", "after=99&hub=" + r.store.HubID(), "after=99"} {
+	for _, query := range []string{"after=1&hub=another", "after=99&hub=" + r.store.HubID(), "after=99", "after=1&epoch=another"} {
 		s := dial(r, "/stream?v=2&"+query)
 		s.hello()
 		f := s.next()

@@ -20,7 +20,7 @@ const (
 // Hello returns the message that opens every stream.
 func (s *Service) Hello() schema.Hello {
 	return schema.Hello{
-		HubID: s.Store.HubID(), Seq: s.Store.Head(),
+		HubID: s.Store.HubID(), Seq: s.Store.Head(), Epoch: s.Store.Epoch(),
 		ServerTime: schema.Millis(s.Clock().UnixMilli()), Version: s.Version,
 	}
 }

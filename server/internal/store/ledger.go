@@ -13,6 +13,14 @@ type Ledger interface {
 	// HubID identifies this database. A different ID means a different history.
 	HubID() string
 
+	// Epoch identifies this opening of the database, and with a sequence number a position in the
+	// log. The copies of a database have the same HubID, and then different epochs.
+	Epoch() string
+
+	// HasPosition reports whether seq, which a reader got in the epoch, is in this log: the epoch
+	// is the current one, or seq was assigned before it ended. It need not be assigned yet.
+	HasPosition(epoch string, seq int64) bool
+
 	// AppendLedger appends a record to the audit log for an action that changes no question.
 	// A record about a change is written with it: see Change.Ledger and tx.appendLedger.
 	AppendLedger(ctx context.Context, record LedgerRecord) error

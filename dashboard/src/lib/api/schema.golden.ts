@@ -250,6 +250,9 @@ export const v2HealthOk = {"status":"ok","version":"0.1.0"} satisfies Health
 export const v2HelloData = {"hubId":"0193c5f8-0000-7000-8000-000000000001","seq":0,"serverTime":1734189234000,"version":"0.1.0"} satisfies Hello
 
 // prettier-ignore
+export const v2HelloEpoch = {"hubId":"019a9f5e-7c00-7000-8000-000000000000","seq":812,"epoch":"3d0c5b7e-6a39-4f0c-9a57-0a2f6b1f9c55","serverTime":1795262400000,"version":"0.2.0"} satisfies Hello
+
+// prettier-ignore
 export const v2HelloPage = {"hubId":"019a9f5e-7c00-7000-8000-000000000000","seq":812,"serverTime":1795262400000,"version":"0.2.0","page":"b0c1d2e3f4a5b6c7"} satisfies Hello
 
 // prettier-ignore

@@ -572,6 +572,11 @@ export interface Hello {
   hubId: string
   /** the last assigned sequence number */
   seq: number
+  /**
+   * Epoch goes with a position that was received on this stream: after a restored backup, the same number
+   * can be another event.
+   */
+  epoch?: string
   serverTime: Millis
   /** of the hub program */
   version: string

@@ -108,6 +108,19 @@ describe('Stream', () => {
     expect(snapshots).toHaveLength(1)
   })
 
+  it('resumes with the epoch of the last hello', async () => {
+    socket().say({ type: 'hello', data: { hubId: 'h1', seq: 10, epoch: 'a b' } })
+    snapshots[0]?.resolve(undefined)
+    await settle()
+    socket().die()
+    await vi.advanceTimersByTimeAsync(300)
+    expect(socket().path).toBe('/stream?v=2&after=10&hub=h1&epoch=a+b')
+    socket().say({ type: 'hello', data: { hubId: 'h1', seq: 10, epoch: 'c' } })
+    socket().die()
+    await vi.advanceTimersByTimeAsync(300)
+    expect(socket().path).toBe('/stream?v=2&after=10&hub=h1&epoch=c')
+  })
+
   it('backs off up to 15 s, and resets after connecting', async () => {
     await goLive()
     const waits: number[] = []

@@ -67,7 +67,7 @@ export class Stream {
   private stopped = true
 
   /** The hub and the sequence number read so far; undefined before the first hello. */
-  private cursor: { hub: string; seq: number } | undefined
+  private cursor: { hub: string; epoch?: string; seq: number } | undefined
   /** The hub's sequence number at hello; below it the stream is catching up. */
   private targetSeq = 0
   private needsSnapshot = true
@@ -142,8 +142,12 @@ export class Stream {
     this.timer = undefined
     this.live = false
     if (this.attempt === 0) this.handlers.connection({ phase: 'connecting' })
-    const resume = this.cursor && `&after=${this.cursor.seq}&hub=${encodeURIComponent(this.cursor.hub)}`
-    const socket = this.world.open(`/stream?v=2${resume ?? ''}`)
+    const resume = this.cursor && new URLSearchParams({
+      after: String(this.cursor.seq),
+      hub: this.cursor.hub,
+      ...(this.cursor.epoch && { epoch: this.cursor.epoch }),
+    })
+    const socket = this.world.open(`/stream?v=2${resume ? `&${resume}` : ''}`)
     this.socket = socket
     socket.onmessage = (message) => {
       if (this.socket === socket) this.receive(String(message.data))
@@ -197,13 +201,14 @@ export class Stream {
     this.attempt = 0
     if (this.cursor && this.cursor.hub !== hello.hubId) return this.resync(hello)
     this.cursor ??= { hub: hello.hubId, seq: hello.seq }
+    this.cursor.epoch = hello.epoch
     this.targetSeq = hello.seq
     if (this.needsSnapshot) void this.load()
     else this.updatePhase()
   }
 
   private resync(hello: Hello): void {
-    this.cursor = { hub: hello.hubId, seq: hello.seq }
+    this.cursor = { hub: hello.hubId, epoch: hello.epoch, seq: hello.seq }
     this.targetSeq = hello.seq
     this.needsSnapshot = true
     this.handlers.replaced()

@@ -41,6 +41,7 @@ type Cursor struct {
 	Version int    // 1 or 2
 	After   int64  // sequence number of the last frame the client has; -1: start with the present
 	Hub     string // the hubId that After belongs to; empty: any
+	Epoch   string // of the hello before After was received; empty: any
 }
 
 // Config configures a Server. Every field is required except Page.

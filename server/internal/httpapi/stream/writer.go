@@ -120,7 +120,8 @@ func (st *stream) sendFirst() error {
 	}
 	start := st.start
 	switch {
-	case start.Hub != "" && start.Hub != hello.HubID, start.After > hello.Seq:
+	case start.Hub != "" && start.Hub != hello.HubID, start.After > hello.Seq,
+		start.Epoch != "" && !st.Query.Store.HasPosition(start.Epoch, start.After):
 		return st.resync() // the client's history is not this hub's
 	case start.After >= 0:
 		st.seq = start.After

@@ -81,6 +81,26 @@ func TestBackup_OmitsFreePages(t *testing.T) {
 	require.Equal(t, []byte{1, 1}, raw[18:20], "the copy has no write-ahead log")
 }
 
+// A page that followed the original kept the events that the restored copy does not have.
+func TestBackup_ContinuesWithAnotherEpoch(t *testing.T) {
+	t.Parallel()
+	b, ctx := newTestStore(t), context.Background()
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Start", ""))
+	file := filepath.Join(t.TempDir(), "copy.db")
+	require.NoError(t, Backup(ctx, b.file, file))
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Lost", ""))
+	copyKey(t, b.file, file)
+	restored, err := openEngine(ctx, Config{Path: file, ReserveFileBytes: -1})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, restored.Close()) }()
+	_, err = restored.Append(ctx, conformance.NewDraft("app", "s", "Other", ""))
+	require.NoError(t, err)
+	require.Equal(t, b.HubID(), restored.HubID(), "it is the same hub to agents and passkeys")
+	require.Equal(t, b.Head(), restored.Head())
+	require.True(t, restored.HasPosition(b.Epoch(), 1))
+	require.False(t, restored.HasPosition(b.Epoch(), 2), "event 2 is another one")
+}
+
 func TestBackup_RefusesToOverwrite(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)

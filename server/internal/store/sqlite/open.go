@@ -54,6 +54,7 @@ const (
 type engine struct {
 	file        string
 	hubID       string
+	epochs      []epoch // the current one is the last
 	identity    *identity.Key
 	keyChange   *store.KeyChange // nil: Open keeps the key
 	clock       func() time.Time
@@ -227,6 +228,9 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	if err := s.loadPending(ctx, w); err != nil {
 		return err
 	}
+	if s.epochs, err = beginEpoch(ctx, w.conn, counters.head); err != nil {
+		return err
+	}
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
 	s.events.Store(counters.events)
@@ -281,6 +285,10 @@ func (s *engine) loadPending(ctx context.Context, w *writer) error {
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
 
 func (s *engine) HubID() string { return s.hubID }
+
+func (s *engine) Epoch() string { return s.epochs[len(s.epochs)-1].id }
+
+func (s *engine) HasPosition(epoch string, seq int64) bool { return hasPosition(s.epochs, epoch, seq) }
 
 func (s *engine) Head() int64 { return s.head.Load() }
 

@@ -20,6 +20,26 @@ func (s suite) TestOpen_KeepsHubIDAndKey(t *testing.T) {
 	require.NotEqual(t, key, s.open(t).Identity().Public())
 }
 
+func (s suite) TestOpen_BeginsEpoch(t *testing.T) {
+	t.Parallel()
+	b := s.open(t)
+	first := b.Epoch()
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	require.True(t, b.HasPosition(first, 1))
+	require.True(t, b.HasPosition(first, 2), "the epoch has not ended")
+	require.False(t, b.HasPosition("another", 1))
+	b.Reopen(t)
+	require.NotEqual(t, first, b.Epoch())
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	require.True(t, b.HasPosition(first, 1))
+	require.False(t, b.HasPosition(first, 2), "the database had one event when the epoch ended")
+	require.True(t, b.HasPosition(b.Epoch(), 2))
+	for range 100 {
+		b.Reopen(t)
+	}
+	require.False(t, b.HasPosition(first, 1), "old epochs are forgotten")
+}
+
 func (s suite) TestSetPublish_WorksAfterOpen(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
