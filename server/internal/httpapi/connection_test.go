@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -10,6 +11,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
 )
 
 // fullListener fails to accept a number of times, like a process without free file
@@ -25,6 +29,35 @@ func (l *fullListener) Accept() (net.Conn, error) {
 		return nil, l.err
 	}
 	return l.Listener.Accept()
+}
+
+// countingProcesses counts how often a process is looked up.
+type countingProcesses struct {
+	lookups atomic.Int32
+	found   *peer.Process
+}
+
+func (p *countingProcesses) ProcessOf(netip.AddrPort, netip.AddrPort) (*peer.Process, bool) {
+	p.lookups.Add(1)
+	return p.found, p.found != nil
+}
+
+// The process at the other end is looked up once for each connection that asks or answers, and
+// never for one that does neither.
+func TestCaller_ProcessIsFoundOncePerConnection(t *testing.T) {
+	t.Parallel()
+	processes := &countingProcesses{found: &peer.Process{Process: schema.Process{PID: 4711}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}}
+	r := setup(t, func(c *Config) { c.Hub.Processes = processes })
+	r.post(event(1))
+	require.Zero(t, processes.lookups.Load())
+	for connection := range int32(2) {
+		for range 3 {
+			asked := r.post(event(2, `"humanInTheLoop":{"question":"q","type":"permission"}`))
+			r.answer(asked.ID, `{"permission":true}`)
+		}
+		require.Equal(t, connection+1, processes.lookups.Load())
+		r.client.CloseIdleConnections()
+	}
 }
 
 func newFullListener(t *testing.T, refusals int32, errno syscall.Errno) *fullListener {

@@ -337,7 +337,7 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 func caller(c *fiber.Ctx) hub.Caller {
 	by := hub.Caller{Remote: middleware.AddrPortOf(c.Context().RemoteAddr()), Local: middleware.AddrPortOf(c.Context().LocalAddr())}
 	if cn, ok := c.Context().Conn().(*middleware.Conn); ok {
-		by.Process = cn.Process
+		by.Process, by.Connection = cn.Process, &cn.Opener
 	}
 	by.Identity, _ = c.Locals(identityLocal).(auth.Identity)
 	return by

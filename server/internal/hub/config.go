@@ -90,17 +90,23 @@ type Hub struct {
 // unknown and unauthenticated.
 type Caller struct {
 	Remote, Local netip.AddrPort
-	Process       peer.ProcessRef // of a connection over the Unix socket; zero: found by the addresses
-	Identity      auth.Identity   // proven by the request's credentials
+	Process       peer.ProcessRef       // of a connection over the Unix socket; zero: found by the addresses
+	Connection    *peer.ConnectionCache // nil: the process is found for each request
+	Identity      auth.Identity         // proven by the request's credentials
 	// WaitsForAnswer is set when the HTTP request itself waits for the answer. Its handler must
 	// call Abandon when the connection ends.
 	WaitsForAnswer bool
 }
 
+// callerProcess returns the process that opened the caller's connection, or nil if it is unknown.
 func (h *Hub) callerProcess(caller Caller) *peer.Process {
 	if h.Processes == nil || !caller.Remote.IsValid() {
 		return nil
 	}
+	return caller.Connection.Process(func() *peer.Process { return h.findProcess(caller) })
+}
+
+func (h *Hub) findProcess(caller Caller) *peer.Process {
 	if caller.Process.PID != 0 {
 		p, _ := peer.Describe(caller.Process)
 		return p

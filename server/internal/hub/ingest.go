@@ -15,7 +15,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -159,8 +158,10 @@ func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *question.
 	if program != nil {
 		// A hook is a child process of the agent and exits when it stops waiting. The
 		// requester is the agent.
-		if agent, ok := peer.ParentCommand(program); ok && !caller.WaitsForAnswer && question.HookFactsOf(&d.Event).Agent != "" {
-			program = agent
+		if !caller.WaitsForAnswer && question.HookFactsOf(&d.Event).Agent != "" {
+			if agent, ok := caller.Connection.ParentCommand(program); ok {
+				program = agent
+			}
 		}
 		d.NewQuestion.RequesterProcess, _ = json.Marshal(program)
 	}

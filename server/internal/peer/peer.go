@@ -10,6 +10,7 @@ package peer
 import (
 	"net/netip"
 	"slices"
+	"sync"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -59,6 +60,45 @@ func ProcessOf(remote, local netip.AddrPort) (*Process, bool) {
 		return nil, false
 	}
 	return processOf(remote, local)
+}
+
+// ConnectionCache keeps the process that opened one connection, and the program that ran it. A nil
+// cache keeps nothing.
+type ConnectionCache struct {
+	mu      sync.Mutex
+	process *Process
+	parent  *Process // nil: none, or not looked up
+	known   bool     // parent was looked up
+}
+
+// Process returns the process that find returned first for the connection. find returns nil if it
+// finds none, and is called again for the next request then. The result stays the same if the
+// process exits and a child of it goes on to use the connection: an answer counts as that of the
+// process that connected.
+func (c *ConnectionCache) Process(find func() *Process) *Process {
+	if c == nil {
+		return find()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process == nil {
+		c.process = find()
+	}
+	return c.process
+}
+
+// ParentCommand returns what the function of that name returned first for the connection's process.
+func (c *ConnectionCache) ParentCommand(p *Process) (*Process, bool) {
+	if c == nil {
+		return ParentCommand(p)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.known {
+		c.parent, _ = ParentCommand(p)
+		c.known = true
+	}
+	return c.parent, c.parent != nil
 }
 
 // RefOf returns the process with a PID, or only the PID where processes cannot be read.

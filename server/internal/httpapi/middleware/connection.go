@@ -162,6 +162,8 @@ type Conn struct {
 	local net.Addr // set for a Unix socket: the hub's TCP address
 	// Process is the program at the other end of a Unix socket.
 	Process peer.ProcessRef
+	// Opener keeps the program that opened the connection, once a request has asked for it.
+	Opener peer.ConnectionCache
 
 	mu            sync.Mutex
 	hasRead       bool     // a byte was read
