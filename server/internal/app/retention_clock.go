@@ -5,7 +5,7 @@ import "time"
 const (
 	// maxClockJump is how far the clock may be ahead of the newest event when the hub starts, or
 	// advance more than the hub has run.
-	maxClockJump = day
+	maxClockJump = 24 * time.Hour
 	// clockTrial is how long the hub runs before it trusts a clock that jumped.
 	clockTrial = time.Hour
 )

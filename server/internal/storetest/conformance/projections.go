@@ -96,7 +96,9 @@ func (s suite) TestApplyProjection_JoinsCommit(t *testing.T) {
 	urgent := make(chan struct{})
 	apply := func(from, to int64) <-chan error {
 		stored := make(chan error, 1)
-		go func() { stored <- b.ApplyProjection(ctx, &store.ProjectionBatch{From: from, To: to, JoinUntil: urgent}) }()
+		go func() {
+			stored <- b.ApplyProjection(ctx, &store.ProjectionBatch{From: from, To: to, JoinUntil: urgent})
+		}()
 		return stored
 	}
 	stored := apply(0, 1)
