@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -27,17 +28,15 @@ const (
 //
 // Only version 2 listeners are probed. Some version 1 listeners print an error for a connection
 // without a handshake.
-func (d *Dispatcher) RunProber(ctx context.Context) error {
-	ticker := time.NewTicker(d.ProbeInterval)
-	defer ticker.Stop()
-	return newProber(d).run(ctx, ticker.C)
-}
+func (d *Dispatcher) RunProber(ctx context.Context) error { return newProber(d).run(ctx) }
 
 // prober probes the listeners of pending questions, in the order of the question ids. A pass
 // over all of them takes one or more rounds.
 type prober struct {
 	*Dispatcher
 	batchSize        int
+	startTimer       func(time.Duration) <-chan time.Time
+	hasListeners     bool                      // the last round had a question to probe
 	lastID           schema.EventID            // last question that was probed in this pass
 	previousRefusals map[schema.EventID]target // question → target that refused in the previous pass
 
@@ -47,25 +46,31 @@ type prober struct {
 }
 
 func newProber(d *Dispatcher) *prober {
-	return &prober{Dispatcher: d, batchSize: listenerBatchSize, currentRefusals: map[schema.EventID]target{}}
+	return &prober{Dispatcher: d, batchSize: listenerBatchSize, startTimer: time.After, currentRefusals: map[schema.EventID]target{}}
 }
 
-func (p *prober) run(ctx context.Context, ticks <-chan time.Time) error {
+// run probes until ctx ends. Without a question to probe it waits for the next one.
+func (p *prober) run(ctx context.Context) error {
 	var lastErr string
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticks:
-		}
-		err := p.probeRound(ctx)
-		if text := errorText(ctx, err); text != lastErr {
-			lastErr = text
-			if lastErr != "" {
-				p.Log.Error("probe round failed", "retry_in", p.ProbeInterval, "err", err)
+	var next <-chan time.Time // nil: there was nothing to probe
+	return p.Feed.Follow(ctx, feed.NewQuestion|feed.Changed, func(b *feed.Batch) error {
+		isNeeded := true
+		if b.Fired {
+			err := p.probeRound(ctx)
+			if text := errorText(ctx, err); text != lastErr {
+				lastErr = text
+				if lastErr != "" {
+					p.Log.Error("probe round failed", "retry_in", p.ProbeInterval, "err", err)
+				}
 			}
+			next, isNeeded = nil, p.hasListeners || p.lastID > 0 || err != nil
 		}
-	}
+		if next == nil && isNeeded {
+			next = p.startTimer(p.ProbeInterval)
+		}
+		b.Timer = next
+		return nil
+	})
 }
 
 // probeRound probes the listeners of the next batch of questions, each listener once.
@@ -74,7 +79,7 @@ func (p *prober) probeRound(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.roundErr = nil
+	p.roundErr, p.hasListeners = nil, len(listeners) > 0
 	var probes sync.WaitGroup
 	slots := make(chan struct{}, maxConcurrentProbes) // a semaphore
 	for to, listeners := range p.groupByTarget(ctx, listeners) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -27,7 +28,8 @@ func (h *harness) runProber(w *prober) (ticks chan<- time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	ticker := make(chan time.Time)
-	go func() { ended <- w.run(ctx, ticker) }()
+	w.startTimer = func(time.Duration) <-chan time.Time { return ticker }
+	go func() { ended <- w.run(ctx) }()
 	h.t.Cleanup(func() {
 		cancel()
 		require.ErrorIs(h.t, <-ended, context.Canceled)
@@ -134,6 +136,33 @@ func TestProber_ShowsLostAgent(t *testing.T) {
 	h.startDispatcher(d)
 	h.answerQuestion(q)
 	h.waitForDelivery(q.ID, inState(schema.Acked))
+}
+
+// Without a question to probe, the prober starts no timer until there is one.
+func TestProber_RestsWithoutQuestions(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	w := newProber(h.dispatcher())
+	timers := make(chan chan time.Time, 8)
+	w.startTimer = func(time.Duration) <-chan time.Time {
+		timer := make(chan time.Time)
+		timers <- timer
+		return timer
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.run(ctx) }()
+	t.Cleanup(func() { cancel(); require.ErrorIs(t, <-ended, context.Canceled) })
+	(<-timers) <- time.Time{} // the first round finds nothing
+	q := h.addQuestion(store.NewQuestion{URL: startListener(t, closeWith(1000)).url(), Protocol: 2}, "")
+	(<-timers) <- time.Time{}
+	h.waitForWaiter(q.ID, schema.Listening)
+	q, err := h.store.Question(t.Context(), q.ID)
+	require.NoError(t, err)
+	h.answerQuestion(q)
+	(<-timers) <- time.Time{} // there is nothing to probe any more
+	h.feed.PublishFact(feed.Fact{Kinds: feed.Deadline})
+	require.Empty(t, timers)
 }
 
 func TestProber_ToleratesOneRefusal(t *testing.T) {
