@@ -73,6 +73,7 @@ type engine struct {
 	events      atomic.Int64 // number of stored events
 	tail        logTail
 	decided     atomic.Int64 // number of decided questions
+	texts       sessionTexts
 	ingestRate  ingestRate
 	indexerWake feed.Wakeup // wakes the indexer when it has work
 	log         *slog.Logger
@@ -129,7 +130,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
+	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: sessionTexts{limit: maxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())

@@ -139,6 +139,7 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"SessionFacts", querySessionFacts, []any{"app", "s"}, true},
 		{"Sessions", querySessions, []any{9, 9}, true},
 		{"Sessions of an application", querySessionsOf, []any{"app", 9, 9}, true},
+		{"Sessions, search, active since", queryNewSessionTexts, []any{9, 9}, true},
 		{"Sessions, search", querySessionTexts, []any{9, 9}, true},
 		{"Sessions, search in an application", querySessionTextsOf, []any{"app", 9, 9}, true},
 		{"Sessions, found", querySessionByLast, []any{9}, true},

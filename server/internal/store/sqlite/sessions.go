@@ -1,10 +1,14 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
+	"unique"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -75,15 +79,28 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 }
 
 func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next schema.EventID, err error) {
-	found, next, err := s.findSessions(ctx, f)
+	f.Text = strings.ToLower(f.Text)
+	oldest, err := s.texts.update(ctx, &s.readers.statements)
 	if err != nil {
 		return nil, 0, err
+	}
+	found := s.texts.find(f)
+	if len(found) == f.Limit {
+		next = found[len(found)-1]
+	} else if oldest > 0 { // the table has older sessions
+		var rest []schema.EventID
+		f.Before, f.Limit = min(f.Before, oldest), f.Limit-len(found)
+		if rest, next, err = s.findSessions(ctx, f); err != nil {
+			return nil, 0, err
+		}
+		found = append(found, rest...)
 	}
 	for _, last := range found {
 		var raw []byte
 		err := s.readers.get(ctx, []any{&raw}, querySessionByLast, last)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // it was active just now and moved to an earlier page
+			s.texts.remove(last) // it was active just now and moved to an earlier page, or retention removed it
+			continue
 		}
 		if err != nil {
 			return nil, 0, err
@@ -94,7 +111,6 @@ func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (fac
 }
 
 func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found []schema.EventID, next schema.EventID, err error) {
-	needle := strings.ToLower(f.Text)
 	query, args := querySessionTexts, []any{f.Before, sessionScanLimit}
 	if f.App != "" {
 		query, args = querySessionTextsOf, append([]any{f.App}, args...)
@@ -111,7 +127,7 @@ func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found
 			return nil, 0, err
 		}
 		scanned++
-		if !strings.Contains(string(text), needle) {
+		if !strings.Contains(string(text), f.Text) {
 			continue
 		}
 		if found = append(found, next); len(found) == f.Limit {
@@ -122,6 +138,121 @@ func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found
 		next = 0
 	}
 	return found, next, rows.Err()
+}
+
+// sessionTexts holds the texts of the newest sessions, because reading one from its row in
+// the table takes longer than comparing thirty. A text changes only with a new event of the
+// session, so the sessions to read again are those after the newest one in memory.
+type sessionTexts struct {
+	mu       sync.Mutex
+	limit    int                    // of entries that are not outdated
+	entries  []sessionText          // by last; an outdated one has no text
+	outdated int                    // number of outdated entries
+	byFirst  map[schema.EventID]int // index in entries by the session's first event
+	oldest   schema.EventID         // older sessions are only in the table; 0: there are none
+}
+
+type sessionText struct {
+	first, last schema.EventID
+	app         unique.Handle[string]
+	text        string
+}
+
+// maxSessionTexts bounds the memory of sessionTexts to about 15 MB.
+const maxSessionTexts = 50_000
+
+const queryNewSessionTexts = `SELECT first, last, app, text FROM sessions INDEXED BY sessions_by_last
+	WHERE stream_id = 1 AND last > ? ORDER BY last DESC LIMIT ?`
+
+// update reads the sessions that were active since the last update. It returns oldest.
+func (c *sessionTexts) update(ctx context.Context, from *statements) (schema.EventID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	newest := schema.EventID(0)
+	if len(c.entries) > 0 {
+		newest = c.entries[len(c.entries)-1].last
+	}
+	rows, err := from.query(ctx, queryNewSessionTexts, newest, c.limit)
+	active, err := collect(rows, err, func(rows *sql.Rows, e *sessionText) error {
+		var app string
+		err := rows.Scan(&e.first, &e.last, &app, &e.text)
+		e.app = unique.Make(app)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(active) == c.limit { // there may be more that are not in memory
+		c.entries, c.outdated, c.byFirst = nil, 0, nil
+		c.oldest = active[len(active)-1].last
+	}
+	if c.byFirst == nil {
+		c.byFirst = make(map[schema.EventID]int, len(active))
+	}
+	for _, e := range slices.Backward(active) {
+		if i, ok := c.byFirst[e.first]; ok {
+			c.removeLocked(i)
+		}
+		c.byFirst[e.first] = len(c.entries)
+		c.entries = append(c.entries, e)
+	}
+	if len(c.entries) > 2*c.limit || c.outdated > len(c.entries)/2 {
+		c.compactLocked()
+	}
+	return c.oldest, nil
+}
+
+func (c *sessionTexts) removeLocked(i int) {
+	if c.entries[i].text != "" {
+		delete(c.byFirst, c.entries[i].first)
+		c.entries[i].text = ""
+		c.outdated++
+	}
+}
+
+// compactLocked removes the outdated entries, and the oldest ones beyond limit.
+func (c *sessionTexts) compactLocked() {
+	c.entries = slices.DeleteFunc(c.entries, func(e sessionText) bool { return e.text == "" })
+	if more := len(c.entries) - c.limit; more > 0 {
+		c.entries = slices.Clone(c.entries[more:])
+		c.oldest = c.entries[0].last
+	}
+	c.outdated = 0
+	clear(c.byFirst)
+	for i := range c.entries {
+		c.byFirst[c.entries[i].first] = i
+	}
+}
+
+// remove removes the session whose newest event was last.
+func (c *sessionTexts) remove(last schema.EventID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i, ok := c.search(last); ok {
+		c.removeLocked(i)
+	}
+}
+
+// search returns the index of the entry with that newest event, or where it would be.
+func (c *sessionTexts) search(last schema.EventID) (int, bool) {
+	return slices.BinarySearchFunc(c.entries, last, func(e sessionText, last schema.EventID) int { return cmp.Compare(e.last, last) })
+}
+
+// find returns the newest events of the sessions that f selects, latest first.
+func (c *sessionTexts) find(f store.SessionFilter) (found []schema.EventID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	app := unique.Make(f.App)
+	before, _ := c.search(f.Before)
+	for _, e := range slices.Backward(c.entries[:before]) {
+		if len(found) == f.Limit {
+			break
+		}
+		if (f.App == "" || e.app == app) && e.text != "" && strings.Contains(e.text, f.Text) {
+			found = append(found, e.last)
+		}
+	}
+	return found
 }
 
 const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session_tools WHERE stream_id = 1 AND first = ?`
