@@ -80,12 +80,12 @@ fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
 	go test ./server/internal/hub -run '^TestStateMachine_KeepsInvariants$$' -rapid.checks=500
 
 .PHONY: bench
-bench: ## run the Go benchmarks of server/docs/benchmarks.md
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## print the figures of server/docs/benchmarks.md next to their goals
+	go run ./scripts/bench
 
 .PHONY: bench-history
-bench-history: ## measure queries with a long history, events=3000000; builds it once in bench-history
-	HOOKBACK_BENCH_HISTORY='$(CURDIR)/bench-history' HOOKBACK_BENCH_EVENTS=$(events) go test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 3h ./server/hubtest
+bench-history: ## the same for queries of a long history, events=3000000; built once in bench-history
+	go run ./scripts/bench -history '$(CURDIR)/bench-history' -events $(events)
 
 .PHONY: bench-dashboard
 bench-dashboard: $(installed) build ## measure frames, script time, heap and first load of the dashboard

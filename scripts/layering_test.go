@@ -105,6 +105,7 @@ var mayImport = map[string][]string{
 	"scripts/licenses":     nil,
 	"scripts/demo":         {"schema", "agentclient"},
 	"scripts/fault":        {"schema", "agentclient"},
+	"scripts/bench":        nil,
 }
 
 func TestImports_AreAllowed(t *testing.T) {

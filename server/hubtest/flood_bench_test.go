@@ -16,7 +16,7 @@ import (
 // reference server. With pages it reports the messages that they received. Run it with
 // -benchtime 4s.
 func BenchmarkFlood(b *testing.B) {
-	for _, c := range []struct{ posters, pages int }{{16, 0}, {64, 0}, {16, 50}, {1, 100}} {
+	for _, c := range []struct{ posters, pages int }{{16, 0}, {64, 0}, {16, 50}} {
 		roles := comparedServers()
 		if c.pages == 0 {
 			roles = append(roles, "fiber")

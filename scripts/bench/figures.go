@@ -1,0 +1,112 @@
+package main
+
+// figure is a measured value and its goal.
+type figure struct {
+	name  string
+	value metric
+	// against is the value that it is divided by; the zero metric: none. The goal is then
+	// about the ratio.
+	against metric
+	goal    float64 // 0: no goal
+	atLeast bool    // the goal is a lower bound
+}
+
+// metric is one value of a benchmark, under the names that the benchmark prints.
+type metric struct{ benchmark, unit string }
+
+// load is one load of server/hubtest on a server: hub, fiber or reference.
+func load(benchmark, server, load, unit string) metric {
+	return metric{"Benchmark" + benchmark + "/" + server + "/" + load, unit}
+}
+
+// table is a list of figures with one title.
+type table struct {
+	title   string
+	figures []figure
+}
+
+// The loads of server/hubtest.
+const (
+	plain    = "rate=50/pages=0"
+	fifty    = "rate=100/pages=50"
+	oneAsk   = "at-once=1/rate=4"
+	flood16  = "posters=16/pages=0"
+	flood64  = "posters=64/pages=0"
+	floodTo  = "posters=16/pages=50"
+	asks20   = "at-once=20"
+	pacedAsk = "at-once=20/rate=38"
+)
+
+// budgets are counts, which do not depend on the machine.
+var budgets = table{"Budgets", []figure{
+	{name: "plain event, 50/s: fsyncs", value: load("Paced", "hub", plain, "fsyncs/event"), goal: 1.1},
+	{name: "plain event, 50/s: WAL pages", value: load("Paced", "hub", plain, "wal-pages/event"), goal: 5},
+	{name: "plain event, 64 posters: WAL pages", value: load("Flood", "hub", flood64, "wal-pages/event"), goal: 3},
+	{name: "ask to acknowledged: fsyncs", value: load("Ask", "hub", oneAsk, "fsyncs/ask"), goal: 3},
+	{name: "ask to acknowledged: WAL pages", value: load("Ask", "hub", oneAsk, "wal-pages/ask"), goal: 25},
+}}
+
+// versusFiber compares with a bare echo server of the hub's HTTP library.
+var versusFiber = table{"Against a bare Fiber echo", []figure{
+	{name: "64 posters: events/s", value: load("Flood", "hub", flood64, "events/s"), against: load("Flood", "fiber", flood64, "events/s"), goal: 0.4, atLeast: true},
+	{name: "64 posters: CPU per event, µs", value: load("Flood", "hub", flood64, "cpu-µs/event"), against: load("Flood", "fiber", flood64, "cpu-µs/event"), goal: 4},
+}}
+
+// versusReference returns a figure of the hub divided by the same of the reference server.
+func versusReference(name, benchmark, on, unit string, goal float64) figure {
+	return figure{name: name, value: load(benchmark, "hub", on, unit), against: load(benchmark, "reference", on, unit), goal: goal}
+}
+
+func atLeast(f figure) figure {
+	f.atLeast = true
+	return f
+}
+
+var references = table{"Against the reference server", []figure{
+	atLeast(versusReference("16 posters: events/s", "Flood", flood16, "events/s", 2.5)),
+	atLeast(versusReference("64 posters: events/s", "Flood", flood64, "events/s", 3.5)),
+	versusReference("16 posters: CPU per event, µs", "Flood", flood16, "cpu-µs/event", 0.5),
+	versusReference("64 posters: CPU per event, µs", "Flood", flood64, "cpu-µs/event", 0.35),
+	versusReference("plain event, 50/s: CPU, µs", "Paced", plain, "cpu-µs/event", 1),
+	versusReference("50 pages, 100 events/s: delivery p50, ms", "Paced", fifty, "page-p50-ms", 1),
+	versusReference("50 pages, 100 events/s: delivery p99, ms", "Paced", fifty, "page-p99-ms", 1),
+	versusReference("50 pages, 100 events/s: CPU per event, µs", "Paced", fifty, "cpu-µs/event", 0.8),
+	atLeast(versusReference("50 pages, flood: deliveries/s", "Flood", floodTo, "deliveries/s", 2)),
+	versusReference("1 ask at a time: POST to page p50, ms", "Ask", oneAsk, "page-p50-ms", 1.3),
+	versusReference("1 ask at a time: respond to agent p50, ms", "Ask", oneAsk, "agent-p50-ms", 1.3),
+	versusReference("1 ask at a time: CPU per ask, µs", "Ask", oneAsk, "cpu-µs/ask", 1),
+	versusReference("20 asks at once: CPU per ask, µs", "Ask", asks20, "cpu-µs/ask", 1.2),
+	versusReference("20 asks at 38/s: respond to agent p50, ms", "Ask", pacedAsk, "agent-p50-ms", 0.5),
+	versusReference("20 asks at 38/s: respond to agent p99, ms", "Ask", pacedAsk, "agent-p99-ms", 0.5),
+}}
+
+// others are the figures without a server to compare with.
+var others = table{"Other figures", []figure{
+	{name: "hook that asks nothing, against an empty program, ms", value: metric{"BenchmarkHook", "hook-p50-ms"}, against: metric{"BenchmarkHook", "empty-p50-ms"}, goal: 2},
+	{name: "hook without a hub, ms", value: metric{"BenchmarkHook", "hook-no-hub-p50-ms"}},
+	{name: "hook with 1 MiB on stdin, ms", value: metric{"BenchmarkHook", "hook-1MiB-p50-ms"}},
+	{name: "one poster: POST p50, against a write and fsync, ms", value: metric{"BenchmarkOnePoster", "p50-ms"}, against: metric{"BenchmarkOnePoster", "fsync-p50-ms"}},
+	{name: "64 posters: events/s", value: load("Flood", "hub", flood64, "events/s")},
+	{name: "plain event, 50/s: CPU, µs", value: load("Paced", "hub", plain, "cpu-µs/event")},
+	{name: "10 pages, 500 events/s: POST to page p50, ms", value: load("Paced", "hub", "rate=500/pages=10", "page-p50-ms")},
+	{name: "50 pages, 100 events/s: CPU per event, µs", value: load("Paced", "hub", fifty, "cpu-µs/event")},
+	{name: "50 pages, flood: deliveries per CPU second", value: load("Flood", "hub", floodTo, "deliveries/cpu-s")},
+	{name: "1 ask at a time: CPU per ask, µs", value: load("Ask", "hub", oneAsk, "cpu-µs/ask")},
+	{name: "1 ask at a time: respond call p50, ms", value: load("Ask", "hub", oneAsk, "respond-p50-ms")},
+	{name: "20 asks at once: CPU per ask, µs", value: load("Ask", "hub", asks20, "cpu-µs/ask")},
+	{name: "20 asks at 38/s: respond to agent p50, ms", value: load("Ask", "hub", pacedAsk, "agent-p50-ms")},
+	{name: "20 pages that stop reading: memory, MiB", value: metric{"BenchmarkStalled", "MiB"}},
+	{name: "start to listening, ms", value: metric{"BenchmarkStart", "listening-p50-ms"}},
+}}
+
+// histories are the queries that could grow with the history.
+var histories = table{"Growth", []figure{
+	{name: "GET /api/sessions?q=, ms", value: metric{"BenchmarkHistory/sessions-by-text", "ms"}, goal: 15},
+	{name: "GET /api/overview?days=90, ms", value: metric{"BenchmarkHistory/overview", "ms"}, goal: 25},
+	{name: "GET /hitl/stats, first, ms", value: metric{"BenchmarkHistory/stats/first", "ms"}, goal: 6},
+	{name: "GET /hitl/stats, later, ms", value: metric{"BenchmarkHistory/stats/later", "ms"}, goal: 6},
+	{name: "search, rare word, complete, ms", value: metric{"BenchmarkHistory/search/complete", "ms"}, goal: 150},
+	{name: "the same right after 150,000 events, against caught up, ms", value: metric{"BenchmarkHistory/search/behind", "ms"}, against: metric{"BenchmarkHistory/search/complete", "ms"}, goal: 2},
+	{name: "1,000 pages open: CPU of the hub, s", value: metric{"BenchmarkHistory/pages", "cpu-s"}, goal: 2},
+	{name: "first requests with one call of 0.9 MB: more KiB", value: metric{"BenchmarkHistory/lists", "KiB"}, goal: 64},
+}}

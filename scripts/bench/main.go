@@ -1,0 +1,120 @@
+// Command bench runs the benchmarks of server/docs/benchmarks.md and prints each figure next
+// to its goal. Servers that are compared run in turn, in several rounds, and the values are
+// medians.
+//
+//	go run ./scripts/bench                    the hub, and a bare Fiber echo
+//	go run ./scripts/bench -servers           only the loads that other servers get too
+//	go run ./scripts/bench -reference DIR     these loads, also on the reference server in DIR
+//	go run ./scripts/bench -history DIR       the queries of a long history, which is kept in DIR
+//
+// The exit status is 0 if everything was measured, whether or not a goal is met.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// suite is a set of benchmarks of one package.
+type suite struct {
+	folder, pattern, duration string
+	rounds                    int
+	environment               []string
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	servers := flags.Bool("servers", false, "run only the loads that other servers get too")
+	reference := flags.String("reference", "", "`folder` of a checkout of the reference server; BUN names the program that runs it")
+	history := flags.String("history", "", "`folder` in which databases with a long history are kept")
+	events := flags.Int64("events", 3_000_000, "events of that history")
+	rounds := flags.Int("rounds", 3, "rounds of the loads")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	suites, tables := []suite{
+		{"server/hubtest", "^Benchmark(Paced|Flood)$", "4s", *rounds, nil},
+		{"server/hubtest", "^BenchmarkAsk$", "8s", *rounds, nil},
+	}, []table{budgets, references, versusFiber}
+	switch {
+	case *history != "":
+		suites = []suite{{"server/hubtest", "^BenchmarkHistory$", "1x", 1, []string{
+			"HOOKBACK_BENCH_HISTORY=" + *history, "HOOKBACK_BENCH_EVENTS=" + strconv.FormatInt(*events, 10),
+		}}}
+		tables = []table{histories}
+	case *reference != "":
+		for i := range suites {
+			suites[i].environment = []string{"HOOKBACK_BENCH_REFERENCE=" + *reference}
+		}
+	case !*servers:
+		tables = append(tables, others)
+		suites = append(suites,
+			suite{"server/hubtest", "^Benchmark(OnePoster|Stalled|Start)$", "1s", 1, nil},
+			suite{"agentclient/cmd/hookback", "^BenchmarkHook$", "200x", 1, nil},
+		)
+	}
+	found := results{}
+	var errs []error
+	for _, s := range suites {
+		errs = append(errs, s.run(ctx, found))
+	}
+	for _, t := range tables {
+		found.write(out, t)
+	}
+	return errors.Join(errs...)
+}
+
+// run builds the package's test binary once and runs it in rounds.
+func (s suite) run(ctx context.Context, found results) error {
+	dir, err := os.MkdirTemp("", "hookback-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary := filepath.Join(dir, "benchmarks")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./"+s.folder)
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build the benchmarks of %s: %w", s.folder, err)
+	}
+	for round := range s.rounds {
+		fmt.Fprintf(os.Stderr, "%s %s, round %d of %d\n", s.folder, s.pattern, round+1, s.rounds)
+		if err := s.runOnce(ctx, binary, found); err != nil {
+			return fmt.Errorf("benchmarks of %s: %w", s.folder, err)
+		}
+	}
+	return nil
+}
+
+func (s suite) runOnce(ctx context.Context, binary string, found results) error {
+	cmd := exec.CommandContext(ctx, binary, "-test.run", "^$", "-test.bench", s.pattern, "-test.benchtime", s.duration, "-test.timeout", "3h")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Dir = s.folder
+	cmd.Env = append(os.Environ(), s.environment...)
+	cmd.Stderr = os.Stderr
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return errors.Join(found.read(output, os.Stderr), cmd.Wait())
+}
