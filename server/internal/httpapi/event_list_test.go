@@ -36,3 +36,26 @@ func TestEventList_AfterReadsOldestFirst(t *testing.T) {
 		require.Equal(t, want, ids, query)
 	}
 }
+
+// Lists are shared for a second while the log does not grow, which must not delay anything.
+func TestEventList_HasEveryChangeImmediately(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ids := func(path string) (ids []schema.EventID) {
+		resp, b := r.do("GET", path, "")
+		require.Equal(t, 200, resp.StatusCode, string(b))
+		var events []schema.Event
+		require.NoError(t, json.Unmarshal(b, &events))
+		for _, e := range events {
+			ids = append(ids, e.ID)
+		}
+		return ids
+	}
+	for n := range 5 {
+		id := r.post(event(n, permission)).ID
+		require.Contains(t, ids(schema.PathRecent), id)
+		require.Equal(t, []schema.EventID{id}, ids(schema.PathEvents+"?status=pending"))
+		r.respond(id)
+		require.Empty(t, ids(schema.PathEvents+"?status=pending"))
+	}
+}

@@ -45,21 +45,25 @@ func (s *Service) EventApp(ctx context.Context, id schema.EventID) (string, erro
 
 // Recent returns the newest events as a JSON array, oldest first.
 func (s *Service) Recent(ctx context.Context, limit int) ([]byte, error) {
-	events, err := s.Store.Recent(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	return encodeList(events, nil, true), nil
+	return s.lists.get(s.Store.Head(), listQuery{newest: limit}, func() ([]byte, error) {
+		events, err := s.Store.Recent(context.WithoutCancel(ctx), limit)
+		if err != nil {
+			return nil, err
+		}
+		return encodeList(events, nil, true), nil
+	})
 }
 
 // FindEvents returns the events that match f as a JSON array, oldest first. If a page
 // exceeds MaxPageBytes, it is cut at the end away from its cursor.
 func (s *Service) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
-	events, err := s.Store.Find(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return encodeList(events, nil, !f.Oldest && f.After == 0), nil
+	return s.lists.get(s.Store.Head(), listQuery{filter: f}, func() ([]byte, error) {
+		events, err := s.Store.Find(context.WithoutCancel(ctx), f)
+		if err != nil {
+			return nil, err
+		}
+		return encodeList(events, nil, !f.Oldest && f.After == 0), nil
+	})
 }
 
 // FilterOptions returns the values that a filter can offer.
@@ -171,11 +175,11 @@ func (s *Service) FramesAfter(ctx context.Context, seq int64) (frames []feed.Fra
 	if ok {
 		return frames, more, nil
 	}
-	rows, err := s.Store.After(ctx, seq, catchUpRows)
-	if err != nil {
-		return nil, nil, err
-	}
-	return EncodeFrames(rows), closedChan, nil
+	frames, err = s.frames.get(s.Store.Head(), seq, func() ([]feed.Frame, error) {
+		rows, err := s.Store.After(context.WithoutCancel(ctx), seq, catchUpRows)
+		return EncodeFrames(rows), err
+	})
+	return frames, closedChan, err
 }
 
 // closedChan signals that more frames can be read immediately.

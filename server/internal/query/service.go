@@ -35,6 +35,9 @@ type Service struct {
 	Config
 	initialMu sync.Mutex                     // held while an initial message is built
 	initial   atomic.Pointer[initialMessage] // the last one
+
+	lists  shared[listQuery, []byte]
+	frames shared[int64, []feed.Frame] // by the seq that they follow
 }
 
 // New returns a service.
