@@ -43,6 +43,7 @@ func BenchmarkAsk(b *testing.B) {
 				d := newDesk(b, startServer(b, role), c.nonce)
 				d.askAll(b, 20) // warm
 				d.forget()
+				d.server.waitUntilIdle(b)
 				use := startUsage(b, d.server)
 				tick := make(<-chan time.Time)
 				if c.perSecond > 0 {

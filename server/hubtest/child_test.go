@@ -203,6 +203,23 @@ func (c *serverProcess) cpu(b *testing.B) time.Duration {
 	return time.Duration(user+system) * clockTick
 }
 
+// waitUntilIdle waits until the server uses almost no CPU time, so that what it does after its
+// start and in the background is not measured.
+func (c *serverProcess) waitUntilIdle(b *testing.B) {
+	b.Helper()
+	for reported := time.Now(); ; {
+		before := c.cpu(b)
+		<-time.After(time.Second)
+		if c.cpu(b)-before <= 3*clockTick {
+			return
+		}
+		if time.Since(reported) > progressInterval {
+			fmt.Fprintln(os.Stderr, "the server still works in the background")
+			reported = time.Now()
+		}
+	}
+}
+
 // memory is the server's resident memory in bytes.
 func (c *serverProcess) memory(b *testing.B) int64 {
 	b.Helper()

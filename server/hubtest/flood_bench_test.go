@@ -34,6 +34,7 @@ func flood(b *testing.B, s *serverProcess, posters, pages int) {
 	const chunk = 500
 	l := newLoad(b, s.addr, posters)
 	l.run(b, chunk) // warm
+	s.waitUntilIdle(b)
 	var delivered atomic.Int64
 	for range pages {
 		watchStream(b, s.addr, "?v=2", func(message []byte) {

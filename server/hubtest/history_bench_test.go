@@ -49,7 +49,7 @@ func BenchmarkHistory(b *testing.B) {
 	require.NoError(b, copyDatabase(copied, kept))
 	s := startServerOn(b, "hub", filepath.Join(copied, historyDatabase))
 	defer s.stop()
-	waitUntilIdle(b, s.pid)
+	s.waitUntilIdle(b)
 
 	r := &historyRun{url: "http://" + s.addr, server: s, words: newVocabulary(historyPosters)}
 	for _, row := range []struct {

@@ -78,7 +78,7 @@ func buildHistory(b *testing.B, dir string, size int64) {
 	stopProgress()
 	require.False(b, b.Failed())
 	h.waitForProjections(b)
-	waitUntilIdle(b, os.Getpid())
+	(&serverProcess{pid: os.Getpid()}).waitUntilIdle(b)
 	hub.Stop()
 	require.NoError(b, os.Rename(building, dir))
 	fmt.Fprintf(os.Stderr, "history: built %d events in %s\n", size, time.Since(began).Round(time.Second))
@@ -255,22 +255,4 @@ func (v *vocabulary) sentence(n int) string {
 		b.WriteString(v.words[v.IntN(len(v.words))])
 	}
 	return b.String()
-}
-
-// waitUntilIdle waits until a process uses almost no CPU time for three seconds, so its
-// background work is done.
-func waitUntilIdle(b *testing.B, pid int) {
-	b.Helper()
-	s := &serverProcess{pid: pid}
-	for reported := time.Now(); ; {
-		before := s.cpu(b)
-		<-time.After(3 * time.Second)
-		if s.cpu(b)-before < 90*time.Millisecond {
-			return
-		}
-		if time.Since(reported) > progressInterval {
-			fmt.Fprintln(os.Stderr, "history: the hub still works in the background")
-			reported = time.Now()
-		}
-	}
 }

@@ -19,6 +19,7 @@ func BenchmarkPaced(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/rate=%d/pages=%d", role, c.perSecond, c.pages), func(b *testing.B) {
 				s := startServer(b, role)
 				newLoad(b, s.addr, 4).run(b, 200) // warm
+				s.waitUntilIdle(b)
 				a := newArrivals()
 				for range c.pages {
 					watchStream(b, s.addr, "?v=2", a.message)
