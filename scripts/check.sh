@@ -103,6 +103,27 @@ vulnerabilities() {
   return $status
 }
 
+# Checks the metrics of a running hub. TestMetrics_FollowConventions has the same rules for the
+# machines without promtool.
+metrics_are_valid() {
+  command -v promtool >/dev/null || return $skipped
+  local dir hub url='' tries=600 status=1
+  dir=$(mktemp -d) || return 1
+  if go build -o "$dir/hub" ./server; then
+    "$dir/hub" -addr 127.0.0.1:0 -socket off -db "$dir/hub.db" >"$dir/out" 2>&1 &
+    hub=$!
+    while [ -z "$url" ] && [ $((tries--)) -gt 0 ]; do
+      sleep 0.1
+      url=$(sed -n 's/^ *Dashboard *//p' "$dir/out")
+    done
+    curl -fsS "$url/metrics" | promtool check metrics && status=0
+    kill $hub
+    wait $hub || true
+  fi
+  rm -rf "$dir"
+  return $status
+}
+
 check gofmt formatted
 check shell shell_reads
 check commits commit_subjects
@@ -112,6 +133,7 @@ check go.mod go mod tidy -diff
 check golangci-lint go run "$golangci_lint" run ./...
 # Layering, style, pinned versions, and whether generated files are current.
 check rules go test ./scripts ./schema/...
+check metrics metrics_are_valid
 check licenses go run ./scripts/licenses -check
 check dashboard npm --prefix dashboard run --silent check
 check dist dist_is_current

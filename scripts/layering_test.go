@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 		"server/internal/risk",
 		"server/internal/query", "server/internal/sessions/otlp", "server/internal/auth", "server/internal/rules",
 	},
-	"server/internal/httpapi/middleware": {"schema", "schema/routes", "agentclient/socket", "server/internal/peer"},
+	"server/internal/httpapi/middleware": {"schema", "schema/routes", "agentclient/socket", "server/internal/peer", "server/internal/feed"},
 	"server/internal/httpapi/stream":     {"schema", "server/internal/httpapi/middleware", "server/internal/hub", "server/internal/query", "server/internal/auth", "server/internal/feed", "server/internal/store"},
 	"server/internal/httpapi":            {"server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/sessions/otlp", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
@@ -229,7 +229,7 @@ var storeMethods = map[string][]string{
 	"PushSubscriptions": nil, "Channels": nil, "DueNotifications": nil, "IsLinkUsed": nil, "NotificationCursor": nil, "NotificationSettings": nil, "NotificationProgress": nil, "NotificationsOf": nil, "BecameGroupLeader": nil,
 	"PushKeys": nil, "PushSubscribers": nil, "QuestionsSince": nil,
 
-	"After": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Throttle": nil, "Head": nil, "HubID": nil, "Epoch": nil, "HasPosition": nil,
+	"After": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Throttle": nil, "Head": nil, "HubID": nil, "Epoch": nil, "Schema": nil, "HasPosition": nil,
 	"Activity": nil, "ProjectionCursor": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/query", "server/internal/notify"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},

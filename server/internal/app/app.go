@@ -149,7 +149,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier:     a.notifier,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
@@ -184,6 +184,7 @@ func (a *App) publicURL() string {
 // requests first, within cfg.StopWithin, and the database last.
 func (a *App) Run(ctx context.Context) error {
 	a.printGreeting(ctx)
+	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.DB, "schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
 	// Workers outlive ctx, so that commits of the last requests are still published and
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
@@ -369,13 +370,17 @@ const pruneEvery = 10 * time.Minute
 // runRetention removes old events at start and every pruneEvery until ctx ends.
 func (a *App) runRetention(ctx context.Context) error {
 	for {
-		pruned, err := a.store.Prune(ctx, a.retentionPolicy(time.Now()))
+		policy := a.retentionPolicy(time.Now())
+		pruned, err := a.store.Prune(ctx, policy)
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // stopping is no error
 		case err != nil:
 			a.log.Error("retention failed", "retry_in", pruneEvery, "err", err)
-		case pruned != store.PruneResult{}:
+		default:
+			a.metrics.RecordRetention(pruned, a.cfg.Clock(), policy.ProjectionsBefore.IsZero())
+		}
+		if pruned != (store.PruneResult{}) {
 			a.log.Info("retention removed old data", "events", pruned.Events, "questions", pruned.Questions)
 		}
 		if !feed.Sleep(ctx, pruneEvery) {

@@ -85,7 +85,7 @@ func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Co
 	})
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Store: db, Version: "test", OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -25,11 +26,16 @@ type Metrics struct {
 	streams     prometheus.Gauge
 	slowStreams prometheus.Counter
 	refusals    *prometheus.CounterVec // by class
+	problems    *prometheus.CounterVec // by code
 
 	commits       prometheus.Counter
 	commitFailed  prometheus.Counter
 	commitOps     prometheus.Histogram
 	commitSeconds prometheus.Histogram
+
+	pruned          *prometheus.CounterVec // by kind
+	prunedAt        prometheus.Gauge
+	retentionPaused prometheus.Gauge
 
 	events           prometheus.Counter
 	questions        *prometheus.CounterVec // by outcome
@@ -56,6 +62,7 @@ func NewMetrics() *Metrics {
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "streams", Help: "Open /stream connections.",
 		}),
+		problems:     counters("http_problems_total", "Requests answered with a problem document, by its code.", "code"),
 		refusals:     counters("http_refused_total", "Requests refused because their class, or their sender's part of it, is full.", "class"),
 		slowStreams:  counter("streams_cut_total", "Streams disconnected because the client read too slowly."),
 		commits:      counter("commits_total", "Group commits."),
@@ -68,14 +75,21 @@ func NewMetrics() *Metrics {
 			Namespace: "hookback", Name: "commit_seconds", Help: "Duration of a group commit, fsync included.",
 			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},
 		}),
+		pruned: counters("retention_removed_total", "Events and questions removed by retention since startup.", "kind"),
+		prunedAt: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "hookback", Name: "retention_last_run_timestamp_seconds", Help: "Time of the last run of retention that succeeded.",
+		}),
+		retentionPaused: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "hookback", Name: "retention_paused", Help: "1 while old events are kept because the clock is in doubt.",
+		}),
 		events:           counter("events_total", "Events stored since startup."),
 		questions:        counters("questions_total", "Questions settled since startup.", "outcome"),
 		deliveries:       counters("deliveries_total", "Delivery state changes since startup.", "state"),
 		telemetryRecords: counters("telemetry_records_total", "OpenTelemetry records received: events stored, records ignored or rejected.", "signal", "became"),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.seconds, m.streams, m.slowStreams, m.refusals, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
-		m.events, m.questions, m.deliveries, m.telemetryRecords)
+		m.requests, m.seconds, m.streams, m.slowStreams, m.refusals, m.problems, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
+		m.pruned, m.prunedAt, m.retentionPaused, m.events, m.questions, m.deliveries, m.telemetryRecords)
 	return m
 }
 
@@ -87,6 +101,17 @@ func (m *Metrics) Committed(c store.Commit) {
 	}
 	m.commitOps.Observe(float64(c.Ops))
 	m.commitSeconds.Observe(c.Duration.Seconds())
+}
+
+// RecordRetention counts a run of retention that succeeded. paused: the clock is in doubt.
+func (m *Metrics) RecordRetention(removed store.PruneResult, at time.Time, paused bool) {
+	m.pruned.WithLabelValues("event").Add(float64(removed.Events))
+	m.pruned.WithLabelValues("question").Add(float64(removed.Questions))
+	m.prunedAt.Set(float64(at.UnixMilli()) / 1e3)
+	m.retentionPaused.Set(0)
+	if paused {
+		m.retentionPaused.Set(1)
+	}
 }
 
 func (m *Metrics) recordRequest(method, route string, status int, took time.Duration) {
@@ -106,6 +131,12 @@ func (m *Metrics) handler() fiber.Handler {
 
 // registerGauges registers the metrics that are read at each scrape.
 func (m *Metrics) registerGauges(s *Server) {
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: "hookback", Name: "build_info", Help: "The constant 1, with the versions of the hub, of Go and of the database's schema.",
+		ConstLabels: prometheus.Labels{"version": s.Version, "go": runtime.Version(), "schema": strconv.FormatInt(s.Schema, 10)},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build)
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
 	}, func() float64 { return float64(s.conns.Count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -25,11 +25,12 @@ func (s *Server) writeError(c *fiber.Ctx, err error) error {
 	}
 	p := schema.ProblemOf(err)
 	if p.Status == http.StatusInternalServerError {
-		s.Log.Error("request failed", "route", c.Route().Path, "err", err)
+		s.Log.Error("request failed", "request", requestID(c), "route", c.Route().Path, "err", err)
 	}
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusInsufficientStorage {
 		c.Set(fiber.HeaderRetryAfter, middleware.RetryAfter())
 	}
+	s.Metrics.problems.WithLabelValues(p.Code).Inc()
 	middleware.WriteProblem(c.Context(), p)
 	return nil
 }

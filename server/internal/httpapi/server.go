@@ -45,6 +45,7 @@ type Config struct {
 	OpenAPI  []byte           // the body of GET /openapi.json
 	MCP      MCP              // nil: the route does not exist
 	Version  string
+	Schema   int64 // of the database
 
 	AllowOrigins []string // origins of other pages that may use the hub, as scheme://host:port
 	AllowHosts   []string // host names in addition to the loopback ones, as host or host:port
@@ -123,9 +124,15 @@ type Server struct {
 
 	bodies *middleware.BodyLimiter
 
-	// stopping is canceled by Shutdown: streams close and long polls return.
+	requestIDs *requestIDs
+
+	// stopping is canceled by Shutdown: streams close and long polls return, and requests other than
+	// health checks are refused.
 	stopping context.Context
 	stop     context.CancelFunc
+	// closing is canceled once the requests have ended: the listeners close.
+	closing context.Context
+	close   context.CancelFunc
 }
 
 // New returns a server. Call Shutdown even if it never served.
@@ -135,9 +142,10 @@ func New(cfg Config) *Server {
 		Config: cfg,
 		conns:  middleware.NewConnections(cfg.Places.Idle, cfg.LocalAccounts, cfg.Log),
 		places: middleware.NewPlaces(&cfg.Places, cfg.Metrics.refusals),
-		bodies: middleware.NewBodyLimiter(cfg.BodyBudget),
+		bodies: middleware.NewBodyLimiter(cfg.BodyBudget), requestIDs: newRequestIDs(),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.closing, s.close = context.WithCancel(context.Background())
 	s.netHTTP = middleware.NetHTTP{Stopping: s.stopping, Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log}
 	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.streams = stream.New(s.stopping, stream.Config{
@@ -164,7 +172,7 @@ func New(cfg Config) *Server {
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own connections
 	s.app.Server().Handler = middleware.RejectTwoLengths(s.bodies.Limit(middleware.TrackRequest(rejectUnknownMethods(s.app.Server().Handler))))
-	s.app.Use(s.logAccess, middleware.AddSecurityHeaders, middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS).Check)
+	s.app.Use(s.logAccess, s.refuseWhileStopping, middleware.AddSecurityHeaders, middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS).Check)
 	handlers := s.handlers()
 	if len(handlers) != len(routes.All) {
 		panic("httpapi: not every handler has a route")
@@ -210,15 +218,17 @@ func (s *Server) ServeSocket(ln net.Listener, address net.Addr) error {
 
 func (s *Server) serve(wrapped net.Listener) error {
 	// fasthttp ignores a Shutdown that came before Serve.
-	context.AfterFunc(s.stopping, func() { _ = wrapped.Close() })
+	context.AfterFunc(s.closing, func() { _ = wrapped.Close() })
 	return s.app.Listener(wrapped)
 }
 
-// Shutdown stops accepting requests, closes every stream with code 1012 (service restart)
-// and waits for pending requests and streams until ctx ends. Then it closes the remaining
-// connections.
+// Shutdown refuses new requests, closes every stream with code 1012 (service restart)
+// and waits for pending requests and streams until ctx ends. Meanwhile health checks are answered.
+// Then it closes the listeners and the remaining connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
+	_ = s.conns.WaitHandled(ctx) // the steps below end when ctx does, too
+	s.close()
 	s.conns.CloseUnused()
 	err := s.app.ShutdownWithContext(ctx)
 	if waitErr := s.conns.Wait(ctx); waitErr != nil {

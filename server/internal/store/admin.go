@@ -17,6 +17,9 @@ type Admin interface {
 	// until then.
 	Prune(ctx context.Context, p RetentionPolicy) (PruneResult, error)
 
+	// Schema returns the version of the database's schema, which grows with its migrations.
+	Schema() int64
+
 	// RunIndexer keeps the search index up to date until ctx ends. It yields while writes
 	// are queued and catches up later. It always returns nil.
 	RunIndexer(ctx context.Context) error

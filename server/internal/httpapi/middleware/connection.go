@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
@@ -38,7 +39,7 @@ type Connections struct {
 // NewConnections returns a set that keeps at most idle connections without a complete request. Only
 // programs of the given accounts may use a Unix socket.
 func NewConnections(idle int, mine peer.Accounts, log *slog.Logger) *Connections {
-	return &Connections{idle: idleConns{limit: idle}, mine: mine, log: log}
+	return &Connections{open: connSet{changed: feed.NewWakeup()}, idle: idleConns{limit: idle}, mine: mine, log: log}
 }
 
 // Listen returns a listener that wraps the connections of ln as *Conn. For a Unix socket, local is the
@@ -56,6 +57,10 @@ func (s *Connections) IdleCount() int { return s.idle.count() }
 // CloseUnused closes connections that have not sent a byte, and all future ones. Browsers open
 // connections in advance, and the HTTP server would wait for their first request.
 func (s *Connections) CloseUnused() { s.open.closeUnused() }
+
+// WaitHandled blocks until no request is being handled and every started response has been sent. It
+// returns the error of ctx if ctx ends first.
+func (s *Connections) WaitHandled(ctx context.Context) error { return s.open.waitHandled(ctx) }
 
 // CloseAll closes every open connection.
 func (s *Connections) CloseAll() { s.open.each(func(c *Conn) { _ = c.Conn.Close() }) }
@@ -236,6 +241,7 @@ func (c *Conn) handling() (done func()) {
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.endResponse() {
 		c.idleConns.add(c)
+		c.conns.changed.Wake()
 	}
 	c.mu.Lock()
 	if len(c.readAhead) > 0 && len(p) > 0 {
@@ -356,6 +362,7 @@ type connSet struct {
 	mu      sync.Mutex
 	open    map[*Conn]struct{}
 	idle    chan struct{} // closed when the last connection closes; nil: no waiter
+	changed feed.Wakeup   // a response was sent, or a connection closed
 	closing bool          // new connections are closed immediately
 }
 
@@ -375,6 +382,7 @@ func (s *connSet) remove(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, c)
+	s.changed.Wake()
 	if len(s.open) == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
@@ -403,6 +411,27 @@ func (s *connSet) wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+func (s *connSet) waitHandled(ctx context.Context) error {
+	for {
+		busy := 0
+		s.each(func(c *Conn) {
+			c.mu.Lock()
+			if c.busy {
+				busy++
+			}
+			c.mu.Unlock()
+		})
+		if busy == 0 {
+			return nil
+		}
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

@@ -14,40 +14,41 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate upgrades the database to the current schema, each step in its own transaction.
-func migrate(ctx context.Context, db *sql.DB) error {
+// migrate upgrades the database to the current schema, each step in its own transaction, and
+// returns its version.
+func migrate(ctx context.Context, db *sql.DB) (version int64, err error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	// Closing the provider would close db.
 	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	current, newest, err := p.GetVersions(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the schema version: %w", err)
+		return 0, fmt.Errorf("read the schema version: %w", err)
 	case current > newest:
-		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this version supports %d); nothing was changed; upgrade to that version, restore a backup from before the upgrade, or choose another database with -db", current, newest)
+		return 0, fmt.Errorf("the database was written by a newer Hookback (schema %d, this version supports %d); nothing was changed; upgrade to that version, restore a backup from before the upgrade, or choose another database with -db", current, newest)
 	}
 	steps, err := p.Status(ctx)
 	if err != nil {
-		return fmt.Errorf("read the schema's steps: %w", err)
+		return 0, fmt.Errorf("read the schema's steps: %w", err)
 	}
 	for _, s := range steps {
 		if s.State == goose.StatePending && s.Source.Version < current {
-			return fmt.Errorf("the database was written by a build between two versions of Hookback (schema %d without step %d); nothing was changed; start the build that wrote it, or restore a backup from before it", current, s.Source.Version)
+			return 0, fmt.Errorf("the database was written by a build between two versions of Hookback (schema %d without step %d); nothing was changed; start the build that wrote it, or restore a backup from before it", current, s.Source.Version)
 		}
 	}
 	if current == newest {
-		return nil
+		return newest, nil
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
+		return 0, fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
 	}
-	return nil
+	return newest, nil
 }
 
 // Template creates a database file with the schema but without a hub's identity. Opening
@@ -61,5 +62,6 @@ func Template(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrate(ctx, db), db.Close()) // the last connection checkpoints the WAL into the file
+	_, err = migrate(ctx, db)
+	return errors.Join(err, db.Close()) // the last connection checkpoints the WAL into the file
 }

@@ -54,6 +54,7 @@ const (
 type engine struct {
 	file        string
 	hubID       string
+	schema      int64   // version
 	epochs      []epoch // the current one is the last
 	identity    *identity.Key
 	keyChange   *store.KeyChange // nil: Open keeps the key
@@ -156,7 +157,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	if s.writeDB, err = connect(ctx, s.file, cfg.Synchronous, false); err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.writeDB); err != nil {
+	if s.schema, err = migrate(ctx, s.writeDB); err != nil {
 		return err
 	}
 	if s.readers.db, err = connect(ctx, s.file, cfg.Synchronous, true); err != nil {
@@ -286,6 +287,8 @@ func (s *engine) loadPending(ctx context.Context, w *writer) error {
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
 
 func (s *engine) HubID() string { return s.hubID }
+
+func (s *engine) Schema() int64 { return s.schema }
 
 func (s *engine) Epoch() string { return s.epochs[len(s.epochs)-1].id }
 
