@@ -13,7 +13,7 @@ const (
 		WHERE stream_id = 1 AND quarter >= ? AND quarter < ?`
 	queryActivity = `SELECT app, events, tools, failures, asked, waited, input, output, cache_read, cache_write, cost FROM activity
 		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
-	queryToolTimes = `SELECT tool, bin, calls, failures, total FROM tool_times
+	queryToolTimes = `SELECT tool, bins FROM tool_histograms
 		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
 )
 
@@ -60,11 +60,28 @@ func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Act
 }
 
 func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
-	sums := map[store.ToolKey]store.ToolTime{}
+	byTool := map[string]histogram{}
 	for _, part := range bucketRanges(from) {
 		rows, err := s.readers.query(ctx, queryToolTimes, part.unit, part.from, part.to)
-		if err := addToolTimes(sums, rows, err); err != nil {
+		err = eachRow(rows, err, func(rows *sql.Rows) error {
+			var tool string
+			var bins sql.RawBytes
+			if err := rows.Scan(&tool, &bins); err != nil {
+				return err
+			}
+			if byTool[tool] == nil {
+				byTool[tool] = histogram{}
+			}
+			return byTool[tool].add(bins)
+		})
+		if err != nil {
 			return nil, err
+		}
+	}
+	sums := map[store.ToolKey]store.ToolTime{}
+	for tool, h := range byTool {
+		for bucket, u := range h {
+			sums[store.ToolKey{Tool: tool, Bucket: bucket}] = u
 		}
 	}
 	return sums, nil
@@ -100,7 +117,7 @@ func (s *engine) pruneProjections(ctx context.Context, before time.Time) error {
 		for _, unit := range [...]int64{1, quartersPerDay} {
 			for _, query := range [...]string{
 				`DELETE FROM activity WHERE stream_id = 1 AND span = ? AND at < ?`,
-				`DELETE FROM tool_times WHERE stream_id = 1 AND span = ? AND at < ?`,
+				`DELETE FROM tool_histograms WHERE stream_id = 1 AND span = ? AND at < ?`,
 			} {
 				if _, err := t.exec(query, unit, quarter/unit); err != nil {
 					return err

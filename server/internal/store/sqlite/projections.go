@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -121,10 +123,8 @@ func (t *tx) applyProjection(d *store.ProjectionBatch) error {
 			return err
 		}
 	}
-	for key, u := range d.ToolTimes {
-		if err := t.addToolTime(key, u); err != nil {
-			return err
-		}
+	if err := t.addToolTimes(d.ToolTimes); err != nil {
+		return err
 	}
 	for _, key := range d.RemovedSessions {
 		if _, err := t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, key.App, key.Session); err != nil {
@@ -169,19 +169,97 @@ func (t *tx) addActivity(key store.ActivityKey, a *store.Activity) error {
 	return nil
 }
 
-func (t *tx) addToolTime(key store.ToolKey, u store.ToolTime) error {
-	_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
-		key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
-	for _, unit := range [...]int64{1, quartersPerDay} {
+// toolPeriod identifies a row of tool_histograms.
+type toolPeriod struct {
+	unit, at int64
+	tool     string
+}
+
+func (t *tx) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
+	periods := map[toolPeriod]histogram{}
+	for key, u := range times {
+		_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
+			key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
-			unit, key.Quarter/unit, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
+		for _, unit := range [...]int64{1, quartersPerDay} {
+			period := toolPeriod{unit, key.Quarter / unit, key.Tool}
+			if periods[period] == nil {
+				periods[period] = histogram{}
+			}
+			periods[period][key.Bucket] = periods[period][key.Bucket].Add(u)
+		}
 	}
+	for period, h := range periods {
+		if err := t.addHistogram(period, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) addHistogram(p toolPeriod, h histogram) error {
+	var bins []byte
+	err := t.get([]any{&bins}, `SELECT bins FROM tool_histograms WHERE stream_id = 1 AND span = ? AND at = ? AND tool = ?`, p.unit, p.at, p.tool)
+	if err := ignoreNoRows(err); err != nil {
+		return err
+	}
+	if err := h.add(bins); err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO tool_histograms (stream_id, span, at, tool, bins) VALUES (1, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET bins = excluded.bins`, p.unit, p.at, p.tool, h.encode())
 	return err
+}
+
+// histogram has the uses of a tool by duration bucket.
+type histogram map[int64]store.ToolTime
+
+// add adds the column bins of tool_histograms.
+func (h histogram) add(bins []byte) error {
+	for len(bins) > 0 {
+		var numbers [4]int64
+		for i := range numbers {
+			n, rest, ok := cutNumber(bins)
+			if !ok {
+				return fmt.Errorf("read a histogram of tool uses at %q", bins)
+			}
+			numbers[i], bins = n, rest
+		}
+		h[numbers[0]] = h[numbers[0]].Add(store.ToolTime{Calls: numbers[1], Failures: numbers[2], TotalMS: numbers[3]})
+	}
+	return nil
+}
+
+// cutNumber returns the number before the first separator, and the text after it.
+func cutNumber(text []byte) (n int64, rest []byte, ok bool) {
+	sign := int64(1)
+	for i, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			n, ok = 10*n+int64(c-'0'), true
+		case c == '-' && i == 0:
+			sign = -1
+		default:
+			return sign * n, text[i+1:], ok && (c == ' ' || c == ';')
+		}
+	}
+	return sign * n, nil, ok
+}
+
+// encode returns the column bins of tool_histograms.
+func (h histogram) encode() string {
+	var b []byte
+	for _, bucket := range slices.Sorted(maps.Keys(h)) {
+		u := h[bucket]
+		if b != nil {
+			b = append(b, ';')
+		}
+		b = fmt.Appendf(b, "%d %d %d %d", bucket, u.Calls, u.Failures, u.TotalMS)
+	}
+	return string(b)
 }
 
 var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z

@@ -259,17 +259,12 @@ const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session
 
 func (s *engine) SessionTools(ctx context.Context, first schema.EventID) (map[store.ToolKey]store.ToolTime, error) {
 	rows, err := s.readers.query(ctx, querySessionTools, first)
-	sums := map[store.ToolKey]store.ToolTime{}
-	return sums, addToolTimes(sums, rows, err)
-}
-
-// addToolTimes adds rows to the sums by tool and duration bucket.
-func addToolTimes(sums map[store.ToolKey]store.ToolTime, rows *sql.Rows, err error) error {
-	return eachRow(rows, err, func(rows *sql.Rows) error {
+	times := map[store.ToolKey]store.ToolTime{}
+	return times, eachRow(rows, err, func(rows *sql.Rows) error {
 		var key store.ToolKey
 		var u store.ToolTime
 		err := rows.Scan(&key.Tool, &key.Bucket, &u.Calls, &u.Failures, &u.TotalMS)
-		sums[key] = sums[key].Add(u)
+		times[key] = u
 		return err
 	})
 }

@@ -95,3 +95,26 @@ func TestMigrate_KeepsQuestions(t *testing.T) {
 	require.EqualValues(t, 2, counts.WaitingOnMe)
 	require.Equal(t, []string{"app"}, counts.Agents)
 }
+
+// The uses of tools survive the change to one row per period.
+func TestMigrate_KeepsToolTimes(t *testing.T) {
+	t.Parallel()
+	file := newDatabaseOf(t, 22,
+		`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, 1, 100, 'Bash', 7, 1, 0, 70),
+			(1, 96, 1, 'Bash', 7, 1, 0, 70), (1, 96, 2, 'Bash', -1, 5, 2, 0), (1, 96, 2, 'Bash', 12, 3, 1, 4000), (1, 96, 2, 'Read', 0, 9, 0, 1)`,
+	)
+	b, ctx := newTestStore(t, func(c *Config) { c.Path = file }), t.Context()
+	bash := func(bucket int64) store.ToolKey { return store.ToolKey{Tool: "Bash", Bucket: bucket} }
+	want := map[store.ToolKey]store.ToolTime{
+		bash(-1): {Calls: 5, Failures: 2}, bash(7): {Calls: 1, TotalMS: 70}, bash(12): {Calls: 3, Failures: 1, TotalMS: 4000}, {Tool: "Read"}: {Calls: 9, TotalMS: 1},
+	}
+	for _, from := range []int64{96, 97} { // a whole day, and its quarter-hours
+		times, err := b.ToolTimes(ctx, from)
+		require.NoError(t, err)
+		require.Equal(t, want, times)
+	}
+	b.MustProject(t, &store.ProjectionBatch{To: 1, ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Quarter: 200, Tool: "Bash", Bucket: 12}: {Calls: 1, TotalMS: 1000}}})
+	times, err := b.ToolTimes(ctx, 96)
+	require.NoError(t, err)
+	require.Equal(t, store.ToolTime{Calls: 4, Failures: 1, TotalMS: 5000}, times[bash(12)])
+}
