@@ -2,6 +2,7 @@ package hub
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -60,6 +61,39 @@ func TestInitial_RespectsByteBudget(t *testing.T) {
 	require.True(t, last.PayloadTruncated)
 	require.Equal(t, `{}`, string(last.Payload))
 	require.Greater(t, last.PayloadBytes, schema.MaxListed)
+}
+
+// TestInitial_ShortensQuestionsBeyondByteBudget: version 1 pages limit the size of a message.
+func TestInitial_ShortensQuestionsBeyondByteBudget(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	const questions = 200
+	long := strings.Repeat("é", 10<<10)
+	var ids []schema.EventID
+	for n := range questions {
+		saved := h.post(fmt.Sprintf(`{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{"p":%q},"more":%q,
+			"humanInTheLoop":{"question":%q,"type":"choice","choices":["yes","no"],"timeout":0,"toolCall":{"name":"Bash","arguments":{"command":%q}}}}`, n, long, long, long, long))
+		ids = append(ids, saved.ID)
+	}
+	_, raw, err := h.query.InitialMessage(t.Context())
+	require.NoError(t, err)
+	require.Less(t, len(raw), query.MaxPageBytes)
+	first, last, n := firstAndLast(t, raw)
+	require.Equal(t, questions, n, "no question is left out")
+	require.Equal(t, ids[0], first.ID)
+	require.Equal(t, "s0", first.SessionID)
+	require.Equal(t, schema.Pending, first.HumanInTheLoopStatus.Status)
+	q := first.HumanInTheLoop
+	require.True(t, strings.HasPrefix(q.Question, "ééé") && strings.HasSuffix(q.Question, "[shortened]"), q.Question)
+	require.Equal(t, []string{"yes", "no"}, q.Choices)
+	require.Equal(t, "Bash", q.ToolCall.Name)
+	require.JSONEq(t, `{}`, string(first.Payload))
+	require.Contains(t, string(raw), `"questionTruncated":true`)
+	require.Equal(t, long, last.HumanInTheLoop.Question, "the newest ones fit")
+
+	whole, err := h.query.Event(t.Context(), ids[0])
+	require.NoError(t, err)
+	require.Equal(t, long, decodeEvent(t, whole).HumanInTheLoop.Question)
 }
 
 // firstAndLast decodes only two events of a list and returns their number in total. Under

@@ -119,13 +119,19 @@ func (s *Service) buildInitialMessage(ctx context.Context) (*initialMessage, err
 	events = append(events, pending...)
 	events = slices.DeleteFunc(events, func(e *store.Event) bool { return int64(e.ID) > seq })
 	slices.SortFunc(events, func(a, b *store.Event) int { return int(a.ID - b.ID) })
-	return &initialMessage{seq: seq, data: encodeList(events, pendingIDs, true)}, nil
+	data, err := encodeInitial(events, pendingIDs)
+	return &initialMessage{seq: seq, data: data}, err
 }
 
-// encodeList encodes events as a JSON array. Beyond MaxPageBytes it omits events, from
+// encodeList encodes events as a JSON array of at most MaxPageBytes.
+func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
+	return encodeUpTo(MaxPageBytes, events, keep, dropOldest)
+}
+
+// encodeUpTo encodes events as a JSON array. Beyond limit bytes it omits events, from
 // the old end or the new one. Events in keep are never omitted, but lose their payload
 // if necessary.
-func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
+func encodeUpTo(limit int, events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
 	encoded := make([][]byte, len(events))
 	size := 2
 	for i, e := range events {
@@ -133,7 +139,7 @@ func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest 
 		size += len(encoded[i]) + 1
 	}
 	for n := range events {
-		if size <= MaxPageBytes {
+		if size <= limit {
 			break
 		}
 		i := n
