@@ -94,15 +94,17 @@ const MaxSessions = 200
 // With q, a page can be short or empty and still have a next page.
 type SessionPage struct {
 	Sessions []Session `json:"sessions"`
-	Next     string    `json:"next,omitempty"` // cursor of the next page
+	Next     string    `json:"next,omitempty"`  // cursor of the next page
+	LagMS    int64     `json:"lagMs,omitempty"` // how old the state is; absent: current
 }
 
 // SessionDetail is the result of GET /api/session: a session and its tools, models and agents.
 type SessionDetail struct {
 	Session Session     `json:"session"`
-	Tools   []ToolStat  `json:"tools"`  // most used first
-	Models  []ModelUse  `json:"models"` // highest cost first; only if the agent sends telemetry
-	Agents  []AgentNode `json:"agents"` // main agent first, then by start time; at most 501
+	Tools   []ToolStat  `json:"tools"`           // most used first
+	Models  []ModelUse  `json:"models"`          // highest cost first; only if the agent sends telemetry
+	Agents  []AgentNode `json:"agents"`          // main agent first, then by start time; at most 501
+	LagMS   int64       `json:"lagMs,omitempty"` // how old the state is; absent: current
 }
 
 // ModelUse is the usage of one model. Metrics do not report the number of requests, so usage known
@@ -170,6 +172,8 @@ type Overview struct {
 	Waits  []LatencyBucket `json:"waits"`  // histogram of the time to answer, shortest first
 	Agents []AgentStat     `json:"agents"` // sorted by name
 	Tools  []ToolStat      `json:"tools"`  // most used first, at most 50
+
+	LagMS int64 `json:"lagMs,omitempty"` // how old the statistics are; absent: current
 }
 
 // DayCount counts the outcomes of the questions that were resolved on one day.

@@ -185,7 +185,7 @@ func IndexText(dst []byte, e *Event) []byte {
 	collectScalars(r.questionValue(), &parts, int(^uint(0)>>1))
 	collectScalars(r.payloadValue(), &parts, int(^uint(0)>>1))
 	for _, part := range parts {
-		dst = append(append(dst, Fold(part)...), '\n')
+		dst = append(appendFold(dst, part), '\n')
 	}
 	return dst
 }

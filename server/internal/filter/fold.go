@@ -3,18 +3,13 @@ package filter
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Fold returns text in a form for case-insensitive comparison: each letter in lower case, with ς
 // as σ and ſ as s. It is equivalent to fold in the dashboard's filter.ts. The mapping depends on
 // the Unicode version, which IndexVersion therefore includes.
 func Fold(text string) string {
-	plain := true
-	for i := 0; i < len(text) && plain; i++ {
-		plain = text[i] < utf8.RuneSelf
-	}
-	if plain {
+	if isASCII(text) {
 		return strings.ToLower(text)
 	}
 	var b strings.Builder
@@ -32,6 +27,21 @@ func Fold(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// appendFold appends Fold(text).
+func appendFold(dst []byte, text string) []byte {
+	if !isASCII(text) {
+		return append(dst, Fold(text)...)
+	}
+	start := len(dst)
+	dst = append(dst, text...)
+	for i, c := range dst[start:] {
+		if 'A' <= c && c <= 'Z' {
+			dst[start+i] = c + 'a' - 'A'
+		}
+	}
+	return dst
 }
 
 // IndexVersion identifies the output of IndexText. An index with another version must be

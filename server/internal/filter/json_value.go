@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,12 +22,17 @@ type jsonValue struct {
 	children []jsonValue // members or elements
 }
 
+// decoderPool reuses decoders, because a decoder is larger than most events.
+var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
 // parseJSON parses stored JSON, which is known to be valid. It returns nil for no value.
 func parseJSON(raw []byte) *jsonValue {
 	if len(raw) == 0 {
 		return nil
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := decoderPool.Get().(*jsontext.Decoder)
+	defer decoderPool.Put(dec)
+	dec.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	v, err := readValue(dec, 0)
 	if err != nil {
 		return nil

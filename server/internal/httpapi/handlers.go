@@ -297,8 +297,23 @@ func (s *Server) ready(c *fiber.Ctx) error {
 	}
 	if h.Status != "ok" {
 		c.Status(fiber.StatusServiceUnavailable)
+	} else {
+		h.Detail = lagWarning(&stats)
 	}
 	return reply(c)(json.Marshal(h))
+}
+
+// lagWarning returns which results are out of date or slow; empty: none.
+func lagWarning(stats *store.Stats) string {
+	const tolerable = 10 * time.Second
+	var late []string
+	if lag := stats.Projections.Time; lag > tolerable {
+		late = append(late, fmt.Sprintf("sessions and statistics are %.0f seconds behind", lag.Seconds()))
+	}
+	if lag := stats.SearchIndex.Time; lag > tolerable {
+		late = append(late, fmt.Sprintf("the search index is %.0f seconds behind", lag.Seconds()))
+	}
+	return strings.Join(late, "; ")
 }
 
 func (s *Server) openAPI(c *fiber.Ctx) error {

@@ -163,6 +163,10 @@ var storeGauges = []struct {
 	{gauge("wal_bytes", "Size of the write-ahead log."), func(s store.Stats) float64 { return float64(s.JournalBytes) }},
 	{gauge("disk_free_bytes", "Free disk space on the database's volume."), func(s store.Stats) float64 { return float64(s.FreeBytes) }},
 	{gauge("writes_queued", "Writes waiting for a group commit."), func(s store.Stats) float64 { return float64(s.Queued) }},
+	{gauge("projection_lag_rows", "Committed rows that sessions and statistics do not include yet."), func(s store.Stats) float64 { return float64(s.Projections.Rows) }},
+	{gauge("projection_lag_seconds", "Age of the oldest of these rows."), func(s store.Stats) float64 { return s.Projections.Time.Seconds() }},
+	{gauge("search_index_lag_rows", "Rows of full blocks that the search index does not include yet."), func(s store.Stats) float64 { return float64(s.SearchIndex.Rows) }},
+	{gauge("search_index_lag_seconds", "Age of the oldest of these rows."), func(s store.Stats) float64 { return s.SearchIndex.Time.Seconds() }},
 }
 
 var (

@@ -351,3 +351,15 @@ func TestProblems_MapBackToErrors(t *testing.T) {
 		require.ErrorIs(t, r.problem(resp, b).Err(), c.want, "%s %s: %s", c.path, c.body, b)
 	}
 }
+
+// The lags of the projections and of the search index are metrics. A current result has no lag.
+func TestRoutes_ServeLags(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	resp, b := r.do("POST", schema.PathEvents, event(1))
+	require.Equal(t, http.StatusOK, resp.StatusCode, string(b))
+	_, b = r.do("GET", schema.PathMetrics, "")
+	for _, name := range []string{"projection_lag_rows", "projection_lag_seconds", "search_index_lag_rows", "search_index_lag_seconds"} {
+		require.Regexp(t, `(?m)^hookback_`+name+` [0-9]`, string(b))
+	}
+}

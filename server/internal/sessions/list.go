@@ -24,7 +24,7 @@ func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (history.
 		}
 		defer s.searches.release()
 	}
-	s.catchUp(ctx)
+	page.LagMS = s.catchUp(ctx)
 	facts, next, err := s.Store.Sessions(ctx, f)
 	if err != nil {
 		return page, err
@@ -60,8 +60,7 @@ func decodeSession(facts []byte, pending map[store.SessionKey]int64) (history.Se
 
 // Session returns one session with its tools, models and agents, or schema.ErrNotFound.
 func (s *Service) Session(ctx context.Context, key store.SessionKey) (history.SessionDetail, error) {
-	detail := history.SessionDetail{}
-	s.catchUp(ctx)
+	detail := history.SessionDetail{LagMS: s.catchUp(ctx)}
 	facts, err := s.Store.SessionFacts(ctx, key.App, key.Session)
 	if err != nil {
 		return detail, err

@@ -22,13 +22,14 @@ const maxOverviewTools = 50
 // Pending and Undelivered are current. The rest comes from projections, which it brings up to
 // date first.
 func (s *Service) Overview(ctx context.Context, days int, zone *time.Location) (history.Overview, error) {
-	s.catchUp(ctx)
+	lagMS := s.catchUp(ctx)
 	now := s.Clock()
 	starts := query.DayStarts(now.In(zone), days)
 	o, err := s.cachedOverview(ctx, starts)
 	if err != nil {
 		return o, err
 	}
+	o.LagMS = lagMS
 	o.From, o.To = schema.Millis(starts[0].UnixMilli()), schema.Millis(now.UnixMilli())
 	stats, err := s.Store.Stats(ctx)
 	if err != nil {

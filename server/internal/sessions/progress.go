@@ -96,17 +96,17 @@ func (p *progress) joinUntil() <-chan struct{} {
 }
 
 // await makes the projector hurry and waits until it has reached the position, stops, or takes
-// longer than maxCatchUp.
-func (p *progress) await(ctx context.Context, position int64) {
+// longer than maxCatchUp. It reports whether the position was reached.
+func (p *progress) await(ctx context.Context, position int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 	defer cancel()
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		reached, advanced := !p.running || p.at >= position, p.advanced
+		reached, running, advanced := p.at >= position, p.running, p.advanced
 		p.wanted = max(p.wanted, position)
 		p.mu.Unlock()
-		if reached {
-			return
+		if reached || !running {
+			return reached
 		}
 		p.hurry()
 		select {
@@ -114,10 +114,15 @@ func (p *progress) await(ctx context.Context, position int64) {
 		case <-ctx.Done():
 		}
 	}
+	return false
 }
 
 // catchUp brings the projections up to date with what is stored now. A query calls it first, so
-// that it includes every event that was acknowledged before.
-func (s *Service) catchUp(ctx context.Context) {
-	s.progress.await(ctx, s.Store.Head())
+// that it includes every event that was acknowledged before. If that takes too long, it returns how
+// far they are behind, in ms.
+func (s *Service) catchUp(ctx context.Context) (lagMS int64) {
+	if s.progress.await(ctx, s.Store.Head()) {
+		return 0
+	}
+	return s.Store.ProjectionLag().Time.Milliseconds()
 }

@@ -82,6 +82,9 @@ type Stats struct {
 	LeftBytes                    int64 // for questions and answers on such a disk, with the reserve
 	RefusedFull, RefusedFault    int64 // writes refused since startup: without space, and by other faults
 
+	// Lags of the background readers. The search index counts full blocks only.
+	Projections, SearchIndex Lag
+
 	// Fault is why nothing is stored, as text for users: the last commit failed, or the
 	// database's files are gone. Empty: the last commit succeeded. It is also set if Stats fails.
 	Fault string

@@ -24,6 +24,9 @@ type Log interface {
 	// nearly full and d has no question, and schema.ErrStopping. If ctx ends while d is
 	// queued, Append returns ctx.Err() and nothing is stored. Once the writer has taken d,
 	// Append waits for the commit, so the caller owns d's bytes again when it returns.
+	//
+	// While the projections or the search index are far behind, events without a question wait
+	// up to a second before they are queued.
 	Append(ctx context.Context, d *EventDraft) (Receipt, error)
 
 	// AppendAll appends several events. They keep their order and share commits where
@@ -56,11 +59,12 @@ type Log interface {
 	// before the writer's caller is released, so it must be quick and must not write. Call
 	// SetPublish before the first write.
 	SetPublish(publish func([]LogRow))
+}
 
-	// Throttle delays a background reader while events arrive faster than the store can also process, so that
-	// posters get the processor. The delay is proportional to worked, at most two seconds, and
-	// ends soon after the overload. Throttle returns immediately without an overload.
-	Throttle(ctx context.Context, worked time.Duration)
+// Lag is how far a background reader of the log is behind.
+type Lag struct {
+	Rows int64
+	Time time.Duration // since the first of the rows was committed, or since the hub started
 }
 
 // EventDraft is an event to append. Its ID is ignored.

@@ -22,6 +22,9 @@ type Projections interface {
 	// with ErrConflict if the cursor is not at d.From.
 	ApplyProjection(ctx context.Context, d *ProjectionBatch) error
 
+	// ProjectionLag returns how far the projections are behind the log.
+	ProjectionLag() Lag
+
 	// Sessions returns the facts of the sessions that f selects, latest active first. next is
 	// the Before of the next page; 0: this is the last one. A text search may return a short
 	// or empty page that still has a next one.

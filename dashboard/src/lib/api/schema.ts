@@ -1022,6 +1022,8 @@ export interface Overview {
   agents: AgentStat[]
   /** most used first, at most 50 */
   tools: ToolStat[]
+  /** how old the statistics are; absent: current */
+  lagMs?: number
 }
 
 /**
@@ -1474,6 +1476,8 @@ export interface SessionDetail {
   models: ModelUse[]
   /** main agent first, then by start time; at most 501 */
   agents: AgentNode[]
+  /** how old the state is; absent: current */
+  lagMs?: number
 }
 
 /**
@@ -1484,6 +1488,8 @@ export interface SessionPage {
   sessions: Session[]
   /** cursor of the next page */
   next?: string
+  /** how old the state is; absent: current */
+  lagMs?: number
 }
 
 /** SignIn is a signed-in browser. */

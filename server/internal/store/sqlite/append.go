@@ -16,10 +16,16 @@ import (
 )
 
 func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
+	if d.NewQuestion == nil {
+		s.awaitReaders(ctx)
+	}
 	return s.startAppend(d).wait(ctx, s)
 }
 
 func (s *engine) AppendAll(ctx context.Context, drafts []*store.EventDraft) []store.Result {
+	if !slices.ContainsFunc(drafts, func(d *store.EventDraft) bool { return d.NewQuestion != nil }) {
+		s.awaitReaders(ctx)
+	}
 	pending := make([]*pendingAppend, len(drafts))
 	for i, d := range drafts {
 		pending[i] = s.startAppend(d)

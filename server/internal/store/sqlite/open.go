@@ -75,7 +75,8 @@ type engine struct {
 	tail        logTail
 	decided     atomic.Int64 // number of decided questions
 	texts       sessionTexts
-	ingestRate  ingestRate
+	projected   lagMeter    // of the projector
+	indexed     lagMeter    // of the indexer, in full blocks
 	indexerWake feed.Wakeup // wakes the indexer when it has work
 	log         *slog.Logger
 	close       func() error
@@ -235,6 +236,8 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	}
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
+	s.projected.grow(counters.head, time.Now())
+	s.indexed.grow(lastFullBlock(counters.head), time.Now())
 	s.events.Store(counters.events)
 	s.decided.Store(counters.decided)
 	return s.openIdentity(ctx, w)

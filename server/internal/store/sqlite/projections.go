@@ -32,9 +32,19 @@ func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries 
 	if err := ctx.Err(); err != nil {
 		return nil, seq, err
 	}
-	if entries, upTo, ok := s.tail.entries(tailProjector, seq, limit); ok {
-		return entries, upTo, nil
+	s.projected.reach(seq)
+	entries, upTo, ok := s.tail.entries(tailProjector, seq, limit)
+	if !ok {
+		entries, upTo, err = s.readEntries(ctx, seq, limit)
 	}
+	if len(entries) == 0 && err == nil {
+		s.projected.reach(upTo)
+	}
+	return entries, upTo, err
+}
+
+// readEntries is LogEntries without the tail.
+func (s *engine) readEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	upTo = min(s.head.Load(), seq+int64(limit))
 	if upTo <= seq {
 		return nil, seq, nil
@@ -97,10 +107,16 @@ func (s *engine) scanEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntr
 
 func (s *engine) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) error {
 	o := &op{needsSavepoint: true, run: func(t *tx) error { return t.applyProjection(d) }}
+	var err error
 	if d.JoinUntil != nil {
-		return s.writer.join(ctx, o, d.JoinUntil)
+		err = s.writer.join(ctx, o, d.JoinUntil)
+	} else {
+		err = s.writer.do(ctx, o)
 	}
-	return s.writer.do(ctx, o)
+	if err == nil {
+		s.projected.reach(d.To)
+	}
+	return err
 }
 
 func (t *tx) applyProjection(d *store.ProjectionBatch) error {

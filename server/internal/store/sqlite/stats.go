@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -17,6 +18,8 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 		Pending: s.pending.len(), Events: s.events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
 		RefusedFull: s.diskSpace.refused.Load(), RefusedFault: s.health.refused.Load(),
 	}
+	now := time.Now()
+	out.Projections, out.SearchIndex = s.projected.lag(now), s.indexed.lag(now)
 	if f := s.health.current(); f != nil {
 		out.Fault = f.detail
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
 )
 
@@ -93,27 +95,30 @@ func (x *indexer) buildNext(ctx context.Context) (more bool, err error) {
 	return err == nil, err
 }
 
-// nextBlock returns the next block to build: a stale one, or the next full one. It
+// nextBlock returns the next block to build: the next full one, or a stale one. It
 // returns sql.ErrNoRows if there is none. Stale blocks wait for the end of a pruning, which would
 // remove the same block from the index with every batch.
 func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
-	if x.pruning.Load() == 0 {
-		if err = x.readers.get(ctx, []any{&n}, queryStaleBlock); !errors.Is(err, sql.ErrNoRows) {
-			return n, err
-		}
-	}
-	last := int64(-1)
+	last, head := int64(-1), x.head.Load()
 	if err = x.readers.get(ctx, []any{&last}, queryLastBlock); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	var seq int64
-	if err = x.readers.get(ctx, []any{&seq}, queryNextEvent, (last+1)<<grams.BlockBits); err != nil {
-		return 0, err
+	x.indexed.reach(last<<grams.BlockBits + grams.BlockSize - 1)
+	if full := lastFullBlock(head); (last+1)<<grams.BlockBits < full {
+		var seq int64
+		err = x.readers.get(ctx, []any{&seq}, queryNextEvent, (last+1)<<grams.BlockBits)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return 0, err
+		}
+		if n = seq >> grams.BlockBits; err == nil && n<<grams.BlockBits < full {
+			return n, nil
+		}
+		x.indexed.reach(full) // the rest of it was pruned
 	}
-	if n = seq >> grams.BlockBits; x.head.Load() < n<<grams.BlockBits+grams.BlockSize-1 {
-		return 0, sql.ErrNoRows // not full yet
+	if x.pruning.Load() > 0 {
+		return 0, sql.ErrNoRows
 	}
-	return n, nil
+	return n, x.readers.get(ctx, []any{&n}, queryStaleBlock)
 }
 
 // readBlock loads block n into the builder and returns its number of events.
@@ -124,34 +129,56 @@ func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error
 		start, head := time.Now(), x.head.Load()
 		first := n<<grams.BlockBits + int64(i)<<grams.SegmentBits
 		for last := first + 1<<grams.SegmentBits - 1; first <= last; {
-			rows, err := x.readers.query(ctx, queryLogEvents, first-1, last, 1<<grams.SegmentBits)
-			batch, full, err := x.readEventsUpTo(ctx, batchBytes, rows, err)
+			batch, upTo, err := x.readSegment(ctx, first, last)
 			if err != nil {
 				return 0, err
 			}
 			for _, e := range batch {
-				text = filter.IndexText(text[:0], e.FilterEvent())
+				listed := e.FilterEvent()
+				if len(listed.Payload) > schema.MaxListed {
+					listed.Payload = []byte("{}")
+				}
+				text = filter.IndexText(text[:0], listed)
 				x.builder.Add(i, text)
 			}
-			if events += len(batch); !full {
-				break
-			}
-			first = int64(batch[len(batch)-1].ID) + 1
+			events += len(batch)
+			first = upTo + 1
 		}
-		worked := time.Since(start)
-		x.Throttle(ctx, worked)
-		if !feed.Sleep(ctx, min(x.backoff(worked, head), time.Second)) {
+		if !feed.Sleep(ctx, min(x.backoff(time.Since(start), head), time.Second)) {
 			return 0, ctx.Err()
 		}
 	}
 	return events, nil
 }
 
+// readSegment reads the events from first to last, or up to an earlier row upTo.
+func (x *indexer) readSegment(ctx context.Context, first, last int64) (events []*store.Event, upTo int64, err error) {
+	if entries, upTo, ok := x.tail.entries(tailIndexer, first-1, int(last-first+1)); ok {
+		for i := range entries {
+			if !entries[i].Ends {
+				events = append(events, entries[i].Event)
+			}
+		}
+		return events, upTo, nil
+	}
+	rows, err := x.readers.query(ctx, queryLogEvents, first-1, last, last-first+1)
+	events, full, err := x.readEventsUpTo(ctx, batchBytes, rows, err)
+	if err != nil || !full {
+		return events, last, err
+	}
+	return events, int64(events[len(events)-1].ID), nil
+}
+
+// maxBacklog is the number of blocks that may be due before the indexer stops leaving the
+// processor to others.
+const maxBacklog = 2
+
 // backoff returns how long to leave the processor to others after some work: zero while
-// the log does not grow, and long while writes are queued. Throttle adds to it during an
-// overload.
+// the log does not grow or blocks pile up, and long while writes are queued.
 func (x *indexer) backoff(worked time.Duration, head int64) time.Duration {
 	switch {
+	case x.indexed.lag(time.Now()).Rows > maxBacklog*grams.BlockSize:
+		return 0
 	case len(x.writer.queue) > 0:
 		return 16 * worked
 	case x.head.Load() != head:

@@ -210,7 +210,7 @@ func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	require.Equal(t, 1, b.countBlocks(t))
 }
 
-// The indexer yields a little to a growing log, and much to queued writes.
+// The indexer yields a little to a growing log, and much to queued writes, unless it falls behind.
 func TestIndexer_BacksOffUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -226,6 +226,8 @@ func TestIndexer_BacksOffUnderLoad(t *testing.T) {
 	<-entered
 	require.NoError(t, b.writer.enqueue(second))
 	require.Equal(t, 16*time.Second, x.backoff(time.Second, b.Head()))
+	x.indexed.grow(10*grams.BlockSize, time.Now())
+	require.Zero(t, x.backoff(time.Second, 0), "it must keep pace")
 	close(leave)
 	require.NoError(t, b.writer.wait(t.Context(), second))
 }

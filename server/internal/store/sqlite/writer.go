@@ -313,7 +313,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 		w.store.notifyIndexer()
 	}
 	w.store.tail.append(t.rows, t.counters.pruned)
-	w.store.ingestRate.update(time.Now(), t.counters.head)
+	w.store.measureGrowth(t.rows)
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)
 	}
