@@ -43,7 +43,11 @@ func (t *tx) applyOne(c *store.Change) error {
 	id := c.Event.ID
 	pending, isPending := t.pendingQuestion(id)
 	settles := c.Ends || isPending && c.State != schema.Pending
-	changed, err := t.updateQuestion(c, settles)
+	seq, err := t.insertChange(id, c.Ends, c.Status)
+	if err != nil {
+		return err
+	}
+	changed, err := t.updateQuestion(c, seq, settles)
 	if err != nil {
 		return err
 	}
@@ -60,10 +64,7 @@ func (t *tx) applyOne(c *store.Change) error {
 			return err
 		}
 	}
-	seq := t.nextSeq()
-	_, err = t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, ?, ?)`,
-		seq, id, c.Ends, c.Status)
-	if err == nil && c.Delivery != nil {
+	if c.Delivery != nil {
 		err = t.upsertDelivery(id, c.Delivery)
 	}
 	if err == nil {
@@ -78,12 +79,21 @@ func (t *tx) applyOne(c *store.Change) error {
 	return nil
 }
 
+// insertChange appends the log row of a change. The question's row, which has to be updated
+// next, still names the change before it.
+func (t *tx) insertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error) {
+	seq = t.nextSeq()
+	_, err = t.exec(`INSERT INTO changes (seq, stream_id, question, previous, ends, status)
+		SELECT ?, 1, seq, last_change, ?, ? FROM questions WHERE stream_id = 1 AND seq = ?`, seq, ends, status, id)
+	return seq, err
+}
+
 // updateQuestion writes the row of a question once. It returns 0 if the version is another.
 // The columns of indexes are assigned only if it settles: SQLite would rewrite their
 // entries even if the values are the same.
-func (t *tx) updateQuestion(c *store.Change, settles bool) (changed int64, err error) {
+func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed int64, err error) {
 	var ended string
-	args := []any{c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), toMillis(t.now), nil, nil, nil, nil, nil, nil, nil, c.Event.ID, c.Version}
+	args := []any{c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), toMillis(t.now), nil, nil, nil, nil, nil, nil, nil, c.Event.ID, c.Version, seq}
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		args[5] = toMillis(c.Deadline)
 	}
@@ -101,10 +111,10 @@ func (t *tx) updateQuestion(c *store.Change, settles bool) (changed int64, err e
 		if err != nil {
 			return 0, err
 		}
-		ended, args = `, state = ?15, inbox = ?16`, append(args, c.State, string(inbox))
+		ended, args = `, state = ?16, inbox = ?17`, append(args, c.State, string(inbox))
 	}
 	return t.exec(`UPDATE questions SET version = version + 1, status = ?1, answer = coalesce(?2, answer), receipt = coalesce(?3, receipt),
-			proofs = coalesce(?4, proofs), changed_at = ?5, deadline = coalesce(?6, deadline), held = iif(?8 IS NULL, held, ?7), held_until = coalesce(?8, held_until),
+			proofs = coalesce(?4, proofs), changed_at = ?5, last_change = ?15, deadline = coalesce(?6, deadline), held = iif(?8 IS NULL, held, ?7), held_until = coalesce(?8, held_until),
 			remind_at = coalesce(?9, remind_at), escalate_at = coalesce(?10, escalate_at), next_at = coalesce(?11, next_at),
 			addressed = coalesce(?12, addressed)`+ended+`
 		WHERE stream_id = 1 AND seq = ?13 AND version = ?14`, args...)

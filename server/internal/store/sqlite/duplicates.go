@@ -114,13 +114,13 @@ func (t *tx) updateGroupStatus(g *groupRow) error {
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}
-	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ? WHERE stream_id = 1 AND seq = ?`,
-		g.version, status, toMillis(t.now), g.id)
+	seq, err := t.insertChange(g.id, false, status)
 	if err != nil {
 		return err
 	}
-	seq := t.nextSeq()
-	if _, err := t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, 0, ?)`, seq, g.id, status); err != nil {
+	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ?, last_change = ? WHERE stream_id = 1 AND seq = ?`,
+		g.version, status, toMillis(t.now), seq, g.id)
+	if err != nil {
 		return err
 	}
 	row := changeLogRow(seq, &store.Event{ID: g.id}, status, false)

@@ -272,7 +272,7 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 	return c, err
 }
 
-const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(waiter, ''), addressed FROM questions INDEXED BY questions_by_inbox
+const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(json_extract(CAST(status AS TEXT), '$.waiter'), ''), addressed FROM questions INDEXED BY questions_by_inbox
 	WHERE stream_id = 1 AND inbox = 'pending'`
 
 func (s *engine) loadPending(ctx context.Context, w *writer) error {

@@ -278,13 +278,7 @@ func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []pr
 		return nil, 0, err
 	}
 	for _, e := range pruned {
-		var last int64
-		err := t.get([]any{&last}, `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1 AND question = ?`, e.seq)
-		if err != nil {
-			return nil, 0, err
-		}
-		t.counters.pruned = max(t.counters.pruned, e.seq, last)
-		n, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND question = ?`, e.seq)
+		n, err := t.deleteChanges(e.seq)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -316,4 +310,23 @@ func (t *tx) pruneTimeMarks() error {
 	_, err := t.exec(`DELETE FROM time_marks WHERE stream_id = 1 AND received_at <
 		(SELECT received_at FROM events WHERE stream_id = 1 ORDER BY seq LIMIT 1)`)
 	return err
+}
+
+// deleteChanges deletes the changes of a question, from the newest to the oldest.
+func (t *tx) deleteChanges(question int64) (n int64, err error) {
+	var seq int64
+	if err := t.get([]any{&seq}, `SELECT last_change FROM questions WHERE stream_id = 1 AND seq = ?`, question); err != nil {
+		return 0, err
+	}
+	t.counters.pruned = max(t.counters.pruned, question, seq)
+	for ; seq > 0; n++ {
+		change := seq
+		if err := t.get([]any{&seq}, `SELECT previous FROM changes WHERE stream_id = 1 AND seq = ?`, change); err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND seq = ?`, change); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }

@@ -48,11 +48,11 @@ func TestMigrate_KeepsQuestions(t *testing.T) {
 		`INSERT INTO awaiting (stream_id, person, seq, app) VALUES (1, '', 1, 1), (1, 'ada', 2, 1)`,
 		`UPDATE questions SET state = 'responded', inbox = 'decided' WHERE seq = 3`,
 		`UPDATE questions SET state = 'error', inbox = 'cancelled' WHERE seq = 5`,
-		`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, 4, 3, 1, CAST('{"outcome":"a"}' AS BLOB)), (1, 6, 5, 1, X'7b7d')`,
+		`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, 4, 3, 1, CAST('{"outcome":"a"}' AS BLOB)), (1, 6, 5, 1, X'7b7d'), (1, 7, 5, 0, X'7b7d')`,
 		`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, wake, open, undelivered)
 			VALUES (1, 3, 'id', 'queued', 2, 1, 7, 8, 9, 9, 1, 1)`,
 		`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, 1, 0, 'h1', X'6531'), (1, 2, 3, 'h2', X'6532')`,
-		`UPDATE streams SET head = 6, events = 4, received = 5, name = 3`,
+		`UPDATE streams SET head = 7, events = 4, received = 5, name = 3`,
 	)
 	b, ctx := newTestStore(t, func(c *Config) { c.Path = file }), t.Context()
 	due, next, err := b.DueQuestions(ctx, time.UnixMilli(hour), 9)
@@ -74,7 +74,7 @@ func TestMigrate_KeepsQuestions(t *testing.T) {
 	}
 	rows, err := b.After(ctx, 3, 9)
 	require.NoError(t, err)
-	require.Len(t, rows, 3)
+	require.Len(t, rows, 4)
 	require.True(t, rows[0].Ends)
 	require.JSONEq(t, `{"outcome":"a"}`, string(rows[0].Event.Status))
 	q, err := b.Question(ctx, 3)
@@ -94,6 +94,9 @@ func TestMigrate_KeepsQuestions(t *testing.T) {
 	require.EqualValues(t, 2, counts.ResolversCount)
 	require.EqualValues(t, 2, counts.WaitingOnMe)
 	require.Equal(t, []string{"app"}, counts.Agents)
+	done, err := b.Prune(ctx, store.RetentionPolicy{QuestionsBefore: b.Clock.Now()})
+	require.NoError(t, err)
+	require.Equal(t, store.PruneResult{Questions: 1, Changes: 2}, done, "the answer to 3 is not delivered")
 }
 
 // The uses of tools survive the change to one row per period.

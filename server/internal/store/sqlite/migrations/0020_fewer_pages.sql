@@ -34,18 +34,6 @@ DROP INDEX deliveries_undelivered;
 -- The next tables get their key as the row id, which saves an index. The key of a second
 -- stream would need the stream in its upper bits, as in search_grams.
 
-CREATE TABLE new_changes (
-    seq       INTEGER NOT NULL PRIMARY KEY,
-    stream_id INTEGER NOT NULL,
-    question  INTEGER NOT NULL, -- questions.seq
-    ends      INTEGER NOT NULL, -- 1: the question's resolution
-    status    BLOB    NOT NULL  -- humanInTheLoopStatus after the change, JSON
-) STRICT;
-INSERT INTO new_changes (seq, stream_id, question, ends, status) SELECT seq, stream_id, question, ends, status FROM changes ORDER BY stream_id, seq;
-DROP TABLE changes;
-ALTER TABLE new_changes RENAME TO changes;
-CREATE INDEX changes_by_question ON changes (question);
-
 CREATE TABLE new_deliveries (
     seq         INTEGER NOT NULL PRIMARY KEY, -- questions.seq
     stream_id   INTEGER NOT NULL,
