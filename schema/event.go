@@ -83,6 +83,9 @@ type Event struct {
 	// PayloadBytes is the full size. GET /events/:id returns the payload.
 	PayloadTruncated bool `json:"payloadTruncated,omitempty"`
 	PayloadBytes     int  `json:"payloadBytes,omitempty"`
+	// QuestionTruncated marks a question that a list with summary=1 shortened: the texts and arguments
+	// of HumanInTheLoop are cut or missing. GET /events/:id returns the question.
+	QuestionTruncated bool `json:"questionTruncated,omitempty"`
 
 	// RequestSecret is returned only to the sender of a question without an own request secret.
 	// With it the agent can withdraw the question and fetch its answer.

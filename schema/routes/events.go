@@ -8,12 +8,14 @@ import (
 
 // Parameters that several lists share.
 var (
-	fromParam   = Param{"from", "at or after this time by the hub's clock, Unix ms"}
-	toParam     = Param{"to", "before this time by the hub's clock, Unix ms"}
-	appParam    = Param{"source_app", "application of the session"}
-	idParam     = Param{"session_id", "id of the session"}
-	zoneParam   = Param{"tz", "IANA time zone of the days, such as Europe/Berlin; default UTC"}
-	reasonParam = Param{"reason", "same as in the body, which takes precedence"}
+	fromParam = Param{"from", "at or after this time by the hub's clock, Unix ms"}
+	toParam   = Param{"to", "before this time by the hub's clock, Unix ms"}
+	appParam  = Param{"source_app", "application of the session"}
+	idParam   = Param{"session_id", "id of the session"}
+	zoneParam = Param{"tz", "IANA time zone of the days, such as Europe/Berlin; default UTC"}
+	// summaryParam keeps the first screen of a page small. GET /events/:id has the whole event.
+	summaryParam = Param{"summary", "1 shortens questions above 16 KiB and leaves out the payloads of questions above 16 KiB, marked by questionTruncated and payloadTruncated; default 0"}
+	reasonParam  = Param{"reason", "same as in the body, which takes precedence"}
 )
 
 // answerErrors are the errors of every operation that answers a question.
@@ -49,7 +51,7 @@ var events = []Route{
 	{
 		Method: "GET", Path: schema.PathRecent, Access: schema.AccessRead, Summary: "List the newest events",
 		Description: "Returns the newest events, oldest first.",
-		Query:       []Param{{"limit", "1 to 1000, default 300"}},
+		Query:       []Param{{"limit", "1 to 1000, default 300"}, summaryParam},
 		Response:    []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
 	},
 	{
@@ -60,7 +62,7 @@ var events = []Route{
 			{"status", "questions in this state: pending, responded, timeout, error, or undelivered"},
 			{"q", "text in the summary, question or payload"}, fromParam, toParam,
 			{"before", "only ids below this one"}, {"after", "only ids above this one, oldest first; 0 starts at the beginning"},
-			{"limit", "1 to 1000, default 100"},
+			{"limit", "1 to 1000, default 100"}, summaryParam,
 		},
 		Response: []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
 	},

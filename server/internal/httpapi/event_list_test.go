@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,4 +60,51 @@ func TestEventList_HasEveryChangeImmediately(t *testing.T) {
 		r.respond(id)
 		require.Empty(t, ids(schema.PathEvents+"?status=pending"))
 	}
+}
+
+// The dashboard reads lists with summaries, and the whole event with its card.
+func TestEventList_SummaryShortensLargeQuestions(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	huge := strings.Repeat("é", 450_000) // 0.9 MB
+	ask := func(call, payload string) {
+		r.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{"p":%q},"questionTruncated":true,
+			"humanInTheLoop":{"question":"Run it?","type":"permission","toolCall":{"name":"Bash","arguments":{"command":%q,"n":1}},"context":{"why":%q}}}`,
+			payload, call, call))
+	}
+	ask(huge, "small")
+	ask("ls", strings.Repeat("p", 20<<10))
+	ask("ls", "small")
+	list := func(path string) (events []schema.Event, size int) {
+		resp, b := r.do("GET", path, "")
+		require.Equal(t, 200, resp.StatusCode, path)
+		require.NoError(t, json.Unmarshal(b, &events))
+		require.Len(t, events, 3)
+		return events, len(b)
+	}
+	for _, path := range []string{schema.PathRecent + "?limit=10", schema.PathEvents + "?status=pending"} {
+		short, size := list(path + "&summary=1")
+		require.Less(t, size, 16<<10)
+		q := short[0].HumanInTheLoop
+		require.True(t, short[0].QuestionTruncated)
+		require.Equal(t, "Run it?", q.Question)
+		require.Equal(t, "Bash", q.ToolCall.Name)
+		require.Contains(t, string(q.ToolCall.Arguments), "ééé…")
+		require.JSONEq(t, `{"p":"small"}`, string(short[0].Payload))
+		require.False(t, short[1].QuestionTruncated)
+		require.True(t, short[1].PayloadTruncated)
+		require.JSONEq(t, `{}`, string(short[1].Payload))
+
+		for _, suffix := range []string{"", "&summary=0", "&summary="} {
+			whole, _ := list(path + suffix)
+			require.Equal(t, huge, whole[0].HumanInTheLoop.Context.Why)
+			require.Equal(t, short[2], whole[2], "a small event is the same in both")
+			for _, e := range whole {
+				require.False(t, e.QuestionTruncated)
+				require.False(t, e.PayloadTruncated)
+			}
+		}
+	}
+	resp, _ := r.do("GET", schema.PathRecent+"?summary=2", "")
+	require.Equal(t, 400, resp.StatusCode)
 }

@@ -118,7 +118,11 @@ func (s *Server) recent(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Query.Recent(c.UserContext(), int(limit)))
+	summaries, err := querySummaries(c)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Query.Recent(c.UserContext(), int(limit), summaries))
 }
 
 func (s *Server) findEvents(c *fiber.Ctx) error {
@@ -126,7 +130,11 @@ func (s *Server) findEvents(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Query.FindEvents(c.UserContext(), f))
+	summaries, err := querySummaries(c)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Query.FindEvents(c.UserContext(), f, summaries))
 }
 
 func (s *Server) search(c *fiber.Ctx) error {
@@ -397,6 +405,12 @@ func queryInt(c *fiber.Ctx, name string, allowed bounds) (int64, error) {
 		return 0, &schema.FieldError{Field: name, Detail: detail}
 	}
 	return n, nil
+}
+
+// querySummaries reports whether a list shall shorten large questions.
+func querySummaries(c *fiber.Ctx) (bool, error) {
+	n, err := queryInt(c, "summary", bounds{max: 1})
+	return n == 1, err
 }
 
 // unbounded exceeds every id and every Unix time in milliseconds.

@@ -24,7 +24,7 @@ type scannedEvent struct {
 // hubMembers are set by the hub; those a client sends are dropped.
 var hubMembers = map[string]bool{
 	"id": true, "uid": true, "humanInTheLoopStatus": true, "requestSecret": true,
-	"watching": true, "payloadTruncated": true, "payloadBytes": true,
+	"watching": true, "payloadTruncated": true, "payloadBytes": true, "questionTruncated": true,
 }
 
 // Members with a fixed type. stringMembers and boolMembers stay in the envelope.

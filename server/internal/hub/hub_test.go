@@ -194,7 +194,7 @@ func TestIngest_IgnoresForgedHubMembers(t *testing.T) {
 
 	for name, read := range map[string]func() ([]byte, error){
 		"one":    func() ([]byte, error) { return h.query.Event(t.Context(), 1) },
-		"recent": func() ([]byte, error) { return h.query.Recent(t.Context(), 10) },
+		"recent": func() ([]byte, error) { return h.query.Recent(t.Context(), 10, false) },
 		"found": func() ([]byte, error) {
 			return h.query.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10})
 		},
@@ -485,7 +485,7 @@ func TestFindEvents_TrimsFarFromCursor(t *testing.T) {
 	h := newTestHub(t)
 	h.appendEvents(80, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`) // more than query.MaxPageBytes
 	for want, f := range map[schema.EventID]store.Filter{1: {Limit: 80, Oldest: true}, 2: {Limit: 80, After: 1}} {
-		raw, err := h.query.FindEvents(t.Context(), f)
+		raw, err := h.query.FindEvents(t.Context(), f, false)
 		require.NoError(t, err)
 		first, _, n := firstAndLast(t, raw)
 		require.Less(t, n, 79)

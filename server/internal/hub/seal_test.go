@@ -239,7 +239,7 @@ func TestSeal_ReachesAgentOnly(t *testing.T) {
 		views = append(views, string(b))
 	}
 	add(h.query.Event(t.Context(), 1))
-	add(h.query.Recent(t.Context(), 100))
+	add(h.query.Recent(t.Context(), 100, false))
 	add(h.query.FindEvents(t.Context(), store.Filter{Limit: 100}))
 	add(h.query.Context(t.Context(), 1))
 	_, initial, err := h.query.InitialMessage(t.Context())

@@ -43,26 +43,28 @@ func (s *Service) EventApp(ctx context.Context, id schema.EventID) (string, erro
 	return e.App, nil
 }
 
-// Recent returns the newest events as a JSON array, oldest first.
-func (s *Service) Recent(ctx context.Context, limit int) ([]byte, error) {
-	return s.lists.get(s.Store.Head(), listQuery{newest: limit}, func() ([]byte, error) {
+// Recent returns the newest events as a JSON array, oldest first. With summaries, it shortens large
+// questions.
+func (s *Service) Recent(ctx context.Context, limit int, summaries bool) ([]byte, error) {
+	return s.lists.get(s.Store.Head(), listQuery{newest: limit, summaries: summaries}, func() ([]byte, error) {
 		events, err := s.Store.Recent(context.WithoutCancel(ctx), limit)
 		if err != nil {
 			return nil, err
 		}
-		return encodeList(events, nil, true), nil
+		return encodeList(summarizeAll(events, summaries), nil, true), nil
 	})
 }
 
 // FindEvents returns the events that match f as a JSON array, oldest first. If a page
-// exceeds MaxPageBytes, it is cut at the end away from its cursor.
-func (s *Service) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
-	return s.lists.get(s.Store.Head(), listQuery{filter: f}, func() ([]byte, error) {
+// exceeds MaxPageBytes, it is cut at the end away from its cursor. With summaries, it shortens large
+// questions.
+func (s *Service) FindEvents(ctx context.Context, f store.Filter, summaries bool) ([]byte, error) {
+	return s.lists.get(s.Store.Head(), listQuery{filter: f, summaries: summaries}, func() ([]byte, error) {
 		events, err := s.Store.Find(context.WithoutCancel(ctx), f)
 		if err != nil {
 			return nil, err
 		}
-		return encodeList(events, nil, !f.Oldest && f.After == 0), nil
+		return encodeList(summarizeAll(events, summaries), nil, !f.Oldest && f.After == 0), nil
 	})
 }
 

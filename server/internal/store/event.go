@@ -31,6 +31,8 @@ type Event struct {
 	PayloadBytes int
 	Question     []byte // humanInTheLoop without its secrets; nil: no question
 	Status       []byte // humanInTheLoopStatus; nil: no question
+	// QuestionTruncated marks a question that a list with summaries shortened.
+	QuestionTruncated bool
 }
 
 // AppendJSON appends the event as JSON to dst. It splices the stored pieces without
@@ -57,6 +59,9 @@ func (e *Event) AppendJSON(dst []byte, limit int) []byte {
 	if e.Question != nil {
 		dst = append(dst, `,"humanInTheLoop":`...)
 		dst = append(dst, e.Question...)
+		if e.QuestionTruncated {
+			dst = append(dst, `,"questionTruncated":true`...)
+		}
 		dst = append(dst, `,"humanInTheLoopStatus":`...)
 		dst = append(dst, e.Status...)
 	}

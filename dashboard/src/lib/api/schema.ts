@@ -471,6 +471,11 @@ export interface Event {
   payloadTruncated?: boolean
   payloadBytes?: number
   /**
+   * questionTruncated marks a question that a list with summary=1 shortened: the texts and arguments of
+   * HumanInTheLoop are cut or missing. GET /events/:id returns the question.
+   */
+  questionTruncated?: boolean
+  /**
    * requestSecret is returned only to the sender of a question without an own request secret. With it the
    * agent can withdraw the question and fetch its answer.
    */
