@@ -37,7 +37,7 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 	require.Contains(t, st.Response.Guidance, "Nothing was approved")
 	require.Equal(t, schema.NoDelivery, st.Delivery.State)
 	require.Empty(t, h.dispatched(), "there is no listener to dial")
-	undelivered, err := h.query.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
+	undelivered, err := h.query.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10}, false)
 	require.NoError(t, err)
 	require.Equal(t, "[]", string(undelivered))
 	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, ReasonAgentGone))

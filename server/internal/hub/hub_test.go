@@ -196,7 +196,7 @@ func TestIngest_IgnoresForgedHubMembers(t *testing.T) {
 		"one":    func() ([]byte, error) { return h.query.Event(t.Context(), 1) },
 		"recent": func() ([]byte, error) { return h.query.Recent(t.Context(), 10, false) },
 		"found": func() ([]byte, error) {
-			return h.query.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10})
+			return h.query.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10}, false)
 		},
 		"stream": func() ([]byte, error) { f, _, err := h.query.FramesAfter(t.Context(), 0); return f[0].Data, err },
 	} {
@@ -491,7 +491,7 @@ func TestFindEvents_TrimsFarFromCursor(t *testing.T) {
 		require.Less(t, n, 79)
 		require.Equal(t, want, first.ID)
 	}
-	raw, err := h.query.FindEvents(t.Context(), store.Filter{Limit: 80})
+	raw, err := h.query.FindEvents(t.Context(), store.Filter{Limit: 80}, false)
 	require.NoError(t, err)
 	_, last, _ := firstAndLast(t, raw)
 	require.Equal(t, schema.EventID(80), last.ID)

@@ -240,7 +240,7 @@ func TestSeal_ReachesAgentOnly(t *testing.T) {
 	}
 	add(h.query.Event(t.Context(), 1))
 	add(h.query.Recent(t.Context(), 100, false))
-	add(h.query.FindEvents(t.Context(), store.Filter{Limit: 100}))
+	add(h.query.FindEvents(t.Context(), store.Filter{Limit: 100}, false))
 	add(h.query.Context(t.Context(), 1))
 	_, initial, err := h.query.InitialMessage(t.Context())
 	add(initial, err)

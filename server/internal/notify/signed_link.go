@@ -119,7 +119,7 @@ func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token string
 	if err != nil || !hmac.Equal(mac, n.signLink(q.UID, text)) {
 		return nil, linkError("is incomplete or belongs to another request; copy the whole link from the mail")
 	}
-	link := &OpenedLink{Expires: time.Unix(claims.Expires, 0), Revision: claims.Revision, mac: mac, Event: q.Event.AppendJSON(nil, schema.MaxListed)}
+	link := &OpenedLink{Expires: time.Unix(claims.Expires, 0), Revision: claims.Revision, mac: mac, Event: q.Event.AppendJSON(nil, -1)}
 	used, err := n.Store.IsLinkUsed(ctx, id, mac)
 	if err != nil {
 		return nil, err

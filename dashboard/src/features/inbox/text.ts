@@ -82,6 +82,9 @@ export const inboxText = {
 
   request: {
     label: (id: number) => `Request ${id}`,
+    loading: 'Loading the whole request…',
+    loadFailed: 'The whole request could not be loaded, so it can’t be answered yet.',
+    loadAgain: 'Try again',
     voted: 'You have voted; voting again replaces your vote.',
     unknownKind: ['This page does not support requests of the kind “', '”. You can only cancel it here.'],
     noDeadline: 'No deadline',
@@ -207,7 +210,7 @@ export const inboxText = {
       risky: 'Risky requests must be approved one at a time.',
       reason: 'The agent requires a reason with the answer.',
       votes: 'It needs several votes.',
-      tooLong: 'It is too long for bulk approval.',
+      notLoaded: 'Its details could not be loaded.',
     },
   },
 

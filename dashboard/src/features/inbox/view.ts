@@ -107,6 +107,5 @@ export function bulkBlocker(r: Request): string | undefined {
   if (isRisky(r)) return copy.risky
   if (r.question.reasonRequired === 'always') return copy.reason
   if ((r.status.requiredApprovals ?? 1) > 1) return copy.votes
-  if (r.event.payloadTruncated && !r.question.toolCall) return copy.tooLong
   return undefined
 }

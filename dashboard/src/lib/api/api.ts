@@ -103,12 +103,15 @@ export type EventQuery = Partial<
     Record<'before' | 'after' | 'limit' | 'from' | 'to', number>
 >
 
-/** The newest events, oldest first. */
-export const recent = (limit = 300) => call<Event[]>(`/events/recent?limit=${limit}`)
+/** The newest events, oldest first. Large questions are shortened. */
+export const recent = (limit = 300) => call<Event[]>(`/events/recent?limit=${limit}&summary=1`)
 
-/** Events that match every filter, oldest first; without `after`, the newest of them. */
+/**
+ * Events that match every filter, oldest first; without `after`, the newest of them. Large questions
+ * are shortened.
+ */
 export function find(filter: EventQuery): Promise<Event[]> {
-  const query = new URLSearchParams()
+  const query = new URLSearchParams({ summary: '1' })
   for (const [name, value] of Object.entries(filter)) query.set(name, String(value))
   return call<Event[]>(`/events?${query}`)
 }

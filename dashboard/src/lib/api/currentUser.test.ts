@@ -147,7 +147,7 @@ describe('Browser sign-in', () => {
   })
 
   it('is required if the hub allows no unauthenticated reads', async () => {
-    answers['/events/recent?limit=1'] = answers['/events/7'] = refusal(401, 'sign_in')
+    answers['/events/recent?limit=1&summary=1'] = answers['/events/7'] = refusal(401, 'sign_in')
     start()
     await expect(api.event(7)).rejects.toThrow('sign_in')
     await vi.waitFor(() => expect(me.signInRequired).toBe(true))
@@ -158,11 +158,11 @@ describe('Browser sign-in', () => {
   })
 
   it('is dropped if stale and reads are public', async () => {
-    answers['/events/recent?limit=1'] = []
+    answers['/events/recent?limit=1&summary=1'] = []
     answers['/events/7'] = refusal(401, 'sign_in')
     start()
     await expect(api.event(7)).rejects.toThrow('sign_in')
-    await vi.waitFor(() => expect(asked('/events/recent?limit=1')).toHaveLength(1))
+    await vi.waitFor(() => expect(asked('/events/recent?limit=1&summary=1')).toHaveLength(1))
     expect(me.signInRequired).toBe(false)
   })
 

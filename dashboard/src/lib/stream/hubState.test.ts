@@ -197,6 +197,25 @@ describe('HubState answer', () => {
     expect(happened.map((h) => h.kind)).toEqual(['reached'])
   })
 
+  it('is refused while the page has only a summary of the request', async () => {
+    const toolCall = { name: 'Bash', arguments: { command: 'ls …' } }
+    const listed = { type: 'event', data: { ...aRequest(104, { toolCall }), questionTruncated: true } }
+    responded = approved = undefined
+    say(listed)
+    const shortened = hub.request(104)!
+    expect(await hub.answer(104, { permission: true })).toBe(false)
+    expect(await hub.withProof(104, { permission: true }, async () => ({}) as never)).toBeUndefined()
+    expect(ids(await hub.approve([shortened], 0))).toEqual([104])
+    expect([responded, approved]).toEqual([undefined, undefined])
+
+    expect((await hub.fetchWhole([shortened]))[0]?.event.questionTruncated).toBeUndefined()
+    say(listed) // a list or a frame does not take it away
+    expect(hub.request(104)?.event.questionTruncated).toBeUndefined()
+    expect(hub.request(104)?.question.toolCall).toBeUndefined()
+    void hub.answer(104, { permission: true })
+    expect(responded).toEqual({ permission: true })
+  })
+
   it('is sent once; a second one is ignored', async () => {
     void hub.answer(90, { permission: true })
     expect(await hub.answer(90, { permission: false })).toBe(false)

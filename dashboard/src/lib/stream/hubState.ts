@@ -14,6 +14,7 @@ import {
   isUndelivered,
   isNewer,
   isDecidable,
+  isWhole,
   toRequest,
   settledAt,
   type Lists,
@@ -173,13 +174,23 @@ export class HubState {
     return this.requests.get(id)
   }
 
+  /** Returns the requests with everything; those that could not be fetched are as before. */
+  fetchWhole(requests: Request[]): Promise<Request[]> {
+    return Promise.all(
+      requests.map(async (r) =>
+        isWhole(r.event) ? r : ((await this.fetchRequest(r.id).catch(() => undefined)) ?? r),
+      ),
+    )
+  }
+
   /**
    * Answers a request optimistically: it counts as answered immediately. If the hub rejects
    * the answer, the request reopens with the problem. Returns whether it was accepted.
    */
-  answer(id: number, answer: Response): Promise<boolean> {
+  async answer(id: number, answer: Response): Promise<boolean> {
     const request = this.requests.get(id)
-    if (request && requiresVotes(request)) return this.vote(request, answer)
+    if (!request || !isWhole(request.event)) return false
+    if (requiresVotes(request)) return this.vote(request, answer)
     return this.submit(id, { since: this.clock.now(), answer }, () => this.calls.respond(id, answer))
   }
 
@@ -189,7 +200,7 @@ export class HubState {
    */
   async withProof(id: number, answer: Response, prove: () => Promise<Proof>): Promise<Response | undefined> {
     const request = this.requests.get(id)
-    if (!request || !isDecidable(request) || request.busy) return undefined
+    if (!request || !isDecidable(request) || !isWhole(request.event) || request.busy) return undefined
     this.setRequest({ ...request, busy: true, problem: undefined })
     try {
       return { ...answer, proof: await prove() }
@@ -239,13 +250,9 @@ export class HubState {
     const began = performance.now()
     const still = seen.filter(({ id }) => {
       const request = this.requests.get(id)
-      if (request && isDecidable(request))
-        this.setRequest({
-          ...request,
-          submission: { since, answer: { permission: true } },
-          problem: undefined,
-        })
-      return request !== undefined && isDecidable(request)
+      if (!request || !isDecidable(request) || !isWhole(request.event)) return false
+      this.setRequest({ ...request, submission: { since, answer: { permission: true } }, problem: undefined })
+      return true
     })
     if (still.length === 0) return seen
     const refused = new Set(seen.filter((r) => !still.includes(r)).map((r) => r.id))

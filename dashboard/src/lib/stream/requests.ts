@@ -37,11 +37,20 @@ export interface PendingSubmission {
   readonly cancel?: string
 }
 
+/**
+ * Whether the event has everything. Lists shorten large questions, and lists and streams leave out
+ * large payloads. No one may answer a request that is not whole.
+ */
+export const isWhole = (e: Event): boolean => !e.questionTruncated && !e.payloadTruncated
+
 /** Converts an event to a request; undefined without a question. before: its previous state. */
-export function toRequest(event: Event, before?: Request): Request | undefined {
+export function toRequest(listed: Event, before?: Request): Request | undefined {
+  const status = listed.humanInTheLoopStatus ?? { status: 'pending' }
+  // A list does not take away what the page already has.
+  const known = before && isWhole(before.event) && !isWhole(listed)
+  const event = known ? { ...before.event, humanInTheLoopStatus: status } : listed
   const question = event.humanInTheLoop
   if (!question) return undefined
-  const status = event.humanInTheLoopStatus ?? { status: 'pending' }
   return {
     id: event.id,
     event,
