@@ -57,7 +57,7 @@ func (s *shared[K, V]) clear() {
 
 // listQuery identifies a list of events.
 type listQuery struct {
-	summaries bool
 	filter    store.Filter
 	newest    int // without a filter: the number of newest events
+	summaries bool
 }
