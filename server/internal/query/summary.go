@@ -60,7 +60,7 @@ func shortQuestion(question []byte) []byte {
 			short[name], room = value, room-len(name)-len(value)-4
 		}
 	}
-	add("question", shortText(members["question"]))
+	add("question", textStart(members["question"]))
 	add("type", members["type"])
 	add("toolCall", shortCall(members["toolCall"]))
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -83,7 +83,7 @@ func shortCall(call json.RawMessage) json.RawMessage {
 	room := maxSummary / 2
 	arguments := map[string]json.RawMessage{}
 	for _, name := range slices.Sorted(maps.Keys(c.Arguments)) {
-		value := shortText(c.Arguments[name])
+		value := textStart(c.Arguments[name])
 		if len(value) <= 2*maxSummaryText && len(name)+len(value) < room {
 			arguments[name], room = value, room-len(name)-len(value)-4
 		}
@@ -91,8 +91,8 @@ func shortCall(call json.RawMessage) json.RawMessage {
 	return encode(map[string]json.RawMessage{"name": c.Name, "arguments": encode(arguments)})
 }
 
-// shortText returns the start of a JSON string; other values are unchanged.
-func shortText(value json.RawMessage) json.RawMessage {
+// textStart returns the start of a JSON string; other values are unchanged.
+func textStart(value json.RawMessage) json.RawMessage {
 	var text string
 	if len(value) <= maxSummaryText || value[0] != '"' || json.Unmarshal(value, &text) != nil {
 		return value
