@@ -352,7 +352,12 @@ var unsupportedMembers = map[string]string{
 // FoldName maps the spellings of a member name (camelCase, snake_case, kebab-case, any case) to
 // one.
 func FoldName(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		return r
+	}, name))
 }
 
 // similarMember returns the member of struct type t that name misspells, or "".

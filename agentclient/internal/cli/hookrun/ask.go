@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -86,6 +87,45 @@ func (h *hookRun) logRefusedToken(o agentclient.Options, hubs []string) {
 		if _, err := agentclient.TokenFor(o, hub); err != nil {
 			h.logf("%v", err)
 		}
+	}
+}
+
+// handlerDelay is how long a hook runs without a signal handler. Most agents write a short input
+// and close stdin at the start of a hook, and installing the handler takes 0.2 ms.
+const handlerDelay = 5 * time.Millisecond
+
+// signalWatch is a signal handler that is installed after handlerDelay, or when install is called.
+type signalWatch struct {
+	timer  *time.Timer
+	handle func()
+
+	mu        sync.Mutex
+	installed bool
+	stopped   bool
+	release   func() // of the installed handler
+}
+
+func watchSignals(handle func()) *signalWatch {
+	w := &signalWatch{handle: handle, release: func() {}}
+	w.timer = time.AfterFunc(handlerDelay, w.install)
+	return w
+}
+
+func (w *signalWatch) install() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.installed && !w.stopped {
+		w.installed, w.release = true, onSignal(w.handle)
+	}
+}
+
+func (w *signalWatch) stop() {
+	w.timer.Stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.stopped = true
+		w.release()
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,18 +29,38 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 	return newHookRun(env, std).run(ctx, args)
 }
 
-// Process runs hook as the only task of the process. The process must exit quickly, so the
-// garbage collector stays off until the heap is large. SIGPIPE is ignored, so the hook
-// survives an agent that closes its end of the pipe.
+// Process runs hook as the only task of the process. SIGPIPE is ignored, so the hook survives an
+// agent that closes its end of the pipe.
+//
+// The process must exit quickly. The signal handler is therefore installed only if the input takes
+// time, and the garbage collector, which a small input does not start, is turned off for a large
+// one until the heap is large.
 func Process(args []string, env func(string) string, std cli.Streams, exit func(int)) int {
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(64 << 20)
 	signal.Ignore(syscall.SIGPIPE)
 	h := newHookRun(env, std)
 	h.exit = exit
 	// A signal during the input phase: no question is pending and there is nothing to print.
-	h.releaseSignals = onSignal(func() { exit(cli.ExitOK) })
+	watch := watchSignals(func() { exit(cli.ExitOK) })
+	h.releaseSignals = watch.stop
+	h.std.In = &inputReader{std.In, sync.OnceFunc(func() {
+		watch.install()
+		debug.SetGCPercent(-1)
+		debug.SetMemoryLimit(64 << 20)
+	})}
 	return h.run(context.Background(), args)
+}
+
+// inputReader calls large if the input is longer than one read.
+type inputReader struct {
+	io.Reader
+	large func()
+}
+
+func (r *inputReader) Read(p []byte) (n int, err error) {
+	if n, err = r.Reader.Read(p); n == len(p) {
+		r.large()
+	}
+	return n, err
 }
 
 // run parses args, reads the call and handles it. Any error, panics included, is logged,
