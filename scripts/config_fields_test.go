@@ -79,7 +79,6 @@ func (f goFile) configFields() map[string]string {
 // reason.
 var ownWaits = map[string]string{
 	"server/internal/auth/accounts.go":                      "two intervals: sign-ins that expire, and times of last use to store",
-	"server/internal/delivery/prober.go":                    "probes listeners at an interval; nothing tells that an agent is gone",
 	"server/internal/httpapi/middleware/nethttp_adapter.go": "heartbeat of a slow response",
 	"server/internal/peer/program_linux.go":                 "limits the share of a processor that reading /proc takes; ends by itself",
 }

@@ -91,7 +91,8 @@ var mayImport = map[string][]string{
 	},
 	"server/internal/httpapi/middleware": {"schema", "schema/routes", "agentclient/socket", "server/internal/peer", "server/internal/feed"},
 	"server/internal/httpapi/stream":     {"schema", "server/internal/httpapi/middleware", "server/internal/hub", "server/internal/query", "server/internal/auth", "server/internal/feed", "server/internal/store"},
-	"server/internal/httpapi":            {"server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/sessions/otlp", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
+	"server/internal/httpapi/logmetrics": {"schema", "server/internal/feed", "server/internal/query"},
+	"server/internal/httpapi":            {"server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/sessions/otlp", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "schema/history", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/delivery", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard",

@@ -150,7 +150,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
 		Hub: a.hub, Query: a.query, Sessions: a.sessions, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
-		Notifier:     a.notifier,
+		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
 		TLS:           a.cfg.TLSCert != "", TrustProxy: a.cfg.trustedProxies(), ProxyHeader: a.cfg.ProxyHeader,

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -93,7 +94,8 @@ type Dispatcher struct {
 	timeouts      timeouts
 	jitter        func() float64 // retry jitter, from 0.8 to 1.2
 	after         func(time.Duration) <-chan time.Time
-	livenessLimit int // concurrent liveness connections
+	livenessLimit int          // concurrent liveness connections
+	liveness      atomic.Int64 // liveness connections
 
 	mu          sync.Mutex
 	ctx         context.Context             //nolint:containedctx // Run's; nil before Run, canceled after it

@@ -61,6 +61,9 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	})
 }
 
+// LivenessConnections returns the number of connections that RunLiveness holds.
+func (d *Dispatcher) LivenessConnections() int { return int(d.liveness.Load()) }
+
 // holdConnection watches a question's listener until the question is settled.
 func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slots chan struct{}) {
 	if d.Hub.AwaitResponseSent(ctx, id) != nil {
@@ -114,7 +117,9 @@ func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *liv
 	switch {
 	case err == nil:
 		state.refusals = 0
+		d.liveness.Add(1)
 		waitUntilClosed(ctx, conn, d.timeouts.hold)
+		d.liveness.Add(-1)
 		return max(0, minRedialInterval-time.Since(start)), nil
 	case !errors.Is(err, syscall.ECONNREFUSED):
 		state.refusals = 0

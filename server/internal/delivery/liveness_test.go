@@ -373,12 +373,20 @@ func TestLiveness_RetriesFailedAbandon(t *testing.T) {
 	require.Equal(t, 2, strings.Count(h.log.String(), "abandoning a question failed"))
 }
 
+// unreadableLifelines is a store whose engine can't read the questions with a liveness signal.
+type unreadableLifelines struct{ store.Store }
+
+func (unreadableLifelines) Lifelines(context.Context, store.Lifeline, schema.EventID, int) ([]schema.EventID, error) {
+	return nil, errors.New("disk I/O error")
+}
+
 func TestLiveness_LogsErrorOnce(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	require.NoError(t, h.store.Close())
 	tries := make(chan struct{}, 1000)
-	h.runLiveness(beforePause(func() { tries <- struct{}{} }))
+	h.runLiveness(beforePause(func() { tries <- struct{}{} }), func(d *Dispatcher, _ *abandonRecorder) {
+		d.Store = unreadableLifelines{h.store}
+	})
 	for range 4 {
 		<-tries
 	}

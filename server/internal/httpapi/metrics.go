@@ -12,14 +12,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/hookback/hookback/server/internal/httpapi/logmetrics"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // Metrics holds the hub's Prometheus metrics in a separate registry.
 type Metrics struct {
 	registry *prometheus.Registry
+	log      *logmetrics.Log
 
 	requests    *prometheus.CounterVec   // by method, route and status
 	seconds     *prometheus.HistogramVec // by route
@@ -37,9 +40,6 @@ type Metrics struct {
 	prunedAt        prometheus.Gauge
 	retentionPaused prometheus.Gauge
 
-	events           prometheus.Counter
-	questions        *prometheus.CounterVec // by outcome
-	deliveries       *prometheus.CounterVec // by delivery state
 	telemetryRecords *prometheus.CounterVec // by signal and result
 }
 
@@ -82,16 +82,17 @@ func NewMetrics() *Metrics {
 		retentionPaused: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "retention_paused", Help: "1 while old events are kept because the clock is in doubt.",
 		}),
-		events:           counter("events_total", "Events stored since startup."),
-		questions:        counters("questions_total", "Questions settled since startup.", "outcome"),
-		deliveries:       counters("deliveries_total", "Delivery state changes since startup.", "state"),
 		telemetryRecords: counters("telemetry_records_total", "OpenTelemetry records received: events stored, records ignored or rejected.", "signal", "became"),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.seconds, m.streams, m.slowStreams, m.refusals, m.problems, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
-		m.pruned, m.prunedAt, m.retentionPaused, m.events, m.questions, m.deliveries, m.telemetryRecords)
+		m.pruned, m.prunedAt, m.retentionPaused, m.telemetryRecords)
+	m.log = logmetrics.New(m.registry)
 	return m
 }
+
+// Run counts what happens in the log until ctx ends.
+func (m *Metrics) Run(ctx context.Context, q *query.Service) error { return m.log.Run(ctx, q) }
 
 // Committed counts a group commit. The storage engine calls it.
 func (m *Metrics) Committed(c store.Commit) {
@@ -142,6 +143,19 @@ func (m *Metrics) registerGauges(s *Server) {
 	}, func() float64 { return float64(s.conns.Count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections_idle", Help: "Connections without a complete request.",
 	}, func() float64 { return float64(s.conns.IdleCount()) }), &storeCollector{s.Store})
+	if s.Delivery != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "hookback", Name: "liveness_connections", Help: "Connections held to agents that wait for an answer.",
+		}, func() float64 { return float64(s.Delivery.LivenessConnections()) }))
+	}
+	if s.Notifier != nil {
+		for outcome, count := range s.Notifier.Outcomes() {
+			m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+				Namespace: "hookback", Name: "notifications_total", Help: "Notifications since startup by outcome; retry: a failed attempt that is repeated.",
+				ConstLabels: prometheus.Labels{"outcome": outcome},
+			}, func() float64 { return float64(count.Load()) }))
+		}
+	}
 	for class, name := range middleware.PlaceClassNames {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "http_places_used", Help: "Requests and streams in progress, by class.", ConstLabels: prometheus.Labels{"class": name},

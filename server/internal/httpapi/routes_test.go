@@ -252,7 +252,7 @@ func TestMetrics_CountEventsAndOutcomes(t *testing.T) {
 	require.Eventually(t, func() bool {
 		m := r.metrics()
 		for _, want := range []string{
-			`hookback_questions_total{outcome="approve"} 1`,
+			`hookback_questions_total{outcome="approve"} 1`, `hookback_answer_seconds_count{source="human"} 1`, `hookback_delivery_seconds_count 0`,
 			`hookback_http_requests_total{method="POST",route="/events/:id/respond",status="200"} 1`,
 			`hookback_http_requests_total{method="GET",route="/events/:id",status="404"} 1`,
 			`hookback_questions_pending 0`, `hookback_streams 0`, `go_goroutines`,

@@ -31,6 +31,11 @@ type MCP interface {
 	HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler
 }
 
+// Delivery is what /metrics tells about deliveries.
+type Delivery interface {
+	LivenessConnections() int // held at present
+}
+
 // Config configures a Server. Hub, Query and Sessions are required; zero values of the other fields select the
 // documented defaults.
 type Config struct {
@@ -39,6 +44,7 @@ type Config struct {
 	Sessions *sessions.Service
 	Notifier *notify.Notifier // required for the notification routes
 	Metrics  *Metrics         // nil: a new registry
+	Delivery Delivery         // for /metrics; nil: no statistics
 	Store    store.History    // for /readyz and /metrics; nil: no statistics
 	Presence *stream.Presence // nil: a new one
 	Assets   fs.FS            // the dashboard, with index.html at its root; nil: none

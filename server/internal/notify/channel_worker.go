@@ -193,6 +193,7 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 	notification.Error = out.errorText(err)
 	if next, again := w.retryAt(notification, q, err); again {
 		notification.Due = next
+		n.outcomes[outcomeRetry].Add(1)
 		n.statuses.markChanged(notification.Question)
 		return n.Store.SetNotification(ctx, notification)
 	}
@@ -206,6 +207,9 @@ func (w *channelWorker) finish(ctx context.Context, notification *store.Notifica
 	}
 	// The result of a message that was sent is stored even while the hub stops.
 	err := w.notifier.Store.SetNotification(context.WithoutCancel(ctx), notification)
+	if err == nil {
+		w.notifier.outcomes[state].Add(1)
+	}
 	w.notifier.statuses.markChanged(notification.Question)
 	return err
 }

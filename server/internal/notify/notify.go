@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -117,6 +118,8 @@ type Notifier struct {
 	group   sync.WaitGroup
 	plan    planState
 
+	outcomes map[string]*atomic.Int64 // by state, and retried attempts
+
 	linkMu sync.Mutex // serializes uses of signed links
 	keyMu  sync.Mutex // serializes creation of the Web Push keys
 }
@@ -148,8 +151,19 @@ func New(cfg Config) *Notifier {
 		n.loopback = true
 	}
 	n.statuses = newStatusBatcher(n)
+	n.outcomes = map[string]*atomic.Int64{}
+	for _, outcome := range []string{schema.NotificationSent, schema.NotificationSuppressed, schema.NotificationFailed, outcomeRetry} {
+		n.outcomes[outcome] = new(atomic.Int64)
+	}
 	return n
 }
+
+// outcomeRetry counts failed attempts that are repeated.
+const outcomeRetry = "retry"
+
+// Outcomes returns the counters of notifications since New, by their final state: those of
+// schema.Notification.State but queued. "retry" counts failed attempts that are repeated.
+func (n *Notifier) Outcomes() map[string]*atomic.Int64 { return n.outcomes }
 
 // Run plans and sends notifications until ctx ends. When it returns, all its goroutines
 // have ended except library calls that ignore their context.

@@ -101,6 +101,8 @@ func TestChannelWorker_RetriesThenFails(t *testing.T) {
 	require.NotContains(t, notifications[0].Error, "verysecret")
 	require.NotContains(t, notifications[0].Error, "127.0.0.1")
 	require.Len(t, server.requests(), 4, "a limited number of retries")
+	require.EqualValues(t, 3, h.Outcomes()["retry"].Load())
+	require.EqualValues(t, 1, h.Outcomes()[schema.NotificationFailed].Load())
 	ids := map[string]bool{}
 	for i := range 4 {
 		ids[server.requestHeader(i).Get("webhook-id")] = true

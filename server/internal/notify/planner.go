@@ -182,17 +182,23 @@ func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
 	if err != nil || len(notifications) == 0 {
 		return err
 	}
-	if slices.ContainsFunc(notifications, func(notification store.Notification) bool {
-		return notification.State == schema.NotificationQueued
-	}) {
+	queued, isShown := 0, false
+	for i := range notifications {
+		switch notification := &notifications[i]; {
+		case notification.State == schema.NotificationQueued:
+			queued++
+		case notification.Channel == 0 && notification.State == schema.NotificationSent:
+			isShown = true
+		}
+	}
+	if queued > 0 {
 		var suppressed bool
 		if suppressed, err = n.Store.SuppressNotifications(ctx, q.ID, schema.SuppressedAnswered); suppressed {
+			n.outcomes[schema.NotificationSuppressed].Add(int64(queued))
 			n.statuses.markChanged(q.ID)
 		}
 	}
-	if slices.ContainsFunc(notifications, func(notification store.Notification) bool {
-		return notification.Channel == 0 && notification.State == schema.NotificationSent
-	}) {
+	if isShown {
 		n.clearNotification(q.ID)
 	}
 	return err
@@ -235,6 +241,9 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *ques
 	now := n.Clock()
 	for i := range due {
 		due[i].Due = now
+		if due[i].State == schema.NotificationSuppressed {
+			n.outcomes[schema.NotificationSuppressed].Add(1)
+		}
 	}
 	return n.addNotifications(ctx, q.ID, due, progress)
 }
