@@ -19,7 +19,10 @@ const (
 )
 
 // Filter selects events. It is safe for concurrent use.
-type Filter struct{ terms []term }
+type Filter struct {
+	terms []term
+	probe probe
+}
 
 // term is one condition.
 type term struct {
@@ -56,6 +59,7 @@ func Parse(text string) (*Filter, error) {
 			return nil, invalid("has more than %d terms", maxTerms)
 		}
 	}
+	f.probe = newProbe(f.RequiredLiterals())
 	return f, nil
 }
 
@@ -81,6 +85,9 @@ func (tok *token) toTerm() (term, error) {
 
 // Match reports whether all terms of the filter match e.
 func (f *Filter) Match(e *Event) bool {
+	if !f.probe.mayMatch(e) {
+		return false
+	}
 	r := eventView{Event: e}
 	for i := range f.terms {
 		if t := &f.terms[i]; t.matches(&r) == t.negated {

@@ -162,3 +162,46 @@ func TestCompileRegex_RequiredLiterals(t *testing.T) {
 		require.Equal(t, want, got, pattern)
 	}
 }
+
+// TestMatch_ProbeExcludesNoMatch compares Match with the same filter without its probe.
+func TestMatch_ProbeExcludesNoMatch(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		filter, payload string
+		want            bool
+	}{
+		{"needle", `{"a":"a NeeDLE b"}`, true},
+		{"needle", `{"a":"\u006eeedle"}`, true},
+		{"needle", `{"a":"\u004EEEDLE"}`, true},
+		{"needle", `{"a":["x","needle"]}`, true},
+		{"needle", `{"a":"needl","b":"e"}`, false},
+		{"needle", `{"needle":"only a name"}`, false},
+		{"needle", `{"a":"\u003cneedl\u003e"}`, false},
+		{"-needle", `{"a":"needle"}`, false},
+		{"-needle", `{"a":"other"}`, true},
+		{"risk skill", `{"a":"riſK ſkill"}`, true},
+		{"risk", `{"a":"ri\u017f\u212a"}`, true},
+		{"skill", `{"a":"SKILL"}`, true},
+		{"diyar", `{"a":"DİYAR dİyar diyar"}`, true},
+		{"infinity", `{"a":1e999}`, true},
+		{"object", `{"tool_input":{"command":[{},"x"]}}`, true},
+		{"true", `{"a":true}`, true},
+		{"/nee+dles?/", `{"a":"NEEEDLE"}`, true},
+		{"command:*needle*", `{"tool_input":{"command":"a needle b"}}`, true},
+		{"session-name", `{}`, true},
+		{"agent:APPNAME stop", `{}`, true},
+	} {
+		f, err := Parse(c.filter)
+		require.NoError(t, err)
+		e := &Event{App: "AppName", Session: "Session-Name", Type: "Stop", Payload: []byte(c.payload)}
+		require.Equal(t, c.want, f.Match(e), "%s in %s", c.filter, c.payload)
+		requireProbeAgrees(t, f, e, c.filter)
+	}
+}
+
+func requireProbeAgrees(t testing.TB, f *Filter, e *Event, filter string) {
+	t.Helper()
+	slow := *f
+	slow.probe = probe{}
+	require.Equal(t, slow.Match(e), f.Match(e), "%q", filter)
+}

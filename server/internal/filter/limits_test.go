@@ -180,6 +180,7 @@ func FuzzFilter(f *testing.F) {
 		}
 		require.LessOrEqual(t, len(filter.terms), maxTerms)
 		e := &Event{ID: 7, App: "app", Session: "session", Type: "Stop", Payload: []byte(payload), Question: []byte(question), Status: []byte(`{"status":"pending"}`)}
+		requireProbeAgrees(t, filter, e, text)
 		if filter.Match(e) {
 			requireFindable(t, filter, e, text)
 		}
