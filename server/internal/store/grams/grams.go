@@ -6,6 +6,8 @@ package grams
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
+	"strings"
 )
 
 // The log is divided into blocks, the unit that is built and stored, and a block into
@@ -48,20 +50,44 @@ func eachTrigram(text []byte, fn func(hash uint32)) {
 	}
 }
 
-// Required returns the hashes of trigrams that a text with all the literals
-// contains, without duplicates. It stops at a few, which are as selective as many.
-func Required(literals []string) (list []uint32) {
+// Required returns the hashes of trigrams that a text with all the literals contains, without
+// duplicates. It stops at a few, which are as selective as many. Those that are probably in the
+// fewest segments are first.
+func Required(literals []string) []uint32 {
 	const enough = 24
+	type trigram struct {
+		hash uint32
+		rank int
+	}
+	var list []trigram
 	seen := map[uint32]bool{}
 	for _, l := range literals {
-		eachTrigram([]byte(l), func(g uint32) {
-			if !seen[g] && len(list) < enough {
-				seen[g] = true
-				list = append(list, g)
-			}
-		})
+		text := []byte(l)
+		for i := 0; i+2 < len(text); i++ {
+			eachTrigram(text[i:i+3], func(hash uint32) {
+				if !seen[hash] && len(list) < enough {
+					seen[hash] = true
+					list = append(list, trigram{hash, letterRank(text[i]) + letterRank(text[i+1]) + letterRank(text[i+2])})
+				}
+			})
+		}
 	}
-	return list
+	slices.SortStableFunc(list, func(a, b trigram) int { return a.rank - b.rank })
+	hashes := make([]uint32, len(list))
+	for i, t := range list {
+		hashes[i] = t.hash
+	}
+	return hashes
+}
+
+// letterRank orders the letters by their frequency in English text and code, from 0 for the
+// rarest. Any other byte counts as a frequent letter.
+func letterRank(c byte) int {
+	const byFrequency = "qzjxkvwybghfumpdclosrnatie"
+	if i := strings.IndexByte(byFrequency, c); i >= 0 {
+		return i
+	}
+	return len(byFrequency) / 2
 }
 
 // Builder builds the index of a block: for every trigram hash a bit mask of the
@@ -136,6 +162,23 @@ func (s *Set) Fill() *Set {
 		s[i] = true
 	}
 	return s
+}
+
+// BlockRanges returns the ranges of blocks within r that have a segment of the set. It returns one
+// range around all of them if there are more than most.
+func (s *Set) BlockRanges(r Range, most int) (list []Range) {
+	for n := range s.Ranges(r.From, r.To, true) {
+		n = Range{n.From &^ (BlockSize - 1), n.To | (BlockSize - 1)}
+		if last := len(list) - 1; last >= 0 && n.From <= list[last].To+1 {
+			list[last].To = n.To
+			continue
+		}
+		list = append(list, n)
+	}
+	if len(list) > most {
+		list = []Range{{list[0].From, list[len(list)-1].To}}
+	}
+	return list
 }
 
 // Range is a range of sequence numbers, both ends inclusive.

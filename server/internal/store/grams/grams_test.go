@@ -47,7 +47,7 @@ func TestTrigrams_StayWithinLine(t *testing.T) {
 	require.Equal(t, []uint32{abc, bcd}, of("abc\nbcd"))
 	require.Equal(t, []uint32{abc}, of("abc\nx\n"))
 	require.Empty(t, of("ab"))
-	require.Equal(t, []uint32{abc, bcd}, Required([]string{"abc", "ab", "abcd"}))
+	require.Equal(t, []uint32{bcd, abc}, Required([]string{"abc", "ab", "abcd"}), "without duplicates, the rarer one first")
 	require.Len(t, Required([]string{"日"}), 1, "a letter of three bytes is a trigram")
 	require.Less(t, len(Required([]string{strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 3)})), 36)
 }
@@ -90,5 +90,39 @@ func TestSet_RangesCoverSet(t *testing.T) {
 	}
 	for piece := range new(Set).Fill().Ranges(7, WindowSize-1, false) {
 		require.Equal(t, Range{7, WindowSize - 1}, piece)
+	}
+}
+
+// TestSet_BlockRangesCoverSet compares the ranges of blocks with a loop over every segment.
+func TestSet_BlockRangesCoverSet(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 9))
+	for range 100 {
+		base := int64(r.IntN(3)) * WindowSize
+		within := Range{base + r.Int64N(WindowSize/2), base + WindowSize/2 + r.Int64N(WindowSize/2)}
+		set, want := new(Set), map[int64]bool{}
+		for range r.IntN(40) {
+			n := r.Int64N(SegmentsPerWindow)
+			set[n] = true
+			if first := base + n<<SegmentBits; first+1<<SegmentBits > within.From && first <= within.To {
+				want[first>>BlockBits] = true
+			}
+		}
+		got := map[int64]bool{}
+		last := int64(-BlockSize)
+		for _, piece := range set.BlockRanges(within, 1000) {
+			require.Greater(t, piece.From, last+1, "neighbors form one range")
+			last = piece.To
+			for n := piece.From >> BlockBits; n <= piece.To>>BlockBits; n++ {
+				got[n] = true
+			}
+		}
+		require.Equal(t, want, got)
+		few := set.BlockRanges(within, 1)
+		require.LessOrEqual(t, len(few), 1)
+		for n := range want {
+			require.LessOrEqual(t, few[0].From>>BlockBits, n)
+			require.GreaterOrEqual(t, few[0].To>>BlockBits, n)
+		}
 	}
 }

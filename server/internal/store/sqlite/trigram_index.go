@@ -257,15 +257,17 @@ const queryTrigrams = `SELECT b.block, b.crowded, g.grams FROM search_blocks b
 // are not indexed stay.
 func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *grams.Set, r grams.Range) error {
 	for _, g := range run.trigrams {
-		if *set == (grams.Set{}) {
-			return nil
-		}
-		if err := run.keepSegmentsWithTrigram(ctx, g, set, r); err != nil {
-			return err
+		for _, blocks := range set.BlockRanges(r, maxBlockRanges) {
+			if err := run.keepSegmentsWithTrigram(ctx, g, set, blocks); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
+
+// maxBlockRanges bounds the queries for a trigram in a window.
+const maxBlockRanges = 8
 
 func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, set *grams.Set, r grams.Range) error {
 	rows, err := run.store.readers.query(ctx, queryTrigrams, grams.Slice(hash), r.From>>grams.BlockBits, r.To>>grams.BlockBits, filter.IndexVersion)
