@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 
 	"github.com/pressly/goose/v3"
 )
@@ -15,8 +16,8 @@ import (
 var migrations embed.FS
 
 // migrate upgrades the database to the current schema, each step in its own transaction, and
-// returns its version.
-func migrate(ctx context.Context, db *sql.DB) (version int64, err error) {
+// returns its version. It logs the start of an upgrade, which can take a while.
+func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) (version int64, err error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return 0, err
@@ -45,6 +46,9 @@ func migrate(ctx context.Context, db *sql.DB) (version int64, err error) {
 	if current == newest {
 		return newest, nil
 	}
+	if current > 0 {
+		log.Info("database upgrade started; it may take seconds to minutes and needs free space of the size of the questions", "schema", current, "to", newest)
+	}
 	if _, err := p.Up(ctx); err != nil {
 		return 0, fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
 	}
@@ -62,6 +66,6 @@ func Template(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = migrate(ctx, db)
+	_, err = migrate(ctx, db, slog.New(slog.DiscardHandler))
 	return errors.Join(err, db.Close()) // the last connection checkpoints the WAL into the file
 }
