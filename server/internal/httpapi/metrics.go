@@ -184,7 +184,7 @@ var storeGauges = []struct {
 }
 
 var (
-	lastCommitFailed = gauge("last_commit_failed", "1 if the last commit failed, or the files of the database are gone: nothing is stored.")
+	lastCommitFailed = gauge("last_commit_failed", "1 if the last commit or checkpoint failed, or the files of the database are gone.")
 	writesRefused    = prometheus.NewDesc("hookback_writes_refused_total", "Writes refused since startup because the disk is full, or by a fault of the database.", []string{"cause"}, nil)
 )
 

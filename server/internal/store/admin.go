@@ -85,7 +85,8 @@ type Stats struct {
 	// Lags of the background readers. The search index counts full blocks only.
 	Projections, SearchIndex Lag
 
-	// Fault is why nothing is stored, as text for users: the last commit failed, or the
-	// database's files are gone. Empty: the last commit succeeded. It is also set if Stats fails.
+	// Fault is why the store does not store what it is given, as text for users: the last commit
+	// or checkpoint failed, or the database's files are gone. Empty: none. It is also set if Stats
+	// fails.
 	Fault string
 }

@@ -15,18 +15,29 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// fault is a reason why the hub stores nothing.
+// fault is a reason why the hub does not store what it is given, or soon will not.
 type fault struct {
-	detail  string // the failure and what was kept, for /readyz
-	next    string // what an operator can do, an imperative sentence
-	cause   error  // for the log; nil: detail says everything
-	refuses bool   // writes fail without an attempt
-	fatal   bool   // the process must end
+	kind   faultKind
+	detail string // the failure and what was kept, for /readyz
+	next   string // what an operator can do, an imperative sentence
+	cause  error
 }
+
+// faultKind is how a fault ends.
+type faultKind int
+
+const (
+	failedCommit     faultKind = iota // with a successful commit
+	failedCheckpoint                  // with a successful checkpoint; commits may succeed
+	goneFile                          // when the file is back; writes fail without an attempt
+	failedSync                        // with the process; writes fail without an attempt
+)
+
+func (f *fault) refuses() bool { return f.kind >= goneFile }
 
 // err returns the error of a write that the fault prevents.
 func (f *fault) err() error {
-	if f.fatal {
+	if f.kind == failedSync {
 		return &schema.HintError{Err: fmt.Errorf("%w: %s", schema.ErrStopping, f.detail), Hint: "Send this again when the hub runs. " + f.next}
 	}
 	return &schema.HintError{Err: fmt.Errorf("%w: %s", schema.ErrStorage, f.detail), Hint: "This was not stored: " + f.detail + ". " + f.next}
@@ -68,7 +79,7 @@ func (h *health) current() *fault {
 
 // refusal returns the error of writes that must not be attempted, or nil.
 func (h *health) refusal() error {
-	if f := h.current(); f != nil && f.refuses {
+	if f := h.current(); f != nil && f.refuses() {
 		h.refused.Add(1)
 		return f.err()
 	}
@@ -79,7 +90,7 @@ func (h *health) refusal() error {
 func (h *health) set(f *fault) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.fault != nil && (h.fault.fatal || h.fault.detail == f.detail) {
+	if h.fault != nil && (h.fault.kind == failedSync || h.fault.detail == f.detail) {
 		return
 	}
 	if h.fault == nil {
@@ -87,23 +98,23 @@ func (h *health) set(f *fault) {
 	}
 	h.fault = f
 	h.faulty.Store(true)
-	h.log.Error("the hub stores nothing", "reason", f.detail, "err", f.cause, "next", f.next)
-	if f.fatal {
+	h.log.Error("database fault", "reason", f.detail, "err", f.cause, "next", f.next)
+	if f.kind == failedSync {
 		h.fail()
 	}
 }
 
-// clear ends a fault for which ends returns true, and reports whether there was one.
-func (h *health) clear(ends func(*fault) bool) bool {
+// clear ends a fault of this kind, and reports whether there was one.
+func (h *health) clear(kind faultKind) bool {
 	if !h.faulty.Load() {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.fault == nil || !ends(h.fault) {
+	if h.fault == nil || h.fault.kind != kind {
 		return false
 	}
-	h.log.Info("the hub stores again", "reason", h.fault.detail, "seconds", h.clock().Sub(h.since).Seconds(), "refused", h.refused.Load()-h.before)
+	h.log.Info("database fault over", "reason", h.fault.detail, "seconds", h.clock().Sub(h.since).Seconds(), "refused", h.refused.Load()-h.before)
 	h.fault = nil
 	h.faulty.Store(false)
 	return true
@@ -112,11 +123,28 @@ func (h *health) clear(ends func(*fault) bool) bool {
 // record notes the result of a group commit with ops writes.
 func (h *health) record(ops int, err error) {
 	if err == nil {
-		h.clear(func(f *fault) bool { return !f.refuses })
+		h.clear(failedCommit)
 		return
 	}
 	h.refused.Add(int64(ops))
 	h.set(commitFault(err))
+}
+
+// recordCheckpoint notes the result of a checkpoint. Commits succeed while only checkpoints
+// fail, so the write-ahead log grows until the disk is full.
+func (h *health) recordCheckpoint(err error) {
+	switch {
+	case err == nil:
+		h.clear(failedCheckpoint)
+	case isFull(err) || isBusy(err): // commits show the first, and the second ends by itself
+	default:
+		f := commitFault(err)
+		if f.kind == failedCommit {
+			f.kind = failedCheckpoint
+			f.detail = "the disk reports an error when the write-ahead log is merged into the database: events are stored, but the log grows; " + keptSentence
+		}
+		h.set(f)
+	}
 }
 
 // probeInterval is the minimum time between two probes.
@@ -124,7 +152,7 @@ const probeInterval = time.Second
 
 // claimProbe reports whether a write must find out whether the fault is over.
 func (h *health) claimProbe() bool {
-	if f := h.current(); f == nil || f.refuses {
+	if f := h.current(); f == nil || f.kind != failedCommit {
 		return false
 	}
 	h.mu.Lock()
@@ -162,7 +190,7 @@ func commitFault(err error) *fault {
 		// although they are not on the disk.
 		f.detail = "the disk did not confirm a write (fsync failed), so the hub stops; " + keptSentence
 		f.next = "Check the disk of the hub's database, then start the hub again."
-		f.refuses, f.fatal = true, true
+		f.kind = failedSync
 	case isFull(err):
 		f.detail = "the disk is full and the reserve is used up, so nothing is stored; " + keptSentence
 		f.next = "Free space on the disk of the hub's database." + endsWithWrite

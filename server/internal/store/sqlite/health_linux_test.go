@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -85,7 +87,7 @@ func TestHealth_WriteErrorIsAFaultUntilAWriteSucceeds(t *testing.T) {
 		return err == nil && stats.Fault == ""
 	}, 30*time.Second, time.Millisecond)
 	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
-	require.Equal(t, []int{1, 1}, []int{log.count("the hub stores nothing"), log.count("the hub stores again")})
+	require.Equal(t, []int{1, 1}, []int{log.count("database fault"), log.count("database fault over")})
 	conformance.RequireDense(t, b.engine)
 }
 
@@ -139,6 +141,96 @@ func TestHealth_FailedFsyncEndsTheProcess(t *testing.T) {
 	_, _, err = b.Event(t.Context(), acked)
 	require.NoError(t, err)
 	require.NoError(t, b.Wait(canceled(t)), "the new process has no fault")
+}
+
+// forceCheckpoint commits a group after which a checkpoint is due, and waits for the checkpoint.
+func (b *testStore) forceCheckpoint(t *testing.T) {
+	t.Helper()
+	due := &op{run: func(t *tx) error {
+		t.w.walPages = checkpointPages
+		return nil
+	}}
+	require.NoError(t, b.writer.do(t.Context(), due))
+	_ = b.writer.do(t.Context(), &op{run: func(*tx) error { return nil }}) // runs after the checkpoint
+}
+
+// failSyncs makes fsync fail on the calling thread until the thread ends, which the writer has
+// for itself.
+func failSyncs() error {
+	const (
+		systemCall = 0 // offset in struct seccomp_data
+		ld, jeq    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		ret        = unix.BPF_RET | unix.BPF_K
+	)
+	filter := []unix.SockFilter{
+		{Code: ld, K: systemCall},
+		{Code: jeq, K: unix.SYS_FSYNC, Jt: 2},
+		{Code: jeq, K: unix.SYS_FDATASYNC, Jt: 1},
+		{Code: ret, K: unix.SECCOMP_RET_ALLOW},
+		{Code: ret, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EIO)},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+}
+
+// SQLite ignores the errors of its own checkpoints. While they fail, commits succeed and the
+// write-ahead log grows.
+func TestHealth_FailedCheckpointIsAFaultUntilOneSucceeds(t *testing.T) {
+	t.Parallel()
+	b, ctx := newTestStore(t), t.Context()
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
+	restore := swapDescriptors(t, b.file, b.file, unix.O_RDONLY)
+	defer restore()
+	b.forceCheckpoint(t)
+	stats, err := b.Stats(ctx)
+	require.NoError(t, err)
+	require.Contains(t, stats.Fault, "the log grows")
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
+	stats, err = b.Stats(ctx)
+	require.NoError(t, err)
+	require.NotEmpty(t, stats.Fault, "a commit does not end it")
+	restore()
+	b.forceCheckpoint(t)
+	stats, err = b.Stats(ctx)
+	require.NoError(t, err)
+	require.Empty(t, stats.Fault)
+}
+
+func TestHealth_FailedFsyncOfCheckpointEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	acked := b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID
+	if err := b.writer.do(t.Context(), &op{run: func(*tx) error { return failSyncs() }}); err != nil {
+		t.Skipf("this system does not allow seccomp: %v", err)
+	}
+	b.forceCheckpoint(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.ErrorContains(t, b.Wait(ctx), "fsync failed")
+	_, err := b.Append(t.Context(), conformance.NewDraft("app", "s", "Stop", ""))
+	require.ErrorIs(t, err, schema.ErrStopping)
+	db, readers := b.writeDB, b.engine.readers.db
+	require.NoError(t, b.Close())
+	require.NoError(t, db.Close())
+	require.NoError(t, readers.Close())
+	b.Open(t)
+	_, _, err = b.Event(t.Context(), acked)
+	require.NoError(t, err)
+}
+
+// The write-ahead log is merged about every checkpointPages pages, so it stays short.
+func TestWriter_KeepsTheLogShort(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	d := conformance.NewDraft("app", "s", "Stop", "")
+	d.Payload = []byte(`{"x":"` + strings.Repeat("x", 200<<10) + `"}`)
+	for range 200 { // 50 pages each
+		b.MustAppend(t, d)
+	}
+	require.Less(t, fileSize(b.file+"-wal"), int64(2*checkpointPages*4096))
 }
 
 func canceled(t *testing.T) context.Context {

@@ -316,7 +316,7 @@ func (s *engine) inspect() {
 		// A new connection would open another file, or none.
 		s.readers.db.SetMaxOpenConns(max(s.readers.db.Stats().OpenConnections, 1))
 		s.health.set(f)
-	} else if s.health.clear(func(f *fault) bool { return f.refuses && !f.fatal }) {
+	} else if s.health.clear(goneFile) {
 		s.readers.db.SetMaxOpenConns(maxReaders)
 	}
 }
@@ -331,7 +331,7 @@ func (s *engine) Wait(ctx context.Context) error {
 	for feed.Sleep(running, idleInspectInterval) {
 		s.inspectIfDue()
 	}
-	if f := s.health.current(); f != nil && f.fatal {
+	if f := s.health.current(); f != nil && f.kind == failedSync {
 		return fmt.Errorf("%s: %s: %w; %s", s.file, f.detail, f.cause, f.next)
 	}
 	return nil
@@ -346,7 +346,7 @@ func (s *engine) shutDown() error {
 	if s.writer != nil {
 		s.writer.stop()
 	}
-	if f := s.health.current(); f != nil && f.fatal {
+	if f := s.health.current(); f != nil && f.kind == failedSync {
 		return errors.Join(s.files.closeWAL(), s.files.Close()) // closing the connections would write
 	}
 	errs = append(errs, s.files.closeWAL())

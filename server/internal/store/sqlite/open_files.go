@@ -86,7 +86,7 @@ func (f *openFiles) check() *fault {
 		return &fault{
 			detail: filepath.Base(open.Name()) + " was removed, moved or replaced while the hub runs, so nothing is stored; everything acknowledged before is kept until the hub stops",
 			next:   "If the file was moved, move it back. Otherwise run hookback-server rescue FILE before you stop the hub, and start it with that copy.",
-			cause:  fmt.Errorf("%s: %w", open.Name(), err), refuses: true,
+			cause:  fmt.Errorf("%s: %w", open.Name(), err), kind: goneFile,
 		}
 	}
 	return nil

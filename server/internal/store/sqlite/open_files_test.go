@@ -40,7 +40,7 @@ func TestOpenFiles_RemovedFileIsAFault(t *testing.T) {
 		require.NoError(t, os.Rename(b.file+".moved", b.file+suffix))
 		b.Clock.Advance(2 * inspectInterval)
 		b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
-		require.Equal(t, []int{1, 1}, []int{log.count("the hub stores nothing"), log.count("the hub stores again")})
+		require.Equal(t, []int{1, 1}, []int{log.count("database fault"), log.count("database fault over")})
 		b.Reopen(t)
 		require.EqualValues(t, 2, b.Head())
 	}

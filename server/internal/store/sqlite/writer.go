@@ -37,6 +37,7 @@ type writer struct {
 	counters     counters // as of the last commit
 	stored       counters // as of the last commit that wrote them to the table streams
 	segmentNames segmentNames
+	walPages     int // written since the last checkpoint
 
 	mu      sync.RWMutex // guards stopped, and the queue against a send after close
 	stopped bool
@@ -76,6 +77,9 @@ const (
 
 func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 	conn, err := s.writeDB.Conn(ctx)
+	if err == nil {
+		err = disableAutoCheckpoint(ctx, conn)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +197,7 @@ func (w *writer) run() {
 	for o := range w.queue {
 		if group = appendClaimed(group[:0], o); len(group) > 0 {
 			w.commit(group)
+			w.checkpointIfDue()
 		}
 	}
 	w.statements.close()
