@@ -92,7 +92,7 @@ bench-dashboard: $(installed) build ## measure frames, script time, heap and fir
 	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run bench
 
 .PHONY: fault
-fault: ## run 200 kills, a crowd, a full or failing disk, removed files and power cuts against the hub
+fault: ## run 200 kills, a crowd, a full or failing disk, removed files, a wrong clock and power cuts against the hub
 	go run ./scripts/fault
 
 .PHONY: fmt

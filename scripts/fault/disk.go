@@ -13,8 +13,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// errNoRoot reports that a run was skipped because it cannot mount a file system.
-var errNoRoot = errors.New("skipped: mounting a file system requires root")
+// errSkipped reports that a run was skipped, and errNoRoot that it cannot mount a file system.
+var (
+	errSkipped = errors.New("skipped")
+	errNoRoot  = fmt.Errorf("%w: mounting a file system requires root", errSkipped)
+)
 
 // diskRun fills the hub's disk. The hub must still store questions and answers, refuse
 // other events with 507, and recover when space is available.

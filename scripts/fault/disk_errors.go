@@ -77,7 +77,7 @@ func ioRun(ctx context.Context, at workspace) (err error) {
 		return errors.Join(err, disk.detach(cleanUp))
 	}
 	defer func() { err = errors.Join(err, hub.kill(), disk.detach(cleanUp)) }()
-	acked := acknowledged{}
+	acked := ackedEvents{}
 	if err := errors.Join(hub.start(ctx), acked.postMany(ctx, hub, 100)); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func ioRun(ctx context.Context, at workspace) (err error) {
 }
 
 // postUntilHubEnds sends big events until the hub ends, which must report the failed fsync.
-func (a acknowledged) postUntilHubEnds(ctx context.Context, hub *hubProcess) error {
+func (a ackedEvents) postUntilHubEnds(ctx context.Context, hub *hubProcess) error {
 	ended := make(chan error, 1)
 	cmd := hub.cmd
 	go func() { ended <- cmd.Wait() }()

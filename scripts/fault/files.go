@@ -14,11 +14,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// acknowledged are the events that a hub acknowledged: id → uid.
-type acknowledged map[schema.EventID]string
+// ackedEvents are the events that a hub acknowledged: id → uid.
+type ackedEvents map[schema.EventID]string
 
 // post sends an event and records it if the hub acknowledges it.
-func (a acknowledged) post(ctx context.Context, hub *hubProcess, payload string) error {
+func (a ackedEvents) post(ctx context.Context, hub *hubProcess, payload string) error {
 	var saved schema.Event
 	e := schema.Event{SourceApp: "fault", SessionID: "s", HookEventType: "PostToolUse", Payload: []byte(payload)}
 	if err := hub.post(ctx, schema.PathEvents, e, &saved); err != nil {
@@ -28,7 +28,7 @@ func (a acknowledged) post(ctx context.Context, hub *hubProcess, payload string)
 	return nil
 }
 
-func (a acknowledged) postMany(ctx context.Context, hub *hubProcess, n int) error {
+func (a ackedEvents) postMany(ctx context.Context, hub *hubProcess, n int) error {
 	for range n {
 		if err := a.post(ctx, hub, `{"n":1}`); err != nil {
 			return err
@@ -38,7 +38,7 @@ func (a acknowledged) postMany(ctx context.Context, hub *hubProcess, n int) erro
 }
 
 // verify fails if the hub does not have all events.
-func (a acknowledged) verify(ctx context.Context, hub *hubProcess) error {
+func (a ackedEvents) verify(ctx context.Context, hub *hubProcess) error {
 	found, err := hub.events(ctx)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a acknowledged) verify(ctx context.Context, hub *hubProcess) error {
 
 // postUntilRefused sends events until one is refused with the error of a database that
 // accepts no writes, and checks that the hub reports why.
-func (a acknowledged) postUntilRefused(ctx context.Context, hub *hubProcess, limit time.Duration, reason string) (time.Duration, error) {
+func (a ackedEvents) postUntilRefused(ctx context.Context, hub *hubProcess, limit time.Duration, reason string) (time.Duration, error) {
 	began := time.Now()
 	for time.Since(began) < limit {
 		err := a.post(ctx, hub, `{"n":2}`)
@@ -84,7 +84,7 @@ func removedRun(ctx context.Context, at workspace) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, hub.stop()) }()
-	acked := acknowledged{}
+	acked := ackedEvents{}
 	if err := acked.postMany(ctx, hub, 500); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func hardLinkRun(ctx context.Context, at workspace) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, hub.stop(), hub.checkDatabase(ctx)) }()
-	acked := acknowledged{}
+	acked := ackedEvents{}
 	if err := acked.postMany(ctx, hub, 50); err != nil {
 		return err
 	}

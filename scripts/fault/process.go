@@ -36,6 +36,7 @@ func build(ctx context.Context, dir string) (bin string, err error) {
 type hubProcess struct {
 	*client
 	bin, db, addr string
+	args          []string // in addition
 	cmd           *exec.Cmd
 	stderr        bytes.Buffer
 }
@@ -66,7 +67,8 @@ func (w workspace) startHub(ctx context.Context) (*hubProcess, error) {
 // start starts the hub and waits until it is ready.
 func (p *hubProcess) start(ctx context.Context) error {
 	p.stderr.Reset()
-	p.cmd = exec.Command(p.bin, "-addr", p.addr, "-socket", "off", "-db", p.db, "-log-level", "error")
+	args := append([]string{"-addr", p.addr, "-socket", "off", "-db", p.db, "-log-level", "error"}, p.args...)
+	p.cmd = exec.Command(p.bin, args...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stderr, &p.stderr
 	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	if err := p.cmd.Start(); err != nil {
