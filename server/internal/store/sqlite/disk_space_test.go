@@ -88,6 +88,56 @@ func TestDiskSpace_RejectsPlainEventsWhenLow(t *testing.T) {
 	require.False(t, stats.DiskLow)
 }
 
+// A fault of the disk is logged at its start and its end, and its text says what is still taken.
+func TestDiskSpace_ReportsEachFaultOnce(t *testing.T) {
+	t.Parallel()
+	var free atomic.Int64
+	free.Store(1 << 30)
+	log := new(messages)
+	b, ctx := newTestStore(t, log.config, func(c *Config) { c.Disk = fakeDisk(&free) }), t.Context()
+	free.Store(100 << 20)
+	for range 20 {
+		b.Clock.Advance(time.Second)
+		_, err := b.Append(ctx, conformance.NewDraft("app", "s", "Stop", ""))
+		require.ErrorIs(t, err, schema.ErrFull)
+		require.Contains(t, schema.ProblemOf(err).Hint, "Questions and answers are still stored, as long as the last 100 MiB suffice")
+	}
+	stats, err := b.Stats(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 20, stats.RefusedFull)
+	require.EqualValues(t, 100<<20, stats.LeftBytes)
+	free.Store(1 << 30)
+	b.Clock.Advance(time.Second)
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
+	require.Equal(t, []int{1, 1}, []int{
+		log.count("disk nearly full: refusing plain events, still storing questions and answers"),
+		log.count("disk space available again: accepting all events"),
+	})
+}
+
+// When the reserve is used up, too, nothing is stored, and the text does not say otherwise.
+func TestDiskSpace_RefusesEverythingWithoutReserve(t *testing.T) {
+	t.Parallel()
+	log := new(messages)
+	b, ctx := newTestStore(t, log.config), t.Context()
+	full := &op{essential: true, run: func(t *tx) error {
+		_, err := t.exec("PRAGMA max_page_count = 1") // 1: the current size
+		return err
+	}}
+	require.NoError(t, b.writer.do(ctx, full))
+	q := conformance.NewQuestionDraft("s", time.Time{})
+	q.Payload = []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
+	for range 3 {
+		_, err := b.Append(ctx, q)
+		require.ErrorIs(t, err, schema.ErrFull)
+		require.Contains(t, schema.ProblemOf(err).Hint, "neither are questions and answers")
+	}
+	stats, err := b.Stats(ctx)
+	require.NoError(t, err)
+	require.Contains(t, stats.Fault, "the reserve is used up")
+	require.Equal(t, 1, log.count("database fault"))
+}
+
 func TestDiskSpace_AcceptsIfUnmeasurable(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, func(c *Config) {
