@@ -80,6 +80,14 @@ var references = table{"Against the reference server", []figure{
 	versusReference("20 asks at 38/s: respond to agent p99, ms", "Ask", pacedAsk, "agent-p99-ms", 0.5),
 }}
 
+// maintenance is what retention and a backup cost those who post.
+var maintenance = table{"Retention and backup", []figure{
+	{name: "POST p99 during pruning, against without", value: metric{"BenchmarkAppendDuringPrune", "p99-x"}, goal: 2},
+	{name: "longest commit during pruning, ms", value: metric{"BenchmarkAppendDuringPrune", "longest-commit-ms"}},
+	{name: "POST p50 during a backup, against without", value: metric{"BenchmarkBackup", "p50-x"}, goal: 2},
+	{name: "write-ahead log after a backup, against before, MiB", value: metric{"BenchmarkBackup", "wal-MiB"}, against: metric{"BenchmarkBackup", "wal-before-MiB"}, goal: 2},
+}}
+
 // others are the figures without a server to compare with.
 var others = table{"Other figures", []figure{
 	{name: "hook that asks nothing, against an empty program, ms", value: metric{"BenchmarkHook", "hook-p50-ms"}, against: metric{"BenchmarkHook", "empty-p50-ms"}, goal: 2},
@@ -95,6 +103,7 @@ var others = table{"Other figures", []figure{
 	{name: "1 ask at a time: respond call p50, ms", value: load("Ask", "hub", oneAsk, "respond-p50-ms")},
 	{name: "20 asks at once: CPU per ask, µs", value: load("Ask", "hub", asks20, "cpu-µs/ask")},
 	{name: "20 asks at 38/s: respond to agent p50, ms", value: load("Ask", "hub", pacedAsk, "agent-p50-ms")},
+	{name: "an open page: memory, KiB", value: metric{"BenchmarkStreamMemory", "KiB/page"}},
 	{name: "20 pages that stop reading: memory, MiB", value: metric{"BenchmarkStalled", "MiB"}},
 	{name: "start to listening, ms", value: metric{"BenchmarkStart", "listening-p50-ms"}},
 }}

@@ -242,7 +242,8 @@ func (r *historyRun) searchBehind(b *testing.B) {
 // snapshot makes the requests of a page that opens and returns the bytes of the responses.
 func (r *historyRun) snapshot(ctx context.Context) (bytes int, err error) {
 	for _, path := range []string{
-		schema.PathRecent + "?limit=300", schema.PathEvents + "?status=pending&limit=1000", schema.PathEvents + "?status=undelivered&limit=1000",
+		schema.PathRecent + "?limit=300&summary=1", schema.PathEvents + "?status=pending&limit=1000&summary=1",
+		schema.PathEvents + "?status=undelivered&limit=1000&summary=1",
 	} {
 		var body []byte
 		if err := call(ctx, http.MethodGet, r.url+path, nil, &body); err != nil {
