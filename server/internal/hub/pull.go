@@ -30,8 +30,8 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 	timeout := time.After(p.Wait)
 	changed, stop := h.subscribe(id)
 	defer stop()
-	var first *question.Snapshot
-	for {
+	var deadline time.Time // when the pull started
+	for first := true; ; first = false {
 		s, err := h.readSnapshot(ctx, id)
 		if err != nil {
 			return nil, err
@@ -41,24 +41,29 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 				return nil, err
 			}
 		}
-		if s.Status.IsSettled() && !s.IsDelivering() {
+		isSettled := s.Status.IsSettled()
+		if isSettled && !s.IsDelivering() {
 			return h.pulledAnswer(ctx, s, p)
 		}
-		if first == nil {
-			first = s
+		if first {
+			deadline = s.Deadline
 		}
 		if p.OnDeadline != nil {
-			if p.OnDeadline(s.Deadline); !s.Deadline.Equal(first.Deadline) {
+			if p.OnDeadline(s.Deadline); !s.Deadline.Equal(deadline) {
 				return nil, nil
 			}
 		}
+		// Thousands of agents can wait for minutes: nothing below refers to s, which is released.
 		select {
 		case <-changed:
 		case <-timeout:
-			if s.Status.IsSettled() {
-				return h.pulledAnswer(ctx, s, p)
+			if !isSettled {
+				return nil, nil
 			}
-			return nil, nil
+			if s, err = h.readSnapshot(ctx, id); err != nil {
+				return nil, err
+			}
+			return h.pulledAnswer(ctx, s, p)
 		case <-ctx.Done():
 			return nil, nil
 		}
