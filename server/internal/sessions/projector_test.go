@@ -403,6 +403,7 @@ func (h *testHub) runProjector() {
 		cancel()
 		require.NoError(h.t, <-done)
 	})
+	require.Eventually(h.t, func() bool { return h.progress.joinUntil() != nil }, waitLimit, time.Millisecond, "the projector runs")
 }
 
 // TestService_ReadsOwnWrites: a query includes every event that was acknowledged before it.
