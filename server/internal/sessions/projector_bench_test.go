@@ -182,3 +182,38 @@ func appendConcurrently(b *testing.B, h *testHub, producers, n int) {
 		require.NoError(b, err)
 	}
 }
+
+// BenchmarkFlood_Lag posts with 64 producers while projector and indexer run. lag-s is how far the
+// slower of them is behind when the flood ends, and behind-s how long it then takes to catch
+// up. Run it with -benchtime 100000x.
+func BenchmarkFlood_Lag(b *testing.B) {
+	h := newBenchHub(b, "FULL")
+	ctx, cancel := context.WithCancel(b.Context())
+	var workers sync.WaitGroup
+	workers.Go(func() { _ = h.Run(ctx) })
+	workers.Go(func() { _ = h.Store.RunIndexer(ctx) })
+	lags := func() (projections, index store.Lag) {
+		stats, err := h.Store.Stats(b.Context())
+		require.NoError(b, err)
+		return stats.Projections, stats.SearchIndex
+	}
+	b.ResetTimer()
+	began, used := time.Now(), cpuTime()
+	appendConcurrently(b, h, 64, b.N)
+	took := time.Since(began)
+	projections, index := lags()
+	ended := time.Now()
+	require.Eventually(b, func() bool {
+		projections, index := lags()
+		return projections.Rows+index.Rows == 0
+	}, time.Hour, time.Millisecond)
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/took.Seconds(), "events/s")
+	b.ReportMetric(max(projections.Time, index.Time).Seconds(), "lag-s")
+	b.ReportMetric(time.Since(ended).Seconds(), "behind-s")
+	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(b.N), "cpu-µs/event")
+	b.ReportMetric(0, "ns/op")
+	b.Logf("at the end of %v: projections %+v, search index %+v", took, projections, index)
+	cancel()
+	workers.Wait()
+}
