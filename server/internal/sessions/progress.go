@@ -10,7 +10,7 @@ import (
 
 const (
 	// stepInterval is the minimum time between the starts of two projector steps, unless a query
-	// waits or more than a full batch is left. A step reads and writes each session once, however
+	// waits or the backlog is large. A step reads and writes each session once, however
 	// many events it has, so larger steps are cheaper.
 	stepInterval = 250 * time.Millisecond
 	// maxJoin is how long a step waits for the commit of an event that it can join. It delays only

@@ -19,6 +19,8 @@ import (
 const (
 	// projectorBatch is the number of log rows read per step.
 	projectorBatch = 4096
+	// largeBacklog is the number of rows above which a step follows the last one immediately.
+	largeBacklog = 1024
 	// projectorRetry is the delay after a step that failed.
 	projectorRetry = time.Second
 	// maxUnsavedRows limits the rows without effect that are read again after a
@@ -38,7 +40,7 @@ func (s *Service) Run(ctx context.Context) error {
 		began, before := time.Now(), proj.at
 		more, err := proj.step(ctx)
 		next = time.Time{}
-		if proj.at > before && !more {
+		if proj.at > before && s.Store.Head()-proj.at < largeBacklog {
 			next = began.Add(stepInterval)
 		}
 		switch {

@@ -159,7 +159,7 @@ func (t *tx) upsertSession(r *store.SessionRow) error {
 	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, text = excluded.text, facts = excluded.facts`,
 		r.App, r.Session, r.First, r.Last, r.Text, r.Facts)
-	if err != nil {
+	if err != nil || int64(r.Last) > t.counters.pruned {
 		return err
 	}
 	// Retention may have overtaken the projector.
