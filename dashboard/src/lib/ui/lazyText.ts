@@ -4,6 +4,7 @@ const count = (n: number) => n.toLocaleString('en')
 const kib = (bytes: number) => `${count(Math.max(1, Math.round(bytes / 1024)))} KiB`
 
 export const lazyUiText = {
+  statisticsBehind: (n: number) => `Statistics are ${n} ${n === 1 ? 'second' : 'seconds'} behind`,
   close: 'Close',
   loading: 'Loading…',
   done: 'Done',
