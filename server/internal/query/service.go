@@ -36,8 +36,8 @@ type Service struct {
 	initialMu sync.Mutex                     // held while an initial message is built
 	initial   atomic.Pointer[initialMessage] // the last one
 
-	lists  shared[listQuery, []byte]
-	frames shared[int64, []feed.Frame] // by the seq that they follow
+	lists  resultCache[listQuery, []byte]
+	frames resultCache[int64, []feed.Frame] // by the seq that they follow
 }
 
 // New returns a service.

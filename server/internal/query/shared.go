@@ -14,11 +14,11 @@ const (
 	maxShared = 8
 )
 
-// shared holds the results of queries of the last second, so that pages that reconnect at the same
+// resultCache holds the results of queries of the last second, so that pages that reconnect at the same
 // time, after a restart or an outage, share the work and the memory of their first requests. It is
 // for queries whose result is the same for every caller that may read it, so their keys contain no
 // identity. A new entry of the log makes all results invalid. Its zero value is empty.
-type shared[K comparable, V any] struct {
+type resultCache[K comparable, V any] struct {
 	mu      sync.Mutex
 	head    int64 // of the log, when the results were requested
 	results map[K]func() (V, error)
@@ -26,11 +26,11 @@ type shared[K comparable, V any] struct {
 
 // get returns the result for key. It calls read once for all callers that ask while the log has
 // this head. They must not change the result.
-func (s *shared[K, V]) get(head int64, key K, read func() (V, error)) (V, error) {
+func (s *resultCache[K, V]) get(head int64, key K, read func() (V, error)) (V, error) {
 	return s.reader(head, key, read)()
 }
 
-func (s *shared[K, V]) reader(head int64, key K, read func() (V, error)) func() (V, error) {
+func (s *resultCache[K, V]) reader(head int64, key K, read func() (V, error)) func() (V, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.results == nil || s.head != head {
@@ -49,7 +49,7 @@ func (s *shared[K, V]) reader(head int64, key K, read func() (V, error)) func() 
 	return read
 }
 
-func (s *shared[K, V]) clear() {
+func (s *resultCache[K, V]) clear() {
 	s.mu.Lock()
 	s.results = nil
 	s.mu.Unlock()

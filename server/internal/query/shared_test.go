@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestShared_ReadsOncePerHead(t *testing.T) {
+func TestResultCache_ReadsOncePerHead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s shared[string, int64]
+		var s resultCache[string, int64]
 		var reads atomic.Int64
 		read := func() (int64, error) { return reads.Add(1), nil }
 		var wg sync.WaitGroup
@@ -44,10 +44,10 @@ func TestShared_ReadsOncePerHead(t *testing.T) {
 	})
 }
 
-func TestShared_ForgetsAfterOneSecond(t *testing.T) {
+func TestResultCache_ForgetsAfterOneSecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s shared[string, int64]
+		var s resultCache[string, int64]
 		reads := int64(0)
 		for want := range int64(3) {
 			for range 2 {

@@ -20,7 +20,7 @@ const (
 
 // shard writes the log to the streams of one version that have all of it, its members. It
 // encodes each batch once, and no write blocks: a stream that cannot take all of its bytes
-// leaves, and a goroutine of its own sends the rest, and what follows, until the client has the
+// leaves, and its own goroutine sends the rest and the frames after it until the client has the
 // whole log again. So no client delays another, and an event wakes one goroutine rather than
 // one per stream. The goroutine of a shard runs while it has members.
 type shard struct {

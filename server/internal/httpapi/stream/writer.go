@@ -29,7 +29,7 @@ const (
 	coalesceDelay = 2 * time.Millisecond
 )
 
-// runWriter is the writer of the stream until a shard is or the stream has ended. rest is what
+// runWriter is the writer of the stream until a shard is or the stream has ended. rest is the part that
 // a shard could not write.
 func (st *stream) runWriter(rest []byte) {
 	joined := false
