@@ -245,11 +245,14 @@ func (n *Notifier) start(ctx context.Context) error {
 	for _, id := range questions {
 		n.statuses.markChanged(id) // the previous run may have stopped before it updated the question
 	}
+	n.plan.Lock() // a recipient that is added at the same time is either read here or sets hasRecipients later
 	r, err := n.loadRecipients(ctx)
 	if err != nil {
+		n.plan.Unlock()
 		return err
 	}
 	n.plan.hasRecipients = len(r.channels) > 0 || len(r.pushSubscribers) > 0
+	n.plan.Unlock()
 	n.mu.Lock()
 	n.runCtx = ctx
 	n.mu.Unlock()
