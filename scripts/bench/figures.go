@@ -80,7 +80,7 @@ var references = table{"Against the reference server", []figure{
 	versusReference("20 asks at 38/s: respond to agent p99, ms", "Ask", pacedAsk, "agent-p99-ms", 0.5),
 }}
 
-// maintenance is what retention and a backup cost those who post.
+// maintenance is the effect of retention and a backup on posters.
 var maintenance = table{"Retention and backup", []figure{
 	{name: "POST p99 during pruning, against without", value: metric{"BenchmarkAppendDuringPrune", "p99-x"}, goal: 2},
 	{name: "longest commit during pruning, ms", value: metric{"BenchmarkAppendDuringPrune", "longest-commit-ms"}},

@@ -20,8 +20,8 @@ import (
 )
 
 // BenchmarkAsk asks, answers and delivers: an agent posts a question, a page receives it and
-// responds, the answer reaches the agent, and the agent acknowledges it. It reports what each
-// ask costs the server, and the times POST → page, respond → agent, and of the respond call.
+// responds, the answer reaches the agent, and the agent acknowledges it. It reports the cost of each
+// ask for the server, and the times POST → page, respond → agent, and of the respond call.
 //
 // With a rate, questions start at fixed times; without, the next ones start when the last are
 // acknowledged. The hub signs every answer; a sealed question also gets the signature.
@@ -103,7 +103,7 @@ func newDesk(b *testing.B, s *serverProcess, nonce string) *desk {
 	return d
 }
 
-// forget drops the times so far.
+// forget drops the recorded times.
 func (d *desk) forget() {
 	d.responds.Wait()
 	d.mu.Lock()

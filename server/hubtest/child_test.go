@@ -141,7 +141,7 @@ type serverProcess struct {
 	counts func() (storageUse, error) // of a hub
 }
 
-// storageUse is what a hub did to its database files so far.
+// storageUse counts the writes of a hub to its database files.
 type storageUse struct{ syncs, pages int64 }
 
 // startServer starts a server of this test binary: "hub" or "fiber", or the reference server.

@@ -292,7 +292,7 @@ func (r *historyRun) lists(b *testing.B) {
 	b.ReportMetric(float64(with-without)/1024, "KiB")
 }
 
-// ask asks a question about a call with the text. Nobody answers it.
+// ask asks a question about a call with the text. It stays open.
 func (r *historyRun) ask(b *testing.B, text string) {
 	b.Helper()
 	arguments, err := json.Marshal(map[string]string{"file_path": "notes.md", "content": text})

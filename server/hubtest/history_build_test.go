@@ -27,7 +27,7 @@ const (
 	sessionEvents    = 100 // events of a session
 	batchSessions    = 25  // sessions of one batch, which has one event of each
 	historyPosters   = 4
-	questionEvery    = 600     // one event in so many is a question, which is answered
+	questionEvery    = 600     // events for each question, which is answered
 	rareWord         = "zyqox" // in rareEvents of the events
 	rareEvents       = 3
 	historyDatabase  = "hub.db"

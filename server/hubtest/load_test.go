@@ -109,7 +109,7 @@ func quantile(sorted []time.Duration, q float64) float64 {
 	return float64(sorted[int(q*float64(len(sorted)-1))].Microseconds()) / 1000
 }
 
-// usage measures what a server uses from startUsage on.
+// usage measures the resources that a server uses after startUsage.
 type usage struct {
 	server *serverProcess
 	began  time.Time

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkPaced posts plain events at the pace of people and their agents while pages are
-// open. It reports what each event costs the server, the time until its POST is answered, and
+// open. It reports the cost of each event for the server, the time until its POST is answered, and
 // the time from the beginning of the POST until each page has the event. Run it with
 // -benchtime 10s.
 func BenchmarkPaced(b *testing.B) {
