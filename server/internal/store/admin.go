@@ -26,7 +26,7 @@ type Admin interface {
 
 	// Wait returns nil when ctx ends. It returns an error as soon as the disk did not confirm
 	// a write: the operating system may then report success for data that it lost, so the store
-	// writes nothing more, and the process must end. A new process reads what is on the disk.
+	// writes nothing more, and the process must end. A new process reads the state of the disk.
 	Wait(ctx context.Context) error
 
 	// Close commits queued writes, rejects later ones with schema.ErrStopping and closes the
@@ -85,7 +85,7 @@ type Stats struct {
 	// Lags of the background readers. The search index counts full blocks only.
 	Projections, SearchIndex Lag
 
-	// Fault is why the store does not store what it is given, as text for users: the last commit
+	// Fault is why the store refuses or may lose writes, as text for users: the last commit
 	// or checkpoint failed, or the database's files are gone. Empty: none. It is also set if Stats
 	// fails.
 	Fault string

@@ -24,27 +24,6 @@ func disableAutoCheckpoint(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// checkpointIfDue merges the write-ahead log if it is long. The writer calls it after it has
-// released the callers of a commit.
-func (w *writer) checkpointIfDue() {
-	pages, err := pagesWritten(w.conn)
-	if err != nil {
-		w.log.Error("pages of the write-ahead log not counted", "err", err)
-		pages = checkpointPages
-	}
-	w.walPages += pages
-	if f := w.health.current(); w.walPages < checkpointPages || f != nil && f.refuses() {
-		return
-	}
-	var isBusy, logged, merged int
-	err = w.statements.get(context.Background(), []any{&isBusy, &logged, &merged}, `PRAGMA wal_checkpoint(PASSIVE)`)
-	w.health.recordCheckpoint(err)
-	w.walPages = 0
-	if err != nil || merged < logged {
-		w.walPages = checkpointPages - checkpointRetryPages
-	}
-}
-
 // pagesWritten returns the number of pages that the connection has written since the last call.
 func pagesWritten(conn *sql.Conn) (n int, err error) {
 	rawErr := conn.Raw(func(driver any) error {

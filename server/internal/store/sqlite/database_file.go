@@ -81,7 +81,7 @@ func requireHubDatabase(ctx context.Context, file string) error {
 	return err
 }
 
-// openError adds what was kept and what to do to an error of SQLite while it opens a database.
+// openError adds the kept state and the next step to an error of SQLite while it opens a database.
 func openError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -74,7 +74,7 @@ func (s *diskSpace) requireRoom() error {
 	return nil
 }
 
-// refusal returns the error of a plain event for which there is no room.
+// refusal returns the error of a plain event on a nearly full disk.
 func (s *diskSpace) refusal() error {
 	s.refused.Add(1)
 	return &schema.HintError{

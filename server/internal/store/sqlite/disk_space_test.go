@@ -88,7 +88,7 @@ func TestDiskSpace_RejectsPlainEventsWhenLow(t *testing.T) {
 	require.False(t, stats.DiskLow)
 }
 
-// A fault of the disk is logged at its start and its end, and its text says what is still taken.
+// A fault of the disk is logged at its start and its end, and its text names the remaining space.
 func TestDiskSpace_ReportsEachFaultOnce(t *testing.T) {
 	t.Parallel()
 	var free atomic.Int64
@@ -115,7 +115,7 @@ func TestDiskSpace_ReportsEachFaultOnce(t *testing.T) {
 	})
 }
 
-// When the reserve is used up, too, nothing is stored, and the text does not say otherwise.
+// When the reserve is used up, too, nothing is stored, and the text reports that.
 func TestDiskSpace_RefusesEverythingWithoutReserve(t *testing.T) {
 	t.Parallel()
 	log := new(messages)

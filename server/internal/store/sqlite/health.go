@@ -15,11 +15,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// fault is a reason why the hub does not store what it is given, or soon will not.
+// fault is a reason why the hub refuses writes, or soon will.
 type fault struct {
 	kind   faultKind
-	detail string // the failure and what was kept, for /readyz
-	next   string // what an operator can do, an imperative sentence
+	detail string // the failure and the kept state, for /readyz
+	next   string // the next step of an operator, an imperative sentence
 	cause  error
 }
 
@@ -43,7 +43,7 @@ func (f *fault) err() error {
 	return &schema.HintError{Err: fmt.Errorf("%w: %s", schema.ErrStorage, f.detail), Hint: "This was not stored: " + f.detail + ". " + f.next}
 }
 
-// health is whether the database stores what it is given. A failed commit sets a fault, and
+// health is whether the database accepts writes. A failed commit sets a fault, and
 // the next successful one clears it. It logs the start and the end of a fault, not the writes
 // in between.
 type health struct {

@@ -106,7 +106,7 @@ func TestHealth_EmptyCommitDoesNotEndAFault(t *testing.T) {
 }
 
 // After a failed fsync the store writes nothing more and asks for the end of the process,
-// which leaves the files as they are. A new process has everything that was acknowledged.
+// which leaves the files unchanged. A new process has everything that was acknowledged.
 func TestHealth_FailedFsyncEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -176,7 +176,7 @@ func failSyncs() error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
 
-// SQLite ignores the errors of its own checkpoints. While they fail, commits succeed and the
+// SQLite ignores errors of automatic checkpoints. While they fail, commits succeed and the
 // write-ahead log grows.
 func TestHealth_FailedCheckpointIsAFaultUntilOneSucceeds(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 
 // lock takes the lock that keeps a second hub off the name of the database, and names its
 // process. It locks a separate file, because on some systems such a lock of the database
-// itself conflicts with those of SQLite. See lockFile for other names of the same file. The
+// itself conflicts with SQLite's locks. See lockFile for other names of the same file. The
 // lock ends with the process.
 func lock(file string) (io.Closer, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)

@@ -204,6 +204,27 @@ func (w *writer) run() {
 	_ = w.conn.Close()
 }
 
+// checkpointIfDue merges the write-ahead log if it is long. The writer calls it after it has
+// released the callers of a commit.
+func (w *writer) checkpointIfDue() {
+	pages, err := pagesWritten(w.conn)
+	if err != nil {
+		w.log.Error("pages of the write-ahead log not counted", "err", err)
+		pages = checkpointPages
+	}
+	w.walPages += pages
+	if f := w.health.current(); w.walPages < checkpointPages || f != nil && f.refuses() {
+		return
+	}
+	var isBusy, logged, merged int
+	err = w.statements.get(context.Background(), []any{&isBusy, &logged, &merged}, `PRAGMA wal_checkpoint(PASSIVE)`)
+	w.health.recordCheckpoint(err)
+	w.walPages = 0
+	if err != nil || merged < logged {
+		w.walPages = checkpointPages - checkpointRetryPages
+	}
+}
+
 // takeQueued adds the queued ops to the group.
 func (w *writer) takeQueued(group []*op) []*op {
 	for len(group) < groupLimit {
