@@ -230,8 +230,8 @@ var storeMethods = map[string][]string{
 	"PushSubscriptions": nil, "Channels": nil, "DueNotifications": nil, "IsLinkUsed": nil, "NotificationCursor": nil, "NotificationSettings": nil, "NotificationProgress": nil, "NotificationsOf": nil, "BecameGroupLeader": nil,
 	"PushKeys": nil, "PushSubscribers": nil, "QuestionsSince": nil,
 
-	"After": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Throttle": nil, "Head": nil, "HubID": nil, "Epoch": nil, "Schema": nil, "HasPosition": nil,
-	"Activity": nil, "ProjectionCursor": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
+	"After": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Head": nil, "HubID": nil, "Epoch": nil, "Schema": nil, "HasPosition": nil,
+	"Activity": nil, "ProjectionCursor": nil, "ProjectionLag": nil, "Pruned": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/query", "server/internal/notify"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},
 	"HasKey": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,

@@ -53,9 +53,12 @@ var versusFiber = table{"Against a bare Fiber echo", []figure{
 }}
 
 // versusReference returns a figure of the hub divided by the same of the reference server.
-func versusReference(name, benchmark, on, unit string, goal float64) figure {
-	return figure{name: name, value: load(benchmark, "hub", on, unit), against: load(benchmark, "reference", on, unit), goal: goal}
+func versusReference(name string, m loadMetric, goal float64) figure {
+	return figure{name: name, value: load(m.benchmark, "hub", m.load, m.unit), against: load(m.benchmark, "reference", m.load, m.unit), goal: goal}
 }
+
+// loadMetric is a value that a benchmark of server/hubtest prints for each server under a load.
+type loadMetric struct{ benchmark, load, unit string }
 
 func atLeast(f figure) figure {
 	f.atLeast = true
@@ -63,21 +66,21 @@ func atLeast(f figure) figure {
 }
 
 var references = table{"Against the reference server", []figure{
-	atLeast(versusReference("16 posters: events/s", "Flood", flood16, "events/s", 2.5)),
-	atLeast(versusReference("64 posters: events/s", "Flood", flood64, "events/s", 3.5)),
-	versusReference("16 posters: CPU per event, µs", "Flood", flood16, "cpu-µs/event", 0.5),
-	versusReference("64 posters: CPU per event, µs", "Flood", flood64, "cpu-µs/event", 0.35),
-	versusReference("plain event, 50/s: CPU, µs", "Paced", plain, "cpu-µs/event", 1),
-	versusReference("50 pages, 100 events/s: delivery p50, ms", "Paced", fifty, "page-p50-ms", 1),
-	versusReference("50 pages, 100 events/s: delivery p99, ms", "Paced", fifty, "page-p99-ms", 1),
-	versusReference("50 pages, 100 events/s: CPU per event, µs", "Paced", fifty, "cpu-µs/event", 0.8),
-	atLeast(versusReference("50 pages, flood: deliveries/s", "Flood", floodTo, "deliveries/s", 2)),
-	versusReference("1 ask at a time: POST to page p50, ms", "Ask", oneAsk, "page-p50-ms", 1.3),
-	versusReference("1 ask at a time: respond to agent p50, ms", "Ask", oneAsk, "agent-p50-ms", 1.3),
-	versusReference("1 ask at a time: CPU per ask, µs", "Ask", oneAsk, "cpu-µs/ask", 1),
-	versusReference("20 asks at once: CPU per ask, µs", "Ask", asks20, "cpu-µs/ask", 1.2),
-	versusReference("20 asks at 38/s: respond to agent p50, ms", "Ask", pacedAsk, "agent-p50-ms", 0.5),
-	versusReference("20 asks at 38/s: respond to agent p99, ms", "Ask", pacedAsk, "agent-p99-ms", 0.5),
+	atLeast(versusReference("16 posters: events/s", loadMetric{"Flood", flood16, "events/s"}, 2.5)),
+	atLeast(versusReference("64 posters: events/s", loadMetric{"Flood", flood64, "events/s"}, 3.5)),
+	versusReference("16 posters: CPU per event, µs", loadMetric{"Flood", flood16, "cpu-µs/event"}, 0.5),
+	versusReference("64 posters: CPU per event, µs", loadMetric{"Flood", flood64, "cpu-µs/event"}, 0.35),
+	versusReference("plain event, 50/s: CPU, µs", loadMetric{"Paced", plain, "cpu-µs/event"}, 1),
+	versusReference("50 pages, 100 events/s: delivery p50, ms", loadMetric{"Paced", fifty, "page-p50-ms"}, 1),
+	versusReference("50 pages, 100 events/s: delivery p99, ms", loadMetric{"Paced", fifty, "page-p99-ms"}, 1),
+	versusReference("50 pages, 100 events/s: CPU per event, µs", loadMetric{"Paced", fifty, "cpu-µs/event"}, 0.8),
+	atLeast(versusReference("50 pages, flood: deliveries/s", loadMetric{"Flood", floodTo, "deliveries/s"}, 2)),
+	versusReference("1 ask at a time: POST to page p50, ms", loadMetric{"Ask", oneAsk, "page-p50-ms"}, 1.3),
+	versusReference("1 ask at a time: respond to agent p50, ms", loadMetric{"Ask", oneAsk, "agent-p50-ms"}, 1.3),
+	versusReference("1 ask at a time: CPU per ask, µs", loadMetric{"Ask", oneAsk, "cpu-µs/ask"}, 1),
+	versusReference("20 asks at once: CPU per ask, µs", loadMetric{"Ask", asks20, "cpu-µs/ask"}, 1.2),
+	versusReference("20 asks at 38/s: respond to agent p50, ms", loadMetric{"Ask", pacedAsk, "agent-p50-ms"}, 0.5),
+	versusReference("20 asks at 38/s: respond to agent p99, ms", loadMetric{"Ask", pacedAsk, "agent-p99-ms"}, 0.5),
 }}
 
 // maintenance is the effect of retention and a backup on posters.

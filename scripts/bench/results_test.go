@@ -22,7 +22,7 @@ func TestResults_WriteFiguresNextToTheirGoals(t *testing.T) {
 	t.Parallel()
 	r := results{}
 	require.NoError(t, r.read(strings.NewReader(output), io.Discard))
-	cpu := versusReference("CPU", "Paced", plain, "cpu-µs/event", 1)
+	cpu := versusReference("CPU", loadMetric{"Paced", plain, "cpu-µs/event"}, 1)
 	for name, c := range map[string]struct {
 		figure figure
 		row    string

@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -135,3 +136,29 @@ func matchGlob(parts []string, text string) bool {
 	}
 	return true
 }
+
+// RequiredLiterals returns folded texts that all occur in the IndexText of every matching event.
+// None contains a line break.
+func (f *Filter) RequiredLiterals() (list []string) {
+	for _, t := range f.terms {
+		if t.negated || t.keyed && !isIndexedKey(t.key) {
+			continue
+		}
+		fragments := []string{t.value}
+		switch {
+		case t.regex != nil:
+			fragments = t.literals
+		case t.glob != nil:
+			fragments = t.glob
+		}
+		for _, fragment := range fragments {
+			list = append(list, strings.Split(fragment, "\n")...)
+		}
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}
+
+func isIndexedKey(key string) bool { return key != "id" && key != "risk" && !isStatusKey(key) }
+
+// isStatusKey reports whether the value of a key can change after the event is stored.
+func isStatusKey(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }

@@ -3,6 +3,7 @@ package filter
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Fold returns text in a form for case-insensitive comparison: each letter in lower case, with ς
@@ -47,3 +48,12 @@ func appendFold(dst []byte, text string) []byte {
 // IndexVersion identifies the output of IndexText. An index with another version must be
 // rebuilt.
 const IndexVersion = "1/" + unicode.Version
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -3,37 +3,10 @@ package filter
 import (
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // A search does not call Match for every event. The following methods return conditions that a
 // matching event must satisfy, so that an index can find the candidates.
-
-// RequiredLiterals returns folded texts that all occur in the IndexText of every matching event.
-// None contains a line break.
-func (f *Filter) RequiredLiterals() (list []string) {
-	for _, t := range f.terms {
-		if t.negated || t.keyed && !isIndexedKey(t.key) {
-			continue
-		}
-		fragments := []string{t.value}
-		switch {
-		case t.regex != nil:
-			fragments = t.literals
-		case t.glob != nil:
-			fragments = t.glob
-		}
-		for _, fragment := range fragments {
-			list = append(list, strings.Split(fragment, "\n")...)
-		}
-	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
-}
-
-func isIndexedKey(key string) bool { return key != "id" && key != "risk" && !isStatusKey(key) }
-
-// isStatusKey reports whether the value of a key can change after the event is stored.
-func isStatusKey(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }
 
 // QuestionsOnly reports whether only questions can match.
 func (f *Filter) QuestionsOnly() bool {

@@ -9,13 +9,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const (
-	// MaxPageBytes limits the size of a list or an initial message.
-	MaxPageBytes = 4 << 20
-	// catchUpRows is the number of rows that a reader behind the ring buffer gets at a
-	// time.
-	catchUpRows = 512
-)
+// catchUpRows is the number of rows that a reader behind the ring buffer gets at a time.
+const catchUpRows = 512
 
 // Hello returns the message that opens every stream.
 func (s *Service) Hello() schema.Hello {
@@ -123,50 +118,6 @@ func (s *Service) buildInitialMessage(ctx context.Context) (*initialMessage, err
 	slices.SortFunc(events, func(a, b *store.Event) int { return int(a.ID - b.ID) })
 	data, err := encodeInitial(events, pendingIDs)
 	return &initialMessage{seq: seq, data: data}, err
-}
-
-// encodeList encodes events as a JSON array of at most MaxPageBytes.
-func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
-	return encodeUpTo(MaxPageBytes, events, keep, dropOldest)
-}
-
-// encodeUpTo encodes events as a JSON array. Beyond limit bytes it omits events, from
-// the old end or the new one. Events in keep are never omitted, but lose their payload
-// if necessary.
-func encodeUpTo(limit int, events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
-	encoded := make([][]byte, len(events))
-	size := 2
-	for i, e := range events {
-		encoded[i] = e.AppendJSON(nil, schema.MaxListed)
-		size += len(encoded[i]) + 1
-	}
-	for n := range events {
-		if size <= limit {
-			break
-		}
-		i := n
-		if !dropOldest {
-			i = len(events) - 1 - n
-		}
-		size -= len(encoded[i]) + 1
-		encoded[i] = nil
-		if keep[events[i].ID] {
-			encoded[i] = events[i].AppendJSON(nil, 0)
-			size += len(encoded[i]) + 1
-		}
-	}
-	dst := make([]byte, 0, size)
-	dst = append(dst, '[')
-	for _, b := range encoded {
-		if b == nil {
-			continue
-		}
-		if len(dst) > 1 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, b...)
-	}
-	return append(dst, ']')
 }
 
 // FramesAfter returns the frames after seq, from the ring buffer or, if that no longer

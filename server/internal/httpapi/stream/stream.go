@@ -28,8 +28,6 @@ import (
 )
 
 const (
-	// readLimit is the maximum size of a client message. Clients have little to send.
-	readLimit = 64 << 10
 	// closeTimeout limits sending a close frame and waiting for its echo.
 	closeTimeout = time.Second
 	// maxQueuedControl limits the queued pongs of a peer that does not read.

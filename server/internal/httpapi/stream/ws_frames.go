@@ -24,6 +24,9 @@ const (
 	opPong         = 10
 )
 
+// readLimit is the maximum size of a client message. Clients have little to send.
+const readLimit = 64 << 10
+
 // appendHeader appends the header of an unfragmented server frame with n bytes of payload.
 func appendHeader(b []byte, op byte, n int) []byte {
 	const final = 0x80
