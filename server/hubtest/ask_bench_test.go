@@ -103,7 +103,7 @@ func newDesk(b *testing.B, s *serverProcess, nonce string) *desk {
 	return d
 }
 
-// forget drops the recorded times.
+// forget deletes the recorded times.
 func (d *desk) forget() {
 	d.responds.Wait()
 	d.mu.Lock()

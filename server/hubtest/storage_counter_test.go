@@ -16,12 +16,12 @@ import (
 // SQLite's file system interface (VFS) in the child process, so the product has no counter
 // in its hot path.
 var storageCounts struct {
-	syncs atomic.Int64 // fsync and fdatasync calls, those of checkpoints included
+	syncs atomic.Int64 // fsync and fdatasync calls, including checkpoints
 	pages atomic.Int64 // pages appended to the write-ahead log
 }
 
 // walFrameHeader is the size of the header that SQLite writes before each page of the
-// write-ahead log, in a call of its own.
+// write-ahead log, in a separate call.
 const walFrameHeader = 24
 
 var (
@@ -38,7 +38,7 @@ type methodLayer struct {
 	original *sqlite3.Tsqlite3_io_methods
 }
 
-// layerKey says what a layer counts for files with the methods at an address. SQLite has a table
+// layerKey is the counter of a layer for files with the methods at an address. SQLite has a table
 // of methods for each way to lock.
 type layerKey struct {
 	original uintptr
@@ -121,7 +121,7 @@ func function[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&struct{ uintptr
 // garbage collector never moves or frees it.
 func functionPointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
 
-// printCounts writes the counts so far as one line.
+// printCounts writes the current counts as one line.
 func printCounts() {
 	fmt.Fprintln(os.Stdout, storageCounts.syncs.Load(), storageCounts.pages.Load())
 }

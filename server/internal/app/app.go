@@ -393,14 +393,14 @@ func (a *App) runRetention(ctx context.Context) error {
 // retention of events.
 const projectionRetention = (history.MaxDays + 1) * day
 
-// retentionPolicy returns what a run at this monotonic time removes. Nothing is removed because of
+// retentionPolicy returns the policy of a run at this monotonic time. Nothing is removed because of
 // its age while the clock is in doubt.
 func (a *App) retentionPolicy(running time.Time) store.RetentionPolicy {
 	p := store.RetentionPolicy{MaxBytes: max(a.cfg.RetentionSize, 0)}
 	now := a.cfg.Clock()
 	trusted, jump := a.retentionClock.check(now, running)
 	if jump > 0 {
-		a.log.Warn("the clock is ahead of the newest event or was set forward: old events are kept until the hub has run for an hour, because a wrong clock would remove the history; -trust-clock removes them at once",
+		a.log.Warn("the clock is ahead of the newest event or was set forward: old events are kept until the hub has run for an hour, because a wrong clock would remove the history; -trust-clock removes them immediately",
 			"clock", now, "ahead", jump)
 	}
 	if !trusted {

@@ -16,7 +16,7 @@ type retentionClock struct {
 	expected time.Time // wall time at the last check, at first that of the newest event; zero: unknown
 	checked  time.Time // monotonic time of the last check; zero: there was none
 	doubted  time.Time // monotonic time since which the clock is in doubt; zero: it is not
-	trusts   bool      // whatever the clock says
+	trusts   bool      // regardless of the clock
 }
 
 // check compares the wall clock with the time that has passed; running is monotonic. A new doubt

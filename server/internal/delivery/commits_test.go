@@ -28,7 +28,7 @@ func (c *commitCounter) Committed(commit store.Commit) {
 	c.writes.Add(int64(commit.Ops))
 }
 
-// askingHub is a hub with all workers that follow questions, but those of the projections.
+// askingHub is a hub with all workers that follow questions, except the projector.
 type askingHub struct {
 	*hub.Hub
 	t     *testing.T

@@ -276,7 +276,7 @@ func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 	p.leaveLocked()
 }
 
-// place is what an attempt occupies: a worker, a slot of its listener and one of the listener's
+// place is the resources of an attempt: a worker, a slot of its listener and one of the listener's
 // host. It is given back when the frame is written, so that a listener that does not confirm its
 // answer delays no other one.
 type place struct {
@@ -326,7 +326,7 @@ func (p *place) free() {
 	}
 }
 
-// leaveLocked gives back whatever the attempt still occupies.
+// leaveLocked releases the rest of the place.
 func (p *place) leaveLocked() {
 	if p.isUnconfirmed {
 		p.dispatcher.unconfirmed--

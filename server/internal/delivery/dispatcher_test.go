@@ -282,7 +282,7 @@ func TestDispatcher_MissingAcknowledgementDelaysNoOther(t *testing.T) {
 }
 
 // An agent whose listener does not even complete the handshake keeps its own slots busy, and not
-// those of another path of the port.
+// the ones of another path of the port.
 func TestDispatcher_LimitsAttemptsByPath(t *testing.T) {
 	t.Parallel()
 	const hanging = 2 * maxPerListener

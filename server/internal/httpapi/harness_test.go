@@ -48,7 +48,7 @@ type harness struct {
 	port       string
 	client     *http.Client
 	remoteAddr atomic.Pointer[net.TCPAddr] // remote address of new connections; nil: the real one
-	wrapped    atomic.Bool                 // new connections have only the methods of net.Conn, as those with TLS
+	wrapped    atomic.Bool                 // new connections have only the methods of net.Conn, as with TLS
 	log        *syncBuffer
 	people     *auth.Service
 	clock      *fakeClock  // of the auth service

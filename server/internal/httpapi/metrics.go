@@ -201,7 +201,7 @@ func (*storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- writesRefused
 }
 
-// Collect implements prometheus.Collector. It omits what it must read from the database if
+// Collect implements prometheus.Collector. It omits the values of the database if
 // that fails; /readyz reports that error.
 func (f *storeCollector) Collect(ch chan<- prometheus.Metric) {
 	stats, err := f.Stats(context.Background())

@@ -31,7 +31,7 @@ type MCP interface {
 	HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler
 }
 
-// Delivery is what /metrics tells about deliveries.
+// Delivery has the metrics of deliveries.
 type Delivery interface {
 	LivenessConnections() int // held at present
 }
@@ -229,7 +229,7 @@ func (s *Server) serve(wrapped net.Listener) error {
 }
 
 // Shutdown refuses new requests, closes every stream with code 1012 (service restart)
-// and waits for pending requests and streams until ctx ends. Meanwhile health checks are answered.
+// and waits for pending requests and streams until ctx ends. Until then health checks are answered.
 // Then it closes the listeners and the remaining connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()

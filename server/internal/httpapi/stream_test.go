@@ -319,7 +319,7 @@ func dialSmall(r *harness, path string) *streamClient {
 
 // TestStream_SlowReaderLosesNothing: a client that does not read for a while receives every
 // event once and in order, and after that new events again. Connections that the server
-// cannot write to without blocking, such as those with TLS, behave the same.
+// cannot write to without blocking, such as TLS, behave the same.
 func TestStream_SlowReaderLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, wrapped := range map[string]bool{"TCP": false, "wrapped connection": true} {

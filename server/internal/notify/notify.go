@@ -161,7 +161,7 @@ func New(cfg Config) *Notifier {
 // outcomeRetry counts failed attempts that are repeated.
 const outcomeRetry = "retry"
 
-// Outcomes returns the counters of notifications since New, by their final state: those of
+// Outcomes returns the counters of notifications since New, by their final state: the ones of
 // schema.Notification.State but queued. "retry" counts failed attempts that are repeated.
 func (n *Notifier) Outcomes() map[string]*atomic.Int64 { return n.outcomes }
 

@@ -196,7 +196,7 @@ func TestNewChannel_SkipsEarlierQuestions(t *testing.T) {
 	require.Empty(t, h.status(old).Notifications)
 }
 
-// The cursor is stored rarely, but not so rarely that a new recipient hears of earlier questions.
+// The cursor is stored rarely, but not so rarely that a new recipient gets earlier questions.
 func TestNewChannel_SkipsEarlierQuestionsAfterRestart(t *testing.T) {
 	t.Parallel()
 	h, server := newHarness(t), startServer(t)

@@ -73,7 +73,7 @@ type ConnectionCache struct {
 
 // Process returns the process that find returned first for the connection. find returns nil if it
 // finds none, and is called again for the next request then. The result stays the same if the
-// process exits and a child of it goes on to use the connection: an answer counts as that of the
+// process exits and a child of it continues to use the connection: an answer counts as that of the
 // process that connected.
 func (c *ConnectionCache) Process(find func() *Process) *Process {
 	if c == nil {
@@ -87,7 +87,7 @@ func (c *ConnectionCache) Process(find func() *Process) *Process {
 	return c.process
 }
 
-// ParentCommand returns what the function of that name returned first for the connection's process.
+// ParentCommand returns the first result of the function of that name for the connection's process.
 func (c *ConnectionCache) ParentCommand(p *Process) (*Process, bool) {
 	if c == nil {
 		return ParentCommand(p)

@@ -85,7 +85,7 @@ func (p *progress) hurry() {
 }
 
 // joinUntil returns the channel that ends the wait of a step for a commit to join. It is nil if
-// nothing is to be waited for.
+// there is nothing to wait for.
 func (p *progress) joinUntil() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *progress) await(ctx context.Context, position int64) bool {
 	return false
 }
 
-// catchUp brings the projections up to date with what is stored now. A query calls it first, so
+// catchUp brings the projections up to date with the stored events. A query calls it first, so
 // that it includes every event that was acknowledged before. If that takes too long, it returns how
 // far they are behind, in ms.
 func (s *Service) catchUp(ctx context.Context) (lagMS int64) {

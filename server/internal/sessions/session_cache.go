@@ -5,7 +5,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxCachedSessions and maxCachedBytes limit the cache of sessions. Bytes are those of the stored
+// maxCachedSessions and maxCachedBytes limit the cache of sessions. Bytes count the stored
 // facts.
 const (
 	maxCachedSessions = 512

@@ -98,7 +98,7 @@ type LogEntry struct {
 type ProjectionBatch struct {
 	From, To int64 // covers the log after From up to To; applied only if the cursor is at From
 	// JoinUntil, if it is not nil, lets the batch wait for the commit of another write, which costs no
-	// flush to disk of its own. It is committed alone once the channel is closed.
+	// separate flush to disk. It is committed alone once the channel is closed.
 	JoinUntil       <-chan struct{}
 	Sessions        []SessionRow
 	RemovedSessions []SessionKey // sessions that moved to another application; their rows are removed, and they had no tools

@@ -174,7 +174,7 @@ export class HubState {
     return this.requests.get(id)
   }
 
-  /** Returns the requests with everything; those that could not be fetched are as before. */
+  /** Returns the requests with everything; the others are as before. */
   fetchWhole(requests: Request[]): Promise<Request[]> {
     return Promise.all(
       requests.map(async (r) =>

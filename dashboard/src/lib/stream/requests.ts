@@ -46,7 +46,7 @@ export const isWhole = (e: Event): boolean => !e.questionTruncated && !e.payload
 /** Converts an event to a request; undefined without a question. before: its previous state. */
 export function toRequest(listed: Event, before?: Request): Request | undefined {
   const status = listed.humanInTheLoopStatus ?? { status: 'pending' }
-  // A list does not take away what the page already has.
+  // A list does not remove members that the page already has.
   const known = before && isWhole(before.event) && !isWhole(listed)
   const event = known ? { ...before.event, humanInTheLoopStatus: status } : listed
   const question = event.humanInTheLoop

@@ -51,7 +51,7 @@ func eachTrigram(text []byte, fn func(hash uint32)) {
 }
 
 // Required returns the hashes of trigrams that a text with all the literals contains, without
-// duplicates. It stops at a few, which are as selective as many. Those that are probably in the
+// duplicates. It stops at a few, which are as selective as many. The ones that are probably in the
 // fewest segments are first.
 func Required(literals []string) []uint32 {
 	const enough = 24

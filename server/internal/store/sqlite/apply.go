@@ -123,7 +123,7 @@ func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed i
 // inboxStatus returns the status in the inbox of a question that c settles.
 func inboxStatus(c *store.Change) (schema.HitlStatus, error) {
 	st := schema.Status{Status: c.State}
-	if c.State == schema.Failed { // only its outcome tells whether people decided it
+	if c.State == schema.Failed { // only its outcome shows whether people decided it
 		var outcome struct {
 			Outcome schema.Outcome `json:"outcome"`
 		}
@@ -135,7 +135,7 @@ func inboxStatus(c *store.Change) (schema.HitlStatus, error) {
 	return st.HitlStatus(), nil
 }
 
-// updatePending updates what is known about a pending question: its awaiting rows, and the
+// updatePending updates the copy of a pending question: its awaiting rows, and the
 // facts in memory.
 func (t *tx) updatePending(c *store.Change, row pendingQuestion, settles bool) error {
 	id := c.Event.ID

@@ -201,7 +201,7 @@ func BenchmarkPrune(b *testing.B) {
 	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(max(removed, 1)), "cpu-µs/event")
 }
 
-// BenchmarkAppendDuringPrune writes 200 events a second, with and without pruning beside it, in turns.
+// BenchmarkAppendDuringPrune writes 200 events a second, with and without concurrent pruning, in turns.
 // prune/alone are the ratios of the latencies, longest-commit-ms is the longest group commit of any kind.
 func BenchmarkAppendDuringPrune(b *testing.B) {
 	var longest time.Duration

@@ -103,7 +103,7 @@ func (s *engine) Inbox(ctx context.Context, f store.InboxFilter) (questions []*s
 	return questions, more || full && len(questions) < len(ids), err
 }
 
-// pendingInbox returns the pending questions that f selects, the newest first, without those
+// pendingInbox returns the pending questions that f selects, the newest first, without the ones
 // that inboxIndexRanges finds: it has no range for questions that everyone may answer, nor for
 // the pending ones of an agent.
 func (s *engine) pendingInbox(ctx context.Context, f store.InboxFilter, from, to int64) ([]schema.EventID, error) {

@@ -30,7 +30,7 @@ type lagMeter struct {
 	isSteady bool      // it has reached the head since the hub started
 }
 
-// lagMark says that the row seq was committed at that time.
+// lagMark is the time at which the row seq was committed.
 type lagMark struct {
 	seq int64
 	at  time.Time

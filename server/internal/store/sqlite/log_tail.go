@@ -16,7 +16,7 @@ const (
 )
 
 // logTail holds the newest rows of the log in memory for the projector and the indexer, so that
-// they do not read and decode again what was written a moment ago. Rows leave when both have read
+// they do not read and decode again the rows just written. Rows leave when both have read
 // them, and the oldest ones when the tail is full.
 type logTail struct {
 	mu    sync.Mutex

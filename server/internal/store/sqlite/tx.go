@@ -89,7 +89,7 @@ func (t *tx) clearCaches() {
 }
 
 // counterInterval is the number of log rows after which the table streams is written again.
-// readCounters reads at most so many rows.
+// readCounters reads at most this many rows.
 const counterInterval = 1024
 
 // mustWriteCounters reports whether this transaction has to write the counters. They advance

@@ -120,7 +120,7 @@ func (w *writer) wait(ctx context.Context, o *op) error {
 	return o.err
 }
 
-// join is do without a commit of its own: the op is committed together with the next op of
+// join is do without a separate commit: the op is committed together with the next op of
 // another. When now is closed, it is queued like any other.
 func (w *writer) join(ctx context.Context, o *op, now <-chan struct{}) error {
 	o.done = make(chan struct{})
@@ -274,7 +274,7 @@ func (w *writer) commit(group []*op) {
 	finish(group, errOfCommit(err))
 }
 
-// finish releases the callers of a group. An error that is not nil replaces those of the ops.
+// finish releases the callers of a group. An error that is not nil replaces the errors of the ops.
 func finish(group []*op, err error) {
 	for _, o := range group {
 		if err != nil {

@@ -176,7 +176,7 @@ func (s suite) TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	require.EqualValues(t, 5, upTo)
 }
 
-// The entries that the engine has in memory are those that it reads after a restart, and they do
+// The entries that the engine has in memory equal the ones that it reads after a restart, and they do
 // not share bytes with the poster.
 func (s suite) TestLogEntries_AreEqualAfterReopen(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ CREATE TABLE time_marks (
     PRIMARY KEY (stream_id, received_at)
 ) WITHOUT ROWID, STRICT;
 
--- Of the stored events, each 256th becomes a mark: this reads a few pages per mark.
--- previous is unknown, and received_at says nothing.
+-- Each 256th stored event becomes a mark: this reads a few pages per mark.
+-- previous is unknown, and received_at does not help.
 INSERT OR IGNORE INTO time_marks (stream_id, received_at, seq, previous)
 WITH RECURSIVE marks (seq) AS (
     SELECT min(seq) FROM events WHERE stream_id = 1
