@@ -1,5 +1,6 @@
 import * as api from '../../lib/api/api'
 import { receivedAt, type Entry } from '../../lib/stream/eventView'
+import { runWhenIdle } from '../../lib/page/idleCallback'
 import type { Filter } from '../../lib/stream/filter'
 import { hub } from '../../lib/stream/liveState.svelte'
 import { searchHistory, type HistoryQuery } from './historySearch'
@@ -16,6 +17,14 @@ export interface SearchProgress {
 
 const PAGE = 200
 const CONTEXT_ROWS = 100
+/** Script time of a filter change before its first rows are drawn, and of each later slice, ms. */
+const SLICE = 2
+
+/** Returns a function that returns true until the slice is over. */
+function withinSlice(): () => boolean {
+  const until = performance.now() + SLICE
+  return () => performance.now() < until
+}
 
 /** The rows of the stream, and the history searches that extend them. */
 export class StreamReader {
@@ -30,6 +39,7 @@ export class StreamReader {
   /** Called when rows were added before the first one. */
   onPrepend: (n: number) => void = () => undefined
 
+  private stopScan = () => {}
   private stop: AbortController | undefined
   /** The id up to which a detached view has been extended forward. */
   private ahead = 0
@@ -38,8 +48,35 @@ export class StreamReader {
     this.stopSearch()
     this.error = ''
     this.canceled = false
-    this.view.setFilter(filter, range, hub.clock.now())
+    this.view.setFilter(filter, range, hub.clock.now(), withinSlice())
     this.changed++
+    this.scanRest()
+  }
+
+  /** Reads the other held events for the filter in short slices, so that input is not delayed. */
+  private scanRest(): void {
+    this.stopScan()
+    if (!this.view.scanning) return
+    this.stopScan = runWhenIdle(() => {
+      const added = this.view.scan(hub.clock.now(), withinSlice())
+      if (added > 0 || !this.view.scanning) this.changed++
+      if (added > 0) this.onPrepend(added)
+      this.scanRest()
+    })
+  }
+
+  /** Reads them at once, such as to find a row. */
+  finishScan(): void {
+    this.stopScan()
+    const added = this.view.scan(hub.clock.now())
+    this.changed++
+    if (added > 0) this.onPrepend(added)
+  }
+
+  /** Stops all work, when the screen is closed. */
+  close(): void {
+    this.stopScan()
+    this.stopSearch()
   }
 
   pause(): void {
@@ -59,7 +96,7 @@ export class StreamReader {
     this.canceled = true
   }
 
-  /** Stops the search, such as when the screen is closed. */
+  /** Stops the search and drops what it would still find. */
   stopSearch(): void {
     this.stop?.abort()
     this.stop = undefined

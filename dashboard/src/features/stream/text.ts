@@ -15,6 +15,7 @@ export const streamText = {
   backToLive: 'Back to live',
   cancel: 'Cancel',
   searching: 'Searching the history…',
+  filtering: 'Filtering…',
   searched: (to: string, back: boolean, found: string) =>
     `Searched${to ? ` ${back ? 'back ' : ''}to ${to}` : ''}, ${found} found…`,
   noMatch: 'No events match the filter.',

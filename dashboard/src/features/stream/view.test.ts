@@ -170,6 +170,79 @@ describe('StreamView', () => {
     expect(shown()).toEqual([900])
   })
 
+  it('shows the newest matches of a scan first, and the others when it is complete', () => {
+    const { view, add, shown } = setup(1000)
+    add(1000)
+    view.setFilter(parse('agent:a'), {}, 0, () => false)
+    expect([view.scanning, view.length < 1000, shown().at(-1)]).toEqual([true, true, 1000])
+    const [key, cursor] = [view.base + view.indexOf(1000), view.end]
+    add(1)
+    while (view.scanning) view.scan(0, () => false)
+    expect(shown()).toEqual(Array.from({ length: 1000 }, (_, i) => i + 2))
+    expect(view.base + view.indexOf(1000)).toBe(key)
+    const later: number[] = []
+    view.newest(cursor, (e) => later.push(e.id) > 0)
+    expect(later).toEqual([1001])
+  })
+
+  it('completes a scan while paused, and before history rows', () => {
+    const { view, add, shown, entries } = setup(1000)
+    add(1000)
+    view.setFilter(parse('agent:a'), {}, 0, () => false)
+    view.pause()
+    add(1)
+    while (view.scanning) view.scan(0, () => false)
+    expect(shown().slice(-2)).toEqual([999, 1000])
+    expect([view.length, view.fresh]).toEqual([1000, 1])
+    view.setFilter(parse('agent:*'), {}, 0, () => false)
+    view.prepend(entries(0), 0, true)
+    expect([view.scanning, view.length, shown()[0]]).toEqual([false, 1001, 0])
+  })
+
+  it('drops a scan if the hub was replaced', () => {
+    const { ring, view, add, shown } = setup(1000)
+    add(1000)
+    view.setFilter(parse('agent:a'), {}, 0, () => false)
+    ring.clear()
+    ring.push(new Entry(anEvent(900, { source_app: 'a' })))
+    view.scan(0)
+    view.sync()
+    expect(shown()).toEqual([900])
+  })
+
+  it('contains the same rows however the filter was reached', () => {
+    const word = fc.constantFrom(
+      'o',
+      'po',
+      'post',
+      '-po',
+      '-post',
+      'agent:b',
+      '-agent:b',
+      'agent:*',
+      '/P.s/',
+      '',
+    )
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, word, fc.nat(9)), { minLength: 1, maxLength: 8 }), (steps) => {
+        const { ring, view, add, shown } = setup(300)
+        add(200, 'a')
+        add(150, 'b')
+        add(100, 'post')
+        for (const [a, b, n] of steps) {
+          add(n * 10, 'b')
+          view.setFilter(parse(`${a} ${b}`), {}, 0, () => false)
+          if (n > 2) view.scan(0, () => n > 4)
+        }
+        view.scan()
+        view.sync()
+        const whole = new StreamView(ring)
+        whole.setFilter(view.filter)
+        expect(shown()).toEqual(Array.from({ length: whole.length }, (_, i) => whole.at(i)?.id))
+      }),
+    )
+  })
+
   it('keeps base + index constant for an entry on screen', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 30 }), (steps) => {

@@ -1,10 +1,21 @@
 import type { Entry } from '../../lib/stream/eventView'
-import { matches, parse, type Filter } from '../../lib/stream/filter'
+import { matches, narrows, parse, type Filter } from '../../lib/stream/filter'
 import type { RingBuffer } from '../../lib/stream/ringBuffer'
 import { rangeStart, type TimeRange } from './timeRange'
 
 /** Maximum number of history rows in a view. */
 export const MOST_OLDER = 50_000
+
+/** Number of rows that fill any screen. */
+const SCREEN = 200
+/** Number of entries that a scan reads before it looks at the clock. */
+const BETWEEN_CHECKS = 64
+
+const isWithin = (entry: Entry, from: number, to: number | undefined): boolean =>
+  entry.at >= from && (to === undefined || entry.at < to)
+
+const sameRange = (a: TimeRange, b: TimeRange): boolean =>
+  a.since === b.since && a.from === b.from && a.to === b.to
 
 /**
  * The rows of the stream: the matching entries of the ring buffer, live or frozen, preceded
@@ -28,6 +39,12 @@ export class StreamView {
   private head = 0
   /** The next ring buffer position to read. */
   private next = 0
+  /** What the scan for the current filter reads, newest first; undefined once it is complete. */
+  private rest: { readonly start: number; at(i: number): Entry | undefined } | undefined
+  /** The position in `rest` to read next. */
+  private restAt = 0
+  /** Matches of the scan that are not among the rows yet, newest first. */
+  private unshown: Entry[] = []
   private older: Entry[] = []
   private frozen: Entry[] | undefined
   private frozenBase = 0
@@ -45,12 +62,17 @@ export class StreamView {
     return this.frozen ? this.arrived - this.seen : 0
   }
 
-  /** Applies another filter or range. A frozen view stays frozen. */
-  setFilter(filter: Filter, range: TimeRange = {}, now = 0): void {
+  /**
+   * Applies another filter or range. A frozen view stays frozen. Held entries are read newest
+   * first for as long as proceed returns true; scan() reads the others.
+   */
+  setFilter(filter: Filter, range: TimeRange = {}, now = 0, proceed = () => true): void {
+    const narrower = !this.scanning && sameRange(range, this.range) && narrows(filter, this.filter)
+    if (narrower) this.sync(now) // the rows then include those of the new filter
     this.filter = filter
     this.range = range
     this.forgetHistory()
-    this.reset(now)
+    this.reset(now, narrower ? this.found : undefined, proceed)
     if (!this.frozen) return
     this.detached = false
     this.frozen = undefined
@@ -63,12 +85,53 @@ export class StreamView {
     this.complete = false
   }
 
-  private reset(now: number): void {
+  /** Empties the rows and begins a scan, of the prior rows if given. */
+  private reset(now: number, prior?: Entry[], proceed?: () => boolean): void {
+    this.rest = prior ? { start: this.head, at: (i) => prior[i] } : this.ring
+    this.restAt = (prior?.length ?? this.ring.end) - 1
     this.dropped += this.found.length
     this.found = []
+    this.unshown = []
     this.head = 0
-    this.next = this.ring.start
-    this.sync(now)
+    this.next = this.ring.end
+    this.scan(now, proceed)
+  }
+
+  /** Whether some of the held entries are still to be read for the filter. */
+  get scanning(): boolean {
+    return this.rest !== undefined
+  }
+
+  /**
+   * Reads held entries, newest first, until proceed returns false. Matches become rows once a
+   * screen is not full without them, or the scan is complete. Returns the number of new rows.
+   */
+  scan(now = 0, proceed = () => true): number {
+    const { rest, filter, range } = this
+    if (!rest) return 0
+    const from = rangeStart(range, now)
+    for (let n = 1; this.restAt >= rest.start; n++) {
+      const entry = rest.at(this.restAt--)
+      if (entry && isWithin(entry, from, range.to) && matches(filter, entry)) this.unshown.push(entry)
+      if (n % BETWEEN_CHECKS === 0 && !proceed()) break
+    }
+    if (this.restAt < rest.start) this.rest = undefined
+    else if (this.found.length - this.head >= SCREEN) return 0
+    return this.showScanned(from)
+  }
+
+  private showScanned(from: number): number {
+    const rows = this.unshown.reverse()
+    this.unshown = []
+    this.found = rows.concat(this.head > 0 ? this.found.slice(this.head) : this.found)
+    this.dropped += this.head - rows.length
+    this.head = 0
+    if (this.frozen && !this.detached) {
+      this.frozen = rows.concat(this.frozen)
+      this.frozenBase -= rows.length
+    }
+    this.dropStale(from)
+    return rows.length
   }
 
   /** Reads new entries from the ring buffer. now: the hub's clock. */
@@ -77,13 +140,12 @@ export class StreamView {
       this.forgetHistory() // the buffer was cleared: another hub, another history
       return this.reset(now)
     }
-    const { to } = this.range
     const from = rangeStart(this.range, now)
     const { filter, found } = this
+    const { to } = this.range
     const had = found.length
     this.ring.each(this.next, (entry) => {
-      if (entry.at < from || (to !== undefined && entry.at >= to)) return
-      if (matches(filter, entry)) found.push(entry)
+      if (isWithin(entry, from, to) && matches(filter, entry)) found.push(entry)
     })
     this.arrived += found.length - had
     this.next = this.ring.end
@@ -126,6 +188,7 @@ export class StreamView {
 
   /** Adds history matches before the first row. reached: the id down to which was searched. */
   prepend(entries: Entry[], reached: number, complete: boolean): void {
+    this.scan() // otherwise there would be a gap
     const first = this.at(0)?.id ?? Infinity
     this.older = [...entries.filter((e) => e.id < first), ...this.older]
     this.reached = reached
@@ -155,6 +218,7 @@ export class StreamView {
 
   /** Reattaches the view to the live entries, once there is no gap between them. */
   rejoinLive(): void {
+    this.scan()
     this.append(this.found.slice(this.head))
     this.detached = false
     this.seen = this.arrived
@@ -185,7 +249,11 @@ export class StreamView {
    * false. With cursor 0 the history rows are included.
    */
   newest(down: number, fn: (entry: Entry) => boolean): void {
-    for (let i = this.found.length - 1; i >= Math.max(this.head, down - this.dropped); i--) {
+    for (
+      let i = this.found.length - 1;
+      i >= (down > 0 ? Math.max(this.head, down - this.dropped) : this.head);
+      i--
+    ) {
       const entry = this.found[i]
       if (entry && !fn(entry)) return
     }

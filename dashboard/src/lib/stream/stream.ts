@@ -142,11 +142,13 @@ export class Stream {
     this.timer = undefined
     this.live = false
     if (this.attempt === 0) this.handlers.connection({ phase: 'connecting' })
-    const resume = this.cursor && new URLSearchParams({
-      after: String(this.cursor.seq),
-      hub: this.cursor.hub,
-      ...(this.cursor.epoch && { epoch: this.cursor.epoch }),
-    })
+    const resume =
+      this.cursor &&
+      new URLSearchParams({
+        after: String(this.cursor.seq),
+        hub: this.cursor.hub,
+        ...(this.cursor.epoch && { epoch: this.cursor.epoch }),
+      })
     const socket = this.world.open(`/stream?v=2${resume ? `&${resume}` : ''}`)
     this.socket = socket
     socket.onmessage = (message) => {
