@@ -140,7 +140,7 @@ func (s *engine) findNameID(ctx context.Context, k nameKind, text string) (int64
 		return id, true, nil
 	}
 	var id int64
-	err := s.readers.get(ctx, []any{&id}, queryNameID, k, text)
+	err := s.readers.getByKey(ctx, []any{&id}, queryNameID, k, text)
 	return id, err == nil, ignoreNoRows(err)
 }
 
@@ -158,7 +158,7 @@ func (d *dictionary) nameText(ctx context.Context, from *statements, k nameKind,
 		return text, nil
 	}
 	var text string
-	err := from.get(ctx, []any{&text}, queryNameText, k, id)
+	err := from.getByKey(ctx, []any{&text}, queryNameText, k, id)
 	if err == nil {
 		d.addText(id, text)
 	}

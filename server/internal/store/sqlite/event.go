@@ -121,7 +121,7 @@ var queryEvent = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
 
 func (s *engine) Event(ctx context.Context, id schema.EventID) (*store.Event, []byte, error) {
 	var r eventRow
-	err := s.readers.get(ctx, r.destWithTranscript(), queryEvent, id)
+	err := s.readers.getByKey(ctx, r.destWithTranscript(), queryEvent, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil, schema.ErrNotFound
 	}

@@ -140,7 +140,7 @@ func (s *engine) firstSeqSince(ctx context.Context, t time.Time) (int64, error) 
 	for low < high {
 		mid := low + (high-low)/2
 		var seq, at int64
-		err := s.readers.get(ctx, []any{&seq, &at}, queryReceived, mid)
+		err := s.readers.getByKey(ctx, []any{&seq, &at}, queryReceived, mid)
 		none := errors.Is(err, sql.ErrNoRows)
 		switch {
 		case err != nil && !none:

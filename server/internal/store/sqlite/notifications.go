@@ -64,7 +64,7 @@ func (s *engine) QuestionsSince(ctx context.Context, seq int64, limit int) (ids 
 }
 
 func (s *engine) NotificationProgress(ctx context.Context, id schema.EventID) (n store.NotificationProgress, err error) {
-	err = ignoreNoRows(s.readers.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNotificationProgress, id))
+	err = ignoreNoRows(s.readers.getByKey(ctx, []any{&n.Reminders, &n.Escalated}, queryNotificationProgress, id))
 	return n, err
 }
 

@@ -136,6 +136,6 @@ func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.
 // readTime reads one time; zero if there is no row or it is NULL.
 func (s *engine) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
 	var ms sql.NullInt64
-	err := s.readers.get(ctx, []any{&ms}, query, args...)
+	err := s.readers.getByKey(ctx, []any{&ms}, query, args...)
 	return fromMillis(ms.Int64), ignoreNoRows(err)
 }

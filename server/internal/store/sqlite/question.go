@@ -18,7 +18,7 @@ const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.st
 
 func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Question, error) {
 	var r questionRow
-	err := s.readers.get(ctx, r.dest(), queryQuestion, id)
+	err := s.readers.getByKey(ctx, r.dest(), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, explainNoQuestion(ctx, &s.readers.statements, id)
 	}
@@ -64,7 +64,7 @@ const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
 // event either.
 func explainNoQuestion(ctx context.Context, from *statements, id schema.EventID) error {
 	var found int
-	err := from.get(ctx, []any{&found}, queryIsEvent, id)
+	err := from.getByKey(ctx, []any{&found}, queryIsEvent, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return schema.ErrNotFound

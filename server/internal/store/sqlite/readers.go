@@ -63,6 +63,15 @@ func (s *statements) get(ctx context.Context, into []any, query string, args ...
 	return stmt.QueryRowContext(ctx, args...).Scan(into...)
 }
 
+// getByKey is get for a statement that reads by key, which can't be interrupted: a context that
+// can end costs two goroutines per statement, one in database/sql and one in the driver.
+func (s *statements) getByKey(ctx context.Context, into []any, query string, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.get(context.WithoutCancel(ctx), into, query, args...)
+}
+
 func (s *statements) close() {
 	for _, stmt := range s.cache {
 		_ = stmt.Close()
