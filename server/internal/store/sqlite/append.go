@@ -152,7 +152,7 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 	}
 	t.pending = append(t.pending, pendingUpdate{id: e.ID, row: pendingQuestion{
 		app: ids.app, session: ids.session, deadline: toMillis(q.Deadline), timerAt: toMillis(q.Timers.Next()),
-		lifeline: q.Lifeline, waiter: waiter, isAddressed: isAddressed,
+		lifeline: q.Lifeline, waiter: waiter, isAddressed: isAddressed, same: string(q.DuplicateKey),
 	}})
 	if !isAddressed {
 		return nil

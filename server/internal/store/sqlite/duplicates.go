@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -23,30 +22,45 @@ import (
 // agent still waits: a card must not hide a waiting agent behind a dead one.
 
 const (
-	queryGroupLeader = `SELECT seq, version, status FROM questions INDEXED BY questions_by_same
-		WHERE stream_id = 1 AND state = 'pending' AND same IS NOT NULL AND same = ? AND same_as = 0 ORDER BY seq DESC LIMIT 1`
-	queryGroupMembers = `SELECT seq, joined FROM questions INDEXED BY questions_by_same
-		WHERE stream_id = 1 AND state = 'pending' AND same IS NOT NULL AND same = ?1 AND same_as = ?2 ORDER BY seq`
 	queryDuplicateKey = `SELECT same, same_as FROM questions WHERE stream_id = 1 AND seq = ?`
 	queryGroupRow     = `SELECT version, state, status FROM questions WHERE stream_id = 1 AND seq = ?`
 )
 
 func (s *engine) GroupMembers(ctx context.Context, leader schema.EventID) ([]store.GroupMember, error) {
-	var key []byte
-	var sameAs int64
-	err := s.readers.get(ctx, []any{&key, &sameAs}, queryDuplicateKey, leader)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && key == nil {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.readers.query(ctx, queryGroupMembers, key, leader)
-	return scanGroupMembers(rows, err)
+	row, _ := s.pending.get(leader)
+	return s.pending.group(row.same, leader), ctx.Err()
 }
 
-func scanGroupMembers(rows *sql.Rows, err error) ([]store.GroupMember, error) {
-	return collect(rows, err, func(rows *sql.Rows, m *store.GroupMember) error { return rows.Scan(&m.ID, &m.Joined) })
+// group returns the pending questions with a duplicate key that leader leads as of this
+// transaction, oldest first; the leaders themselves if leader is 0.
+func (t *tx) group(key string, leader schema.EventID) (ids []schema.EventID) {
+	changed := map[schema.EventID]pendingUpdate{}
+	for _, u := range t.pending {
+		changed[u.id] = u
+	}
+	for _, m := range t.w.store.pending.group(key, leader) {
+		if _, ok := changed[m.ID]; !ok {
+			ids = append(ids, m.ID)
+		}
+	}
+	for id, u := range changed {
+		if !u.ended && u.row.same == key && u.row.sameAs == leader {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// setLeaderOf stores the leader of a question, and the leader's revision from which the
+// question is counted.
+func (t *tx) setLeaderOf(id, leader schema.EventID, joined int64) error {
+	if row, ok := t.pendingQuestion(id); ok {
+		row.sameAs, row.joined = leader, joined
+		t.pending = append(t.pending, pendingUpdate{id: id, row: row})
+	}
+	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, leader, joined, id)
+	return err
 }
 
 // groupRow is the stored state of one question in a duplicate group.
@@ -69,15 +83,11 @@ func (t *tx) groupLeader(e *store.Event, q *store.NewQuestion) (*groupRow, error
 	if q.DuplicateKey == nil {
 		return nil, nil
 	}
-	var leader groupRow
-	var status []byte
-	err := t.get([]any{&leader.id, &leader.version, &status}, queryGroupLeader, q.DuplicateKey)
-	if errors.Is(err, sql.ErrNoRows) {
+	leaders := t.group(string(q.DuplicateKey), 0)
+	if len(leaders) == 0 {
 		return nil, nil
 	}
-	if err == nil {
-		err = leader.parseStatus(status)
-	}
+	leader, _, err := t.readGroupRow(leaders[len(leaders)-1])
 	if err != nil || leader.status.Waiters >= store.MaxGroupSize {
 		return nil, err
 	}
@@ -87,7 +97,7 @@ func (t *tx) groupLeader(e *store.Event, q *store.NewQuestion) (*groupRow, error
 	}
 	own.status.SameAs = leader.id
 	e.Status, err = json.Marshal(own.status)
-	return &leader, err
+	return leader, err
 }
 
 // joinGroup adds a question that was just stored to the group of leader; nil: no group.
@@ -99,7 +109,7 @@ func (t *tx) joinGroup(id schema.EventID, leader *groupRow) error {
 	if err := t.updateGroupStatus(leader); err != nil {
 		return err
 	}
-	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, leader.id, leader.version, id)
+	err := t.setLeaderOf(id, leader.id, leader.version)
 	if err != nil || leader.status.Waiter != schema.Lost {
 		return err
 	}
@@ -201,7 +211,7 @@ func (t *tx) setLeader(leader *groupRow, members []*groupRow) error {
 				return err
 			}
 		}
-		if _, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, m.status.SameAs, leader.version, m.id); err != nil {
+		if err := t.setLeaderOf(m.id, m.status.SameAs, leader.version); err != nil {
 			return err
 		}
 	}
@@ -209,15 +219,11 @@ func (t *tx) setLeader(leader *groupRow, members []*groupRow) error {
 }
 
 // groupMembers reads the pending members that the leader leads, oldest first.
-func (t *tx) groupMembers(key []byte, leader schema.EventID) ([]*groupRow, error) {
-	rows, err := t.query(queryGroupMembers, key, leader)
-	list, err := scanGroupMembers(rows, err)
-	if err != nil {
-		return nil, err
-	}
-	members := make([]*groupRow, len(list))
-	for i, m := range list {
-		if members[i], _, err = t.readGroupRow(m.ID); err != nil {
+func (t *tx) groupMembers(key []byte, leader schema.EventID) (members []*groupRow, err error) {
+	ids := t.group(string(key), leader)
+	members = make([]*groupRow, len(ids))
+	for i, id := range ids {
+		if members[i], _, err = t.readGroupRow(id); err != nil {
 			return nil, err
 		}
 	}

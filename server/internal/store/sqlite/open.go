@@ -272,17 +272,18 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 	return c, err
 }
 
-const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(json_extract(CAST(status AS TEXT), '$.waiter'), ''), addressed FROM questions INDEXED BY questions_by_inbox
-	WHERE stream_id = 1 AND inbox = 'pending'`
+const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(json_extract(CAST(status AS TEXT), '$.waiter'), ''), addressed,
+		coalesce(same, ''), same_as, joined
+	FROM questions INDEXED BY questions_by_inbox WHERE stream_id = 1 AND inbox = 'pending' ORDER BY seq`
 
 func (s *engine) loadPending(ctx context.Context, w *writer) error {
 	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)
-	s.pending.rows = map[schema.EventID]pendingQuestion{}
+	s.pending.rows, s.pending.same = map[schema.EventID]pendingQuestion{}, map[string][]schema.EventID{}
 	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var id schema.EventID
 		var q pendingQuestion
-		err := rows.Scan(&id, &q.app, &q.session, &q.deadline, &q.heldUntil, &q.timerAt, &q.lifeline, &q.waiter, &q.isAddressed)
-		s.pending.rows[id] = q
+		err := rows.Scan(&id, &q.app, &q.session, &q.deadline, &q.heldUntil, &q.timerAt, &q.lifeline, &q.waiter, &q.isAddressed, &q.same, &q.sameAs, &q.joined)
+		s.pending.put(id, q)
 		return err
 	})
 }

@@ -17,6 +17,7 @@ import (
 type pendingQuestions struct {
 	mu   sync.RWMutex
 	rows map[schema.EventID]pendingQuestion
+	same map[string][]schema.EventID // the questions with a duplicate key, oldest first
 }
 
 // pendingQuestion has the columns of a pending question. Times are Unix milliseconds; 0: none.
@@ -25,7 +26,10 @@ type pendingQuestion struct {
 	deadline, heldUntil, timerAt int64
 	lifeline                     store.Lifeline
 	waiter                       schema.Waiter
-	isAddressed                  bool // only its recipients may answer: see the table awaiting
+	isAddressed                  bool           // only its recipients may answer: see the table awaiting
+	same                         string         // duplicate key; empty: never grouped
+	sameAs                       schema.EventID // leader of its duplicate group; 0: it is the leader
+	joined                       int64          // the leader's revision from which it is counted
 }
 
 // update applies a change that leaves the question pending.
@@ -71,11 +75,42 @@ func (p *pendingQuestions) commit(updates []pendingUpdate) {
 	defer p.mu.Unlock()
 	for _, u := range updates {
 		if u.ended {
-			delete(p.rows, u.id)
+			p.remove(u.id)
 		} else {
-			p.rows[u.id] = u.row
+			p.put(u.id, u.row)
 		}
 	}
+}
+
+func (p *pendingQuestions) put(id schema.EventID, row pendingQuestion) {
+	if _, ok := p.rows[id]; !ok && row.same != "" {
+		p.same[row.same] = append(p.same[row.same], id) // IDs grow
+	}
+	p.rows[id] = row
+}
+
+func (p *pendingQuestions) remove(id schema.EventID) {
+	key := p.rows[id].same
+	delete(p.rows, id)
+	if i, ok := slices.BinarySearch(p.same[key], id); ok {
+		p.same[key] = slices.Delete(p.same[key], i, i+1)
+	}
+	if len(p.same[key]) == 0 {
+		delete(p.same, key)
+	}
+}
+
+// group returns the questions with a duplicate key that leader leads, oldest first; the
+// leaders themselves if leader is 0.
+func (p *pendingQuestions) group(key string, leader schema.EventID) (members []store.GroupMember) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for _, id := range p.same[key] {
+		if row := p.rows[id]; row.sameAs == leader {
+			members = append(members, store.GroupMember{ID: id, Joined: row.joined})
+		}
+	}
+	return members
 }
 
 func (p *pendingQuestions) get(id schema.EventID) (row pendingQuestion, ok bool) {

@@ -115,8 +115,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"EarlierOutcomes", queryEarlierOutcomes, []any{1, 9}, true},
 		{"Append, pending questions of a shared listener", querySharedListener, []any{[]byte("k"), 9}, true},
 		{"Append, unsent answers to a shared listener", queryUnsentToListener, []any{[]byte("k"), 9}, true},
-		{"Append, leader of the duplicate group", queryGroupLeader, []any{[]byte("k")}, true},
-		{"GroupMembers", queryGroupMembers, []any{[]byte("k"), 1}, true},
 		{"Questions", queryQuestions, []any{9, 9}, true},
 		{"Rules", queryRules, []any{9}, true},
 		{"LiveRules", queryLiveRules, []any{1}, true},

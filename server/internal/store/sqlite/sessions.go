@@ -15,22 +15,33 @@ import (
 )
 
 func (s *engine) SessionFacts(ctx context.Context, app, session string) (facts []byte, err error) {
-	err = ignoreNoRows(s.readers.get(ctx, []any{&facts}, querySessionFacts, app, session))
+	err = ignoreNoRows(s.readers.getByKey(ctx, []any{&facts}, querySessionFacts, app, session))
 	return facts, err
 }
 
 const querySessionFacts = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 
 func (s *engine) SessionsWithID(ctx context.Context, session string) ([]store.SessionKey, error) {
+	type sessionOfApp struct {
+		app  string
+		last int64
+	}
 	rows, err := s.readers.query(ctx, querySessionsWithID, session)
-	return collect(rows, err, func(rows *sql.Rows, key *store.SessionKey) error {
-		key.Session = session
-		return rows.Scan(&key.App)
-	})
+	found, err := collect(rows, err, func(rows *sql.Rows, s *sessionOfApp) error { return rows.Scan(&s.app, &s.last) })
+	slices.SortFunc(found, func(a, b sessionOfApp) int { return cmp.Compare(b.last, a.last) })
+	var keys []store.SessionKey
+	for _, s := range found[:min(len(found), maxSessionsWithID)] {
+		keys = append(keys, store.SessionKey{App: s.app, Session: session})
+	}
+	return keys, err
 }
 
-const querySessionsWithID = `SELECT app FROM sessions INDEXED BY sessions_by_id
-	WHERE stream_id = 1 AND session = ? ORDER BY last DESC LIMIT 16`
+// maxSessionsWithID is how many sessions of one ID SessionsWithID returns: of the newest 1,000,
+// those with the newest events.
+const maxSessionsWithID = 16
+
+const querySessionsWithID = `SELECT app, last FROM sessions INDEXED BY sessions_by_id
+	WHERE stream_id = 1 AND session = ? ORDER BY rowid DESC LIMIT 1000`
 
 // sessionScanLimit is how many sessions one call of a text search examines.
 const sessionScanLimit = 20_000
