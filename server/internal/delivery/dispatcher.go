@@ -19,6 +19,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -299,18 +300,22 @@ func (p *place) acquireSlots(url, host string) bool {
 	switch {
 	case d.listeners.isFull(url):
 		d.listeners.park(url, p.id)
-		d.queue = append(d.hosts.next(host), d.queue...) // the host's slot that it was given is for another one
 	case d.hosts.isFull(host):
 		d.hosts.park(host, p.id)
 	default:
-		d.listeners.inUse[url]++
-		d.hosts.inUse[host]++
+		d.queueFirstLocked(d.hosts.take(host, p.id), d.listeners.take(url, p.id))
 		p.listener, p.host = url, host
 		return true
 	}
+	d.queueFirstLocked(d.hosts.pass(p.id), d.listeners.pass(p.id))
 	d.jobs[p.id] = jobQueued
 	p.isParked = true
 	return false
+}
+
+// queueFirstLocked queues deliveries that waited for slots before all others.
+func (d *Dispatcher) queueFirstLocked(hosts, listeners []schema.EventID) {
+	d.queue = slices.Concat(hosts, listeners, d.queue)
 }
 
 // free gives the place back before the attempt ends, because the attempt only waits for the
@@ -328,6 +333,9 @@ func (p *place) free() {
 
 // leaveLocked releases the rest of the place.
 func (p *place) leaveLocked() {
+	if d := p.dispatcher; !p.isParked { // otherwise it may have another place by now
+		d.queueFirstLocked(d.hosts.pass(p.id), d.listeners.pass(p.id))
+	}
 	if p.isUnconfirmed {
 		p.dispatcher.unconfirmed--
 	}
@@ -340,7 +348,7 @@ func (p *place) freeLocked() {
 		p.isFree = true
 		d.running--
 		if p.host != "" {
-			d.queue = append(append(d.hosts.release(p.host), d.listeners.release(p.listener)...), d.queue...)
+			d.queueFirstLocked(d.hosts.release(p.host), d.listeners.release(p.listener))
 		}
 	}
 	d.startWorkersLocked()

@@ -330,6 +330,42 @@ func TestDispatcher_LimitsAttemptsByHost(t *testing.T) {
 	}
 }
 
+// A delivery that is given the slot of another one and needs it no more passes it on.
+func TestDispatcher_PassesUnneededSlotsOn(t *testing.T) {
+	t.Parallel()
+	const many = 3 * maxPerListener
+	h := newHarness(t)
+	open, arrived := make(chan struct{}), make(chan struct{}, many)
+	l := startListener(t, func(p *peerConn) { arrived <- struct{}{}; <-open; acknowledge(schema.AckAccepted)(p) })
+	answer := sync.OnceFunc(func() { close(open) })
+	t.Cleanup(answer) // before the listener stops
+	d := h.dispatcher()
+	h.startDispatcher(d)
+	ids := make([]schema.EventID, many)
+	for i := range ids {
+		ids[i] = h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+	}
+	requireArrivals(t, arrived, maxPerListener)
+	waiting := func() []schema.EventID {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return slices.Clone(d.listeners.parked[l.url()])
+	}
+	require.Eventually(t, func() bool { return len(waiting()) == many-maxPerListener }, waitLimit, time.Millisecond)
+	for _, id := range waiting()[:maxPerListener] { // the next ones: their agents pull the answers
+		q, err := h.store.Question(t.Context(), id)
+		require.NoError(t, err)
+		delivery := *q.Delivery
+		delivery.State = schema.Pulled
+		_, err = d.applyDelivery(t.Context(), q, &delivery, &schema.Delivery{State: schema.Pulled})
+		require.NoError(t, err)
+	}
+	answer()
+	for _, id := range ids {
+		h.waitForDelivery(id, inState(schema.Acked, schema.Pulled))
+	}
+}
+
 func TestDispatcher_DrainsBacklog(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
