@@ -66,8 +66,10 @@ export class Stream {
   private attempt = 0
   private stopped = true
 
-  /** The hub and the sequence number read so far; undefined before the first hello. */
+  /** The hub and the sequence number read so far, with its epoch; undefined before the first hello. */
   private cursor: { hub: string; epoch?: string; seq: number } | undefined
+  /** The epoch of the last hello. It counts from the next frame on: a resync may follow instead. */
+  private epoch: string | undefined
   /** The hub's sequence number at hello; below it the stream is catching up. */
   private targetSeq = 0
   private needsSnapshot = true
@@ -202,14 +204,15 @@ export class Stream {
     this.missed = this.attempt > 0 && this.cursor ? Math.max(0, hello.seq - this.cursor.seq) : undefined
     this.attempt = 0
     if (this.cursor && this.cursor.hub !== hello.hubId) return this.resync(hello)
-    this.cursor ??= { hub: hello.hubId, seq: hello.seq }
-    this.cursor.epoch = hello.epoch
+    this.epoch = hello.epoch
+    this.cursor ??= { hub: hello.hubId, epoch: hello.epoch, seq: hello.seq }
     this.targetSeq = hello.seq
     if (this.needsSnapshot) void this.load()
     else this.updatePhase()
   }
 
   private resync(hello: Hello): void {
+    this.epoch = hello.epoch
     this.cursor = { hub: hello.hubId, epoch: hello.epoch, seq: hello.seq }
     this.targetSeq = hello.seq
     this.needsSnapshot = true
@@ -242,6 +245,7 @@ export class Stream {
     const fresh = frames.filter((frame) => frame.seq === undefined || frame.seq > cursor.seq)
     for (const frame of fresh) cursor.seq = frame.seq ?? cursor.seq
     if (fresh.length === 0) return
+    cursor.epoch = this.epoch
     if (this.buffered) {
       this.buffered.push(...fresh)
       return
