@@ -23,16 +23,18 @@ let stored: { recent: Event[]; pending: Event[]; undelivered: Event[] }
 let answering: ReturnType<typeof deferred<Event>>
 let approving: ReturnType<typeof deferred<BatchResult[]>>
 let approved: Approvals | undefined
+let searches: (string | undefined)[]
 let responded: Response | undefined
 const snoozed = new Map<number, number>()
 
 const calls = {
   ApiError,
   recent: async () => stored.recent,
-  find: async (f: { status?: string; before?: number }) => {
+  find: async (f: { status?: string; before?: number; limit: number }) => {
+    searches.push(f.status)
     const all = f.status === 'pending' ? stored.pending : stored.undelivered
     const fitting = all.filter((e) => f.before === undefined || e.id < f.before)
-    return fitting.slice(-2) // pages of two
+    return fitting.slice(-f.limit)
   },
   event: async (id: number) => aRequest(id),
   respond: (_: number, answer: Response) => {
@@ -72,6 +74,7 @@ async function start() {
 }
 
 beforeEach(() => {
+  searches = []
   snoozed.clear()
   seq = 100
   happened = []
@@ -100,6 +103,17 @@ describe('HubState inbox', () => {
     expect(hub.agents.all().map((a) => a.name)).toEqual(['api', 'old'])
     expect(hub.events.length).toBe(2)
     expect(happened).toEqual([])
+  })
+
+  it('loads further result pages only if there are any', async () => {
+    stored.pending = [aRequest(90)]
+    await start()
+    expect(searches.toSorted()).toEqual(['pending', 'undelivered'])
+    hub.stop()
+    hub = new HubState(snoozed, calls)
+    stored.pending = Array.from({ length: 2100 }, (_, i) => aRequest(i + 1))
+    await start()
+    expect(ids(hub.lists().needs)).toEqual(stored.pending.map((e) => e.id))
   })
 
   it('appends a new request and announces it', async () => {

@@ -31,6 +31,8 @@ const SETTLED_KEPT = 200
 /** Lag in ms from which the page counts as behind. */
 export const BEHIND = 2000
 const LOOK_BACK = 2000
+/** Number of requests in a result page; the last page has fewer. */
+const REQUEST_PAGE = 1000
 
 export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence'
 
@@ -410,9 +412,9 @@ export class HubState {
     let found: Event[] = []
     for (;;) {
       const before = found[0] ? { before: found[0].id } : {}
-      const page = await this.calls.find({ status, limit: 1000, ...before })
-      if (page.length === 0) return found
+      const page = await this.calls.find({ status, limit: REQUEST_PAGE, ...before })
       found = [...page, ...found]
+      if (page.length < REQUEST_PAGE) return found
     }
   }
 
