@@ -37,10 +37,12 @@ func (l *lazyValue) get(raw []byte) *jsonValue {
 	return l.value
 }
 
+// envelopeMember returns the member summary, error or model_name.
 func (r *eventView) envelopeMember(name string) *jsonValue {
 	if !r.envelope.read {
 		object := make([]byte, 0, len(r.Envelope)+2)
-		r.envelope.get(append(append(append(object, '{'), r.Envelope...), '}'))
+		object = append(append(append(object, '{'), r.Envelope...), '}')
+		r.envelope = lazyValue{value: parseMembers(object, "summary", "error", "model_name"), read: true}
 	}
 	return r.envelope.value.member(name)
 }

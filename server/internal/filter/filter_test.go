@@ -205,3 +205,18 @@ func requireProbeAgrees(t testing.TB, f *Filter, e *Event, filter string) {
 	slow.probe = probe{}
 	require.Equal(t, slow.Match(e), f.Match(e), "%q", filter)
 }
+
+// BenchmarkIndexText collects the text of a tool call, as the search index does for each event.
+func BenchmarkIndexText(b *testing.B) {
+	e := &Event{
+		App: "my-project", Session: "session-1", Type: "PreToolUse", Tool: "Bash",
+		Envelope: []byte(`"source_app":"my-project","session_id":"session-1","hook_event_type":"PreToolUse","tool_name":"Bash","model_name":"a-model","summary":"Bash: go test ./..."`),
+		Payload: []byte(`{"session_id":"session-1","transcript_path":"/home/a/.claude/projects/p/session-1.jsonl","cwd":"/home/a/project","permission_mode":"default",` +
+			`"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"go test ./...","description":"Run the tests","timeout":120000},"tool_use_id":"toolu_01"}`),
+	}
+	b.ReportAllocs()
+	var text []byte
+	for b.Loop() {
+		text = IndexText(text[:0], e)
+	}
+}

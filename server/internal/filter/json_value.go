@@ -3,9 +3,11 @@ package filter
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -39,6 +41,18 @@ func parseJSON(raw []byte) *jsonValue {
 	return &v
 }
 
+// parseMembers is parseJSON for some members of an object: it skips the values of the others.
+func parseMembers(raw []byte, wanted ...string) *jsonValue {
+	dec := decoderPool.Get().(*jsontext.Decoder)
+	defer decoderPool.Put(dec)
+	dec.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	object := &jsonValue{kind: '{'}
+	if _, err := dec.ReadToken(); err != nil || object.readMembers(dec, 0, wanted) != nil {
+		return nil
+	}
+	return object
+}
+
 func readValue(dec *jsontext.Decoder, depth int) (v jsonValue, err error) {
 	if depth > schema.MaxDepth {
 		return v, dec.SkipValue()
@@ -50,7 +64,7 @@ func readValue(dec *jsontext.Decoder, depth int) (v jsonValue, err error) {
 	v.kind = token.Kind()
 	switch v.kind {
 	case '{':
-		return v, v.readMembers(dec, depth)
+		return v, v.readMembers(dec, depth, nil)
 	case '[':
 		for dec.PeekKind() != ']' && err == nil {
 			var element jsonValue
@@ -69,17 +83,39 @@ func readValue(dec *jsontext.Decoder, depth int) (v jsonValue, err error) {
 	return v, nil
 }
 
+// usualMembers is the room for an object's members at first.
+const usualMembers = 4
+
+// usualNames are the members of the payloads and envelopes of most events.
+var usualNames = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range []string{
+		"source_app", "session_id", "hook_event_type", "hook_event_name", "tool_name", "tool_use_id", "model_name", "summary", "error", "agent",
+		"agent_id", "agent_type", "parent_session_id", "timestamp", "transcript_path", "cwd", "permission_mode", "tool_input", "tool_response",
+		"command", "description", "timeout", "file_path", "content", "old_string", "new_string", "pattern", "path", "prompt", "message", "stdout", "stderr",
+	} {
+		names[name] = name
+	}
+	return names
+}()
+
 // maxLinearMembers is the number of members up to which a linear search is faster than a map.
 const maxLinearMembers = 16
 
-func (v *jsonValue) readMembers(dec *jsontext.Decoder, depth int) error {
+// readMembers reads the wanted members, or all if wanted is nil.
+func (v *jsonValue) readMembers(dec *jsontext.Decoder, depth int, wanted []string) error {
 	var indexes map[string]int
 	for dec.PeekKind() != '}' {
-		token, err := dec.ReadToken()
+		name, err := readName(dec)
 		if err != nil {
 			return err
 		}
-		name := token.String()
+		if wanted != nil && !slices.Contains(wanted, name) {
+			if err := dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
 		member, err := readValue(dec, depth+1)
 		if err != nil {
 			return err
@@ -98,10 +134,30 @@ func (v *jsonValue) readMembers(dec *jsontext.Decoder, depth int) error {
 		if indexes != nil {
 			indexes[name] = len(v.names)
 		}
+		if v.names == nil {
+			v.names, v.children = make([]string, 0, usualMembers), make([]jsonValue, 0, usualMembers)
+		}
 		v.names, v.children = append(v.names, name), append(v.children, member)
 	}
 	_, err := dec.ReadToken()
 	return err
+}
+
+// readName reads the name of a member. The usual names need no allocation.
+func readName(dec *jsontext.Decoder) (string, error) {
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	if bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw) {
+		name, _ := jsontext.AppendUnquote(nil, raw) // replaces what is not valid UTF-8
+		return string(name), nil
+	}
+	plain := raw[1 : len(raw)-1]
+	if name, ok := usualNames[string(plain)]; ok {
+		return name, nil
+	}
+	return string(plain), nil
 }
 
 func (v *jsonValue) indexOf(indexes map[string]int, name string) (int, bool) {
