@@ -91,10 +91,15 @@ func newOpenQuestions(m *Log) *openQuestions {
 	return &openQuestions{metrics: m, since: map[schema.EventID]time.Time{}}
 }
 
+// start makes room for the question by dropping any other: some answers never reach their agents.
 func (o *openQuestions) start(id schema.EventID) {
-	if len(o.since) < maxOpenQuestions {
-		o.since[id] = time.Now()
+	for other := range o.since {
+		if len(o.since) < maxOpenQuestions {
+			break
+		}
+		delete(o.since, other)
 	}
+	o.since[id] = time.Now()
 }
 
 // next observes the time since the last step of the question. Without another step it ends.

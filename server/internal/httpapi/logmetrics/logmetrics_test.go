@@ -46,3 +46,14 @@ func TestLog_MeasuresEachStepOnce(t *testing.T) {
 	require.Equal(t, "hookback_answer_seconds 2\nhookback_delivery_seconds 1\n", b.String())
 	require.Empty(t, open.since)
 }
+
+// Answers that no agent ever takes do not end the measurement of later ones.
+func TestLog_MeasuresAfterManyUndelivered(t *testing.T) {
+	t.Parallel()
+	open := newOpenQuestions(New(prometheus.NewRegistry()))
+	for id := range schema.EventID(maxOpenQuestions + 1) {
+		open.start(id)
+	}
+	require.Contains(t, open.since, schema.EventID(maxOpenQuestions))
+	require.Len(t, open.since, maxOpenQuestions)
+}
