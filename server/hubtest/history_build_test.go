@@ -203,7 +203,8 @@ func (s *agentSession) app() string { return fmt.Sprintf("project-%d", s.number%
 func (s *agentSession) next() json.RawMessage {
 	n := s.events
 	s.events++
-	kind, tool, payload := "PostToolUse", "Bash", ""
+	kind, tool := "PostToolUse", "Bash"
+	var payload string
 	file := fmt.Sprintf("/home/dev/%s/internal/%s.go", s.app(), s.words.sentence(1))
 	call := fmt.Sprintf(`"tool_use_id":"toolu_%d_%d","cwd":"/home/dev/%s","tool_name":`, s.number, n/2, s.app())
 	switch {

@@ -152,10 +152,10 @@ func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (sta
 	hd := h.decide(c, truncated)
 	if !hd.ask {
 		// Print first: the answer counts even if the agent kills the hook during the report.
+		h.releaseSignals() // first: a handler that is stopped restores the default action
 		if h.exit != nil {
 			signal.Ignore(os.Interrupt, syscall.SIGTERM) // the hook exits soon anyway
 		}
-		h.releaseSignals()
 		status = h.writeReply(h.agent.Agent.Render(c, hd.verdict))
 		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(hd.verdict.Reason))
 		if h.exit != nil { // even if a disk does not respond

@@ -87,7 +87,7 @@ func openError(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	next := ""
+	var next string
 	switch {
 	case isNotDatabase(err):
 		next = "the file's header is damaged; nothing was changed; keep a copy of the database's files, and restore a backup"
