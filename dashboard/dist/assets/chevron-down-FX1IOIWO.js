@@ -1,1 +1,0 @@
-import"./disclose-version-xihTtKlq.js";import{a as e,i as t}from"./index-client-Bsth_DFx.js";import{t as n}from"./Icon-1L2rbfS2.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`chevron-down`,size:24,node:[[`path`,{d:`m6 9 6 6 6-6`}]]};n(i,e(()=>o,{get icon(){return s}}))}export{i as t};

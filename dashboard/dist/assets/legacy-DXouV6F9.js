@@ -1,0 +1,1 @@
+import{yt as e}from"./client-BU-41M0G.js";e();

@@ -1,1 +1,0 @@
-import{St as e}from"./index-client-Bsth_DFx.js";e();
