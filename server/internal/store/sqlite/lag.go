@@ -19,6 +19,9 @@ const (
 	tolerableLag   = 5 * time.Second
 	lagFactor      = 5
 	maxIngestDelay = time.Second
+	// maxStall is how long a reader may stay at one position before it is stuck. Nobody waits for
+	// a reader that can't catch up.
+	maxStall = 30 * time.Second
 )
 
 // lagMeter measures how far a background reader of the log is behind.
@@ -28,6 +31,7 @@ type lagMeter struct {
 	at       int64     // last row processed
 	marks    []lagMark // when rows after at were committed, oldest first
 	isSteady bool      // it has reached the head since the hub started
+	stall    lagMark   // its position, and since when events have waited for it there
 }
 
 // lagMark is the time at which the row seq was committed.
@@ -94,6 +98,13 @@ func (m *lagMeter) ingestDelay(now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.isSteady || lag.Time <= tolerableLag {
+		m.stall = lagMark{}
+		return 0
+	}
+	if m.stall.at.IsZero() || m.stall.seq != m.at {
+		m.stall = lagMark{seq: m.at, at: now}
+	}
+	if now.Sub(m.stall.at) > maxStall {
 		return 0
 	}
 	return min((lag.Time-tolerableLag)/lagFactor, maxIngestDelay)

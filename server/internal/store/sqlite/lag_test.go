@@ -71,6 +71,29 @@ func TestAppend_WaitsForSlowReaders(t *testing.T) {
 	})
 }
 
+// A reader that does not advance, as after an error that repeats, delays no one: waiting would not
+// help it.
+func TestLagMeter_StuckReaderDelaysNoOne(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1e9, 0)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	var m lagMeter
+	m.grow(10, at(0))
+	m.reach(10)
+	m.grow(20, at(0))
+	require.Equal(t, maxIngestDelay, m.ingestDelay(at(60)))
+	require.Equal(t, maxIngestDelay, m.ingestDelay(at(70)))
+	require.Zero(t, m.ingestDelay(at(60).Add(maxStall+time.Second)))
+	require.Equal(t, int64(10), m.lag(at(1000)).Rows)
+
+	m.reach(11) // slow, but not stuck
+	require.Equal(t, maxIngestDelay, m.ingestDelay(at(1000)))
+	m.reach(20)
+	require.Zero(t, m.ingestDelay(at(1001)))
+	m.grow(21, at(2000))
+	require.Equal(t, maxIngestDelay, m.ingestDelay(at(2060)), "an hour without events is no stall")
+}
+
 // Stats report the rows that the projector and the indexer have not read.
 func TestStats_ReportLags(t *testing.T) {
 	t.Parallel()
