@@ -92,7 +92,7 @@ func (s *engine) commitKey(ctx context.Context, w *writer) error {
 
 // runNow commits one op before the writer's goroutine runs.
 func (w *writer) runNow(run func(t *tx) error) error {
-	o := &op{essential: true, run: run}
+	o := &op{essential: true, needsSavepoint: true, run: run}
 	_, err := w.attempt([]*op{o}, nil)
 	return errors.Join(err, o.err)
 }

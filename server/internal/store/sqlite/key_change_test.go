@@ -160,6 +160,28 @@ func TestChangeKey_SurvivesCrash(t *testing.T) {
 	requireSecrets(t, b)
 }
 
+// TestChangeKey_FailureChangesNothing: a change that fails halfway leaves no secret that only the
+// discarded key could decrypt.
+func TestChangeKey_FailureChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	addSecrets(t, b)
+	id := b.Identity().ID()
+	exec := func(query string) {
+		t.Helper()
+		_, err := b.writer.conn.ExecContext(t.Context(), query)
+		require.NoError(t, err)
+	}
+	exec(`CREATE TABLE saved AS SELECT push FROM notifier`)
+	exec(`UPDATE notifier SET push = 'damaged'`) // the last secret that is encrypted again
+	require.NoError(t, b.Close())
+	require.ErrorContains(t, ChangeKey(t.Context(), b.cfg, &store.KeyChange{Rotate: true}), "nothing was changed")
+	b.Open(t)
+	exec(`UPDATE notifier SET push = (SELECT push FROM saved)`)
+	require.Equal(t, id, b.Identity().ID())
+	requireSecrets(t, b)
+}
+
 // TestChangeKey_SignsUndeliveredAnswersAgain: an agent that waits through a rotation gets an answer
 // that its new pin verifies. A receipt that was changed in the file is not signed.
 func TestChangeKey_SignsUndeliveredAnswersAgain(t *testing.T) {
