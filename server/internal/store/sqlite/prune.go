@@ -13,7 +13,7 @@ import (
 const (
 	// pruneBudget is how long the writer may be busy with one batch, because other writes wait for
 	// it. Afterwards the writer is left to them for at least as long.
-	pruneBudget = 5 * time.Millisecond
+	pruneBudget = 2 * time.Millisecond
 	// The sizes of the first and of the largest batch, in events.
 	firstPruneBatch, maxPruneBatch = 16, 1024
 )
