@@ -333,7 +333,7 @@ func (p *place) free() {
 
 // leaveLocked releases the rest of the place.
 func (p *place) leaveLocked() {
-	if d := p.dispatcher; !p.isParked { // otherwise it may have another place by now
+	if d := p.dispatcher; !p.isParked { // otherwise it may already have another place
 		d.queueFirstLocked(d.hosts.pass(p.id), d.listeners.pass(p.id))
 	}
 	if p.isUnconfirmed {

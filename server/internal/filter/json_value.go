@@ -150,7 +150,7 @@ func readName(dec *jsontext.Decoder) (string, error) {
 		return "", err
 	}
 	if bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw) {
-		name, _ := jsontext.AppendUnquote(nil, raw) // replaces what is not valid UTF-8
+		name, _ := jsontext.AppendUnquote(nil, raw) // replaces invalid UTF-8
 		return string(name), nil
 	}
 	plain := raw[1 : len(raw)-1]

@@ -47,7 +47,7 @@ func summarizeAll(events []*store.Event, summaries bool) []*store.Event {
 }
 
 // shortQuestion returns the start of the question's text and of the call's arguments, and the other members
-// as far as they fit. Omitted members are not marked.
+// within the limit. Omitted members are not marked.
 func shortQuestion(question []byte) []byte {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(question, &members) != nil {

@@ -65,7 +65,7 @@ export class StreamReader {
     })
   }
 
-  /** Reads them at once, such as to find a row. */
+  /** Reads them immediately, such as to find a row. */
   finishScan(): void {
     this.stopScan()
     const added = this.view.scan(hub.clock.now())

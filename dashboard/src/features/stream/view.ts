@@ -8,7 +8,7 @@ export const MOST_OLDER = 50_000
 
 /** Number of rows that fill any screen. */
 const SCREEN = 200
-/** Number of entries that a scan reads before it looks at the clock. */
+/** Number of entries that a scan reads before it reads the clock. */
 const BETWEEN_CHECKS = 64
 
 const isWithin = (entry: Entry, from: number, to: number | undefined): boolean =>
@@ -68,7 +68,7 @@ export class StreamView {
    */
   setFilter(filter: Filter, range: TimeRange = {}, now = 0, proceed = () => true): void {
     const narrower = !this.scanning && sameRange(range, this.range) && narrows(filter, this.filter)
-    if (narrower) this.sync(now) // the rows then include those of the new filter
+    if (narrower) this.sync(now) // the rows then include the rows of the new filter
     this.filter = filter
     this.range = range
     this.forgetHistory()

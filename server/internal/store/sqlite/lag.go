@@ -19,7 +19,7 @@ const (
 	tolerableLag   = 5 * time.Second
 	lagFactor      = 5
 	maxIngestDelay = time.Second
-	// maxStall is how long a reader may stay at one position before it is stuck. Nobody waits for
+	// maxStall is how long a reader may stay at one position before it is stuck. Events do not wait for
 	// a reader that can't catch up.
 	maxStall = 30 * time.Second
 )
