@@ -41,10 +41,13 @@ gen: ## generate JSON Schema, OpenAPI and TypeScript from schema
 licenses: $(installed) ## write the license notices that the hub serves at /licenses
 	go run ./scripts/licenses
 
+# Packages of bin/hookback without inlining: server/docs/decisions/0123-no-inlining-in-the-command.md
+noinline := github.com/... crypto/tls crypto/x509 net net/http net/url net/textproto mime/... encoding/asn1 regexp/... compress/flate math/big crypto/internal/fips140/nistec/... crypto/internal/fips140/rsa crypto/internal/fips140/mlkem crypto/internal/fips140/bigmod crypto/elliptic crypto/ecdsa crypto/rsa crypto/ecdh vendor/golang.org/x/net/... vendor/golang.org/x/text/... flag
+
 .PHONY: build
 build: ## build bin/hookback-server and bin/hookback
 	go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server
-	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -gcflags 'github.com/...=-l' -gcflags 'crypto/tls=-l' -gcflags 'crypto/x509=-l' -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
+	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath $(foreach p,$(noinline),-gcflags '$(p)=-l') -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
 
 .PHONY: build-dashboard
 build-dashboard: $(installed) ## build dashboard/dist, which is committed
@@ -71,8 +74,12 @@ e2e: $(installed) build ## test the binaries in a real browser
 	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
 
 .PHONY: e2e-agents
-e2e-agents: ## test with real coding agents from npm and a mock model on loopback
+e2e-agents: ## test with real coding agents from npm and a mock model on loopback; needs tmux
 	HOOKBACK_E2E_AGENTS=1 go test -count=1 -timeout 15m -v ./agentclient/e2e
+
+.PHONY: recipes
+recipes: agentclient/recipes/node_modules/.package-lock.json ## run the recipes for agent frameworks with a real hub and a mock model; needs python3
+	HOOKBACK_RECIPES=1 go test -count=1 -timeout 5m ./agentclient/recipes
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
@@ -102,7 +109,11 @@ fmt: $(installed) ## run gofmt and prettier
 
 .PHONY: clean
 clean: ## remove build results; databases stay
-	rm -rf bin dashboard/node_modules dashboard/test-results dashboard/playwright-report
+	rm -rf bin dashboard/node_modules agentclient/recipes/node_modules dashboard/test-results dashboard/playwright-report
+
+agentclient/recipes/node_modules/.package-lock.json: agentclient/recipes/package-lock.json
+	npm --prefix agentclient/recipes ci --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # npm writes this file after an install.
 $(installed): dashboard/package-lock.json

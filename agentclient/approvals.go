@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 )
 
 // RequireApproval returns a policy that asks about exactly the tools in require. Each
@@ -104,7 +105,7 @@ func (r Result[T]) notRunReason() string {
 	case r.Decision != nil && r.Decision.Outcome == schema.Timeout:
 		return "Approval request timed out: no one answered"
 	case r.Status == Denied:
-		return cmp.Or(r.Reason, schema.DefaultDenial)
+		return cmp.Or(r.Reason, inbox.DefaultDenial)
 	default:
 		return cmp.Or(r.Reason, r.Guidance, "No one approved this call")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
 )
 
@@ -48,9 +49,15 @@ type Request struct {
 	// secret. The default is a new one for every question.
 	Secret string
 
+	// Accepts are the parts of a directive for the agent that its hook applies: see WaitStatus.
+	Accepts control.Accepts
+
 	// OnWaiting, if set, is called once, on Ask's own goroutine, when a hub has
 	// stored the question. It must not block.
 	OnWaiting func(WaitStatus)
+	// OnReattached, if set, is called on another goroutine each time that the hub of the
+	// waiting question can be reached again. It must not block.
+	OnReattached func()
 }
 
 // WaitStatus describes a question that is stored in a hub and still pending.
@@ -61,6 +68,13 @@ type WaitStatus struct {
 	// Watching is the number of open dashboard pages. With 0, possibly no one sees
 	// the question in time. It is nil if the hub does not report it.
 	Watching *int
+	// Settled reports whether the question ended when it was stored, for example because a
+	// rule answered it. Ask returns the answer soon.
+	Settled bool
+	// Directive is for the agent, as far as Request.Accepts has its parts; nil: nothing.
+	Directive *control.Directive
+	// Reachable counts the people that a notification reaches now.
+	Reachable int
 }
 
 // Ask sends a question to people and blocks until it is answered, times out, or ctx
@@ -138,7 +152,7 @@ func (c *Client) newAskRun(r Request) (*askRun, error) {
 		return nil, err
 	}
 	q := r.question()
-	a := &askRun{client: c, event: r.Event, timeout: q.TimeoutDuration(), onWaiting: r.OnWaiting, posted: make(chan postResult, 1)}
+	a := &askRun{client: c, body: eventBody{accepts: r.Accepts.String()}, event: r.Event, timeout: q.TimeoutDuration(), onWaiting: r.OnWaiting, onReattached: r.OnReattached, posted: make(chan postResult, 1)}
 	a.event.HumanInTheLoop = q
 	a.event.HookEventType = cmp.Or(a.event.HookEventType, "DecisionPoint")
 	a.event.Summary = cmp.Or(a.event.Summary, oneLine(q.Question, 120))

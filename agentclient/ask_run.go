@@ -16,13 +16,14 @@ import (
 
 // askRun is one call of Ask. Its fields belong to the caller's goroutine.
 type askRun struct {
-	client    *Client
-	pending   *pendingAsk
-	event     schema.Event
-	body      eventBody         // the encoded event
-	digest    [sha256.Size]byte // sign.AskDigest of body
-	timeout   time.Duration     // 0: none
-	onWaiting func(WaitStatus)
+	client       *Client
+	pending      *pendingAsk
+	event        schema.Event
+	body         eventBody         // the encoded event
+	digest       [sha256.Size]byte // sign.AskDigest of body
+	timeout      time.Duration     // 0: none
+	onWaiting    func(WaitStatus)
+	onReattached func()
 
 	posted  chan postResult // receives one value from the posting goroutine
 	receipt eventReceipt    // set once a hub has stored the question
@@ -101,6 +102,8 @@ func (a *askRun) markAccepted(receipt eventReceipt) {
 		return
 	}
 	status := WaitStatus{EventID: receipt.ID, PageURL: pageURL(receipt), Watching: receipt.Watching}
+	status.Directive, status.Reachable = receipt.Directive, receipt.Reachable
+	status.Settled = receipt.HumanInTheLoopStatus != nil && receipt.HumanInTheLoopStatus.IsSettled()
 	if a.timeout > 0 {
 		status.Deadline = time.Now().Add(a.timeout)
 	}

@@ -237,7 +237,7 @@ func (c *Client) Send(ctx context.Context, e schema.Event) (*schema.Event, error
 	var receipt eventReceipt
 	body, err := json.Marshal(&e)
 	if err == nil {
-		receipt, err = c.postEvent(retryCtx, ctx, eventBody{body, e.HumanInTheLoop != nil})
+		receipt, err = c.postEvent(retryCtx, ctx, eventBody{json: body, asks: e.HumanInTheLoop != nil})
 	}
 	switch {
 	case err == nil:

@@ -1,7 +1,6 @@
 package agentclient
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +76,7 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 		return Result[T]{Status: Unconfirmed}, err
 	}
 	call.Arguments = arguments
-	args, err := decodeArguments(arguments)
+	args, err := policy.DecodeArguments(arguments)
 	if err != nil {
 		return Result[T]{Status: Unconfirmed}, fmt.Errorf("%w: the arguments: %w", schema.ErrInvalid, err)
 	}
@@ -246,7 +245,7 @@ func (c *Confirm[T]) redeem(receipt string, call ToolCall, args any) (ToolCall, 
 
 // extractReceipt returns a copy of the arguments without the receipt, and the receipt.
 func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt string, err error) {
-	arguments = argumentsOrEmpty(arguments)
+	arguments = policy.ArgumentsOrEmpty(arguments)
 	if err := policy.CheckArguments(arguments); err != nil {
 		return nil, "", fmt.Errorf("%w: %w", schema.ErrInvalid, err)
 	}
@@ -264,12 +263,4 @@ func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt st
 	delete(members, receiptArgument)
 	rest, err = json.Marshal(members)
 	return rest, receipt, err
-}
-
-// decodeArguments decodes arguments for a comparison: the order of members does not count, but the
-// notation of numbers does.
-func decodeArguments(arguments json.RawMessage) (args any, err error) {
-	d := json.NewDecoder(bytes.NewReader(arguments))
-	d.UseNumber()
-	return args, d.Decode(&args)
 }

@@ -42,6 +42,8 @@ type Decision struct {
 
 	Reason  string `json:"reason,omitempty"`
 	Comment string `json:"comment,omitempty"`
+	// Interrupt is set if the denial ends the agent's turn. Only an Interruptible request gets it.
+	Interrupt bool `json:"interrupt,omitempty"`
 	// Guidance states for a model who decided and what to do next.
 	Guidance string `json:"guidance,omitempty"`
 
@@ -144,6 +146,7 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 		return d, err
 	}
 	d.Outcome = q.Outcome(&r)
+	d.Interrupt = m.answer.Interrupt && q.Interruptible && d.Outcome == schema.Deny
 	if m.Outcome != "" && m.Outcome != d.Outcome {
 		return d, fmt.Errorf("the answer is %q, but its outcome is %q", d.Outcome, m.Outcome)
 	}

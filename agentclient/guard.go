@@ -160,7 +160,7 @@ func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Res
 
 // questionFor returns the request that asks about a call.
 func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolCall, *Request)) Request {
-	shown := schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
+	shown := schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: policy.ArgumentsOrEmpty(call.Arguments)}
 	proposed := shown
 	proposed.Arguments = slices.Clone(shown.Arguments)
 	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: schema.Risk(policyResult.Risk), ToolCall: &proposed}
@@ -177,12 +177,4 @@ func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolC
 	shown.Editable = r.ToolCall != nil && r.ToolCall.Editable && isObject
 	r.Kind, r.ToolCall = schema.Permission, &shown // the tool runs the call as it was made
 	return r
-}
-
-// argumentsOrEmpty returns the arguments, or an empty object if there are none.
-func argumentsOrEmpty(arguments json.RawMessage) json.RawMessage {
-	if text := bytes.TrimSpace(arguments); len(text) == 0 || string(text) == "null" {
-		return json.RawMessage("{}")
-	}
-	return arguments
 }

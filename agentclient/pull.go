@@ -24,9 +24,15 @@ func (a *askRun) pull(ctx context.Context) {
 	hubs := slices.DeleteFunc(a.client.hubsInOrder(), func(hub string) bool { return hub == a.receipt.hub })
 	hubs = slices.Insert(hubs, 0, a.receipt.hub)
 	pauses := transport.NewBackoff()
-	for len(hubs) > 0 {
+	for poll := a.client.timings.pollTimeout; len(hubs) > 0; {
 		started := time.Now()
-		ended, err := a.pullOnce(ctx, hubs[0])
+		ended, err := a.pullOnce(ctx, hubs[0], poll)
+		if err == nil && poll == 0 {
+			poll = a.client.timings.pollTimeout
+			if a.onReattached != nil {
+				a.onReattached()
+			}
+		}
 		switch {
 		case ended || ctx.Err() != nil:
 			return
@@ -35,6 +41,7 @@ func (a *askRun) pull(ctx context.Context) {
 			continue
 		case errors.Is(err, transport.ErrNotListening) || errors.Is(err, transport.ErrRetry):
 			hubs = append(hubs[1:], hubs[0]) // down or restarting: try the next address
+			poll = 0                         // the first success is noticed without a long poll
 		case err != nil:
 			hubs = hubs[1:] // without this question, or without this route
 			continue
@@ -55,10 +62,9 @@ func (a *askRun) pullsImmediately() bool {
 	return s != nil && (s.IsSettled() || s.Delivery != nil && s.Delivery.State == schema.Blocked)
 }
 
-// pullOnce makes one long poll and reports whether the question is resolved. false
+// pullOnce makes one poll, which the hub holds open for that time, and reports whether the question is resolved. false
 // without an error means that there is no answer yet.
-func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err error) {
-	poll := a.client.timings.pollTimeout
+func (a *askRun) pullOnce(ctx context.Context, hub string, poll time.Duration) (ended bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, poll+a.client.timings.postTimeout)
 	defer cancel()
 	wait := strconv.FormatFloat(poll.Seconds(), 'f', -1, 64)

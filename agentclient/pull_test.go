@@ -138,7 +138,7 @@ func TestPull_RetriesAfterServerError(t *testing.T) {
 	q, got := b.startQuestion(t)
 	q.Decide(q.Frame(approval()))
 	require.True(t, b.waitForResult(t, got).Approved())
-	require.Equal(t, int64(4), pulls.Load())
+	require.Contains(t, []int64{4, 5}, pulls.Load(), "a short poll finds the hub again, and a long one may follow")
 }
 
 func TestPull_SurvivesHubRestart(t *testing.T) {

@@ -124,6 +124,7 @@ func messageOf(d *sign.SignedDecision) message {
 		answer: schema.Response{
 			Permission: a.Permission, Response: a.Response, Choice: a.Choice, Answers: a.Answers,
 			Reason: a.Reason, Comment: a.Comment, ModifiedArguments: a.ModifiedArguments, Remember: a.Remember,
+			Interrupt: a.Interrupt,
 		},
 		AnswerID: d.AnswerID, RespondedAt: d.RespondedAt, RespondedBy: d.RespondedBy, Outcome: d.Outcome, Source: d.Source, Guidance: d.Guidance,
 		HookEvent: fmt.Appendf(nil, `{"id":%d}`, d.EventID),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // eventReceipt holds the fields that the client reads from the reply to a posted
@@ -18,11 +19,13 @@ import (
 type eventReceipt struct {
 	hub string // address of the hub that replied
 
-	ID                   schema.EventID `json:"id"`
-	UID                  string         `json:"uid"`
-	RequestSecret        string         `json:"requestSecret"`
-	HumanInTheLoopStatus *schema.Status `json:"humanInTheLoopStatus"`
-	Watching             *int           `json:"watching"`
+	ID                   schema.EventID     `json:"id"`
+	UID                  string             `json:"uid"`
+	RequestSecret        string             `json:"requestSecret"`
+	HumanInTheLoopStatus *schema.Status     `json:"humanInTheLoopStatus"`
+	Watching             *int               `json:"watching"`
+	Reachable            int                `json:"reachable"`
+	Directive            *control.Directive `json:"directive"`
 }
 
 // withSecret returns the receipt with the request secret that the client chose, unless the
@@ -42,8 +45,9 @@ func (r eventReceipt) applyTo(e *schema.Event) {
 // eventBody is an encoded event. Every attempt sends the same bytes, because the hub
 // recognizes a repeat by them.
 type eventBody struct {
-	json []byte
-	asks bool // the event has a question
+	json    []byte
+	asks    bool   // the event has a question
+	accepts string // Request.Accepts
 }
 
 // postEvent stores an event at the first hub that accepts it. It retries with exponential
@@ -93,14 +97,15 @@ func (c *Client) postToHubs(ctx context.Context, body eventBody) (eventReceipt, 
 }
 
 func (c *Client) postToHub(ctx context.Context, hub string, body eventBody) (eventReceipt, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timings.postTimeout)
+	// The hub reads, redacts and assesses a large body within one second per MiB.
+	ctx, cancel := context.WithTimeout(ctx, c.timings.postTimeout+time.Duration(len(body.json)>>20)*time.Second)
 	defer cancel()
 	if body.asks {
 		if err := c.firstContact(ctx, hub); err != nil {
 			return eventReceipt{}, err
 		}
 	}
-	reply, err := c.sendRequest(ctx, transport.Request{Hub: hub, Path: schema.PathEvents, Body: body.json})
+	reply, err := c.sendRequest(ctx, transport.Request{Hub: hub, Path: schema.PathEvents, Body: body.json, Accepts: body.accepts})
 	if err != nil {
 		return eventReceipt{}, err
 	}

@@ -51,6 +51,14 @@ func (o Options) pins() func() ([]Pin, error) {
 	}
 }
 
+// VerifyEnvelope returns an error unless a trusted hub signed the statement in seal.
+func VerifyEnvelope(trust *Trust, seal *schema.Envelope) error {
+	if seal.PayloadType != schema.StatementPayload {
+		return schema.ErrUnsigned
+	}
+	return pins.Verify(trust, seal)
+}
+
 // MemoryFile returns the path of a file for the account's data about its hubs: next
 // to Options.KnownHubs, else in the directory of the account's settings. It is "" for an account
 // without a home directory.

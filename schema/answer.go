@@ -50,6 +50,8 @@ const (
 	ByQuorum     EndedBy = "quorum"
 	// BySuperseded is a version 1 question whose agent asked again (Status.SupersededBy).
 	BySuperseded EndedBy = "superseded"
+	// ByFreeze is a permission that the hub denied because its agent is frozen.
+	ByFreeze EndedBy = "freeze"
 )
 
 // Status is the state of a question: its answer, its votes, and the delivery of the answer to the
@@ -93,6 +95,9 @@ type Status struct {
 	// leader of the group, the first of its questions; the leader itself has none.
 	Waiters int     `json:"waiters,omitempty"`
 	SameAs  EventID `json:"sameAs,omitempty"`
+	// Follows is the question of the same session about the same call that a person answered with
+	// askBack, at most AskBackWindow earlier.
+	Follows EventID `json:"follows,omitempty"`
 	// SupersededBy is the question that ended this one, source superseded.
 	SupersededBy EventID `json:"supersededBy,omitempty"`
 	// Notifications lists the newest MaxNotifications (50) notifications about the question: their
@@ -295,6 +300,11 @@ type Response struct {
 	// ModifiedArguments replaces all arguments of an editable tool call.
 	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
 	Remember          json.RawMessage `json:"remember,omitempty"` // one of the question's suggestions
+	// Interrupt ends the agent's turn with a denial. The question must be interruptible.
+	Interrupt bool `json:"interrupt,omitempty"`
+	// AskBack denies the call with a question for the agent, which is to answer it and to try the
+	// same call again. Permission is false or absent. It is not possible for votes and appeals.
+	AskBack string `json:"askBack,omitempty"`
 	// Revision is the status revision that the person saw, for optimistic concurrency. The hub
 	// rejects a revision that it never issued, because it belongs to a different database.
 	Revision int64 `json:"revision,omitempty"`
@@ -305,6 +315,16 @@ type Response struct {
 	// /events/:id/undo drops the answer.
 	HoldMS int64 `json:"holdMs,omitempty"`
 }
+
+// SetDenial sets Permission to false if the answer is an AskBack without it.
+func (r *Response) SetDenial() {
+	if denied := false; r.AskBack != "" && r.Permission == nil {
+		r.Permission = &denied
+	}
+}
+
+// AskBackWindow is the time in which a question about the same call follows an AskBack.
+const AskBackWindow = 10 * time.Minute
 
 // MaxHold is the longest undo window.
 const MaxHold = 30 * time.Second
@@ -341,6 +361,8 @@ type Answer struct {
 	Comment           string          `json:"comment,omitempty"`
 	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
 	Remember          json.RawMessage `json:"remember,omitempty"`
+	Interrupt         bool            `json:"interrupt,omitempty"` // the agent must end its turn
+	AskBack           string          `json:"askBack,omitempty"`
 
 	RespondedAt Millis     `json:"respondedAt"`
 	RespondedBy *Responder `json:"respondedBy,omitempty"`
@@ -445,6 +467,8 @@ func (c *Cancel) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, c
 
 // Headers of the callback handshake and of GET /events/:id/response.
 const (
+	// IdempotencyHeader names a request, so that a repeat with the same body gets the same answer.
+	IdempotencyHeader = "Idempotency-Key"
 	// ChallengeHeader carries the hub's random challenge to the listener.
 	ChallengeHeader = "Hookback-Challenge"
 	// ProofHeader carries the listener's proof in the 101 response.

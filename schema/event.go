@@ -51,6 +51,10 @@ type Event struct {
 	ModelName string          `json:"model_name,omitempty"`
 	Chat      json.RawMessage `json:"chat,omitempty"` // the transcript; returned only by GET /events/:id
 
+	// PayloadSanitized is set if the payload differs from the agent's input: invalid UTF-8 became
+	// U+FFFD, or a member that can't be read became a text.
+	PayloadSanitized bool `json:"payloadSanitized,omitempty"`
+
 	// Agent is the coding agent whose hook sent the event, such as claude-code, codex or gemini
 	// (see agentclient/hook). Other programs leave it out.
 	Agent string `json:"agent,omitempty"`

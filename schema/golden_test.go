@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/sign"
 )
 
@@ -47,26 +49,35 @@ var messageTypes = map[string]reflect.Type{
 	"SessionPage":     reflect.TypeFor[history.SessionPage](),
 	"SessionDetail":   reflect.TypeFor[history.SessionDetail](),
 	"Overview":        reflect.TypeFor[history.Overview](),
-	"OTLPResponse":    reflect.TypeFor[schema.OTLPResponse](),
-	"Control":         reflect.TypeFor[schema.Control](),
-	"Extend":          reflect.TypeFor[schema.Extend](),
-	"Me":              reflect.TypeFor[schema.Me](),
-	"Person":          reflect.TypeFor[schema.Person](),
-	"SignIn":          reflect.TypeFor[schema.SignIn](),
-	"Token":           reflect.TypeFor[schema.Token](),
-	"Rule":            reflect.TypeFor[schema.Rule](),
-	"RuleDraft":       reflect.TypeFor[schema.RuleDraft](),
-	"RulePreview":     reflect.TypeFor[schema.RulePreview](),
-	"LedgerEntry":     reflect.TypeFor[sign.LedgerEntry](),
-	"HitlRequest":     reflect.TypeFor[schema.HitlRequest](),
-	"HitlPage":        reflect.TypeFor[schema.HitlPage](),
-	"HitlVote":        reflect.TypeFor[schema.HitlVote](),
-	"HitlCancel":      reflect.TypeFor[schema.HitlCancel](),
-	"HitlStats":       reflect.TypeFor[schema.HitlStats](),
-	"Approval":        reflect.TypeFor[schema.Approval](),
-	"ApproveCall":     reflect.TypeFor[schema.ApproveCall](),
-	"RejectCall":      reflect.TypeFor[schema.RejectCall](),
-	"AgentApproval":   reflect.TypeFor[schema.AgentApproval](),
+	"RiskyCalls":      reflect.TypeFor[history.RiskyCalls](), "PolicyLine": reflect.TypeFor[history.PolicyLine](),
+	"OTLPResponse":  reflect.TypeFor[schema.OTLPResponse](),
+	"Control":       reflect.TypeFor[schema.Control](),
+	"Extend":        reflect.TypeFor[schema.Extend](),
+	"Me":            reflect.TypeFor[schema.Me](),
+	"Person":        reflect.TypeFor[schema.Person](),
+	"SignIn":        reflect.TypeFor[schema.SignIn](),
+	"Token":         reflect.TypeFor[schema.Token](),
+	"Rule":          reflect.TypeFor[schema.Rule](),
+	"RuleDraft":     reflect.TypeFor[schema.RuleDraft](),
+	"RulePreview":   reflect.TypeFor[schema.RulePreview](),
+	"LedgerEntry":   reflect.TypeFor[sign.LedgerEntry](),
+	"HitlRequest":   reflect.TypeFor[inbox.HitlRequest](),
+	"HitlPage":      reflect.TypeFor[inbox.HitlPage](),
+	"HitlVote":      reflect.TypeFor[inbox.HitlVote](),
+	"HitlCancel":    reflect.TypeFor[inbox.HitlCancel](),
+	"HitlStats":     reflect.TypeFor[inbox.HitlStats](),
+	"Approval":      reflect.TypeFor[inbox.Approval](),
+	"ApproveCall":   reflect.TypeFor[inbox.ApproveCall](),
+	"RejectCall":    reflect.TypeFor[inbox.RejectCall](),
+	"AgentApproval": reflect.TypeFor[inbox.AgentApproval](),
+
+	"Message":         reflect.TypeFor[control.Message](),
+	"MessageDraft":    reflect.TypeFor[control.MessageDraft](),
+	"MessagesChanged": reflect.TypeFor[control.MessagesChanged](),
+	"WaitStatus":      reflect.TypeFor[control.WaitStatus](),
+	"Freeze":          reflect.TypeFor[control.Freeze](),
+	"FreezeDraft":     reflect.TypeFor[control.FreezeDraft](),
+	"FreezeList":      reflect.TypeFor[control.FreezeList](),
 
 	"Channel":              reflect.TypeFor[schema.Channel](),
 	"ChannelDraft":         reflect.TypeFor[schema.ChannelDraft](),
@@ -102,6 +113,8 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 	schema.Resync:      reflect.TypeFor[schema.Hello](),
 
 	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
+	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
+	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
 }
 
 // golden is one file of testdata, version.Type.label.json. If encoding the decoded message yields a

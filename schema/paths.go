@@ -25,6 +25,8 @@ const (
 	PathSession       = "/api/session"
 	PathExport        = "/api/session/export"
 	PathOverview      = "/api/overview"
+	PathRiskyCalls    = "/api/risky-calls"
+	PathPolicyLine    = "/api/policy-line"
 	PathOTLPLogs      = "/v1/logs"
 	PathOTLPMetrics   = "/v1/metrics"
 	// PathClaudeCode receives the HTTP hooks of Claude Code, which need no installed program:
@@ -41,11 +43,13 @@ const (
 	// Setup. PreToolUse is only observed: Claude Code runs the call if an HTTP hook fails, so it
 	// can't enforce an approval.
 	PathClaudeCode = "/hooks/claude-code"
-	PathHealth     = "/healthz"
-	PathReady      = "/readyz"
-	PathMetrics    = "/metrics"
-	PathOpenAPI    = "/openapi.json"
-	PathLicenses   = "/licenses"
+	// PathAsk asks a question and returns its answer in one request.
+	PathAsk      = "/ask"
+	PathHealth   = "/healthz"
+	PathReady    = "/readyz"
+	PathMetrics  = "/metrics"
+	PathOpenAPI  = "/openapi.json"
+	PathLicenses = "/licenses"
 )
 
 // PathReceipt is the receipt of a question that has ended.

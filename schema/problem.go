@@ -35,8 +35,12 @@ var (
 	ErrNoRetry         = errors.New("the answer can't be sent again")
 	ErrNoRule          = errors.New("this rule can't be created")
 	ErrExpired         = errors.New("the question is closed")
+	ErrSessionEnded    = errors.New("the session has ended")
+	ErrNotSupported    = errors.New("this agent can't do this")
+	ErrHandedOver      = errors.New("the message is no longer waiting")
 	ErrKeyConflict     = errors.New("this key belongs to a different request")
 	ErrStale           = errors.New("the question has changed since it was shown")
+	ErrFrozen          = errors.New("the agent is frozen")
 	ErrFull            = errors.New("the disk is full")
 	ErrStorage         = errors.New("the hub's database does not accept writes")
 	ErrBusy            = errors.New("the hub is overloaded")
@@ -74,6 +78,10 @@ var problems = []struct {
 	{ErrNoRule, "no_rule", http.StatusUnprocessableEntity},
 	{ErrKeyConflict, "key_conflict", http.StatusConflict},
 	{ErrStale, "stale", http.StatusConflict},
+	{ErrSessionEnded, "session_ended", http.StatusConflict},
+	{ErrNotSupported, "not_supported", http.StatusUnprocessableEntity},
+	{ErrHandedOver, "handed_over", http.StatusConflict},
+	{ErrFrozen, "frozen", http.StatusConflict},
 	{ErrExpired, "expired", http.StatusGone},
 	{ErrFull, "disk_full", http.StatusInsufficientStorage},
 	{ErrStorage, "storage", http.StatusServiceUnavailable},
@@ -94,7 +102,7 @@ func invalidAnswer(field, detail string) error {
 }
 
 // StatusError is an error about a question with the question's current status. Err is ErrDecided,
-// ErrExpired, ErrStale, ErrHeld, ErrNotHeld, ErrRisky, ErrUndecided or ErrNoRetry.
+// ErrExpired, ErrStale, ErrHeld, ErrNotHeld, ErrRisky, ErrUndecided, ErrNoRetry or ErrFrozen.
 type StatusError struct {
 	Err    error
 	Status Status
@@ -122,7 +130,7 @@ type Problem struct {
 	Hint   string `json:"hint,omitempty"`  // what to do next
 
 	// HumanInTheLoopStatus is the current status of the question. It is set for the codes decided,
-	// expired, stale, held, not_held, too_risky, undecided and no_retry.
+	// expired, stale, held, not_held, too_risky, undecided, no_retry and frozen.
 	HumanInTheLoopStatus *Status `json:"humanInTheLoopStatus,omitempty"`
 }
 

@@ -100,6 +100,16 @@ type HumanInTheLoop struct {
 	// AlsoAsked is set if the agent's own prompt is open at the same time. Its user can answer
 	// there, and the first answer wins.
 	AlsoAsked bool `json:"alsoAsked,omitempty"`
+	// PromptAfter is the time in seconds after which the agent's own prompt opens, if no one has
+	// answered by then.
+	PromptAfter float64 `json:"promptAfter,omitempty"`
+
+	// Interruptible is set if the agent can end its turn with a denial (see Response.Interrupt).
+	Interruptible bool `json:"interruptible,omitempty"`
+
+	// Appeal is set if the agent's own reviewer refused the call. An approval lets exactly this
+	// call run once.
+	Appeal *Appeal `json:"appeal,omitempty"`
 
 	ToolCall  *ToolCall      `json:"toolCall,omitempty"`
 	Questions []FormQuestion `json:"questions,omitempty"`
@@ -129,12 +139,23 @@ type HumanInTheLoop struct {
 	Extra map[string]json.RawMessage `json:"-"`
 }
 
+// Appeal is the refusal of a call by the agent's own reviewer. Both texts are the agent's.
+type Appeal struct {
+	By     string `json:"by"` // such as Claude Code auto mode
+	Reason string `json:"reason,omitempty"`
+}
+
 // ToolCall is the call that runs if a person approves it.
 type ToolCall struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	ID        string          `json:"id,omitempty"`
-	Editable  bool            `json:"editable,omitempty"` // can be approved with changed arguments
+	// ArgumentsRef is a JSON Pointer to the arguments in the event's payload, such as /tool_input,
+	// for arguments that would not fit into a request twice. It excludes Arguments and Editable.
+	// The hub checks that it resolves; readers resolve it as well. Name can then be absent: it is the event's tool_name. Hubs that
+	// do not support ArgumentsRef reject such a question.
+	ArgumentsRef string `json:"argumentsRef,omitempty"`
+	ID           string `json:"id,omitempty"`
+	Editable     bool   `json:"editable,omitempty"` // can be approved with changed arguments
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }

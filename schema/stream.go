@@ -8,8 +8,8 @@ import (
 // FrameType is the type of a message on /stream.
 type FrameType string
 
-// The message types of /stream. Only version 1 sends Initial. Only version 2 sends HelloFrame,
-// StatusFrame, Resync and PresenceFrame.
+// The message types of /stream. Only version 1 sends Initial. Version 1 sends no other types than
+// Initial and EventFrame.
 const (
 	Initial     FrameType = "initial" // data: [Event]; once, on connect; below 4 MiB: if necessary the oldest pending questions are shortened
 	EventFrame  FrameType = "event"   // data: Event
@@ -20,6 +20,18 @@ const (
 	// PresenceFrame reports the other open pages. It is not part of the log (no seq) and is sent
 	// only to pages that sent a ViewingMessage.
 	PresenceFrame FrameType = "presence" // data: Presence
+
+	// MessageFrame reports that the messages to a session have changed. It is not part of the log (no
+	// seq): a page that reconnects reads the messages again.
+	MessageFrame FrameType = "message" // data: MessagesChanged
+
+	// FreezeFrame reports the active freezes, all of them, on a version 2 stream: after the hello if
+	// there are any, and after each change. It is not part of the log (no seq).
+	FreezeFrame FrameType = "freeze" // data: [Freeze], see package control
+
+	// RiskFrame reports the rating of a tool call, about a second after its event and when it changes.
+	// It is not part of the log (no seq): a page that reconnects reads the ratings again.
+	RiskFrame FrameType = "risk" // data: RiskyCall
 )
 
 // Frame is one message of /stream. A version 2 message can also be a JSON array of frames.

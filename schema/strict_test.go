@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 )
 
 // TestHumanInTheLoop_RejectsRestrictingMembers: a hub that ignored one of these members would accept
@@ -90,13 +91,13 @@ func TestDecisions_RejectUnknownMembers(t *testing.T) {
 		text, field string
 		into        any
 	}{
-		{`{"modified_args":{}}`, "modified_args", &schema.ApproveCall{}},
-		{`{"choice":"approve","modifiedArguments":{}}`, "modifiedArguments", &schema.HitlVote{}},
-		{`{"choice":"approve","onlyOnce":true}`, "onlyOnce", &schema.HitlVote{}},
+		{`{"modified_args":{}}`, "modified_args", &inbox.ApproveCall{}},
+		{`{"choice":"approve","modifiedArguments":{}}`, "modifiedArguments", &inbox.HitlVote{}},
+		{`{"choice":"approve","onlyOnce":true}`, "onlyOnce", &inbox.HitlVote{}},
 		{`{"request-secret":"x"}`, "request-secret", &schema.Cancel{}},
-		{`{"Reason":"x"}`, "Reason", &schema.HitlCancel{}},
-		{`{"why":"x"}`, "why", &schema.RejectCall{}},
-		{`{"approvalId":"1","approved":true,"modifiedArguments":{}}`, "modifiedArguments", &schema.AgentApproval{}},
+		{`{"Reason":"x"}`, "Reason", &inbox.HitlCancel{}},
+		{`{"why":"x"}`, "why", &inbox.RejectCall{}},
+		{`{"approvalId":"1","approved":true,"modifiedArguments":{}}`, "modifiedArguments", &inbox.AgentApproval{}},
 		{`{"token":"t","permission":true,"modifiedArguments":{}}`, "modifiedArguments", &schema.LinkVote{}},
 		{`{"token":"t","permission":true,"permission":false}`, "permission", &schema.LinkVote{}},
 		{`{"requests":[],"Requests":[]}`, "Requests", &schema.Approvals{}},
@@ -104,7 +105,7 @@ func TestDecisions_RejectUnknownMembers(t *testing.T) {
 	} {
 		requireField(t, json.Unmarshal([]byte(c.text), c.into), c.field, schema.ErrInvalid)
 	}
-	var c schema.ApproveCall
+	var c inbox.ApproveCall
 	require.NoError(t, json.Unmarshal([]byte(`{"modified_arguments":{}}`), &c))
 	require.NotNil(t, c.ModifiedArguments, "in both spellings")
 	var withdrawal schema.Cancel

@@ -96,7 +96,11 @@ func firstError(checks ...func() error) error {
 }
 
 func (q *HumanInTheLoop) validateText() error {
-	switch {
+	switch a := q.Appeal; {
+	case a != nil && (q.Type != Permission || q.ToolCall == nil || q.ToolCall.Editable):
+		return invalid("appeal", "needs type permission and a toolCall that is not editable")
+	case a != nil && (len(a.By) > MaxName || len(a.Reason) > MaxReason):
+		return invalid("appeal", fmt.Sprintf("has a by of more than %d bytes or a reason of more than %d bytes", MaxName, MaxReason))
 	case strings.TrimSpace(q.Question) == "":
 		return invalid("question", "is required and must not be empty")
 	case len(q.Question) > MaxQuestionBytes:
@@ -176,6 +180,9 @@ func IsReservedName(label string) bool {
 
 func (q *HumanInTheLoop) validateTimes() error {
 	// Less than a nanosecond would round to 0, which means no deadline.
+	if q.PromptAfter < 0 || q.PromptAfter > MaxTimeout.Seconds() {
+		return invalid("promptAfter", fmt.Sprintf("must be seconds up to %.0f", MaxTimeout.Seconds()))
+	}
 	if t := q.Timeout; t != nil && *t != 0 && (*t < 0.001 || *t > MaxTimeout.Seconds()) {
 		return invalid("timeout", fmt.Sprintf("must be 0 (no deadline) or seconds from 0.001 to %.0f", MaxTimeout.Seconds()))
 	}
@@ -242,8 +249,11 @@ func (q *HumanInTheLoop) validateEnums() error {
 		}
 	}
 	if t := q.ToolCall; t != nil {
-		if t.Name == "" {
+		if t.Name == "" && (t.ArgumentsRef == "" || t.Arguments != nil) {
 			return invalid("toolCall.name", "is required")
+		}
+		if t.ArgumentsRef != "" && t.Editable {
+			return invalid("toolCall.editable", "must be absent if argumentsRef is set")
 		}
 		if t.Editable && !object.IsObject(t.Arguments) {
 			return invalid("toolCall.arguments", "must be an object if editable is set")
@@ -338,6 +348,7 @@ func (q *HumanInTheLoop) CheckResponse(r *Response) error {
 		func() error { return q.checkEdit(r) },
 		func() error { return q.checkReason(r) },
 		func() error { return q.checkRemember(r) },
+		func() error { return q.checkStop(r) },
 		func() error { return checkHold(r.HoldMS, ErrWrongAnswer) },
 	)
 	return err
@@ -488,7 +499,7 @@ func (q *HumanInTheLoop) checkReason(r *Response) error {
 		return invalidAnswer("comment", "is too long")
 	}
 	denied := r.Permission != nil && !*r.Permission
-	if strings.TrimSpace(r.Reason) == "" && (q.ReasonRequired == "always" || q.ReasonRequired == "deny" && denied) {
+	if strings.TrimSpace(r.Reason) == "" && r.AskBack == "" && (q.ReasonRequired == "always" || q.ReasonRequired == "deny" && denied) {
 		return invalidAnswer("reason", "is required for this question")
 	}
 	return nil
@@ -504,6 +515,28 @@ func (q *HumanInTheLoop) checkRemember(r *Response) error {
 		}
 	}
 	return invalidAnswer("remember", "is not one of the question's suggestions")
+}
+
+// checkStop checks the two special denials: interrupt and askBack.
+func (q *HumanInTheLoop) checkStop(r *Response) error {
+	denied := r.Permission != nil && !*r.Permission
+	switch {
+	case r.Interrupt && !denied:
+		return invalidAnswer("interrupt", "is allowed only in a denial")
+	case r.Interrupt && (!q.Interruptible || q.RequiredApprovals > 1):
+		return invalidAnswer("interrupt", "is not possible: this question is not interruptible, or several people have to agree")
+	case r.AskBack == "":
+		return nil
+	case !denied:
+		return invalidAnswer("askBack", "is allowed only in the denial of a permission")
+	case q.RequiredApprovals > 1 || q.Appeal != nil:
+		return invalidAnswer("askBack", "is not possible for an appeal, or if several people have to agree")
+	case r.Interrupt:
+		return invalidAnswer("askBack", "can't be combined with interrupt: the agent is to answer")
+	case len(r.AskBack) > MaxReason:
+		return invalidAnswer("askBack", "is too long")
+	}
+	return checkText("askBack", r.AskBack)
 }
 
 // sameJSON compares JSON values, not text: a browser that parses and re-encodes a suggestion turns

@@ -89,7 +89,13 @@ func TestHookBinary_IsSmall(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20
 	binary := filepath.Join(t.TempDir(), "hookback")
-	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-gcflags=github.com/...=-l", "-gcflags=crypto/tls=-l", "-gcflags=crypto/x509=-l", "-ldflags=-s -w", "-o", binary, "./agentclient/cmd/hookback")
+	args := []string{"build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", binary}
+	packages := regexp.MustCompile(`(?m)^noinline := (.+)$`).FindSubmatch(read(t, "Makefile"))
+	require.NotNil(t, packages)
+	for _, name := range strings.Fields(string(packages[1])) {
+		args = append(args, "-gcflags="+name+"=-l")
+	}
+	build := exec.Command("go", append(args, "./agentclient/cmd/hookback")...)
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0") // as make build
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))

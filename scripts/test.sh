@@ -25,6 +25,7 @@ go_tests() {
 
 part check make --no-print-directory check
 part go go_tests
+part recipes make --no-print-directory recipes
 part dashboard make --no-print-directory test-dashboard
 part browser make --no-print-directory e2e
 

@@ -30,7 +30,7 @@ func TestTree_TopLevel(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
 		"README.md", "LICENSE", "Makefile", "go.mod", "go.sum", "schema", "agentclient", "server", "dashboard", "scripts",
-		".ci", ".git", ".gitignore", ".gitattributes", ".golangci.yml", ".editorconfig", ".github",
+		".ci", ".claude-plugin", ".git", ".gitignore", ".gitattributes", ".golangci.yml", ".editorconfig", ".github",
 	}
 	entries, err := os.ReadDir(root)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/server/hubtest"
+	"github.com/hookback/hookback/server/internal/app"
 )
 
 func TestMain(m *testing.M) {
@@ -42,7 +43,7 @@ func TestRun_Commands(t *testing.T) {
 		{[]string{"-retention", "x"}, 1, "", "-retention"},
 	} {
 		var out, errOut hubtest.Output
-		code := run(t.Context(), c.args, none, &out, &errOut)
+		code := app.Command(t.Context(), c.args, none, &out, &errOut)
 		require.Equal(t, c.code, code, "%v: %s", c.args, errOut.String())
 		require.Contains(t, out.String(), c.out)
 		require.Contains(t, errOut.String(), c.errOut)
@@ -61,17 +62,17 @@ func TestRun_StopsOnSignal(t *testing.T) {
 	var out, errOut hubtest.Output
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"-addr", "127.0.0.1:0", "-socket", "off"}, func(name string) string {
+		code <- app.Command(ctx, []string{"-addr", "127.0.0.1:0", "-socket", "off"}, func(name string) string {
 			return map[string]string{"HOOKBACK_DB": db}[name]
 		}, &out, &errOut)
 	}()
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://localhost:") }, time.Minute, time.Millisecond)
 	require.Contains(t, out.String(), db)
 	var second hubtest.Output
-	require.Equal(t, 1, run(ctx, []string{"-addr", "127.0.0.1:0", "-socket", "off", "-db", db}, func(string) string { return "" }, &out, &second))
+	require.Equal(t, 1, app.Command(ctx, []string{"-addr", "127.0.0.1:0", "-socket", "off", "-db", db}, func(string) string { return "" }, &out, &second))
 	require.Contains(t, second.String(), "another hub has this database open")
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	require.Equal(t, 0, run(ctx, []string{"-db", db, "backup", copied}, func(string) string { return "" }, &out, &second), second.String())
+	require.Equal(t, 0, app.Command(ctx, []string{"-db", db, "backup", copied}, func(string) string { return "" }, &out, &second), second.String())
 	require.Contains(t, out.String(), "another place")
 	require.NoFileExists(t, copied+".key", "a backup cannot sign")
 	signal()

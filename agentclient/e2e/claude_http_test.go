@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -17,6 +18,7 @@ func (p *testEnv) writeHTTPHooks(t *testing.T, events ...string) {
 	for _, event := range events {
 		hooks[event] = []any{map[string]any{"hooks": []any{map[string]any{
 			"type": "http", "url": p.hub.URL() + schema.PathClaudeCode + "?limit=60", "timeout": 60,
+			"headers": map[string]string{hook.ClaudeEntrypointHeader: "$CLAUDE_CODE_ENTRYPOINT"}, "allowedEnvVars": []string{"CLAUDE_CODE_ENTRYPOINT"},
 		}}}}
 	}
 	text, err := json.Marshal(map[string]any{"hooks": hooks})

@@ -13,24 +13,25 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-const claudeVersion = "2.1.330"
-
 // claudeEnv returns an environment in which Claude Code only contacts m.
 func (p *testEnv) claudeEnv(m *model) []string {
 	return p.env("ANTHROPIC_BASE_URL="+m.url, "ANTHROPIC_API_KEY=sk-ant-none", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_BUG_COMMAND=1", "DISABLE_COST_WARNINGS=1")
 }
 
-func claudeProgram(t *testing.T) string {
+func claudeProgram(t testing.TB) string {
 	t.Helper()
-	return npmProgram(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude")
+	return agentProgram(t, "claude-code")
 }
 
 // installHooks installs our hooks with the install command.
-func (p *testEnv) installHooks(t *testing.T, agent string) {
+func (p *testEnv) installHooks(t testing.TB, agent string, flags ...string) {
 	t.Helper()
-	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent)
-	install.Dir, install.Env = p.project, p.env()
+	if p.hooksInstalled {
+		return
+	}
+	install := exec.CommandContext(p.ctx, p.hook, append([]string{"install", "--agent", agent}, flags...)...)
+	install.Dir, install.Env = p.project, p.env("CODEX_HOME="+p.home+"/.codex", "COPILOT_HOME="+p.home+"/.copilot")
 	out, err := install.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
@@ -42,13 +43,13 @@ type agentProcess struct {
 	done chan struct{} // closed when the process has ended
 }
 
-// startClaudeProcess starts Claude Code, and kills it at the end of the test.
-func (p *testEnv) startClaudeProcess(t *testing.T, m *model, args ...string) *agentProcess {
+// startProcess starts a program in the project, and kills it at the end of the test.
+func (p *testEnv) startProcess(t testing.TB, env []string, program string, args ...string) *agentProcess {
 	t.Helper()
 	r := &agentProcess{done: make(chan struct{})}
-	r.cmd = exec.CommandContext(p.ctx, claudeProgram(t), args...)
-	r.cmd.Dir, r.cmd.Env = p.project, p.claudeEnv(m)
-	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
+	r.cmd = exec.CommandContext(p.ctx, program, args...)
+	r.cmd.Dir, r.cmd.Env = p.project, env
+	r.cmd.Stdout, r.cmd.Stderr, r.cmd.Stdin = &r.out, &r.out, bytes.NewReader(nil)
 	r.cmd.WaitDelay = time.Second // a hook may keep the pipe open longer
 	require.NoError(t, r.cmd.Start())
 	go func() {
@@ -59,21 +60,35 @@ func (p *testEnv) startClaudeProcess(t *testing.T, m *model, args ...string) *ag
 	return r
 }
 
+// startProgram starts a program. wait blocks until it has ended and returns its output.
+func (p *testEnv) startProgram(t testing.TB, env []string, program string, args ...string) (wait func() string) {
+	t.Helper()
+	return p.startProcess(t, env, program, args...).wait
+}
+
+// startClaudeProcess starts Claude Code, and kills it at the end of the test.
+func (p *testEnv) startClaudeProcess(t testing.TB, m *model, args ...string) *agentProcess {
+	t.Helper()
+	return p.startProcess(t, p.claudeEnv(m), claudeProgram(t), args...)
+}
+
 // kill kills only the agent's process, not its children, and waits for it.
-func (r *agentProcess) kill(t *testing.T) {
+func (r *agentProcess) kill(t testing.TB) {
 	t.Helper()
 	_ = r.cmd.Process.Kill()
 	<-r.done
 }
 
+// wait blocks until the agent has ended and returns its output.
+func (r *agentProcess) wait() string {
+	<-r.done
+	return r.out.String()
+}
+
 // startClaude starts Claude Code. wait blocks until it has ended and returns its output.
-func (p *testEnv) startClaude(t *testing.T, m *model, args ...string) (wait func() string) {
+func (p *testEnv) startClaude(t testing.TB, m *model, args ...string) (wait func() string) {
 	t.Helper()
-	r := p.startClaudeProcess(t, m, args...)
-	return func() string {
-		<-r.done
-		return r.out.String()
-	}
+	return p.startClaudeProcess(t, m, args...).wait
 }
 
 func (p *testEnv) hasFile(name string) bool {

@@ -1,41 +1,21 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
 )
 
-const copilotVersion = "1.0.102"
-
-// startCopilot runs Copilot CLI without prompts. wait blocks until it has ended. With a
-// custom model provider it needs no account.
-func startCopilot(t *testing.T, p *testEnv, m *model) (wait func() string) {
+// startCopilot starts Copilot CLI, configured to run every tool without asking. With a custom
+// model provider it needs no account.
+func (p *testEnv) startCopilot(t testing.TB, m *model, env ...string) (wait func() string) {
 	t.Helper()
-	program := npmProgram(t, "@github/copilot-linux-x64", copilotVersion, "@github/copilot-linux-x64/copilot")
-	r := &agentProcess{done: make(chan struct{})}
-	r.cmd = exec.CommandContext(p.ctx, program, "-p", "Go", "--allow-all-tools", "--no-auto-update", "--log-level", "none")
-	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = p.project, &r.out, &r.out
-	r.cmd.Env = p.env("COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_PROVIDER_BASE_URL="+m.url, "COPILOT_PROVIDER_API_KEY=none",
-		"COPILOT_MODEL=claude-sonnet-4", "COPILOT_AUTO_UPDATE=false", "COPILOT_HOME="+p.home+"/.copilot", "COPILOT_OFFLINE=true")
-	r.cmd.Stdin = bytes.NewReader(nil)
-	r.cmd.WaitDelay = time.Second
-	require.NoError(t, r.cmd.Start())
-	go func() {
-		defer close(r.done)
-		_ = r.cmd.Wait()
-	}()
-	t.Cleanup(func() { r.kill(t) })
-	return func() string {
-		<-r.done
-		return r.out.String()
-	}
+	env = append(p.env("COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_PROVIDER_BASE_URL="+m.url, "COPILOT_PROVIDER_API_KEY=none",
+		"COPILOT_MODEL=claude-sonnet-4", "COPILOT_AUTO_UPDATE=false", "COPILOT_HOME="+p.home+"/.copilot", "COPILOT_OFFLINE=true"), env...)
+	return p.startProgram(t, env, agentProgram(t, "copilot"), "-p", "Go", "--allow-all-tools", "--no-auto-update", "--log-level", "none")
 }
 
 func copilotShell(file string) turn {
@@ -46,13 +26,10 @@ func copilotShell(file string) turn {
 func TestCopilot_ObeysPolicy(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
-	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", "copilot")
-	install.Dir, install.Env = p.project, p.env("COPILOT_HOME="+p.home+"/.copilot")
-	out, err := install.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	p.installHooks(t, "copilot")
 	writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 	m := newModel(t, copilotShell("yes.txt"), copilotShell("no.txt"), copilotShell("original.txt"), copilotShell("merged.txt"))
-	ended := startCopilot(t, p, m)
+	ended := p.startCopilot(t, m)
 	asked := p.waitForQuestion(t, "PreToolUse")
 	require.Equal(t, "copilot", asked.Agent)
 	require.False(t, p.hasFile("yes.txt"), "the call waits")

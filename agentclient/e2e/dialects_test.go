@@ -19,9 +19,9 @@ type dialect struct {
 
 // newDialectModel starts a model that speaks a dialect. It records whole requests; see
 // lastRequest.
-func newDialectModel(t *testing.T, d dialect, turns ...turn) *model {
+func newDialectModel(t testing.TB, d dialect, turns ...turn) *model {
 	t.Helper()
-	m := &model{turns: turns}
+	m := newScript(turns)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Method != http.MethodPost {
@@ -32,21 +32,13 @@ func newDialectModel(t *testing.T, d dialect, turns ...turn) *model {
 		if d.isTurn(r, body) {
 			reply, id = m.nextTurn(string(body))
 		}
-		d.writeReply(w, id, reply)
+		if reply.isDue(r) {
+			d.writeReply(w, id, reply)
+		}
 	}))
 	t.Cleanup(server.Close)
 	m.url = server.URL
 	return m
-}
-
-// lastRequest returns the latest request of the agent's main loop.
-func (m *model) lastRequest() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.requests) == 0 {
-		return ""
-	}
-	return m.requests[len(m.requests)-1]
 }
 
 // responsesAPI is OpenAI's Responses API as streamed to Codex.

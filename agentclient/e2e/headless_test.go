@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,11 +12,11 @@ func TestHeadlessAgents_WithoutHubDeny(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []struct {
 		name  string
-		start func(t *testing.T, p *testEnv, m *model) (wait func() string)
+		start func(p *testEnv, t testing.TB, m *model, env ...string) (wait func() string)
 		call  func(file string) turn
 	}{
-		{"copilot", startCopilot, copilotShell},
-		{"qwen", startQwen, qwenShell},
+		{"copilot", (*testEnv).startCopilot, copilotShell},
+		{"qwen", (*testEnv).startQwen, qwenShell},
 	} {
 		t.Run(agent.name, func(t *testing.T) {
 			t.Parallel()
@@ -25,14 +24,11 @@ func TestHeadlessAgents_WithoutHubDeny(t *testing.T) {
 			if agent.name == "qwen" {
 				writeFile(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`}`)
 			}
-			install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent.name)
-			install.Dir, install.Env = p.project, p.env("COPILOT_HOME="+p.home+"/.copilot")
-			out, err := install.CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			p.installHooks(t, agent.name)
 			writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 			p.hub.Stop()
 			m := newModel(t, agent.call("no.txt"))
-			t.Log(agent.start(t, p, m)())
+			t.Log(agent.start(p, t, m)())
 			require.False(t, p.hasFile("no.txt"), "never silently approved")
 			require.NotEmpty(t, m.toolResults(), "the model got a result, and the agent ended on its own")
 		})

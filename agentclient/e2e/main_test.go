@@ -4,8 +4,15 @@
 //
 //	make e2e-agents
 //
-// The agents come from the npm registry in pinned versions, and are cached in the system's
-// temporary directory. Each one runs with a separate home directory and without network.
+// The agents come from the npm registry in pinned versions (see agentPackages), and are cached
+// in the system's temporary directory. Each one runs with a separate home directory and without
+// network. Tests in a terminal need tmux.
+//
+// A test sets up an environment (newTestEnv with an open page, newUnwatchedEnv without), installs
+// the hooks (installHooks), scripts a model (newModel, newDialectModel) and starts an agent:
+// startClaude, startClaudeTerminal, startCodex and so on. Then it acts as the person
+// (waitForQuestion, answer; terminal.press) and checks what ran (hasFile) and what the model read
+// (toolResults).
 package e2e_test
 
 import (
@@ -34,31 +41,55 @@ const waitLimit = 90 * time.Second
 // pollInterval is the interval between checks of a condition.
 const pollInterval = 50 * time.Millisecond
 
-// testEnv is the environment of one agent: its home, its project, the hub, and an open page.
+// testEnv is the environment of one agent: its home, its project and the hub.
 type testEnv struct {
 	ctx     context.Context
 	home    string
 	project string
 	hub     *hubtest.Hub
 	hook    string // path of the hookback program
+	// hooksInstalled means that installHooks has nothing left to do.
+	hooksInstalled bool
 }
 
-func newTestEnv(t *testing.T) *testEnv {
+// newTestEnv returns an environment with an open page.
+func newTestEnv(t testing.TB) *testEnv {
 	t.Helper()
-	if os.Getenv("HOOKBACK_E2E_AGENTS") == "" {
-		t.Skip("real agents run under make e2e-agents")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*waitLimit)
-	t.Cleanup(cancel)
-	p := &testEnv{ctx: ctx, home: tempDir(t), project: filepath.Join(tempDir(t), "shop-api"), hub: hubtest.Start(t), hook: hookbackProgram(t)}
-	require.NoError(t, os.Mkdir(p.project, 0o700))
+	p := newUnwatchedEnv(t)
 	p.openPage(t)
 	return p
 }
 
+// newUnwatchedEnv returns an environment in which no one sees a question; see openPage.
+func newUnwatchedEnv(t testing.TB, options ...hubtest.Option) *testEnv {
+	t.Helper()
+	requireAgents(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*waitLimit)
+	t.Cleanup(cancel)
+	p := &testEnv{ctx: ctx, hub: hubtest.Start(t, options...), hook: hookbackProgram(t)}
+	return p.newSibling(t)
+}
+
+// newSibling returns the environment of another agent at the same hub.
+func (p *testEnv) newSibling(t testing.TB) *testEnv {
+	t.Helper()
+	sibling := *p
+	sibling.home, sibling.project = tempDir(t), filepath.Join(tempDir(t), "shop-api")
+	require.NoError(t, os.Mkdir(sibling.project, 0o700))
+	return &sibling
+}
+
+// requireAgents skips the test unless real agents are to run.
+func requireAgents(t testing.TB) {
+	t.Helper()
+	if os.Getenv("HOOKBACK_E2E_AGENTS") == "" {
+		t.Skip("real agents run under make e2e-agents")
+	}
+}
+
 // tempDir returns a temporary directory. An agent that was just stopped may still write to
 // it, which would fail t.TempDir.
-func tempDir(t *testing.T) string {
+func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hookback-e2e-") //nolint:usetesting // see above
 	require.NoError(t, err)
@@ -74,6 +105,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	status := m.Run()
+	reportAgents(os.Stdout)
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)
 	}
@@ -86,7 +118,10 @@ var buildHookback = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(buildDir, "hookback")
-	out, err := exec.Command("go", "build", "-ldflags=-X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME", "-o", program, "github.com/hookback/hookback/agentclient/cmd/hookback").CombinedOutput()
+	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-trimpath", "-gcflags=github.com/...=-l", "-gcflags=crypto/tls=-l", "-gcflags=crypto/x509=-l",
+		"-ldflags=-s -w -X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME", "-o", program, "github.com/hookback/hookback/agentclient/cmd/hookback") // as make build does
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
@@ -94,40 +129,12 @@ var buildHookback = sync.OnceValues(func() (string, error) {
 })
 
 // hookbackProgram returns the path of hookback, which is built once.
-func hookbackProgram(t *testing.T) string {
+func hookbackProgram(t testing.TB) string {
 	t.Helper()
 	program, err := buildHookback()
 	require.NoError(t, err)
 	return program
 }
-
-// npmProgram installs an agent from the registry once for all runs, without running the
-// package's scripts. It returns the first path below node_modules that matches the pattern,
-// and skips the test if the package is not available.
-func npmProgram(t *testing.T, name, version, pattern string) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), "hookback-e2e-agents", filepath.Base(name)+"-"+version)
-	pattern = filepath.Join(dir, "node_modules", filepath.FromSlash(pattern))
-	if found, _ := filepath.Glob(pattern); len(found) > 0 {
-		return found[0]
-	}
-	npmMutex.Lock()
-	defer npmMutex.Unlock()
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	ctx, cancel := context.WithTimeout(context.Background(), 2*waitLimit)
-	defer cancel()
-	install := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", name+"@"+version)
-	install.Dir = dir
-	out, err := install.CombinedOutput()
-	if err != nil {
-		t.Skipf("%s@%s is not available from the registry: %v\n%s", name, version, err, out)
-	}
-	found, _ := filepath.Glob(pattern)
-	require.NotEmpty(t, found, "%s is not in %s@%s", pattern, name, version)
-	return found[0]
-}
-
-var npmMutex sync.Mutex
 
 // env returns the environment of an agent: a separate home and no external network.
 func (p *testEnv) env(more ...string) []string {
@@ -140,7 +147,7 @@ func (p *testEnv) env(more ...string) []string {
 }
 
 // writeFile writes a file below dir.
-func writeFile(t *testing.T, dir, name, text string) {
+func writeFile(t testing.TB, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -148,12 +155,14 @@ func writeFile(t *testing.T, dir, name, text string) {
 }
 
 // openPage subscribes to the hub like an open page, because hooks wait only if someone can
-// see the question.
-func (p *testEnv) openPage(t *testing.T) {
+// see the question. closePage disconnects it before the end of the test.
+func (p *testEnv) openPage(t testing.TB) (closePage func()) {
 	t.Helper()
 	ws, _, err := websocket.Dial(p.ctx, p.hub.StreamURL()+"?v=2", nil)
 	require.NoError(t, err)
 	ws.SetReadLimit(-1)
+	_, _, err = ws.Read(p.ctx) // from the first frame on, the hub counts the page
+	require.NoError(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -163,10 +172,12 @@ func (p *testEnv) openPage(t *testing.T) {
 			}
 		}
 	}()
-	t.Cleanup(func() {
+	closePage = func() {
 		_ = ws.CloseNow()
 		<-done
-	})
+	}
+	t.Cleanup(closePage)
+	return closePage
 }
 
 // eventually polls until condition returns true, and returns false after waitLimit.
@@ -182,7 +193,7 @@ func eventually(condition func() bool) bool {
 }
 
 // getJSON decodes a response of the hub.
-func (p *testEnv) getJSON(t *testing.T, path string, into any) {
+func (p *testEnv) getJSON(t testing.TB, path string, into any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, p.hub.URL()+path, nil)
 	require.NoError(t, err)
@@ -195,7 +206,7 @@ func (p *testEnv) getJSON(t *testing.T, path string, into any) {
 }
 
 // events returns the hub's recent events.
-func (p *testEnv) events(t *testing.T) []schema.Event {
+func (p *testEnv) events(t testing.TB) []schema.Event {
 	t.Helper()
 	var all []schema.Event
 	p.getJSON(t, schema.PathRecent+"?limit=1000", &all)
@@ -203,7 +214,7 @@ func (p *testEnv) events(t *testing.T) []schema.Event {
 }
 
 // waitForEvent waits for an event that matches and returns the first one.
-func (p *testEnv) waitForEvent(t *testing.T, description string, match func(*schema.Event) bool) *schema.Event {
+func (p *testEnv) waitForEvent(t testing.TB, description string, match func(*schema.Event) bool) *schema.Event {
 	t.Helper()
 	var found *schema.Event
 	require.Eventually(t, func() bool {
@@ -220,7 +231,7 @@ func (p *testEnv) waitForEvent(t *testing.T, description string, match func(*sch
 }
 
 // waitForQuestion waits for a pending question from a hook of that event type.
-func (p *testEnv) waitForQuestion(t *testing.T, event string) *schema.Event {
+func (p *testEnv) waitForQuestion(t testing.TB, event string) *schema.Event {
 	t.Helper()
 	return p.waitForEvent(t, event+" that asks", func(e *schema.Event) bool {
 		return e.HookEventType == event && e.HumanInTheLoop != nil && e.HumanInTheLoopStatus.Status == schema.Pending
@@ -228,7 +239,7 @@ func (p *testEnv) waitForQuestion(t *testing.T, event string) *schema.Event {
 }
 
 // answer submits a person's response, as the page does.
-func (p *testEnv) answer(t *testing.T, e *schema.Event, r schema.Response) {
+func (p *testEnv) answer(t testing.TB, e *schema.Event, r schema.Response) {
 	t.Helper()
 	body, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -242,7 +253,7 @@ func (p *testEnv) answer(t *testing.T, e *schema.Event, r schema.Response) {
 }
 
 // waitForSettled waits until a question is settled.
-func (p *testEnv) waitForSettled(t *testing.T, id schema.EventID) *schema.Status {
+func (p *testEnv) waitForSettled(t testing.TB, id schema.EventID) *schema.Status {
 	t.Helper()
 	return p.waitForEvent(t, "with an end", func(e *schema.Event) bool { return e.ID == id && e.HumanInTheLoopStatus.IsSettled() }).HumanInTheLoopStatus
 }

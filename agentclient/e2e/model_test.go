@@ -15,24 +15,65 @@ import (
 // model is a fake server for Anthropic's Messages API with scripted replies. It records every
 // request; an agent's tool results are in the request for the next turn.
 type model struct {
+	*conversation // the agent's main loop
+
 	url string
 
-	mu       sync.Mutex
+	mu        *sync.Mutex // also of the conversations
+	subagents []*conversation
+	replies   int // number of replies so far, for message ids
+}
+
+// conversation is one sequence of requests, such as the main loop or a subagent's.
+type conversation struct {
+	mu       *sync.Mutex
+	prompt   string // part of the first message, which distinguishes it from others; "" is the main loop
 	turns    []turn
-	requests []string // the bodies of the requests of the main loop
+	repeat   *turn    // the reply after the last turn; nil ends the conversation
+	requests []string // the bodies of the requests
 }
 
 // turn is one reply of the model.
 type turn struct {
-	text   string
-	tool   string // the tool to call, or ""
-	input  string // the tool's arguments as JSON
-	second *turn  // another call in the same message
+	text    string
+	tool    string          // the tool to call, or ""
+	input   string          // the tool's arguments as JSON
+	second  *turn           // another call in the same message
+	refused string          // why the reviewer of Claude Code's auto mode refuses the call, or ""
+	after   <-chan struct{} // if set, the reply is held back until it is closed
+
+	isReviewed bool // set by the model: the client asked for verdicts
 }
 
-func newModel(t *testing.T, turns ...turn) *model {
+// isDue waits until the reply may be sent. It returns false if the client goes first.
+func (t *turn) isDue(r *http.Request) bool {
+	if t.after == nil {
+		return true
+	}
+	select {
+	case <-t.after:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+func newScript(turns []turn) *model {
+	mu := &sync.Mutex{}
+	return &model{conversation: &conversation{mu: mu, turns: turns}, mu: mu}
+}
+
+// subagent scripts the conversation whose first message contains the prompt. It must be called
+// before the agent starts.
+func (m *model) subagent(prompt string, turns ...turn) *conversation {
+	c := &conversation{mu: m.mu, prompt: prompt, turns: turns}
+	m.subagents = append(m.subagents, c)
+	return c
+}
+
+func newModel(t testing.TB, turns ...turn) *model {
 	t.Helper()
-	m := &model{turns: turns}
+	m := newScript(turns)
 	server := httptest.NewServer(m)
 	t.Cleanup(server.Close)
 	m.url = server.URL
@@ -50,15 +91,20 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var request struct {
-		Model  string            `json:"model"`
-		Stream bool              `json:"stream"`
-		Tools  []json.RawMessage `json:"tools"`
+		Model      string            `json:"model"`
+		Stream     bool              `json:"stream"`
+		Tools      []json.RawMessage `json:"tools"`
+		Safeguards []json.RawMessage `json:"safeguards"`
 	}
 	_ = json.Unmarshal(body, &request)
 	reply, id := turn{text: "ok"}, "msg_aside"
 	if len(request.Tools) > 0 {
 		reply, id = m.nextTurn(string(body))
 	}
+	if !reply.isDue(r) {
+		return
+	}
+	reply.isReviewed = len(request.Safeguards) > 0
 	if request.Stream {
 		stream(w, request.Model, id, reply)
 		return
@@ -75,25 +121,62 @@ var planFile = regexp.MustCompile(`/[^\s"'` + "`" + `]+/plans/[\w-]+\.md`)
 
 var usage = map[string]int{"input_tokens": 10, "output_tokens": 5}
 
+// nextTurn records a request and returns the reply and its message id.
 func (m *model) nextTurn(body string) (turn, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.requests = append(m.requests, body)
-	n := len(m.requests)
-	if n > len(m.turns) {
-		return turn{text: "Done."}, fmt.Sprintf("msg_%d", n)
+	c := m.conversationOf(body)
+	c.requests = append(c.requests, body)
+	m.replies++
+	id := fmt.Sprintf("msg_%d", m.replies)
+	reply := turn{text: "Done."}
+	if n := len(c.requests); n <= len(c.turns) {
+		reply = c.turns[n-1]
+	} else if c.repeat != nil {
+		reply = *c.repeat
 	}
-	reply := m.turns[n-1]
 	reply.input = strings.ReplaceAll(reply.input, "PLANFILE", planFile.FindString(body))
-	return reply, fmt.Sprintf("msg_%d", n)
+	return reply, id
 }
 
-// toolResults returns the messages after the model's latest one in the last request, such as
-// the result of a call.
-func (m *model) toolResults() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.requests) == 0 {
+// conversationOf returns the conversation that a request belongs to.
+func (m *model) conversationOf(body string) *conversation {
+	if len(m.subagents) > 0 {
+		var request struct {
+			Messages []json.RawMessage `json:"messages"`
+		}
+		_ = json.Unmarshal([]byte(body), &request)
+		for _, c := range m.subagents {
+			if len(request.Messages) > 0 && strings.Contains(string(request.Messages[0]), c.prompt) {
+				return c
+			}
+		}
+	}
+	return m.conversation
+}
+
+// requestCount returns how many requests there were.
+func (c *conversation) requestCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.requests)
+}
+
+// lastRequest returns the latest request.
+func (c *conversation) lastRequest() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.requests) == 0 {
+		return ""
+	}
+	return c.requests[len(c.requests)-1]
+}
+
+// toolResults returns the messages after the model's latest one in the last request of
+// Anthropic's API, such as the result of a call.
+func (c *conversation) toolResults() string {
+	last := c.lastRequest()
+	if last == "" {
 		return ""
 	}
 	var request struct {
@@ -102,7 +185,7 @@ func (m *model) toolResults() string {
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 	}
-	_ = json.Unmarshal([]byte(m.requests[len(m.requests)-1]), &request)
+	_ = json.Unmarshal([]byte(last), &request)
 	var results strings.Builder
 	for _, message := range request.Messages {
 		if message.Role == "assistant" {
@@ -114,7 +197,8 @@ func (m *model) toolResults() string {
 	return results.String()
 }
 
-// stream writes a message as server-sent events.
+// stream writes a message as server-sent events. If the client asked for it, the message includes
+// the verdicts of the reviewer, which Claude Code's auto mode leaves to the model's server.
 func stream(w http.ResponseWriter, name, id string, reply turn) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(event string, data any) {
@@ -130,7 +214,7 @@ func stream(w http.ResponseWriter, name, id string, reply turn) {
 		send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": delta})
 		send("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
-	blocks, stop := 0, "end_turn"
+	blocks, stop, verdicts := 0, "end_turn", object{}
 	if reply.text != "" {
 		block(blocks, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": reply.text})
 		blocks++
@@ -138,9 +222,18 @@ func stream(w http.ResponseWriter, name, id string, reply turn) {
 	for call := &reply; call != nil && call.tool != ""; call = call.second {
 		stop = "tool_use"
 		use := object{"type": "tool_use", "id": fmt.Sprintf("toolu_%s%d", strings.ReplaceAll(id, "_", ""), blocks), "name": call.tool, "input": object{}}
+		verdict := object{"type": "evaluated", "outcome": "not_flagged"}
+		if call.refused != "" {
+			verdict = object{"type": "evaluated", "outcome": "flagged", "explanation": call.refused}
+		}
+		verdicts[use["id"].(string)] = verdict
 		block(blocks, use, object{"type": "input_json_delta", "partial_json": call.input})
 		blocks++
 	}
-	send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage})
+	delta := object{"stop_reason": stop, "stop_sequence": nil}
+	if reply.isReviewed {
+		delta["safeguard_results"] = []object{{"type": "dangerous_tool_use", "status": object{"type": "available", "tool_uses": verdicts}}}
+	}
+	send("message_delta", object{"type": "message_delta", "delta": delta, "usage": usage})
 	send("message_stop", object{"type": "message_stop"})
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-const opencodeVersion = "1.18.33"
-
 // opencode is an OpenCode server without its terminal.
 type opencode struct {
 	*testEnv
@@ -35,14 +33,8 @@ func startOpenCode(t *testing.T, m *model) *opencode {
 	"provider": {"mock": {"npm": "@ai-sdk/anthropic", "name": "Mock", "options": {"baseURL": "`+m.url+`/v1", "apiKey": "none"},
 		"models": {"m": {"name": "m", "tool_call": true, "limit": {"context": 100000, "output": 4000}}}}},
 	"model": "mock/m", "small_model": "mock/m"}`)
-	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", "opencode")
-	install.Dir, install.Env = p.project, p.env()
-	out, err := install.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-
-	// Without the scripts of opencode-ai, its program is only in the platform's package.
-	program := npmProgram(t, "opencode-linux-x64", opencodeVersion, "opencode-linux-x64/bin/opencode")
-	cmd := exec.CommandContext(p.ctx, program, "serve", "--hostname", "127.0.0.1", "--port", "0")
+	p.installHooks(t, "opencode")
+	cmd := exec.CommandContext(p.ctx, agentProgram(t, "opencode"), "serve", "--hostname", "127.0.0.1", "--port", "0")
 	cmd.Dir, cmd.Env = p.project, p.env("OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"npm_config_registry="+m.url) // an empty registry, because OpenCode would wait for an unreachable one
 	stdout, err := cmd.StdoutPipe()

@@ -1,45 +1,17 @@
 package e2e_test
 
 import (
-	"bytes"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
 )
 
-const (
-	codexVersion  = "0.169.0"
-	geminiVersion = "0.61.0"
-)
-
-// startProgram starts a program. wait blocks until it has ended and returns its output.
-func (p *testEnv) startProgram(t *testing.T, env []string, program string, args ...string) (wait func() string) {
-	t.Helper()
-	r := &agentProcess{done: make(chan struct{})}
-	r.cmd = exec.CommandContext(p.ctx, program, args...)
-	r.cmd.Dir, r.cmd.Env = p.project, env
-	r.cmd.Stdout, r.cmd.Stderr, r.cmd.Stdin = &r.out, &r.out, bytes.NewReader(nil)
-	r.cmd.WaitDelay = time.Second
-	require.NoError(t, r.cmd.Start())
-	go func() {
-		defer close(r.done)
-		_ = r.cmd.Wait() // it may fail if a call was denied
-	}()
-	t.Cleanup(func() { r.kill(t) })
-	return func() string {
-		<-r.done
-		return r.out.String()
-	}
-}
-
 // startCodex starts Codex, configured to run every command without asking.
-func (p *testEnv) startCodex(t *testing.T, m *model, env ...string) (wait func() string) {
+func (p *testEnv) startCodex(t testing.TB, m *model, env ...string) (wait func() string) {
 	t.Helper()
 	p.installHooks(t, "codex")
 	writeFile(t, p.home, ".codex/config.toml", `model = "none"
@@ -52,9 +24,8 @@ env_key = "LOOPBACK_KEY"
 request_max_retries = 0
 stream_max_retries = 0
 `)
-	program := npmProgram(t, "@openai/codex", codexVersion, "@openai/codex-*/vendor/*/bin/codex")
 	env = append(p.env("LOOPBACK_KEY=none", "CODEX_HOME="+filepath.Join(p.home, ".codex")), env...)
-	return p.startProgram(t, env, program,
+	return p.startProgram(t, env, agentProgram(t, "codex"),
 		"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "Go")
 }
 
@@ -63,14 +34,17 @@ func codexShell(file string) turn {
 	return turn{tool: "exec_command", input: `{"cmd":"echo ran > ` + file + `"}`}
 }
 
+const geminiSettings = `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`
+
 // startGemini starts Gemini CLI, configured to run every tool without asking.
-func (p *testEnv) startGemini(t *testing.T, m *model, env ...string) (wait func() string) {
+func (p *testEnv) startGemini(t testing.TB, m *model, env ...string) (wait func() string) {
 	t.Helper()
-	writeFile(t, p.home, ".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`)
+	if !p.hooksInstalled {
+		writeFile(t, p.home, ".gemini/settings.json", geminiSettings)
+	}
 	p.installHooks(t, "gemini")
-	program := npmProgram(t, "@google/gemini-cli", geminiVersion, ".bin/gemini")
 	env = append(p.env("GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+m.url, "GEMINI_MODEL=gemini-2.5-pro", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_SANDBOX=false"), env...)
-	return p.startProgram(t, env, program, "--approval-mode", "yolo", "-p", "Go")
+	return p.startProgram(t, env, agentProgram(t, "gemini"), "--approval-mode", "yolo", "-p", "Go")
 }
 
 func geminiShell(file string) turn {
@@ -81,7 +55,7 @@ func geminiShell(file string) turn {
 var otherAgents = []struct {
 	name  string
 	api   dialect
-	start func(p *testEnv, t *testing.T, m *model, env ...string) (wait func() string)
+	start func(p *testEnv, t testing.TB, m *model, env ...string) (wait func() string)
 	call  func(file string) turn
 }{
 	{"codex", responsesAPI, (*testEnv).startCodex, codexShell},

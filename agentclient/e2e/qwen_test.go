@@ -1,40 +1,20 @@
 package e2e_test
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
 )
 
-const qwenVersion = "0.24.4"
-
-// startQwen runs Qwen Code without prompts. wait blocks until it has ended.
-func startQwen(t *testing.T, p *testEnv, m *model) (wait func() string) {
+// startQwen starts Qwen Code, configured to run every tool without asking.
+func (p *testEnv) startQwen(t testing.TB, m *model, env ...string) (wait func() string) {
 	t.Helper()
-	program := npmProgram(t, "@qwen-code/qwen-code", qwenVersion, "@qwen-code/qwen-code/cli.js")
-	r := &agentProcess{done: make(chan struct{})}
-	r.cmd = exec.CommandContext(p.ctx, "node", program, "--auth-type", "anthropic", "-m", "none", "--approval-mode", "yolo", "Go")
-	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = p.project, &r.out, &r.out
-	r.cmd.Env = p.env("ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL="+m.url, "ANTHROPIC_MODEL=none", "QWEN_SANDBOX=false")
-	r.cmd.Stdin = bytes.NewReader(nil)
-	r.cmd.WaitDelay = time.Second
-	require.NoError(t, r.cmd.Start())
-	go func() {
-		defer close(r.done)
-		_ = r.cmd.Wait()
-	}()
-	t.Cleanup(func() { r.kill(t) })
-	return func() string {
-		<-r.done
-		return r.out.String()
-	}
+	env = append(p.env("ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL="+m.url, "ANTHROPIC_MODEL=none", "QWEN_SANDBOX=false"), env...)
+	return p.startProgram(t, env, "node", agentProgram(t, "qwen"), "--auth-type", "anthropic", "-m", "none", "--approval-mode", "yolo", "Go")
 }
 
 func qwenShell(file string) turn {
@@ -48,13 +28,10 @@ func TestQwen_ObeysPolicy(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
 	writeFile(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`}`)
-	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", "qwen")
-	install.Dir, install.Env = p.project, p.env()
-	out, err := install.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	p.installHooks(t, "qwen")
 	writeFile(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 	m := newModel(t, qwenShell("yes.txt"), qwenShell("no.txt"))
-	ended := startQwen(t, p, m)
+	ended := p.startQwen(t, m)
 	asked := p.waitForQuestion(t, "PreToolUse")
 	require.Equal(t, "qwen", asked.Agent)
 	require.False(t, p.hasFile("yes.txt"), "the call waits")
@@ -80,7 +57,7 @@ echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"
 	require.NoError(t, os.Chmod(hook, 0o700)) //nolint:gosec // it is run
 	writeFile(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`,"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"`+hook+`","timeout":60000}]}]}}`)
 	m := newModel(t, qwenShell("original.txt"))
-	t.Log(startQwen(t, p, m)())
+	t.Log(p.startQwen(t, m)())
 	require.True(t, p.hasFile("original.txt"))
 	require.False(t, p.hasFile("edited.txt"))
 }

@@ -9,19 +9,19 @@ type AgentInfo struct {
 
 // Agents lists every supported agent, the most common first.
 var Agents = []AgentInfo{
-	{"claude-code", "Claude Code", claude{}},
-	{"codex", "Codex CLI", codex{}},
-	{"gemini", "Gemini CLI", gemini{}},
-	{"cursor", "Cursor", cursor{}},
-	{"copilot", "GitHub Copilot CLI", copilot{}},
-	{"opencode", "OpenCode", opencode{}},
-	{"qwen", "Qwen Code", qwen{}},
-	{"droid", "Factory Droid", droid{}},
-	{"crush", "Crush", crush{}},
-	{"cline", "Cline", cline{}},
-	{"windsurf", "Windsurf", windsurf{}},
-	{"kiro", "Kiro CLI", kiro{}},
-	{"antigravity", "Antigravity", antigravity{}},
+	{"claude-code", "Claude Code", gateUnknown{claude{}, "claude-code"}},
+	{"codex", "Codex CLI", gateUnknown{codex{}, "codex"}},
+	{"gemini", "Gemini CLI", gateUnknown{gemini{}, "gemini"}},
+	{"cursor", "Cursor", gateUnknown{cursor{}, "cursor"}},
+	{"copilot", "GitHub Copilot CLI", gateUnknown{copilot{}, "copilot"}},
+	{"opencode", "OpenCode", gateUnknown{opencode{}, "opencode"}},
+	{"qwen", "Qwen Code", gateUnknown{qwen{}, "qwen"}},
+	{"droid", "Factory Droid", gateUnknown{droid{}, "droid"}},
+	{"crush", "Crush", gateUnknown{crush{}, "crush"}},
+	{"cline", "Cline", gateUnknown{cline{}, "cline"}},
+	{"windsurf", "Windsurf", gateUnknown{windsurf{}, "windsurf"}},
+	{"kiro", "Kiro CLI", gateUnknown{kiro{}, "kiro"}},
+	{"antigravity", "Antigravity", gateUnknown{antigravity{}, "antigravity"}},
 }
 
 // Find returns the agent with that name and whether it exists.

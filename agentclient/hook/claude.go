@@ -9,19 +9,26 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // claude is Claude Code.
 //
 // Two of its hooks decide. PermissionRequest runs while Claude Code's dialog is open,
-// and the first answer wins, so the hook can wait as long as it likes. PreToolUse runs
+// and the first answer wins, so the hook can wait as long as it likes. For a call of a
+// subagent the dialog opens only after the hook (observed in 2.1.330, where subagents run
+// in the background), so the hook waits for claudePromptAfter at most. PreToolUse runs
 // before every call and blocks it. There, "ask" opens that dialog, and so runs the
 // other hook, regardless of Claude Code's own rules and modes. Without a person at the
 // dialog, PreToolUse waits for the answer itself.
 type claude struct{}
+
+// ClaudeEntrypointHeader is the header in which Claude Code's http hooks send its entry
+// point, as CLAUDE_CODE_ENTRYPOINT in the environment of its other hooks.
+const ClaudeEntrypointHeader = "X-Claude-Entrypoint"
 
 // claudeTools maps tools whose common name differs from their own.
 var claudeTools = map[string]string{
@@ -38,7 +45,7 @@ type claudeCall struct {
 
 // Parse implements Agent.
 func (claude) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("claude-code", 0)
 	if err != nil {
 		return Call{}, err
 	}
@@ -50,34 +57,56 @@ func (claude) Parse(in Input) (Call, error) {
 		return Call{}, fmt.Errorf("%w: %s hooks can't only observe", ErrInput, event)
 	}
 	state := &claudeCall{suggestions: validSuggestions(o.array("permission_suggestions"))}
-	c := Call{Headless: isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeTimeout(event), adapterState: state}
-	c.Event = schema.Event{Payload: payload, Agent: "claude-code"}
+	c.Headless, c.Limit, c.adapterState = isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), claudeTimeout(event), state
 	if err := c.setOrigin(event, session, in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}
 	copyCommonFields(&c.Event, o)
-	if tool := o.nameText("tool_name"); tool != "" {
+	tool := o.nameText("tool_name")
+	if event == "PreToolUse" || event == "PermissionRequest" {
+		tool = cmp.Or(tool, unknownTool)
+	}
+	if tool != "" {
 		c.setTool(tool, claudeTools, o["tool_input"])
 	}
 	c.Event.Summary = claudeSummary(&c, o)
 	switch {
-	case event == "PreToolUse" && c.Tool != nil:
-		c.Point, c.Capabilities, c.Fallback = DeferToPrompt, CanAllow|CanDeny|CanAsk|CanEdit, Ask
+	case event == "PreToolUse":
+		c.Point, c.Capabilities, c.Fallback = DeferToPrompt, CanAllow|CanDeny|CanAsk|CanEdit|CanGrant|CanMessage, Ask
 		if c.Headless {
 			c.Point = Gate
 		}
 		state.setQuestion(&c, o)
-	case event == "PermissionRequest" && c.Tool != nil:
-		c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless
+	case event == "PermissionRequest":
+		c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless && c.Event.AgentID == ""
+		if !c.Headless && !c.HasPrompt {
+			c.PromptAfter = claudePromptAfter
+		}
 		state.setQuestion(&c, o)
 		if len(state.suggestions) > 0 && state.form == nil {
 			c.Ask.Suggestions, c.Capabilities = state.suggestions, c.Capabilities|CanRemember
 		}
+	case event == "PermissionDenied" && c.Tool != nil:
+		c.Point, c.Capabilities = Appeal, CanAllow
+		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+		c.Ask.Appeal = &schema.Appeal{By: "Claude Code auto mode", Reason: clip(o.text("reason"), schema.MaxReason)}
+		if c.Event.AgentID != "" {
+			c.Ask.AgentPath = []string{"main", cmp.Or(c.Event.AgentType, c.Event.AgentID)}
+		}
 	case event == "Elicitation":
 		state.setElicitation(&c, o)
+	case event == "Stop", event == "UserPromptSubmit":
+		c.Capabilities = CanMessage
+	}
+	if c.Ask != nil && c.Ask.Type == schema.Permission {
+		c.Ask.Interruptible = c.Point == Gate || c.Point == Prompt
 	}
 	return c, nil
 }
+
+// claudePromptAfter is how long a subagent's dialog stays closed for a person who has the
+// dashboard open.
+const claudePromptAfter = 2 * time.Minute
 
 // isClaudeHeadless reports whether this entry point of Claude Code has no one at a
 // dialog: claude -p, the SDKs, a GitHub job, an MCP server. An empty entry point, as
@@ -148,14 +177,23 @@ func (s *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage 
 // Render implements Agent.
 func (claude) Render(c *Call, v Verdict) Reply {
 	state, _ := c.adapterState.(*claudeCall)
-	if state == nil || c.Point == Observe || v.Effect == Pass {
+	if state != nil && c.Point == Observe && c.Capabilities.Has(CanMessage) {
+		return claudeMessageReply(c.Event.HookEventType, control.PromptText(v.Messages))
+	}
+	if state == nil || c.Point == Observe || v.Effect == Pass && len(v.Messages) == 0 {
 		return Reply{}
 	}
+	if c.Point == Appeal {
+		return retryReply(v)
+	}
+	messages := v.Messages
 	if v.Effect != Allow {
 		v.Arguments, v.Answers, v.Remember = nil, nil, nil
 	}
 	if v.Effect == Deny {
 		v.Reason = cmp.Or(v.Reason, "A person denied this call. It was not run.")
+	} else {
+		v.StopReason = ""
 	}
 	if v = c.checkEdit(v); v.Effect == Allow && !c.Capabilities.Has(CanAllow) {
 		v = Verdict{Effect: Ask}
@@ -163,7 +201,7 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) {
 		return Reply{} // its own dialog opens or is already open
 	}
-	v.Reason = truncateClaudeText(v.Reason)
+	v.Reason, v.StopReason = textform.ClipUTF16(v.Reason, maxClaudeText), textform.ClipUTF16(v.StopReason, maxClaudeText)
 	if c.Event.HookEventType == "Elicitation" {
 		return state.elicitationReply(v)
 	}
@@ -176,9 +214,42 @@ func (claude) Render(c *Call, v Verdict) Reply {
 		v.Arguments = c.Tool.Arguments // without arguments an approval doesn't close its dialog
 	}
 	if c.Event.HookEventType == "PreToolUse" {
+		v.Messages = messages
 		return preToolUseReply(v)
 	}
 	return permissionRequestReply(v, state.findSuggestion(v.Remember))
+}
+
+// claudeMessageReply passes messages to the model at an event without a call. At the end of a turn
+// they keep Claude Code from stopping.
+func claudeMessageReply(event, messages string) Reply {
+	type output struct {
+		HookEventName     string `json:"hookEventName"`
+		AdditionalContext string `json:"additionalContext"`
+	}
+	switch {
+	case messages == "":
+		return Reply{}
+	case event == "Stop":
+		return encodeReply(struct {
+			Decision string `json:"decision"`
+			Reason   string `json:"reason"`
+		}{"block", messages})
+	default:
+		return encodeReply(map[string]output{"hookSpecificOutput": {event, messages}})
+	}
+}
+
+// retryReply encodes the answer to PermissionDenied, which lets the model repeat the call.
+func retryReply(v Verdict) Reply {
+	if v.Effect != Allow {
+		return Reply{}
+	}
+	type output struct {
+		HookEventName string `json:"hookEventName"`
+		Retry         bool   `json:"retry"`
+	}
+	return encodeReply(map[string]output{"hookSpecificOutput": {"PermissionDenied", true}})
 }
 
 // preToolUseReply encodes the answer to PreToolUse of Claude Code, and of the agents that
@@ -186,11 +257,20 @@ func (claude) Render(c *Call, v Verdict) Reply {
 func preToolUseReply(v Verdict) Reply {
 	type output struct {
 		HookEventName            string          `json:"hookEventName"`
-		PermissionDecision       Effect          `json:"permissionDecision"`
+		PermissionDecision       Effect          `json:"permissionDecision,omitempty"`
 		PermissionDecisionReason string          `json:"permissionDecisionReason,omitempty"`
 		UpdatedInput             json.RawMessage `json:"updatedInput,omitempty"`
+		AdditionalContext        string          `json:"additionalContext,omitempty"`
 	}
-	return encodeReply(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
+	o := output{"PreToolUse", v.Effect, v.Reason, v.Arguments, control.PromptText(v.Messages)}
+	if v.StopReason == "" {
+		return encodeReply(map[string]output{"hookSpecificOutput": o})
+	}
+	return encodeReply(struct {
+		Continue   bool   `json:"continue"`
+		StopReason string `json:"stopReason"`
+		Output     output `json:"hookSpecificOutput"`
+	}{false, v.StopReason, o})
 }
 
 // permissionRequestReply encodes the answer to PermissionRequest of Claude Code, and of the
@@ -201,29 +281,16 @@ func permissionRequestReply(v Verdict, remember []json.RawMessage) Reply {
 		UpdatedInput       json.RawMessage   `json:"updatedInput,omitempty"`
 		UpdatedPermissions []json.RawMessage `json:"updatedPermissions,omitempty"`
 		Message            string            `json:"message,omitempty"`
+		Interrupt          bool              `json:"interrupt,omitempty"`
 	}
 	type output struct {
 		HookEventName string   `json:"hookEventName"`
 		Decision      decision `json:"decision"`
 	}
-	d := decision{v.Effect, v.Arguments, remember, v.denialReason()}
+	d := decision{v.Effect, v.Arguments, remember, v.denialReason(), v.StopReason != ""}
 	return encodeReply(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})
 }
 
 // maxClaudeText is Claude Code's limit for a hook's text in UTF-16 code units. It saves
 // longer texts to a file and shows only their beginning to the model.
 const maxClaudeText = 10_000
-
-// truncateClaudeText cuts a text to maxClaudeText.
-func truncateClaudeText(s string) string {
-	if len(s) <= maxClaudeText {
-		return s
-	}
-	units := 0
-	for i, r := range s {
-		if units += max(1, utf16.RuneLen(r)); units >= maxClaudeText {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -136,7 +137,7 @@ func (p *elicitedProperty) parseOptions(o object, q *schema.FormQuestion) bool {
 func (p *elicitedProperty) addOption(label, value json.RawMessage, q *schema.FormQuestion) {
 	var s string
 	if json.Unmarshal(label, &s) != nil {
-		s = compactJSON(label)
+		s = textform.CompactJSON(label)
 	}
 	if p.values == nil {
 		p.values = map[string]json.RawMessage{}

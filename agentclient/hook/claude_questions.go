@@ -3,7 +3,6 @@ package hook
 import (
 	"encoding/json"
 	"maps"
-	"strings"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -51,7 +50,7 @@ func (s *claudeCall) setUserQuestions(c *Call, context *schema.Context) {
 func (s *claudeCall) inputWithAnswers(c *Call, v Verdict) json.RawMessage {
 	answers := map[string]string{}
 	for i, key := range s.questionTexts {
-		answer := strings.Join(s.form.answers(i, v), ", ")
+		answer := s.form.answerText(i, v)
 		if answer == "" {
 			continue
 		}

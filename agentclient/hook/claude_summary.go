@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
 // claudeSummaryMembers lists, by event, the members that describe it best; the first one
@@ -48,7 +50,7 @@ func claudeSummary(c *Call, o object) string {
 		return cmp.Or(userQuestionSummary(c), c.summaryLine())
 	}
 	if event == "UserPromptSubmit" {
-		if summary, ok := taskNotification(o.text("prompt")); ok {
+		if summary, ok := textform.TaskNotification(o.text("prompt")); ok {
 			return oneLine(summary, maxSummary)
 		}
 	}
@@ -71,18 +73,6 @@ func claudeSummary(c *Call, o object) string {
 		subject += ": "
 	}
 	return oneLine(subject+description, maxSummary)
-}
-
-// taskNotification returns the summary in the prompt that Claude Code creates when a
-// background task ends. ok is false for any other prompt.
-func taskNotification(prompt string) (summary string, ok bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "<task-notification>")
-	if !ok {
-		return "", false
-	}
-	_, summary, _ = strings.Cut(rest, "<summary>")
-	summary, _, _ = strings.Cut(summary, "</summary>")
-	return cmp.Or(strings.TrimSpace(summary), "A background task has ended"), true
 }
 
 // batchToolNames returns the tool names of calls that ran in parallel.

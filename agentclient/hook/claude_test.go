@@ -64,7 +64,7 @@ func TestTaskNotification_SummaryReplacesPrompt(t *testing.T) {
 func TestClaude_SummarizesEveryEvent(t *testing.T) {
 	t.Parallel()
 	require.Len(t, claudeEvents, 31)
-	points := map[string]hook.Point{"PreToolUse": hook.DeferToPrompt, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt}
+	points := map[string]hook.Point{"PreToolUse": hook.DeferToPrompt, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt, "PermissionDenied": hook.Appeal}
 	for event, want := range claudeEvents {
 		c := parseClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+want.input+`}`)
 		require.Equal(t, event, c.Event.HookEventType)

@@ -5,17 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
 // newCall returns the members of the input, and a call of that agent with the input as its
 // payload and the agent's default timeout for hooks.
 func (in Input) newCall(agent string, limit time.Duration) (object, Call, error) {
-	o, payload, err := in.parseObject()
-	return o, Call{Event: schema.Event{Agent: agent, Payload: payload}, Limit: limit}, err
+	p, err := in.parseObject()
+	if err != nil {
+		return nil, Call{}, err
+	}
+	e := schema.Event{Agent: agent, Payload: p.payload, PayloadSanitized: p.sanitized}
+	return p.members, Call{Event: e, Unreadable: p.unreadable, Limit: limit}, nil
 }
 
 // setOrigin sets the fields that every event has: the event type by Claude Code's
@@ -27,7 +31,7 @@ func (c *Call) setOrigin(event, session string, dirs ...string) error {
 		return fmt.Errorf("%w: no event name", ErrInput)
 	}
 	c.Event.HookEventType = clip(event, schema.MaxName)
-	c.Event.SourceApp = cmp.Or(projectName(dirs...), c.Event.Agent)
+	c.Event.SourceApp = cmp.Or(textform.ProjectName(schema.MaxName, dirs...), c.Event.Agent)
 	// An event without a session is rejected by the hub, and its call would run unchecked.
 	c.Event.SessionID = cmp.Or(clip(session, schema.MaxName), clip(c.Event.Agent+" in "+c.Event.SourceApp, schema.MaxName))
 	return nil
@@ -74,32 +78,6 @@ func (o object) firstString(name string) string {
 	return s
 }
 
-// unwrapJSONString returns the object that is encoded in a JSON string, because some
-// agents send tool arguments that way. Any other value is returned unchanged.
-func unwrapJSONString(raw json.RawMessage) json.RawMessage {
-	inner := text(raw)
-	if _, ok := splitObject([]byte(inner)); ok {
-		return json.RawMessage(strings.TrimSpace(inner))
-	}
-	return raw
-}
-
-// upperFirst returns an event name in Claude Code's PascalCase.
-func upperFirst(name string) string {
-	if name == "" || name[0] < 'a' || name[0] > 'z' {
-		return name
-	}
-	return strings.ToUpper(name[:1]) + name[1:]
-}
-
-// lowerFirst is the inverse of upperFirst.
-func lowerFirst(name string) string {
-	if name == "" || name[0] < 'A' || name[0] > 'Z' {
-		return name
-	}
-	return strings.ToLower(name[:1]) + name[1:]
-}
-
 // isHeadless reports whether the environment states that no one is at the agent's
 // terminal. Most agents don't pass this to their hooks.
 func (in Input) isHeadless() bool {
@@ -134,17 +112,6 @@ func (c *Call) setMCPTool(server, tool string) {
 	}
 	c.Alias = "mcp__" + server + "__" + tool
 	c.Event.Summary = c.summaryLine()
-}
-
-// pickMembers returns a JSON object with the named members of o.
-func pickMembers(o object, names ...string) json.RawMessage {
-	arguments := object{}
-	for _, name := range names {
-		if o.has(name) {
-			arguments[name] = o[name]
-		}
-	}
-	return encodeJSON(arguments)
 }
 
 // encodeReply returns a reply with answer as JSON on stdout.

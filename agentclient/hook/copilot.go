@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -28,15 +29,15 @@ var copilotTools = map[string]string{
 
 // Parse implements Agent.
 func (copilot) Parse(in Input) (Call, error) {
-	o, payload, err := in.parseObject()
+	o, c, err := in.newCall("copilot", 30*time.Second)
 	if err != nil {
 		return Call{}, err
 	}
 	// The cloud agent has its prompt in the environment and no user to ask.
 	cloud := in.env("COPILOT_AGENT_PROMPT") != ""
-	c := Call{Event: schema.Event{Agent: "copilot", Payload: payload}, Limit: 30 * time.Second, Headless: cloud || in.isHeadless()}
+	c.Headless = cloud || in.isHeadless()
 	native := cmp.Or(o.nameText("hook_event_name"), o.nameText("hookEventName"), o.nameText("hookName"), in.Event, inferCopilotEvent(o))
-	err = c.setOrigin(cmp.Or(copilotEvents[native], upperFirst(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
+	err = c.setOrigin(cmp.Or(copilotEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err
 	}
@@ -51,7 +52,7 @@ func (copilot) Parse(in Input) (Call, error) {
 	name := cmp.Or(o.nameText("toolName"), o.nameText("tool_name"))
 	decides := c.Event.HookEventType == "PreToolUse" || c.Event.HookEventType == "PermissionRequest"
 	if name != "" || decides {
-		c.setTool(cmp.Or(name, unknownTool), copilotTools, unwrapJSONString(arguments))
+		c.setTool(cmp.Or(name, unknownTool), copilotTools, textform.UnwrapJSONString(arguments))
 	}
 	if decides {
 		c.setCopilotGate(o)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
 // crush is Charm's Crush. No output leads to its own permissions, and it has no "ask".
@@ -31,7 +33,7 @@ func (crush) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	c.setDetails(o)
-	if c.setGatedTool(o.nameText("tool_name"), crushTools, unwrapJSONString(o["tool_input"])) {
+	if c.setGatedTool(o.nameText("tool_name"), crushTools, textform.UnwrapJSONString(o["tool_input"])) {
 		c.setGate(CanAllow|CanDeny|CanEdit, c.args.text("description"), o.text("cwd"))
 		c.adapterState = in.isInteractive("run", "r", "-y", "--yolo")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -31,7 +32,7 @@ func (cursor) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
-	err = c.setOrigin(cmp.Or(cursorEvents[native], upperFirst(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
+	err = c.setOrigin(cmp.Or(cursorEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
 		o.firstString("workspace_roots"), in.env("CURSOR_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	if err != nil {
 		return Call{}, err
@@ -48,30 +49,30 @@ func (cursor) Parse(in Input) (Call, error) {
 func (c *Call) setCursorTool(native string, o object) Capability {
 	switch native {
 	case "preToolUse":
-		c.setTool(cmp.Or(o.nameText("tool_name"), unknownTool), cursorTools, unwrapJSONString(o["tool_input"]))
+		c.setTool(cmp.Or(o.nameText("tool_name"), unknownTool), cursorTools, textform.UnwrapJSONString(o["tool_input"]))
 		return CanAllow | CanDeny | CanEdit
 	case "postToolUse", "postToolUseFailure":
-		c.setTool(cmp.Or(o.nameText("tool_name"), unknownTool), cursorTools, unwrapJSONString(o["tool_input"]))
+		c.setTool(cmp.Or(o.nameText("tool_name"), unknownTool), cursorTools, textform.UnwrapJSONString(o["tool_input"]))
 		c.Event.Error = clip(cmp.Or(o.text("error_message"), o.text("error")), schema.MaxReason)
 	case "beforeShellExecution", "afterShellExecution":
-		c.setTool("Shell", cursorTools, pickMembers(o, "command", "cwd"))
+		c.setTool("Shell", cursorTools, textform.PickMembers(o, "command", "cwd"))
 		if native == "beforeShellExecution" {
 			return CanAllow | CanDeny | CanAsk
 		}
 	case "beforeMCPExecution", "afterMCPExecution":
 		name := cmp.Or(o.nameText("tool_name"), unknownTool)
-		c.setTool("MCP:"+name, nil, unwrapJSONString(o["tool_input"]))
+		c.setTool("MCP:"+name, nil, textform.UnwrapJSONString(o["tool_input"]))
 		c.setMCPTool(o.text("mcp_server_name"), name)
 		if native == "beforeMCPExecution" {
 			return CanAllow | CanDeny | CanAsk
 		}
 	case "beforeReadFile", "beforeTabFileRead":
-		c.setTool("Read", nil, pickMembers(o, "file_path"))
+		c.setTool("Read", nil, textform.PickMembers(o, "file_path"))
 		return CanAllow | CanDeny
 	case "afterFileEdit", "afterTabFileEdit":
-		c.setTool("Edit", nil, pickMembers(o, "file_path", "edits"))
+		c.setTool("Edit", nil, textform.PickMembers(o, "file_path", "edits"))
 	case "subagentStart": // already gated as a call of the tool Task
-		c.setTool("Task", nil, pickMembers(o, "subagent_type", "task", "description", "prompt"))
+		c.setTool("Task", nil, textform.PickMembers(o, "subagent_type", "task", "description", "prompt"))
 	}
 	return 0
 }

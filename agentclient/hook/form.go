@@ -63,6 +63,18 @@ func (f *form) answers(i int, v Verdict) []string {
 	return all
 }
 
+// answerText returns the answers to question i in one line. Several labels are separated by
+// commas, so a label that contains one is quoted.
+func (f *form) answerText(i int, v Verdict) string {
+	all := f.answers(i, v)
+	for n, answer := range all {
+		if f.questions[i].Multiple && strings.Contains(answer, ",") {
+			all[n] = string(encodeJSON(answer))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // buildQuestion returns a hub question with the whole form. title is its heading if
 // there is more than one question.
 func (f *form) buildQuestion(title string, c *schema.Context) *schema.HumanInTheLoop {

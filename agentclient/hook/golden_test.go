@@ -169,6 +169,7 @@ func formatCall(t *testing.T, c *hook.Call) string {
 		writeMembers(t, &b, "ask.", &ask)
 	}
 	line("prompts", c.HasPrompt)
+	line("prompt after", c.PromptAfter)
 	line("headless", c.Headless)
 	line("fallback", c.Fallback)
 	line("limit", c.Limit)
@@ -221,7 +222,7 @@ func quoteControl(s string) string {
 	return s
 }
 
-var pointNames = map[hook.Point]string{hook.Observe: "observe", hook.Gate: "gate", hook.DeferToPrompt: "defer", hook.Prompt: "prompt"}
+var pointNames = map[hook.Point]string{hook.Observe: "observe", hook.Gate: "gate", hook.DeferToPrompt: "defer", hook.Prompt: "prompt", hook.Appeal: "appeal"}
 
 func capabilityNames(c hook.Capability) string {
 	var names []string
@@ -242,7 +243,13 @@ func capabilityNames(c hook.Capability) string {
 // requireValidCall asserts the invariants of every parsed call: a hub would accept it.
 func requireValidCall(t *testing.T, in hook.Input, c *hook.Call) {
 	t.Helper()
-	require.Equal(t, string(bytes.TrimSpace(bytes.TrimPrefix(in.Stdin, []byte("\ufeff")))), string(c.Event.Payload), "the payload is the input, untouched")
+	input := bytes.TrimSpace(bytes.TrimPrefix(in.Stdin, []byte("\ufeff")))
+	require.Equal(t, !utf8.Valid(input) || !json.Valid(input), c.Event.PayloadSanitized)
+	require.Equal(t, !json.Valid(input), c.Unreadable)
+	require.True(t, json.Valid(c.Event.Payload) && utf8.Valid(c.Event.Payload))
+	if !c.Event.PayloadSanitized {
+		require.Equal(t, string(input), string(c.Event.Payload), "the payload is the input, untouched")
+	}
 	require.NoError(t, c.Event.Validate())
 	_, known := hook.Find(c.Event.Agent)
 	require.True(t, known, "agent %q", c.Event.Agent)
@@ -250,7 +257,7 @@ func requireValidCall(t *testing.T, in hook.Input, c *hook.Call) {
 	require.LessOrEqual(t, utf8.RuneCountInString(c.Event.Summary), 120)
 	require.False(t, strings.ContainsFunc(c.Event.Summary, func(r rune) bool { return r < ' ' }), "a summary is one line: %q", c.Event.Summary)
 	require.Contains(t, pointNames, c.Point)
-	require.Equal(t, c.Point == hook.Observe, c.Capabilities == 0, "exactly the events that are only observed have no capabilities")
+	require.Equal(t, c.Point == hook.Observe, c.Capabilities&^hook.CanMessage == 0, "exactly the events that are only observed have no capabilities")
 	require.Contains(t, []hook.Effect{hook.Pass, hook.Ask}, c.Fallback, "no fallback approves or blocks")
 	if c.Fallback == hook.Ask {
 		require.True(t, c.Capabilities.Has(hook.CanAsk))

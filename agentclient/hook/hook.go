@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // Agent is the adapter for one coding agent's hook format.
@@ -41,8 +42,7 @@ type Input struct {
 	// and was started without any of the given arguments. A nil func means unknown.
 	IsInteractive func(without ...string) bool
 
-	members object // decoded Stdin, set by Parsed
-	payload json.RawMessage
+	parsed *parsedInput // set by Parsed
 }
 
 // Call is one parsed hook run.
@@ -63,12 +63,20 @@ type Call struct {
 	Alias string
 	// Command is the command line of a shell call, independent of the argument's name.
 	Command string
+	// Unreadable means that parts of the input could not be read, and are missing from
+	// Tool.Arguments and the payload. A policy can't be sure of such a call.
+	Unreadable bool
+	// Truncated means that the input was too long, and its long strings were cut.
+	Truncated bool
 	// Ask is the question for a person, without deadline and callback. It is nil if
 	// this call can't be put to a person.
 	Ask *schema.HumanInTheLoop
 	// HasPrompt means that the agent's own prompt is open while its hook runs. The
 	// first answer wins, so a waiting hook doesn't delay the agent's user.
 	HasPrompt bool
+	// PromptAfter is how long the agent's own prompt may stay closed for a hook that waits:
+	// it opens when the hook ends without a decision. 0 means that there is no such limit.
+	PromptAfter time.Duration
 	// Headless means that no one can answer at the agent's own prompt.
 	Headless bool
 	// Fallback is the effect when no one can decide: Pass or Ask, whichever opens the
@@ -76,7 +84,11 @@ type Call struct {
 	Fallback Effect
 	// Limit is the agent's default timeout for this hook.
 	Limit time.Duration
+	// UnknownEvent is the agent's name of an event that no adapter knows. It carries a tool
+	// call without a result, so it is taken for a call that is about to run. Otherwise "".
+	UnknownEvent string
 
+	observed     *Call  // the call with an UnknownEvent as a plain event
 	args         object // decoded Tool.Arguments, nil if they are no object
 	adapterState any    // additional state for the adapter's Render
 }
@@ -95,6 +107,9 @@ const (
 	DeferToPrompt
 	// Prompt: the agent asks its user. A person is asked unless the policy decides.
 	Prompt
+	// Appeal: the agent's own reviewer refused the call. A person is asked unless the policy denies
+	// it. Only Allow has an effect: the model may repeat the call.
+	Appeal
 )
 
 // Capability is a set of the kinds of answer that an agent accepts at a call.
@@ -107,6 +122,8 @@ const (
 	CanEdit                            // run the call with edited arguments
 	CanAnswer                          // receive answers to the agent's questions
 	CanRemember                        // apply one of the agent's "always allow" suggestions
+	CanGrant                           // run a call that the agent's own reviewer refused before
+	CanMessage                         // pass a person's message to the model, with or without a decision
 )
 
 // Has reports whether c contains every capability in x.
@@ -133,6 +150,10 @@ type Verdict struct {
 	Answers map[string][]string
 	// Remember is one of Call.Ask.Suggestions, or nil.
 	Remember json.RawMessage
+	// StopReason ends the agent's turn with a denial, where the agent can do that. People read it.
+	StopReason string
+	// Messages are from people, for the model. They go with any effect.
+	Messages []control.MessageText
 }
 
 // DenialReason returns the text of a person's denial for the model: the reason followed

@@ -12,10 +12,11 @@ import (
 // only overrides Claude Code, whose settings the others load. Without evidence the
 // result is called.
 func Identify(called string, in Input) string {
-	o, _, err := in.parseObject()
+	p, err := in.parseObject()
 	if err != nil {
 		return called
 	}
+	o := p.members
 	name := cmp.Or(agentByFields(o), called)
 	if name == "claude-code" || called == "" {
 		name = cmp.Or(agentByEnvironment(o, in), name)

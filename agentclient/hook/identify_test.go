@@ -26,7 +26,7 @@ func TestIdentify_EverySample(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
-	require.Len(t, samples, 35)
+	require.Len(t, samples, 36)
 	for _, path := range samples {
 		stdin, err := os.ReadFile(path)
 		require.NoError(t, err)

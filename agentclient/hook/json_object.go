@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
 // ErrInput is wrapped by errors about an input that is no hook input. There is nothing
 // to send and nothing to answer.
 var ErrInput = errors.New("not a hook input")
+
+// Valid reports whether text is one JSON value.
+func Valid(text []byte) bool { return jsonscan.Valid(text) }
 
 // object is a JSON object from an agent. Members are decoded one by one, so that an
 // unexpected type affects that member only.
@@ -23,28 +26,48 @@ type object map[string]json.RawMessage
 // Parsed returns in with its stdin decoded, for callers that use it more than once.
 // It ignores errors; Parse reports them.
 func (in Input) Parsed() Input {
-	in.members, in.payload, _ = in.parseObject()
+	in.parsed, _ = in.parseObject()
 	return in
 }
 
-// parseObject decodes stdin. payload is the same valid JSON text without the
-// surrounding white space and byte order mark.
-func (in Input) parseObject() (o object, payload json.RawMessage, err error) {
-	if in.members != nil {
-		return in.members, in.payload, nil
+// parsedInput is an agent's input.
+type parsedInput struct {
+	members object
+	// payload is valid JSON: the input without the surrounding white space and byte order
+	// mark, and without what sanitized and unreadable describe.
+	payload    json.RawMessage
+	sanitized  bool // the payload differs from the input
+	unreadable bool // a member is no JSON that can be read, and was left out
+}
+
+// parseObject decodes stdin. Invalid UTF-8 becomes U+FFFD. Members that can't be read, for
+// example because they nest too deep, are replaced by a text.
+func (in Input) parseObject() (*parsedInput, error) {
+	if in.parsed != nil {
+		return in.parsed, nil
 	}
-	payload = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(in.Stdin), []byte("\ufeff")))
-	if err := o.decode(payload); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrInput, err)
+	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(in.Stdin), []byte("\ufeff")))
+	p := &parsedInput{payload: text}
+	if !utf8.Valid(text) {
+		p.payload, p.sanitized = bytes.ToValidUTF8(text, []byte("\ufffd")), true
 	}
-	if o == nil {
-		return nil, nil, fmt.Errorf("%w: the input is null", ErrInput)
+	o, err := jsonscan.Decode(p.payload)
+	if err != nil {
+		if members, valid, ok := textform.Salvage(p.payload); ok {
+			o, p.payload, p.sanitized, p.unreadable = members, valid, true, true
+		}
 	}
-	return o, payload, nil
+	switch p.members = o; {
+	case o == nil && err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	case o == nil:
+		return nil, fmt.Errorf("%w: the input is null", ErrInput)
+	}
+	return p, nil
 }
 
 // text returns a string member, or "".
-func (o object) text(name string) string { return text(o[name]) }
+func (o object) text(name string) string { return jsonscan.String(o[name]) }
 
 // boolean returns a boolean member, or nil.
 func (o object) boolean(name string) *bool {
@@ -57,7 +80,7 @@ func (o object) boolean(name string) *bool {
 
 // object returns an object member, or nil.
 func (o object) object(name string) object {
-	inner, _ := splitObject(o[name])
+	inner, _ := jsonscan.SplitObject(o[name])
 	return inner
 }
 
@@ -76,77 +99,17 @@ func (o object) has(name string) bool { return o[name] != nil }
 // nameText returns a string member, cut to the length of the hub's name columns.
 func (o object) nameText(member string) string { return clip(o.text(member), schema.MaxName) }
 
-// clip cuts s to at most n bytes at a character boundary.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// projectName returns the base name of the first usable directory, or "". It accepts
-// the path separators of every system, because a hook's input may come from another.
-func projectName(dirs ...string) string {
-	for _, dir := range dirs {
-		dir = strings.TrimRight(dir, `/\`)
-		if i := strings.LastIndexAny(dir, `/\`); i >= 0 {
-			dir = dir[i+1:]
-		}
-		if dir = clip(strings.TrimSpace(dir), schema.MaxName); dir != "" && !strings.HasSuffix(dir, ":") {
-			return dir
-		}
-	}
-	return ""
-}
-
 // maxSummary is the maximum length of an event's summary, in characters.
 const maxSummary = 120
 
-// oneLine returns text on one line of at most n characters, without control, format
-// (bidirectional, zero-width) and invalid characters.
-func oneLine(text string, n int) string {
-	text = clip(text, 16*n)
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
-			return -1
-		default:
-			return r
-		}
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
-}
+// clip cuts s to at most n bytes at a character boundary.
+func clip(s string, n int) string { return textform.Clip(s, n) }
 
-// compactJSON returns JSON on one line for people to read. Invalid JSON is returned
-// unchanged.
-func compactJSON(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
-}
+// oneLine returns text on one line of at most n characters, without control characters.
+func oneLine(text string, n int) string { return textform.OneLine(text, n) }
 
-// encodeJSON encodes v on one line. It doesn't escape <, > and &, because agents show
-// some of these texts to their users.
-func encodeJSON(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return nil // unreachable; an empty reply means no opinion
-	}
-	return bytes.TrimSpace(b.Bytes())
-}
+// encodeJSON encodes v on one line.
+func encodeJSON(v any) []byte { return textform.EncodeJSON(v) }
 
 // copyCommonFields copies the members that several agents send under the same names
 // from the payload into e.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
 // kiro is the Kiro CLI. It can only be denied, by exit status 2 before a tool with the
@@ -24,7 +26,7 @@ func (kiro) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
-	if err := c.setOrigin(cmp.Or(kiroEvents[native], upperFirst(native)), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
+	if err := c.setOrigin(cmp.Or(kiroEvents[native], textform.UpperFirst(native)), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
 	}
 	c.setDetails(o)

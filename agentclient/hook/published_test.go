@@ -8,8 +8,8 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// publishedFormats are the examples of the agents that no test can run: they need a login, a
-// desktop or a download that is not in a package registry. Inputs are the examples in the
+// publishedFormats are the examples of Droid and of the agents that no test can run: they need a
+// login, a desktop or a download that is not in a package registry. Inputs are the examples in the
 // vendor's documents, with the common members of the same document filled in; denial and
 // approval are the answers that the document defines.
 var publishedFormats = []struct {

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
 // maxQuotedBytes limits a person's edit or answers when a reason quotes them.
@@ -45,12 +46,12 @@ func (c *Call) adaptVerdict(v Verdict) Verdict {
 }
 
 func (c *Call) adaptAllow(v Verdict) Verdict {
-	if isObject(v.Arguments) && c.args != nil && bytes.Equal(canonicalJSON(decodeMembers(v.Arguments)), canonicalJSON(c.args)) {
+	if isObject(v.Arguments) && c.args != nil && bytes.Equal(textform.CanonicalJSON(decodeMembers(v.Arguments)), textform.CanonicalJSON(c.args)) {
 		v.Arguments = nil // not an edit
 	}
 	switch {
 	case len(v.Answers) > 0 && !c.Capabilities.Has(CanAnswer):
-		return c.denyWith("A person answered: " + formatAnswers(v.Answers) + ". The answer could not be passed on, so nothing was run.")
+		return c.denyWith("A person answered: " + textform.FormatAnswers(v.Answers, maxQuotedBytes) + ". The answer could not be passed on, so nothing was run.")
 	case len(v.Arguments) > 0 && !isObject(v.Arguments):
 		return c.denyWith("A person approved this call with changed arguments that are not a JSON object. Nothing was run.")
 	case len(v.Arguments) > 0 && !(c.Capabilities.Has(CanEdit) && c.args != nil):
@@ -71,7 +72,7 @@ func (c *Call) adaptAllow(v Verdict) Verdict {
 // suggestions. Otherwise an approval applies to this call only.
 func (c *Call) isSuggestion(remember json.RawMessage) bool {
 	return c.Capabilities.Has(CanRemember) && isObject(remember) && slices.ContainsFunc(c.Ask.Suggestions, func(s json.RawMessage) bool {
-		return bytes.Equal(canonicalJSON(decodeMembers(s)), canonicalJSON(decodeMembers(remember)))
+		return bytes.Equal(textform.CanonicalJSON(decodeMembers(s)), textform.CanonicalJSON(decodeMembers(remember)))
 	})
 }
 
@@ -79,7 +80,7 @@ func (c *Call) isSuggestion(remember json.RawMessage) bool {
 // exactly these arguments.
 func (c *Call) denyEdit(arguments json.RawMessage) Verdict {
 	return c.denyWith("A person approved this call with changed arguments, which can't be applied here. Nothing was run. Call it again with: " +
-		clip(compactJSON(arguments), maxQuotedBytes))
+		clip(textform.CompactJSON(arguments), maxQuotedBytes))
 }
 
 // denyWith returns a denial with that reason, or no opinion if the agent takes none.
@@ -98,14 +99,6 @@ func trimReason(reason string) string { return strings.TrimSpace(clip(reason, 8<
 func isObject(raw json.RawMessage) bool {
 	var o object
 	return json.Unmarshal(raw, &o) == nil && o != nil
-}
-
-func formatAnswers(answers map[string][]string) string {
-	var parts []string
-	for _, id := range slices.Sorted(maps.Keys(answers)) {
-		parts = append(parts, fmt.Sprintf("%s: %s", id, strings.Join(answers[id], ", ")))
-	}
-	return clip(strings.Join(parts, "; "), maxQuotedBytes)
 }
 
 // checkMergeSafe returns v for an agent that may merge an edit into the original
@@ -135,16 +128,7 @@ func (c *Call) keepsAllArguments(arguments json.RawMessage) bool {
 func (c *Call) changesOnlyMember(member string, arguments json.RawMessage) bool {
 	original, edited := maps.Clone(c.args), decodeMembers(arguments)
 	original[member] = edited[member]
-	return bytes.Equal(canonicalJSON(original), canonicalJSON(edited))
-}
-
-// canonicalJSON encodes an object with sorted members. Numbers keep their digits.
-func canonicalJSON(o object) []byte {
-	var value any
-	d := json.NewDecoder(bytes.NewReader(encodeJSON(o)))
-	d.UseNumber()
-	_ = d.Decode(&value)
-	return encodeJSON(value)
+	return bytes.Equal(textform.CanonicalJSON(original), textform.CanonicalJSON(edited))
 }
 
 func decodeMembers(raw json.RawMessage) object {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -51,7 +53,7 @@ func (c *Call) summarizeCall() string {
 	if len(c.args) == 0 {
 		return ""
 	}
-	return compactJSON(clipJSON(c.Tool.Arguments))
+	return textform.CompactJSON(clipJSON(c.Tool.Arguments))
 }
 
 // clipJSON bounds the cost of summarizing megabytes of arguments.
@@ -60,7 +62,7 @@ func clipJSON(raw json.RawMessage) json.RawMessage { return json.RawMessage(clip
 // summaryLine returns the call's line in lists, such as "Bash: go test ./...".
 func (c *Call) summaryLine() string {
 	name := c.Tool.Name
-	if server, tool, ok := splitMCPName(c.Alias); ok {
+	if server, tool, ok := textform.SplitMCPName(c.Alias); ok {
 		name = server + " " + tool
 	}
 	if description := c.summarizeCall(); description != "" {
@@ -74,7 +76,7 @@ func (c *Call) summaryLine() string {
 func (c *Call) questionText() string {
 	description := oneLine(c.summarizeCall(), 200)
 	name := oneLine(c.Tool.Name, 100)
-	if server, tool, ok := splitMCPName(c.Alias); ok {
+	if server, tool, ok := textform.SplitMCPName(c.Alias); ok {
 		return "Use " + oneLine(tool, 100) + " of " + oneLine(server, 100) + "?"
 	}
 	verb := map[string]string{
@@ -100,13 +102,31 @@ func (c *Call) permissionQuestion(why, cwd string) *schema.HumanInTheLoop {
 	}
 }
 
+// Question returns a copy of Ask for a request to a hub. Arguments that would not fit into
+// the request a second time are replaced by a reference into the payload.
+func (c *Call) Question() schema.HumanInTheLoop {
+	q := *c.Ask
+	if q.ToolCall == nil || len(c.Event.Payload)+len(q.ToolCall.Arguments) <= maxTwice {
+		return q
+	}
+	if ref := jsonscan.PointerTo(c.Event.Payload, q.ToolCall.Arguments, 3); ref != "" {
+		// Without a name, because a hub that doesn't know references must reject it.
+		q.ToolCall = &schema.ToolCall{ArgumentsRef: ref, ID: q.ToolCall.ID}
+	}
+	return q
+}
+
+// maxTwice limits the payload and the arguments in one request. The rest of it is smaller
+// than 256 KiB.
+const maxTwice = schema.MaxBody - 256<<10
+
 // setTool sets the tool call: the agent's tool name, its common name from alias, and
 // the unmodified arguments.
 func (c *Call) setTool(name string, alias map[string]string, arguments json.RawMessage) {
 	c.Event.ToolName = clip(name, schema.MaxName)
 	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
 	c.Alias = cmp.Or(alias[name], c.Event.ToolName)
-	_ = c.args.decode(arguments)
+	c.args, _ = jsonscan.Decode(arguments)
 	if c.Alias == toolBash {
 		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"), c.args.text("command_line"))
 	}
@@ -150,14 +170,4 @@ func (c *Call) checkEdit(v Verdict) Verdict {
 	default:
 		return v
 	}
-}
-
-// splitMCPName splits mcp__server__tool into the server and the tool.
-func splitMCPName(name string) (server, tool string, ok bool) {
-	rest, ok := strings.CutPrefix(name, "mcp__")
-	if !ok {
-		return "", "", false
-	}
-	server, tool, ok = strings.Cut(rest, "__")
-	return server, tool, ok && server != "" && tool != ""
 }

@@ -12,7 +12,7 @@ import (
 // uses its own prompt.
 func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	switch {
-	case a.Source != schema.ByHuman && a.Source != schema.ByRule && a.Source != schema.ByQuorum:
+	case a.Source != schema.ByHuman && a.Source != schema.ByRule && a.Source != schema.ByQuorum && a.Source != schema.ByFreeze:
 		return Verdict{}
 	case a.Outcome == schema.NoQuorum:
 		return Verdict{}
@@ -21,10 +21,19 @@ func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
 		return Verdict{Effect: Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
 	case a.Outcome == schema.Deny:
-		return Verdict{Effect: Deny, Reason: DenialReason(cmp.Or(a.Reason, a.Comment), a.Guidance)}
+		return Denial(cmp.Or(a.Reason, a.Comment), a.Guidance, a.Interrupt)
 	default:
 		return Verdict{}
 	}
+}
+
+// Denial returns a person's denial. With interrupt it ends the agent's turn, too.
+func Denial(reason, guidance string, interrupt bool) Verdict {
+	v := Verdict{Effect: Deny, Reason: DenialReason(reason, guidance)}
+	if interrupt {
+		v.StopReason = cmp.Or(reason, "Denied and stopped in Hookback.")
+	}
+	return v
 }
 
 // decodeAnswers returns the answers by question id. Each one is a list of labels or a

@@ -11,11 +11,17 @@ type agentConfig struct {
 	// files are the settings by scope, without the scopes that the agent lacks.
 	files      map[Scope]pathSpec
 	eventsPath []string // path of the events within the file
+	// ignoredPath is where an older version wrote the events although the agent ignores them
+	// there. Entries are only removed from it.
+	ignoredPath []string
 	// formatVersion is the required version member at the root, 0 for none.
 	formatVersion int
-	format        handlerFormat
-	events        []event
-	notes         []agentNote
+	// plainJSON means that the agent does not load settings with comments or trailing commas,
+	// and then runs no hook.
+	plainJSON bool
+	format    handlerFormat
+	events    []event
+	notes     []agentNote
 	// ownedFile generates a file that is entirely ours, one per event and named after it.
 	// The scope's path is then their directory. If nil, entries are added to settings.
 	ownedFile func(c hookCommand, e event) string
@@ -32,13 +38,19 @@ type pathSpec struct {
 
 // handlerFormat is an agent's format of one handler.
 type handlerFormat struct {
-	nested           bool   // {"matcher": …, "hooks": [handler]}
-	matchAll         string // the matcher for every tool, "" if none is needed
-	hasType          bool   // "type": "command"
-	hasName          bool   // "name": "hookback"
-	execMember       string // the member for a program with "args", "" if a shell is required
-	shellMember      string // the member for a shell's command line
-	failsClosed      bool   // a missing program is a denial, so a shell checks for it first
+	nested      bool   // {"matcher": …, "hooks": [handler]}
+	matchAll    string // the matcher for every tool, "" if none is needed
+	hasType     bool   // "type": "command"
+	hasName     bool   // "name": "hookback"
+	execMember  string // the member for a program with "args", "" if a shell is required
+	shellMember string // the member for a shell's command line
+	failsClosed bool   // a missing program is a denial, so a shell checks for it first, except in mode Enforce
+	// enforceMember is the member, with its value, that makes a failing hook block the call;
+	// "" if there is none. It is for the events in enforceEvents, or for all that gate.
+	enforceMember    string
+	enforceValue     any
+	enforceEvents    []string
+	enforceVersion   string // the first version of the agent with that member
 	timeoutMember    string // the member for the timeout, "" if the agent has none
 	timeoutUnit      int    // timeout units per second
 	hasAsync         bool   // supports "async"
@@ -54,9 +66,14 @@ type event struct {
 	matcher        string
 	mode           hookMode
 	timeoutSeconds int  // the timeout for this hook, 0 for the default of mode
+	allEvents      bool // one entry for all events of the agent
+	fixedTimeout   bool // the adapter derives the agent's timeout from the input
 	sync           bool // never async, because the agent may exit before the hook ran
 	flat           bool // not nested, regardless of the format
 	since          string
+	// wake means that the hook waits in the background, and wakes an idle session for a message. It is
+	// installed only if Options.Wake is set.
+	wake bool
 }
 
 // hookMode is the effect of a hook in gate mode.
@@ -74,6 +91,7 @@ const (
 	observeSeconds = 10
 	askSeconds     = 3600
 	blockSeconds   = 120
+	wakeSeconds    = 24 * 3600
 )
 
 // agentNote is a message for the user after an installation.
@@ -89,13 +107,15 @@ var agentConfigs = []agentConfig{
 		files: map[Scope]pathSpec{
 			User: claudePath("settings.json"), Project: {path: ".claude/settings.json"}, Local: {path: ".claude/settings.local.json"},
 		},
-		eventsPath: []string{"hooks"},
-		format:     handlerFormat{nested: true, hasType: true, execMember: "command", shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, hasAsync: true, hasStatusMessage: true},
+		eventsPath: []string{"hooks"}, plainJSON: true, // seen in 2.1.330
+		format: handlerFormat{nested: true, hasType: true, execMember: "command", shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, hasAsync: true, hasStatusMessage: true,
+			// On PermissionRequest, it would remove the dialog.
+			enforceMember: "onFailure", enforceValue: "block", enforceEvents: []string{"PreToolUse"}, enforceVersion: "2.1.295"},
 		// WorktreeCreate is omitted because its hook replaces Claude Code's behavior, and
 		// MessageDisplay because its hooks delay every line of output.
 		events: []event{
 			{name: "SessionStart", sync: true}, {name: "SessionEnd", timeoutSeconds: 5, sync: true},
-			{name: "UserPromptSubmit"},
+			{name: "UserPromptSubmit", sync: true},
 			{name: "PreToolUse", mode: ask}, {name: "PermissionRequest", mode: ask},
 			{name: "PostToolUse"}, {name: "PostToolUseFailure"},
 			{name: "Notification"},
@@ -104,8 +124,7 @@ var agentConfigs = []agentConfig{
 			{name: "PreCompact"},
 			{name: "Setup", since: "2.1.139"},
 			{name: "UserPromptExpansion", since: "2.1.240"},
-			{name: "PermissionDenied", since: "2.1.139"},
-			{name: "PostToolBatch", since: "2.1.240"},
+			{name: "PermissionDenied", since: "2.1.139", mode: ask},
 			{name: "TaskCreated", since: "2.1.139"}, {name: "TaskCompleted", since: "2.1.139"},
 			{name: "TeammateIdle", since: "2.1.139"},
 			{name: "StopFailure", since: "2.1.139", sync: true},
@@ -115,11 +134,13 @@ var agentConfigs = []agentConfig{
 			{name: "CwdChanged", since: "2.1.139"}, {name: "DirectoryAdded", since: "2.1.240"},
 			{name: "FileChanged", since: "2.1.139"}, {name: "InstructionsLoaded", since: "2.1.139"},
 			{name: "WorktreeRemove", since: "2.1.139"},
+			{name: "Stop", wake: true, since: "2.1.139"}, {name: "SessionStart", wake: true, since: "2.1.139"},
 		},
 		minVersion: "2.1.139", // supports "args" in addition to "command"
 		notes: []agentNote{
 			{Project, "Claude Code runs the hooks of a folder only after its user trusts the folder"},
 			{Local, "Claude Code runs the hooks of a folder only after its user trusts the folder"},
+			{"", "Claude Code starts in auto mode: it asks rarely. Calls it refuses become appeals. Run `hookback policy init` to choose calls that always ask"},
 		},
 	},
 	{
@@ -143,7 +164,7 @@ var agentConfigs = []agentConfig{
 		dirs: []pathSpec{{home: ".gemini", path: "settings.json"}}, programs: []string{"gemini"},
 		files:      map[Scope]pathSpec{User: {home: ".gemini", path: "settings.json"}, Project: {path: ".gemini/settings.json"}},
 		eventsPath: []string{"hooks"},
-		format:     handlerFormat{nested: true, matchAll: "*", hasType: true, hasName: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1000},
+		format:     handlerFormat{nested: true, matchAll: "*", hasType: true, hasName: true, shellMember: "command", failsClosed: true, timeoutMember: "timeout", timeoutUnit: 1000},
 		// BeforeModel, AfterModel and BeforeToolSelection are omitted because they run for
 		// every chunk of an answer.
 		events: []event{
@@ -162,7 +183,7 @@ var agentConfigs = []agentConfig{
 		dirs: []pathSpec{{home: ".cursor"}}, programs: []string{"cursor", "cursor-agent"},
 		files:      map[Scope]pathSpec{User: {home: ".cursor", path: "hooks.json"}, Project: {path: ".cursor/hooks.json"}},
 		eventsPath: []string{"hooks"}, formatVersion: 1,
-		format: handlerFormat{shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, forbidsSlashes: true},
+		format: handlerFormat{shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, forbidsSlashes: true, enforceMember: "failClosed", enforceValue: true},
 		// Cursor rejects a file with an unknown event. Shell and MCP calls have separate
 		// events that enforce "ask", so the matcher excludes them from preToolUse.
 		events: []event{
@@ -214,8 +235,8 @@ var agentConfigs = []agentConfig{
 		name: "droid", title: "Factory Droid",
 		dirs: []pathSpec{{home: ".factory"}}, programs: []string{"droid"},
 		files:      map[Scope]pathSpec{User: {home: ".factory", path: "hooks.json"}, Project: {path: ".factory/hooks.json"}},
-		eventsPath: []string{"hooks"},
-		format:     handlerFormat{nested: true, matchAll: "*", hasType: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1},
+		eventsPath: nil, ignoredPath: []string{"hooks"}, // Droid reads "hooks" in settings.json only
+		format: handlerFormat{nested: true, matchAll: "*", hasType: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1},
 		events: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
 			{name: "PreToolUse", mode: ask}, {name: "PostToolUse"}, {name: "Notification"},
@@ -278,20 +299,21 @@ var agentConfigs = []agentConfig{
 			User: {variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode/plugin"}, Project: {path: ".opencode/plugin"},
 		},
 		ownedFile: opencodePlugin,
-		events:    []event{{name: "hookback.js", mode: ask}},
+		events:    []event{{name: "hookback.js", mode: ask, allEvents: true}},
 		notes:     []agentNote{{"", "OpenCode loads plugins at startup"}},
 	},
 	{
 		name: "cline", title: "Cline",
-		dirs:      []pathSpec{{home: "Documents/Cline"}},
+		dirs:      []pathSpec{{home: "Documents/Cline"}, {home: ".cline"}},
+		programs:  []string{"cline"},
 		files:     map[Scope]pathSpec{User: {home: "Documents/Cline", path: "Hooks"}, Project: {path: ".clinerules/hooks"}},
 		ownedFile: clineScript,
-		// Cline's timeout for hooks is 30 seconds and not configurable.
+		// TaskError and SessionShutdown are events of the CLI, PreCompact of the extension.
 		events: []event{
-			{name: "TaskStart"}, {name: "TaskResume"}, {name: "TaskCancel"}, {name: "TaskComplete"}, {name: "UserPromptSubmit"},
-			{name: "PreToolUse", mode: ask, timeoutSeconds: 30}, {name: "PostToolUse"}, {name: "PreCompact"},
+			{name: "TaskStart"}, {name: "TaskResume"}, {name: "TaskCancel"}, {name: "TaskComplete"}, {name: "TaskError"}, {name: "UserPromptSubmit"},
+			{name: "PreToolUse", mode: ask, fixedTimeout: true}, {name: "PostToolUse"}, {name: "PreCompact"}, {name: "SessionShutdown"},
 		},
-		notes: []agentNote{{"", "Cline runs hooks only if they are enabled in its settings (Features, Enable Hooks)"}},
+		notes: []agentNote{{"", "Cline's editor extension runs hooks only if they are enabled in its settings (Features, Enable Hooks)"}},
 	},
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/install/jsonc"
 )
 
 // editor edits the text of one settings file.
@@ -16,7 +18,7 @@ type editor struct {
 }
 
 func (e *editor) handlers() ([]handler, error) {
-	d, err := parse(e.content)
+	d, err := jsonc.Parse(e.content)
 	if err != nil {
 		return nil, err
 	}
@@ -38,24 +40,33 @@ func (e *editor) applyEntries(t installTarget) error {
 	if err != nil {
 		return err
 	}
+	if e.agent.plainJSON && !isPlainJSON(e.content) {
+		e.addNote("%s does not load settings with comments or trailing commas, and then runs no hook; remove them", e.agent.title)
+	}
+	if t.Mode != Enforce && slices.ContainsFunc(existing, e.agent.isEnforced) {
+		e.addNote("without hookback, calls run again: the hooks were installed with --mode enforce before")
+	}
 	kept := e.entriesToKeep(existing, wanted)
 	var modified []string
 	for i, h := range slices.Backward(existing) {
 		want, isWanted := wanted[h.event]
-		isKept := kept[h.event] == i
+		keptIndex, isKept := kept[h.event]
+		isKept = isKept && keptIndex == i
 		switch {
+		case h.isIgnored:
+			e.content, err = jsonc.CutMember(e.content, h.listPath, h.index, &e.record.Insertion)
 		case isWanted && isKept && h.normalized == normalizeValue(want):
 		case e.record.isModified(h) && !t.Force:
 			modified = append(modified, h.event)
 			kept[h.event] = i
 			continue
 		case isWanted && isKept && h.onlyInGroup:
-			e.content, err = replaceMember(e.content, h.listPath, h.index, want)
+			e.content, err = jsonc.ReplaceMember(e.content, h.listPath, h.index, want)
 		default:
 			if isKept {
 				delete(kept, h.event)
 			}
-			e.content, err = cutMember(e.content, h.listPath, h.index, &e.record.insertion)
+			e.content, err = jsonc.CutMember(e.content, h.listPath, h.index, &e.record.Insertion)
 		}
 		if err != nil {
 			return err
@@ -63,14 +74,14 @@ func (e *editor) applyEntries(t installTarget) error {
 	}
 	e.noteModified(modified, "was kept; use --force to overwrite it", "were kept; use --force to overwrite them")
 	for _, ev := range e.supportedEvents(t) {
-		if _, isKept := kept[ev.name]; !isKept {
+		if _, isKept := kept[ev.key()]; !isKept {
 			path := append(slices.Clone(e.agent.eventsPath), ev.name)
-			if e.content, err = addEntry(e.content, path, wanted[ev.name], &e.record.insertion); err != nil {
+			if e.content, err = jsonc.AddEntry(e.content, path, wanted[ev.key()], &e.record.Insertion); err != nil {
 				return err
 			}
 		}
 	}
-	if e.content, err = removeCreatedParents(e.content, &e.record.insertion); err != nil {
+	if e.content, err = jsonc.RemoveCreatedParents(e.content, &e.record.Insertion); err != nil {
 		return err
 	}
 	return e.updateRecord(wanted)
@@ -78,19 +89,19 @@ func (e *editor) applyEntries(t installTarget) error {
 
 // setFormatVersion adds the version member that some formats require at the root.
 func (e *editor) setFormatVersion() (err error) {
-	if _, err := parse(e.content); err != nil {
+	if _, err := jsonc.Parse(e.content); err != nil {
 		return err
 	}
 	if e.agent.formatVersion > 0 {
-		e.content, err = setMember(e.content, "version", e.agent.formatVersion, &e.record.insertion)
+		e.content, err = jsonc.SetMember(e.content, "version", e.agent.formatVersion, &e.record.Insertion)
 	}
 	return err
 }
 
-// supportedEvents returns the events that the agent's version supports.
+// supportedEvents returns the events to install that the agent's version supports.
 func (e *editor) supportedEvents(t installTarget) (all []event) {
 	for _, ev := range e.agent.events {
-		if isAtLeast(t.version, ev.since) {
+		if isAtLeast(t.version, ev.since) && (t.Wake || !ev.wake) {
 			all = append(all, ev)
 		}
 	}
@@ -98,21 +109,21 @@ func (e *editor) supportedEvents(t installTarget) (all []event) {
 }
 
 // wantedEntries returns the entry to write for each supported event.
-func (e *editor) wantedEntries(t installTarget) map[string]fields {
-	wanted := map[string]fields{}
+func (e *editor) wantedEntries(t installTarget) map[string]jsonc.Fields {
+	wanted := map[string]jsonc.Fields{}
 	for _, ev := range e.supportedEvents(t) {
-		wanted[ev.name] = e.agent.buildEntry(ev, t.Options, e.windows)
+		wanted[ev.key()] = e.agent.buildEntry(ev, t.Options, e.windows)
 	}
 	return wanted
 }
 
 // entriesToKeep selects, for each event, the index of our entry that stays: one that is
 // already correct, or else the first.
-func (e *editor) entriesToKeep(existing []handler, wanted map[string]fields) map[string]int {
+func (e *editor) entriesToKeep(existing []handler, wanted map[string]jsonc.Fields) map[string]int {
 	keep := map[string]int{}
 	for i, h := range existing {
 		want, isWanted := wanted[h.event]
-		if !isWanted {
+		if !isWanted || h.isIgnored {
 			continue
 		}
 		if _, has := keep[h.event]; !has {
@@ -127,7 +138,7 @@ func (e *editor) entriesToKeep(existing []handler, wanted map[string]fields) map
 
 // updateRecord records the hashes of the written entries. An entry that was modified by
 // hand keeps the hash of its original.
-func (e *editor) updateRecord(wanted map[string]fields) error {
+func (e *editor) updateRecord(wanted map[string]jsonc.Fields) error {
 	existing, err := e.handlers()
 	if err != nil {
 		return err
@@ -152,9 +163,9 @@ func (e *editor) removeEntries(force bool) (kept int, err error) {
 		return 0, err
 	}
 	var modified []string
-	t := &insertion{}
+	t := &jsonc.Insertion{}
 	if e.record != nil {
-		t = &e.record.insertion
+		t = &e.record.Insertion
 	}
 	for _, h := range slices.Backward(existing) {
 		if e.record.isModified(h) && !force {
@@ -164,7 +175,7 @@ func (e *editor) removeEntries(force bool) (kept int, err error) {
 		if e.record == nil {
 			err = e.cutUntracked(h)
 		} else {
-			e.content, err = cutMember(e.content, h.listPath, h.index, t)
+			e.content, err = jsonc.CutMember(e.content, h.listPath, h.index, t)
 			delete(e.record.Entries, h.event)
 		}
 		if err != nil {
@@ -173,7 +184,7 @@ func (e *editor) removeEntries(force bool) (kept int, err error) {
 	}
 	e.noteModified(modified, "was kept; use --force to remove it", "were kept; use --force to remove them")
 	if e.record != nil {
-		e.content, err = removeCreatedParents(e.content, t)
+		e.content, err = jsonc.RemoveCreatedParents(e.content, t)
 	}
 	return len(modified), err
 }
@@ -194,18 +205,18 @@ func (e *editor) noteModified(events []string, singular, plural string) {
 // cutUntracked removes an entry from a file that isn't in the manifest, and the
 // containers that become empty.
 func (e *editor) cutUntracked(h handler) (err error) {
-	if e.content, err = cutMember(e.content, h.listPath, h.index, nil); err != nil {
+	if e.content, err = jsonc.CutMember(e.content, h.listPath, h.index, nil); err != nil {
 		return err
 	}
 	for path := h.listPath; len(path) > 0; path = path[:len(path)-1] {
-		d, err := parse(e.content)
+		d, err := jsonc.Parse(e.content)
 		if err != nil {
 			return err
 		}
-		if v := d.lookup(path...); v == nil || !isEmpty(v) {
+		if v := d.Lookup(path...); v == nil || !jsonc.IsEmpty(v) {
 			return nil
 		}
-		if e.content, err = d.cutPath(path, nil); err != nil {
+		if e.content, err = d.CutPath(path, nil); err != nil {
 			return err
 		}
 	}

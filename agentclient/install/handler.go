@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/hookback/hookback/agentclient/install/jsonc"
 )
 
 // statusMessage is the text that an agent shows while its hook waits for a person.
@@ -13,79 +15,128 @@ const statusMessage = "Waiting for an answer in Hookback"
 
 // buildEntry returns the value in an event's list: a handler, wrapped in a group if the
 // format nests them.
-func (a *agentConfig) buildEntry(e event, o Options, windows bool) fields {
+func (a *agentConfig) buildEntry(e event, o Options, windows bool) jsonc.Fields {
 	f := a.format
-	var h, group fields
+	var h, group jsonc.Fields
 	matcher := e.matcher
 	if matcher == "" && strings.Contains(e.name, "Tool") {
 		matcher = f.matchAll
 	}
 	if f.hasName {
-		h = append(h, field{"name", programName})
+		h = h.With("name", programName)
 	}
 	if f.hasType {
-		h = append(h, field{"type", "command"})
+		h = h.With("type", "command")
 	}
 	c := hookCommand{o.Binary, a.hookArguments(e, o)}
-	guard := c.binary == programName || o.Shell || f.failsClosed && e.mode != observe && !windows
-	if f.execMember != "" && !guard {
-		h = append(h, field{f.execMember, c.binary}, field{"args", c.args})
-	} else {
-		h = append(h, field{f.shellMember, c.shellLine(windows)})
+	enforced := o.Mode == Enforce && f.canEnforce(e)
+	shell := c.binary == programName || o.Shell || f.failsClosed && e.mode != observe && !windows && !enforced
+	switch {
+	case f.execMember != "" && !shell:
+		h = h.With(f.execMember, c.binary).With("args", c.args)
+	case enforced:
+		h = h.With(f.shellMember, c.line())
+	default:
+		h = h.With(f.shellMember, c.guardedLine(windows))
+	}
+	if enforced && f.enforceMember != "" {
+		h = h.With(f.enforceMember, f.enforceValue)
 	}
 	async := f.hasAsync && !e.sync && (e.mode == observe || o.Mode == Observe)
 	if f.timeoutMember != "" {
-		h = append(h, field{f.timeoutMember, e.timeout(o.Mode) * f.timeoutUnit})
+		h = h.With(f.timeoutMember, e.timeout(o.Mode)*f.timeoutUnit)
 	}
 	if async {
-		h = append(h, field{"async", true})
+		h = h.With("async", true)
 	}
-	if f.hasStatusMessage && o.Mode == Gate && e.mode != observe && e.name != "PreToolUse" {
-		h = append(h, field{"statusMessage", statusMessage})
+	if e.wake {
+		h = h.With("asyncRewake", true)
+	}
+	if f.hasStatusMessage && o.Mode != Observe && e.mode != observe && e.name != "PreToolUse" {
+		h = h.With("statusMessage", statusMessage)
 	}
 	if f.hidesOutput {
-		h = append(h, field{"show_output", false})
+		h = h.With("show_output", false)
 	}
 	if matcher != "" {
-		group = append(group, field{"matcher", matcher})
+		group = group.With("matcher", matcher)
 	}
 	if !f.nested || e.flat {
 		return append(group, h...)
 	}
-	return append(group, field{"hooks", []any{h}})
+	return group.With("hooks", []any{h})
+}
+
+// canEnforce reports whether an entry for the event can block calls while the hook can't run.
+func (f *handlerFormat) canEnforce(e event) bool {
+	return e.mode != observe && (f.failsClosed || f.enforceMember != "" && (f.enforceEvents == nil || slices.Contains(f.enforceEvents, e.name)))
+}
+
+// isEnforced reports whether a handler blocks calls while the hook can't run.
+func (a *agentConfig) isEnforced(h handler) bool {
+	i := slices.IndexFunc(a.events, func(e event) bool { return e.key() == h.event })
+	if i < 0 || !a.format.canEnforce(a.events[i]) {
+		return false
+	}
+	if a.format.enforceMember == "" {
+		return !isGuarded(h.shellLine)
+	}
+	return h.enforceMember == normalizeValue(a.format.enforceValue)
+}
+
+// key distinguishes the two hooks of an event.
+func (e event) key() string { return eventKey(e.name, e.wake) }
+
+func eventKey(name string, wake bool) string {
+	if wake {
+		name += " (wake)"
+	}
+	return name
 }
 
 // handler is one of our handlers in a settings file.
 type handler struct {
-	listPath    []string // path of the list that contains it
-	index       int
-	event       string
-	command     hookCommand
-	shellLine   string // the shell's command line, "" if no shell is used
-	normalized  string // the normalized entry without foreign handlers in its group
-	onlyInGroup bool   // its group has no other handler
+	listPath      []string // path of the list that contains it
+	index         int
+	event         string // event.key
+	command       hookCommand
+	shellLine     string // the shell's command line, "" if no shell is used
+	enforceMember string // JSON of the format's enforceMember, or ""
+	normalized    string // the normalized entry without foreign handlers in its group
+	isIgnored     bool   // it is at a place where an older version wrote it and the agent ignores it
+	onlyInGroup   bool   // its group has no other handler
 }
 
 // findHandlers returns Hookback's handlers for this agent in a file.
-func (a *agentConfig) findHandlers(d *document, known []string) (found []handler) {
-	events := d.lookup(a.eventsPath...)
+func (a *agentConfig) findHandlers(d *jsonc.Document, known []string) (found []handler) {
+	if a.ignoredPath != nil {
+		found = a.findHandlersAt(d, a.ignoredPath, known)
+		for i := range found {
+			found[i].isIgnored = true
+		}
+	}
+	return append(found, a.findHandlersAt(d, a.eventsPath, known)...)
+}
+
+func (a *agentConfig) findHandlersAt(d *jsonc.Document, eventsPath, known []string) (found []handler) {
+	events := d.Lookup(eventsPath...)
 	if events == nil || events.Value.Kind() != '{' {
 		return nil
 	}
-	for _, e := range members(events) {
-		if e.value.Value.Kind() != '[' {
+	for _, e := range jsonc.Members(events) {
+		if e.Value.Value.Kind() != '[' {
 			continue
 		}
-		path := append(slices.Clone(a.eventsPath), e.name)
-		for i, entry := range members(e.value) {
-			list := lookup(entry.value, "hooks")
+		path := append(slices.Clone(eventsPath), e.Name)
+		for i, entry := range jsonc.Members(e.Value) {
+			list := jsonc.Lookup(entry.Value, "hooks")
 			if !a.format.nested || list == nil || list.Value.Kind() != '[' {
-				if c, line, ok := a.handlerCommand(entry.value); ok && c.isOurs(a.name, known) {
-					found = append(found, handler{path, i, e.name, c, line, normalize(minify(entry.value)), true})
+				if c, line, ok := a.handlerCommand(entry.Value); ok && c.isOurs(a.name, known) {
+					found = append(found, handler{listPath: path, index: i, event: eventKey(e.Name, c.wakes()), command: c, shellLine: line, enforceMember: a.enforceValueOf(entry.Value), normalized: normalize(jsonc.Minify(entry.Value)), onlyInGroup: true})
 				}
 				continue
 			}
-			found = append(found, a.findInGroup(entry.value, handler{listPath: path, index: i, event: e.name}, known)...)
+			found = append(found, a.findInGroup(entry.Value, handler{listPath: path, index: i, event: e.Name}, known)...)
 		}
 	}
 	return found
@@ -94,23 +145,32 @@ func (a *agentConfig) findHandlers(d *document, known []string) (found []handler
 // findInGroup returns our handlers in one group. If the group has no other handler, the
 // result is the position of the group itself.
 func (a *agentConfig) findInGroup(group *hujson.Value, position handler, known []string) (found []handler) {
-	list := members(lookup(group, "hooks"))
+	list := jsonc.Members(jsonc.Lookup(group, "hooks"))
 	for j, h := range list {
-		c, line, ok := a.handlerCommand(h.value)
+		c, line, ok := a.handlerCommand(h.Value)
 		if !ok || !c.isOurs(a.name, known) {
 			continue
 		}
 		result := position
-		result.command, result.shellLine, result.onlyInGroup = c, line, len(list) == 1
+		result.event, result.command, result.shellLine, result.onlyInGroup = eventKey(position.event, c.wakes()), c, line, len(list) == 1
+		result.enforceMember = a.enforceValueOf(h.Value)
 		alone := group.Clone()
-		lookup(&alone, "hooks").Value = &hujson.Array{Elements: []hujson.Value{h.value.Clone()}}
-		result.normalized = normalize(minify(&alone))
+		jsonc.Lookup(&alone, "hooks").Value = &hujson.Array{Elements: []hujson.Value{h.Value.Clone()}}
+		result.normalized = normalize(jsonc.Minify(&alone))
 		if !result.onlyInGroup {
 			result.listPath, result.index = append(slices.Clone(position.listPath), itoa(position.index), "hooks"), j
 		}
 		found = append(found, result)
 	}
 	return found
+}
+
+// enforceValueOf returns the JSON of a handler's enforceMember, or "".
+func (a *agentConfig) enforceValueOf(h *hujson.Value) string {
+	if v := jsonc.Lookup(h, a.format.enforceMember); a.format.enforceMember != "" && v != nil {
+		return jsonc.Minify(v)
+	}
+	return ""
 }
 
 // handlerCommand parses the command of a handler. line is the shell's command line, or ""
@@ -120,7 +180,7 @@ func (a *agentConfig) handlerCommand(h *hujson.Value) (c hookCommand, line strin
 		Command, Bash, Exec string
 		Args                []string
 	}
-	if h.Value.Kind() != '{' || decode(h, &decoded) != nil {
+	if h.Value.Kind() != '{' || jsonc.Decode(h, &decoded) != nil {
 		return c, "", false
 	}
 	binary := decoded.Exec
@@ -171,7 +231,7 @@ func dropEmpty(v any) any {
 }
 
 // normalizeValue returns the normalized form of a value that we would write.
-func normalizeValue(v any) string { return normalize(layout{}.render(v, "")) }
+func normalizeValue(v any) string { return normalize(jsonc.OneLine(v)) }
 
 // isAtLeast reports whether version v is since or later. An unknown version counts as the
 // latest.

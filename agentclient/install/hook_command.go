@@ -18,16 +18,25 @@ type hookCommand struct {
 // programName is the program in a command line without a path.
 const programName = "hookback"
 
+// waitCommand is the command of hookback that wakes idle sessions.
+const waitCommand = "wait"
+
 // hookArguments returns the arguments of hookback hook for an event.
 func (a *agentConfig) hookArguments(e event, o Options) []string {
 	args := []string{"hook", a.name}
-	if a.format.needsEventFlag {
+	if e.wake {
+		args[0] = waitCommand
+	}
+	if o.forPlugin {
+		args = append(args, "--plugin")
+	}
+	if gates := e.mode != observe && o.Mode != Observe && !e.allEvents; gates || a.format.needsEventFlag || o.forPlugin {
 		args = append(args, "--event", e.name)
 	}
 	switch {
 	case o.Mode == Observe:
 		args = append(args, "--observe")
-	case e.mode != observe:
+	case e.mode != observe && !e.fixedTimeout:
 		args = append(args, "--limit", strconv.Itoa(e.timeout(o.Mode))+"s")
 	}
 	if o.Hub != "" {
@@ -52,6 +61,8 @@ func (e event) timeout(m Mode) int {
 	switch {
 	case e.timeoutSeconds > 0:
 		return e.timeoutSeconds
+	case e.wake:
+		return wakeSeconds
 	case e.mode == observe || m == Observe:
 		return observeSeconds
 	case e.mode == block:
@@ -60,14 +71,20 @@ func (e event) timeout(m Mode) int {
 	return askSeconds
 }
 
-// shellLine returns the command line for a POSIX shell. If the binary is missing, the
-// line exits with no opinion. Otherwise the shell's error would block every tool in
-// Gemini CLI, and other agents would show it with each call.
-func (c hookCommand) shellLine(windows bool) string {
+// line returns the command line for a shell.
+func (c hookCommand) line() string {
 	line := quoteWord(c.binary)
 	for _, a := range c.args {
 		line += " " + quoteWord(a)
 	}
+	return line
+}
+
+// guardedLine returns the command line for a POSIX shell. If the binary is missing, the
+// line exits with no opinion. Otherwise the shell's error would block every tool in
+// Gemini CLI, and other agents would show it with each call.
+func (c hookCommand) guardedLine(windows bool) string {
+	line := c.line()
 	switch {
 	case windows:
 		return line
@@ -121,7 +138,12 @@ var (
 	})
 )
 
-// parseCommand parses a shell's command line if it has the form of shellLine or is a
+// isGuarded reports whether a shell's command line has no effect without its program.
+func isGuarded(line string) bool {
+	return guardedLine().MatchString(line) || pathGuardedLine().MatchString(line)
+}
+
+// parseCommand parses a shell's command line if it has the form of guardedLine or is a
 // plain invocation of a program.
 func parseCommand(line string) (hookCommand, bool) {
 	guard := ""
@@ -150,8 +172,11 @@ func (c hookCommand) isOurs(agent string, known []string) bool {
 	if !named && !slices.Contains(known, c.binary) {
 		return false
 	}
-	return len(c.args) >= 2 && c.args[0] == "hook" && c.args[1] == agent
+	return len(c.args) >= 2 && (c.args[0] == "hook" || c.wakes()) && c.args[1] == agent
 }
+
+// wakes reports whether c waits in the background to wake idle sessions.
+func (c hookCommand) wakes() bool { return len(c.args) > 0 && c.args[0] == waitCommand }
 
 var driveLetter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:[\\/]`) })
 

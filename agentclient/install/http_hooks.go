@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/install/jsonc"
 )
 
 // httpHookPath is the hub's route for Claude Code's http hooks.
@@ -15,7 +18,10 @@ const httpHookPath = "/hooks/claude-code"
 type HTTPHook struct {
 	File, URL string
 	Events    []string
-	Blocked   string // the setting that prevents Claude Code from calling the URL, or ""
+	// NoEntrypoint means that the hook of PermissionRequest does not send the header in which Claude Code reports
+	// how it was started, so that its sessions count as ones without a dialog.
+	NoEntrypoint bool
+	Blocked      string // the setting that prevents Claude Code from calling the URL, or ""
 }
 
 // HTTPHooks returns Claude Code's http hooks that post to a hub. Unreadable files are
@@ -32,12 +38,12 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 		if err != nil {
 			continue
 		}
-		d, err := parse(string(b))
+		d, err := jsonc.Parse(string(b))
 		if err != nil {
 			continue
 		}
 		var patterns []string
-		if decode(d.lookup("allowedHttpHookUrls"), &patterns) == nil {
+		if jsonc.Decode(d.Lookup("allowedHttpHookUrls"), &patterns) == nil {
 			allowed[file] = patterns
 		}
 		all = append(all, httpHooksIn(d, file)...)
@@ -53,24 +59,28 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 }
 
 // httpHooksIn returns the http hooks of one file, grouped by URL.
-func httpHooksIn(d *document, file string) (found []HTTPHook) {
+func httpHooksIn(d *jsonc.Document, file string) (found []HTTPHook) {
 	var events map[string][]struct {
-		Hooks []struct{ Type, URL string }
+		Hooks []struct {
+			Type, URL string
+			Headers   map[string]string
+		}
 	}
-	if decode(d.lookup("hooks"), &events) != nil {
+	if jsonc.Decode(d.Lookup("hooks"), &events) != nil {
 		return nil
 	}
-	for _, event := range members(d.lookup("hooks")) {
-		for _, group := range events[event.name] {
+	for _, event := range jsonc.Members(d.Lookup("hooks")) {
+		for _, group := range events[event.Name] {
 			for _, h := range group.Hooks {
 				if u, err := url.Parse(h.URL); err != nil || h.Type != "http" || !strings.HasSuffix(u.Path, httpHookPath) {
 					continue
 				}
-				i := slices.IndexFunc(found, func(hook HTTPHook) bool { return hook.URL == h.URL })
+				i := slices.IndexFunc(found, func(known HTTPHook) bool { return known.URL == h.URL })
 				if i < 0 {
 					i, found = len(found), append(found, HTTPHook{File: file, URL: h.URL})
 				}
-				found[i].Events = append(found[i].Events, event.name)
+				found[i].NoEntrypoint = found[i].NoEntrypoint || event.Name == "PermissionRequest" && h.Headers[hook.ClaudeEntrypointHeader] == ""
+				found[i].Events = append(found[i].Events, event.Name)
 			}
 		}
 	}

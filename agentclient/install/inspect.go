@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/hookback/hookback/agentclient/install/jsonc"
 )
 
 // InstalledHooks is one file with our entries.
@@ -17,20 +19,27 @@ type InstalledHooks struct {
 	Scope        Scope
 	Entries      []HookEntry
 	Missing      []string // events that a current installation would have
-	Err          error    // the file can't be read, so the other results are missing
+	// NotLoaded means that the agent does not load the file, which is no plain JSON.
+	NotLoaded bool
+	Err       error // the file can't be read, so the other results are missing
 }
 
 // HookEntry is one of our hooks as the agent would run it.
 type HookEntry struct {
-	Event   string
-	Argv    []string // the process: the program itself, or a shell with a command line
-	Binary  string   // hookback as written in the entry
-	Args    []string // arguments of hookback
-	Changed bool     // modified by hand since the installation
+	Event  string   // with " (wake)" for the one that wakes idle sessions
+	Argv   []string // the process: the program itself, or a shell with a command line
+	Binary string   // hookback as written in the entry
+	Args   []string // arguments of hookback
+	// Enforced means that the agent blocks the call if the hook can't run.
+	Enforced bool
+	Changed  bool // modified by hand since the installation
 }
 
 // Observes reports whether the entry only sends events.
 func (e HookEntry) Observes() bool { return slices.Contains(e.Args, "--observe") }
+
+// Wakes reports whether the entry waits in the background and wakes idle sessions for messages.
+func (e HookEntry) Wakes() bool { return hookCommand{e.Binary, e.Args}.wakes() }
 
 // Inspect returns the files with our entries: the user's settings, the settings of the
 // project in m.Dir, and all files in the manifest.
@@ -83,6 +92,7 @@ func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 		hooks.Entries = []HookEntry{ownedFileEntry(file, c.Before, r)}
 	case a.ownedFile == nil:
 		hooks.Entries, hooks.Err = a.parseEntries(c.Before, r)
+		hooks.NotLoaded = a.plainJSON && !isPlainJSON(c.Before)
 	}
 	if hooks.Err == nil && len(hooks.Entries) == 0 {
 		return all
@@ -91,16 +101,16 @@ func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 }
 
 func (a *agentConfig) parseEntries(content string, r *record) (all []HookEntry, err error) {
-	d, err := parse(content)
+	d, err := jsonc.Parse(content)
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range a.findHandlers(d, r.binaries()) {
+	for _, h := range a.findHandlersAt(d, a.eventsPath, r.binaries()) {
 		argv := append([]string{h.command.binary}, h.command.args...)
 		if h.shellLine != "" {
 			argv = []string{"/bin/sh", "-c", h.shellLine}
 		}
-		all = append(all, HookEntry{Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Changed: r.isModified(h)})
+		all = append(all, HookEntry{Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Enforced: a.isEnforced(h), Changed: r.isModified(h)})
 	}
 	return all, nil
 }
@@ -146,7 +156,7 @@ func mergeByFile(all []InstalledHooks) (files []InstalledHooks) {
 // supports.
 func (a *agentConfig) missingEvents(existing []HookEntry) (names []string) {
 	for _, ev := range a.events {
-		if ev.since == "" && !slices.ContainsFunc(existing, func(e HookEntry) bool { return e.Event == ev.name }) {
+		if ev.since == "" && !slices.ContainsFunc(existing, func(e HookEntry) bool { return e.Event == ev.key() }) {
 			names = append(names, ev.name)
 		}
 	}
@@ -204,11 +214,11 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 		if err != nil {
 			continue
 		}
-		d, err := parse(string(b))
+		d, err := jsonc.Parse(string(b))
 		if err != nil {
 			continue
 		}
-		if v := d.lookup(setting.path...); v != nil && hasValue(v, setting.value) {
+		if v := d.Lookup(setting.path...); v != nil && hasValue(v, setting.value) {
 			reasons = append(reasons, setting.reason+" in "+path)
 		}
 	}
@@ -217,7 +227,7 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 
 // hasValue reports whether v equals value or is a list that contains it.
 func hasValue(v *hujson.Value, value string) bool {
-	return minify(v) == value || v.Value.Kind() == '[' && slices.ContainsFunc(members(v), func(m member) bool { return minify(m.value) == value })
+	return jsonc.Minify(v) == value || v.Value.Kind() == '[' && slices.ContainsFunc(jsonc.Members(v), func(m jsonc.Member) bool { return jsonc.Minify(m.Value) == value })
 }
 
 // Version runs the agent's program to get its version, and returns the oldest version
@@ -246,4 +256,9 @@ func Hint(agent string) string {
 		"cline":       "enable hooks in Cline's settings",
 		"kiro":        "start Kiro with the agent that has the hooks (kiro-cli chat --agent NAME)",
 	}[agent]
+}
+
+// isPlainJSON reports whether settings have no comments and no trailing commas.
+func isPlainJSON(content string) bool {
+	return json.Valid([]byte(strings.TrimPrefix(content, "\ufeff")))
 }

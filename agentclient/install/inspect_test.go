@@ -78,6 +78,71 @@ func TestInspect_ProjectEqualsHomeIsListedOnce(t *testing.T) {
 	require.Equal(t, want, m.inspect())
 }
 
+// In mode enforce, a missing program blocks the call; agents without such a setting are refused.
+func TestInstall_Enforce(t *testing.T) {
+	t.Parallel()
+	gates := map[string][]string{
+		"claude-code": {"PreToolUse"},
+		"cursor":      {"beforeShellExecution", "beforeMCPExecution", "preToolUse"},
+		"gemini":      {"BeforeTool"},
+		"copilot":     {"PreToolUse"},
+	}
+	for _, agent := range install.AgentNames() {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newTestMachine(t)
+			o := installOptions(agent)
+			o.Mode = install.Enforce
+			p, err := install.Install(m.machine, o)
+			require.NoError(t, err)
+			if gates[agent] == nil {
+				require.Empty(t, p.Changes)
+				require.Len(t, p.Problems, 1)
+				require.ErrorContains(t, p.Problems[0], "does not support --mode enforce; Claude Code, Gemini CLI, Cursor, GitHub Copilot CLI do")
+				return
+			}
+			m.install(o)
+			var enforced []string
+			for _, e := range m.inspect()[0].Entries {
+				if e.Enforced {
+					enforced = append(enforced, e.Event)
+				}
+			}
+			require.Equal(t, gates[agent], enforced)
+			o.Mode = install.Gate
+			require.Contains(t, planNotes(m.install(o)), "without hookback, calls run again: the hooks were installed with --mode enforce before")
+			for _, e := range m.inspect()[0].Entries {
+				require.False(t, e.Enforced, e.Event)
+			}
+		})
+	}
+}
+
+// Claude Code ignores its whole settings file if it has a comment.
+func TestInstall_WarnsOfComments(t *testing.T) {
+	t.Parallel()
+	m := newTestMachine(t)
+	m.write(m.home(claudeFile), "{} // mine")
+	require.Contains(t, planNotes(m.install(installOptions("claude-code"))), "Claude Code does not load settings with comments or trailing commas, and then runs no hook; remove them")
+	require.True(t, m.inspect()[0].NotLoaded)
+	m.write(m.home(claudeFile), "{}")
+	require.NotContains(t, planNotes(m.install(installOptions("claude-code"))), "comments")
+	require.False(t, m.inspect()[0].NotLoaded)
+}
+
+func TestInstall_EnforceNeedsVersion(t *testing.T) {
+	t.Parallel()
+	m := newTestMachine(t)
+	m.machine.LookPath = func(name string) (string, error) { return "/opt/" + name, nil }
+	m.machine.Version = func(string) string { return "2.1.294" }
+	o := installOptions("claude-code")
+	o.Mode = install.Enforce
+	p, err := install.Install(m.machine, o)
+	require.NoError(t, err)
+	require.Empty(t, p.Changes)
+	require.ErrorContains(t, p.Problems[0], "Claude Code 2.1.294 does not support --mode enforce; update it to 2.1.295")
+}
+
 func TestInspect_MergesClineFiles(t *testing.T) {
 	t.Parallel()
 	m := newTestMachine(t)
@@ -87,7 +152,7 @@ func TestInspect_MergesClineFiles(t *testing.T) {
 	all := m.inspect()
 	require.Len(t, all, 1)
 	require.Equal(t, m.home("Documents/Cline/Hooks"), all[0].File)
-	require.Len(t, all[0].Entries, 8)
+	require.Len(t, all[0].Entries, 10)
 	require.Empty(t, all[0].Missing)
 	for _, e := range all[0].Entries {
 		require.Equal(t, o.Binary, e.Binary)
@@ -196,7 +261,7 @@ func TestHTTPHooks_ListsHooksAndAllowlist(t *testing.T) {
 	}`
 	m.write(m.project(claudeFile), "{"+hooks+"} // mine")
 	require.Equal(t, []install.HTTPHook{
-		{File: m.project(claudeFile), URL: "http://h:4000/hooks/claude-code", Events: []string{"Stop", "PermissionRequest"}},
+		{File: m.project(claudeFile), URL: "http://h:4000/hooks/claude-code", Events: []string{"Stop", "PermissionRequest"}, NoEntrypoint: true},
 		{File: m.project(claudeFile), URL: "https://proxy/hub/hooks/claude-code", Events: []string{"PreToolUse"}},
 	}, install.HTTPHooks(m.machine))
 

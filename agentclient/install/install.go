@@ -6,7 +6,7 @@
 // A file that can't be parsed reliably is not written.
 //
 // An entry is ours if it runs a program named hookback, with an absolute path or from
-// the PATH, with the arguments "hook" and the agent's name. A manifest records the entries
+// the PATH, with the arguments "hook" or "wait" and the agent's name. A manifest records the entries
 // of each file. It distinguishes an entry that was modified by hand from an
 // outdated one; the rule above is sufficient to uninstall without it.
 package install
@@ -38,6 +38,7 @@ type Mode string
 const (
 	Observe Mode = "observe" // only send events
 	Gate    Mode = "gate"    // also ask people, and apply the policy
+	Enforce Mode = "enforce" // also block tool calls while the hook can't run
 )
 
 // Machine provides the installation's access to the computer.
@@ -64,7 +65,10 @@ type Options struct {
 	// KnownHubs replaces the account's file of trusted hubs in the command lines.
 	KnownHubs string
 	Force     bool // also replace or remove entries that were modified by hand
+	Wake      bool // also wake idle sessions for messages, where the agent can
 	Shell     bool // always use a shell, because the agent's version requires it
+
+	forPlugin bool // the entries are those of the plugin
 }
 
 // ErrScope means that the agent has no settings for that scope.
@@ -83,6 +87,12 @@ func AgentNames() []string {
 func SupportsScope(agent string, s Scope) bool {
 	a := findAgent(agent)
 	return a != nil && a.files[s] != pathSpec{}
+}
+
+// SupportsWake reports whether messages can wake an idle session of the agent.
+func SupportsWake(agent string) bool {
+	a := findAgent(agent)
+	return a != nil && slices.ContainsFunc(a.events, func(e event) bool { return e.wake })
 }
 
 // AgentTitle returns the vendor's spelling of the agent's name, or agent if it is unknown.

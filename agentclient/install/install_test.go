@@ -102,7 +102,7 @@ func TestInstall_ModifiedEntryIsKept(t *testing.T) {
 	m.install(installOptions("claude-code"))
 	m.write(file, strings.ReplaceAll(m.read(file), `"timeout": 3600`, `"timeout": 60`))
 	p = m.install(installOptions("claude-code"))
-	require.Equal(t, "PreToolUse, PermissionRequest: the entries were changed by hand and were kept; use --force to overwrite them", planNotes(p))
+	require.Equal(t, "PreToolUse, PermissionRequest, PermissionDenied: the entries were changed by hand and were kept; use --force to overwrite them", planNotes(p))
 	m.uninstall(install.Options{Force: true})
 	require.NoFileExists(t, file, "the file did not exist before")
 }
@@ -125,7 +125,7 @@ func TestInstall_ReformattedFileIsUnchanged(t *testing.T) {
 	m := newTestMachine(t)
 	m.install(installOptions("antigravity"))
 	file := m.home(".gemini/config/hooks.json")
-	compact, err := install.Minify(m.read(file))
+	compact, err := minify(m.read(file))
 	require.NoError(t, err)
 	// Antigravity's command line rewrites the file on one line, with an empty member.
 	compact = strings.Replace(compact, `"type":"command"`, `"prompt":"","type":"command"`, 1)
@@ -142,10 +142,25 @@ func TestUninstall_KeepsForeignHandlersInGroup(t *testing.T) {
 	m.install(installOptions("droid"))
 	file := m.home(".factory/hooks.json")
 	theirs := `{"type": "command", "command": "theirs"}`
-	m.write(file, strings.Replace(m.read(file), "\"hooks\": [\n          {", "\"hooks\": [\n          "+theirs+",\n          {", 1))
+	m.write(file, strings.Replace(m.read(file), "\"hooks\": [\n        {", "\"hooks\": [\n        "+theirs+",\n        {", 1))
 	require.False(t, planHasChanges(m.plan(installOptions("droid"))), "our handler is correct")
 	m.uninstall(install.Options{})
-	require.Equal(t, "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          "+theirs+"\n        ]\n      }\n    ]\n  }\n}\n", m.read(file))
+	require.Equal(t, "{\n  \"SessionStart\": [\n    {\n      \"hooks\": [\n        "+theirs+"\n      ]\n    }\n  ]\n}\n", m.read(file))
+}
+
+// Droid ignores "hooks" in its hooks.json, where an older version wrote the entries.
+func TestInstall_MovesEntriesThatDroidIgnores(t *testing.T) {
+	t.Parallel()
+	m := newTestMachine(t)
+	file := m.home(".factory/hooks.json")
+	m.write(file, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/a/hookback hook droid"}]}, {"hooks": [{"type": "command", "command": "theirs"}]}]}}`)
+	require.Empty(t, m.inspect(), "an ignored entry is not an installation")
+	m.install(installOptions("droid"))
+	require.NotContains(t, m.read(file), "/a/hookback")
+	require.Contains(t, m.read(file), "theirs")
+	m.uninstall(install.Options{})
+	require.NotContains(t, m.read(file), "hook droid")
+	require.Contains(t, m.read(file), "theirs")
 }
 
 func TestInstall_MergesDuplicateEntries(t *testing.T) {
@@ -161,7 +176,7 @@ func TestInstall_MergesDuplicateEntries(t *testing.T) {
 	require.Equal(t, `{"hooks": {"PreToolUse": [
   {
     "name": "hookback",
-    "command": "[ -x /opt/hookback/bin/hookback ] || exit 0; exec /opt/hookback/bin/hookback hook crush --limit 3600s",
+    "command": "[ -x /opt/hookback/bin/hookback ] || exit 0; exec /opt/hookback/bin/hookback hook crush --event PreToolUse --limit 3600s",
     "timeout": 3600
   },
   {"command": "/b/hookback hook crush; rm x"},
@@ -320,11 +335,13 @@ func TestInstall_RejectsInvalidOptions(t *testing.T) {
 	for want, change := range map[string]func(*install.Options){
 		`unknown agent "cursed"; use claude-code, codex,`:        func(o *install.Options) { o.Agents = []string{"cursed"} },
 		`unknown scope "world"; use user, project or local`:      func(o *install.Options) { o.Scope = "world" },
-		`unknown mode "both"; use observe or gate`:               func(o *install.Options) { o.Mode = "both" },
+		`unknown mode "both"; use observe, gate or enforce`:      func(o *install.Options) { o.Mode = "both" },
 		`the program path "hookback" is not absolute`:            func(o *install.Options) { o.Binary = "hookback" },
 		`a hub address in settings must not contain credentials`: func(o *install.Options) { o.Hub = "http://me:secret@hub" },
 		`Codex CLI: no settings for scope "local"`:               func(o *install.Options) { o.Agents, o.Scope = []string{"codex"}, install.Local },
 		`none exists; create one with /agent create in Kiro`:     func(o *install.Options) { o.Agents = []string{"kiro"} },
+		`hooks in mode observe hand over no messages`:            func(o *install.Options) { o.Wake, o.Mode = true, install.Observe },
+		`messages can wake sessions of Claude Code only`:         func(o *install.Options) { o.Agents, o.Wake = []string{"codex"}, true },
 		`Cursor does not support an https address`:               func(o *install.Options) { o.Agents, o.Hub = []string{"cursor"}, "https://hub" },
 	} {
 		o := installOptions("claude-code")
@@ -343,9 +360,9 @@ func TestInstall_WritesHubFlag(t *testing.T) {
 	t.Parallel()
 	m := newTestMachine(t)
 	for agent, want := range map[string]string{
-		"codex":       `hook codex --limit 120s --hub http://10.0.0.7:4000"`,
-		"cursor":      `hook cursor --limit 3600s --hub 10.0.0.7:4000"`,
-		"claude-code": `"--limit", "3600s", "--hub", "http://10.0.0.7:4000"]`,
+		"codex":       `hook codex --event PreToolUse --limit 120s --hub http://10.0.0.7:4000"`,
+		"cursor":      `hook cursor --event preToolUse --limit 3600s --hub 10.0.0.7:4000"`,
+		"claude-code": `"--event", "PreToolUse", "--limit", "3600s", "--hub", "http://10.0.0.7:4000"]`,
 	} {
 		o := installOptions(agent)
 		o.Hub = "http://10.0.0.7:4000"
@@ -361,7 +378,7 @@ func TestInstall_OldClaudeCodeGetsSupportedEvents(t *testing.T) {
 	for version, want := range map[string]struct {
 		exec   bool
 		events int
-	}{"2.1.138": {false, 12}, "2.1.139": {true, 26}, "2.1.329": {true, 29}, "": {true, 29}} {
+	}{"2.1.138": {false, 12}, "2.1.139": {true, 26}, "2.1.329": {true, 28}, "": {true, 28}} {
 		m := newTestMachine(t)
 		m.onPath["claude"], m.version = true, version
 		m.install(installOptions("claude-code"))

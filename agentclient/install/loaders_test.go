@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient/install"
+	"github.com/hookback/hookback/agentclient/install/jsonc"
 )
 
 // loadedHandler is one handler as the agent's loader parses it.
@@ -28,7 +28,7 @@ type loaderRules struct {
 	events       []string // the accepted events
 	members      []string // the accepted members of a handler
 	nested       bool
-	strict       bool   // plain JSON, no comments
+	strict       bool   // plain JSON, no comments; not set for Claude Code, whose older versions accept them
 	root         string // name of the member with the events
 	version      bool   // "version": 1
 	milliseconds bool   // timeouts are milliseconds
@@ -72,7 +72,7 @@ var loaderRulesByAgent = map[string]loaderRules{
 	},
 	"droid": {
 		events:  fieldNames("PreToolUse PostToolUse Notification UserPromptSubmit Stop SubagentStop PreCompact SessionStart SessionEnd"),
-		members: fieldNames("type command timeout"), nested: true, root: "hooks",
+		members: fieldNames("type command timeout"), nested: true,
 	},
 	"crush": {events: fieldNames("PreToolUse PreCompact"), members: fieldNames("name matcher command timeout"), root: "hooks"},
 	"windsurf": {
@@ -90,6 +90,15 @@ var loaderRulesByAgent = map[string]loaderRules{
 	},
 }
 
+// minify returns content without comments and white space.
+func minify(content string) (string, error) {
+	d, err := jsonc.Parse(content)
+	if err != nil {
+		return "", err
+	}
+	return jsonc.Minify(d.Lookup()), nil
+}
+
 func fieldNames(s string) []string { return strings.Fields(s) }
 
 // requireLoads parses a settings file like the agent, and fails the test if the agent
@@ -102,7 +111,7 @@ func requireLoads(t *testing.T, agent, content string) {
 		if agent == "cursor" { // its comment stripper ignores string boundaries
 			text = regexp.MustCompile(`//[^\n]*`).ReplaceAllString(content, "")
 		} else {
-			plain, err := install.Minify(content)
+			plain, err := minify(content)
 			require.NoError(t, err)
 			text = plain
 		}
@@ -113,7 +122,11 @@ func requireLoads(t *testing.T, agent, content string) {
 		require.Equal(t, "1", string(file["version"]))
 	}
 	var events map[string][]json.RawMessage
-	require.NoError(t, json.Unmarshal(file[l.root], &events))
+	if l.root == "" {
+		require.NoError(t, json.Unmarshal([]byte(text), &events))
+	} else {
+		require.NoError(t, json.Unmarshal(file[l.root], &events))
+	}
 	ours := 0
 	for event, entries := range events {
 		require.Contains(t, l.events, event, "%s does not support this event", agent)
@@ -180,7 +193,9 @@ func (l loaderRules) check(t *testing.T, agent, event string, raw json.RawMessag
 		require.NotContains(t, line, "--limit", "a deciding hook can't be async")
 		require.NotEqual(t, "SessionEnd", event)
 	}
-	require.NotContains(t, string(raw), "onFailure")
+	if members["onFailure"] != nil {
+		require.Equal(t, "PreToolUse", event, "elsewhere it would remove the dialog")
+	}
 }
 
 func mustJSON(t *testing.T, v any) []byte {

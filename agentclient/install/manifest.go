@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/hookback/hookback/agentclient/install/jsonc"
 )
 
 // manifest is the list of installed entries by file.
@@ -26,7 +28,7 @@ type record struct {
 	OwnedHash string            `json:"whole,omitempty"`   // hash of a file that we own
 	Created   bool              `json:"created,omitempty"` // the file did not exist before
 	Dirs      []string          `json:"dirs,omitempty"`    // directories that did not exist before, the outermost first
-	insertion
+	jsonc.Insertion
 }
 
 // hash returns a short SHA-256 of s in hex.

@@ -1,6 +1,8 @@
 package install
 
 import (
+	_ "embed"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,8 +12,9 @@ import (
 const chainedSuffix = ".chained"
 
 // clineScript returns the executable hook for one of Cline's events. Cline runs one file
-// per event, so the previous hook runs after ours with the same input. Its output is the
-// answer unless ours denied the call.
+// per event, so the previous hook runs after ours with the same input. A denial of either
+// one is the answer, then an edit by ours: the unedited call must not run. Otherwise the
+// previous hook answers.
 func clineScript(c hookCommand, e event) string {
 	guard := "[ -x " + quoteWord(c.binary) + " ]"
 	if c.binary == programName {
@@ -36,11 +39,22 @@ case $said in
 	;;
 esac
 next=${0%/*}/` + e.name + chainedSuffix + `
+status=0
 if [ -x "$next" ]; then
-	printf '%s\n' "$input" | "$next"
-	exit
+	other=$(printf '%s\n' "$input" | "$next")
+	status=$?
+	case $other in
+	*'"cancel":true'* | *'"cancel": true'*) said=$other ;;
+	*)
+		case $said in
+		*'"overrideInput":'*) ;;
+		*) said=${other:-$said} ;;
+		esac
+		;;
+	esac
 fi
 [ -z "$said" ] || printf '%s\n' "$said"
+exit $status
 `
 }
 
@@ -117,4 +131,21 @@ func (a *agentConfig) planOwnedRemoval(file string, r *record, force bool) (Chan
 		}
 	}
 	return c, nil
+}
+
+// pluginJS is OpenCode's plugin with the hookback on the PATH.
+//
+//go:embed opencode.js
+var pluginJS string
+
+// pluginCommand is the line of pluginJS that defines the command.
+const (
+	pluginCommandPrefix = "const COMMAND = "
+	pluginCommand       = pluginCommandPrefix + "['hookback', 'hook', 'opencode']"
+)
+
+// opencodePlugin returns the plugin that runs c.
+func opencodePlugin(c hookCommand, _ event) string {
+	command, _ := json.Marshal(append([]string{c.binary}, c.args...))
+	return strings.Replace(pluginJS, pluginCommand, pluginCommandPrefix+string(command), 1)
 }

@@ -45,7 +45,7 @@ func TestClineScript_ChainsPreviousHook(t *testing.T) {
 	require.Contains(t, planNotes(p), "the existing hook is renamed to PreToolUse.chained and runs after ours")
 	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", m.runClineHook(input))
 	require.Equal(t, input+"\n", m.read(m.home("bin of mine/hookback.in")))
-	require.Equal(t, "hook cline --limit 30s\n", m.read(m.home("bin of mine/hookback.args")))
+	require.Equal(t, "hook cline --event PreToolUse\n", m.read(m.home("bin of mine/hookback.args")))
 	require.Equal(t, input+"\n", m.read(m.home(clineFile+".chained.in")))
 	require.False(t, planHasChanges(m.plan(o)), "again")
 
@@ -53,6 +53,12 @@ func TestClineScript_ChainsPreviousHook(t *testing.T) {
 	require.NoError(t, os.Remove(m.home(clineFile+".chained.in")))
 	require.Equal(t, "{\"cancel\":true,\"errorMessage\":\"no\"}\n", m.runClineHook(input))
 	require.NoFileExists(t, m.home(clineFile+".chained.in"), "a denial is final")
+
+	m.writeScript(o.Binary, `echo '{"overrideInput":{"commands":["ls"]}}'`)
+	require.Equal(t, "{\"overrideInput\":{\"commands\":[\"ls\"]}}\n", m.runClineHook(input), "the unedited call must not run")
+	m.writeScript(m.home(clineFile+".chained"), `echo '{"cancel": true}'`)
+	require.Equal(t, "{\"cancel\": true}\n", m.runClineHook(input), "the previous hook can still deny")
+	m.writeScript(m.home(clineFile+".chained"), `echo '{"contextModification":"theirs"}'`)
 
 	require.NoError(t, os.Remove(o.Binary))
 	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", m.runClineHook(input), "without hookback")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/install/jsonc"
 )
 
 // Change is the planned change of one file.
@@ -77,10 +79,14 @@ func (o Options) validate() error {
 	switch {
 	case !slices.Contains([]Scope{User, Project, Local}, o.Scope):
 		return fmt.Errorf("unknown scope %q; use user, project or local", o.Scope)
-	case !slices.Contains([]Mode{Observe, Gate}, o.Mode):
-		return fmt.Errorf("unknown mode %q; use observe or gate", o.Mode)
+	case !slices.Contains([]Mode{Observe, Gate, Enforce}, o.Mode):
+		return fmt.Errorf("unknown mode %q; use observe, gate or enforce", o.Mode)
 	case strings.ContainsAny(o.Hub, "@?# \n\r'\"`"):
 		return errors.New("a hub address in settings must not contain credentials or a query; set HOOKBACK_URL instead")
+	case o.Wake && o.Mode == Observe:
+		return errors.New("hooks in mode observe hand over no messages, so they can't wake a session")
+	case o.Wake && !slices.ContainsFunc(o.Agents, SupportsWake):
+		return errors.New("messages can wake sessions of Claude Code only")
 	case o.Scope == User && !filepath.IsAbs(o.Binary):
 		return fmt.Errorf("the program path %q is not absolute", o.Binary)
 	}
@@ -99,6 +105,10 @@ func (p *Plan) install(a *agentConfig, o Options, known *manifest) {
 	if path, err := p.machine.findProgram(a); err == nil && a.minVersion != "" {
 		version = p.machine.Version(path)
 		o.Shell = o.Shell || !isAtLeast(version, a.minVersion)
+	}
+	if err := a.checkEnforce(version); o.Mode == Enforce && err != nil {
+		p.Problems = append(p.Problems, FileError{a.name, "", err})
+		return
 	}
 	files, err := a.settingsFiles(p.machine, o.Scope)
 	if err != nil {
@@ -124,6 +134,24 @@ func (p *Plan) install(a *agentConfig, o Options, known *manifest) {
 			p.Notes = append(p.Notes, n.text)
 		}
 	}
+}
+
+// checkEnforce returns an error if this version of the agent can't block calls while its
+// hook can't run.
+func (a *agentConfig) checkEnforce(version string) error {
+	if !slices.ContainsFunc(a.events, a.format.canEnforce) {
+		var able []string
+		for i := range agentConfigs {
+			if b := &agentConfigs[i]; slices.ContainsFunc(b.events, b.format.canEnforce) {
+				able = append(able, b.title)
+			}
+		}
+		return fmt.Errorf("%s runs a call if its hook can't run, so it does not support --mode enforce; %s do", a.title, strings.Join(able, ", "))
+	}
+	if !isAtLeast(version, a.format.enforceVersion) {
+		return fmt.Errorf("%s %s does not support --mode enforce; update it to %s", a.title, version, a.format.enforceVersion)
+	}
+	return nil
 }
 
 // findProgram returns the path of the agent's program.
@@ -245,7 +273,7 @@ func (a *agentConfig) planRemoval(file string, r *record, force bool) (Change, e
 		c.record = nil
 	}
 	if r != nil && r.Created && kept == 0 {
-		if d, err := parse(e.content); err == nil && isEmpty(&d.root) {
+		if d, err := jsonc.Parse(e.content); err == nil && jsonc.IsEmpty(d.Lookup()) {
 			c.Delete, c.After = true, ""
 			c.record = &record{Dirs: r.Dirs} // Apply removes the directories, then the record
 		}

@@ -22,6 +22,7 @@ var toolNames = []string{
 	"Shell", "Delete", "bash", "read", "write", "view", "create", "str_replace", "str_replace_editor", "multiedit", "patch", "fetch",
 	"webfetch", "websearch", "codesearch", "list", "grep", "ls", "todowrite", "todoread", "skill", "question", "Create", "Execute",
 	"ApplyPatch", "FetchUrl", "execute_command", "write_to_file", "replace_in_file", "search_files", "list_files", "use_mcp_tool",
+	"run_commands", "read_files", "search_codebase", "editor", "fetch_web_content",
 	"run_command", "execute_bash", "fs_read", "fs_write", "use_aws", "powershell", "agent", "download", "sourcegraph",
 }
 

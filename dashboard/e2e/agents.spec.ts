@@ -88,7 +88,7 @@ async function approve(page: Page, { id, ended }: HookRun): Promise<HookOutput> 
 async function deny(page: Page, { id, ended }: HookRun): Promise<HookOutput> {
   await choose(page, id)
   await detail(page, id)
-    .getByRole('button', { name: /^(Deny|Ask for changes)/ })
+    .getByRole('button', { name: /^(Deny|Ask for changes)…/ })
     .click()
   await page.getByLabel(/instead|What should change/).fill(wrote)
   await page.getByLabel(/instead|What should change/).press('Control+Enter')

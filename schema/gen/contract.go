@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -14,7 +15,9 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/sign"
 )
 
@@ -29,13 +32,14 @@ var messages = []any{
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, history.SearchResult{}, history.QuestionContext{},
-	history.SessionPage{}, history.SessionDetail{}, history.Overview{}, schema.OTLPResponse{},
+	history.SessionPage{}, history.SessionDetail{}, history.Overview{}, history.RiskyCalls{}, history.PolicyLine{}, schema.OTLPResponse{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
 	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
-	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
-	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
+	inbox.HitlRequest{}, inbox.HitlPage{}, inbox.HitlVote{}, inbox.HitlCancel{}, inbox.HitlStats{},
+	inbox.Approval{}, inbox.ApproveCall{}, inbox.RejectCall{}, inbox.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.NotificationSettings{},
-	schema.CallReport{},
+	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
+	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
 	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
 	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},
@@ -50,6 +54,9 @@ var frameData = map[schema.FrameType]reflect.Type{
 	schema.Resync:      reflect.TypeFor[schema.Hello](),
 
 	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
+	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
+	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
+	schema.RiskFrame:     reflect.TypeFor[history.RiskyCall](),
 }
 
 // fromClients are the types that clients send. Clients may send null for an optional member.
@@ -87,7 +94,7 @@ func reflectContract(root string) (*contract, error) {
 		return nil, err
 	}
 	for name, kind := range scalars {
-		def := &jsonschema.Schema{Type: kind, Description: r.CommentMap[modulePath+"/schema."+name]}
+		def := &jsonschema.Schema{Type: kind, Description: cmp.Or(r.CommentMap[modulePath+"/schema."+name], r.CommentMap[modulePath+"/schema/inbox."+name])}
 		switch {
 		case name == "Outcome": // a choice resolves to its label, so any string is valid
 			def.Examples = values[name]
@@ -113,7 +120,7 @@ var scalars = map[string]string{
 
 // namedScalar keeps the names of scalars, which jsonschema would resolve to their basic types.
 func namedScalar(t reflect.Type) *jsonschema.Schema {
-	if _, ok := scalars[t.Name()]; ok && t.PkgPath() == modulePath+"/schema" {
+	if _, ok := scalars[t.Name()]; ok && strings.HasPrefix(t.PkgPath(), modulePath+"/schema") {
 		return &jsonschema.Schema{Ref: defs + t.Name()}
 	}
 	return nil
@@ -169,7 +176,7 @@ func stringValue(spec *ast.ValueSpec) (string, bool) {
 // inspectSource calls visit for every node of the Go files with messages in and below dir.
 func inspectSource(dir string, visit func(ast.Node)) error {
 	var paths []string
-	for _, part := range []string{"", "sign", "history"} {
+	for _, part := range []string{"inbox", "control", "", "sign", "history"} {
 		found, err := filepath.Glob(filepath.Join(dir, part, "*.go"))
 		if err != nil {
 			return err
@@ -192,7 +199,7 @@ func inspectSource(dir string, visit func(ast.Node)) error {
 // frameSchema returns the schema of a frame, in which the data depends on the type.
 func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
-	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame} {
+	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame} {
 		properties := jsonschema.NewProperties()
 		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})
 		properties.Set("data", typeSchema(frameData[kind]))

@@ -30,6 +30,8 @@ var (
 var rawRequests = map[string]rawBody{
 	schema.PathClaudeCode: {"application/json", anyObject, json.RawMessage(
 		`{"session_id":"f3a91c07","cwd":"/home/dev/shop","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"npm publish"},"tool_use_id":"toolu_01"}`)},
+	schema.PathAsk: {"application/json", anyObject, json.RawMessage(
+		`{"question":"Delete ./build?","source_app":"deploy","timeout":600}`)},
 	schema.PathOTLPLogs: {"application/json", anyObject, json.RawMessage(
 		`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"claude-code"}}]},"scopeLogs":[{"logRecords":[{"timeUnixNano":"1795262400000000000","body":{"stringValue":"claude_code.api_request"},"attributes":[{"key":"session.id","value":{"stringValue":"f3a91c07"}},{"key":"model","value":{"stringValue":"claude-sonnet-5"}},{"key":"cost_usd","value":{"doubleValue":0.0123}}]}]}]}]}`)},
 	schema.PathOTLPMetrics: {"application/json", anyObject, json.RawMessage(

@@ -119,7 +119,7 @@ func TestOpenAPI_DescribesEveryRoute(t *testing.T) {
 	}
 	respond := doc.Paths["/events/{id}/respond"]["post"]
 	require.Subset(t, slices.Collect(maps.Keys(respond.Responses)), []string{"200", "400", "404", "409", "410", "413", "415", "422"})
-	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 3, "decided, stale and held")
+	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 4, "decided, stale, held and frozen")
 }
 
 // TestOpenAPI_EveryBodyHasExamples requires an example of every message. A route without one needs

@@ -1,5 +1,6 @@
 // Command gen generates files from the Go types of package schema: hub.schema.json, openapi.json
-// and, for the dashboard, schema.ts and schema.golden.ts.
+// and, for the dashboard, schema.ts and schema.golden.ts. From the table of package install, it
+// generates the plugin for Claude Code.
 //
 //	go run ./schema/gen          # from the root of the repository
 //
@@ -12,6 +13,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/hookback/hookback/agentclient/install"
 )
 
 func main() {
@@ -53,12 +56,15 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{
-		"schema/hub.schema.json":                 schemaJSON,
-		"schema/openapi.json":                    openAPIJSON,
-		"dashboard/src/lib/api/schema.ts":        page,
-		"dashboard/src/lib/api/schema.golden.ts": writeFixtures(goldens),
-	}, nil
+	files, err := install.PluginFiles()
+	if err != nil {
+		return nil, err
+	}
+	files["schema/hub.schema.json"] = schemaJSON
+	files["schema/openapi.json"] = openAPIJSON
+	files["dashboard/src/lib/api/schema.ts"] = page
+	files["dashboard/src/lib/api/schema.golden.ts"] = writeFixtures(goldens)
+	return files, nil
 }
 
 func write(root string, files map[string][]byte) error {

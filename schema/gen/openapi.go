@@ -11,6 +11,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/routes"
 )
 
@@ -149,11 +150,8 @@ func operationOf(group string, route *routes.Route, goldens []golden) operation 
 	for _, p := range route.Query {
 		op.Parameters = append(op.Parameters, parameter{p.Name, "query", p.Description, false, queryType(route.Path, p.Name)})
 	}
-	if route.Path == schema.PathResponse {
-		op.Parameters = append(op.Parameters, parameter{
-			schema.SecretHeader, "header", "requestSecret of the question; marks the caller as the agent", false,
-			&jsonschema.Schema{Type: "string"},
-		})
+	for _, p := range route.Headers {
+		op.Parameters = append(op.Parameters, parameter{p.Name, "header", p.Description, false, &jsonschema.Schema{Type: "string"}})
 	}
 	if b, ok := rawRequests[route.Path]; ok {
 		op.Body = &body{true, b.content()}
@@ -181,7 +179,7 @@ func operationID(route *routes.Route) string {
 }
 
 func queryType(path, name string) *jsonschema.Schema {
-	if name == "status" && strings.Contains(path, schema.PathHitlRequests) {
+	if name == "status" && strings.Contains(path, inbox.PathHitlRequests) {
 		return &jsonschema.Schema{Ref: defs + "HitlStatus"}
 	}
 	switch name {
@@ -209,7 +207,7 @@ func responses(route *routes.Route, goldens []golden) map[string]response {
 				bodySchema(route.Response), examplesFor(goldens, route.Examples.Response, route.Response),
 			}}
 		}
-		all["200"] = ok
+		all[strconv.Itoa(route.Success())] = ok
 	}
 	for status, meaning := range route.Also {
 		all[strconv.Itoa(status)] = response{Description: meaning}

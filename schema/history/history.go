@@ -174,6 +174,77 @@ type Overview struct {
 	Tools  []ToolStat      `json:"tools"`  // most used first, at most 50
 
 	LagMS int64 `json:"lagMs,omitempty"` // how old the statistics are; absent: current
+
+	Unasked *UnaskedCalls `json:"unasked,omitempty"` // the tool calls about which no person was asked
+}
+
+// UnaskedCalls counts the tool calls that began within the days of an Overview and about which no
+// person was asked. The risk of a call without a finding is unknown, not low.
+type UnaskedCalls struct {
+	Ran      int64 `json:"ran"`      // by the agent's own decision; including failed ones
+	Risky    int64 `json:"risky"`    // the part of Ran with a finding of medium risk or more
+	Refused  int64 `json:"refused"`  // by the agent's own reviewer
+	Appealed int64 `json:"appealed"` // of Refused
+	Denied   int64 `json:"denied"`   // by policy
+	// Complete is false while the hub still rates older events, for example after an upgrade.
+	Complete bool `json:"complete"`
+}
+
+// CallDecider names the one that decided whether a tool call runs.
+type CallDecider string
+
+// The deciders of a call.
+const (
+	DecidedByPerson CallDecider = "person" // a person was asked, in Hookback or at the agent
+	DecidedByRule   CallDecider = "rule"   // a rule of the hub
+	DecidedByPolicy CallDecider = "policy" // a rule of a hookback.json
+	DecidedByGrant  CallDecider = "grant"  // a person's approval of an appeal
+	DecidedByAgent  CallDecider = "agent"  // the agent by itself
+)
+
+// CallOutcome is the end of a tool call.
+type CallOutcome string
+
+// The outcomes of a call.
+const (
+	CallOpen    CallOutcome = "open" // no later event shows its end
+	CallRan     CallOutcome = "ran"
+	CallFailed  CallOutcome = "failed"
+	CallRefused CallOutcome = "refused"
+)
+
+// RiskyCall is the hub's rating of a tool call, from GET /api/risky-calls and in a frame of type risk:
+// a call with a finding of medium risk or more, or one that was refused.
+type RiskyCall struct {
+	ID        schema.EventID `json:"id"` // the event of the call's start
+	SourceApp string         `json:"source_app"`
+	SessionID string         `json:"session_id"`
+	ToolName  string         `json:"tool_name"`
+	Risk      schema.Risk    `json:"risk,omitempty"`  // the highest of the findings
+	Codes     []string       `json:"codes,omitempty"` // the names of the findings, most severe first
+	Decided   CallDecider    `json:"decided" jsonschema:"enum=person,enum=rule,enum=policy,enum=grant,enum=agent"`
+	Outcome   CallOutcome    `json:"outcome" jsonschema:"enum=open,enum=ran,enum=failed,enum=refused"`
+}
+
+// RiskyCalls is the body of GET /api/risky-calls, oldest first.
+type RiskyCalls struct {
+	Calls []RiskyCall `json:"calls"`
+}
+
+// MaxRiskyCalls limits the calls of one response.
+const MaxRiskyCalls = 1000
+
+// PolicyLine is a rule for hookback.json about calls such as one that ran, from GET
+// /api/policy-line, with its effect on the history.
+type PolicyLine struct {
+	Rule    string `json:"rule"`    // JSON
+	Command string `json:"command"` // for a shell: hookback policy add '…'
+	Text    string `json:"text"`    // the rule as a sentence
+	Days    int    `json:"days"`    // of history that were read
+	Asks    int64  `json:"asks"`    // calls that the rule would have asked about
+	Ran     int64  `json:"ran"`     // the part of Asks that ran without failure
+	// Complete is false if there was more history than the hub reads for one request.
+	Complete bool `json:"complete"`
 }
 
 // DayCount counts the outcomes of the questions that were resolved on one day.

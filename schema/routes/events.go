@@ -21,7 +21,7 @@ var (
 // answerErrors are the errors of every operation that answers a question.
 var answerErrors = []error{
 	schema.ErrSelfApproval, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer,
-	schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrExpired,
+	schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrFrozen, schema.ErrExpired,
 }
 
 // cancelErrors are the errors of every operation that cancels a question.
@@ -35,8 +35,12 @@ var (
 var events = []Route{
 	{
 		Method: "POST", Path: schema.PathEvents, Access: schema.AccessPost, Summary: "Store an event",
-		Description: "Stores an event and returns it once it is on disk. With humanInTheLoop it asks a question, which a person answers later.",
-		Request:     schema.Event{}, Response: schema.Event{}, Returns: "the stored event; a repeated idempotency_key returns the first one",
+		Description: "Stores an event and returns it once it is on disk. With humanInTheLoop it asks a question, which a person answers later. A hook that sends both headers gets a short receipt with what people sent to its agent: {\"id\", \"directive\": {\"freeze\", \"grant\", \"messages\"}}.",
+		Headers: []Param{
+			{"Prefer", "return=minimal: return a receipt instead of the event, unless it asks a question"},
+			{"Hookback-Accepts", "the parts of a directive that the sender applies: grant, message, freeze, separated by commas"},
+		},
+		Request: schema.Event{}, Response: schema.Event{}, Returns: "the stored event; a repeated idempotency_key returns the first one",
 		Errors: []error{schema.ErrKeyConflict, schema.ErrTooMany},
 		Examples: Examples{
 			Request:  []string{"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions", "v2.Event.quorum"},
@@ -75,8 +79,8 @@ var events = []Route{
 		Method: "GET", Path: schema.PathSearch, Access: schema.AccessRead, Summary: "Search the history",
 		Description: "Searches the whole history with a filter expression; oldest first. Each request searches a bounded part of the history.",
 		Query: []Param{
-			{"filter", "words that must all occur, \"a phrase\", key:value with * as a wildcard, /a regular expression/ (RE2); - excludes a term. Keys are agent, session, type, tool, model, id, error, kind, risk, status, outcome, delivery, or a path into the payload or its tool_input"},
-			fromParam, toParam,
+			{"filter", "words that must all occur, \"a phrase\", key:value with * as a wildcard, /a regular expression/ (RE2); - excludes a term. Keys are agent, session, type, tool, model, id, error, kind, risk (also an order such as >=medium), decided, status, outcome, delivery, or a path into the payload or its tool_input"},
+			{"q", "another name of filter"}, fromParam, toParam,
 			{"before", "only ids below this one; searchedTo of the page after this one"},
 			{"after", "only ids above this one, oldest first; 0 starts at the beginning; searchedTo of the page before this one"},
 			{"limit", "1 to 1000, default 100"},
@@ -154,6 +158,7 @@ var events = []Route{
 		Method: "GET", Path: schema.PathResponse, Access: schema.AccessRead, Summary: "Wait for an answer",
 		Description: "Long poll for the answer to a question, for agents without a listener.",
 		Query:       []Param{{"wait", "seconds to wait for an answer, at most 60; default 0"}},
+		Headers:     []Param{{schema.SecretHeader, "requestSecret of the question; marks the caller as the agent"}},
 		Response:    schema.Answer{}, Returns: "the answer", Also: map[int]string{204: "no answer yet; the header Hookback-Expires-In has the time left, in seconds, or never"},
 		Errors:   []error{schema.ErrForbidden, schema.ErrNoQuestion, schema.ErrExpired},
 		Examples: Examples{Response: []string{"v2.Answer.edited", "v2.Answer.timeout", "v2.Answer.voted"}},

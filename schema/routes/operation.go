@@ -2,6 +2,7 @@ package routes
 
 import (
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/sign"
 )
@@ -29,6 +30,21 @@ var past = []Route{
 		Returns:     "the events, one per line; with format=markdown a report, as text/markdown", Errors: []error{schema.ErrNotFound},
 	},
 	{
+		Method: "GET", Path: schema.PathRiskyCalls, Access: schema.AccessRead, Summary: "List risky and refused tool calls",
+		Description: "Returns the ratings of tool calls with a finding of medium risk or more and of refused ones: the newest matches, oldest first. They follow the log within about a second. A call without a finding is not proven safe.",
+		Query: []Param{
+			{"source_app", "only the calls of this application"}, {"session_id", "with source_app: only the calls of this session"},
+			{"before", "only ids below this one"}, {"after", "only ids above this one"}, {"limit", "1 to 1000, default 100"},
+		},
+		Response: history.RiskyCalls{}, Returns: "the calls",
+	},
+	{
+		Method: "GET", Path: schema.PathPolicyLine, Access: schema.AccessRead, Summary: "Propose a policy rule for a tool call",
+		Description: "Proposes a rule for hookback.json that asks a person about calls like the one that an event starts, with the number of calls of the last 30 days that it would have asked about. The hub writes no policy files: run the command.",
+		Query:       []Param{{"event", "id of the event"}},
+		Response:    history.PolicyLine{}, Returns: "the rule", Errors: []error{schema.ErrNotFound},
+	},
+	{
 		Method: "GET", Path: schema.PathOverview, Access: schema.AccessRead, Summary: "Read statistics",
 		Description: "Returns statistics of people and agents over some days, including today.",
 		Query:       []Param{{"days", "1 to 90, default 14"}, zoneParam},
@@ -52,6 +68,36 @@ var past = []Route{
 	},
 }
 
+var sessionMessages = []Route{
+	{
+		Method: "GET", Path: control.PathMessages, Access: schema.AccessRead, Summary: "List messages to a session",
+		Description: "Returns the newest 50 messages to a session, oldest first.",
+		Query:       []Param{appParam, idParam},
+		Response:    []control.Message{}, Returns: "the messages",
+	},
+	{
+		Method: "POST", Path: control.PathMessages, Access: schema.AccessKeep, Summary: "Send a message to a session",
+		Description: "Saves a message for the model of a running session. The next hook of the session that can take it hands it over, at most once. Only a signed-in operator may send one, also on a hub without a lock. Control characters are removed, and secrets are redacted.",
+		Headers:     []Param{{control.IdempotencyHeader, "a repeat with the same key and body returns the first message"}},
+		Request:     control.MessageDraft{}, Response: control.Message{}, Returns: "the saved message", Created: true,
+		Errors: []error{schema.ErrNotFound, schema.ErrSessionEnded, schema.ErrKeyConflict, schema.ErrNotSupported, schema.ErrTooMany},
+	},
+	{
+		Method: "GET", Path: control.PathWait, Access: schema.AccessPost, Summary: "Wait for a message",
+		Description: "Waits until a message waits for the session, for a hook of an idle session. It hands over no message: the response to an event does.",
+		Query: []Param{
+			appParam, idParam, {"wait", "0 to 60 seconds, default 0"}, {"after", "after of the previous response"},
+			{"waiter", "name of the caller; another waiter of the session ends its wait"},
+		},
+		Response: control.WaitStatus{}, Returns: "whether a message waits",
+	},
+	{
+		Method: "DELETE", Path: control.PathMessage, Access: schema.AccessKeep, Summary: "Withdraw a message",
+		Description: "Withdraws a message that was not handed over. It stays listed.",
+		Response:    control.Message{}, Returns: "the withdrawn message", Errors: []error{schema.ErrHandedOver},
+	},
+}
+
 var agents = []Route{
 	{
 		Method: "POST", Path: schema.PathOTLPLogs, Access: schema.AccessPost, Summary: "Receive OpenTelemetry logs",
@@ -65,12 +111,25 @@ var agents = []Route{
 	},
 	{
 		Method: "POST", Path: schema.PathClaudeCode, Access: schema.AccessPost, Summary: "Receive Claude Code's hooks",
-		Description: "Receives Claude Code's HTTP hooks. Every event is stored. A permission request, a question or a plan asks a person; the response sends spaces until there is an answer.",
+		Description: "Receives Claude Code's HTTP hooks. Every event is stored. A permission request, a question or a plan asks a person; the response sends spaces until there is an answer. If no dashboard is open, a hook without an open dialog (claude -p, a subagent, or a request without the header X-Claude-Entrypoint) gets {} at once.",
 		Query: []Param{
 			{"limit", "timeout of the hook in Claude Code's settings, in seconds; default 600"},
 			{"app", "source_app of the events; default: the name of the session's directory"},
 		},
+		Headers: []Param{{"X-Claude-Entrypoint", "Claude Code's entry point, the value of its variable CLAUDE_CODE_ENTRYPOINT; without it, no dialog of Claude Code counts as open"}},
 		Returns: "the output of the hook; {} means no decision: Claude Code shows its own dialog",
+	},
+	{
+		Method: "POST", Path: schema.PathAsk, Access: schema.AccessPost, Summary: "Ask and wait for the answer",
+		Description: "Asks a question and returns its answer. The body has the members of humanInTheLoop at its top level; type defaults to choice with choices, to question with questions, otherwise to permission. It may contain source_app (default ask), session_id (default random) and payload (default {}). The response sends spaces until there is an answer. No answer in time is an answer, too: permission false and outcome __timeout__. If the request can't be completed after its status was sent, the outcome is __cancelled__. A closed connection ends the question, 10 seconds later if the request has an Idempotency-Key, so that it can be sent again.",
+		Headers: []Param{
+			{schema.IdempotencyHeader, "chosen by the caller; a repeat with the same body waits for the same question, or gets its answer; with another body 409"},
+			{"Prefer", "wait=N: after N seconds, at most 60, without an answer the response is 202"},
+		},
+		Response: schema.Answer{}, Returns: "the answer",
+		Also:     map[int]string{202: "no answer yet (Prefer: wait): the stored event, with the requestSecret; the header Location has the path of the answer"},
+		Errors:   []error{schema.ErrKeyConflict, schema.ErrTooMany},
+		Examples: Examples{Response: []string{"v2.Answer.edited", "v2.Answer.timeout", "v2.Answer.denied"}},
 	},
 	{
 		Method: "POST", Path: schema.PathMCP, Access: schema.AccessPost, Summary: "Model Context Protocol",

@@ -1,12 +1,15 @@
 package routes
 
-import "github.com/hookback/hookback/schema"
+import (
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
+)
 
 var agentParam = Param{"agent", "only requests of this agent (source_app); repeatable"}
 
-var inbox = []Route{
+var requests = []Route{
 	{
-		Method: "GET", Path: schema.PathHitlRequests, Access: schema.AccessRead, Summary: "List requests",
+		Method: "GET", Path: inbox.PathHitlRequests, Access: schema.AccessRead, Summary: "List requests",
 		Description: "Returns a page of the inbox, newest request first.",
 		Query: []Param{
 			{"status", "pending, decided, expired or cancelled; default: all"}, agentParam,
@@ -14,66 +17,66 @@ var inbox = []Route{
 			{"from", "created at or after this time by the hub's clock, Unix ms"}, {"to", "created before this time by the hub's clock, Unix ms"},
 			{"cursor", "next_cursor of the previous page"}, {"limit", "1 to 200, default 50"},
 		},
-		Response: schema.HitlPage{}, Returns: "a page of requests",
+		Response: inbox.HitlPage{}, Returns: "a page of requests",
 	},
 	{
-		Method: "GET", Path: schema.PathHitlRequest, Access: schema.AccessRead, Summary: "Read a request",
+		Method: "GET", Path: inbox.PathHitlRequest, Access: schema.AccessRead, Summary: "Read a request",
 		Description: "Returns one request with its votes, and its outcome once it has one.",
-		Response:    schema.HitlRequest{}, Returns: "the request", Errors: []error{schema.ErrNoQuestion},
+		Response:    inbox.HitlRequest{}, Returns: "the request", Errors: []error{schema.ErrNoQuestion},
 		Examples: Examples{Response: []string{"v2.HitlRequest.voting", "v2.HitlRequest.answered"}},
 	},
 	{
-		Method: "POST", Path: schema.PathHitlVote, Access: schema.AccessDecide, Summary: "Vote on a request",
+		Method: "POST", Path: inbox.PathHitlVote, Access: schema.AccessDecide, Summary: "Vote on a request",
 		Description: "Votes on a request. A request with a quorum of one is decided by the vote.",
-		Request:     schema.HitlVote{}, Response: schema.HitlRequest{}, Returns: "the request with the vote", Errors: answerErrors,
+		Request:     inbox.HitlVote{}, Response: inbox.HitlRequest{}, Returns: "the request with the vote", Errors: answerErrors,
 		Examples: Examples{Response: []string{"v2.HitlRequest.voting", "v2.HitlRequest.answered"}},
 	},
 	{
-		Method: "POST", Path: schema.PathHitlCancel, Access: schema.AccessCancel, Summary: "Cancel a request",
+		Method: "POST", Path: inbox.PathHitlCancel, Access: schema.AccessCancel, Summary: "Cancel a request",
 		Description: "Cancels a pending request. Its agent receives the outcome __cancelled__.",
-		Request:     schema.HitlCancel{}, Response: schema.HitlRequest{}, Returns: "the request with its new status", Errors: cancelErrors,
+		Request:     inbox.HitlCancel{}, Response: inbox.HitlRequest{}, Returns: "the request with its new status", Errors: cancelErrors,
 		Examples: Examples{Response: []string{"v2.HitlRequest.cancelled"}},
 	},
 	{
-		Method: "GET", Path: schema.PathHitlStats, Access: schema.AccessRead, Summary: "Count requests",
+		Method: "GET", Path: inbox.PathHitlStats, Access: schema.AccessRead, Summary: "Count requests",
 		Description: "Returns the number of requests, and the outcomes of those created in the last days.",
 		Query: []Param{
 			{"days", "1 to 90, default 14; ignored with from"}, zoneParam,
 			{"from", "created at or after this time by the hub's clock, Unix ms"}, {"to", "created before this time by the hub's clock, Unix ms; default now"},
 			agentParam,
 		},
-		Response: schema.HitlStats{}, Returns: "the counts",
+		Response: inbox.HitlStats{}, Returns: "the counts",
 	},
 }
 
 var approvals = []Route{
 	{
-		Method: "GET", Path: schema.PathApprovals, Access: schema.AccessRead, Summary: "List approvals",
+		Method: "GET", Path: inbox.PathApprovals, Access: schema.AccessRead, Summary: "List approvals",
 		Description: "Returns the pending permissions in the format of a tool approval queue, oldest first.",
-		Response:    []schema.Approval{}, Returns: "the pending permissions",
+		Response:    []inbox.Approval{}, Returns: "the pending permissions",
 	},
 	{
-		Method: "GET", Path: schema.PathApproval, Access: schema.AccessRead, Summary: "Read an approval",
+		Method: "GET", Path: inbox.PathApproval, Access: schema.AccessRead, Summary: "Read an approval",
 		Description: "Returns one pending permission in the same format.",
-		Response:    schema.Approval{}, Returns: "the pending permission", Errors: []error{schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired},
+		Response:    inbox.Approval{}, Returns: "the pending permission", Errors: []error{schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired},
 	},
 	{
-		Method: "POST", Path: schema.PathApproveCall, Access: schema.AccessDecide, Summary: "Approve a call",
+		Method: "POST", Path: inbox.PathApproveCall, Access: schema.AccessDecide, Summary: "Approve a call",
 		Description: "Approves a tool call, optionally with modified arguments.",
-		Request:     schema.ApproveCall{}, Response: schema.Event{}, Returns: "the event with its new status", Errors: answerErrors,
+		Request:     inbox.ApproveCall{}, Response: schema.Event{}, Returns: "the event with its new status", Errors: answerErrors,
 		Examples: Examples{Response: answeredExample},
 	},
 	{
-		Method: "POST", Path: schema.PathRejectCall, Access: schema.AccessDecide, Summary: "Reject a call",
+		Method: "POST", Path: inbox.PathRejectCall, Access: schema.AccessDecide, Summary: "Reject a call",
 		Description: "Rejects a tool call. The reason is sent to the agent.",
 		Query:       []Param{reasonParam},
-		Request:     schema.RejectCall{}, Response: schema.Event{}, Returns: "the event with its new status", Errors: answerErrors,
+		Request:     inbox.RejectCall{}, Response: schema.Event{}, Returns: "the event with its new status", Errors: answerErrors,
 		Examples: Examples{Response: []string{"v2.Event.denied"}},
 	},
 	{
-		Method: "POST", Path: schema.PathAgentApprove, Access: schema.AccessDecide, Summary: "Approve or deny by approval id",
+		Method: "POST", Path: inbox.PathAgentApprove, Access: schema.AccessDecide, Summary: "Approve or deny by approval id",
 		Description: "Approves or denies the permission with the given approval id, which may be text or a number.",
-		Request:     schema.AgentApproval{}, Response: schema.Event{}, Returns: "the event with its new status",
+		Request:     inbox.AgentApproval{}, Response: schema.Event{}, Returns: "the event with its new status",
 		Errors:   append([]error{schema.ErrNotFound}, answerErrors...),
 		Examples: Examples{Response: answeredExample},
 	},

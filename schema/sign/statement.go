@@ -84,6 +84,8 @@ type SignedAnswer struct {
 	Comment           string                     `json:"comment,omitempty"`
 	ModifiedArguments json.RawMessage            `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
 	Remember          json.RawMessage            `json:"remember,omitempty"`
+	Interrupt         bool                       `json:"interrupt,omitempty"`
+	AskBack           string                     `json:"askBack,omitempty"`
 }
 
 // Receipt is the body of GET /events/:id/receipt: the proof of who decided.

@@ -29,12 +29,12 @@ type agent struct {
 	cwd        string
 	sub        *subagent // nil for the root agent
 	transcript *transcript
+	isEnded    bool // the end of the session was sent
 }
 
-type subagent struct{ id, kind string }
+type subagent struct{ id, kind, finding string }
 
-func newAgent(s *simulation, p role) *agent {
-	session := uuid()
+func newAgent(s *simulation, p role, session string) *agent {
 	return &agent{
 		simulation: s, role: p, session: session, cwd: "/home/dev/" + p.App, transcript: &transcript{model: p.Model},
 		// Unsigned: the hub of a demo must not become the one that this account trusts.
@@ -147,14 +147,21 @@ func decisionLabel(d agentclient.Decision) string {
 	return text
 }
 
+// endSession reports the end of the session, which closes its open questions.
+func (a *agent) endSession(ctx context.Context, reason string) error {
+	err := a.sendHook(ctx, "SessionEnd", reason, map[string]any{"reason": reason})
+	a.isEnded = err == nil
+	return err
+}
+
 // runDoomed asks the question of the step that crashes. crash kills it while it waits.
-func (s *simulation) runDoomed(ctx context.Context) int {
+func (s *simulation) runDoomed(ctx context.Context, session string) int {
 	for _, r := range s.roles {
 		for _, step := range r.Steps {
 			if step.Crash == 0 {
 				continue
 			}
-			a := newAgent(s, role{App: r.App, Model: r.Model})
+			a := newAgent(s, role{App: r.App, Model: r.Model}, session)
 			defer a.client.Close()
 			if _, err := a.askPerson(ctx, request(*step.Ask, schema.Event{})); err != nil {
 				return 1
@@ -174,7 +181,7 @@ func (a *agent) crash(ctx context.Context, after time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.scale(after)+2*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, self, "-hub", a.hub, "-speed", fmt.Sprint(a.speed), doomed)
+	cmd := exec.CommandContext(ctx, self, "-hub", a.hub, "-speed", fmt.Sprint(a.speed), doomed, a.session)
 	cmd.Stdout = a
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {

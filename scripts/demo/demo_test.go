@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +16,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
 func TestMain(m *testing.M) {
 	// The demo starts its own binary as the agent that crashes.
-	if os.Args[len(os.Args)-1] == doomed {
+	if slices.Contains(os.Args, doomed) {
 		os.Exit(run(context.Background(), os.Args[1:], "", os.Stdout))
 	}
 	var kept []goleak.Option
@@ -36,6 +38,7 @@ type responder struct {
 	hub        string
 	client     http.Client
 	ignore     map[string]bool
+	deny       bool // deny every call instead, and answer nothing else
 	duplicates bool // duplicate questions were seen
 }
 
@@ -55,12 +58,39 @@ func (p *responder) answerAll() {
 		if p.ignore[e.SourceApp] {
 			continue
 		}
-		body, err := json.Marshal(answerFor(e.HumanInTheLoop))
+		answer := answerFor(e.HumanInTheLoop)
+		if p.deny {
+			if e.HumanInTheLoop.ToolCall == nil {
+				continue
+			}
+			no := false
+			answer = schema.Response{Permission: &no, Reason: "Not today."}
+		}
+		body, err := json.Marshal(answer)
 		require.NoError(p.t, err)
 		res, err := p.client.Post(p.hub+schema.At(schema.PathRespond, e.ID), "application/json", bytes.NewReader(body))
 		require.NoError(p.t, err)
 		res.Body.Close()
 		require.Contains(p.t, []int{http.StatusOK, http.StatusConflict, http.StatusGone}, res.StatusCode)
+	}
+}
+
+// freezes returns the active freezes.
+func (p *responder) freezes() []control.Freeze {
+	var list control.FreezeList
+	p.get(control.PathFreezes, &list)
+	return list.Freezes
+}
+
+// resumeAll lifts every freeze.
+func (p *responder) resumeAll() {
+	for _, f := range p.freezes() {
+		req, err := http.NewRequestWithContext(p.t.Context(), http.MethodDelete, p.hub+strings.Replace(control.PathFreeze, ":id", strconv.FormatInt(f.ID, 10), 1), nil)
+		require.NoError(p.t, err)
+		res, err := p.client.Do(req)
+		require.NoError(p.t, err)
+		res.Body.Close()
+		require.Contains(p.t, []int{http.StatusOK, http.StatusNotFound}, res.StatusCode)
 	}
 }
 
@@ -92,7 +122,7 @@ func TestDemo_CoversAllFeatures(t *testing.T) {
 		code <- run(ctx, []string{"-speed", "20", "-duration", "5m", "-hub", hub.URL() + "/"}, "", out)
 	}()
 
-	p := &responder{t: t, hub: hub.URL(), ignore: map[string]bool{"dependency-bot": true, "night-build": true}}
+	p := &responder{t: t, hub: hub.URL(), ignore: map[string]bool{"dependency-bot": true, "night-build": true, "search-index": true}}
 	defer p.client.CloseIdleConnections()
 	wanted := []string{
 		"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Notification", "SubagentStart",
@@ -111,6 +141,9 @@ func TestDemo_CoversAllFeatures(t *testing.T) {
 	outcomes := map[schema.Outcome]bool{}
 	require.Eventually(t, func() bool {
 		p.answerAll()
+		if strings.Contains(out.String(), "hookback freeze --lift") { // from then on, the next call is not stopped before it is made
+			p.resumeAll()
+		}
 		var settled []schema.Event
 		p.get(schema.PathEvents+"?status=responded", &settled)
 		var late []schema.Event
@@ -119,7 +152,7 @@ func TestDemo_CoversAllFeatures(t *testing.T) {
 			outcomes[e.HumanInTheLoopStatus.Outcome] = true
 		}
 		return len(missing()) == 0 && outcomes[schema.Approve] && outcomes[schema.Answered] && outcomes["Everyone"] && outcomes[schema.Timeout] &&
-			p.duplicates && strings.Contains(out.String(), "needs two people who can approve; the hub has 0")
+			p.duplicates && strings.Contains(out.String(), "You resumed this session") && strings.Contains(out.String(), "needs two people who can approve; the hub has 0")
 	}, 2*time.Minute, 50*time.Millisecond, "missing %v, outcomes %v, duplicates %v:\n%s", missing, outcomes, &p.duplicates, out)
 
 	// The question of the crashed agent is still pending.
@@ -128,6 +161,88 @@ func TestDemo_CoversAllFeatures(t *testing.T) {
 	require.Zero(t, <-code)
 	require.Contains(t, out.String(), "echo edited", "the edited command runs")
 	require.Contains(t, out.String(), "Demo finished")
+	require.Empty(t, p.freezes(), "the demo lifts its own freeze")
+}
+
+// textsAfterYes returns the texts of the steps that follow an approval or an answer.
+func textsAfterYes(steps []step, isAfterYes bool) (texts []string) {
+	for _, s := range steps {
+		if isAfterYes {
+			texts = append(texts, s.Finding, s.EndTurn, s.EndSession, s.Prompt, s.Message)
+			if s.Call != nil {
+				texts = append(texts, s.Call.summary())
+			}
+		}
+		texts = append(texts, textsAfterYes(s.Then, true)...)
+		for _, more := range [][]step{s.Steps, s.Parallel, s.Otherwise} {
+			texts = append(texts, textsAfterYes(more, isAfterYes)...)
+		}
+	}
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+}
+
+// If every call is denied, nothing else is answered and no session is resumed, no agent reports a result of such a call
+// or goes on as if it had run. At the end, no question and no session is open.
+func TestDemo_DeniedCallsHaveNoEffect(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, code := &hubtest.Output{}, make(chan int, 1)
+	go func() { code <- run(ctx, []string{"-speed", "40", "-duration", "5m", "-hub", hub.URL()}, "", out) }()
+	p := &responder{t: t, hub: hub.URL(), deny: true, ignore: map[string]bool{"search-index": true}} // only another process may answer an appeal
+	defer p.client.CloseIdleConnections()
+	roles, err := loadScenario()
+	require.NoError(t, err)
+
+	var events []schema.Event
+	ended := func(app string) bool {
+		return slices.ContainsFunc(events, func(e schema.Event) bool { return e.SourceApp == app && e.HookEventType == "SessionEnd" })
+	}
+	require.Eventually(t, func() bool {
+		p.answerAll()
+		p.get(schema.PathRecent+"?limit=1000", &events)
+		return !slices.ContainsFunc(roles, func(r role) bool { return !ended(r.App) })
+	}, 2*time.Minute, 50*time.Millisecond, "%s", out)
+	stop()
+	require.Zero(t, <-code)
+
+	var pending []schema.Event
+	p.get(schema.PathEvents+"?status=pending", &pending)
+	require.Empty(t, pending, "no question is left")
+	require.Empty(t, p.freezes(), "no freeze is left")
+	p.get(schema.PathRecent+"?limit=1000", &events)
+	denied, open := map[string]bool{}, map[string]bool{}
+	var frozen string
+	for _, s := range roles[slices.IndexFunc(roles, func(r role) bool { return r.App == "disk-cleanup" })].Steps {
+		if s.Freeze != "" {
+			frozen = s.Call.summary()
+		}
+	}
+	require.NotEmpty(t, frozen)
+	for _, e := range events {
+		if e.HumanInTheLoop != nil && e.HumanInTheLoop.ToolCall != nil {
+			denied[e.HumanInTheLoop.ToolCall.ID] = true
+		}
+		if e.Summary == frozen {
+			denied[e.ToolUseID] = true
+		}
+		open[e.SessionID] = true
+	}
+	for _, e := range events {
+		if e.HookEventType == "SessionEnd" {
+			delete(open, e.SessionID)
+		}
+		require.False(t, strings.HasPrefix(e.HookEventType, "PostToolUse") && denied[e.ToolUseID], "%s: %s", e.HookEventType, e.Summary)
+		for _, r := range roles {
+			if r.App == e.SourceApp {
+				require.NotContains(t, textsAfterYes(r.Steps, false), e.Summary)
+			}
+		}
+	}
+	require.Greater(t, len(denied), 1)
+	require.Contains(t, out.String(), "lifted its own freeze")
+	require.Empty(t, open, "every session has ended")
 }
 
 // The dashboard shows a crashed agent before anyone answers: the hub probes listeners
@@ -137,7 +252,7 @@ func TestDemo_CrashedAgentIsGone(t *testing.T) {
 	hub := hubtest.Start(t)
 	p := &responder{t: t, hub: hub.URL()}
 	defer p.client.CloseIdleConnections()
-	a := newAgent(&simulation{hub: hub.URL(), speed: 1, out: &hubtest.Output{}}, role{App: "night-build"})
+	a := newAgent(&simulation{hub: hub.URL(), speed: 1, out: &hubtest.Output{}}, role{App: "night-build"}, uuid())
 	defer a.client.Close()
 	require.NoError(t, a.crash(t.Context(), 2*time.Second))
 	require.Eventually(t, func() bool {

@@ -59,8 +59,8 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	}
 	s := &simulation{hub: hub, speed: *speed, roles: roles, out: out}
 	switch rest := flags.Args(); {
-	case len(rest) == 1 && rest[0] == doomed:
-		return s.runDoomed(ctx)
+	case len(rest) == 2 && rest[0] == doomed:
+		return s.runDoomed(ctx, rest[1])
 	case len(rest) > 0:
 		fmt.Fprintf(out, "demo: unexpected argument %q; -help lists the flags\n", rest[0])
 		return 2
@@ -125,12 +125,19 @@ func (s *simulation) run(ctx context.Context) {
 
 // runSession runs one session of an agent. It returns an error only if ctx ended.
 func (s *simulation) runSession(ctx context.Context, p role) error {
-	a := newAgent(s, p)
+	a := newAgent(s, p, uuid())
 	defer a.client.Close()
 	s.updateTally(func(t *tally) { t.sessions++ })
-	if err := a.play(ctx, p.Steps); err != nil && ctx.Err() == nil {
+	err := a.play(ctx, p.Steps)
+	if err != nil && ctx.Err() == nil {
 		a.log("stopped: %v", err)
-		return s.pause(ctx, 5*time.Second)
+	}
+	if !a.isEnded { // also at the end of the demo: no session and no question is left open
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := a.endSession(end, "other"); err != nil {
+			a.log("could not report the end of the session: %v", err)
+		}
 	}
 	return s.pause(ctx, 8*time.Second)
 }

@@ -28,17 +28,19 @@ type step struct {
 	EndTurn    string // the last message; sends the transcript
 	EndSession string // likewise, and ends the session
 	Notify     string // notification type of Message
-	Subagent   string // its kind; runs Steps and ends with Finding
+	Subagent   string // its kind; runs Steps and ends with its finding
+	Finding    string // sets the subagent's report when it ends; with Subagent, its first finding
 	Parallel   []step
 	Idle       float64 // seconds
 	Crash      float64 // asks in another process and kills it after these seconds
-	Call       *call   // with Ask: asks for permission first
+	Call       *call   // with Ask: asks for permission first, or appeals if the call is Refused
+	Freeze     string  // with Call: freezes its own session for this reason first, and waits Idle for a person to resume it
 	Ask        *schema.HumanInTheLoop
 
-	Message, Finding string
-	Steps            []step
-	Otherwise        []step // run if a call is not approved
-	Then             []step // run after an answer
+	Message   string
+	Steps     []step
+	Then      []step // run after an approval or an answer
+	Otherwise []step // run if a call is not approved or a question not answered
 }
 
 // call is a simulated tool call.
@@ -50,6 +52,7 @@ type call struct {
 	Seconds  float64 // default 1
 	Fixed    bool    // a person can't edit the input
 	AnswerAs string  // the member of Input that an earlier answer's text replaces
+	Refused  string  // why the agent's own reviewer refuses it; only an appeal lets it run
 }
 
 //go:embed scenario.json
@@ -90,17 +93,24 @@ func (a *agent) playStep(ctx context.Context, s step) error {
 		if err := a.simulateWork(ctx, 2*time.Second); err != nil {
 			return err
 		}
-		return a.sendHook(ctx, "SessionEnd", "prompt_input_exit", map[string]any{"reason": "prompt_input_exit"})
+		return a.endSession(ctx, "prompt_input_exit")
 	case s.Notify != "":
 		return a.sendHook(ctx, "Notification", s.Message, map[string]any{"message": s.Message, "notification_type": s.Notify})
 	case s.Subagent != "":
 		return a.runSubagent(ctx, s)
+	case s.Finding != "":
+		a.sub.finding = s.Finding
+		return nil
 	case s.Parallel != nil:
 		return a.playParallel(ctx, s.Parallel)
 	case s.Crash > 0:
 		return a.crash(ctx, seconds(s.Crash))
+	case s.Freeze != "":
+		return a.runFrozenCall(ctx, s)
+	case s.Call != nil && s.Call.Refused != "":
+		return a.runRefusedCall(ctx, s)
 	case s.Call != nil && s.Ask != nil:
-		return a.runGuardedCall(ctx, *s.Call, *s.Ask, s.Otherwise)
+		return a.runGuardedCall(ctx, s)
 	case s.Call != nil:
 		id := toolUse()
 		if err := a.startCall(ctx, id, *s.Call); err != nil {
@@ -108,7 +118,7 @@ func (a *agent) playStep(ctx context.Context, s step) error {
 		}
 		return a.finishCall(ctx, id, *s.Call)
 	case s.Ask != nil:
-		return a.runQuestion(ctx, *s.Ask, s.Then)
+		return a.runQuestion(ctx, s)
 	default:
 		return a.simulateWork(ctx, seconds(s.Idle))
 	}
@@ -134,14 +144,15 @@ func (a *agent) endTurn(ctx context.Context, message string) error {
 
 func (a *agent) runSubagent(ctx context.Context, s step) error {
 	helper := *a
-	helper.sub = &subagent{id: strings.ReplaceAll(uuid(), "-", "")[:16], kind: s.Subagent}
+	helper.sub = &subagent{id: strings.ReplaceAll(uuid(), "-", "")[:16], kind: s.Subagent, finding: s.Finding}
 	if err := helper.sendHook(ctx, "SubagentStart", s.Subagent, nil); err != nil {
 		return err
 	}
 	if err := helper.play(ctx, s.Steps); err != nil {
 		return err
 	}
-	return helper.sendHook(ctx, "SubagentStop", s.Finding, map[string]any{"stop_hook_active": false, "last_assistant_message": s.Finding})
+	finding := helper.sub.finding
+	return helper.sendHook(ctx, "SubagentStop", finding, map[string]any{"stop_hook_active": false, "last_assistant_message": finding})
 }
 
 func (a *agent) playParallel(ctx context.Context, steps []step) error {
@@ -201,9 +212,10 @@ func request(q schema.HumanInTheLoop, e schema.Event) agentclient.Request {
 	return r
 }
 
-// runGuardedCall asks for permission before a call. Without an approval it plays otherwise.
+// runGuardedCall asks for permission before a call. Only an approved call gets a result.
 // A question with a quorum needs as many people who can answer.
-func (a *agent) runGuardedCall(ctx context.Context, c call, q schema.HumanInTheLoop, otherwise []step) error {
+func (a *agent) runGuardedCall(ctx context.Context, s step) error {
+	c, q := *s.Call, *s.Ask
 	if q.RequiredApprovals > 1 {
 		names, err := a.voters(ctx)
 		if err != nil {
@@ -211,7 +223,7 @@ func (a *agent) runGuardedCall(ctx context.Context, c call, q schema.HumanInTheL
 		}
 		if len(names) < q.RequiredApprovals {
 			a.log("needs two people who can approve; the hub has %d. Sign in with the link that the hub prints, then invite people in Settings, People", len(names))
-			return a.play(ctx, otherwise)
+			return a.play(ctx, s.Otherwise)
 		}
 		q.Recipients = &schema.Recipients{Mode: "selected_members", Members: names}
 	}
@@ -237,33 +249,42 @@ func (a *agent) runGuardedCall(ctx context.Context, c call, q schema.HumanInTheL
 	if !d.Approved() {
 		c.Failure = "Not allowed: " + decisionLabel(d)
 		a.transcript.result(id, c)
-		return a.play(ctx, otherwise)
+		return a.play(ctx, s.Otherwise)
 	}
 	c.Input = nil // do not decode into the scenario's map
 	if err := json.Unmarshal(d.Arguments, &c.Input); err != nil {
 		return fmt.Errorf("parse edited arguments: %w", err)
 	}
-	return a.finishCall(ctx, id, c)
+	if d.Edited {
+		c.Output = map[string]any{"stdout": "", "stderr": "The demo runs nothing and has no output for edited arguments."}
+	}
+	if err := a.finishCall(ctx, id, c); err != nil {
+		return err
+	}
+	return a.play(ctx, s.Then)
 }
 
-// runQuestion asks for a text, a choice or a form, and plays the next steps with the answer.
-func (a *agent) runQuestion(ctx context.Context, q schema.HumanInTheLoop, next []step) error {
-	e, err := a.hookEvent("DecisionPoint", map[string]any{"question": q.Question})
+// runQuestion asks for a text, a choice or a form.
+func (a *agent) runQuestion(ctx context.Context, s step) error {
+	e, err := a.hookEvent("DecisionPoint", map[string]any{"question": s.Ask.Question})
 	if err != nil {
 		return err
 	}
-	d, err := a.askPerson(ctx, request(q, e))
+	d, err := a.askPerson(ctx, request(*s.Ask, e))
 	if err != nil {
 		return err
 	}
-	for _, s := range next {
-		if s.Call != nil && s.Call.AnswerAs != "" && d.Text != "" {
-			answered := *s.Call
+	if !d.Answered() {
+		return a.play(ctx, s.Otherwise)
+	}
+	for _, next := range s.Then {
+		if next.Call != nil && next.Call.AnswerAs != "" {
+			answered := *next.Call
 			answered.Input = maps.Clone(answered.Input)
 			answered.Input[answered.AnswerAs] = d.Text
-			s.Call = &answered
+			next.Call = &answered
 		}
-		if err := a.playStep(ctx, s); err != nil {
+		if err := a.playStep(ctx, next); err != nil {
 			return err
 		}
 	}

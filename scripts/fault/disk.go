@@ -100,7 +100,12 @@ func (d *diskScenario) fill(ctx context.Context) error {
 		}
 		d.events++
 	}
-	f, err := os.Create(d.filler)
+	return fillDisk(d.filler)
+}
+
+// fillDisk writes a file until its disk is full.
+func fillDisk(file string) error {
+	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}

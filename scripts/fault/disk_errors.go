@@ -44,22 +44,6 @@ func (d *failingDisk) detach(ctx context.Context) error { return command(ctx, "u
 
 func (d *failingDisk) remove(ctx context.Context) error { return command(ctx, "umount", d.memory) }
 
-// failSyncs uses up the space of the image.
-func (d *failingDisk) failSyncs() error {
-	f, err := os.Create(d.filler)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	block := make([]byte, 4096)
-	for range 100_000 {
-		if _, err := f.Write(block); err != nil {
-			return nil //nolint:nilerr // the disk is meant to be full
-		}
-	}
-	return errors.New("the disk did not fill up")
-}
-
 // ioRun makes the disk of a hub fail: first when it syncs, then when it writes. Everything
 // that was acknowledged must be there when the disk works again.
 func ioRun(ctx context.Context, at workspace) (err error) {
@@ -82,7 +66,7 @@ func ioRun(ctx context.Context, at workspace) (err error) {
 		return err
 	}
 
-	if err := disk.failSyncs(); err != nil {
+	if err := fillDisk(disk.filler); err != nil {
 		return err
 	}
 	beforeSync := len(acked)

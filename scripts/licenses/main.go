@@ -56,7 +56,11 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Concat(modules, packages)
+	recipes, err := npmPackages("agentclient/recipes")
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(modules, packages, recipes)
 	if err := checkAllowed(all); err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ func runRole(role string) int {
 		return exitCode(runAgent(context.Background()))
 	case "answerer":
 		return exitCode(runAnswerer(context.Background()))
+	case "appellant":
+		return exitCode(runAppellant(os.Args[1], os.Args[2]))
 	case "caller":
 		return exitCode(runCaller(context.Background()))
 	}
@@ -154,7 +156,7 @@ func startServer(b *testing.B, role string) *serverProcess {
 }
 
 // startServerOn starts a server of this test binary. A hub uses the database.
-func startServerOn(b *testing.B, role, database string) *serverProcess {
+func startServerOn(b testing.TB, role, database string) *serverProcess {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+database)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/inbox"
 )
 
 // BenchmarkHistory needs a folder for its databases and their size in events. Each size is built
@@ -170,12 +171,12 @@ func (r *historyRun) change(b *testing.B) {
 
 func (r *historyRun) statsFirst(b *testing.B) {
 	began := time.Now()
-	require.NoError(b, call(b.Context(), http.MethodGet, r.url+schema.PathHitlStats, nil, nil))
+	require.NoError(b, call(b.Context(), http.MethodGet, r.url+inbox.PathHitlStats, nil, nil))
 	b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms")
 }
 
 func (r *historyRun) statsLater(b *testing.B) {
-	r.median(b, func(int) string { return schema.PathHitlStats })
+	r.median(b, func(int) string { return inbox.PathHitlStats })
 }
 
 // sessions searches for texts of one session, which the whole table has to be searched for.

@@ -51,10 +51,14 @@ func openTab(t *testing.T, url string) *dashboardTab {
 	require.NoError(t, err)
 	ws.SetReadLimit(16 << 20)
 	t.Cleanup(func() { _ = ws.CloseNow() })
-	return &dashboardTab{t: t, ws: ws}
+	p := &dashboardTab{t: t, ws: ws}
+	p.receive()
+	return p
 }
 
-func (p *dashboardTab) next() schema.Frame {
+// receive reads one message unless a frame is buffered. The first message of a connection
+// shows that the hub sends it what happens from now on.
+func (p *dashboardTab) receive() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), waitLimit)
 	defer cancel()
@@ -66,6 +70,11 @@ func (p *dashboardTab) next() schema.Frame {
 		}
 		require.NoError(p.t, json.Unmarshal(b, &p.buffered))
 	}
+}
+
+func (p *dashboardTab) next() schema.Frame {
+	p.t.Helper()
+	p.receive()
 	f := p.buffered[0]
 	p.buffered = p.buffered[1:]
 	return f

@@ -192,6 +192,18 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code → "},
+		"settings with a comment": {"problem", func(t *testing.T, d *testMachine) []string {
+			edit(t, d, settings, `"hooks": {`, `// mine
+  "hooks": {`)
+			return nil
+		}, "claude-code: ~/" + settings + ": Claude Code does not load it, so it runs no hook → remove the comments and trailing commas"},
+		"http hooks without the header": {"look", func(t *testing.T, d *testMachine) []string {
+			require.Equal(t, 0, d.run("uninstall").status)
+			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"hooks": {"PermissionRequest": [
+				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
+			return nil
+		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code without the header X-Claude-Entrypoint"},
 		"no event": {"look", func(t *testing.T, d *testMachine) []string {
 			return nil
 		}, "claude-code: installed, but none of the hub's newest"},

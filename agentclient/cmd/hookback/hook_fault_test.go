@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -279,6 +280,54 @@ func TestHook_PrintsAnswer(t *testing.T) {
 	}
 }
 
+// A hub that starts while the agent's prompt is open gets the question, and the events of the
+// meantime: they show whether the call has been decided in the terminal.
+func TestHook_HubStartsWhilePromptIsOpen(t *testing.T) {
+	t.Parallel()
+	hub := clitest.StartHub(t, nil)
+	hub.Stop()
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
+	r := c.start(t, t.Context())
+	meantime := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PostToolUse-Bash"))
+	meantime.home = c.home
+	require.Equal(t, noOutput, meantime.run(t))
+	require.Equal(t, 1, c.spooledEvents())
+	require.NoError(t, hub.Start())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	require.True(t, q.HumanInTheLoop.AlsoAsked)
+	require.Eventually(t, func() bool { return len(hub.Events()) == 2 && c.spooledEvents() == 0 }, time.Minute, 10*time.Millisecond, "the spool is sent at once")
+	require.Equal(t, "PostToolUse", hub.Events()[1].HookEventType)
+	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
+	require.NoError(t, err)
+	require.Equal(t, cliResult{0, allowed, ""}, r.wait())
+}
+
+// A hub that restarts while the question is pending gets the events of the meantime as well.
+func TestHook_FlushesSpoolAfterHubRestart(t *testing.T) {
+	t.Parallel()
+	polls := make(chan struct{}, 100)
+	hub := clitest.StartHub(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/response") {
+			polls <- struct{}{}
+		}
+		return false
+	})
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
+	r := c.start(t, t.Context())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	<-polls
+	hub.Stop()
+	meantime := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PostToolUse-Bash"))
+	meantime.home = c.home
+	require.Equal(t, noOutput, meantime.run(t))
+	require.NoError(t, hub.Start())
+	require.Eventually(t, func() bool { return len(hub.Events()) == 2 && c.spooledEvents() == 0 }, time.Minute, 10*time.Millisecond)
+	q.Decide(q.Frame(schema.Answer{Permission: ptr(true)}))
+	require.Equal(t, cliResult{0, allowed, ""}, r.wait())
+}
+
 // The hub stops while the question is pending and has the answer when it is back.
 func TestHook_PullsAnswerAfterHubRestart(t *testing.T) {
 	t.Parallel()
@@ -301,10 +350,11 @@ func TestHook_UnreachableHubUsesFallback(t *testing.T) {
 		flags []string
 		want  string // part of it
 	}{
-		"agent prompt": {nil, ""},
+		"agent prompt": {[]string{"--limit", "1s"}, ""}, // until then it waits for a hub
 		"deny":         {[]string{"--on-unreachable", "deny"}, `"behavior":"deny","message":"No Hookback hub answers at `},
 		"allow":        {[]string{"--on-unreachable", "allow"}, `"behavior":"allow"`},
-		"ask":          {[]string{"--on-unreachable=ask"}, ""},
+		"ask":          {[]string{"--on-unreachable=ask", "--limit", "1s"}, ""},
+		"fail the run": {[]string{"--on-timeout=fail_run", "--limit", "1s"}, ""}, // no one was asked
 		"observe":      {[]string{"--observe", "--on-unreachable=deny"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -328,15 +378,22 @@ func TestHook_NoDashboardUsesFallback(t *testing.T) {
 		want  string
 		waits bool
 	}{
-		"headless":       {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, nil, "", false},
-		"headless, deny": {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, []string{"--on-unreachable", "deny"}, "No one has the dashboard of the Hookback hub open", false},
-		"agent prompt":   {nil, nil, allowed, true},
+		"headless":        {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, nil, "", false},
+		"subagent":        {nil, nil, "", false},
+		"subagent, allow": {nil, []string{"--on-unreachable", "allow"}, "", false},
+		"subagent, deny":  {nil, []string{"--on-unreachable", "deny"}, "", false},
+		"headless, deny":  {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, []string{"--on-unreachable", "deny"}, "No one has the dashboard of the Hookback hub open", false},
+		"agent prompt":    {nil, nil, allowed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hub := clitest.StartHub(t, nil)
 			hub.Watching = ptr(0)
-			c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), test.flags...)
+			input := readSample(t, "claude-code-PermissionRequest-Bash")
+			if strings.HasPrefix(name, "subagent") {
+				input = asSubagent(input)
+			}
+			c := newHookCommand(t, hub.URL(), input, test.flags...)
 			c.env = test.env
 			r := c.start(t, t.Context())
 			q, err := hub.Question(t.Context(), 1)
@@ -393,7 +450,7 @@ func TestHook_SignalWithdrawsQuestion(t *testing.T) {
 		require.NoError(t, r.Process.Signal(signal))
 		got := r.wait()
 		require.Equal(t, noOutput, got, "the agent discards any output")
-		require.Equal(t, schema.Cancel{Reason: "the agent stopped waiting for this answer", RequestSecret: "secret-1"}, q.Withdrawal)
+		require.Equal(t, schema.Cancel{Reason: "dismissed in the agent", RequestSecret: "secret-1"}, q.Withdrawal)
 	}
 }
 

@@ -36,6 +36,7 @@ func BenchmarkHook(b *testing.B) {
 	fast := clitest.StartHub(b, clitest.RespondWith(200, "application/json", `{"id":1}`)) // without the hub's fsync and queue
 	stored := hubtest.Start(b)
 
+	gated := readSample(b, "claude-code-PreToolUse-Bash")
 	// Each hook has a separate home directory.
 	hookProgram := func(hub, stdin string) func() *exec.Cmd {
 		c := newHookCommand(b, hub, "")
@@ -58,6 +59,7 @@ func BenchmarkHook(b *testing.B) {
 	contenders := []*contender{
 		{name: "empty", command: shell(empty)},
 		{name: "hook", command: hookProgram(fast.URL(), input)},
+		{name: "gate", command: hookProgram(fast.URL(), gated)},
 		{name: "hook-stored", command: hookProgram(stored.URL(), input)},
 		{name: "hook-1MiB", command: hookProgram(fast.URL(), big)},
 		{name: "hook-no-hub", command: hookProgram(clitest.ClosedHubURL(b), input)},

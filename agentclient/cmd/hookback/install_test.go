@@ -218,15 +218,15 @@ func TestInstall_GroupsSimilarFiles(t *testing.T) {
 	t.Parallel()
 	d := newTestMachine(t)
 	const hooks = "✓ Cline              ~/Documents/Cline/Hooks: "
-	require.Equal(t, hooks+"written (8 files)\n", d.run("install", "--agent", "cline").out)
-	require.Equal(t, hooks+"up to date (8 files)\n", d.run("install", "--agent", "cline").out)
+	require.Equal(t, hooks+"written (10 files)\n", d.run("install", "--agent", "cline").out)
+	require.Equal(t, hooks+"up to date (10 files)\n", d.run("install", "--agent", "cline").out)
 	file := filepath.Join(d.home, "Documents", "Cline", "Hooks", "PreToolUse")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, append(text, "# mine\n"...), 0o700)) //nolint:gosec // it is run
 	got := d.run("uninstall")
 	require.Contains(t, got.out, "  ! it was changed by hand and was kept; use --force to remove it\n")
-	require.NotContains(t, got.out, "(8 files)")
+	require.NotContains(t, got.out, "(10 files)")
 	require.FileExists(t, file)
 }
 

@@ -19,9 +19,11 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/ask"
+	"github.com/hookback/hookback/agentclient/internal/cli/freeze"
 	"github.com/hookback/hookback/agentclient/internal/cli/hookrun"
 	"github.com/hookback/hookback/agentclient/internal/cli/mcp"
 	"github.com/hookback/hookback/agentclient/internal/cli/policycmd"
+	"github.com/hookback/hookback/agentclient/internal/cli/service"
 	"github.com/hookback/hookback/agentclient/internal/cli/setup"
 	"github.com/hookback/hookback/agentclient/internal/cli/statusline"
 	"github.com/hookback/hookback/agentclient/internal/cli/trust"
@@ -47,11 +49,14 @@ type command struct {
 var commands = []command{
 	{"ask", "ask a person and wait for the answer", ask.Run},
 	{"hook", "run as the hook of a coding agent", hookrun.Run},
+	{"wait", "wake an idle session of Claude Code when a person sends it a message", hookrun.Wait},
 	{"install", "add Hookback to the settings of the coding agents on this machine", setup.Install},
 	{"uninstall", "remove Hookback from those settings", setup.Uninstall},
 	{"trust", "trust a hub, so that its answers count on this account", trust.Run},
 	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", mcp.Run},
 	{"policy", "define which calls need approval: write, check and test rules", policycmd.Run},
+	{"service", "let the system start the hub when you sign in", service.Run},
+	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run},
 	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor},
 	{"send", "store one event, from stdin or from flags", ask.RunSend},
 	{"verify", "verify the audit log: no entry changed, no entry missing", trust.RunVerify},

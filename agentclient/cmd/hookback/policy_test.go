@@ -105,15 +105,15 @@ func TestPolicyCheck_PrintsRulesOrProblems(t *testing.T) {
 func TestPolicy_RejectsWrongUsage(t *testing.T) {
 	d := newPolicyProject(t)
 	for want, args := range map[string][]string{
-		`policy takes init, check or test, not ""`:     {},
-		`policy takes init, check or test, not "tset"`: {"tset"},
-		"nowhere.json does not exist":                  {"check", "nowhere.json"},
-		"nowhere.json":                                 {"test", "nowhere.json"},
-		"policy takes one FILE":                        {"check", "a", "b"},
-		"no rules to test":                             {"test"},
-		"--since 7: must be a duration":                {"test", "--since", "7"},
-		"--since -7d: must be a duration":              {"test", "--since", "-7d"},
-		"policy init takes no arguments":               {"init", "x"},
+		`policy takes init, add, check or test, not ""`:     {},
+		`policy takes init, add, check or test, not "tset"`: {"tset"},
+		"nowhere.json does not exist":                       {"check", "nowhere.json"},
+		"nowhere.json":                                      {"test", "nowhere.json"},
+		"policy takes one FILE":                             {"check", "a", "b"},
+		"no rules to test":                                  {"test"},
+		"--since 7: must be a duration":                     {"test", "--since", "7"},
+		"--since -7d: must be a duration":                   {"test", "--since", "-7d"},
+		"policy init takes no arguments":                    {"init", "x"},
 	} {
 		got := d.policy(t.Context(), args...)
 		require.NotEqual(t, cli.ExitOK, got.status, "%v", args)
@@ -172,7 +172,7 @@ func TestPolicyTest_CountsEffects(t *testing.T) {
 {"tool": "WebFetch", "then": "ask"}]}`)
 	got := d.policy(t.Context(), "test")
 	require.Equal(t, cli.ExitOK, got.status, got.err)
-	require.Contains(t, got.out, "256 calls in the last 7d: would have asked 3 times, denied 1, allowed 0; no opinion on 252.\n")
+	require.Contains(t, got.out, "257 calls in the last 7d: would have asked 3 times, denied 1, allowed 0; no opinion on 253.\n")
 	require.Contains(t, got.out, file+":2  2 calls\n    Bash when command contains \"rm -rf\": ask\n")
 	require.Contains(t, got.out, " Bash: rm -rf build\n")
 	require.Contains(t, got.out, "Bash: rm -rf ·[2J xxxx")
@@ -192,7 +192,7 @@ func TestPolicyTest_CountsEffects(t *testing.T) {
 	got = d.policy(t.Context(), "test", file, "--json", "--since", "all")
 	require.Equal(t, cli.ExitOK, got.status, got.err)
 	require.NoError(t, json.Unmarshal([]byte(got.out), &result))
-	require.Equal(t, []int{256, 3, 1, 1, 251}, []int{result.Calls, result.Asked, result.Denied, result.Allowed, result.NoOpinion})
+	require.Equal(t, []int{257, 3, 1, 1, 252}, []int{result.Calls, result.Asked, result.Denied, result.Allowed, result.NoOpinion})
 	require.Len(t, result.Rules, 5)
 	require.Equal(t, "Write: {\"file_path\":\"/etc/passwd\"}", result.Rules[1].Examples[0].Call)
 	require.Equal(t, 1, result.Rules[2].Unclear)

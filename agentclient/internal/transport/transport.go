@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // ErrUnreachable reports that no hub accepted the message, so no person has seen it.
@@ -41,8 +42,9 @@ type Request struct {
 	Hub, Path string
 	Body      []byte
 	Secret    string
-	Anonymous bool  // without the token
-	MaxBytes  int64 // limit of the response body; 0 means twice schema.MaxBody
+	Anonymous bool   // without the token
+	Accepts   string // control.AcceptsHeader; empty: none
+	MaxBytes  int64  // limit of the response body; 0 means twice schema.MaxBody
 }
 
 // Response is a hub's 2xx reply: JSON, or 204 without a body.
@@ -68,6 +70,10 @@ func Do(ctx context.Context, client *http.Client, r Request, token string, refus
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if r.Accepts != "" {
+		req.Header.Set(control.PreferHeader, control.MinimalReturn)
+		req.Header.Set(control.AcceptsHeader, r.Accepts)
 	}
 	if r.Secret != "" {
 		req.Header.Set(schema.SecretHeader, r.Secret)

@@ -22,6 +22,8 @@ export const lazyAppText = {
     muteHint: 'notifications and sound',
     mute15: 'Mute for 15 minutes',
     mute60: 'Mute for an hour',
+    freeze: 'Freeze all agents',
+    freezeHint: 'stops them at their next tool call',
     showShortcuts: 'Show the shortcuts of this screen',
     help: 'help',
     request: (id: number) => `Request ${id}`,

@@ -6,6 +6,8 @@ export const appText = {
   notLoaded: 'This screen did not load',
   notLoadedHint: 'The hub may be offline, or newer than this page. ',
   reload: 'Reload the page',
+  freezeFailed:
+    'The freeze bar did not load. If you froze agents just now, they may still run: use hookback freeze.',
   dialogNotLoaded: 'This did not load. The hub may be offline, or newer than this page.',
   notFound: 'Page not found',
   notFoundHint: 'There is no page at this address. ',

@@ -26,7 +26,9 @@ import (
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -50,6 +52,8 @@ type App struct {
 	hub        *hub.Hub
 	query      *query.Service
 	sessions   *sessions.Service
+	ratings    *ratings.Follower
+	safety     *safety.Follower
 	notifier   *notify.Notifier
 	dispatcher *delivery.Dispatcher
 	metrics    *httpapi.Metrics
@@ -140,8 +144,11 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, Feed: a.feed, Hub: a.hub, Accounts: a.auth, Viewers: presence,
 		Guard: guard, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
 	})
+	a.hub.Reach = a.notifier
 	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
 	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Clock: a.cfg.Clock, Log: a.log})
+	a.ratings = ratings.New(ratings.Config{Store: a.store, Feed: a.feed, Log: a.log})
+	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, EqualFailures: a.cfg.FreezeAfter, Log: a.log})
 	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
 		return err
@@ -149,7 +156,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
@@ -201,6 +208,8 @@ func (a *App) Run(ctx context.Context) error {
 	start("accounts", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
 	start("projections", func() error { return a.sessions.Run(workers) })
+	start("ratings", func() error { return a.ratings.Run(workers) })
+	start("automatic freeze", func() error { return a.safety.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })
 	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })
@@ -219,10 +228,12 @@ func (a *App) Run(ctx context.Context) error {
 	if a.socket != nil {
 		start("socket", func() error { return a.server.ServeSocket(a.socket, a.listeners[0].Addr()) })
 	}
+	notifySystemd(a.cfg.NotifySocket, "READY=1", a.log)
 
 	var err error
 	select {
 	case <-ctx.Done():
+		notifySystemd(a.cfg.NotifySocket, "STOPPING=1", a.log)
 		a.log.Info("stopping", "timeout", a.cfg.StopWithin)
 	case err = <-running.failed:
 	}

@@ -82,6 +82,10 @@ type Config struct {
 	// at most three times; 0: never.
 	NudgeAfter time.Duration
 
+	// FreezeAfter is the number of equal failures of tool calls in a row after which the hub freezes
+	// the session; 0: never.
+	FreezeAfter int
+
 	// KeepSecrets stores events without redaction.
 	KeepSecrets bool
 
@@ -92,6 +96,8 @@ type Config struct {
 	Version string
 	// Stdout receives the greeting, Stderr the log; nil: discarded.
 	Stdout, Stderr io.Writer
+	// NotifySocket is the Unix socket of the service manager, from NOTIFY_SOCKET; empty: none.
+	NotifySocket string
 	// StopWithin is the time that requests and streams have to end on shutdown; default 5
 	// s.
 	StopWithin time.Duration
@@ -201,6 +207,9 @@ func (cfg Config) check() error {
 	}
 	if cfg.NudgeAfter != 0 && cfg.NudgeAfter < schema.MinReminder {
 		return fmt.Errorf("-nudge-after %v: must be at least %v, or 0 for never", cfg.NudgeAfter, schema.MinReminder)
+	}
+	if cfg.FreezeAfter < 0 || cfg.FreezeAfter == 1 {
+		return fmt.Errorf("-freeze-after %d: must be at least 2, or 0 for never", cfg.FreezeAfter)
 	}
 	if cfg.LogFormat != "" && cfg.LogFormat != "text" && cfg.LogFormat != "json" {
 		return fmt.Errorf("-log-format %s: must be text or json", cfg.LogFormat)

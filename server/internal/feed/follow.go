@@ -21,6 +21,9 @@ const (
 	Due                           // an attempt to send its answer has a new time
 	Accounts                      // an account changed, or the hub was locked; not in the log
 	Channels                      // a notification channel or a browser for Web Push was added; not in the log
+	Ratings                       // a tool call was rated; not in the log, the note is a history.RiskyCall
+	Messages                      // the messages to a session changed; not in the log, the note is a control.MessagesChanged
+	Frozen                        // a freeze began or was lifted; not in the log
 )
 
 // Fact is one thing that happened: an entry of the log, or something outside the log.

@@ -12,7 +12,11 @@ type Event struct {
 	Envelope                 []byte // members without the braces, including the names above
 	Payload                  []byte
 	Question, Status         []byte // nil: not a question
+	Rating                   Rating
 }
+
+// Rating is the hub's rating of the tool call that an event starts. Without one it is zero.
+type Rating struct{ Risk, Decided, Outcome string }
 
 // maxTextUnits limits how much of a payload and a question is searched for words, in UTF-16 code
 // units, like the length of a JavaScript string.
@@ -62,9 +66,7 @@ var fields = map[string]func(r *eventView) *jsonValue{
 	"id":       func(r *eventView) *jsonValue { return newString(strconv.FormatInt(r.ID, 10)) },
 	"error":    func(r *eventView) *jsonValue { return newString(r.envelopeMember("error").stringValue()) },
 	"kind":     func(r *eventView) *jsonValue { return r.questionValue().member("type") },
-	"risk":     (*eventView).risk,
 	"status":   func(r *eventView) *jsonValue { return r.statusValue().member("status") },
-	"outcome":  func(r *eventView) *jsonValue { return r.statusValue().member("outcome") },
 	"delivery": func(r *eventView) *jsonValue { return r.statusValue().member("delivery").member("state") },
 }
 
@@ -92,8 +94,20 @@ func (r *eventView) risk() *jsonValue {
 	return r.questionValue().member("risk")
 }
 
+// ratedFields maps the keys about tool calls to functions that return the value of the question, or
+// nil, and the value of the rating, or "".
+var ratedFields = map[string]func(r *eventView) (*jsonValue, string){
+	"risk":    func(r *eventView) (*jsonValue, string) { return r.risk(), r.Rating.Risk },
+	"decided": func(r *eventView) (*jsonValue, string) { return nil, r.Rating.Decided },
+	"outcome": func(r *eventView) (*jsonValue, string) { return r.statusValue().member("outcome"), r.Rating.Outcome },
+}
+
 // anyValue reports whether fn is true for any value of key.
 func (r *eventView) anyValue(key string, fn func(text string) bool) bool {
+	if field, rated := ratedFields[key]; rated {
+		asked, rating := field(r)
+		return asked.anyMatch(fn) || rating != "" && fn(rating)
+	}
 	if field, known := fields[key]; known {
 		return field(r).anyMatch(fn)
 	}

@@ -35,6 +35,7 @@ type term struct {
 	regex    *regexp.Regexp
 	literals []string // texts that occur in everything that regex matches
 	steps    int      // RE2 instructions of regex
+	levels   []string // the risks that an order such as >=medium selects; nil: no order
 }
 
 // Parse parses a filter. Its errors are *schema.FieldError for the field "filter".
@@ -78,6 +79,9 @@ func (tok *token) toTerm() (term, error) {
 		return t, nil
 	}
 	t.value = Fold(tok.value)
+	if t.key == "risk" {
+		t.levels = riskLevels(t.value)
+	}
 	if t.keyed && strings.Contains(t.value, "*") {
 		t.glob = strings.Split(t.value, "*")
 	}
@@ -108,6 +112,8 @@ func (t *term) matches(r *eventView) bool {
 // matchesText tests folded text: a word must occur in it, the value of a key must equal it.
 func (t *term) matchesText(text string) bool {
 	switch {
+	case t.levels != nil:
+		return slices.Contains(t.levels, text)
 	case t.regex != nil:
 		return t.regex.MatchString(text)
 	case !t.keyed:
@@ -158,7 +164,34 @@ func (f *Filter) RequiredLiterals() (list []string) {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
-func isIndexedKey(key string) bool { return key != "id" && key != "risk" && !isStatusKey(key) }
+// risks are the levels of risk, lowest first.
+var risks = []string{string(schema.LowRisk), string(schema.MediumRisk), string(schema.HighRisk), string(schema.CriticalRisk)}
+
+// riskLevels returns the levels that an order such as ">=medium" selects, or nil if value is none.
+func riskLevels(value string) []string {
+	for _, order := range [...]struct {
+		operator string
+		levels   func(at int) []string
+	}{
+		{">=", func(at int) []string { return risks[at:] }},
+		{"<=", func(at int) []string { return risks[:at+1] }},
+		{">", func(at int) []string { return risks[at+1:] }},
+		{"<", func(at int) []string { return risks[:at] }},
+	} {
+		if level, found := strings.CutPrefix(value, order.operator); found {
+			if at := slices.Index(risks, level); at >= 0 {
+				return slices.Clip(order.levels(at))
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func isIndexedKey(key string) bool { return key != "id" && !isRatedKey(key) && !isStatusKey(key) }
+
+// isRatedKey reports whether the rating of a call is a value of key.
+func isRatedKey(key string) bool { return ratedFields[key] != nil }
 
 // isStatusKey reports whether the value of a key can change after the event is stored.
-func isStatusKey(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }
+func isStatusKey(key string) bool { return key == "status" || key == "delivery" }

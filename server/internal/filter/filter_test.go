@@ -23,18 +23,19 @@ func eventFromJSON(t testing.TB, raw []byte) *Event {
 		Payload  json.RawMessage `json:"payload"`
 		Question json.RawMessage `json:"humanInTheLoop"`
 		Status   json.RawMessage `json:"humanInTheLoopStatus"`
+		Rating   Rating
 	}
 	var members map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &known))
 	require.NoError(t, json.Unmarshal(raw, &members))
-	for _, own := range []string{"id", "payload", "humanInTheLoop", "humanInTheLoopStatus"} {
+	for _, own := range []string{"id", "payload", "humanInTheLoop", "humanInTheLoopStatus", "rating"} {
 		delete(members, own)
 	}
 	envelope, err := json.Marshal(members)
 	require.NoError(t, err)
 	return &Event{
 		ID: known.ID, App: known.App, Session: known.Session, Type: known.Type, Tool: known.Tool,
-		Envelope: envelope[1 : len(envelope)-1], Payload: known.Payload, Question: known.Question, Status: known.Status,
+		Envelope: envelope[1 : len(envelope)-1], Payload: known.Payload, Question: known.Question, Status: known.Status, Rating: known.Rating,
 	}
 }
 
@@ -83,6 +84,7 @@ func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
 		require.Contains(t, indexed, l, "%q", filter)
 	}
 	require.True(t, !f.QuestionsOnly() || e.Question != nil, "%q", filter)
+	require.True(t, !f.RatedOnly() || e.Question != nil || e.Rating != (Rating{}), "%q", filter)
 	require.True(t, f.ID() == 0 || f.ID() == e.ID, "%q", filter)
 	for _, n := range f.Names() {
 		name := map[string]string{"app": e.App, "session": e.Session, "type": e.Type, "tool": e.Tool}[n.Key]

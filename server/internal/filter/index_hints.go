@@ -11,8 +11,18 @@ import (
 // QuestionsOnly reports whether only questions can match.
 func (f *Filter) QuestionsOnly() bool {
 	return slices.ContainsFunc(f.terms, func(t term) bool {
-		return !t.negated && t.keyed && (isStatusKey(t.key) || t.key == "kind" || t.key == "risk")
+		return !t.negated && t.keyed && (isStatusKey(t.key) || t.key == "kind")
 	})
+}
+
+// RatedOnly reports whether only questions and events with a rating can match.
+func (f *Filter) RatedOnly() bool {
+	return slices.ContainsFunc(f.terms, func(t term) bool { return !t.negated && t.keyed && isRatedKey(t.key) })
+}
+
+// UsesRatings reports whether a match depends on the ratings of events.
+func (f *Filter) UsesRatings() bool {
+	return slices.ContainsFunc(f.terms, func(t term) bool { return t.keyed && isRatedKey(t.key) })
 }
 
 // Status returns the state that a question must be in, or "" for any.

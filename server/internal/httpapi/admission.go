@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
@@ -41,13 +42,13 @@ func (s *Server) admit(r routes.Route) fiber.Handler {
 // waitsForAnswer reports whether a request of route r waits until a person has answered.
 func waitsForAnswer(c *fiber.Ctx, r routes.Route) bool {
 	switch r.Path {
-	case schema.PathResponse:
+	case schema.PathResponse, control.PathWait:
 		wait := c.Query("wait")
 		return wait != "" && wait != "0"
 	case schema.PathMCP:
 		return true
 	default:
-		return false // a hook of PathClaudeCode takes its waiting place when it waits
+		return false // PathAsk and a hook of PathClaudeCode take their waiting place when they wait
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/internal/httpapi/assets"
 )
 
 // TestAPIDocs_HaveSeparateCSP checks that only the API reference has the weaker policy.
@@ -20,7 +22,7 @@ func TestAPIDocs_HaveSeparateCSP(t *testing.T) {
 		require.Equal(t, "<title>API</title>", string(b), path)
 		require.Equal(t, "text/html; charset=utf-8", resp.Header.Get("Content-Type"))
 		policy := resp.Header.Values("Content-Security-Policy")
-		require.Equal(t, []string{docsCSP}, policy)
+		require.Equal(t, []string{assets.DocsPolicy}, policy)
 		require.NotContains(t, policy[0], "unsafe")
 		require.Contains(t, policy[0], "frame-ancestors 'none'")
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
@@ -61,7 +63,7 @@ func (s *Server) needsIdentity(c *fiber.Ctx, r routes.Route) bool {
 	switch {
 	case !s.isLocal(c):
 		return true
-	case strings.HasPrefix(r.Path, schema.PathAuthenticated):
+	case strings.HasPrefix(r.Path, inbox.PathAuthenticated):
 		return s.Hub.People.IsLocked()
 	default:
 		return r.Access == schema.AccessRead && !s.mayReadLocally(c)
@@ -84,7 +86,7 @@ func hasRequestSecret(c *fiber.Ctx, r routes.Route) bool {
 
 // appScopedRoutes are the lists that the source_app parameter restricts to one application.
 // All other lists ignore it and contain events of every application.
-var appScopedRoutes = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport}
+var appScopedRoutes = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport, schema.PathRiskyCalls, control.PathMessages}
 
 // authorizeRead restricts a token that is bound to applications to their events: single
 // events by id, and appScopedRoutes with source_app.

@@ -43,8 +43,13 @@ type hookResult struct {
 	reused bool // the connection was used before
 }
 
-// runHook calls the HTTP hook as Claude Code does. The channel receives its response.
+// runHook calls the HTTP hook as Claude Code on a terminal does. The channel receives its response.
 func (r *harness) runHook(query, body string) <-chan hookResult {
+	return r.runHookFrom("cli", query, body)
+}
+
+// runHookFrom calls the HTTP hook with that entry point of Claude Code; "" sends none.
+func (r *harness) runHookFrom(entrypoint, query, body string) <-chan hookResult {
 	done := make(chan hookResult, 1)
 	go func() {
 		var h hookResult
@@ -57,6 +62,9 @@ func (r *harness) runHook(query, body string) <-chan hookResult {
 		}
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("User-Agent", "axios/1.8.4")
+		if entrypoint != "" {
+			req.Header.Set("X-Claude-Entrypoint", entrypoint)
+		}
 		resp, err := r.client.Do(req)
 		if err != nil {
 			r.t.Error(err)
@@ -261,7 +269,7 @@ func TestClaudeCodeHook_DisconnectAbandonsQuestion(t *testing.T) {
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	body := hookSample(t, "PermissionRequest-Bash")
-	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", schema.PathClaudeCode, r.addr, len(body), body)
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nX-Claude-Entrypoint: cli\r\nContent-Length: %d\r\n\r\n%s", schema.PathClaudeCode, r.addr, len(body), body)
 	require.NoError(t, err)
 	begun, err := bufio.NewReader(c).ReadString('\n')
 	require.NoError(t, err)
@@ -305,6 +313,66 @@ func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {
 	require.NotNil(t, r.waitForQuestion(5).HumanInTheLoop) // follows the answer and its delivery
 	r.answer(5, `{"permission":true}`)
 	<-third
+}
+
+// asSubagent returns a hook sample as a subagent's call.
+func asSubagent(sample string) string {
+	return strings.Replace(sample, "{", `{"agent_id":"a4d2c8f1e0b3a297","agent_type":"Explore",`, 1)
+}
+
+// TestClaudeCodeHook_ClosedDialogRequiresViewer: without an open dialog, a hook waits only if someone
+// has the dashboard open.
+func TestClaudeCodeHook_ClosedDialogRequiresViewer(t *testing.T) {
+	t.Parallel()
+	bash := hookSample(t, "PermissionRequest-Bash")
+	for name, c := range map[string]struct {
+		entrypoint, body string
+		promptAfter      float64
+	}{
+		"claude -p":             {"sdk-cli", bash, 0},
+		"no header":             {"", bash, 0},
+		"subagent":              {"cli", asSubagent(bash), 120},
+		"subagent, no header":   {"", asSubagent(bash), 120},
+		"subagent of claude -p": {"sdk-cli", asSubagent(bash), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t, fastHooks)
+			h := <-r.runHookFrom(c.entrypoint, "?limit=3600", c.body)
+			require.Equal(t, "{}", h.body)
+			require.Equal(t, hub.ReasonNoDashboard, r.event(1).HumanInTheLoopStatus.Reason, "no one is asked")
+
+			dialV2(r)
+			require.Eventually(t, func() bool { return r.Hub.Viewers.Count() == 1 }, waitLimit, time.Millisecond)
+			done := r.runHookFrom(c.entrypoint, "?limit=3600", c.body)
+			q := r.waitForQuestion(3).HumanInTheLoop // follows the question and its end
+			require.False(t, q.AlsoAsked)
+			require.InDelta(t, c.promptAfter, q.PromptAfter, 0)
+			wait := 3595.0
+			if c.promptAfter > 0 {
+				wait = c.promptAfter
+			}
+			require.InDelta(t, wait, *q.Timeout, 0)
+			r.answer(3, `{"permission":true}`)
+			require.Contains(t, (<-done).body, `"behavior":"allow"`)
+		})
+	}
+}
+
+// A shorter limit in Claude Code's settings shortens the wait of a subagent's hook as well.
+func TestClaudeCodeHook_SubagentPassesInTime(t *testing.T) {
+	t.Parallel()
+	r := setup(t, fastHooks)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = r.Hub.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	dialV2(r)
+	require.Eventually(t, func() bool { return r.Hub.Viewers.Count() == 1 }, waitLimit, time.Millisecond)
+	h := <-r.runHook("?limit=2", asSubagent(hookSample(t, "PermissionRequest-Bash")))
+	require.JSONEq(t, "{}", h.body, "Claude Code opens its dialog")
+	require.InDelta(t, 1, r.event(1).HumanInTheLoop.PromptAfter, 0)
+	require.Equal(t, schema.Timeout, r.waitUntilSettled(1).Outcome)
 }
 
 // TestClaudeCodeHook_BlockingHookRequiresViewer uses a hook for which Claude Code shows no

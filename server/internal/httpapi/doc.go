@@ -15,5 +15,5 @@
 //
 // Package stream serves the hub's log over WebSockets; stream.go upgrades to one. The GET of
 // a response with wait is a long poll. claude_code_hook.go holds HTTP hooks open.
-// mcp.go runs the MCP server. assets.go serves the dashboard.
+// mcp.go runs the MCP server. Package assets serves the dashboard.
 package httpapi

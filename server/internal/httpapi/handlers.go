@@ -14,9 +14,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
@@ -35,6 +37,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.ledgerHandlers(),
 		s.inboxHandlers(),
 		s.ruleHandlers(),
+		s.messageHandlers(), s.freezeHandlers(),
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
 	} {
@@ -68,9 +71,12 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathSession:       s.session,
 		"GET " + schema.PathExport:        s.export,
 		"GET " + schema.PathOverview:      s.overview,
+		"GET " + schema.PathRiskyCalls:    s.riskyCalls,
+		"GET " + schema.PathPolicyLine:    s.policyLine,
 		"POST " + schema.PathOTLPLogs:     s.otlpLogs,
 		"POST " + schema.PathOTLPMetrics:  s.otlpMetrics,
 		"POST " + schema.PathClaudeCode:   s.claudeHook,
+		"POST " + schema.PathAsk:          s.ask,
 		"GET " + schema.PathHub:           s.hubKey,
 		"GET " + schema.PathHealth:        s.health,
 		"GET " + schema.PathReady:         s.ready,
@@ -81,14 +87,37 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 }
 
 func (s *Server) ingest(c *fiber.Ctx) error {
-	saved, err := s.Hub.Ingest(c.UserContext(), c.Request().Body(), caller(c))
+	by := caller(c)
+	wantsReceipt := strings.TrimSpace(c.Get(control.PreferHeader)) == control.MinimalReturn
+	if wantsReceipt {
+		accepts := control.ParseAccepts(c.Get(control.AcceptsHeader))
+		by.Accepts = &accepts
+	}
+	saved, err := s.Hub.Ingest(c.UserContext(), c.Request().Body(), by)
 	if err != nil {
 		return err
 	}
 	if saved.HasQuestion {
 		s.afterResponse(c, saved.ID)
 	}
-	return sendJSON(c, saved.JSON)
+	switch {
+	case !wantsReceipt:
+		return sendJSON(c, saved.JSON)
+	case saved.HasQuestion: // its poster needs the whole event
+		return reply(c)(addDirective(saved.JSON, saved.Directive))
+	default:
+		c.Set(control.AppliedHeader, control.MinimalReturn)
+		return reply(c)(json.Marshal(control.EventReceipt{ID: saved.ID, Directive: saved.Directive}))
+	}
+}
+
+// addDirective adds the directive to an event, as its last member.
+func addDirective(event []byte, d *control.Directive) ([]byte, error) {
+	if d == nil {
+		return event, nil
+	}
+	text, err := json.Marshal(d)
+	return slices.Concat(event[:len(event)-1], []byte(`,"directive":`), text, []byte("}")), err
 }
 
 func (s *Server) ingestBatch(c *fiber.Ctx) error {
@@ -143,7 +172,10 @@ func (s *Server) search(c *fiber.Ctx) error {
 		return err
 	}
 	q := store.Search{From: f.From, To: f.To, Before: f.Before, After: f.After, Limit: f.Limit, Oldest: f.Oldest}
-	if q.Filter, err = filter.Parse(c.Query("filter")); err != nil {
+	if c.Query("filter") != "" && c.Query("q") != "" {
+		return &schema.FieldError{Field: "q", Detail: "is another name of filter: send only one of them"}
+	}
+	if q.Filter, err = filter.Parse(c.Query("filter", c.Query("q"))); err != nil {
 		return err
 	}
 	return reply(c)(s.Sessions.Search(c.UserContext(), q))
@@ -249,18 +281,9 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	// Cancel the long poll if the agent disconnects, so that a dead agent does not count as
-	// having its answer.
-	ctx := s.stopping
-	if cn, ok := c.Context().Conn().(*middleware.Conn); ok && wait > 0 {
-		watched, stop := cn.WatchDisconnect(ctx)
-		defer stop()
-		ctx = watched
-	}
 	var expires time.Time
-	ctx, cancel := context.WithCancel(ctx) // also canceled when the caller's credentials are revoked
+	ctx, cancel := s.longPollContext(c, wait)
 	defer cancel()
-	defer s.Hub.People.OnRevoked(caller(c).Identity, cancel)()
 	answer, err := s.Hub.Pull(ctx, id, hub.PullOptions{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), OnDeadline: func(at time.Time) { expires = at }})
 	if err == nil && answer == nil {
 		remaining := schema.Never
@@ -271,6 +294,37 @@ func (s *Server) pull(c *fiber.Ctx) error {
 		return c.SendStatus(fiber.StatusNoContent)
 	}
 	return reply(c)(answer, err)
+}
+
+// longPollContext returns the context of a long poll. It ends if the agent disconnects, so that a
+// dead agent does not count as having its answer, and if the caller's credentials are revoked.
+func (s *Server) longPollContext(c *fiber.Ctx, seconds int64) (context.Context, func()) {
+	ctx, stopWatching := s.stopping, func() {}
+	if cn, ok := c.Context().Conn().(*middleware.Conn); ok && seconds > 0 {
+		ctx, stopWatching = cn.WatchDisconnect(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stopObserving := s.Hub.People.OnRevoked(caller(c).Identity, cancel)
+	return ctx, func() {
+		stopObserving()
+		cancel()
+		stopWatching()
+	}
+}
+
+// claudeHook handles the HTTP hooks of Claude Code.
+func (s *Server) claudeHook(c *fiber.Ctx) error {
+	limit, err := queryInt(c, "limit", bounds{min: 1, max: int64(schema.MaxTimeout / time.Second), fallback: held.DefaultHookTimeout})
+	if err != nil {
+		return err
+	}
+	return s.held.ClaudeCode(s.heldRequest(c), limit)
+}
+
+func (s *Server) ask(c *fiber.Ctx) error { return s.held.Ask(s.heldRequest(c)) }
+
+func (s *Server) heldRequest(c *fiber.Ctx) held.Request {
+	return held.Request{Ctx: c, By: caller(c), Program: func() string { return s.programOf(c) }}
 }
 
 // hubKey serves the hub's identity. The nonce is chosen by the caller, who may be anyone.

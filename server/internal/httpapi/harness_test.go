@@ -25,6 +25,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
@@ -69,7 +70,18 @@ func setup(t testing.TB, options ...func(*Config)) *harness {
 	return setupPeople(t, func(*auth.Config) {}, options...)
 }
 
+// setupGrace is setup with that time for programs to ask again after their connection broke.
+func setupGrace(t testing.TB, grace time.Duration, options ...func(*Config)) *harness {
+	t.Helper()
+	return setupHub(t, grace, func(*auth.Config) {}, options...)
+}
+
 func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Config)) *harness {
+	t.Helper()
+	return setupHub(t, 0, configure, options...)
+}
+
+func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
 	r := &harness{t: t, clock: &fakeClock{}, log: &syncBuffer{}, dbFile: storetest.NewFile(t)}
 	db := storetest.Open(t, storetest.Options{File: r.dbFile})
@@ -81,11 +93,11 @@ func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Co
 	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{
-		Store: db, People: r.people, Feed: log,
+		Store: db, People: r.people, Feed: log, ReconnectGrace: grace,
 	})
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

@@ -19,6 +19,8 @@ func TestClaudeCodeHook_DuplicatesShareOneAnswer(t *testing.T) {
 	of := func(agent string) string {
 		return strings.Replace(body, `"hook_event_name"`, fmt.Sprintf(`"agent_id":%q,"hook_event_name"`, agent), 1)
 	}
+	dialV2(r) // without a viewer, a subagent's hook does not wait
+	require.Eventually(t, func() bool { return r.Hub.Viewers.Count() == 1 }, waitLimit, 1e6)
 	first := r.runHook("", of("first"))
 	r.waitForQuestion(1)
 	second := r.runHook("", of("second"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/query"
 )
 
@@ -16,21 +17,21 @@ import (
 // (schema/inbox.go).
 func (s *Server) inboxHandlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{
-		"GET " + schema.PathApprovals:     s.approvals,
-		"GET " + schema.PathApproval:      s.approval,
-		"POST " + schema.PathApproveCall:  s.approveCall,
-		"POST " + schema.PathRejectCall:   s.rejectCall,
-		"POST " + schema.PathAgentApprove: s.agentApprove,
+		"GET " + inbox.PathApprovals:     s.approvals,
+		"GET " + inbox.PathApproval:      s.approval,
+		"POST " + inbox.PathApproveCall:  s.approveCall,
+		"POST " + inbox.PathRejectCall:   s.rejectCall,
+		"POST " + inbox.PathAgentApprove: s.agentApprove,
 	}
 	for route, handler := range map[[2]string]fiber.Handler{
-		{"GET ", schema.PathHitlRequests}: s.hitlRequests,
-		{"GET ", schema.PathHitlRequest}:  s.hitlRequest,
-		{"POST ", schema.PathHitlVote}:    s.hitlVote,
-		{"POST ", schema.PathHitlCancel}:  s.hitlCancel,
-		{"GET ", schema.PathHitlStats}:    s.hitlStats,
+		{"GET ", inbox.PathHitlRequests}: s.hitlRequests,
+		{"GET ", inbox.PathHitlRequest}:  s.hitlRequest,
+		{"POST ", inbox.PathHitlVote}:    s.hitlVote,
+		{"POST ", inbox.PathHitlCancel}:  s.hitlCancel,
+		{"GET ", inbox.PathHitlStats}:    s.hitlStats,
 	} {
 		all[route[0]+route[1]] = handler
-		all[route[0]+schema.PathAuthenticated+route[1]] = handler
+		all[route[0]+inbox.PathAuthenticated+route[1]] = handler
 	}
 	return all
 }
@@ -50,7 +51,7 @@ func inboxQuery(c *fiber.Ctx) (q query.InboxQuery, err error) {
 		may  bounds
 	}{
 		{"from", bounds{max: unbounded}}, {"to", bounds{max: unbounded}}, {"cursor", bounds{min: 1, max: unbounded}},
-		{"limit", bounds{min: 1, max: schema.MaxHitlPage, fallback: 50}},
+		{"limit", bounds{min: 1, max: inbox.MaxHitlPage, fallback: 50}},
 	} {
 		if n[i], err = queryInt(c, p.name, p.may); err != nil {
 			return q, err
@@ -60,8 +61,8 @@ func inboxQuery(c *fiber.Ctx) (q query.InboxQuery, err error) {
 	if q.Agents, err = queryAgents(c); err != nil {
 		return q, err
 	}
-	q.Status = schema.HitlStatus(c.Query("status"))
-	if q.Status != "" && !slices.Contains(schema.HitlStatuses, q.Status) {
+	q.Status = inbox.HitlStatus(c.Query("status"))
+	if q.Status != "" && !slices.Contains(inbox.HitlStatuses, q.Status) {
 		return q, &schema.FieldError{Field: "status", Detail: "must be pending, decided, expired or cancelled"}
 	}
 	switch c.Query("waiting_on_me") {
@@ -82,7 +83,7 @@ func queryAgents(c *fiber.Ctx) ([]string, error) {
 			names = append(names, strings.Clone(string(value)))
 		}
 	}
-	if len(names) > schema.MaxHitlAgents {
+	if len(names) > inbox.MaxHitlAgents {
 		return nil, &schema.FieldError{Field: "agent", Detail: "must not occur more than 100 times"}
 	}
 	return names, nil
@@ -97,7 +98,7 @@ func (s *Server) hitlRequest(c *fiber.Ctx) error {
 }
 
 func (s *Server) hitlVote(c *fiber.Ctx) error {
-	var v schema.HitlVote
+	var v inbox.HitlVote
 	id, err := decode(c, &v)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (s *Server) hitlVote(c *fiber.Ctx) error {
 }
 
 func (s *Server) hitlCancel(c *fiber.Ctx) error {
-	var request schema.HitlCancel
+	var request inbox.HitlCancel
 	id, err := decode(c, &request)
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (s *Server) approval(c *fiber.Ctx) error {
 }
 
 func (s *Server) approveCall(c *fiber.Ctx) error {
-	var call schema.ApproveCall
+	var call inbox.ApproveCall
 	id, err := decode(c, &call)
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func (s *Server) approveCall(c *fiber.Ctx) error {
 }
 
 func (s *Server) rejectCall(c *fiber.Ctx) error {
-	call := schema.RejectCall{}
+	call := inbox.RejectCall{}
 	id, err := decode(c, &call)
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (s *Server) rejectCall(c *fiber.Ctx) error {
 }
 
 func (s *Server) agentApprove(c *fiber.Ctx) error {
-	var a schema.AgentApproval
+	var a inbox.AgentApproval
 	if err := unmarshal(c.Request().Body(), &a); err != nil {
 		return err
 	}

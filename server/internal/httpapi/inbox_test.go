@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 )
 
 // postJSON posts a JSON body and decodes the response.
@@ -37,23 +38,23 @@ const (
 // with and without the prefix /authenticated.
 func TestInbox_RequestLifecycle(t *testing.T) {
 	t.Parallel()
-	for _, prefix := range []string{"", schema.PathAuthenticated} {
+	for _, prefix := range []string{"", inbox.PathAuthenticated} {
 		t.Run("prefix="+prefix, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t)
 			permission, choice, text, gone := r.postQuestion("bot", refund), r.postQuestion("release", ship), r.postQuestion("triage", which), r.postQuestion("bot", which)
 			at := func(path string, id schema.EventID) string { return prefix + schema.At(path, id) }
 
-			var request schema.HitlRequest
-			r.getJSON(at(schema.PathHitlRequest, permission), &request)
-			require.Equal(t, schema.HitlPending, request.Status)
+			var request inbox.HitlRequest
+			r.getJSON(at(inbox.PathHitlRequest, permission), &request)
+			require.Equal(t, inbox.HitlPending, request.Status)
 			require.Equal(t, []string{"approve", "deny"}, request.Choices)
 			require.Equal(t, "process_refund", request.ToolCall.Name)
 			require.Equal(t, 1, request.RequiredApprovals)
 			require.True(t, request.WaitingOnMe)
 
-			r.postJSON(at(schema.PathHitlVote, permission), `{"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":1}`, &request)
-			require.Equal(t, schema.HitlDecided, request.Status)
+			r.postJSON(at(inbox.PathHitlVote, permission), `{"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":1}`, &request)
+			require.Equal(t, inbox.HitlDecided, request.Status)
 			require.Equal(t, schema.Approve, request.Outcome)
 			require.Equal(t, "Half of it.", request.Comment)
 			require.Equal(t, "local user", request.DecidedBy)
@@ -62,23 +63,23 @@ func TestInbox_RequestLifecycle(t *testing.T) {
 			r.getJSON(schema.At(schema.PathEvent, permission), &e)
 			require.JSONEq(t, `{"orderId":"1234","amount":25000}`, string(e.HumanInTheLoopStatus.Response.ModifiedArguments))
 
-			r.postJSON(at(schema.PathHitlVote, choice), `{"choice":"ship_it"}`, &request)
+			r.postJSON(at(inbox.PathHitlVote, choice), `{"choice":"ship_it"}`, &request)
 			require.Equal(t, schema.Outcome("ship_it"), request.Outcome)
-			r.postJSON(at(schema.PathHitlVote, text), `{"choice":"Billing"}`, &request)
+			r.postJSON(at(inbox.PathHitlVote, text), `{"choice":"Billing"}`, &request)
 			require.Equal(t, "Billing", request.Response)
-			r.postJSON(at(schema.PathHitlCancel, gone), `{"reason":"handled by phone"}`, &request)
-			require.Equal(t, schema.HitlCancelled, request.Status)
+			r.postJSON(at(inbox.PathHitlCancel, gone), `{"reason":"handled by phone"}`, &request)
+			require.Equal(t, inbox.HitlCancelled, request.Status)
 			require.Equal(t, schema.Cancelled, request.Outcome)
 			require.Equal(t, "handled by phone", request.CancellationReason)
 
-			var page schema.HitlPage
-			r.getJSON(prefix+schema.PathHitlRequests+"?status=decided", &page)
+			var page inbox.HitlPage
+			r.getJSON(prefix+inbox.PathHitlRequests+"?status=decided", &page)
 			require.Len(t, page.Requests, 3)
 			require.Equal(t, text, page.Requests[0].RequestID, "newest first")
-			var stats schema.HitlStats
-			r.getJSON(prefix+schema.PathHitlStats, &stats)
+			var stats inbox.HitlStats
+			r.getJSON(prefix+inbox.PathHitlStats, &stats)
 			require.EqualValues(t, 3, stats.ResponsesCount)
-			require.Equal(t, schema.HitlCounts{Decided: 3, Cancelled: 1}, stats.Counts)
+			require.Equal(t, inbox.HitlCounts{Decided: 3, Cancelled: 1}, stats.Counts)
 		})
 	}
 }
@@ -87,7 +88,7 @@ func TestInbox_RejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	id, plain := r.postQuestion("bot", refund), r.post(event(1))
-	vote, cancel := schema.At(schema.PathHitlVote, id), schema.At(schema.PathHitlCancel, id)
+	vote, cancel := schema.At(inbox.PathHitlVote, id), schema.At(inbox.PathHitlCancel, id)
 	for _, c := range []struct {
 		path, body  string
 		status      int
@@ -100,13 +101,13 @@ func TestInbox_RejectsInvalidRequests(t *testing.T) {
 		{vote, `{"choice":"approve","modifiedArguments":{"amount":1}}`, 400, "invalid", "modifiedArguments"},
 		{vote, `{"choice":"approve","modified_arguments":[]}`, 422, "wrong_answer", "modifiedArguments"},
 		{vote, `{"choice":"approve","revision":9}`, 409, "stale", ""},
-		{schema.At(schema.PathHitlVote, plain.ID), `{"choice":"approve"}`, 422, "no_question", ""},
-		{schema.At(schema.PathHitlVote, 99), `{"choice":"approve"}`, 404, "not_found", ""},
-		{schema.At(schema.PathHitlCancel, 99), `{}`, 404, "not_found", ""},
-		{schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d"}`, id), 400, "invalid", "approved"},
-		{schema.PathAgentApprove, `{"approvalId":"nobody's","approved":true}`, 404, "not_found", ""},
-		{schema.PathAgentApprove, `{"approvalId":"99","approved":true}`, 404, "not_found", ""},
-		{schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false,"approved":true}`, id), 400, "invalid", "approved"},
+		{schema.At(inbox.PathHitlVote, plain.ID), `{"choice":"approve"}`, 422, "no_question", ""},
+		{schema.At(inbox.PathHitlVote, 99), `{"choice":"approve"}`, 404, "not_found", ""},
+		{schema.At(inbox.PathHitlCancel, 99), `{}`, 404, "not_found", ""},
+		{inbox.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d"}`, id), 400, "invalid", "approved"},
+		{inbox.PathAgentApprove, `{"approvalId":"nobody's","approved":true}`, 404, "not_found", ""},
+		{inbox.PathAgentApprove, `{"approvalId":"99","approved":true}`, 404, "not_found", ""},
+		{inbox.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false,"approved":true}`, id), 400, "invalid", "approved"},
 	} {
 		resp, b := r.do("POST", c.path, c.body, "Content-Type", "application/json")
 		require.Equal(t, c.status, resp.StatusCode, "%s %s: %s", c.path, c.body, b)
@@ -123,7 +124,7 @@ func TestInbox_RejectsInvalidRequests(t *testing.T) {
 		require.Equal(t, 400, resp.StatusCode, query)
 		require.Equal(t, field, r.problem(resp, b).Field, query)
 	}
-	var request schema.HitlRequest
+	var request inbox.HitlRequest
 	r.postJSON(cancel, `{}`, &request)
 	resp, b := r.do("POST", vote, `{"choice":"approve"}`, "Content-Type", "application/json")
 	require.Equal(t, 410, resp.StatusCode, string(b))
@@ -139,8 +140,8 @@ func TestInbox_FiltersAndPaginates(t *testing.T) {
 	}
 	r.respondWithText(ids[0]) // of application a
 	list := func(query string) (got []schema.EventID, next string) {
-		var page schema.HitlPage
-		r.getJSON(schema.PathHitlRequests+query, &page)
+		var page inbox.HitlPage
+		r.getJSON(inbox.PathHitlRequests+query, &page)
 		for _, request := range page.Requests {
 			got = append(got, request.RequestID)
 		}
@@ -180,31 +181,31 @@ func TestInbox_FiltersAndPaginates(t *testing.T) {
 	}
 	require.Len(t, all, 6, "each request exactly once")
 
-	var stats schema.HitlStats
-	r.getJSON(schema.PathHitlStats+"?days=2&agent=a&agent=b", &stats)
+	var stats inbox.HitlStats
+	r.getJSON(inbox.PathHitlStats+"?days=2&agent=a&agent=b", &stats)
 	require.EqualValues(t, 6, stats.PendingCount)
 	require.EqualValues(t, 6, stats.WaitingOnMe)
 	require.Zero(t, stats.ResolversCount, "no question has a listener")
 	require.Equal(t, []string{"a", "b", "c"}, stats.Agents)
 	require.Len(t, stats.Days, 2)
-	require.Equal(t, schema.HitlCounts{Pending: 4, Decided: 1}, stats.Counts)
-	var sum schema.HitlCounts
+	require.Equal(t, inbox.HitlCounts{Pending: 4, Decided: 1}, stats.Counts)
+	var sum inbox.HitlCounts
 	for _, day := range stats.Days {
 		sum.Pending, sum.Decided = sum.Pending+day.Pending, sum.Decided+day.Decided
 	}
 	require.Equal(t, stats.Counts, sum)
-	r.getJSON(fmt.Sprintf("%s?from=%d&to=%d", schema.PathHitlStats, millis(-25*time.Hour), millis(time.Hour)), &stats)
+	r.getJSON(fmt.Sprintf("%s?from=%d&to=%d", inbox.PathHitlStats, millis(-25*time.Hour), millis(time.Hour)), &stats)
 	require.GreaterOrEqual(t, len(stats.Days), 2)
-	require.Equal(t, schema.HitlCounts{Pending: 6, Decided: 1}, stats.Counts)
+	require.Equal(t, inbox.HitlCounts{Pending: 6, Decided: 1}, stats.Counts)
 }
 
 func millis(from time.Duration) int64 { return time.Now().Add(from).UnixMilli() }
 
 func (r *harness) respondWithText(id schema.EventID) {
 	r.t.Helper()
-	var request schema.HitlRequest
-	r.postJSON(schema.At(schema.PathHitlVote, id), `{"choice":"so"}`, &request)
-	require.Equal(r.t, schema.HitlDecided, request.Status)
+	var request inbox.HitlRequest
+	r.postJSON(schema.At(inbox.PathHitlVote, id), `{"choice":"so"}`, &request)
+	require.Equal(r.t, inbox.HitlDecided, request.Status)
 }
 
 // TestApprovals_Lifecycle covers the tool approval queue: list, approve with edited
@@ -212,22 +213,22 @@ func (r *harness) respondWithText(id schema.EventID) {
 func TestApprovals_Lifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	var list []schema.Approval
-	r.getJSON(schema.PathApprovals, &list)
+	var list []inbox.Approval
+	r.getJSON(inbox.PathApprovals, &list)
 	require.Empty(t, list)
 	first := r.postQuestion("bot", refund)
 	r.postQuestion("bot", which) // no tool call
 	hook := r.post(event(1, `"tool_name":"Bash"`, `"humanInTheLoop":{"question":"May I?","type":"permission"}`)).ID
 	last, other := r.postQuestion("bot", refund), r.postQuestion("bot", refund)
-	r.getJSON(schema.PathApprovals, &list)
+	r.getJSON(inbox.PathApprovals, &list)
 	require.Len(t, list, 4)
 	require.Equal(t, first.String(), list[0].ID, "oldest first")
 	require.Equal(t, "process_refund", list[0].ToolName)
 	require.JSONEq(t, `{"orderId":"1234","amount":50000}`, string(list[0].Arguments))
 	require.Equal(t, "Refund order #1234", list[0].UserPrompt)
 	require.Equal(t, "Refund #1234?", list[0].Message)
-	var one schema.Approval
-	r.getJSON(schema.At(schema.PathApproval, first), &one)
+	var one inbox.Approval
+	r.getJSON(schema.At(inbox.PathApproval, first), &one)
 	require.Equal(t, list[0], one)
 	require.Equal(t, "s1", list[0].SessionID)
 	at, err := time.Parse(time.RFC3339, list[0].RequestedAt)
@@ -237,27 +238,27 @@ func TestApprovals_Lifecycle(t *testing.T) {
 	require.JSONEq(t, `{}`, string(list[1].Arguments))
 
 	var e schema.Event
-	r.postJSON(schema.At(schema.PathApproveCall, first), `{"modifiedArguments":{"orderId":"1234","amount":25000}}`, &e)
+	r.postJSON(schema.At(inbox.PathApproveCall, first), `{"modifiedArguments":{"orderId":"1234","amount":25000}}`, &e)
 	require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome)
 	require.JSONEq(t, `{"orderId":"1234","amount":25000}`, string(e.HumanInTheLoopStatus.Response.ModifiedArguments))
-	r.postJSON(schema.At(schema.PathRejectCall, hook)+"?reason=Duplicate%20refund", ``, &e)
+	r.postJSON(schema.At(inbox.PathRejectCall, hook)+"?reason=Duplicate%20refund", ``, &e)
 	require.Equal(t, schema.Deny, e.HumanInTheLoopStatus.Outcome)
 	require.Equal(t, "Duplicate refund", e.HumanInTheLoopStatus.Reason)
-	r.postJSON(schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false}`, last), &e)
+	r.postJSON(inbox.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false}`, last), &e)
 	require.Equal(t, "User denied approval", e.HumanInTheLoopStatus.Reason)
-	r.postJSON(schema.At(schema.PathRejectCall, other), `{"reason":"This order was already refunded"}`, &e)
+	r.postJSON(schema.At(inbox.PathRejectCall, other), `{"reason":"This order was already refunded"}`, &e)
 	require.Equal(t, "This order was already refunded", e.HumanInTheLoopStatus.Reason)
-	r.getJSON(schema.PathApprovals, &list)
+	r.getJSON(inbox.PathApprovals, &list)
 	require.Empty(t, list)
-	resp, b := r.do("POST", schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, last), "Content-Type", "application/json")
+	resp, b := r.do("POST", inbox.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, last), "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))
-	resp, b = r.do("GET", schema.At(schema.PathApproval, last), "")
+	resp, b = r.do("GET", schema.At(inbox.PathApproval, last), "")
 	require.Equal(t, 409, resp.StatusCode, string(b))
 	require.Equal(t, schema.Deny, r.problem(resp, b).HumanInTheLoopStatus.Outcome)
 	gone, text := r.postQuestion("bot", refund), r.postQuestion("bot", which)
-	r.postJSON(schema.At(schema.PathHitlCancel, gone), `{}`, &schema.HitlRequest{})
+	r.postJSON(schema.At(inbox.PathHitlCancel, gone), `{}`, &inbox.HitlRequest{})
 	for id, status := range map[schema.EventID]int{gone: 410, text: 422, 4711: 404} {
-		resp, b = r.do("GET", schema.At(schema.PathApproval, id), "")
+		resp, b = r.do("GET", schema.At(inbox.PathApproval, id), "")
 		require.Equal(t, status, resp.StatusCode, string(b))
 	}
 }
@@ -272,19 +273,19 @@ func TestAgentApprove_AcceptsSpellingsOfSeeds(t *testing.T) {
 		`"decision_type":"deny"`: schema.Deny, `"decision_type":"deny","approved":false`: schema.Deny,
 	} {
 		var e schema.Event
-		r.postJSON(schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":%d,%s}`, r.postQuestion("bot", refund), decision), &e)
+		r.postJSON(inbox.PathAgentApprove, fmt.Sprintf(`{"approvalId":%d,%s}`, r.postQuestion("bot", refund), decision), &e)
 		require.Equal(t, want, e.HumanInTheLoopStatus.Outcome, decision)
 	}
 	id := r.postQuestion("bot", refund)
 	for decision, field := range map[string]string{
 		`"decision_type":"deny","approved":true`: "decision_type", `"decision_type":"yes"`: "decision_type", `"decision_type":""`: "approved",
 	} {
-		resp, b := r.do("POST", schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d",%s}`, id, decision), "Content-Type", "application/json")
+		resp, b := r.do("POST", inbox.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d",%s}`, id, decision), "Content-Type", "application/json")
 		require.Equal(t, 400, resp.StatusCode, string(b))
 		require.Equal(t, field, r.problem(resp, b).Field, decision)
 	}
 	for _, unknown := range []string{`1.5`, `-1`, `99999`, `"x"`} {
-		resp, b := r.do("POST", schema.PathAgentApprove, `{"approvalId":`+unknown+`,"approved":true}`, "Content-Type", "application/json")
+		resp, b := r.do("POST", inbox.PathAgentApprove, `{"approvalId":`+unknown+`,"approved":true}`, "Content-Type", "application/json")
 		require.Contains(t, []int{400, 404}, resp.StatusCode, string(b))
 	}
 }
@@ -350,7 +351,7 @@ func TestCancel_NeedsRecipientOrAdmin(t *testing.T) {
 		callers[name] = r.addPerson(olga, fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
 	}
 	for name, may := range map[string]bool{"olga": true, "ada": true, "rita": true, "oscar": false, "vera": false} {
-		for _, path := range []string{schema.PathHitlCancel, schema.PathCancel} {
+		for _, path := range []string{inbox.PathHitlCancel, schema.PathCancel} {
 			var question schema.Event
 			r.expectOK(&question, "POST "+schema.PathEvents, event(1, `"humanInTheLoop":{"question":"May I?","type":"permission","recipients":{"mode":"selected_members","members":["rita"]}}`), olga.headers()...)
 			route := "POST " + schema.At(path, question.ID)

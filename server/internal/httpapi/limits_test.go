@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -332,18 +330,4 @@ func TestServer_InternalErrorsHideDetails(t *testing.T) {
 	var h schema.Health
 	require.NoError(t, json.Unmarshal(body, &h))
 	require.Equal(t, "degraded", h.Status)
-}
-
-// TestAssets_ShutdownStopsCompression: compressing the real dashboard takes seconds.
-func TestAssets_ShutdownStopsCompression(t *testing.T) {
-	t.Parallel()
-	root := fstest.MapFS{"assets/app-1.js": {Data: bytes.Repeat([]byte("console.log('hookback');\n"), 400)}}
-	ctx, stop := context.WithCancel(t.Context())
-	a := loadAssets(ctx, root)
-	<-a.ready
-	require.NotNil(t, a.files["/assets/app-1.js"].compressed.Load())
-	stop()
-	a = loadAssets(ctx, root)
-	<-a.ready
-	require.Nil(t, a.files["/assets/app-1.js"].compressed.Load())
 }

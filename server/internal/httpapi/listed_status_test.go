@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/routes"
 )
 
@@ -93,10 +94,10 @@ func TestStatuses_OfQuestions(t *testing.T) {
 		route := &routes.All[i]
 		body := ""
 		if route.Method != http.MethodGet {
-			body = matrixBodies[strings.TrimPrefix(route.Path, schema.PathAuthenticated)]
+			body = matrixBodies[strings.TrimPrefix(route.Path, inbox.PathAuthenticated)]
 		}
 		isAboutEvent := strings.Contains(route.Path, ":id") && slices.Contains([]string{"events", "hitl", "authenticated", "approvals"}, strings.Split(strings.TrimPrefix(route.Path, "/api"), "/")[1])
-		if route.Access == schema.AccessPublic || !isAboutEvent && !slices.Contains([]string{schema.PathAgentApprove, schema.PathRules, schema.PathRulePreview}, route.Path) || body == "" && route.Path == schema.PathRules {
+		if route.Access == schema.AccessPublic || !isAboutEvent && !slices.Contains([]string{inbox.PathAgentApprove, schema.PathRules, schema.PathRulePreview}, route.Path) || body == "" && route.Path == schema.PathRules {
 			continue
 		}
 		seen := map[string]bool{}

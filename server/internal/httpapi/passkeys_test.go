@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 )
@@ -235,10 +236,10 @@ func TestPasskeys_RequiredOnEveryRoute(t *testing.T) {
 	ada, d := r.owner("ada"), newFakeAuthenticator(t)
 	r.register(ada, d)
 	question := r.post(event(1, dangerous))
-	vote, call := "POST "+schema.At(schema.PathHitlVote, question.ID), "POST "+schema.At(schema.PathApproveCall, question.ID)
+	vote, call := "POST "+schema.At(inbox.PathHitlVote, question.ID), "POST "+schema.At(inbox.PathApproveCall, question.ID)
 	r.expectProblem("proof_required", vote, `{"choice":"approve"}`, ada.headers()...)
 	r.expectProblem("proof_required", call, `{}`, ada.headers()...)
-	r.expectProblem("proof_required", "POST "+schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, question.ID), ada.headers()...)
+	r.expectProblem("proof_required", "POST "+inbox.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, question.ID), ada.headers()...)
 	var results []schema.BatchResult
 	r.expectOK(&results, "POST "+schema.PathApprove, fmt.Sprintf(`{"requests":[{"id":%d,"revision":1}]}`, question.ID), ada.headers()...)
 	require.Equal(t, "too_risky", results[0].Problem.Code)
@@ -254,7 +255,7 @@ func TestPasskeys_RequiredOnEveryRoute(t *testing.T) {
 
 	r.expectOK(nil, vote, withAssertion(`{"choice":"approve"}`, d.get(r.challenge(ada, question.ID, approveBody))), ada.headers()...)
 	other := r.post(event(2, dangerous))
-	r.expectOK(nil, "POST "+schema.At(schema.PathApproveCall, other.ID), `{"proof":`+string(d.get(r.challenge(ada, other.ID, approveBody)))+`}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.At(inbox.PathApproveCall, other.ID), `{"proof":`+string(d.get(r.challenge(ada, other.ID, approveBody)))+`}`, ada.headers()...)
 }
 
 func TestPasskeys_RejectInvalidRegistration(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -174,7 +176,7 @@ func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string)
 		id = m.addRule(id)
 	}
 	fill := strings.NewReplacer(":id", id, ":name", name, "ID", id, "NAME", name, "SECRET", question.RequestSecret)
-	path, body = fill.Replace(route.Path), fill.Replace(matrixBodies[strings.TrimPrefix(route.Path, schema.PathAuthenticated)])
+	path, body = fill.Replace(route.Path), fill.Replace(matrixBodies[strings.TrimPrefix(route.Path, inbox.PathAuthenticated)])
 	switch route.Path {
 	case schema.PathPeople:
 		body = `{"name":"p` + id + `"}`
@@ -185,7 +187,7 @@ func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string)
 		require.NoError(m.t, err)
 		body = `{"code":"` + code + `"}`
 	}
-	if slices.Contains(appScopedRoutes, route.Path) {
+	if slices.Contains(appScopedRoutes, route.Path) && route.Method+route.Path != "POST"+control.PathMessages || route.Path == control.PathWait {
 		path += "?source_app=demo"
 		if route.Path == schema.PathSession || route.Path == schema.PathExport {
 			path += "&session_id=s1"
@@ -202,17 +204,19 @@ var matrixBodies = map[string]string{
 	schema.PathOTLPLogs:         `{}`,
 	schema.PathOTLPMetrics:      `{}`,
 	schema.PathClaudeCode:       `{"hook_event_name":"Stop","session_id":"s1","cwd":"/home/dev/demo"}`,
+	schema.PathAsk:              `{"question":"Go?","source_app":"demo"}`,
 	schema.PathMCP:              `{}`,
 	schema.PathRespond:          `{"permission":true}`,
 	schema.PathApprove:          `{"requests":[{"id":ID,"revision":1}]}`,
 	schema.PathCancel:           `{}`,
 	schema.PathExtend:           `{"seconds":60}`,
 	schema.PathExecution:        `{"requestSecret":"SECRET","state":"succeeded"}`,
-	schema.PathHitlVote:         `{"choice":"approve"}`,
-	schema.PathHitlCancel:       `{}`,
-	schema.PathApproveCall:      `{}`,
-	schema.PathRejectCall:       `{}`,
-	schema.PathAgentApprove:     `{"approvalId":"ID","approved":true}`,
+	inbox.PathHitlVote:          `{"choice":"approve"}`,
+	inbox.PathHitlCancel:        `{}`,
+	inbox.PathApproveCall:       `{}`,
+	inbox.PathRejectCall:        `{}`,
+	inbox.PathAgentApprove:      `{"approvalId":"ID","approved":true}`,
+	control.PathMessages:        `{"source_app":"demo","session_id":"s1","text":"Hi"}`,
 	schema.PathRules:            `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,
 	schema.PathRulePreview:      `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,
 	schema.PathPerson:           `{"role":"operator"}`,
@@ -233,6 +237,7 @@ var refusedByHandler = map[string]string{
 	schema.PathLinkVote: "the link is not signed by this hub",
 
 	schema.PathPasskeyChallenge: "a challenge for an answer takes an operator",
+	control.PathFreeze:          "lifting takes a person once the hub has an owner",
 }
 
 func (m *matrix) identity(person string) auth.Identity {
@@ -296,6 +301,9 @@ func (m *matrix) send(c matrixCaller, route routes.Route, path, body string) (in
 		m.setRemoteIP(c.from)
 		defer func() { m.remoteAddr.Store(nil); m.client.CloseIdleConnections() }()
 	}
+	if route.Path == schema.PathAsk {
+		headers = append(headers, "Prefer", "wait=0") // no one answers
+	}
 	resp, answer := m.do(route.Method, path, body, headers...)
 	return resp.StatusCode, string(answer)
 }
@@ -316,7 +324,7 @@ func (m *matrix) expected(c matrixCaller, route routes.Route) int {
 	if column == "" || strings.HasPrefix(column, "Local") {
 		refused = http.StatusUnauthorized
 	}
-	if column == "" || column == "Local, locked" && strings.HasPrefix(route.Path, schema.PathAuthenticated) {
+	if column == "" || column == "Local, locked" && strings.HasPrefix(route.Path, inbox.PathAuthenticated) {
 		return refused
 	}
 	switch cell := m.table[route.Access][column]; {

@@ -283,7 +283,7 @@ func TestAccessLog_OmitsUserContent(t *testing.T) {
 func TestAssets_ServeDashboard(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	<-r.assets.ready
+	<-r.assets.Ready
 	resp, b := r.do("GET", "/", "", "Accept-Encoding", "identity")
 	require.Equal(t, 200, resp.StatusCode)
 	require.Equal(t, indexHTML, string(b))

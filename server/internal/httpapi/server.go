@@ -15,12 +15,15 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
+	"github.com/hookback/hookback/server/internal/httpapi/assets"
+	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -42,6 +45,7 @@ type Config struct {
 	Hub      *hub.Hub
 	Query    *query.Service
 	Sessions *sessions.Service
+	Ratings  *ratings.Follower
 	Notifier *notify.Notifier // required for the notification routes
 	Metrics  *Metrics         // nil: a new registry
 	Delivery Delivery         // for /metrics; nil: no statistics
@@ -122,9 +126,10 @@ func (noStats) Stats(context.Context) (store.Stats, error) { return store.Stats{
 type Server struct {
 	Config
 	app     *fiber.App
-	assets  *assets
+	assets  *assets.Files
 	netHTTP middleware.NetHTTP
 	streams *stream.Server
+	held    *held.Server
 	conns   *middleware.Connections
 	places  *middleware.Places
 
@@ -153,11 +158,15 @@ func New(cfg Config) *Server {
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.netHTTP = middleware.NetHTTP{Stopping: s.stopping, Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log}
-	s.assets = loadAssets(s.stopping, cfg.Assets)
+	s.assets = assets.Load(s.stopping, cfg.Assets)
 	s.streams = stream.New(s.stopping, stream.Config{
-		Hub: cfg.Hub, Query: cfg.Query, Presence: cfg.Presence, Page: s.assets.page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
+		Hub: cfg.Hub, Query: cfg.Query, Presence: cfg.Presence, Page: s.assets.Page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
 		Open: cfg.Metrics.streams, Slow: cfg.Metrics.slowStreams, Log: cfg.Log,
 	})
+	s.held = &held.Server{Config: held.Config{
+		Hub: cfg.Hub, Places: s.places, MaxWaiting: cfg.Places.Waiting.Total, Stopping: s.stopping,
+		Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log,
+	}}
 	s.app = fiber.New(fiber.Config{
 		// Without Immutable, strings of a request are overwritten by a later one.
 		Immutable:     true,
@@ -194,7 +203,7 @@ func New(cfg Config) *Server {
 			s.app.Add(fiber.MethodHead, r.Path, chain...)
 		}
 	}
-	s.app.Use(s.admit(routes.Route{}), s.servePage)
+	s.app.Use(s.admit(routes.Route{}), s.assets.Serve)
 	cfg.Metrics.registerGauges(s)
 	return s
 }
@@ -241,6 +250,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.conns.CloseAll()
 		s.Log.Warn("open connections closed at shutdown", "err", waitErr)
 	}
-	<-s.assets.ready
+	<-s.assets.Ready
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // containers have no time zone database; adds 450 KB to the binary
@@ -11,7 +12,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -124,4 +127,57 @@ func (p *deadlineReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout)) // a broken connection fails at the next write
 	return n, err
+}
+
+func (s *Server) messageHandlers() map[string]fiber.Handler {
+	return map[string]fiber.Handler{
+		"GET " + control.PathMessages:   s.sessionMessages,
+		"POST " + control.PathMessages:  s.sendMessage,
+		"GET " + control.PathWait:       s.waitForMessage,
+		"DELETE " + control.PathMessage: s.withdrawMessage,
+	}
+}
+
+func (s *Server) sessionMessages(c *fiber.Ctx) error {
+	return reply(c)(s.Hub.SessionMessages(c.UserContext(), sessionKey(c)))
+}
+
+func (s *Server) sendMessage(c *fiber.Ctx) error {
+	var d control.MessageDraft
+	if err := unmarshal(c.Request().Body(), &d); err != nil {
+		return err
+	}
+	message, err := s.Hub.SendMessage(c.UserContext(), d, c.Get(control.IdempotencyHeader), caller(c))
+	if err != nil {
+		return err
+	}
+	return sendJSON(c.Status(fiber.StatusCreated), message)
+}
+
+func (s *Server) withdrawMessage(c *fiber.Ctx) error {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil || id < 1 {
+		return schema.ErrNotFound
+	}
+	return reply(c)(s.Hub.WithdrawMessage(c.UserContext(), id, caller(c)))
+}
+
+func (s *Server) waitForMessage(c *fiber.Ctx) error {
+	wait, err := queryInt(c, "wait", bounds{max: maxPullWait})
+	if err != nil {
+		return err
+	}
+	after, err := queryInt(c, "after", bounds{max: unbounded})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.longPollContext(c, wait)
+	defer cancel()
+	status, err := s.Hub.WaitForMessage(ctx, sessionKey(c), hub.WaitOptions{
+		Name: c.Query("waiter"), After: schema.EventID(after), Wait: time.Duration(wait) * time.Second,
+	}, caller(c))
+	if err != nil {
+		return err
+	}
+	return reply(c)(json.Marshal(status))
 }

@@ -32,6 +32,7 @@ func (h *Hub) detectClockStep(ctx context.Context) {
 	h.clockChecked = now
 	h.Log.Warn("clock step or sleep detected; shifting the deadlines of pending questions", "step", step)
 	h.shiftRules(ctx, now, step)
+	h.expireGrantsAfterStep(ctx, now, step)
 	pending, err := h.Store.Pending(ctx)
 	for _, e := range pending {
 		_, moveErr := h.transition(ctx, e.ID, func(s *question.Snapshot) (*store.Change, error) { return s.Shift(step) })

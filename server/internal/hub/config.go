@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
@@ -37,6 +38,9 @@ type Config struct {
 		store.History
 		store.Projections
 		store.Ledger
+		store.Directives
+		store.Messages
+		store.Freezes
 	}
 	Feed *feed.Feed
 
@@ -57,6 +61,10 @@ type Config struct {
 
 	PendingLimits PendingLimits
 
+	// ReconnectGrace is the time in which a program whose request broke off can send it again; see
+	// Attach. Default DefaultReconnectGrace.
+	ReconnectGrace time.Duration
+
 	Clock func() time.Time // default: time.Now
 	Log   *slog.Logger     // default: discard
 }
@@ -76,13 +84,20 @@ type Hub struct {
 	rules   atomic.Pointer[rules.Set] // active rules; nil means none
 
 	Viewers  Viewers // open dashboard streams
+	Reach    Reach   // set before the first request; nil: no notifications
 	startSeq int64   // head of the log when this hub started
+	askBacks question.AskBacks
+	attached attachments
+	frozen   freezeProgress
 
 	mu              sync.Mutex
 	subscribers     map[schema.EventID]map[feed.Wakeup]bool // by question; woken by its changes
 	unsentResponses map[schema.EventID]chan struct{}        // by question; closed when the response to its POST was sent
+	unanswered      question.UnansweredAppeals
 	pending         pendingBySession
 	pendingTotal    int64
+	messageWaiters  map[store.SessionKey]*messageWaiter
+	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
 	reserved        reservations
 }
 
@@ -96,6 +111,15 @@ type Caller struct {
 	// WaitsForAnswer is set when the HTTP request itself waits for the answer. Its handler must
 	// call Abandon when the connection ends.
 	WaitsForAnswer bool
+	// Retries is set with WaitsForAnswer if the program sends its request again when the connection
+	// breaks. Its handler must call Attach.
+	Retries bool
+	// KeyScope separates the idempotency keys of a kind of request from all others; "": the keys of
+	// posted events.
+	KeyScope string
+	// Accepts are the parts of a directive that the poster of an event applies; nil: it
+	// did not ask for a receipt.
+	Accepts *control.Accepts
 }
 
 // callerProcess returns the process that opened the caller's connection, or nil if it is unknown.

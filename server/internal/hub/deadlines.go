@@ -17,7 +17,12 @@ import (
 // their timers, until ctx ends. Due times are stored in rows, so a time that passed
 // while the hub was down is handled at startup.
 func (h *Hub) Run(ctx context.Context) error {
-	if err := h.abandonHeldHooks(ctx); err != nil && ctx.Err() == nil {
+	defer h.attached.stop()
+	err := h.abandonHeldHooks(ctx)
+	if err == nil {
+		err = h.resumeAttachments(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("abandon questions from before the hub stopped: %w", err)
 	}
 	if h.rules.Load() != nil {
@@ -50,11 +55,16 @@ func (h *Hub) expireAll(ctx context.Context) <-chan time.Time {
 		case err != nil && ctx.Err() == nil:
 			h.Log.Error("expiring questions failed", "retry_in", time.Second, "err", err)
 			return time.After(time.Second)
-		case !more && !next.IsZero():
-			return time.After(next.Sub(h.Clock()))
-		case !more:
+		case more:
+			continue
+		}
+		if at := h.expireGrants(ctx, h.Clock()); next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+		if next.IsZero() {
 			return nil
 		}
+		return time.After(next.Sub(h.Clock()))
 	}
 	return nil
 }
@@ -70,18 +80,25 @@ func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err err
 }
 
 // abandonHeldHooks settles the questions of requests that were waiting when the hub
-// stopped.
+// stopped and are not sent again.
 func (h *Hub) abandonHeldHooks(ctx context.Context) error {
+	return h.eachLifeline(ctx, store.ByRequest, h.startSeq, func(id schema.EventID) error {
+		return h.Abandon(ctx, id, "", ReasonHubStopped)
+	})
+}
+
+// eachLifeline calls fn with the pending questions of the lifeline up to the position in the log.
+func (h *Hub) eachLifeline(ctx context.Context, of store.Lifeline, upTo int64, fn func(schema.EventID) error) error {
 	for last := schema.EventID(0); ; {
-		ids, err := h.Store.Lifelines(ctx, store.ByRequest, last, 256)
+		ids, err := h.Store.Lifelines(ctx, of, last, 256)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		for _, id := range ids {
-			if last = id; int64(id) > h.startSeq {
+			if last = id; int64(id) > upTo {
 				return nil
 			}
-			if err := h.Abandon(ctx, id, "", ReasonHubStopped); err != nil {
+			if err := fn(id); err != nil {
 				return err
 			}
 		}
@@ -91,7 +108,7 @@ func (h *Hub) abandonHeldHooks(ctx context.Context) error {
 // expire handles the due times of a question: the end of its undo window, its deadline
 // and its timers.
 func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
-	_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+	event, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
 		now := h.Clock()
 		if err := s.EscalationError(now); err != nil {
 			h.Log.Error("escalation recipients not found; the question stays with its current recipients", "event", id, "err", err)
@@ -101,6 +118,7 @@ func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 	if err != nil {
 		return err
 	}
+	h.sendReason(ctx, event)         // its undo window may have ended
 	return h.endUnreachable(ctx, id) // a vote was undone, or an escalation added no one
 }
 

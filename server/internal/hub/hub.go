@@ -9,6 +9,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -29,15 +30,19 @@ func New(cfg Config) *Hub {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.PendingLimits.setDefaults()
+	cfg.ReconnectGrace = cmp.Or(cfg.ReconnectGrace, DefaultReconnectGrace)
 	h := &Hub{
 		Config:          cfg,
-		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People}, NudgeAfter: cfg.NudgeAfter},
+		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People}, NudgeAfter: cfg.NudgeAfter, Freezes: cfg.Store},
 		clockChecked:    cfg.Clock(),
 		elapsed:         elapsed,
 		subscribers:     map[schema.EventID]map[feed.Wakeup]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
 		pending:         pendingBySession{},
+		messageWaiters:  map[store.SessionKey]*messageWaiter{},
+		stopBlocks:      map[store.SessionKey]int{},
 		reserved:        newReservations(),
+		attached:        attachments{open: map[schema.EventID]int{}, timers: map[schema.EventID]*time.Timer{}},
 		startSeq:        cfg.Store.Head(),
 	}
 	pending, err := cfg.Store.PendingCounts(context.Background())
@@ -49,6 +54,7 @@ func New(cfg Config) *Hub {
 		h.pendingTotal += n
 	}
 	h.initRules(context.Background())
+	h.loadAskBacks(context.Background())
 	cfg.People.ObserveLock(h)
 	cfg.Store.SetPublish(h.publish)
 	return h
@@ -68,14 +74,5 @@ func (h *Hub) AfterLock(ctx context.Context) {
 	if err := h.loadRules(ctx); err != nil {
 		h.Log.Error("rule reload after the lock failed; no rule is active", "err", err)
 	}
-	ids, err := h.Store.OpenUndoWindows(ctx)
-	if err != nil {
-		h.Log.Error("open undo windows not read; they are checked when they end", "err", err)
-	}
-	for _, id := range ids {
-		_, err := h.transition(ctx, id, (*question.Snapshot).DropInvalidAnswer)
-		if err != nil {
-			h.Log.Error("answer of a caller without credentials not dropped; it is checked when its undo window ends", "event", id, "err", err)
-		}
-	}
+	h.dropInvalidAnswers(ctx)
 }

@@ -25,6 +25,11 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
+const plainEvent = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{}}`
+
+// eventWith returns plainEvent with the given members prepended.
+func eventWith(members string) string { return "{" + members + "," + plainEvent[1:] }
+
 func TestMain(m *testing.M) {
 	if runDuplicatesCrashChild() { // this process is a child that a test kills
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/query"
@@ -110,7 +111,7 @@ func BenchmarkInbox(b *testing.B) {
 	h := newCrowdedHub(b)
 	q := query.New(query.Config{Store: h.Store})
 	ada := auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}
-	first := store.InboxFilter{Status: schema.HitlPending, Limit: 50}
+	first := store.InboxFilter{Status: inbox.HitlPending, Limit: 50}
 	some := first
 	some.Agents = []string{"agent-1", "agent-7", "agent-11"}
 	for name, read := range map[string]func(context.Context) error{
@@ -155,8 +156,8 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 		"recipients":{"mode":"selected_members","members":["ada","grace"]},
 		"escalateAfterSeconds":600,"escalateTo":{"mode":"selected_members","members":["linus","grace"]},
 		"reminderIntervalSeconds":300,"reminderMaxCount":20}`)
-	vote := func(name, choice string) schema.HitlRequest {
-		require.NoError(t, h.castVote(id, &schema.HitlVote{Choice: choice, Comment: "says " + name}, h.as(name)), name)
+	vote := func(name, choice string) inbox.HitlRequest {
+		require.NoError(t, h.castVote(id, &inbox.HitlVote{Choice: choice, Comment: "says " + name}, h.as(name)), name)
 		r, err := h.query.Request(t.Context(), id, h.as(name).Identity)
 		require.NoError(t, err, name)
 		return r
@@ -173,7 +174,7 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 	require.False(t, waits("linus"))
 
 	r := vote("ada", "approve")
-	require.Equal(t, schema.HitlPending, r.Status)
+	require.Equal(t, inbox.HitlPending, r.Status)
 	require.Equal(t, 2, r.RequiredApprovals)
 	require.Equal(t, []string{"ada", "grace"}, r.Recipients)
 	require.Equal(t, []string{"grace"}, r.Awaiting)
@@ -183,13 +184,13 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 
 	h.advance(300 * time.Second)
 	require.Equal(t, 1, h.status(id).Reminders, "only the pending voters are reminded")
-	err := h.castVote(id, &schema.HitlVote{Choice: "deny"}, h.as("linus"))
+	err := h.castVote(id, &inbox.HitlVote{Choice: "deny"}, h.as("linus"))
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "linus is not a recipient yet")
 	h.advance(300 * time.Second)
 	require.True(t, waits("linus"))
-	require.Equal(t, schema.HitlPending, vote("linus", "deny").Status, "one vote each, and grace is pending")
+	require.Equal(t, inbox.HitlPending, vote("linus", "deny").Status, "one vote each, and grace is pending")
 	r = vote("grace", "approve")
-	require.Equal(t, schema.HitlDecided, r.Status)
+	require.Equal(t, inbox.HitlDecided, r.Status)
 	require.Equal(t, schema.Approve, r.Outcome)
 	require.Equal(t, schema.ByQuorum, r.Source)
 	require.Equal(t, "grace", r.DecidedBy)
@@ -197,11 +198,11 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 	require.Empty(t, r.Awaiting)
 	require.False(t, waits("grace"))
 	h.advance(time.Hour)
-	require.Equal(t, schema.HitlDecided, vote("grace", "approve").Status, "the same vote again")
+	require.Equal(t, inbox.HitlDecided, vote("grace", "approve").Status, "the same vote again")
 }
 
 // castVote answers in the terms of the inbox.
-func (h *testHub) castVote(id schema.EventID, v *schema.HitlVote, caller Caller) error {
+func (h *testHub) castVote(id schema.EventID, v *inbox.HitlVote, caller Caller) error {
 	h.t.Helper()
 	r, err := h.query.VoteResponse(h.t.Context(), id, v)
 	if err == nil {

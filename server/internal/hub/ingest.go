@@ -1,20 +1,20 @@
 package hub
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/rawevent"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -28,6 +28,8 @@ type StoredEvent struct {
 	ID          schema.EventID
 	JSON        []byte // the event as its poster sees it; contains the request secret if the hub made it
 	HasQuestion bool   // it contains a question; call ResponseSent after its response was sent
+	// Directive is for the poster; nil: nothing to apply, or Caller.Accepts is nil.
+	Directive *control.Directive
 }
 
 // Ingest stores one event and returns after it is durable on disk. The body may be
@@ -37,29 +39,41 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEve
 	if err != nil {
 		return StoredEvent{}, err
 	}
+	h.requestDirective(d, body, caller)
+	h.prepareMessages(d)
 	receipt, err := h.Store.Append(ctx, d)
-	return h.afterAppend(ctx, d, q, store.Result{Receipt: receipt, Err: err}, caller)
+	if err == nil && receipt.Replayed && d.Directive != nil && !isSameEvent(&d.Event, receipt.Event) {
+		if receipt.Directive == nil || receipt.Directive.Freeze == nil {
+			err = schema.ErrKeyConflict
+		} else { // another hook reported the same call first, and this one must stop it, too
+			receipt.Directive = &control.Directive{Freeze: receipt.Directive.Freeze}
+		}
+	}
+	saved, err := h.afterAppend(ctx, d, q, store.Result{Receipt: receipt, Err: err}, caller)
+	saved.Directive = receipt.Directive
+	return saved, err
 }
 
 // IngestBatch stores the events of a JSON array in order and returns a JSON array with
 // one schema.BatchResult each. A rejected event does not stop the others. ids are the
 // questions among them, for ResponseSent.
 func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (result []byte, ids []schema.EventID, err error) {
-	events, err := splitArray(body)
+	events, err := rawevent.Split(body)
 	if err != nil {
 		return nil, nil, err
 	}
-	questions, results := make([]*schema.HumanInTheLoop, len(events)), make([]batchResult, len(events))
+	questions, results := make([]*schema.HumanInTheLoop, len(events)), make([]rawevent.Result, len(events))
 	var drafts []*store.EventDraft
 	for i, event := range events {
 		var d *store.EventDraft
-		if d, questions[i], results[i].err = h.draft(ctx, event, caller); results[i].err == nil {
+		if d, questions[i], results[i].Err = h.draft(ctx, event, caller); results[i].Err == nil {
+			h.prepareMessages(d)
 			drafts = append(drafts, d)
 		}
 	}
 	stored := h.Store.AppendAll(ctx, drafts)
 	for i := range results {
-		if results[i].err != nil {
+		if results[i].Err != nil {
 			continue
 		}
 		item, err := h.afterAppend(ctx, drafts[0], questions[i], stored[0], caller)
@@ -67,9 +81,9 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 		if item.HasQuestion {
 			ids = append(ids, item.ID)
 		}
-		results[i] = batchResult{item.JSON, err}
+		results[i] = rawevent.Result{Event: item.JSON, Err: err}
 	}
-	result, err = encodeBatch(results)
+	result, err = rawevent.EncodeResults(results)
 	return result, ids, err
 }
 
@@ -84,13 +98,13 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 			body, isRedacted = clean, true
 		}
 	}
-	s, err := scanEvent(body)
+	s, err := rawevent.Scan(body)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !caller.Identity.CanPost(s.app) {
+	if !caller.Identity.CanPost(s.App) {
 		return nil, nil, &schema.HintError{
-			Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(s.app) + ", which this token is not valid for", Cause: schema.ErrNotAllowed},
+			Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(s.App) + ", which this token is not valid for", Cause: schema.ErrNotAllowed},
 			Hint: "An admin can change the applications of a token under Settings, People.",
 		}
 	}
@@ -98,46 +112,57 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if err != nil {
 		return nil, nil, fmt.Errorf("generate uid: %w", err)
 	}
-	if s.question != nil {
+	if s.Question != nil {
 		h.detectClockStep(context.WithoutCancel(ctx)) // before the deadline is computed
 	}
 	now := h.Clock()
-	if s.timestamp == 0 {
-		s.timestamp = now.UnixMilli()
+	if s.Timestamp == 0 {
+		s.Timestamp = now.UnixMilli()
 	}
 	d := &store.EventDraft{
 		Event: store.Event{
-			UID: uid.String(), ReceivedAt: now, Timestamp: s.timestamp,
-			App: s.app, Session: s.session, Type: s.eventType, Tool: s.tool,
-			Envelope: s.envelope, Payload: s.payload,
+			UID: uid.String(), ReceivedAt: now, Timestamp: s.Timestamp,
+			App: s.App, Session: s.Session, Type: s.Type, Tool: s.Tool,
+			Envelope: s.Envelope, Payload: s.Payload,
 		},
-		Transcript: s.chat, IdempotencyKey: s.idempotencyKey,
+		Transcript: s.Chat, IdempotencyKey: s.IdempotencyKey,
 	}
 	// A repeat receives the question's secret and its answer, so the key is scoped to its
 	// poster if the poster is authenticated.
 	switch who := caller.Identity.Requester(); {
-	case who != "" && s.idempotencyKey != "":
-		d.IdempotencyKey = who + "\x00" + s.idempotencyKey
-	case strings.Contains(s.idempotencyKey, "\x00"):
-		d.IdempotencyKey = "\x00" + s.idempotencyKey // never the scoped key of someone else
+	case who != "" && s.IdempotencyKey != "":
+		d.IdempotencyKey = who + "\x00" + s.IdempotencyKey
+	case strings.Contains(s.IdempotencyKey, "\x00"):
+		d.IdempotencyKey = "\x00" + s.IdempotencyKey // never the scoped key of someone else
 	}
-	if s.question == nil {
+	if s.IdempotencyKey != "" && caller.KeyScope != "" { // no name starts with a line break
+		d.IdempotencyKey = "\n" + caller.KeyScope + "\x00" + d.IdempotencyKey
+	}
+	if s.Question == nil {
 		return d, nil, nil
 	}
 	var q schema.HumanInTheLoop
-	if err := q.UnmarshalJSON(s.question); err != nil {
+	if err := q.UnmarshalJSON(s.Question); err != nil {
 		return nil, nil, question.WithFieldPrefix("humanInTheLoop", err)
 	}
+	if q.ToolCall != nil { // the arguments are stored once, in the payload
+		call := *q.ToolCall
+		if err := call.ResolveArguments(s.Payload, s.Tool); err != nil {
+			return nil, nil, question.WithFieldPrefix("humanInTheLoop", err)
+		}
+		q.ToolCall.Name = call.Name
+	}
+	h.limitAppeal(ctx, store.SessionKey{App: s.App, Session: s.Session}, &q)
 	if isRedacted {
-		if s, err = scanEvent(sent); err != nil {
+		if s, err = rawevent.Scan(sent); err != nil {
 			return nil, nil, err
 		}
 	}
 	return d, &q, h.addQuestion(ctx, d, &question.Post{
-		Ask: &q, Body: sent, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer,
+		Ask: &q, Body: sent, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries,
 		Sent: sign.AskParts{
-			SourceApp: s.app, SessionID: s.session, HookEventType: s.eventType, ToolName: s.tool,
-			Payload: s.payload, HumanInTheLoop: s.question,
+			SourceApp: s.App, SessionID: s.Session, HookEventType: s.Type, ToolName: s.Tool,
+			Payload: s.Payload, HumanInTheLoop: s.Question,
 		},
 	}, caller)
 }
@@ -147,6 +172,7 @@ func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *question.
 	if p.Ask.ResponseWebSocketURL != "" {
 		p.Blocked = h.checkURL(p.Ask.ResponseWebSocketURL)
 	}
+	p.Follows = h.followedQuestion(ctx, &d.Event, p.Ask)
 	if question.IsRestricted(p.Ask) {
 		p.Approvers = accounts{h.People}.approvers()
 	}
@@ -194,10 +220,12 @@ func (h *Hub) afterAppend(ctx context.Context, d *store.EventDraft, q *schema.Hu
 	}
 	e := r.Event
 	if !r.Replayed {
+		h.recordFrozen(e, r.Directive)
 		if d.Type == sessionEndEvent {
 			h.endSession(ctx, e)
 		}
 		h.detectAnswerAtAgent(ctx, e)
+		h.afterMessages(d, r.Directive)
 	}
 	if q == nil || e.Question == nil {
 		return StoredEvent{ID: e.ID, JSON: e.AppendJSON(nil, -1)}, nil
@@ -263,8 +291,14 @@ func (h *Hub) encodeQuestion(e *store.Event, q *schema.HumanInTheLoop) (StoredEv
 	if q.RequestSecret == "" {
 		b = append(append(append(b, `,"requestSecret":"`...), h.env.RequestSecret(e.UID)...), '"')
 	}
+	watching := h.Viewers.Count()
+	if q.Appeal != nil {
+		var reachable int
+		watching, reachable = h.appealAudience(context.Background(), store.SessionKey{App: e.App, Session: e.Session})
+		b = strconv.AppendInt(append(b, `,"reachable":`...), int64(reachable), 10)
+	}
 	b = append(b, `,"watching":`...)
-	b = append(strconv.AppendInt(b, int64(h.Viewers.Count()), 10), '}')
+	b = append(strconv.AppendInt(b, int64(watching), 10), '}')
 	return StoredEvent{ID: e.ID, JSON: b, HasQuestion: true}, nil
 }
 
@@ -285,39 +319,4 @@ func (h *Hub) endSession(ctx context.Context, end *store.Event) {
 		}
 	}
 	h.endSessionRules(ctx, end)
-}
-
-// splitArray splits a JSON array into its elements, which alias body.
-func splitArray(body []byte) ([][]byte, error) {
-	if isTooDeep(body) {
-		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
-	}
-	if !utf8.Valid(body) {
-		return nil, invalidField("", "is not valid UTF-8")
-	}
-	dec := newDecoder(body)
-	defer decoderPool.Put(dec)
-	if dec.PeekKind() != '[' {
-		return nil, invalidField("", "must be a JSON array of events")
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, syntaxError(err)
-	}
-	var events [][]byte
-	for dec.PeekKind() != ']' {
-		event, err := readValue(dec, body)
-		if err != nil {
-			return nil, syntaxError(err)
-		}
-		if events = append(events, event); len(events) > schema.MaxBatch {
-			return nil, invalidField("", "has more than %d events", schema.MaxBatch)
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, syntaxError(err)
-	}
-	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
-		return nil, invalidField("", "has data after the JSON array")
-	}
-	return events, nil
 }

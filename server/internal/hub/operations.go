@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/hub/rawevent"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -36,11 +38,19 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 	if r.HoldMS > 0 {
 		h.detectClockStep(context.WithoutCancel(ctx)) // before the end of the undo window is computed
 	}
+	r.SetDenial()
 	from := h.actor(caller)
 	passkey := h.verifyAssertion(ctx, id, r, caller.Identity)
-	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+	event, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
 		return s.Respond(r, from, passkey, h.Clock())
-	}))
+	})
+	if err == nil && r.AskBack != "" {
+		h.rememberAskBack(event)
+	}
+	if err == nil {
+		h.sendReason(ctx, event)
+	}
+	return eventJSON(event, err)
 }
 
 // Challenge returns the options with which the caller's passkey signs an answer.
@@ -52,6 +62,7 @@ func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, calle
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
+	req.Response.SetDenial()
 	text, err := s.ChallengeText(&req.Response)
 	if err != nil {
 		return schema.PasskeyOptions{}, err
@@ -98,45 +109,19 @@ func (h *Hub) ApproveAll(ctx context.Context, list *schema.Approvals, caller Cal
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the undo windows are computed
 	from := h.actor(caller)
-	results := make([]batchResult, len(list.Requests))
+	results := make([]rawevent.Result, len(list.Requests))
 	var wg sync.WaitGroup // in parallel, so that they share a group commit
 	for i, seen := range list.Requests {
 		wg.Go(func() {
 			r := approval
 			r.Revision = seen.Revision
-			results[i].event, results[i].err = eventJSON(h.transition(ctx, seen.ID, func(s *question.Snapshot) (*store.Change, error) {
+			results[i].Event, results[i].Err = eventJSON(h.transition(ctx, seen.ID, func(s *question.Snapshot) (*store.Change, error) {
 				return s.ApproveInBulk(&r, from, h.Clock())
 			}))
 		})
 	}
 	wg.Wait()
-	return encodeBatch(results)
-}
-
-// batchResult is the result of one item of a batch: an event as JSON, or an error.
-type batchResult struct {
-	event []byte
-	err   error
-}
-
-// encodeBatch returns a JSON array with one schema.BatchResult per item.
-func encodeBatch(results []batchResult) ([]byte, error) {
-	dst := []byte{'['}
-	for i, result := range results {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if result.err == nil {
-			dst = append(append(append(dst, `{"event":`...), result.event...), '}')
-			continue
-		}
-		problem, err := json.Marshal(schema.ProblemOf(result.err))
-		if err != nil {
-			return nil, err
-		}
-		dst = append(append(append(dst, `{"problem":`...), problem...), '}')
-	}
-	return append(dst, ']'), nil
+	return rawevent.EncodeResults(results)
 }
 
 // Undo drops the answer in the undo window and returns the event. It returns
@@ -226,8 +211,10 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 
 // Reasons of abandoned questions (source schema.ByOrphaned).
 const (
-	ReasonAgentGone  = "the agent is gone"
-	ReasonHubStopped = "the hub stopped while the agent waited; the agent now asks in its own prompt"
+	ReasonAgentGone   = "the agent is gone"
+	ReasonNoDashboard = "no one had the dashboard open, so the agent decides at its own prompt"
+	ReasonHubStopped  = "the hub stopped while the agent waited; the agent now asks in its own prompt"
+	ReasonAskStopped  = "the hub stopped while the program waited"
 )
 
 // Abandon settles a question whose agent no longer waits at url, the last listener it
@@ -290,17 +277,29 @@ func (h *Hub) cleanErrorText(text string) string {
 	if text = strings.ToValidUTF8(text, "�"); len(text) > maxExecutionError {
 		text = strings.ToValidUTF8(text[:maxExecutionError], "") + "…"
 	}
+	return h.redactText(text)
+}
+
+// redactText returns text with secrets removed.
+func (h *Hub) redactText(text string) string {
 	if h.Redactor == nil || text == "" {
 		return text
 	}
-	b, err := json.Marshal(text)
+	list, err := json.Marshal([]string{text})
 	if err != nil {
 		return ""
 	}
-	if clean, n := h.Redactor.JSON(b); n > 0 {
-		if json.Unmarshal(clean, &text) != nil {
-			return ""
-		}
+	clean, n := h.Redactor.JSON(list)
+	if n == 0 {
+		return text
 	}
-	return text
+	var texts []string
+	if json.Unmarshal(clean, &texts) != nil || len(texts) != 1 {
+		return ""
+	}
+	return texts[0]
+}
+
+func invalidField(field, format string, args ...any) error {
+	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)}
 }

@@ -56,6 +56,9 @@ func pendingRisk(e *store.Event) (risk callRisk, unanswered bool, err error) {
 // applyRules lets the rules answer a question that was just stored, and returns the
 // question in its resulting state.
 func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInTheLoop) *store.Event {
+	if h.Store.FreezeOf(e.App, e.Session) != nil {
+		return h.denyFrozen(ctx, e)
+	}
 	set := h.rules.Load()
 	if set == nil || q.Type != schema.Permission {
 		return e

@@ -80,6 +80,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 			}
 			if row.Ends {
 				h.pending.remove(row.Event)
+				h.unanswered.End(row.Event)
 				h.reserved.remove(row.Event.UID)
 				h.pendingTotal--
 			}

@@ -98,3 +98,18 @@ func eventJSON(e *store.Event, err error) ([]byte, error) {
 	}
 	return e.AppendJSON(nil, -1), nil
 }
+
+// dropInvalidAnswers drops the answers in their undo window that their responder may not give
+// any more.
+func (h *Hub) dropInvalidAnswers(ctx context.Context) {
+	ids, err := h.Store.OpenUndoWindows(ctx)
+	if err != nil {
+		h.Log.Error("open undo windows not read; they are checked when they end", "err", err)
+	}
+	for _, id := range ids {
+		_, err := h.transition(ctx, id, (*question.Snapshot).DropInvalidAnswer)
+		if err != nil {
+			h.Log.Error("invalid answer not dropped; it is checked when its undo window ends", "event", id, "err", err)
+		}
+	}
+}

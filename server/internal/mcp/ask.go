@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
@@ -23,7 +24,7 @@ const maxAwaitSeconds = 50
 
 // Ticket is a question and its current state.
 type Ticket struct {
-	schema.HitlRequest
+	inbox.HitlRequest
 	Secret   string `json:"secret,omitempty"`
 	Guidance string `json:"guidance,omitempty"` // for the model, once there is an answer
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
@@ -18,7 +19,7 @@ func TestAskHuman_ReturnsTicketAndAnswer(t *testing.T) {
 	ticket := call[mcp.Ticket](r, "ask_human", map[string]any{
 		"question": "Which region?", "choices": []string{"eu", "us"}, "context": "The data may have to stay.", "urgency": "high", "timeout_seconds": 600,
 	})
-	require.Equal(t, schema.HitlPending, ticket.Status)
+	require.Equal(t, inbox.HitlPending, ticket.Status)
 	require.NotEmpty(t, ticket.ExpiresAt)
 	require.NotEmpty(t, ticket.Secret)
 	question := r.event(ticket.RequestID)
@@ -31,7 +32,7 @@ func TestAskHuman_ReturnsTicketAndAnswer(t *testing.T) {
 
 	r.respond(question.ID, `{"choice":"eu","comment":"for now"}`)
 	got := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": ticket.RequestID, "secret": ticket.Secret})
-	require.Equal(t, schema.HitlDecided, got.Status)
+	require.Equal(t, inbox.HitlDecided, got.Status)
 	require.Equal(t, schema.Outcome("eu"), got.Outcome)
 	require.Equal(t, "for now", got.Comment)
 	require.Equal(t, "local user", got.DecidedBy)
@@ -71,11 +72,11 @@ func TestAskHuman_ReturnsQuickAnswer(t *testing.T) {
 		}()
 		got = call[mcp.Ticket](r, "ask_human", map[string]any{"question": "When is the launch?"})
 		<-answered
-		if got.Status == schema.HitlDecided {
+		if got.Status == inbox.HitlDecided {
 			break
 		}
 	}
-	require.Equal(t, schema.HitlDecided, got.Status)
+	require.Equal(t, inbox.HitlDecided, got.Status)
 	require.Equal(t, schema.Answered, got.Outcome)
 	require.Equal(t, "In spring.", got.Response)
 }
@@ -118,17 +119,17 @@ func TestAwait_ReportsExpiredAndCanceled(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
 	expired := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}, "timeout_seconds": 0.1})
-	if expired.Status == schema.HitlPending { // on a slow machine ask_human returns first
+	if expired.Status == inbox.HitlPending { // on a slow machine ask_human returns first
 		expired = call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": expired.RequestID})
 	}
-	require.Equal(t, schema.HitlExpired, expired.Status)
+	require.Equal(t, inbox.HitlExpired, expired.Status)
 	require.Equal(t, schema.Timeout, expired.Outcome)
 	require.Contains(t, expired.Guidance, "not a refusal")
 
 	cancelled := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Still there?"})
 	r.do("POST", schema.At(schema.PathCancel, cancelled.RequestID), `{"reason":"no longer needed"}`)
 	got := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": cancelled.RequestID})
-	require.Equal(t, schema.HitlCancelled, got.Status)
+	require.Equal(t, inbox.HitlCancelled, got.Status)
 	require.Equal(t, schema.Cancelled, got.Outcome)
 	require.Equal(t, "no longer needed", got.CancellationReason)
 }

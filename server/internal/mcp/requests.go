@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -18,7 +19,7 @@ const (
 	pageSize        = 20  // by default
 	maxPageSize     = 100 // more would fill a model's context
 	requestIDSchema = `"request_id":{"type":["integer","string"],"description":"The request's request_id."}`
-	// requestSchema describes the members of schema.HitlRequest that models need; GET
+	// requestSchema describes the members of inbox.HitlRequest that models need; GET
 	// /openapi.json has all of them.
 	requestSchema = `{"type":"object","required":["request_id","status"],"properties":{
 		"agent":{"type":"string","description":"the agent that asked (source_app)"},
@@ -61,12 +62,12 @@ func (r *requestID) UnmarshalJSON(b []byte) error {
 }
 
 type listInput struct {
-	Status      schema.HitlStatus `json:"status"`
-	Agent       string            `json:"agent"`
-	Agents      []string          `json:"agents"`
-	WaitingOnMe bool              `json:"waiting_on_me"`
-	Limit       int               `json:"limit"`
-	Cursor      requestID         `json:"cursor"`
+	Status      inbox.HitlStatus `json:"status"`
+	Agent       string           `json:"agent"`
+	Agents      []string         `json:"agents"`
+	WaitingOnMe bool             `json:"waiting_on_me"`
+	Limit       int              `json:"limit"`
+	Cursor      requestID        `json:"cursor"`
 }
 
 type getInput struct {
@@ -132,13 +133,13 @@ choice is one of the request's choices (approve or deny for a permission), or th
 	}, s.cancel)
 }
 
-func (s *Server) list(ctx context.Context, c *call, in listInput) (schema.HitlPage, error) {
+func (s *Server) list(ctx context.Context, c *call, in listInput) (inbox.HitlPage, error) {
 	q := query.InboxQuery{WaitingOnMe: in.WaitingOnMe, InboxFilter: store.InboxFilter{
 		Status: in.Status, Before: schema.EventID(in.Cursor), Limit: min(cmp.Or(in.Limit, pageSize), maxPageSize), Agents: in.Agents,
 	}}
 	switch in.Status {
 	case "":
-		q.Status = schema.HitlPending
+		q.Status = inbox.HitlPending
 	case "all":
 		q.Status = ""
 	}
@@ -146,46 +147,46 @@ func (s *Server) list(ctx context.Context, c *call, in listInput) (schema.HitlPa
 		q.Agents = append(q.Agents, in.Agent)
 	}
 	page, err := s.Query.Requests(ctx, q, c.by.Identity)
-	page.Requests = slices.DeleteFunc(page.Requests, func(r schema.HitlRequest) bool { return !c.canRead(r.Agent) })
+	page.Requests = slices.DeleteFunc(page.Requests, func(r inbox.HitlRequest) bool { return !c.canRead(r.Agent) })
 	return page, err
 }
 
-func (s *Server) get(ctx context.Context, c *call, in getInput) (schema.HitlRequest, error) {
+func (s *Server) get(ctx context.Context, c *call, in getInput) (inbox.HitlRequest, error) {
 	if err := s.requireReadable(ctx, c, schema.EventID(in.RequestID)); err != nil {
-		return schema.HitlRequest{}, err
+		return inbox.HitlRequest{}, err
 	}
 	return s.Query.Request(ctx, schema.EventID(in.RequestID), c.by.Identity)
 }
 
-func (s *Server) vote(ctx context.Context, c *call, in voteInput) (schema.HitlRequest, error) {
+func (s *Server) vote(ctx context.Context, c *call, in voteInput) (inbox.HitlRequest, error) {
 	if err := c.requireOperator("voting"); err != nil {
-		return schema.HitlRequest{}, err
+		return inbox.HitlRequest{}, err
 	}
 	id := schema.EventID(in.RequestID)
-	r, err := s.Query.VoteResponse(ctx, id, &schema.HitlVote{
+	r, err := s.Query.VoteResponse(ctx, id, &inbox.HitlVote{
 		Choice: in.Choice, Comment: in.Comment, ModifiedArguments: in.Modified, Revision: in.Revision,
 	})
 	if err == nil {
 		_, err = s.Hub.Respond(ctx, id, r, c.by)
 	}
 	if err != nil {
-		return schema.HitlRequest{}, err
+		return inbox.HitlRequest{}, err
 	}
 	return s.Query.Request(ctx, id, c.by.Identity)
 }
 
-func (s *Server) cancel(ctx context.Context, c *call, in cancelInput) (schema.HitlRequest, error) {
+func (s *Server) cancel(ctx context.Context, c *call, in cancelInput) (inbox.HitlRequest, error) {
 	id := schema.EventID(in.RequestID)
 	if in.Secret == "" {
 		if err := c.requireOperator("canceling requests of others"); err != nil {
-			return schema.HitlRequest{}, err
+			return inbox.HitlRequest{}, err
 		}
 	}
 	if err := s.requireReadable(ctx, c, id); err != nil {
-		return schema.HitlRequest{}, err
+		return inbox.HitlRequest{}, err
 	}
 	if _, err := s.Hub.Cancel(ctx, id, schema.Cancel{Reason: in.Reason, RequestSecret: in.Secret}, c.by); err != nil {
-		return schema.HitlRequest{}, err
+		return inbox.HitlRequest{}, err
 	}
 	return s.Query.Request(ctx, id, c.by.Identity)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
@@ -51,10 +52,10 @@ func TestListRequests_FiltersByStatusAndAgent(t *testing.T) {
 	first := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "First?", "choices": []string{"approve", "deny"}})
 	r.do("POST", schema.PathEvents, `{"source_app":"other","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"Second?","type":"question"}}`)
 
-	page := call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{})
+	page := call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{})
 	require.Len(t, page.Requests, 2)
 	require.Equal(t, "Second?", page.Requests[0].Prompt)
-	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agent": "planner"})
+	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agent": "planner"})
 	require.Len(t, page.Requests, 1)
 	require.Equal(t, first.RequestID, page.Requests[0].RequestID)
 	require.Equal(t, []string{"approve", "deny"}, page.Requests[0].Choices)
@@ -62,25 +63,25 @@ func TestListRequests_FiltersByStatusAndAgent(t *testing.T) {
 	third := `{"source_app":"third","session_id":"s","agent_id":"a1","agent_type":"reviewer","model_name":"m-1","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"Third?","type":"question","agentPath":["third","reviewer"]}}`
 	var thirdEvent schema.Event
 	require.NoError(t, json.Unmarshal(r.do("POST", schema.PathEvents, third), &thirdEvent))
-	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}})
+	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}})
 	require.Len(t, page.Requests, 2)
 	require.Equal(t, []string{"third", "reviewer", "a1", "reviewer", "m-1"}, append(page.Requests[0].AgentPath, page.Requests[0].AgentID, page.Requests[0].AgentType, page.Requests[0].ModelName))
-	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1})
+	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1})
 	require.Len(t, page.Requests, 1)
-	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1, "cursor": page.NextCursor})
+	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1, "cursor": page.NextCursor})
 	require.Equal(t, "First?", page.Requests[0].Prompt)
 	require.Contains(t, r.callError("list_pending_hitl_requests", map[string]any{"limit": 101}), "limit")
 	r.do("POST", schema.At(schema.PathCancel, thirdEvent.ID), `{}`)
 
 	r.respond(first.RequestID, `{"permission":false,"reason":"not now"}`)
-	page = call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "decided"})
+	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "decided"})
 	require.Len(t, page.Requests, 1)
 	require.Equal(t, schema.Deny, page.Requests[0].Outcome)
-	require.Len(t, call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "all"}).Requests, 3)
+	require.Len(t, call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "all"}).Requests, 3)
 	require.Contains(t, r.callError("list_pending_hitl_requests", map[string]any{"status": "open"}), "status")
 
 	for _, id := range []any{first.RequestID, first.RequestID.String()} { // models write both
-		got := call[schema.HitlRequest](r, "get_hitl_request", map[string]any{"request_id": id})
+		got := call[inbox.HitlRequest](r, "get_hitl_request", map[string]any{"request_id": id})
 		require.Equal(t, "not now", got.Reason)
 	}
 	require.Contains(t, r.callError("get_hitl_request", map[string]any{"request_id": 4711}), "not_found")
@@ -103,11 +104,11 @@ func TestCancel_AgentWithdrawsOwnQuestion(t *testing.T) {
 	question := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which?"})
 	other := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which other?"})
 	require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": question.RequestID, "secret": other.Secret}), "forbidden")
-	got := call[schema.HitlRequest](r, "cancel_hitl_request", map[string]any{"request_id": question.RequestID, "secret": question.Secret, "reason": "found it"})
+	got := call[inbox.HitlRequest](r, "cancel_hitl_request", map[string]any{"request_id": question.RequestID, "secret": question.Secret, "reason": "found it"})
 	require.Equal(t, schema.Withdrawn, got.Outcome)
 	require.Equal(t, "found it", got.Reason)
 	again := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": question.RequestID, "secret": question.Secret})
-	require.Equal(t, schema.HitlCancelled, again.Status)
+	require.Equal(t, inbox.HitlCancelled, again.Status)
 }
 
 // TestRequests_OmitSecrets checks that only the requester receives the secret.

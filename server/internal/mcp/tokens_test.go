@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
@@ -93,7 +94,7 @@ func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	own := call[mcp.Ticket](graceClient, "ask_human", ask)
 	require.Contains(t, graceClient.callError("vote_on_hitl_request", map[string]any{"request_id": own.RequestID, "choice": "approve"}), "self_approval")
 	others := call[mcp.Ticket](r, "ask_human", ask)
-	voted := call[schema.HitlRequest](graceClient, "vote_on_hitl_request", map[string]any{"request_id": others.RequestID, "choice": "approve"})
+	voted := call[inbox.HitlRequest](graceClient, "vote_on_hitl_request", map[string]any{"request_id": others.RequestID, "choice": "approve"})
 	require.Equal(t, "Grace", voted.DecidedBy)
 	require.Equal(t, "token", r.event(others.RequestID).HumanInTheLoopStatus.RespondedBy.Via)
 
@@ -125,11 +126,11 @@ func TestTokens_BoundTokenReadsOnlyItsApps(t *testing.T) {
 		}
 		require.Contains(t, agent.callError(tool, arguments), "not_allowed", tool)
 	}
-	page := call[schema.HitlPage](agent, "list_pending_hitl_requests", map[string]any{})
+	page := call[inbox.HitlPage](agent, "list_pending_hitl_requests", map[string]any{})
 	require.Len(t, page.Requests, 1)
 	require.Equal(t, own.RequestID, page.Requests[0].RequestID)
 	require.Len(t, call[mcp.SearchPage](agent, "search_events", map[string]any{}).Events, 1)
 	require.Len(t, call[mcp.SearchPage](r, "search_events", map[string]any{}).Events, 2)
-	call[schema.HitlRequest](agent, "get_hitl_request", map[string]any{"request_id": own.RequestID})
-	call[schema.HitlRequest](agent, "cancel_hitl_request", map[string]any{"request_id": own.RequestID, "secret": own.Secret})
+	call[inbox.HitlRequest](agent, "get_hitl_request", map[string]any{"request_id": own.RequestID})
+	call[inbox.HitlRequest](agent, "cancel_hitl_request", map[string]any{"request_id": own.RequestID, "secret": own.Secret})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/app"
 	"github.com/hookback/hookback/server/internal/mcp"
 )
@@ -34,12 +35,12 @@ func TestVote_PersonVotesAndCancels(t *testing.T) {
 
 	ada := &harness{t: t, hub: r.hub, progress: r.progress, http: r.http}
 	ada.ClientSession = ada.connect("", r.signIn("Ada"))
-	mine := call[schema.HitlPage](ada, "list_pending_hitl_requests", map[string]any{"waiting_on_me": true})
+	mine := call[inbox.HitlPage](ada, "list_pending_hitl_requests", map[string]any{"waiting_on_me": true})
 	require.Len(t, mine.Requests, 2)
 	require.True(t, mine.Requests[0].WaitingOnMe)
 	require.Contains(t, ada.callError("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "perhaps"}), "wrong_answer")
 	require.Contains(t, ada.callError("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "revision": 99}), "stale")
-	voted := call[schema.HitlRequest](ada, "vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "comment": "go on"})
+	voted := call[inbox.HitlRequest](ada, "vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "comment": "go on"})
 	require.Equal(t, schema.Approve, voted.Outcome)
 	require.Equal(t, "Ada", voted.DecidedBy)
 	require.Contains(t, ada.callError("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "deny"}), "decided")
@@ -47,7 +48,7 @@ func TestVote_PersonVotesAndCancels(t *testing.T) {
 	require.True(t, by.Verified)
 	require.Equal(t, "session", by.Via)
 
-	cancelled := call[schema.HitlRequest](ada, "cancel_hitl_request", map[string]any{"request_id": second.RequestID, "reason": "superseded"})
+	cancelled := call[inbox.HitlRequest](ada, "cancel_hitl_request", map[string]any{"request_id": second.RequestID, "reason": "superseded"})
 	require.Equal(t, schema.Cancelled, cancelled.Outcome)
 	require.Equal(t, "superseded", cancelled.CancellationReason)
 	ticket := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": second.RequestID, "secret": second.Secret})
@@ -70,6 +71,6 @@ func TestVote_CannotReplacePasskey(t *testing.T) {
 	ada.ClientSession = ada.connect("", r.signIn("Ada"))
 	vote := func(choice string) map[string]any { return map[string]any{"request_id": question.ID, "choice": choice} }
 	require.Contains(t, ada.callError("vote_on_hitl_request", vote("approve")), "proof_required")
-	denied := call[schema.HitlRequest](ada, "vote_on_hitl_request", vote("deny"))
+	denied := call[inbox.HitlRequest](ada, "vote_on_hitl_request", vote("deny"))
 	require.Equal(t, schema.Deny, denied.Outcome)
 }

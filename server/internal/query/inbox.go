@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -31,8 +32,8 @@ type InboxQuery struct {
 }
 
 // Requests returns a page of the inbox, newest first.
-func (s *Service) Requests(ctx context.Context, q InboxQuery, me auth.Identity) (schema.HitlPage, error) {
-	page := schema.HitlPage{Requests: []schema.HitlRequest{}}
+func (s *Service) Requests(ctx context.Context, q InboxQuery, me auth.Identity) (inbox.HitlPage, error) {
+	page := inbox.HitlPage{Requests: []inbox.HitlRequest{}}
 	if q.WaitingOnMe {
 		if !s.canVote(me) {
 			return page, nil
@@ -57,15 +58,15 @@ func (s *Service) Requests(ctx context.Context, q InboxQuery, me auth.Identity) 
 }
 
 // Request returns one request of the inbox.
-func (s *Service) Request(ctx context.Context, id schema.EventID, me auth.Identity) (schema.HitlRequest, error) {
+func (s *Service) Request(ctx context.Context, id schema.EventID, me auth.Identity) (inbox.HitlRequest, error) {
 	q, err := s.Store.Question(ctx, id)
 	if err != nil {
-		return schema.HitlRequest{}, err
+		return inbox.HitlRequest{}, err
 	}
 	return s.hitlRequest(&q.Event, me)
 }
 
-func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRequest, err error) {
+func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r inbox.HitlRequest, err error) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if err = q.UnmarshalJSON(e.Question); err == nil {
@@ -74,8 +75,8 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRe
 	if err != nil {
 		return r, fmt.Errorf("read stored question %d: %w", e.ID, err)
 	}
-	r = schema.HitlRequest{
-		RequestID: e.ID, Status: st.HitlStatus(), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q),
+	r = inbox.HitlRequest{
+		RequestID: e.ID, Status: inbox.StatusOf(&st), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q),
 		Agent: e.App, AgentPath: q.AgentPath, SessionID: e.Session, ToolCall: q.ToolCall, Risk: st.Risk,
 		CreatedAt: schema.Millis(e.ReceivedAt.UnixMilli()), ExpiresAt: st.ExpiresAt, DecidedAt: st.RespondedAt, Revision: max(st.Revision, 1),
 		RequiredApprovals: max(q.RequiredApprovals, st.RequiredApprovals, 1), Recipients: st.Recipients,
@@ -89,10 +90,10 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRe
 	}
 	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &agent) // members of the wrong type count as absent
 	r.AgentID, r.AgentType, r.ModelName = agent.ID, agent.Type, agent.Model
-	if c, ok := question.CallOf(e, &q); ok && r.ToolCall == nil {
+	if c, ok := question.CallOf(e, &q); ok && (r.ToolCall == nil || r.ToolCall.ArgumentsRef != "") {
 		r.ToolCall = &schema.ToolCall{Name: c.Name, Arguments: c.Arguments}
 	}
-	r.WaitingOnMe = r.Status == schema.HitlPending && s.canVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
+	r.WaitingOnMe = r.Status == inbox.HitlPending && s.canVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
 	if st.RespondedBy != nil {
 		r.DecidedBy = st.RespondedBy.Name
 	}
@@ -142,7 +143,7 @@ type StatsRange struct {
 }
 
 // HitlStats returns the counts of the inbox: current ones, and per day of the range.
-func (s *Service) HitlStats(ctx context.Context, days StatsRange, me auth.Identity) (schema.HitlStats, error) {
+func (s *Service) HitlStats(ctx context.Context, days StatsRange, me auth.Identity) (inbox.HitlStats, error) {
 	st, err := s.Store.InboxCounts(ctx, me.Name)
 	if err != nil {
 		return st, err
@@ -158,9 +159,9 @@ func (s *Service) HitlStats(ctx context.Context, days StatsRange, me auth.Identi
 	if err != nil {
 		return st, err
 	}
-	st.Days = make([]schema.HitlDay, len(counts))
+	st.Days = make([]inbox.HitlDay, len(counts))
 	for i, c := range counts {
-		st.Days[i] = schema.HitlDay{Day: edges[i].In(days.Zone).Format(time.DateOnly), HitlCounts: c}
+		st.Days[i] = inbox.HitlDay{Day: edges[i].In(days.Zone).Format(time.DateOnly), HitlCounts: c}
 		sum := st.Counts.All()
 		for status, n := range c.All() {
 			*sum[status] += *n
@@ -194,12 +195,12 @@ func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
 }
 
 // Approvals returns the pending permissions, oldest first, up to MaxPageBytes.
-func (s *Service) Approvals(ctx context.Context) ([]schema.Approval, error) {
+func (s *Service) Approvals(ctx context.Context) ([]inbox.Approval, error) {
 	events, err := s.Store.Pending(ctx)
 	if err != nil {
 		return nil, err
 	}
-	approvals, size := []schema.Approval{}, 0
+	approvals, size := []inbox.Approval{}, 0
 	for _, e := range events {
 		approval, err := approvalOf(e)
 		if err != nil {
@@ -217,26 +218,26 @@ func (s *Service) Approvals(ctx context.Context) ([]schema.Approval, error) {
 }
 
 // Approval returns one pending permission. For a settled one the error has its status.
-func (s *Service) Approval(ctx context.Context, id schema.EventID) (schema.Approval, error) {
+func (s *Service) Approval(ctx context.Context, id schema.EventID) (inbox.Approval, error) {
 	q, st, err := s.question(ctx, id)
 	if err != nil {
-		return schema.Approval{}, err
+		return inbox.Approval{}, err
 	}
 	approval, err := approvalOf(&q.Event)
 	switch {
 	case err != nil:
-		return schema.Approval{}, err
+		return inbox.Approval{}, err
 	case approval == nil:
-		return schema.Approval{}, schema.ErrNoQuestion
+		return inbox.Approval{}, schema.ErrNoQuestion
 	case st.IsSettled():
-		return schema.Approval{}, question.SettledError(st)
+		return inbox.Approval{}, question.SettledError(st)
 	default:
 		return *approval, nil
 	}
 }
 
 // approvalOf returns the approval of a permission, or nil for another question.
-func approvalOf(e *store.Event) (*schema.Approval, error) {
+func approvalOf(e *store.Event) (*inbox.Approval, error) {
 	var q schema.HumanInTheLoop
 	if err := q.UnmarshalJSON(e.Question); err != nil {
 		return nil, fmt.Errorf("read stored question %d: %w", e.ID, err)
@@ -245,7 +246,7 @@ func approvalOf(e *store.Event) (*schema.Approval, error) {
 		return nil, nil
 	}
 	c, _ := question.CallOf(e, &q)
-	approval := schema.Approval{
+	approval := inbox.Approval{
 		ID: e.ID.String(), ToolName: c.Name, Arguments: c.Arguments, Message: q.Question,
 		RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,
 	}
@@ -287,7 +288,7 @@ func DayStarts(now time.Time, days int) []time.Time {
 }
 
 // VoteResponse converts a vote on a question to a response.
-func (s *Service) VoteResponse(ctx context.Context, id schema.EventID, v *schema.HitlVote) (*schema.Response, error) {
+func (s *Service) VoteResponse(ctx context.Context, id schema.EventID, v *inbox.HitlVote) (*schema.Response, error) {
 	stored, err := s.Store.Question(ctx, id)
 	if err != nil {
 		return nil, err
@@ -315,7 +316,7 @@ func (s *Service) VoteResponse(ctx context.Context, id schema.EventID, v *schema
 }
 
 // ApprovalResponse converts an answer to an approval to the response to its question.
-func ApprovalResponse(a *schema.AgentApproval) (schema.EventID, *schema.Response, error) {
+func ApprovalResponse(a *inbox.AgentApproval) (schema.EventID, *schema.Response, error) {
 	id, err := strconv.ParseInt(string(a.ApprovalID), 10, 64)
 	if err != nil || id < 1 {
 		return 0, nil, schema.ErrNotFound
@@ -326,7 +327,7 @@ func ApprovalResponse(a *schema.AgentApproval) (schema.EventID, *schema.Response
 	}
 	r := &schema.Response{Permission: &approved, Reason: a.Reason}
 	if !approved && a.Reason == "" {
-		r.Reason = schema.DefaultDenial
+		r.Reason = inbox.DefaultDenial
 	}
 	return schema.EventID(id), r, nil
 }

@@ -52,11 +52,12 @@ func (s *Snapshot) IsStartedByRequester(from Actor) bool {
 
 // authorize returns the responder to the question, and rejects the requester. An answer from
 // a descendant of the requesting process is marked as self-approval on an open hub. It is
-// rejected if the hub is locked or the requester was authenticated by a token.
+// rejected if the hub is locked, the requester was authenticated by a token, or the question is
+// an appeal.
 func (s *Snapshot) authorize(from Actor) (*schema.Responder, error) {
 	by := from.responder(s.RequesterProcess)
 	switch {
-	case by.SelfApproval && (s.Requester != "" || s.env.Accounts.Access().IsLocked):
+	case by.SelfApproval && (s.Requester != "" || s.Ask.Appeal != nil || s.env.Accounts.Access().IsLocked):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.Status},
 			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself.",

@@ -37,7 +37,9 @@ func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c Call, ok bool) {
 		c.Arguments = hook.CamelArgs
 	}
 	if q.ToolCall != nil {
-		c.Name, c.Arguments = q.ToolCall.Name, q.ToolCall.Arguments
+		call := *q.ToolCall
+		_ = call.ResolveArguments(e.Payload, e.Tool) // checked when it was posted
+		c.Name, c.Arguments = call.Name, call.Arguments
 	}
 	if q.Context != nil && q.Context.Cwd != "" {
 		c.Cwd = q.Context.Cwd

@@ -18,6 +18,9 @@ func (s *Snapshot) Redeliver(from Actor, now time.Time) (*store.Change, error) {
 	if d == nil {
 		return nil, s.undecidedError()
 	}
+	if err := s.requireNotFrozen(s.Status.Outcome); err != nil && s.Status.Status == schema.Responded {
+		return nil, err
+	}
 	switch {
 	case s.Status.Outcome == schema.Withdrawn:
 		return nil, s.noRetryError("The agent withdrew its question and does not wait for an answer.")
@@ -121,6 +124,9 @@ func (s *Snapshot) Supersede(by schema.EventID, now time.Time) (*store.Change, e
 // named its callback URL again.
 func (s *Snapshot) UpdateWaiter() (*store.Change, error) {
 	st := s.Status
+	if s.Lifeline == store.ByRetry {
+		return nil, nil // the repeat waits as the first request did
+	}
 	updateWaiter(&st, s.URL, s.Blocked)
 	if s.Status.IsSettled() || reflect.DeepEqual(st, s.Status) {
 		return nil, nil

@@ -13,7 +13,8 @@ import (
 func equalAnswer(a *schema.Answer, r *schema.Response) bool {
 	return a != nil && equalPtr(a.Permission, r.Permission) && equalPtr(a.Response, r.Response) && equalPtr(a.Choice, r.Choice) &&
 		maps.EqualFunc(a.Answers, r.Answers, equalJSON) && equalJSON(a.ModifiedArguments, r.ModifiedArguments) &&
-		a.Reason == r.Reason && a.Comment == r.Comment && equalJSON(a.Remember, r.Remember)
+		a.Reason == r.Reason && a.Comment == r.Comment && equalJSON(a.Remember, r.Remember) &&
+		a.Interrupt == r.Interrupt && a.AskBack == r.AskBack
 }
 
 func equalPtr[T comparable](a, b *T) bool {

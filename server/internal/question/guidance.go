@@ -42,6 +42,10 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 		return "The agent withdrew the question. Nothing was approved."
 	case q.Type != schema.Permission:
 		return subject + " answered your question." + reason
+	case a.Source == schema.ByFreeze:
+		return a.Reason + " Nothing ran. Wait for a person."
+	case a.AskBack != "":
+		return subject + " did not decide this yet and has a question. Nothing was run. Answer this question, then try the same call again: " + a.AskBack + reason
 	case a.Outcome == schema.Deny:
 		return subject + " denied this. Nothing was run. Do not try to achieve the same result another way." + reason
 	case a.ModifiedArguments != nil:

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -24,7 +25,9 @@ type Post struct {
 	Approvers      []string               // all accounts that may answer; needed if IsRestricted
 	Requester      string                 // authenticated name of the requester; empty: unknown
 	WaitsForAnswer bool                   // the request itself waits for the answer
+	Retries        bool                   // with WaitsForAnswer: it is sent again if its connection breaks
 	Blocked        error                  // why the callback URL may not be dialed; nil if it may
+	Follows        schema.EventID         // the question about the same call that was answered with askBack; 0: none
 }
 
 // New validates a posted question and adds it to the draft of its event, as one that is pending
@@ -47,7 +50,7 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	deadline := q.Deadline(d.ReceivedAt)
 	st := schema.Status{
 		Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk,
-		Recipients: recipients, Awaiting: recipients,
+		Recipients: recipients, Awaiting: recipients, Follows: p.Follows,
 	}
 	if !deadline.IsZero() {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
@@ -62,6 +65,9 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	switch {
 	case p.WaitsForAnswer:
 		st.Waiter, d.NewQuestion.Lifeline = schema.Listening, store.ByRequest
+		if p.Retries {
+			d.NewQuestion.Lifeline = store.ByRetry
+		}
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.NewQuestion.Lifeline = store.ByListener
 	}
@@ -71,6 +77,7 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 			addRedactionFinding(&st, &original)
 		}
 		d.NewQuestion.Call = c.Hash()
+		d.NewQuestion.Appeal = p.appealDigest(&c, env)
 		d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, &c)
 	}
 	if d.Status, err = json.Marshal(st); err != nil {
@@ -87,6 +94,19 @@ func (p *Post) originalCall() (c Call, ok bool) {
 	}
 	c, _ = CallOf(&store.Event{Tool: p.Sent.ToolName, Payload: p.Sent.Payload}, &q)
 	return c, true
+}
+
+// appealDigest returns the stored digest of the refused call before redaction; nil if the
+// question is no appeal.
+func (p *Post) appealDigest(stored *Call, env *Environment) []byte {
+	if p.Ask.Appeal == nil {
+		return nil
+	}
+	call, ok := p.originalCall()
+	if !ok {
+		call = *stored
+	}
+	return env.StoredDigest(control.Digest(call.Name, call.Arguments))
 }
 
 // addHashes adds the hashes of the POST, which decide whether a repeat is the same request.
@@ -130,10 +150,10 @@ func WithFieldPrefix(outer string, err error) error {
 // agent waits, if there is one (store).
 
 // duplicateKey returns a hash of the question's content. It is nil if the question
-// can't join a group: it is addressed to certain people, or it contains redacted text, which
+// can't join a group: it is an appeal or addressed to certain people, or it contains redacted text, which
 // may differ between questions that look equal.
 func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Status, c *Call) []byte {
-	if IsRestricted(q) || q.EscalateTo != nil || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix)) {
+	if q.Appeal != nil || IsRestricted(q) || q.EscalateTo != nil || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix)) {
 		return nil
 	}
 	commit := "" // the receipt of each member names its own
@@ -142,7 +162,7 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 	}
 	raw, err := json.Marshal([]any{
 		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.Questions, d.NewQuestion.Call, c.Cwd, q.ToolCall != nil && q.ToolCall.Editable,
-		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, d.NewQuestion.Requester, commit,
+		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, d.NewQuestion.Requester, commit, q.Interruptible, st.Follows,
 	})
 	if err != nil { // unreachable: validation rejects suggestions that are not JSON
 		return nil

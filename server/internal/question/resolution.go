@@ -40,6 +40,9 @@ type resolution struct {
 	votes []schema.Vote
 }
 
+// GrantLifetime is how long the approval of an appeal allows the call.
+const GrantLifetime = 5 * time.Minute
+
 // change returns the row change that settles question s, and its answered duplicates
 // with it.
 func (res *resolution) change(s *Snapshot, now time.Time) (*store.Change, error) {
@@ -69,9 +72,11 @@ func (res *resolution) change(s *Snapshot, now time.Time) (*store.Change, error)
 		return nil, err
 	}
 	c.Answer, c.Receipt, c.Delivery, c.Ends = encoded, signed.envelope, delivery, true
+	c.Approves = res.approves()
 	if res.rule != nil {
 		c.Rule = res.rule.ID
 	}
+	c.Grant = res.grant(s, answer)
 	c.Ledger = res.ledgerRecords(s, answer, &signed)
 	if s.UndoWindow != nil {
 		c.UndoWindow = &store.UndoWindow{}
@@ -85,6 +90,31 @@ func (res *resolution) change(s *Snapshot, now time.Time) (*store.Change, error)
 	}
 	return c, nil
 }
+
+// grant returns how an appeal ends; nil if the question is none. Only people grant a call.
+func (res *resolution) grant(s *Snapshot, answer *schema.Answer) *store.GrantChange {
+	if s.Ask.Appeal == nil {
+		return nil
+	}
+	isApproved := res.outcome == schema.Approve && answer.Permission != nil && *answer.Permission
+	if !isApproved || res.source != schema.ByHuman && res.source != schema.ByQuorum {
+		return &store.GrantChange{}
+	}
+	g := &store.GrantChange{GrantedAt: time.UnixMilli(int64(answer.RespondedAt))}
+	g.ExpiresAt = g.GrantedAt.Add(GrantLifetime)
+	for _, vote := range answer.Votes {
+		if vote.Choice == string(schema.Approve) {
+			g.By = append(g.By, vote.User)
+		}
+	}
+	if len(g.By) == 0 && answer.RespondedBy != nil {
+		g.By = []string{answer.RespondedBy.Name}
+	}
+	return g
+}
+
+// approves reports whether the resolution is an answer that lets the agent continue.
+func (res *resolution) approves() bool { return res.state == schema.Responded && approves(res.outcome) }
 
 // finalAnswer returns the answer that settles question s, and its encoded form.
 func (res *resolution) finalAnswer(s *Snapshot, now time.Time) (*schema.Answer, []byte, error) {

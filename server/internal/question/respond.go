@@ -36,7 +36,7 @@ func (s *Snapshot) Respond(r *schema.Response, from Actor, passkey Assertion, no
 // ApproveInBulk is Respond for one request of several that a person approves at once. It
 // rejects requests that a person has to open.
 func (s *Snapshot) ApproveInBulk(approval *schema.Response, from Actor, now time.Time) (*store.Change, error) {
-	if !s.Status.IsSettled() && s.isRisky() {
+	if !s.Status.IsSettled() && (s.isRisky() || s.Ask.Appeal != nil) {
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.Status},
 			Hint: "Open this request and answer it there.",
@@ -67,9 +67,10 @@ func (s *Snapshot) isRisky() bool {
 }
 
 // AnswerByRule returns the change that a rule's answer makes, or nil if a person answers: one
-// was faster, or the call needs a passkey.
+// was faster, the call needs a passkey, or the question is an appeal: a rule would be a standing
+// bypass of the agent's reviewer.
 func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change, error) {
-	if s.Status.IsSettled() || s.undoable != nil {
+	if s.Status.IsSettled() || s.undoable != nil || s.Ask.Appeal != nil {
 		return nil, nil
 	}
 	if excludesRequester(&s.Ask) && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
@@ -82,6 +83,9 @@ func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change
 	}
 	if err := s.Ask.CheckResponse(r); err != nil {
 		return nil, err
+	}
+	if approves(s.Ask.Outcome(r)) && s.freeze() != nil {
+		return nil, nil // after the freeze, a person decides
 	}
 	res := &resolution{
 		state: schema.Responded, outcome: s.Ask.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
@@ -147,6 +151,9 @@ func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 	if err := s.Ask.CheckResponse(r); err != nil {
 		return nil, err
 	}
+	if err := s.requireNotFrozen(s.Ask.Outcome(r)); err != nil {
+		return nil, err
+	}
 	if s.Status.RequiredApprovals > 1 {
 		return s.vote(r, by, now)
 	}
@@ -155,6 +162,7 @@ func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 		answer: schema.Answer{
 			Permission: r.Permission, Response: r.Response, Choice: r.Choice, Answers: r.Answers,
 			Comment: r.Comment, ModifiedArguments: r.ModifiedArguments, Remember: r.Remember,
+			Interrupt: r.Interrupt, AskBack: r.AskBack,
 		},
 	}
 	if requiresVotes(&s.Status) {

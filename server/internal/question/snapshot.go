@@ -15,9 +15,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -58,11 +60,18 @@ func (env *Environment) canStillAnswer(name string, at int64) bool {
 	return account.CanAnswer && account.CreatedAt.UnixMilli() <= at
 }
 
+// Freezes knows the active freezes.
+type Freezes interface {
+	// FreezeOf returns the active freeze that stops the session, or nil.
+	FreezeOf(app, session string) *control.Freeze
+}
+
 // Environment holds the inputs of a transition besides the question's row.
 type Environment struct {
 	HubID    string
 	Key      *identity.Key
 	Accounts Accounts
+	Freezes  Freezes // nil: none
 	// NudgeAfter is the interval of reminders for a question without a deadline; 0: none.
 	NudgeAfter time.Duration
 }
@@ -79,6 +88,30 @@ func (env *Environment) keyedHash(purpose string, data []byte) []byte {
 	mac := hmac.New(sha256.New, env.Key.Subkey(purpose))
 	mac.Write(data)
 	return mac.Sum(nil)
+}
+
+// StoredDigest returns the form of a call's digest in the database. Without the hub's key no one
+// can test guesses at secrets in the call. It is nil for an empty digest.
+func (env *Environment) StoredDigest(digest string) []byte {
+	if digest == "" {
+		return nil
+	}
+	return env.keyedHash("call digests", []byte(digest))
+}
+
+// IsGrantValid reports whether everyone who approved the grant could still do so: the account is
+// the same and may answer, or the hub is still open to callers without credentials.
+func (env *Environment) IsGrantValid(g *store.Grant) bool {
+	for _, name := range g.By {
+		if name == store.LocalName {
+			if !env.Accounts.Access().AllowsAnonymous {
+				return false
+			}
+		} else if !env.canStillAnswer(name, g.GrantedAt.UnixMilli()) {
+			return false
+		}
+	}
+	return true
 }
 
 // Snapshot is a question's row as read and decoded, the input of a transition. A transition
@@ -152,6 +185,9 @@ func (s *Snapshot) arguments() json.RawMessage {
 	switch {
 	case s.Status.Edited != nil:
 		return s.Status.Edited.Arguments
+	case s.Ask.ToolCall != nil && s.Ask.ToolCall.ArgumentsRef != "":
+		c, _ := CallOf(&s.Event, &s.Ask)
+		return c.Arguments
 	case s.Ask.ToolCall != nil:
 		return s.Ask.ToolCall.Arguments
 	default:
@@ -196,3 +232,9 @@ func invalidAnswer(field, detail string, args ...any) error {
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// approves reports whether an answer with this outcome lets the agent continue. A choice, a text and
+// a vote without a majority do.
+func approves(outcome schema.Outcome) bool {
+	return !strings.EqualFold(string(outcome), string(schema.Deny)) && outcome != schema.NoQuorum
+}

@@ -60,6 +60,7 @@ func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *sign.Sta
 		Answer: sign.SignedAnswer{
 			Permission: answer.Permission, Response: answer.Response, Choice: answer.Choice, Answers: answer.Answers,
 			Reason: answer.Reason, Comment: answer.Comment, ModifiedArguments: answer.ModifiedArguments, Remember: answer.Remember,
+			Interrupt: answer.Interrupt, AskBack: answer.AskBack,
 		},
 		Outcome: answer.Outcome, Source: answer.Source, RespondedAt: answer.RespondedAt, RespondedBy: withoutProcess(answer.RespondedBy),
 		Votes: answer.Votes, Awaiting: answer.Awaiting, RequiredApprovals: answer.RequiredApprovals,

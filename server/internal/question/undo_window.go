@@ -43,7 +43,7 @@ func (res *resolution) openUndoWindow(s *Snapshot, now, until time.Time) (*store
 	if err != nil {
 		return nil, err
 	}
-	c.UndoWindow = &store.UndoWindow{Answer: answer, Until: until}
+	c.UndoWindow, c.Approves = &store.UndoWindow{Answer: answer, Until: until}, res.approves()
 	return c, nil
 }
 
@@ -107,7 +107,12 @@ func (s *Snapshot) DropInvalidAnswer() (*store.Change, error) {
 // isHeldAnswerValid reports whether the responder of the answer in the undo window may still
 // give it: the account is the same and may answer, or the hub is still open to callers without
 // credentials.
+//
+// An approval is not valid while its agent is frozen.
 func (s *Snapshot) isHeldAnswerValid() bool {
+	if approves(s.undoable.Outcome) && s.freeze() != nil {
+		return false
+	}
 	by := s.Status.Held.By
 	if !by.Verified {
 		return s.env.Accounts.Access().AllowsAnonymous

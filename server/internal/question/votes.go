@@ -73,7 +73,11 @@ func (s *Snapshot) countVote(next *Snapshot, r *schema.Response, by *schema.Resp
 		}
 		return res.change(next, now)
 	}
-	return next.tallyChange(votes, s.voteLedgerRecord(v, false))
+	c, err := next.tallyChange(votes, s.voteLedgerRecord(v, false))
+	if err == nil {
+		c.Approves = approves(schema.Outcome(v.Choice))
+	}
+	return c, err
 }
 
 // checkVote validates what applies to votes in addition to other answers.

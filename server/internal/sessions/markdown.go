@@ -172,6 +172,7 @@ func appendDecision(dst []byte, e *store.Event) []byte {
 	}
 	dst = append(dst, "Question:\n\n"...)
 	dst = appendFenced(dst, "", q.Question)
+	_ = q.ToolCall.ResolveArguments(e.Payload, e.Tool) // it was resolved when it was stored
 	if q.ToolCall != nil && q.ToolCall.Arguments != nil {
 		dst = fmt.Appendf(dst, "To run %s with\n\n", escapeInline(q.ToolCall.Name))
 		dst = appendFencedJSON(dst, q.ToolCall.Arguments)

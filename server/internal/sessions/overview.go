@@ -42,7 +42,45 @@ func (s *Service) Overview(ctx context.Context, days int, zone *time.Location) (
 	times, err := s.Store.ToolTimes(ctx, quarterHour(starts[0].UnixMilli()))
 	o.Tools = toolStats(times)
 	o.Tools = o.Tools[:min(len(o.Tools), maxOverviewTools)]
+	if err != nil {
+		return o, err
+	}
+	o.Unasked, err = s.unaskedCalls(ctx, starts)
 	return o, err
+}
+
+// ratingDelay is how many rows the ratings may be behind the log while they are complete: they
+// follow it within about a second.
+const ratingDelay = 4096
+
+// unaskedCalls counts the calls on the days that begin at starts about which no person was asked.
+func (s *Service) unaskedCalls(ctx context.Context, starts []time.Time) (*history.UnaskedCalls, error) {
+	counts, err := s.Store.CallCounts(ctx, quarterHour(starts[0].UnixMilli()), quarterHour(starts[len(starts)-1].UnixMilli()))
+	if err != nil {
+		return nil, err
+	}
+	cursor, err := s.Store.RatingCursor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum := &history.UnaskedCalls{Complete: cursor+ratingDelay >= s.Store.Head()}
+	for key, n := range counts {
+		call := store.RatedCall{RiskyCall: history.RiskyCall{Risk: key.Risk}}
+		switch {
+		case key.Decided == history.DecidedByPolicy && key.Outcome == history.CallRefused:
+			sum.Denied += n.Calls
+		case key.Decided != history.DecidedByAgent:
+		case key.Outcome == history.CallRefused:
+			sum.Refused += n.Calls
+			sum.Appealed += n.Appealed
+		case key.Outcome == history.CallRan, key.Outcome == history.CallFailed:
+			sum.Ran += n.Calls
+			if call.IsListed() {
+				sum.Risky += n.Calls
+			}
+		}
+	}
+	return sum, nil
 }
 
 // waitBuckets are the exclusive upper bounds of the buckets of Overview.Waits, in ms.

@@ -19,6 +19,7 @@ type Config struct {
 		store.Log
 		store.History
 		store.Projections
+		store.Ratings
 	}
 	Feed       *feed.Feed
 	Executions ExecutionRecorder

@@ -51,6 +51,10 @@ type Store interface {
 	Notifications
 	History
 	Projections
+	Ratings
 	Ledger
+	Directives
+	Messages
+	Freezes
 	Admin
 }

@@ -75,3 +75,6 @@ func (e *Event) FilterEvent() *filter.Event {
 		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question, Status: e.Status,
 	}
 }
+
+// SessionKey identifies a session.
+type SessionKey struct{ App, Session string }

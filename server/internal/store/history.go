@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/filter"
 )
 
@@ -42,10 +43,10 @@ type History interface {
 	// InboxCounts returns the totals of all questions, except Days and Counts, which come
 	// from InboxDays. WaitingOnMe counts the questions that wait for the person awaiting or
 	// for everyone; with an empty awaiting, only the latter.
-	InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error)
+	InboxCounts(ctx context.Context, awaiting string) (st inbox.HitlStats, err error)
 
 	// InboxDays counts the questions asked between each pair of consecutive edges, by status.
-	InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]schema.HitlCounts, error)
+	InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]inbox.HitlCounts, error)
 }
 
 // Filter selects events. Zero values select everything.
@@ -65,7 +66,7 @@ const Undelivered = "undelivered"
 
 // InboxFilter selects questions for an inbox. Zero values select everything.
 type InboxFilter struct {
-	Status   schema.HitlStatus
+	Status   inbox.HitlStatus
 	Agents   []string // any of these source_app names
 	Awaiting string   // pending questions that wait for this person or for everyone
 	// Everyone selects pending questions that wait for everyone; implied by Awaiting.
@@ -103,6 +104,3 @@ type SessionFilter struct {
 	Before schema.EventID
 	Limit  int
 }
-
-// SessionKey identifies a session.
-type SessionKey struct{ App, Session string }

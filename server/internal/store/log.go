@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 )
 
@@ -73,12 +74,18 @@ type EventDraft struct {
 	Transcript     []byte       // transcript, stored in its own table
 	IdempotencyKey string       // idempotency key; empty: none
 	NewQuestion    *NewQuestion // set together with Event.Question and Event.Status
+	// Directive asks for a directive. Nil: the poster applies none.
+	Directive *DirectiveRequest
+	// Messages is the effect of the event on the messages to its session; nil: none.
+	Messages *MessageStep
 }
 
 // Receipt is the result of appending an EventDraft.
 type Receipt struct {
 	Event    *Event // with its ID and, if Replayed, its current status
 	Replayed bool   // the key was known: only the new callback address was stored
+	// Directive is for the poster to apply; nil: nothing, or it asked for none.
+	Directive *control.Directive
 }
 
 // Result is the outcome for one draft of AppendAll.
@@ -106,6 +113,9 @@ func (c *Change) Kinds() feed.Kinds {
 	kinds := feed.Changed
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		kinds |= feed.Deadline
+	}
+	if c.Grant != nil && len(c.Grant.By) > 0 {
+		kinds |= feed.Deadline // of the grant
 	}
 	if c.UndoWindow != nil {
 		kinds |= feed.Undo

@@ -88,8 +88,13 @@ type Change struct {
 	Timers *Timers
 	// Duplicates are the resolutions of the other questions in the duplicate group.
 	Duplicates []Change
+	// Grant ends an appeal; nil: the question is none.
+	Grant *GrantChange
 	// Rule is the ID of the rule that decided, whose use is counted; 0: none.
 	Rule int64
+	// Approves marks an answer or a vote that is no denial. Apply refuses it with
+	// schema.ErrFrozen if a freeze stops the agent.
+	Approves bool
 	// Ends marks a resolution: the question is no longer pending.
 	Ends bool
 	// Ledger are the audit log records, written in the same transaction.
@@ -122,6 +127,7 @@ type NewQuestion struct {
 	RequesterProcess []byte    // schema.Process of the requester, JSON; nil: unknown
 	Requester        string    // authenticated name of the requester; empty: unknown
 	Call             []byte    // hash that identifies the tool call; nil: none
+	Appeal           []byte    // the digest of the refused call, as in DirectiveRequest.StoredDigest; nil: no appeal
 	Lifeline         Lifeline
 	DuplicateKey     []byte   // equal for duplicates; nil: never grouped
 	Awaiting         []string // as in Change; nil: everyone
@@ -167,6 +173,8 @@ const (
 	// ByRequest: the connection of the HTTP request that asked and waits for the answer
 	// is closed.
 	ByRequest
+	// ByRetry is ByRequest for a program that sends its request again if the connection breaks.
+	ByRetry
 )
 
 // Question is a question with all of its stored state.

@@ -35,6 +35,7 @@ func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect 
 		UpdatedInput       json.RawMessage `json:"updated_input"`
 		ModifiedArgs       json.RawMessage
 		Answers            json.RawMessage
+		OverrideInput      json.RawMessage
 		Cancel             bool
 		Reason             string
 		HookSpecificOutput struct {
@@ -64,7 +65,7 @@ func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect 
 	denies := hasAny("deny", "block", "reject", "decline", "cancel") || o.Cancel || r.Exit == 2
 	e := observedEffect{
 		approves: hasAny("allow", "approve", "once", "always", "accept") ||
-			(o.UpdatedInput != nil || o.ModifiedArgs != nil || h.UpdatedInput != nil || h.ToolInput != nil || h.Decision.UpdatedInput != nil || o.Answers != nil) && !denies,
+			(o.UpdatedInput != nil || o.ModifiedArgs != nil || o.OverrideInput != nil || h.UpdatedInput != nil || h.ToolInput != nil || h.Decision.UpdatedInput != nil || o.Answers != nil) && !denies,
 		holds: denies || hasAny("ask", "force_ask"),
 	}
 	switch {
@@ -119,6 +120,7 @@ func TestObservedEffect_DistinguishesReplies(t *testing.T) {
 		{"opencode", `{"reply":"once"}`, 0, observedEffect{approves: true}},
 		{"opencode", `{"answers":[["a"]]}`, 0, observedEffect{approves: true}},
 		{"cline", `{"cancel":true}`, 0, observedEffect{holds: true}},
+		{"cline", `{"overrideInput":{}}`, 0, observedEffect{approves: true}},
 		{"windsurf", ``, 2, observedEffect{holds: true}},
 	} {
 		require.Equal(t, test.want, observeEffect(test.agent, hook.Gate, hook.Reply{Stdout: []byte(test.stdout), Exit: test.exit}), test.stdout)
@@ -207,7 +209,7 @@ func TestHookRun_FailureNeverApproves(t *testing.T) {
 					require.True(t, answered)
 					check(v, false, cause)
 				}
-				_, answered := h.errorVerdict(&c.call, p, errInterrupted, context.Canceled)
+				_, answered := h.errorVerdict(&c.call, p, errDismissed, context.Canceled)
 				require.False(t, answered, "no output")
 			}
 		}
@@ -230,6 +232,7 @@ func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 				var out, stderr strings.Builder
 				h := newHookRun(func(name string) string { return env[name] }, cli.Streams{In: strings.NewReader(c.text), Out: &out, Err: &stderr})
 				h.agent, h.workDir, h.onUnreachable, h.connectTimeout = c.agent, t.TempDir(), option, time.Millisecond
+				h.limit = 20 * time.Millisecond // of a hook that waits for a hub at an open prompt
 				if broken {
 					require.NoError(t, os.WriteFile(filepath.Join(h.workDir, policy.FileName), []byte("{"), 0o600))
 				}

@@ -24,15 +24,12 @@ import (
 func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) (v hook.Verdict, answered bool) {
 	o := h.selectHub().Options()
 	o.UnreachableAfter = h.connectTimeout
+	if h.waitsForHub(c) {
+		o.UnreachableAfter = time.Until(h.deadline(c))
+	}
 	o.OnFirstContact = func(p agentclient.Pin) { h.logf("%s", cli.FirstContactText(p)) }
 	client := agentclient.New(o)
-	if trust, err := client.Trust(); err != nil {
-		h.logf("%v", err)
-		h.pinned = true
-	} else {
-		h.pinned = len(trust.Pins()) > 0 && !o.Unsigned
-	}
-	h.untrustedHub = !client.TrustsAddress()
+	h.readTrust(client, o)
 	hubs, err := h.selectHub().Hubs()
 	if err != nil {
 		h.logf("%v", err)
@@ -42,43 +39,86 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 	h.logRefusedToken(o, hubs)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer onSignal(func() { cancel(errInterrupted) })()
+	agent := findAgentProcess()
+	defer onSignal(func() { cancel(agent.interruption()) })()
 	h.releaseSignals()
-	defer onParentExit(func() { cancel(errAgentExited) })()
+	defer onParentExit(func() { cancel(agent.interruption()) })()
 	var accepted atomic.Bool // by a hub
-	flushed := make(chan struct{})
+	var flushes sync.WaitGroup
+	flush := func() {
+		flushes.Go(func() {
+			defer h.logPanic()
+			h.flushSpool(h.poster(hubs), time.Now().Add(flushTimeout))
+		})
+	}
 	defer time.AfterFunc(time.Until(h.deadline(c))+hubTimeoutGrace, func() { cancel(errDeadline) }).Stop()
-	defer time.AfterFunc(h.acceptTimeout, func() {
-		if !accepted.Load() {
+	defer time.AfterFunc(h.acceptTimeout+time.Duration(len(c.Event.Payload)>>20)*time.Second, func() {
+		if !accepted.Load() && !h.waitsForHub(c) {
 			cancel(errHubSlow)
 		}
 	}).Stop()
 	r := h.buildRequest(c, hd)
+	var overruled atomic.Pointer[hook.Verdict] // by a directive: no one has to answer
 	r.OnWaiting = func(status agentclient.WaitStatus) {
 		accepted.Store(true)
-		if status.Watching != nil && *status.Watching == 0 && !c.HasPrompt {
+		if v := h.applyDirective(c, status.Directive, hook.Verdict{}); v.Effect != hook.Pass {
+			overruled.Store(&v)
+			cancel(errors.New(oneLine(v.Reason)))
+		}
+		if status.Watching != nil && *status.Watching == 0 && status.Reachable == 0 && !c.HasPrompt && !status.Settled {
 			cancel(errNoDashboard)
 		}
-		go func() {
-			defer close(flushed)
-			defer h.logPanic()
-			h.flushSpool(h.poster(hubs), time.Now().Add(flushTimeout))
-		}()
+		flush()
 	}
+	r.OnReattached = flush // events of the meantime may show that the call has been decided
 	d, err := client.Ask(ctx, r)
 	_ = client.Close() // waits until the acknowledgement of the answer is sent
 	if !accepted.Load() {
 		h.spoolEvent(c.Event, cmp.Or(err, errors.New("no hub answers")))
 	} else {
-		select {
-		case <-flushed:
-		case <-time.After(report.SendTimeout):
-		}
+		waitAtMost(report.SendTimeout, flushes.Wait)
+	}
+	if v := overruled.Load(); v != nil {
+		return *v, true
 	}
 	if err == nil {
 		return h.verdictFor(c, hd, d), true
 	}
-	return h.errorVerdict(c, hd, context.Cause(ctx), err)
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errDeadline) && !accepted.Load() {
+		cause = errHubSlow // no one was asked
+	}
+	return h.errorVerdict(c, hd, cause, err)
+}
+
+// readTrust sets whether answers must be signed, and whether the address in use is trusted.
+func (h *hookRun) readTrust(client *agentclient.Client, o agentclient.Options) {
+	if trust, err := client.Trust(); err != nil {
+		h.logf("%v", err)
+		h.pinned = true
+	} else {
+		h.pinned = len(trust.Pins()) > 0 && !o.Unsigned
+	}
+	h.untrustedHub = !client.TrustsAddress()
+}
+
+// waitAtMost returns when f does, or after d.
+func waitAtMost(d time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(d):
+	}
+}
+
+// waitsForHub reports whether the hook waits for a hub to start. It can while the agent's own
+// prompt is open, unless a flag decides the call without a hub.
+func (h *hookRun) waitsForHub(c *hook.Call) bool {
+	return c.HasPrompt && h.onUnreachable != thenAllow && h.onUnreachable != thenDeny
 }
 
 // logRefusedToken logs the addresses that may not receive the token.
@@ -148,8 +188,11 @@ func onSignal(handle func()) (stop func()) {
 
 // buildRequest returns the request for the call. It does not modify c.
 func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Request {
-	ask := *c.Ask
+	ask := c.Question()
 	ask.Lifeline, ask.AlsoAsked = true, c.HasPrompt
+	if c.PromptAfter > 0 {
+		ask.PromptAfter = h.deadline(c).Sub(h.started).Round(time.Second).Seconds()
+	}
 	if hd.policy.Risk != "" {
 		ask.Risk = schema.Risk(hd.policy.Risk)
 	}
@@ -166,7 +209,9 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	}
 	e := c.Event
 	e.HumanInTheLoop, e.IdempotencyKey = &ask, randomKey()
-	return agentclient.Request{Event: e, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c))}
+	accepts := h.accepts(c)
+	accepts.Message = false // it might wait for hours, and the next hook takes it
+	return agentclient.Request{Event: e, Accepts: accepts, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c))}
 }
 
 // deadline returns when the hook stops waiting. It is before the agent kills the hook,
@@ -180,6 +225,12 @@ func (h *hookRun) deadline(c *hook.Call) time.Time {
 		limit = time.Minute // the shortest default of most agents
 	}
 	wait := max(limit-limitMargin, limit/2)
+	if c.Point == hook.Appeal {
+		wait = min(wait, h.appealWait)
+	}
+	if c.PromptAfter > 0 {
+		wait = min(wait, c.PromptAfter)
+	}
 	if c.Ask.Timeout != nil && *c.Ask.Timeout > 0 {
 		wait = min(wait, c.Ask.TimeoutDuration())
 	}

@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // hookDecision is the hook's decision about a call: ask a person, or return verdict.
@@ -25,6 +28,9 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 		return hookDecision{}
 	}
 	result := h.evaluatePolicy(c, truncated)
+	if c.Point == hook.Appeal {
+		return hookDecision{ask: result.Effect != policy.Deny && !truncated && h.appealWait > 0}
+	}
 	hd := hookDecision{policy: result}
 	switch result.Effect {
 	case policy.Allow:
@@ -44,6 +50,45 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 		hd.ask = c.Point == hook.Prompt && c.Ask != nil && !truncated
 	}
 	return hd
+}
+
+// gateUnknownEvent returns the call as a plain event if no policy can apply to it.
+func (h *hookRun) gateUnknownEvent(c hook.Call) hook.Call {
+	if h.observe || !h.mayHavePolicy(&c) {
+		return c.Observed()
+	}
+	h.logf("%s sent an unknown event %q with a tool call; it is treated as a call that is about to run. Update Hookback", h.agent.Title, c.UnknownEvent)
+	return c
+}
+
+// mayHavePolicy reports whether a policy may apply to the call.
+func (h *hookRun) mayHavePolicy(c *hook.Call) bool {
+	return slices.ContainsFunc(h.policyDirs(c), func(dir string) bool { return cli.MayHavePolicy(h.policySource(dir)) })
+}
+
+// recordVerdict adds the policy's decision to the event.
+func (hd *hookDecision) recordVerdict(e *schema.Event) {
+	var v control.HookVerdict
+	if raw := e.Extra[control.HookMember]; raw != nil && json.Unmarshal(raw, &v) != nil {
+		return
+	}
+	v.By, v.Rule = control.ByPolicy, hd.policy.Location
+	switch hd.policy.Effect {
+	case policy.Allow:
+		v.Verdict = control.VerdictAllow
+	case policy.Deny:
+		v.Verdict = control.VerdictDeny
+	case policy.Ask:
+		v.Verdict = control.VerdictAsk
+	default:
+		return
+	}
+	if raw, err := json.Marshal(v); err == nil { // strings always encode
+		if e.Extra == nil {
+			e.Extra = map[string]json.RawMessage{}
+		}
+		e.Extra[control.HookMember] = raw
+	}
 }
 
 // evaluatePolicy returns the result of the policies for the call. If a policy cannot be
@@ -99,8 +144,12 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) pol
 	}
 	result := p.Evaluate(call)
 	if truncated && result.Effect != policy.Deny && cli.MayHavePolicy(h.policySource(dir)) {
-		// A rule may match the part that was cut.
-		return policy.Result{Effect: policy.Ask, Reason: fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)}
+		// A rule may match the part that is missing.
+		reason := fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)
+		if c.Unreadable {
+			reason = "the call can't be read completely, so it can't be checked"
+		}
+		return policy.Result{Effect: policy.Ask, Reason: reason}
 	}
 	return result
 }

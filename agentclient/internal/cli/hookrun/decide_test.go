@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
@@ -274,3 +275,57 @@ func writePolicy(t *testing.T, dir, text string) {
 }
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }
+
+// The event contains the policy's verdict, and nothing if it has no opinion.
+func TestRecordVerdict(t *testing.T) {
+	t.Parallel()
+	const rule = `{"rules":[{"tool":"Bash","then":"%s"}]}`
+	for then, want := range map[string]string{"allow": "ask", "deny": "deny", "ask": "ask"} { // a project may not allow
+		h := newHookRunIn(t, strings.Replace(rule, "%s", then, 1))
+		c := newCall(hook.Gate, allCapabilities)
+		hd := h.decide(c, false)
+		hd.recordVerdict(&c.Event)
+		if then == "allow" {
+			require.Empty(t, c.Event.Extra)
+			continue
+		}
+		require.JSONEq(t, `{"verdict":"`+want+`","by":"policy","rule":"`+filepath.Join(h.workDir, policy.FileName)+`:1"}`, string(c.Event.Extra["hook"]))
+	}
+	h := newHookRunIn(t, "")
+	c := newCall(hook.Gate, allCapabilities)
+	c.Event.Extra = map[string]json.RawMessage{"hook": []byte(`{"unknownEvent":true}`)}
+	hd := h.decide(c, false)
+	hd.recordVerdict(&c.Event)
+	require.JSONEq(t, `{"unknownEvent":true}`, string(c.Event.Extra["hook"]))
+}
+
+// An agent renamed the event of its gate. With a policy the call is still gated, and the
+// log says so; without one, nothing changes.
+func TestHookRun_GatesUnknownEvent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ rules, event, stdout string }{
+		"with a policy": {`{"rules":[{"tool":"Bash","then":"deny","reason":"Not here."}]}`, "PreToolUse",
+			`{"hookSpecificOutput":{"hookEventName":"BeforeTools","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (FILE:1): Not here."}}`},
+		"without a policy": {"", "BeforeTools", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHookRunIn(t, test.rules)
+			home := t.TempDir()
+			h.env = func(name string) string {
+				return map[string]string{"HOME": home, "HOOKBACK_URL": clitest.ClosedHubURL(t), "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}[name]
+			}
+			h.log, h.spool = hookLog{filepath.Join(home, "hook.log")}, report.NewSpool(h.env)
+			var out strings.Builder
+			h.std = cli.Streams{In: strings.NewReader(`{"session_id":"1","cwd":"` + h.workDir + `","hook_event_name":"BeforeTools","tool_name":"Bash","tool_input":{"command":"ls"}}`), Out: &out}
+			h.agent, _ = hook.Find("claude-code")
+			c, truncated, err := h.readCall()
+			require.NoError(t, err)
+			require.Equal(t, test.event, c.Event.HookEventType)
+			require.Equal(t, 0, h.handle(t.Context(), c, truncated))
+			require.Equal(t, strings.ReplaceAll(test.stdout, "FILE", filepath.Join(h.workDir, policy.FileName)), out.String())
+			log, _ := os.ReadFile(h.log.file)
+			require.Equal(t, test.rules != "", strings.Contains(string(log), `Claude Code sent an unknown event "BeforeTools" with a tool call`), "%s", log)
+		})
+	}
+}

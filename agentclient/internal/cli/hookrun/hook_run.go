@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/hook"
@@ -40,6 +41,9 @@ const (
 	flushTimeout    = 5 * time.Second        // for spooled events, which are sent while the question is pending
 )
 
+// defaultAppealWait is the value of --appeal-wait. The agent's turn is blocked for that time.
+const defaultAppealWait = 10 * time.Minute
+
 // hookRun is one run of hook: its command line and its environment.
 type hookRun struct {
 	agent         hook.AgentInfo
@@ -51,7 +55,9 @@ type hookRun struct {
 	policy        string     // replaces the user's policy file
 	onUnreachable string
 	onTimeout     string
+	appealWait    time.Duration
 	explain       bool
+	plugin        bool // the hook is the plugin's
 
 	exit           func(status int) // ends the process; nil if the process is not the hook's own
 	releaseSignals func()           // stops the signal handler of the input phase
@@ -88,7 +94,9 @@ func (h *hookRun) flags() *cli.Flags {
 	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
 	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` if no one can decide: allow (only if there is no hub or no open dashboard), deny or ask")
 	f.StringVar(&h.onTimeout, "on-timeout", "", "the `action` if no one answers in time: emit_timeout (follow --on-unreachable) or fail_run (deny, with a reason that instructs the agent to stop)")
+	f.DurationVar(&h.appealWait, "appeal-wait", defaultAppealWait, "how long to wait for a person if the agent's own reviewer refused a call, a `duration`; 0 does not ask")
 	f.BoolVar(&h.explain, "explain", false, "print the event and the possible answers, and send nothing")
+	f.BoolVar(&h.plugin, "plugin", false, "the hook of a plugin: do nothing if the agent's settings have Hookback's hook for --event too")
 	return f
 }
 
@@ -123,4 +131,13 @@ func (h *hookRun) logPanic() {
 	if p := recover(); p != nil {
 		h.logf("panic: %v\n%s", p, debug.Stack())
 	}
+}
+
+// oneLine returns text on one line of at most 1,000 characters.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 1000 {
+		text = string(r[:1000]) + "…"
+	}
+	return text
 }

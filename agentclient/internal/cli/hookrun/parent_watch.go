@@ -2,11 +2,51 @@ package hookrun
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 )
 
 // parentPollInterval is the interval at which a waiting hook checks its parent process.
 const parentPollInterval = 500 * time.Millisecond
+
+// agentProcess is the process that runs the hook.
+type agentProcess struct {
+	parent int // of the hook
+	agent  int // the parent, or the process that started the shell that is the parent
+}
+
+// findAgentProcess returns the agent's process. It reads /proc to look behind a shell, so on
+// systems other than Linux the parent counts as the agent.
+func findAgentProcess() agentProcess {
+	a := agentProcess{parent: os.Getppid(), agent: os.Getppid()}
+	p := process(strconv.Itoa(a.parent))
+	args, err := p.readList("cmdline")
+	if err != nil || !slices.Contains(shells, filepath.Base(strings.TrimPrefix(args[0], "-"))) {
+		return a
+	}
+	if pid, err := p.parentPID(); err == nil && pid > 1 {
+		a.agent = pid
+	}
+	return a
+}
+
+// interruption returns why a hook that was interrupted stops waiting: its user dismissed the
+// agent's prompt, or the agent has exited.
+func (a agentProcess) interruption() error {
+	if os.Getppid() == a.parent || a.agent != a.parent && isRunning(a.agent) {
+		return errDismissed
+	}
+	return errAgentExited
+}
+
+func isRunning(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
+}
 
 // onParentExit calls f when the parent process has exited. Claude Code runs each hook in
 // a separate session, so a killed agent does not signal its hooks: they would wait for an

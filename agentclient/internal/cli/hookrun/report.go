@@ -1,9 +1,11 @@
 package hookrun
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net"
 	"strings"
@@ -12,32 +14,70 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
-// report sends the event of the call and then the spooled events of earlier hooks. If no
-// hub accepts the event, it is spooled.
-func (h *hookRun) report(c *hook.Call) {
+// send sends the event of the call. It returns the directive of the hub, and the rest of the
+// report: the events of earlier hooks that were spooled, or the spooling of this one if no hub
+// accepted it. The hook answers its agent first.
+func (h *hookRun) send(c *hook.Call) (directive *control.Directive, finish func()) {
 	hubs, err := h.selectHub().Hubs()
 	if err != nil {
 		h.logf("%v", err)
-		h.spoolEvent(c.Event, err)
-		return
+		return nil, func() { h.spoolEvent(c.Event, err) }
 	}
 	body, err := report.EncodeEvent(&c.Event)
 	if err != nil {
 		h.logf("encode %s event: %v", c.Event.HookEventType, err)
-		return
+		return nil, func() {}
 	}
 	poster, deadline := h.poster(hubs), time.Now().Add(report.SendTimeout)
-	_, err = poster.Post(deadline, schema.PathEvents, body)
+	withReceipt := poster
+	withReceipt.Accepts = h.accepts(c).String()
+	response, err := withReceipt.Post(deadline, schema.PathEvents, body)
 	switch {
 	case errors.As(err, new(report.RejectionError)):
 		h.logf("%s event rejected: %v", c.Event.HookEventType, err)
+		return h.sendWithoutPayload(c, withReceipt), func() {}
 	case err != nil:
-		h.spoolEvent(c.Event, err)
-	default:
-		h.flushSpool(poster, deadline)
+		return nil, func() { h.spoolEvent(c.Event, err) }
 	}
+	if withReceipt.Accepts != "" {
+		directive = directiveOf(response)
+	}
+	return directive, func() { h.flushSpool(poster, deadline) }
+}
+
+// sendWithoutPayload sends an event that the hub rejected again, without the part that the model
+// chose: a freeze stops a call whatever its arguments are.
+func (h *hookRun) sendWithoutPayload(c *hook.Call, poster report.Poster) *control.Directive {
+	if !h.accepts(c).Freeze {
+		return nil
+	}
+	e := c.Event
+	e.Payload, e.PayloadSanitized, e.IdempotencyKey = json.RawMessage("{}"), true, randomKey()
+	body, err := report.EncodeEvent(&e)
+	if err != nil {
+		return nil
+	}
+	poster.Accepts = control.Accepts{Freeze: true}.String()
+	response, err := poster.Post(time.Now().Add(report.SendTimeout), schema.PathEvents, body)
+	if err != nil {
+		return nil
+	}
+	return directiveOf(response)
+}
+
+// directiveOf returns the directive in a hub's response; nil if there is none.
+func directiveOf(response []byte) *control.Directive {
+	if !bytes.Contains(response, []byte(`"directive"`)) {
+		return nil // and the hook has no time to decode an event as large as its call
+	}
+	var receipt control.EventReceipt
+	if json.Unmarshal(response, &receipt) != nil {
+		return nil
+	}
+	return receipt.Directive
 }
 
 // spoolEvent stores an event that no hub accepted. It logs cause for the first one only.

@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // reportTimeout limits how long a hook that has printed its answer may report to the hub,
@@ -73,6 +73,9 @@ func (h *hookRun) run(ctx context.Context, args []string) (status int) {
 	} else if err != nil {
 		return h.exitNoOpinion(err)
 	}
+	if h.isDuplicate() {
+		return cli.ExitOK
+	}
 	c, truncated, err := h.readCall()
 	if err != nil {
 		return h.exitNoOpinion(err)
@@ -122,12 +125,12 @@ func (h *hookRun) parse(f *cli.Flags, args []string) (helpShown bool, err error)
 	return false, nil
 }
 
-// readCall parses stdin. truncated reports whether the input was too long and its long
-// strings were cut.
+// readCall parses stdin. truncated reports whether the call is not known completely, because
+// the input was too long and its long strings were cut, or because parts can't be read.
 func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	text, truncated, err := readInput(h.std.In, defaultStdinTimeouts)
 	if err != nil {
-		return nil, false, err
+		return h.unreadableCall(err)
 	}
 	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive}.Parsed()
 	if err := h.identifyCaller(in); err != nil {
@@ -135,8 +138,32 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	}
 	call, err := h.agent.Agent.Parse(in)
 	if err != nil {
-		return nil, false, fmt.Errorf("parse input: %w", err)
+		return h.unreadableCall(fmt.Errorf("parse input: %w", err))
 	}
+	if call.UnknownEvent != "" {
+		call = h.gateUnknownEvent(call)
+	}
+	call.Truncated = truncated
+	return h.complete(&call), truncated || call.Unreadable, nil
+}
+
+// unreadableCall returns a call of which only the event is known, from the command line. It
+// returns cause if the event decides nothing or there is no policy to follow.
+func (h *hookRun) unreadableCall(cause error) (c *hook.Call, truncated bool, err error) {
+	if h.event == "" {
+		return nil, false, cause
+	}
+	call, err := h.agent.Agent.Parse(hook.Input{Stdin: []byte("{}"), Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive})
+	if err != nil || call.Point == hook.Observe || !h.mayHavePolicy(&call) {
+		return nil, false, cause
+	}
+	h.logf("%v", cause)
+	call.Unreadable, call.Event.PayloadSanitized, call.Event.Error = true, true, oneLine(cause.Error())
+	return h.complete(&call), true, nil
+}
+
+// complete sets the members of the call's event that the adapter does not know.
+func (h *hookRun) complete(call *hook.Call) *hook.Call {
 	e := &call.Event
 	e.SourceApp = cmp.Or(h.app, e.SourceApp, h.agent.Name)
 	e.Agent = cmp.Or(e.Agent, h.agent.Name)
@@ -144,31 +171,48 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 		e.Timestamp = schema.Millis(h.started.UnixMilli())
 	}
 	e.IdempotencyKey = idempotencyKey(e)
-	return &call, truncated, nil
+	return call
 }
 
 // handle decides the call, prints the answer and reports the event to the hub.
 func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (status int) {
 	hd := h.decide(c, truncated)
+	hd.recordVerdict(&c.Event)
 	if !hd.ask {
-		// Print first: the answer counts even if the agent kills the hook during the report.
-		h.releaseSignals() // first: a handler that is stopped restores the default action
-		if h.exit != nil {
-			signal.Ignore(os.Interrupt, syscall.SIGTERM) // the hook exits soon anyway
-		}
-		status = h.writeReply(h.agent.Agent.Render(c, hd.verdict))
-		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(hd.verdict.Reason))
-		if h.exit != nil { // even if a disk does not respond
-			defer time.AfterFunc(reportTimeout, func() { h.exit(status) }).Stop()
-		}
-		h.report(c)
-		return status
+		return h.answer(c, hd.verdict)
 	}
 	verdict, answered := h.askPerson(ctx, c, hd)
 	if !answered {
 		return cli.ExitOK // interrupted: the agent discards any output
 	}
 	return h.writeReply(h.agent.Agent.Render(c, verdict))
+}
+
+// answer sends the event, prints the verdict and ends the report. An agent that takes nothing of
+// the hub's directive gets the verdict first: it counts even if the agent kills the hook during
+// the report.
+func (h *hookRun) answer(c *hook.Call, v hook.Verdict) (status int) {
+	h.releaseSignals() // first: a handler that is stopped restores the default action
+	if h.exit != nil {
+		signal.Ignore(os.Interrupt, syscall.SIGTERM) // the hook exits soon anyway
+	}
+	c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(v.Reason))
+	printFirst := h.accepts(c) == control.Accepts{}
+	if printFirst {
+		status = h.writeReply(h.agent.Agent.Render(c, v))
+	}
+	if h.exit != nil && printFirst { // even if a disk does not respond
+		defer time.AfterFunc(reportTimeout, func() { h.exit(status) }).Stop()
+	}
+	directive, finish := h.send(c)
+	if !printFirst {
+		status = h.writeReply(h.agent.Agent.Render(c, h.applyDirective(c, directive, v)))
+		if h.exit != nil {
+			defer time.AfterFunc(reportTimeout, func() { h.exit(status) }).Stop()
+		}
+	}
+	finish()
+	return status
 }
 
 // writeReply prints r, stdout in a single write, and returns its exit status.
@@ -180,13 +224,4 @@ func (h *hookRun) writeReply(r hook.Reply) (status int) {
 		_, _ = h.std.Err.Write(r.Stderr)
 	}
 	return r.Exit
-}
-
-// oneLine returns text on one line of at most 1,000 characters.
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 1000 {
-		text = string(r[:1000]) + "…"
-	}
-	return text
 }

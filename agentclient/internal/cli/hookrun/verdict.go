@@ -13,7 +13,7 @@ import (
 // Reasons for withdrawing a question. They are sent to the hub.
 var (
 	errAgentExited = errors.New("the agent is gone")
-	errInterrupted = errors.New("the agent stopped waiting for this answer")
+	errDismissed   = errors.New("dismissed in the agent")
 	errNoDashboard = errors.New("no one had the dashboard open, so the agent decides at its own prompt")
 	errHubSlow     = errors.New("the hub took too long to accept the question")
 	errDeadline    = errors.New("the agent stopped waiting at its own deadline")
@@ -37,6 +37,10 @@ const (
 func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionReason, cause string) hook.Verdict {
 	v := hook.Verdict{Effect: c.Fallback, Reason: cause}
 	switch {
+	case c.Point == hook.Appeal:
+		return hook.Verdict{} // the refusal counts
+	case c.PromptAfter > 0 && (why == noDashboard || why == noAnswer):
+		return hook.Verdict{} // the agent opens its prompt, where a person decides
 	case h.onUnreachable == thenAllow && !h.untrustedHub && (why == noHub || why == noDashboard):
 		return hook.Verdict{Effect: hook.Allow, Reason: cause + " Allowed by --on-unreachable allow."}
 	case h.onUnreachable == thenDeny:
@@ -64,7 +68,7 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 		}
 		return v
 	case d.Kind == schema.Permission && d.Outcome == schema.Deny:
-		return hook.Verdict{Effect: hook.Deny, Reason: hook.DenialReason(cmp.Or(d.Reason, d.Comment), d.Guidance)}
+		return hook.Denial(cmp.Or(d.Reason, d.Comment), d.Guidance, d.Interrupt)
 	case d.Answered() && d.Kind != schema.Permission:
 		return hook.Verdict{Effect: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Answers: answersByQuestion(d)}
 	case d.Outcome == agentclient.Unreachable:
@@ -112,7 +116,7 @@ const failRunReason = "No one answered in time. Nothing was approved. Without an
 
 // timeoutVerdict returns the verdict if no one answered in time.
 func (h *hookRun) timeoutVerdict(c *hook.Call, hd hookDecision) hook.Verdict {
-	if h.onTimeout == schema.FailRun {
+	if h.onTimeout == schema.FailRun && c.PromptAfter == 0 {
 		return hook.Verdict{Effect: hook.Deny, Reason: failRunReason}
 	}
 	return h.fallbackVerdict(c, hd, noAnswer, "No one answered in time. Nothing was approved.")

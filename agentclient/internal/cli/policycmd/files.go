@@ -23,3 +23,50 @@ func selectPolicyFiles(words []string, env func(string) string) (policy.Source, 
 		return source, nil, fmt.Errorf("policy takes one FILE, not %d", len(words))
 	}
 }
+
+const policyHelp = `hookback policy init [--project]
+hookback policy add [--project] RULE
+hookback policy check [FILE]
+hookback policy test [FILE] [flags]
+
+A policy, hookback.json, defines which tool calls of coding agents need approval:
+
+  {"rules": [
+    {"tool": "Bash", "when": {"command": {"runs": "rm", "option": ["r", "recursive"]}}, "then": "ask", "risk": "high"},
+    {"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "deny", "reason": "Too much."}
+  ]}
+
+tool    a tool name or a glob (* and ?); the common names Bash, Read, Write, Edit,
+        WebFetch, WebSearch, Task and mcp__server__tool match the tools of every agent
+when    arguments by dotted path, each with tests that must all pass: equals, contains,
+        glob, regex (RE2), greater, less, runs. command is the command line and file the
+        file of any agent. A list of words counts as one line. Without when, the rule
+        matches every call.
+then    allow (no one is asked), ask (a person decides), deny (with the reason)
+risk    low, medium, high or critical, shown to the person
+reason  shown to the person and the agent
+
+The first rule that matches decides. If no rule matches, the agent's own permission flow
+applies. The user's file (~/.config/hookback/hookback.json) comes first, then the files
+of the project, from the root of the repository down. Only the user's file can allow: an
+allow rule in a project leaves the call to the agent, and so does one in a file that only
+HOME or XDG_CONFIG_HOME leads to.
+
+runs finds a program in a command line, also after sudo or in a quoted script, and option
+one of its options: -rf, -fr, -f -r, --recursive and --rec for ["r", "recursive"]. A line
+that can't be read, such as rm $X, is a question. In an allow rule, runs is the start of
+the command, and option is not possible.
+
+An allow rule compares words: "git log*" covers git log and git log main, not git logx. It
+covers options that its pattern contains ("npm test --bail *") and calls that are known to
+change nothing, such as git log --oneline. It never covers a command with ; & | < > $ or
+similar characters, or an option that runs a program, such as git -c. make, npm run, sh,
+env and other programs that run code require equals with the whole command.
+
+init    writes a starter file for this user, or for the current project
+add     appends a rule, one JSON object, to the file of this user or of the current
+        project, and changes no other byte of it
+check   lists the problems of a policy, or prints its rules as text; without FILE, it
+        checks all policies that apply here
+test    replays a policy against the tool calls that a hub has stored
+`

@@ -42,6 +42,9 @@ func EncodeEvent(e *schema.Event) (net.Buffers, error) {
 	}
 	head.addBool("is_interrupt", e.IsInterrupt)
 	head.addBool("stop_hook_active", e.StopHookActive)
+	if e.PayloadSanitized {
+		head.addRaw("payloadSanitized", []byte("true"))
+	}
 	for _, m := range []struct {
 		name  string
 		value json.RawMessage

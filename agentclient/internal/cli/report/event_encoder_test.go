@@ -62,6 +62,8 @@ func TestEncodeEvent_EncodesEveryField(t *testing.T) {
 			f.Set(reflect.ValueOf(&yes))
 		case f.CanInt():
 			f.SetInt(int64(1000 + i))
+		case f.Kind() == reflect.Bool:
+			f.SetBool(true)
 		case name == "Extra":
 			f.Set(reflect.ValueOf(map[string]json.RawMessage{"more": raw("1")}))
 		default:

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // Limits for sending an event. They are short because the agent waits for the hook.
@@ -43,6 +44,9 @@ type Poster struct {
 	Hubs    []string
 	Options agentclient.Options              // select the token and the environment
 	Logf    func(format string, args ...any) // reports a token that was not sent; may be nil
+	// Accepts asks for an [control.EventReceipt] with these parts of a directive; empty: the
+	// event as stored.
+	Accepts string
 }
 
 // Post sends the parts as one body and returns the response body. After an error other than
@@ -82,6 +86,10 @@ func (c Poster) postTo(deadline time.Time, hub, path string, body net.Buffers) (
 	}
 	req.Close = true
 	req.Header.Set("Content-Type", "application/json")
+	if c.Accepts != "" {
+		req.Header.Set(control.PreferHeader, control.MinimalReturn)
+		req.Header.Set(control.AcceptsHeader, c.Accepts)
+	}
 	if token := c.tokenFor(hub); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -159,6 +167,10 @@ func readResponse(response *http.Response, err error) ([]byte, error) {
 		text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 		if err != nil || !bytes.ContainsAny(text[:min(len(text), 1)], "{[") {
 			return nil, cmp.Or(err, errors.New("the response is not from a hub"))
+		}
+		if r := response.Request; r.Header.Get(control.PreferHeader) != "" && response.Header.Get(control.AppliedHeader) == "" {
+			// An older hub returns the stored event, whose members are its poster's.
+			return []byte("{}"), nil
 		}
 		return text, nil
 	case code >= 400 && code < 500 && isJSON && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:

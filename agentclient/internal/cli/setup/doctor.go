@@ -9,8 +9,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
@@ -105,6 +107,8 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 			d.fail(agent, "add the URL to that setting", "%s: %s to %s will not run: %s", file, formatCount(len(f.Events), "http hook"), f.URL, f.Blocked)
 		case slices.ContainsFunc(all, func(hooks install.InstalledHooks) bool { return hooks.Agent == agent }):
 			d.warn(agent, "remove one of the two", "%s: %s to %s in addition to the installed hooks: each event is sent twice", file, formatCount(len(f.Events), "http hook"), f.URL)
+		case f.NoEntrypoint:
+			d.warn(agent, "copy the http hooks from Setup again", "%s: %s to %s without the header X-Claude-Entrypoint: the dashboard can't answer while Claude Code's own dialog is open", file, formatCount(len(f.Events), "http hook"), f.URL)
 		default:
 			d.ok(agent, "%s: %s to %s", file, formatCount(len(f.Events), "http hook"), f.URL)
 			d.findings[len(d.findings)-1].Remedy = "if others use this machine: hookback install --agent claude-code, and remove the http hooks; Claude Code checks no signature"
@@ -139,6 +143,7 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 	if version, minimum, enough := install.Version(d.machine, agent); !enough {
 		d.warn(agent, "update the agent", "version %s is older than %s and supports less", version, minimum)
 	}
+	d.examineUnknownEvents(agent)
 	if len(installed) > 1 {
 		d.warn(agent, "hookback uninstall --scope "+string(installed[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
 			abbreviateHome(d.machine.Home, installed[0].File), abbreviateHome(d.machine.Home, installed[1].File))
@@ -148,6 +153,28 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 	}
 	d.examineLastEvent(ctx, hub, agent)
 	d.examineHooks(ctx, hub, installed[0])
+}
+
+// unknownEventLine matches the hook log's entry about an event that the adapter does not know.
+var unknownEventLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(\S+) hook (\S+): .* sent an unknown event ("[^"\n]*")`)
+})
+
+// examineUnknownEvents warns if the agent sends a tool call under an event that Hookback does
+// not know, by the newest entry in the hook log.
+func (d *doctor) examineUnknownEvents(agent string) {
+	text, err := os.ReadFile(cli.HookLogFile(d.env))
+	if err != nil {
+		return // no hook had anything to log
+	}
+	for _, entry := range slices.Backward(unknownEventLine().FindAllStringSubmatch(string(text), -1)) {
+		at, err := time.Parse(time.RFC3339, entry[1])
+		if entry[2] == agent && err == nil {
+			d.warn(agent, "update hookback, then hookback install --agent "+agent,
+				"%s ago it sent the unknown event %s with a tool call; the policy applies, but an approval cannot skip the agent's own prompt", formatAge(time.Since(at)), entry[3])
+			return
+		}
+	}
 }
 
 // examineSettings checks one settings file and reports whether its hooks can run.
@@ -161,10 +188,17 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 		d.fail(hooks.Agent, remedy, "%s: %v", file, hooks.Err)
 		return false
 	}
+	if hooks.NotLoaded {
+		d.fail(hooks.Agent, "remove the comments and trailing commas", "%s: %s does not load it, so it runs no hook", file, hooks.Title)
+	}
 	mode, changed, missing := install.Gate, []string{}, ""
+	wake := slices.ContainsFunc(hooks.Entries, install.HookEntry.Wakes)
 	for _, e := range hooks.Entries {
 		if e.Observes() {
 			mode = install.Observe
+		}
+		if e.Enforced && !e.Observes() {
+			mode = install.Enforce
 		}
 		if e.Changed {
 			changed = append(changed, e.Event)
@@ -174,11 +208,17 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 		}
 	}
 	reinstall := fmt.Sprintf("hookback install --agent %s --scope %s --mode %s", hooks.Agent, hooks.Scope, mode)
+	if wake {
+		reinstall += " --wake"
+	}
 	if missing != "" {
 		d.fail(hooks.Agent, reinstall, "%s: %s", file, missing)
 		return false
 	}
 	d.ok(hooks.Agent, "%s: %s (%s)", file, formatCount(len(hooks.Entries), "hook"), mode)
+	if wake {
+		d.ok(hooks.Agent, "messages wake its idle sessions")
+	}
 	if len(changed) > 0 {
 		d.warn(hooks.Agent, reinstall+" --force, unless that was intended", "%s: changed by hand: %s", file, strings.Join(changed, ", "))
 	}

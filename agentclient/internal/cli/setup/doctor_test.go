@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,4 +48,21 @@ func TestFormatAge(t *testing.T) {
 	} {
 		require.Equal(t, want, formatAge(of))
 	}
+}
+
+func TestDoctor_WarnsOfUnknownEvent(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	env := func(name string) string { return map[string]string{"HOME": home}[name] }
+	d := &doctor{Flags: cli.NewBareFlags("doctor", doctorHelp), env: env}
+	d.examineUnknownEvents("cline")
+	require.Empty(t, d.findings, "no log")
+	log := cli.HookLogFile(env)
+	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
+	require.NoError(t, os.WriteFile(log, []byte(time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+` hook cline: Cline sent an unknown event "tool_call2" with a tool call; it is`+"\n"), 0o600))
+	d.examineUnknownEvents("codex")
+	require.Empty(t, d.findings)
+	d.examineUnknownEvents("cline")
+	require.Len(t, d.findings, 1)
+	require.Contains(t, d.findings[0].Text, `it sent the unknown event "tool_call2"`)
 }

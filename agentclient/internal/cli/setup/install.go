@@ -30,7 +30,12 @@ removes them.
 
 --mode gate (the default) also asks people: about the agent's own permission prompts,
 and about the calls for which hookback.json requires approval. --mode observe sends
-events and never answers.
+events and never answers. --mode enforce is gate, and a tool call does not run while this
+program is missing or fails. Agents without such a setting are refused.
+
+--wake adds a hook that waits in the background while a session of Claude Code is idle: a
+message from the dashboard then wakes it at once. Claude Code shows the message to the model as
+feedback of a hook, not as input of its user. Installing without --wake removes that hook.
 
 The settings name the hub, so that HOOKBACK_URL can't choose another, and the hub's key is
 pinned: answers count only if that hub signed them (see hookback trust --help). Compare the
@@ -54,6 +59,7 @@ type installFlags struct {
 	binary      string
 	dryRun      bool
 	force       bool
+	wake        bool
 	quiet       bool   // omit unchanged files from the output
 	home        string // printed as ~
 }
@@ -70,7 +76,8 @@ func Install(ctx context.Context, args []string, env func(string) string, std cl
 	i := &installFlags{}
 	i.addCommonFlags(cli.NewBareFlags("install", installHelp))
 	i.StringVar(&i.scope, "scope", "user", "the settings to change, a `scope`: user, project, or local (the unshared settings of the project; Claude Code only)")
-	i.StringVar(&i.mode, "mode", "gate", "a `mode`: gate (also asks people) or observe (only sends events)")
+	i.StringVar(&i.mode, "mode", "gate", "a `mode`: gate (also asks people), enforce (also blocks calls while hookback is missing) or observe (only sends events)")
+	i.BoolVar(&i.wake, "wake", false, "also wake idle sessions of Claude Code for messages from the dashboard; keeps one process per idle session")
 	i.AddHubFlags(env)
 	i.StringVar(&i.binary, "binary", "", "the `path` of the hookback program in the settings; default: this program")
 	if status, done := i.ParseArgs(args, std); done {
@@ -95,7 +102,7 @@ func Install(ctx context.Context, args []string, env func(string) string, std cl
 		return std.PrintError("%v", err)
 	}
 	status := i.apply(p, std)
-	if o.Mode == install.Gate && !i.dryRun && !cli.MayHavePolicy(cli.UserPolicySource(env, m.Dir)) {
+	if o.Mode != install.Observe && !i.dryRun && !cli.MayHavePolicy(cli.UserPolicySource(env, m.Dir)) {
 		p.Notes = append(p.Notes, "There is no hookback.json, so Hookback receives only the agents' own permission prompts; hookback policy init writes one")
 	}
 	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
@@ -115,7 +122,7 @@ func (i *installFlags) options(m install.Machine, env func(string) string) (o in
 	if len(i.Positional) > 0 {
 		return o, fmt.Errorf("install takes flags only, not %q; name agents with --agent", i.Positional[0])
 	}
-	o = install.Options{Scope: install.Scope(i.scope), Mode: install.Mode(i.mode), Force: i.force}
+	o = install.Options{Scope: install.Scope(i.scope), Mode: install.Mode(i.mode), Force: i.force, Wake: i.wake}
 	if o.Agents, err = i.selectedAgents(m); err != nil {
 		return o, err
 	}
@@ -255,7 +262,7 @@ func (i *installFlags) apply(p *install.Plan, std cli.Streams) (status int) {
 }
 
 // groupSize returns how many changes, from the first, share one output line. They belong to one
-// agent and one directory and have the same result; Cline, for example, has eight files.
+// agent and one directory and have the same result; Cline, for example, has ten files.
 func (i *installFlags) groupSize(all []install.Change) (n int) {
 	first := &all[0]
 	for n = 1; n < len(all) && len(first.Notes) == 0; n++ {

@@ -56,6 +56,44 @@ afterEach(() => {
   settings.confirm = 'hold'
 })
 
+describe('Deny and stop', () => {
+  it('ends the turn of an interruptible agent with Shift+S', async () => {
+    show({ interruptible: true })
+    await press('S', { shiftKey: true })
+    expect(sent).toEqual([{ permission: false, interrupt: true }])
+  })
+
+  it('is not offered to other agents, or for a vote', async () => {
+    show({})
+    await press('S', { shiftKey: true })
+    cleanup()
+    show({ interruptible: true, requiredApprovals: 2 })
+    await press('S', { shiftKey: true })
+    expect(sent).toEqual([])
+    expect(screen.queryByRole('button', { name: /Deny and stop/ })).toBeNull()
+  })
+})
+
+describe('Ask back', () => {
+  it('denies with a question', async () => {
+    show({})
+    await press('q')
+    const send = screen.getByRole<HTMLButtonElement>('button', { name: /Deny and ask why/ })
+    expect(send.disabled).toBe(true)
+    await type(/What do you want to know/, ' Why a force push? ')
+    await click(/Deny and ask why/)
+    expect(sent).toEqual([{ permission: false, askBack: 'Why a force push?' }])
+  })
+
+  it('is not offered for a vote or an appeal', async () => {
+    show({ requiredApprovals: 2 })
+    expect(screen.queryByRole('button', { name: /Ask back/ })).toBeNull()
+    cleanup()
+    show({ appeal: { by: 'auto mode' } })
+    expect(screen.queryByRole('button', { name: /Ask back/ })).toBeNull()
+  })
+})
+
 describe('Permission', () => {
   it('is approved with A, and denied immediately with Shift+D', async () => {
     show({ toolCall: { name: 'Bash', arguments: { command: 'ls' } } })

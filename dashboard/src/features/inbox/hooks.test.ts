@@ -4,7 +4,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import asking from '../../../../agentclient/hook/testdata/claude-code-PermissionRequest-AskUserQuestion.json'
 import bash from '../../../../agentclient/hook/testdata/claude-code-PermissionRequest-Bash.json'
 import { codingAgent, codingAgents } from '../../lib/format/codingAgents'
-import { shortcuts } from '../../lib/stream/liveState.svelte'
+import { live, shortcuts } from '../../lib/stream/liveState.svelte'
 import { toRequest, type Request } from '../../lib/stream/requests'
 import { aRequest } from '../../testing/factories'
 import type { Event, HumanInTheLoop, JsonObject, Response, Status } from '../../lib/api/types'
@@ -74,6 +74,20 @@ describe('Coding agent', () => {
     cleanup()
     show(ask({ alsoAsked: true }, { agent: '' }))
     expect(races()).toContain('the agent’s own window')
+  })
+})
+
+describe('Request of a subagent', () => {
+  it('counts down to the prompt in the terminal, which no one can postpone', () => {
+    const after = () => screen.getByTestId('prompt-after').textContent?.replace(/\s+/g, ' ').trim()
+    const asked = { uid: undefined, timestamp: live.now - 13_000 }
+    show(ask({ promptAfter: 120 }, asked, { expiresAt: live.now + 107_000 }))
+    expect(after()).toBe('Claude Code asks in its terminal in 1:47.')
+    expect(screen.queryByRole('button', { name: /^Extend/ })).toBeNull()
+    expect(screen.queryByTestId('open-at-agent')).toBeNull()
+    cleanup()
+    show(ask({ promptAfter: 13 }, { ...asked, agent: '' }))
+    expect(after()).toBe('The agent asks in its terminal now.')
   })
 })
 
@@ -242,5 +256,25 @@ describe('Request settled at the agent', () => {
     const mine = ask({}, {}, { status: 'responded', outcome: 'approve' })
     show(mine)
     expect(screen.queryByTestId('unsent-draft')).toBeNull()
+  })
+})
+
+describe('Appeal', () => {
+  const appeal = { by: 'Claude Code auto mode', reason: 'It deletes files <b>outside</b> the task.' }
+  const call = { name: 'Bash', arguments: { command: 'rm -rf build' } }
+
+  it('quotes the refusal, and offers to run the call once and nothing that lasts', async () => {
+    show(ask({ appeal, toolCall: call }, { hook_event_type: 'PermissionDenied' }))
+    const note = screen.getByTestId('appeal')
+    expect(note.textContent).toContain('Refused by Claude Code auto mode')
+    expect(note.querySelector('blockquote')?.textContent).toBe(appeal.reason)
+    expect(note.querySelector('b')).toBeNull()
+    expect(screen.getByRole('button', { name: /Keep refused/ })).toBeDefined()
+    expect(screen.queryByText(/Always/)).toBeNull()
+    await press('d')
+    expect(screen.queryByText(/rest of this session/)).toBeNull()
+    // The hook prints nothing when the refusal stands: a reason is a message to the session.
+    expect(screen.queryByPlaceholderText(/The agent reads this/)).toBeNull()
+    expect(screen.getByLabelText('Why should it stay refused?')).toBeDefined()
   })
 })

@@ -1,5 +1,10 @@
 // The components of a request that the first paint can do without, as a separate chunk.
 export { default as CancelRequest } from './CancelRequest.svelte'
+export { default as AlwaysAllow } from './AlwaysAllow.svelte'
+export { default as AskBack } from './AskBack.svelte'
+export { default as DenyActions } from './DenyActions.svelte'
+export { default as Exchange } from './Exchange.svelte'
+export { default as Appeal } from './Appeal.svelte'
 export { default as VoterEdit } from './VoterEdit.svelte'
 export { default as EditArguments } from './EditArguments.svelte'
 export { default as ExtendDeadline } from './ExtendDeadline.svelte'

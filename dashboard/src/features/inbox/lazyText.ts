@@ -10,6 +10,26 @@ export const lazyInboxText = {
   tryAgain: 'Try again',
   signIn: 'Sign in',
 
+  askBack: {
+    stop: 'Deny and stop',
+    open: 'Ask back…',
+    label: 'What do you want to know?',
+    placeholder: 'The call is denied. The agent reads this, answers, and may try the same call again.',
+    send: 'Deny and ask why',
+    exchange: 'Asked before',
+    someone: 'Someone',
+    asked: 'denied this call and asked',
+    answered: 'The agent said since:',
+    noWords: 'No answer of the agent is recorded. Its events are under Recent activity.',
+    earlier: (id: number) => `Request #${id}`,
+  },
+
+  appeal: {
+    refusedBy: 'Refused by',
+    quoted: 'Quoted from the agent. Hookback’s own findings are listed apart.',
+    once: 'An approval lets exactly this call run once, within 5 minutes.',
+  },
+
   outcome: {
     label: 'Outcome',
     by: 'by ',
@@ -136,6 +156,7 @@ export const lazyInboxText = {
       'This needs your passkey,',
       'which belongs to a different address than this page. Denying needs none.',
     ],
+    frozen: 'Nothing can be approved until someone resumes the agent. Denying works.',
     notAsked: ['You are not a recipient.', 'This is addressed to '],
     settings: 'Open settings',
     openAt: 'Open it at ',
@@ -253,6 +274,43 @@ export const lazyInboxText = {
     waitingFor: 'Waiting for',
     notVoted: 'Did not vote:',
     anyone: 'Anyone who can answer here can vote.',
+  },
+  suggestion: {
+    also: 'Also:',
+    remember: 'Remember',
+    allow: 'Always allow',
+    scopes: {
+      session: 'until this session ends',
+      cliArg: 'until this session ends',
+      localSettings: 'in this project, for you only (.claude/settings.local.json)',
+      projectSettings: 'in this project, for everyone who works on it (.claude/settings.json)',
+      userSettings: 'in all your projects (~/.claude/settings.json)',
+    },
+    modes: {
+      acceptEdits: 'Accept all file edits',
+      bypassPermissions: 'Never ask again for anything',
+      dontAsk: 'Never ask: refuse what is not already allowed',
+      auto: 'Let the agent’s own check decide, without asking',
+      plan: 'Only plan, change nothing',
+      default: 'Ask as usual',
+    },
+    verbs: {
+      addRules: { allow: 'Always allow', deny: 'Always deny', ask: 'Always ask for' },
+      replaceRules: {
+        allow: 'Replace all allow rules with:',
+        deny: 'Replace all deny rules with:',
+        ask: 'Replace all ask rules with:',
+      },
+      removeRules: {
+        allow: 'No longer always allow',
+        deny: 'No longer always deny',
+        ask: 'No longer always ask for',
+      },
+    },
+    removeDirectories: 'No longer work in',
+    addDirectories: 'Also work in these directories without asking:',
+    switchMode: 'Switch to mode',
+    everyCall: (tool: string) => `${tool} (every call)`,
   },
 }
 

@@ -1,5 +1,5 @@
 import type { Json } from '../../lib/api/types'
-import { inboxText } from './text'
+import { lazyInboxText } from './lazyText'
 
 /** An agent's "always allow" suggestion as text. */
 export interface SuggestionText {
@@ -13,7 +13,7 @@ export interface SuggestionText {
   wide?: boolean
 }
 
-const copy = inboxText.suggestion
+const copy = lazyInboxText.suggestion
 const scopes: Record<string, string> = copy.scopes
 const modes: Record<string, string> = copy.modes
 /** The verb by the type of the update and the behavior of its rules. */

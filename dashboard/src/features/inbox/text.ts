@@ -78,6 +78,8 @@ export const inboxText = {
     possessive: '’s',
     theAgents: 'the agent’s',
     ownWindow: ' own window: the first answer wins.',
+    theAgent: 'The agent',
+    asksThere: (left: string) => (left ? ` asks in its terminal in ${left}.` : ' asks in its terminal now.'),
   },
 
   request: {
@@ -103,6 +105,7 @@ export const inboxText = {
     changedBy: (who: string) => `${who} changed the call. Review it again before you decide.`,
     rejected: 'Your answer was not accepted.',
     stale: 'The call changed while you were deciding. Review it, then vote again. Your draft is kept.',
+    frozen: 'Its agent is frozen. Nothing was approved. You can deny, or resume the agent first.',
     kept: 'Your draft is kept: fix it, or try again.',
     agentGone: 'The agent is gone.',
     agentGoneHint:
@@ -145,11 +148,15 @@ export const inboxText = {
     planInstead: 'What should change in the plan?',
     callInstead: 'What should the agent do instead?',
     planInsteadHint: 'The agent reads this and revises the plan.',
+    whyRefused: 'Why should it stay refused?',
+    whyRefusedHint: 'Kept with your decision. If you are signed in, the agent gets it as a message.',
     callInsteadHint: 'The agent reads this and continues.',
     whyAllowedHint: 'The agent reads this with your approval.',
     commentHint: 'Shown with your vote, to other voters and the agent.',
     deny: 'Deny',
     denyMore: 'Deny…',
+    runOnce: 'Run it once',
+    keepRefused: 'Keep refused',
     askForChanges: 'Ask for changes',
     askForChangesMore: 'Ask for changes…',
     withReason: ' with this reason',
@@ -161,7 +168,6 @@ export const inboxText = {
     approveEdits: (n: number) => `Approve with ${n} ${plural(n, 'edit', 'edits')}`,
     hold: 'hold',
     discardEdits: 'Discard edits',
-    also: 'Also:',
   },
 
   choice: {
@@ -209,7 +215,9 @@ export const inboxText = {
       notPermission: 'Only permissions can be approved in bulk.',
       risky: 'Risky requests must be approved one at a time.',
       reason: 'The agent requires a reason with the answer.',
+      frozen: 'Its agent is frozen.',
       votes: 'It needs several votes.',
+      appeal: 'The agent’s reviewer refused it. Open it and answer it there.',
       notLoaded: 'Its details could not be loaded.',
     },
   },
@@ -220,42 +228,5 @@ export const inboxText = {
     none: 'no votes',
     summary: (need: number, of: number, votes: string) =>
       `${need}${of > 0 ? ` of ${of}` : ''} must agree; so far ${votes}.`,
-  },
-
-  suggestion: {
-    remember: 'Remember',
-    allow: 'Always allow',
-    scopes: {
-      session: 'until this session ends',
-      cliArg: 'until this session ends',
-      localSettings: 'in this project, for you only (.claude/settings.local.json)',
-      projectSettings: 'in this project, for everyone who works on it (.claude/settings.json)',
-      userSettings: 'in all your projects (~/.claude/settings.json)',
-    },
-    modes: {
-      acceptEdits: 'Accept all file edits',
-      bypassPermissions: 'Never ask again for anything',
-      dontAsk: 'Never ask: refuse what is not already allowed',
-      auto: 'Let the agent’s own check decide, without asking',
-      plan: 'Only plan, change nothing',
-      default: 'Ask as usual',
-    },
-    verbs: {
-      addRules: { allow: 'Always allow', deny: 'Always deny', ask: 'Always ask for' },
-      replaceRules: {
-        allow: 'Replace all allow rules with:',
-        deny: 'Replace all deny rules with:',
-        ask: 'Replace all ask rules with:',
-      },
-      removeRules: {
-        allow: 'No longer always allow',
-        deny: 'No longer always deny',
-        ask: 'No longer always ask for',
-      },
-    },
-    removeDirectories: 'No longer work in',
-    addDirectories: 'Also work in these directories without asking:',
-    switchMode: 'Switch to mode',
-    everyCall: (tool: string) => `${tool} (every call)`,
   },
 } as const

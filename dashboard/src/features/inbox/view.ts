@@ -1,5 +1,7 @@
+import { freezeOf } from '../../lib/stream/freezes'
 import { isHighRisk, isRisky, type Lists, type Request } from '../../lib/stream/requests'
 import { callSummary } from '../../lib/format/callPreview'
+import type { Freeze } from '../../lib/api/schema'
 import { inboxText } from './text'
 
 const copy = inboxText.bulk.blockers
@@ -100,10 +102,12 @@ export const visibleOrder = (l: Lists): Request[] => [
  * Why a request cannot be approved in bulk; undefined if it can. Risky requests
  * never can: each needs its own look.
  */
-export function bulkBlocker(r: Request): string | undefined {
+export function bulkBlocker(r: Request, freezes: readonly Freeze[] = []): string | undefined {
   if (r.status.status !== 'pending' || r.status.held || r.submission) return copy.settled
   if (r.status.waiter === 'lost') return copy.agentGone
   if (r.question.type !== 'permission') return copy.notPermission
+  if (freezeOf(freezes, r.event)) return copy.frozen
+  if (r.question.appeal) return copy.appeal
   if (isRisky(r)) return copy.risky
   if (r.question.reasonRequired === 'always') return copy.reason
   if ((r.status.requiredApprovals ?? 1) > 1) return copy.votes

@@ -128,3 +128,14 @@ export const chartText = {
   summary: (name: string, parts: string) => `${name}: ${parts || 'none'}`,
   more: (n: number) => `and ${n} more, in the table`,
 }
+
+export const unaskedText = {
+  title: 'Without you',
+  ran: (n: string) => `${n} ran`,
+  risky: (n: string) => `${n} risky`,
+  refused: (n: string) => `${n} refused by reviewers`,
+  appealed: (n: string) => `${n} appealed`,
+  denied: (n: string) => `${n} denied by policy`,
+  note: 'No finding does not mean safe.',
+  incomplete: 'Older calls are still being counted.',
+}

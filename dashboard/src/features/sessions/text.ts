@@ -100,6 +100,37 @@ export const viewText = {
   emptyTranscript: 'This event has no transcript.',
 }
 
+/** The messages to a session. */
+export const messageText = {
+  title: 'Message to the agent',
+  open: 'Message the agent',
+  what: 'message the agent',
+  placeholder: 'The model reads this at its next step',
+  hint: 'Enter sends, Shift+Enter starts a new line. A message is not an approval.',
+  send: 'Send',
+  sendAgain: 'Send again',
+  withdraw: 'Withdraw',
+  viewer: 'Viewers cannot message agents.',
+  state: {
+    saved: 'saved',
+    handed_over: 'handed over',
+    acted_on: 'acted on',
+    expired: 'expired',
+    withdrawn: 'withdrawn',
+  },
+  stateHint: {
+    saved: 'The next hook of the session hands it over. An idle session reads it with the next prompt.',
+    handed_over: 'The hub gave it to a hook of the session.',
+    acted_on: 'The agent took another step after it.',
+    expired: 'The session ended first.',
+    withdrawn: 'It was withdrawn before it was handed over.',
+  },
+  unsupported: {
+    ended: 'This session has ended, so it receives no messages.',
+    agent: 'This agent cannot receive messages: only the hooks of Claude Code hand them to the model.',
+  },
+}
+
 /** The lanes, the table of bars, and the turns. */
 export const timelineText = {
   lanes: 'Lanes',
@@ -190,4 +221,10 @@ export const toolsText = {
   region: 'Table of the tools',
   columns: { tool: 'Tool', calls: 'Calls', failed: 'Failed', median: 'Median', p95: 'p95', total: 'Total' },
   note: 'Without the time spent waiting for a person. Median and p95 are within 5 %.',
+}
+
+export const riskText = {
+  risky: (n: number) => `${n} risky ${n === 1 ? 'call' : 'calls'}`,
+  refused: (n: number) => `${n} refused`,
+  note: 'No finding does not mean safe.',
 }

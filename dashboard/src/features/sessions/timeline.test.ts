@@ -325,6 +325,14 @@ describe('Session waits', () => {
     }
   })
 
+  it('show a call that the hook denied without a person', () => {
+    const s = new Script()
+    const hook = { verdict: 'deny', by: 'policy', rule: 'hookback.json:3' }
+    s.pre(1, 'Bash', 'a', { hook } as Partial<Event>)
+    s.pre(2, 'Bash', 'b', { hook: { verdict: 'allow', by: 'policy' } } as Partial<Event>)
+    expect(s.bars).toEqual(['call Bash 1-1 denied', 'call Bash 2-… running'])
+  })
+
   it('show a denied call that ran anyway', () => {
     const s = new Script()
     s.pre(1, 'Bash', 'a')

@@ -113,6 +113,8 @@ const agentIdOf = (e: Event): string =>
 const agentTypeOf = (e: Event): string => e.agent_type ?? asString(e.payload.agent_type)
 const toolUseIdOf = (e: Event): string =>
   (e.tool_use_id ?? asString(e.payload.tool_use_id)) || (e.humanInTheLoop?.toolCall?.id ?? '')
+/** Whether the hook denied the call without a person, because of a policy or a freeze. */
+const isDeniedByHook = (e: Event): boolean => (e as { hook?: { verdict?: unknown } }).hook?.verdict === 'deny'
 const requiresAnswer = (e: Event): boolean =>
   e.humanInTheLoop !== undefined && e.humanInTheLoop.requiresResponse !== false
 
@@ -353,9 +355,12 @@ export class Session {
       ids: [e.id],
       event: e,
     })
-    this.openCalls.add(bar)
     if (id) this.callsById.set(id, bar)
     bar.turn.calls++
+    if (!isDeniedByHook(e)) return void this.openCalls.add(bar)
+    // Agents report no end for a call that was not allowed.
+    bar.end = at
+    bar.state = 'denied'
   }
 
   private endCall(e: Event, at: number, role: HookRole): void {

@@ -1,6 +1,7 @@
 // The commands that connect each coding agent to the hub at a given address.
 
 import { codingAgent, type CodingAgent } from '../../lib/format/codingAgents'
+import type { Event } from '../../lib/api/types'
 import { afterInstall } from './text'
 
 export interface AgentCommand {
@@ -64,9 +65,12 @@ const OBSERVED = [
 
 /** Claude Code settings for HTTP hooks, which need no installation. */
 export function httpHookSettings(hub: string): string {
+  // The hub cannot see how Claude Code runs. Without this header, claude -p counts as a session at its dialog.
+  const entrypoint =
+    '"headers": {"X-Claude-Entrypoint": "$CLAUDE_CODE_ENTRYPOINT"}, "allowedEnvVars": ["CLAUDE_CODE_ENTRYPOINT"]'
   const askHook = (limit: number) =>
-    `{"type": "http", "url": "${hub}/hooks/claude-code?limit=${limit}", "timeout": ${limit}}`
-  const observeHook = `{"type": "http", "url": "${hub}/hooks/claude-code"}`
+    `{"type": "http", "url": "${hub}/hooks/claude-code?limit=${limit}", "timeout": ${limit}, ${entrypoint}}`
+  const observeHook = `{"type": "http", "url": "${hub}/hooks/claude-code", ${entrypoint}}`
   const line = (name: string, hook: string) => `    "${name}": [{"hooks": [${hook}]}]`
   const lines = [
     line('PermissionRequest', askHook(3600)),
@@ -84,6 +88,10 @@ export const telemetryEnv = (hub: string): string =>
     'export OTEL_EXPORTER_OTLP_PROTOCOL=http/json',
     `export OTEL_EXPORTER_OTLP_ENDPOINT=${hub}`,
   ].join('\n')
+
+/** Reports whether the hook took an event that it does not know for a call that is about to run. */
+export const hasUnknownEvent = (event: Event): boolean =>
+  (event as { hook?: { unknownEvent?: boolean } }).hook?.unknownEvent === true
 
 const STORAGE_KEY = 'hookback.setup.heard'
 

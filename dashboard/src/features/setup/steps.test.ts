@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { aRequest, anEvent } from '../../testing/factories'
 import { newestByApp, newestUserQuestion, setupSteps } from './steps'
 import { codingAgents } from '../../lib/format/codingAgents'
-import { loadLastSeen, httpHookSettings, saveLastSeen, telemetryEnv, agentCommands } from './agentCommands'
+import {
+  loadLastSeen,
+  hasUnknownEvent,
+  httpHookSettings,
+  saveLastSeen,
+  telemetryEnv,
+  agentCommands,
+} from './agentCommands'
 
 const all = (hub: string) => setupSteps(hub).flatMap((step) => step.commands.map((command) => command.text))
 
@@ -70,4 +77,20 @@ test('newestUserQuestion ignores test requests', () => {
   const ask = (id: number, source_app: string) => ({ ...aRequest(id), source_app })
   expect(newestUserQuestion([anEvent(4), ask(3, 'demo'), ask(2, 'deploy'), ask(1, 'from-ask')])?.id).toBe(2)
   expect(newestUserQuestion([ask(3, 'demo'), anEvent(2)])).toBeUndefined()
+})
+
+test('every http hook sends how Claude Code was started', () => {
+  const { hooks } = JSON.parse(httpHookSettings('http://127.0.0.1:4000')) as {
+    hooks: Record<string, { hooks: { headers: object; allowedEnvVars: string[] }[] }[]>
+  }
+  for (const [group] of Object.values(hooks))
+    expect(group?.hooks[0]).toMatchObject({
+      headers: { 'X-Claude-Entrypoint': '$CLAUDE_CODE_ENTRYPOINT' },
+      allowedEnvVars: ['CLAUDE_CODE_ENTRYPOINT'],
+    })
+})
+
+test('an event that the hook did not know is recognized', () => {
+  expect(hasUnknownEvent(anEvent(1))).toBe(false)
+  expect(hasUnknownEvent({ ...anEvent(1), ...{ hook: { unknownEvent: true } } })).toBe(true)
 })

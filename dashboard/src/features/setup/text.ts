@@ -29,6 +29,12 @@ export const agentText = {
   intro: 'The command adds its own entries to that file and changes nothing else.',
   scopeHint: 'uses the project’s file instead,',
   observeHint: 'only reports events,',
+  enforceHint:
+    'also blocks tool calls while the hookback program is missing (Claude Code, Cursor, Gemini CLI, Copilot CLI),',
+  unknownEvent:
+    'It sent a tool call under a name that its hook does not know. Your policy applies to it, but update hookback.',
+  wakeHint:
+    'lets a message wake an idle session of Claude Code, which tells the model that it is feedback of a hook and not input of its user,',
   dryRunHint: 'shows the changes, and',
   uninstallHint: 'removes the entries.',
   policy: 'Policy',
@@ -59,13 +65,14 @@ export const agentText = {
 
 /** The next step for some agents, once their hooks are installed. */
 export const afterInstall: Record<string, string> = {
-  'claude-code': 'Start a new session: it reads its settings when it starts.',
+  'claude-code':
+    'Start a new session: it reads its settings when it starts. Claude Code starts in auto mode: it asks rarely. Calls it refuses become appeals. Run hookback policy init to choose calls that always ask.',
   codex: 'Open /hooks in Codex and trust the new hooks. Until then it runs none.',
   gemini: 'It still shows its own prompts for calls it would ask about anyway.',
   opencode: 'Restart OpenCode: it loads plugins when it starts.',
   droid: 'Restart Droid and review the changed hooks in /hooks.',
   crush: 'It reports calls before they run, and nothing else.',
-  cline: 'Enable hooks in its settings: Features, Enable Hooks.',
+  cline: 'In the editor extension, enable hooks: Settings, Features, Enable Hooks.',
   kiro: 'Hooks belong to custom agents. Run the command again after you add an agent.',
 }
 

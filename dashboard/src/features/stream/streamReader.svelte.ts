@@ -198,6 +198,8 @@ export class StreamReader {
     try {
       for await (const step of searchHistory(ask, api)) {
         if (stop.signal.aborted) return false
+        const [first, last] = [step.entries[0], step.entries.at(-1)]
+        if (first && last) void hub.loadRatings({ first: first.id, last: last.id })
         take(step.entries, step.reached, step.complete)
         this.progress(step.entries, step.reached)
       }

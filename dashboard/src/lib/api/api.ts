@@ -5,6 +5,8 @@ import type {
   Me,
   NotificationSettings,
   Overview,
+  PolicyLine,
+  RiskyCalls,
   Passkey,
   PasskeyOptions,
   Person,
@@ -13,6 +15,8 @@ import type {
   SessionPage,
   SignIn,
   Token,
+  Message,
+  MessageDraft,
 } from './schema'
 import type {
   Approvals,
@@ -192,6 +196,21 @@ const sessionQuery = (app: string, session: string) =>
 export const session = (app: string, id: string) =>
   call<SessionDetail>(`/api/session?${sessionQuery(app, id)}`)
 
+/** The newest messages to a session, oldest first. */
+export const sessionMessages = (app: string, id: string) =>
+  call<Message[]>(`/api/session/messages?${sessionQuery(app, id)}`)
+
+/** Sends a message to a session. A repeat with the same key returns the first message. */
+export const sendMessage = (draft: MessageDraft, key: string) =>
+  call<Message>('/api/session/messages', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+    body: JSON.stringify(draft),
+  })
+
+/** Withdraws a message that was not handed over. */
+export const withdrawMessage = (id: number) => remove<Message>(`/api/session/messages/${id}`)
+
 /** The download path of a session. */
 export const exportPath = (app: string, session: string, format: 'ndjson' | 'markdown') =>
   `/api/session/export?${sessionQuery(app, session)}&format=${format}`
@@ -201,6 +220,13 @@ export function overview(days = 14): Promise<Overview> {
   const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
   return call<Overview>(`/api/overview?${new URLSearchParams({ days: String(days), tz })}`)
 }
+
+/** The ratings of risky and refused tool calls. */
+export const riskyCalls = (query: Record<string, string>) =>
+  call<RiskyCalls>(`/api/risky-calls?${new URLSearchParams(query)}`)
+
+/** A rule for hookback.json about calls like the one that an event starts. */
+export const policyLine = (event: number) => call<PolicyLine>(`/api/policy-line?event=${event}`)
 
 /** The identity of this page. */
 export const me = () => call<Me>(ME)

@@ -3,6 +3,9 @@ import { call, post } from './api'
 import type {
   Channel,
   ChannelDraft,
+  Freeze,
+  FreezeDraft,
+  FreezeList,
   HitlPage,
   HitlStats,
   HitlStatus,
@@ -34,6 +37,15 @@ export const createRule = (draft: RuleDraft) => post<Rule>('/api/rules', draft)
 
 /** Revokes a rule immediately; it stays in the list. */
 export const revokeRule = (id: number) => remove<Rule>(`/api/rules/${id}`)
+
+/** The active freezes, and what their agents do. */
+export const freezes = () => call<FreezeList>('/api/freezes')
+
+/** Stops agents at their next tool call. If they are frozen already, returns the active freeze. */
+export const freeze = (draft: FreezeDraft) => post<Freeze>('/api/freezes', draft)
+
+/** Lifts a freeze. */
+export const liftFreeze = (id: number) => remove<Freeze>(`/api/freezes/${id}`)
 
 /** The filters of a request list. */
 export interface RequestQuery {

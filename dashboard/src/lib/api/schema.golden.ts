@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Receipt, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -109,6 +109,9 @@ export const v2AgentApprovalConfirmed = {"approvalId":"17","decision_type":"conf
 export const v2AgentApprovalDenied = {"approvalId":"17","approved":false,"reason":"User cancelled"} satisfies AgentApproval
 
 // prettier-ignore
+export const v2AnswerAskBack = {"permission":false,"askBack":"Why a force push?","respondedAt":1734189245000,"outcome":"deny","source":"human"} satisfies Answer
+
+// prettier-ignore
 export const v2AnswerByRule = {"permission":false,"reason":"Never on Fridays.","respondedAt":1795262400004,"respondedBy":{"name":"rule 4","verified":true,"via":"rule"},"outcome":"deny","source":"rule","rule":{"id":4,"text":"Deny exactly this call of Bash, until it is revoked"}} satisfies Answer
 
 // prettier-ignore
@@ -119,6 +122,9 @@ export const v2AnswerDenied = {"permission":false,"reason":"Take a backup first.
 
 // prettier-ignore
 export const v2AnswerEdited = {"permission":true,"comment":"Only the backup table.","modifiedArguments":{"command":"psql \"$STAGING_URL\" -c 'DROP TABLE IF EXISTS orders_old'"},"respondedAt":1734189245000,"respondedBy":{"name":"someone on this machine","verified":false,"process":{"pid":4711,"exe":"/usr/bin/firefox","ancestors":["/usr/bin/gnome-shell (1200)"]}},"outcome":"approve","source":"human","guidance":"A person approved this call with changed arguments: run it with modifiedArguments.","hookEvent":{"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"timestamp":1734189234000},"answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","attempt":1} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerInterrupt = {"permission":false,"reason":"Stop: wrong branch.","interrupt":true,"respondedAt":1734189245000,"outcome":"deny","source":"human"} satisfies Answer
 
 // prettier-ignore
 export const v2AnswerRemembered = {"permission":true,"remember":{"type":"setMode","mode":"acceptEdits","destination":"session"},"respondedAt":1734189245000,"outcome":"approve","source":"human"} satisfies Answer
@@ -205,6 +211,9 @@ export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f
 export const v2EventQuorum = {"id":12,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e10","source_app":"deployer","session_id":"release-7","hook_event_type":"DecisionPoint","payload":{"agent_name":"deployer"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Ship release 7?","type":"choice","choices":["ship_it","needs_revision","abandon"],"timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["mara","jun","ola"]},"reminderIntervalSeconds":600,"reminderMaxCount":3},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734192834000,"revision":2,"requiredApprovals":2,"votes":[{"user":"mara","choice":"ship_it","comment":"Green for two days.","at":1734189300000}],"awaiting":["jun","ola"],"waiter":"listening"}} satisfies Event
 
 // prettier-ignore
+export const v2EventSanitized = {"source_app":"shop-api","session_id":"s","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash","tool_response":"caf\ufffd"},"agent":"claude-code","payloadSanitized":true} satisfies Event
+
+// prettier-ignore
 export const v2EventSeveralQuestionsSnakeCase = {"source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{},"humanInTheLoop":{"question":"One question","type":"question","protocolVersion":2,"questions":[{"id":"database","question":"Which?","options":[{"label":"SQLite"}],"allowOther":true}],"context":{"userPrompt":"Build it"}}} satisfies Event
 
 // prettier-ignore
@@ -226,7 +235,13 @@ export const v2ExtendQuarter = {"seconds":900} satisfies Extend
 export const v2FrameEvent = {"type":"event","seq":42,"data":{"id":42,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e14","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Go on?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189534000,"revision":1}}} satisfies Frame
 
 // prettier-ignore
+export const v2FrameFreeze = {"type":"freeze","data":[{"id":3,"scope":"all","by":"Ada","reason":"prod incident","created_at":1734189245000}]} satisfies Frame
+
+// prettier-ignore
 export const v2FrameHello = {"type":"hello","data":{"hubId":"0193c5f8-0000-7000-8000-000000000001","seq":41,"serverTime":1734189234000,"version":"0.1.0"}} satisfies Frame
+
+// prettier-ignore
+export const v2FrameMessage = {"type":"message","data":{"source_app":"shop-api","session_id":"s1"}} satisfies Frame
 
 // prettier-ignore
 export const v2FramePresence = {"type":"presence","data":{"screens":2,"looking":[{"id":41,"screens":2}]}} satisfies Frame
@@ -239,6 +254,21 @@ export const v2FrameStatus = {"type":"status","seq":43,"data":{"id":42,"humanInT
 
 // prettier-ignore
 export const v2FramesJoined = [{"type":"event","seq":44,"data":{"id":44,"source_app":"shop-api","session_id":"s","hook_event_type":"Stop","payload":{},"timestamp":1734189234000}},{"type":"status","seq":45,"data":{"id":42,"humanInTheLoopStatus":{"status":"responded","revision":3,"delivery":{"state":"acked","attempts":1}}}}] satisfies Frame[]
+
+// prettier-ignore
+export const v2FreezeActive = {"id":3,"scope":"all","by":"Ada","reason":"prod incident","created_at":1734189245000} satisfies Freeze
+
+// prettier-ignore
+export const v2FreezeLifted = {"id":2,"scope":"session","by":"Ada","reason":"prod incident","created_at":1734189245000,"source_app":"shop-api","session_id":"4b7293f1","lifted_at":1734189300000,"lifted_by":"Bo"} satisfies Freeze
+
+// prettier-ignore
+export const v2FreezeDraftAll = {"scope":"all","reason":"prod incident"} satisfies FreezeDraft
+
+// prettier-ignore
+export const v2FreezeDraftSession = {"scope":"session","source_app":"shop-api","session_id":"4b7293f1"} satisfies FreezeDraft
+
+// prettier-ignore
+export const v2FreezeListActive = {"freezes":[{"id":3,"scope":"all","by":"Ada","reason":"prod incident","created_at":1734189245000}],"stopped":4,"finishing":2,"uncontrolled":1} satisfies FreezeList
 
 // prettier-ignore
 export const v2HealthDegraded = {"status":"degraded","detail":"The disk is full: questions and answers are still stored, plain events are refused.","version":"0.1.0"} satisfies Health
@@ -289,10 +319,22 @@ export const v2HitlVoteSeveralQuestions = {"choice":"","answers":{"db":"SQLite"}
 export const v2HubKeyRotated = {"hubId":"0c6f7a3e-5d0e-4d5e-9d0b-7b1f3a7c2e11","keyId":"6f283a0f77522587","publicKey":"C9iKvNiKdMUIRDUEPPLWwUaYwE87RXvhotEryIr0KYk=","rotations":[{"payloadType":"application/vnd.hookback.key-rotation+json","payload":"eyJodWJJZCI6IjBjNmY3YTNlLTVkMGUtNGQ1ZS05ZDBiLTdiMWYzYTdjMmUxMSIsImZyb20iOiJkNjkyNDQ3YzAwMmQ3ODFmIiwicHVibGljS2V5IjoiQzlpS3ZOaUtkTVVJUkRVRVBQTFd3VWFZd0U4N1JYdmhvdEVyeUlyMEtZaz0iLCJhdCI6MTc5NTI2MjQwMzAwMH0=","signatures":[{"keyid":"d692447c002d781f","sig":"cYKa923ASzgHZX4NxdSdx+b0PqxbRjFfpO6MPJ5IGWH+YUgCGK52n+aOKpEGPiQi4HXv+8sdCJcsYCHfsVlkCw=="}]}],"proof":{"payloadType":"application/vnd.hookback.hello+json","payload":"eyJodWJJZCI6IjBjNmY3YTNlLTVkMGUtNGQ1ZS05ZDBiLTdiMWYzYTdjMmUxMSIsImtleUlkIjoiNmYyODNhMGY3NzUyMjU4NyIsIm5vbmNlIjoiZjNiMWMwZGU1YTE3YmUxMSJ9","signatures":[{"keyid":"6f283a0f77522587","sig":"lHEffcvuVn567B9Wk2hjDdZbg9P7Ykp1FAg2Yp3m/m791GCPnMhU1K2rVbK5LVfgHNP1K/8lLX7gSwzCK85QCw=="}]}} satisfies HubKey
 
 // prettier-ignore
+export const v2HumanInTheLoopAppeal = {"question":"Run rm -rf build?","type":"permission","timeout":600,"lifeline":true,"appeal":{"by":"Claude Code auto mode","reason":"The command deletes files that the user did not mention."},"toolCall":{"name":"Bash","arguments":{"command":"rm -rf build"},"id":"toolu_01"}} satisfies HumanInTheLoop
+
+// prettier-ignore
 export const v2HumanInTheLoopEscalated = {"question":"Deploy to production?","type":"permission","timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"escalateAfterSeconds":600,"escalateTo":{"mode":"owner_admins"},"excludeRequester":false} satisfies HumanInTheLoop
 
 // prettier-ignore
+export const v2HumanInTheLoopInterruptible = {"question":"Run git push --force?","type":"permission","interruptible":true,"toolCall":{"name":"Bash","arguments":{"command":"git push --force"}}} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v2HumanInTheLoopLargeArguments = {"question":"Write /src/shop-api/fixtures.json?","type":"permission","toolCall":{"name":"","argumentsRef":"/tool_input"}} satisfies HumanInTheLoop
+
+// prettier-ignore
 export const v2HumanInTheLoopSigned = {"question":"Deploy to production?","type":"permission","protocolVersion":2,"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8","requestSecret":"Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA","context":{"commit":"8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"}} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v2HumanInTheLoopSubagent = {"question":"Run go test ./...?","type":"permission","timeout":120,"promptAfter":120,"toolCall":{"name":"Bash","arguments":{"command":"go test ./..."}},"agentPath":["main","Explore"]} satisfies HumanInTheLoop
 
 // prettier-ignore
 export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"8ac80c9f6f7fd3451b54e1ac574e28182f18495570bbc112bc6856ff16247156"} satisfies LedgerEntry
@@ -313,6 +355,18 @@ export const v2LockStateOn = {"locked":true} satisfies LockState
 export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"],"owned":true,"changes":[{"change":"reset","person":"grace","by":"ada","at":1795262400000}]} satisfies Me
 
 // prettier-ignore
+export const v2MessageActedOn = {"id":11,"state":"acted_on","source_app":"shop-api","session_id":"s1","agent_id":"agent_1","from":"Ada","text":"Use port 8081.","created_at":1795262403000,"handed_at":1795262405000,"event":87} satisfies Message
+
+// prettier-ignore
+export const v2MessageSaved = {"id":12,"state":"saved","source_app":"shop-api","session_id":"s1","from":"Ada","text":"Use port 8081.","created_at":1795262403000} satisfies Message
+
+// prettier-ignore
+export const v2MessageDraftText = {"source_app":"shop-api","session_id":"s1","agent_id":"agent_1","text":"Use port 8081."} satisfies MessageDraft
+
+// prettier-ignore
+export const v2MessagesChangedSession = {"source_app":"shop-api","session_id":"s1"} satisfies MessagesChanged
+
+// prettier-ignore
 export const v2NotificationSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2} satisfies NotificationSettings
 
 // prettier-ignore
@@ -322,7 +376,7 @@ export const v2OTLPResponseAccepted = {"partialSuccess":{}} satisfies OTLPRespon
 export const v2OTLPResponseRejected = {"partialSuccess":{"rejectedLogRecords":2,"errorMessage":"some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"}} satisfies OTLPResponse
 
 // prettier-ignore
-export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}],"lagMs":1500} satisfies Overview
+export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}],"lagMs":1500,"unasked":{"ran":1204,"risky":3,"refused":12,"appealed":2,"denied":4,"complete":true}} satisfies Overview
 
 // prettier-ignore
 export const v2PasskeyUsed = {"id":"k_5mB0q","name":"this laptop","createdAt":1795262400000,"lastUsedAt":1795266000000} satisfies Passkey
@@ -338,6 +392,9 @@ export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"e
 
 // prettier-ignore
 export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"grace@example.com","proof":{"id":"a2V5"}} satisfies PersonDraft
+
+// prettier-ignore
+export const v2PolicyLinePush = {"rule":"{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}","command":"hookback policy add '{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}'","text":"Bash with command that runs git push: ask","days":30,"asks":14,"ran":9,"complete":true} satisfies PolicyLine
 
 // prettier-ignore
 export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2}]} satisfies Presence
@@ -388,6 +445,9 @@ export const v2ReceiptApproved = {"envelope":{"payloadType":"application/vnd.in-
 export const v2RejectCallReason = {"reason":"This order was already refunded"} satisfies RejectCall
 
 // prettier-ignore
+export const v2ResponseAskBack = {"permission":false,"askBack":"Why a force push?"} satisfies Response
+
+// prettier-ignore
 export const v2ResponseDeniedWithReason = {"permission":false,"reason":"Take a backup first."} satisfies Response
 
 // prettier-ignore
@@ -395,6 +455,9 @@ export const v2ResponseEdited = {"permission":true,"comment":"Only the backup ta
 
 // prettier-ignore
 export const v2ResponseHeld = {"permission":true,"revision":3,"holdMs":5000} satisfies Response
+
+// prettier-ignore
+export const v2ResponseInterrupt = {"permission":false,"reason":"Stop: wrong branch.","interrupt":true} satisfies Response
 
 // prettier-ignore
 export const v2ResponseProved = {"permission":true,"comment":"Checked the list.","revision":2,"proof":{"id":"AQIDBA","type":"public-key","response":{"signature":"MEUCIQ"}}} satisfies Response
@@ -407,6 +470,9 @@ export const v2ResponseSeveralQuestions = {"answers":{"database":"SQLite","extra
 
 // prettier-ignore
 export const v2ResponseSnakeCase = {"permission":true,"modifiedArguments":{"command":"ls"}} satisfies Response
+
+// prettier-ignore
+export const v2RiskyCallsCalls = {"calls":[{"id":87,"source_app":"shop-api","session_id":"s1","tool_name":"Bash","risk":"high","codes":["pipe_to_shell"],"decided":"agent","outcome":"ran"}]} satisfies RiskyCalls
 
 // prettier-ignore
 export const v2RuleRevoked = {"id":3,"then":"allow","text":"Allow Bash in /home/dev/shop when command starts with \"npm test\", for 8 hours","tool":"Bash","call":"9f2c","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"command":["npm","test","--bail"],"source_app":"shop","session_id":"s-1","cwd":"/home/dev/shop","reason":"Run the tests.","from":41,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795291200000,"revokedAt":1795280000000,"revokedBy":"ada","uses":12,"lastUseAt":1795270000000} satisfies Rule
@@ -451,6 +517,9 @@ export const v2StatusDeliveredByClose = {"status":"responded","respondedAt":1734
 export const v2StatusExecuted = {"status":"responded","respondedAt":1795262403000,"outcome":"approve","source":"human","revision":7,"delivery":{"state":"acked","attempts":1,"deliveredAt":1795262403011},"execution":{"state":"failed","durationMs":840,"error":"exit status 1","eventId":52}} satisfies Status
 
 // prettier-ignore
+export const v2StatusFollows = {"status":"pending","revision":1,"follows":42} satisfies Status
+
+// prettier-ignore
 export const v2StatusFound = {"status":"pending","expiresAt":1795262700000,"revision":1,"waiter":"listening","risk":"high","class":"risky","findings":[{"code":"recursive_delete","risk":"high","text":"Deletes a whole folder with everything in it.","at":"/command","excerpt":"rm -rf ./releases"},{"code":"outside_cwd","risk":"medium","text":"Reaches outside the working folder."}]} satisfies Status
 
 // prettier-ignore
@@ -488,3 +557,9 @@ export const v2TokenDraftPerson = {"name":"ada's laptop","person":"ada"} satisfi
 
 // prettier-ignore
 export const v2ViewingMessageRequest = {"type":"looking","id":41,"focused":true} satisfies ViewingMessage
+
+// prettier-ignore
+export const v2WaitStatusEnded = {"waiting":false,"ended":true,"after":87} satisfies WaitStatus
+
+// prettier-ignore
+export const v2WaitStatusWaiting = {"waiting":true,"ended":false,"after":87} satisfies WaitStatus

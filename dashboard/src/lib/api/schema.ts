@@ -92,6 +92,9 @@ export interface Answer {
   comment?: string
   modifiedArguments?: Record<string, unknown>
   remember?: unknown
+  /** the agent must end its turn */
+  interrupt?: boolean
+  askBack?: string
   respondedAt: Millis
   respondedBy?: Responder
   outcome?: Outcome
@@ -125,6 +128,13 @@ export interface Answer {
    * none from the other members.
    */
   seal?: Envelope
+}
+
+/** Appeal is the refusal of a call by the agent's own reviewer. Both texts are the agent's. */
+export interface Appeal {
+  /** such as Claude Code auto mode */
+  by: string
+  reason?: string
 }
 
 /** Approval is a pending permission in GET /api/approvals. */
@@ -402,6 +412,7 @@ export type EndedBy =
   | 'orphaned'
   | 'quorum'
   | 'superseded'
+  | 'freeze'
 
 /**
  * Envelope is a DSSE envelope: a payload with signatures over exactly its bytes. The signatures are Ed25519
@@ -437,6 +448,11 @@ export interface Event {
   model_name?: string
   /** the transcript; returned only by GET /events/:id */
   chat?: unknown
+  /**
+   * payloadSanitized is set if the payload differs from the agent's input: invalid UTF-8 became U+FFFD, or
+   * a member that can't be read became a text.
+   */
+  payloadSanitized?: boolean
   /**
    * Agent is the coding agent whose hook sent the event, such as claude-code, codex or gemini (see
    * agentclient/hook). Other programs leave it out.
@@ -559,9 +575,57 @@ export type Frame =
   | { type: 'status'; data: StatusChange; seq?: number }
   | { type: 'resync'; data: Hello; seq?: number }
   | { type: 'presence'; data: Presence; seq?: number }
+  | { type: 'message'; data: MessagesChanged; seq?: number }
+  | { type: 'freeze'; data: Freeze[]; seq?: number }
+  | { type: 'risk'; data: RiskyCall; seq?: number }
 
 /** FrameType is the type of a message on /stream. */
-export type FrameType = 'initial' | 'event' | 'hello' | 'status' | 'resync' | 'presence'
+export type FrameType =
+  | 'initial'
+  | 'event'
+  | 'hello'
+  | 'status'
+  | 'resync'
+  | 'presence'
+  | 'message'
+  | 'freeze'
+  | 'risk'
+
+/** Freeze stops the agents of its scope at their next tool call until a person lifts it. */
+export interface Freeze {
+  id: number
+  scope: 'all' | 'app' | 'session'
+  source_app?: string
+  session_id?: string
+  by?: string
+  reason?: string
+  created_at: Millis
+  lifted_at?: Millis
+  lifted_by?: string
+}
+
+/** FreezeDraft is the body of POST /api/freezes. */
+export interface FreezeDraft {
+  scope: 'all' | 'app' | 'session'
+  source_app?: string
+  session_id?: string
+  /** at most MaxFreezeReason bytes */
+  reason?: string
+}
+
+/**
+ * FreezeList is the body of GET /api/freezes: the active freezes, and the state of their agents. It counts
+ * the sessions that were at work when the freeze began, or have been since.
+ */
+export interface FreezeList {
+  /** the oldest first */
+  freezes: Freeze[]
+  stopped: number
+  /** a call that had begun still runs */
+  finishing: number
+  /** no hook that can stop the agent: observe mode, or an older hook */
+  uncontrolled: number
+}
 
 /** Health is the body of GET /healthz and GET /readyz. */
 export interface Health {
@@ -780,6 +844,18 @@ export interface HumanInTheLoop {
    * first answer wins.
    */
   alsoAsked?: boolean
+  /**
+   * promptAfter is the time in seconds after which the agent's own prompt opens, if no one has answered by
+   * then.
+   */
+  promptAfter?: number
+  /** Interruptible is set if the agent can end its turn with a denial (see Response.Interrupt). */
+  interruptible?: boolean
+  /**
+   * Appeal is set if the agent's own reviewer refused the call. An approval lets exactly this call run
+   * once.
+   */
+  appeal?: Appeal
   toolCall?: ToolCall
   questions?: FormQuestion[]
   context?: Context
@@ -927,6 +1003,40 @@ export interface Me {
   ways?: string[]
 }
 
+/** Message is a message from a person to a running session. */
+export interface Message {
+  id: number
+  state: 'saved' | 'handed_over' | 'acted_on' | 'expired' | 'withdrawn'
+  source_app: string
+  session_id: string
+  agent_id?: string
+  from: string
+  text: string
+  created_at: Millis
+  handed_at?: Millis
+  /** the event in whose response the message was handed over */
+  event?: EventID
+}
+
+/** MessageDraft is the body of POST /api/session/messages. */
+export interface MessageDraft {
+  source_app: string
+  session_id: string
+  /** a subagent; empty: the main agent */
+  agent_id?: string
+  /** 1 to 2,000 characters */
+  text: string
+}
+
+/**
+ * MessagesChanged is the data of the frame message of a version 2 stream: the messages to this session have
+ * changed.
+ */
+export interface MessagesChanged {
+  source_app: string
+  session_id: string
+}
+
 /** Millis is a point in time: Unix time in milliseconds. Fractions are truncated. */
 export type Millis = number
 
@@ -1029,6 +1139,8 @@ export interface Overview {
   tools: ToolStat[]
   /** how old the statistics are; absent: current */
   lagMs?: number
+  /** the tool calls about which no person was asked */
+  unasked?: UnaskedCalls
 }
 
 /**
@@ -1136,6 +1248,27 @@ export interface PersonDraft {
   proof?: Record<string, unknown>
 }
 
+/**
+ * PolicyLine is a rule for hookback.json about calls such as one that ran, from GET /api/policy-line, with
+ * its effect on the history.
+ */
+export interface PolicyLine {
+  /** JSON */
+  rule: string
+  /** for a shell: hookback policy add '…' */
+  command: string
+  /** the rule as a sentence */
+  text: string
+  /** of history that were read */
+  days: number
+  /** calls that the rule would have asked about */
+  asks: number
+  /** the part of Asks that ran without failure */
+  ran: number
+  /** Complete is false if there was more history than the hub reads for one request. */
+  complete: boolean
+}
+
 /** Presence reports how many pages follow the hub, including the receiver, and which requests they show. */
 export interface Presence {
   screens: number
@@ -1158,7 +1291,7 @@ export interface Problem {
   hint?: string
   /**
    * humanInTheLoopStatus is the current status of the question. It is set for the codes decided, expired,
-   * stale, held, not_held, too_risky, undecided and no_retry.
+   * stale, held, not_held, too_risky, undecided, no_retry and frozen.
    */
   humanInTheLoopStatus?: Status
 }
@@ -1287,6 +1420,13 @@ export interface Response {
   modifiedArguments?: Record<string, unknown>
   /** one of the question's suggestions */
   remember?: unknown
+  /** Interrupt ends the agent's turn with a denial. The question must be interruptible. */
+  interrupt?: boolean
+  /**
+   * askBack denies the call with a question for the agent, which is to answer it and to try the same call
+   * again. Permission is false or absent. It is not possible for votes and appeals.
+   */
+  askBack?: string
   /**
    * Revision is the status revision that the person saw, for optimistic concurrency. The hub rejects a
    * revision that it never issued, because it belongs to a different database.
@@ -1306,6 +1446,29 @@ export interface Response {
 
 /** Risk is the risk level of a request. */
 export type Risk = 'low' | 'medium' | 'high' | 'critical'
+
+/**
+ * RiskyCall is the hub's rating of a tool call, from GET /api/risky-calls and in a frame of type risk: a
+ * call with a finding of medium risk or more, or one that was refused.
+ */
+export interface RiskyCall {
+  /** the event of the call's start */
+  id: EventID
+  source_app: string
+  session_id: string
+  tool_name: string
+  /** the highest of the findings */
+  risk?: Risk
+  /** the names of the findings, most severe first */
+  codes?: string[]
+  decided: 'person' | 'rule' | 'policy' | 'grant' | 'agent'
+  outcome: 'open' | 'ran' | 'failed' | 'refused'
+}
+
+/** RiskyCalls is the body of GET /api/risky-calls, oldest first. */
+export interface RiskyCalls {
+  calls: RiskyCall[]
+}
 
 /**
  * Rule is a stored decision of a person that answers matching questions. Each answer it gives is an
@@ -1551,6 +1714,8 @@ export interface SignedAnswer {
   comment?: string
   modifiedArguments?: Record<string, unknown>
   remember?: unknown
+  interrupt?: boolean
+  askBack?: string
 }
 
 /**
@@ -1642,6 +1807,11 @@ export interface Status {
    */
   waiters?: number
   sameAs?: EventID
+  /**
+   * Follows is the question of the same session about the same call that a person answered with askBack, at
+   * most AskBackWindow earlier.
+   */
+  follows?: EventID
   /** supersededBy is the question that ended this one, source superseded. */
   supersededBy?: EventID
   /**
@@ -1727,6 +1897,13 @@ export interface Tokens {
 export interface ToolCall {
   name: string
   arguments?: unknown
+  /**
+   * argumentsRef is a JSON Pointer to the arguments in the event's payload, such as /tool_input, for
+   * arguments that would not fit into a request twice. It excludes Arguments and Editable. The hub checks
+   * that it resolves; readers resolve it as well. Name can then be absent: it is the event's tool_name.
+   * Hubs that do not support argumentsRef reject such a question.
+   */
+  argumentsRef?: string
   id?: string
   /** can be approved with changed arguments */
   editable?: boolean
@@ -1743,6 +1920,25 @@ export interface ToolStat {
   totalMs: number
   medianMs: number
   p95Ms: number
+}
+
+/**
+ * UnaskedCalls counts the tool calls that began within the days of an Overview and about which no person
+ * was asked. The risk of a call without a finding is unknown, not low.
+ */
+export interface UnaskedCalls {
+  /** by the agent's own decision; including failed ones */
+  ran: number
+  /** the part of Ran with a finding of medium risk or more */
+  risky: number
+  /** by the agent's own reviewer */
+  refused: number
+  /** of Refused */
+  appealed: number
+  /** by policy */
+  denied: number
+  /** Complete is false while the hub still rates older events, for example after an upgrade. */
+  complete: boolean
 }
 
 /** ViewedRequest is a request that at least one page shows. */
@@ -1774,6 +1970,19 @@ export interface Vote {
   at: Millis
   /** see Responder */
   passkey?: boolean
+}
+
+/** WaitStatus is the response to GET /api/session/messages/wait. */
+export interface WaitStatus {
+  /** a message waits for the session */
+  waiting: boolean
+  /**
+   * Ended means that the caller has no more to wait for: the session got a prompt or ended, or another
+   * caller waits for it.
+   */
+  ended: boolean
+  /** for the next call */
+  after: number
 }
 
 /** Waiter is the liveness of the agent that waits for the answer. */

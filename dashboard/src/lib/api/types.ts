@@ -5,6 +5,7 @@ import type * as wire from './schema'
 
 export type {
   Answer,
+  Appeal,
   Approvals,
   Delivery,
   DeliveryState,

@@ -9,6 +9,16 @@ const changed = (e: Event) => fileChanges(callPreview(e)?.changes ?? [])
 const call = (name: string, args: never) => aRequest(1, { toolCall: { name, arguments: args } })
 
 describe('callPreview', () => {
+  it('finds arguments that the question refers to', () => {
+    const refer = (argumentsRef: string) => {
+      const e = call('Write', undefined as never)
+      e.humanInTheLoop!.toolCall!.argumentsRef = argumentsRef
+      return { ...e, payload: { 'a/b': { '~': { file_path: '/w/a' } } } }
+    }
+    expect(callPreview(refer('/a~1b/~0'))?.args).toEqual({ file_path: '/w/a' })
+    expect(callPreview(refer('/a~1b/constructor'))?.args).toBeUndefined()
+  })
+
   it('contains the whole command and the other arguments', () => {
     const command = 'cd / && \\\n\n\n\n  rm -rf x # ' + 'y'.repeat(9000)
     const preview = callPreview(call('Bash', { command, timeout: 5, cwd: '/tmp' } as never))

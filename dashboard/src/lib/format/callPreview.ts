@@ -31,6 +31,20 @@ const isObject = (v: Json | undefined): v is JsonObject =>
 
 const text = (v: Json | undefined): string | undefined => (typeof v === 'string' ? v : undefined)
 
+/** The arguments of a request's call. Large ones are in the payload, at the JSON Pointer argumentsRef. */
+function callArguments(e: Event): Json | undefined {
+  const call = e.humanInTheLoop?.toolCall
+  if (!call) return e.payload.tool_input
+  if (call.arguments !== undefined || !call.argumentsRef) return call.arguments
+  let value: Json | undefined = e.payload
+  for (const step of call.argumentsRef.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const at: object | undefined = value !== null && typeof value === 'object' ? value : undefined
+    value = at && Object.hasOwn(at, name) ? (at as JsonObject)[name] : undefined
+  }
+  return value
+}
+
 /**
  * Extracts the call behind a request, from toolCall or from the payload of the hook.
  * undefined if the question has no call.
@@ -41,7 +55,7 @@ export function callPreview(e: Event): CallPreview | undefined {
   // The arguments of a tool that only asks are the questions themselves.
   const asks = !call && (e.humanInTheLoop?.questions?.length ?? 0) > 0
   const tool = asks ? undefined : (call?.name ?? e.tool_name ?? text(e.payload.tool_name))
-  const args = asks ? undefined : call ? call.arguments : e.payload.tool_input
+  const args = asks ? undefined : callArguments(e)
   const changes: ChangeSource[] = context?.diff ? [{ kind: 'unified', text: context.diff }] : []
   if (!tool && args === undefined && changes.length === 0) return undefined
   const preview: CallPreview = {
@@ -156,9 +170,6 @@ export function callSummary(e: Event, edited?: Record<string, unknown>): string 
 function summaryParts(e: Event, edited?: Json): string[] {
   const call = e.humanInTheLoop?.toolCall
   const tool = call?.name ?? e.tool_name ?? text(e.payload.tool_name)
-  const mainLine = mainArgument(edited ?? (call ? call.arguments : e.payload.tool_input))?.replace(
-    /\s+/g,
-    ' ',
-  )
+  const mainLine = mainArgument(edited ?? callArguments(e))?.replace(/\s+/g, ' ')
   return [tool, mainLine].filter((part): part is string => part !== undefined && part !== '')
 }

@@ -29,6 +29,7 @@ export const failureText = {
     stale: 'This request has changed since it was sent to you',
     held: 'Someone has just answered it',
     too_many: 'Too many attempts',
+    frozen: 'Agents are frozen',
   } as Record<string, string>,
 }
 
@@ -36,4 +37,13 @@ export const roleDescriptions: Record<string, string> = {
   viewer: 'sees everything, can’t answer',
   operator: 'answers requests',
   admin: 'answers requests and manages people, tokens, rules, and channels',
+}
+
+/** Who froze which agents. */
+export const freezeText = {
+  local: 'Someone on the hub’s machine',
+  someone: 'Someone',
+  all: (who: string) => `${who} froze all agents.`,
+  app: (who: string, app: string) => `${who} froze the agents of ${app}.`,
+  session: (who: string, app: string) => `${who} froze one session of ${app}.`,
 }

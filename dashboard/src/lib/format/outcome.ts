@@ -90,6 +90,8 @@ export function resolvedBy(r: Request): string {
       return copy.resolvedBy.disconnect
     case 'superseded':
       return copy.resolvedBy.newerRequest
+    case 'freeze':
+      return copy.resolvedBy.freeze
     default:
       return (status.held?.by ?? status.respondedBy)?.name ?? copy.resolvedBy.unknown
   }

@@ -1,4 +1,5 @@
 import { hasRecipients, isHarmless, riskLevel, type Request } from '../stream/requests'
+import type { Freeze } from '../api/schema'
 import type { Event, Me, Response, Risk } from '../api/types'
 import { requestText } from './text'
 
@@ -6,12 +7,14 @@ import { requestText } from './text'
 export type Blocker =
   | { why: 'sign-in' | 'named' | 'role' | 'own' | 'passkey' }
   | { why: 'not-asked'; recipients: string[] }
+  /** Nothing of a frozen agent is approved. */
+  | { why: 'frozen'; freeze: Freeze }
   /** at: the only origin where passkeys work. */
   | { why: 'elsewhere'; at: string }
 
-/** Whether a denial is still possible: denying needs no passkey. */
+/** Whether a denial is still possible: denying needs no passkey, and no running agent. */
 export const canOnlyDeny = (blocker: Blocker | undefined): boolean =>
-  blocker?.why === 'passkey' || blocker?.why === 'elsewhere'
+  blocker?.why === 'passkey' || blocker?.why === 'elsewhere' || blocker?.why === 'frozen'
 
 const ranks: Risk[] = ['low', 'medium', 'high', 'critical']
 

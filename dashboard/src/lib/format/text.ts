@@ -53,6 +53,7 @@ export const requestText = {
       agent: 'the agent',
       sessionEnd: 'the end of the session',
       disconnect: 'the agent disconnecting',
+      freeze: 'a freeze',
       newerRequest: 'a newer request of the agent',
       unknown: 'unknown',
     },

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import text from '../../testing/filter-cases.json?raw'
 import { Entry } from './eventView'
 import { matches, parse } from './filter'
+import { storeRatings } from './ratings'
+import type { RiskyCall } from '../api/schema'
 import type { Event } from '../api/types'
 
 interface Case {
@@ -11,10 +13,15 @@ interface Case {
   refused?: string
 }
 
-const shared = JSON.parse(text) as { events: Record<string, Event>; cases: Case[] }
+const shared = JSON.parse(text) as {
+  events: Record<string, Event & { rating?: Partial<RiskyCall> }>
+  cases: Case[]
+}
 
 // The hub's history search uses the same filter language and runs the same cases.
 describe('Shared filter cases', () => {
+  for (const event of Object.values(shared.events))
+    if (event.rating) storeRatings([{ ...event.rating, id: event.id } as RiskyCall])
   it.each(shared.cases.filter((c) => c.refused === undefined))(
     '$filter of $event → $matches',
     ({ filter, event, matches: expected }) => {

@@ -1,4 +1,5 @@
 import type { Event, Json } from '../api/types'
+import { ratedKeys, ratingOf } from './ratings'
 
 /**
  * A parsed filter: words that must all occur, `key:value` with `*` as a wildcard, `-` for
@@ -71,12 +72,29 @@ function valueTest(key: string | undefined, value: string, pattern: string | und
     return (text: string) => regex.test(text)
   }
   const wanted = fold(value)
+  const levels = key?.toLowerCase() === 'risk' ? riskLevels(wanted) : undefined
+  if (levels) return (text: string) => levels.includes(text)
   if (key === undefined) return (text: string) => text.includes(wanted)
   if (!wanted.includes('*')) return (text: string) => text === wanted
   const escaped = wanted.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
   const regex = new RegExp(`^${escaped}$`, 's')
   return (text: string) => regex.test(text)
 }
+
+const RISKS = ['low', 'medium', 'high', 'critical']
+
+/** The levels that an order such as ">=medium" selects; undefined if the value is none. */
+function riskLevels(value: string): string[] | undefined {
+  const [, order, level = ''] = /^([<>]=?)(.*)$/s.exec(value) ?? []
+  const at = RISKS.indexOf(level)
+  if (order === undefined || at < 0) return undefined
+  if (order.startsWith('>')) return RISKS.slice(order === '>' ? at + 1 : at)
+  return RISKS.slice(0, order === '<' ? at : at + 1)
+}
+
+/** Whether a match depends on the ratings of calls, which follow their events. */
+export const usesRatings = (filter: Filter): boolean =>
+  filter.terms.some(({ key }) => key !== undefined && Object.hasOwn(ratedKeys, key))
 
 /** Whether a row matches every term. */
 export function matches(filter: Filter, row: Filterable): boolean {
@@ -85,7 +103,7 @@ export function matches(filter: Filter, row: Filterable): boolean {
 }
 
 /** The keys of values that change after an event was received. */
-const changing = new Set(['risk', 'status', 'outcome', 'delivery'])
+const changing = new Set(['risk', 'decided', 'status', 'outcome', 'delivery'])
 
 /** Whether every row that matches the filter is known to match the prior one too. */
 export function narrows(filter: Filter, prior: Filter): boolean {
@@ -113,8 +131,7 @@ function termMatcher(key: string | undefined, test: (text: string) => boolean): 
       scalars(lookup(payload, path) ?? lookup(payload.tool_input, path)).some((value) => test(fold(value)))
   }
   const known = new Map<unknown, boolean>()
-  return ({ event }) => {
-    const value = field(event)
+  const testValue = (value: unknown): boolean => {
     if (value === undefined) return false
     let found = known.get(value)
     if (found === undefined) {
@@ -122,6 +139,12 @@ function termMatcher(key: string | undefined, test: (text: string) => boolean): 
       if (known.size < REMEMBERED) known.set(value, found)
     }
     return found
+  }
+  const rated = Object.hasOwn(ratedKeys, key) ? ratedKeys[key] : undefined
+  if (!rated) return ({ event }) => testValue(field(event))
+  return ({ event }) => {
+    const rating = ratingOf(event.id)
+    return testValue(field(event)) || (rating !== undefined && testValue(rated(rating)))
   }
 }
 
@@ -137,6 +160,7 @@ export const fields: Record<string, (e: Event) => unknown> = {
   error: (e) => e.error ?? '',
   kind: (e) => e.humanInTheLoop?.type,
   risk: (e) => e.humanInTheLoopStatus?.risk ?? e.humanInTheLoop?.risk,
+  decided: () => undefined,
   status: (e) => e.humanInTheLoopStatus?.status,
   outcome: (e) => e.humanInTheLoopStatus?.outcome,
   delivery: (e) => e.humanInTheLoopStatus?.delivery?.state,

@@ -30,6 +30,7 @@ const snoozed = new Map<number, number>()
 const calls = {
   ApiError,
   recent: async () => stored.recent,
+  riskyCalls: async () => ({ calls: [] }),
   find: async (f: { status?: string; before?: number; limit: number }) => {
     searches.push(f.status)
     const all = f.status === 'pending' ? stored.pending : stored.undelivered

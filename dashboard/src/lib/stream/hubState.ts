@@ -20,9 +20,11 @@ import {
   type Lists,
   type Request,
 } from './requests'
+import { clearRatings, storeRatings } from './ratings'
 import { RingBuffer } from './ringBuffer'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from '../api/types'
+import type { Freeze, MessagesChanged, RiskyCall } from '../api/schema'
 import { apiText } from '../api/text'
 
 /** Number of events in the ring buffer. */
@@ -34,7 +36,7 @@ const LOOK_BACK = 2000
 /** Number of requests in a result page; the last page has fewer. */
 const REQUEST_PAGE = 1000
 
-export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence'
+export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence' | 'freezes'
 
 /** A passkey assertion. */
 type Proof = NonNullable<Response['proof']>
@@ -65,6 +67,10 @@ export class HubState {
   lag = 0
   /** The id of the hub's database; empty before the first hello. */
   hubId = ''
+  /** The active freezes, oldest first. */
+  freezes: readonly Freeze[] = []
+  /** How often ratings of tool calls changed. */
+  ratingChanges = 0
   /** How often the hub reconnected with another database. */
   replacements = 0
   /** Whether the first snapshot is loaded. Before that, an empty inbox means nothing. */
@@ -78,6 +84,7 @@ export class HubState {
   private pruneAt = SETTLED_KEPT * 2
   private page: string | undefined
   private readonly stream: Stream
+  private readonly messageListeners = new Set<(change: MessagesChanged) => void>()
 
   private wakeTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -96,12 +103,29 @@ export class HubState {
         this.presence.update(said)
         this.scheduler.invalidate('presence')
       },
+      messages: (change) => {
+        for (const listener of this.messageListeners) listener(change)
+      },
+      rating: (call) => this.storeRatings([call]),
+      freezes: (active) => this.setFreezes(active),
       signedOut: () => this.signedOut(),
     })
   }
 
   /** Called when the hub closed the connection of an ended sign-in. */
   signedOut: () => void = () => undefined
+
+  /** Calls the listener when the messages to a session change, until the result is called. */
+  onMessages(listener: (change: MessagesChanged) => void): () => void {
+    this.messageListeners.add(listener)
+    return () => this.messageListeners.delete(listener)
+  }
+
+  /** Replaces the active freezes. */
+  setFreezes(active: readonly Freeze[]): void {
+    this.freezes = active
+    this.scheduler.invalidate('freezes')
+  }
 
   /** Sets the verified name of the user; empty for none. */
   setUser(name: string): void {
@@ -383,6 +407,7 @@ export class HubState {
 
   private replaced(): void {
     this.replacements++
+    clearRatings()
     this.events.clear()
     this.requests.clear()
     this.agents.clear()
@@ -396,6 +421,7 @@ export class HubState {
       this.calls.recent(300),
       this.fetchAll('pending'),
       this.fetchAll('undelivered'),
+      this.loadRatings(), // before the events, which a filter may select by their ratings
     ])
     for (const event of [...pending, ...undelivered]) {
       this.storeRequest(event)
@@ -405,6 +431,20 @@ export class HubState {
     this.loaded = true
     this.changed()
     this.scheduler.invalidate('agents')
+  }
+
+  /** Loads the ratings between two events; without them, the newest ones. */
+  async loadRatings(between?: { first: number; last: number }): Promise<void> {
+    const within = between && { after: String(between.first - 1), before: String(between.last + 1) }
+    const found = await this.calls.riskyCalls({ ...within, limit: '1000' }).catch(() => undefined)
+    if (found) this.storeRatings(found.calls)
+  }
+
+  private storeRatings(calls: readonly RiskyCall[]): void {
+    if (calls.length === 0) return
+    storeRatings(calls)
+    this.ratingChanges++
+    this.scheduler.invalidate('stream')
   }
 
   /** All events with this status, across all result pages. */

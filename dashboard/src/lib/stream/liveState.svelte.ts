@@ -36,6 +36,7 @@ const stream = follow('stream')
 const connection = follow('connection')
 const agents = follow('agents')
 const presence = follow('presence')
+const freezes = follow('freezes')
 
 const everySecond = createSubscriber((update) => {
   const timer = setInterval(update, 1000)
@@ -70,6 +71,11 @@ export const live = {
     stream()
     return hub.events.end
   },
+  /** A dependency that changes with the ratings of tool calls. */
+  get ratingChanges() {
+    stream()
+    return hub.ratingChanges
+  },
   get connection() {
     connection()
     return hub.connection
@@ -91,6 +97,11 @@ export const live = {
   get presence() {
     presence()
     return hub.presence
+  },
+  /** The active freezes, oldest first. */
+  get freezes() {
+    freezes()
+    return hub.freezes
   },
   get agents() {
     agents()

@@ -56,6 +56,7 @@ beforeEach(() => {
       hello: () => undefined,
       replaced: () => replaced++,
       presence: (p) => said.push(p),
+      messages: () => undefined,
       connection: (state) => states.push(state),
       signedOut: () => signedOut++,
     },

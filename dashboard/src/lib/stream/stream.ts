@@ -1,4 +1,5 @@
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
+import type { Freeze, MessagesChanged, RiskyCall } from '../api/schema'
 
 /** The state of the connection to the hub. */
 export type Connection =
@@ -26,6 +27,12 @@ export interface StreamHandlers {
   replaced(): void
   /** Receives the other viewers. */
   presence(said: Presence): void
+  /** The messages to a session changed. */
+  messages(change: MessagesChanged): void
+  /** Receives the rating of a tool call. */
+  rating?(call: RiskyCall): void
+  /** Receives the active freezes. */
+  freezes?(active: Freeze[]): void
   connection(state: Connection): void
   /** The hub closed the connection because the sign-in ended. */
   signedOut?(): void
@@ -193,6 +200,9 @@ export class Stream {
       if (frame.type === 'hello') this.handleHello(frame.data as Hello)
       else if (frame.type === 'resync') this.resync(frame.data as Hello)
       else if (frame.type === 'presence') this.handlers.presence(frame.data as Presence)
+      else if (frame.type === 'message') this.handlers.messages(frame.data as MessagesChanged)
+      else if (frame.type === 'risk') this.handlers.rating?.(frame.data as RiskyCall)
+      else if (frame.type === 'freeze') this.handlers.freezes?.(frame.data as Freeze[])
       else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
     }
     this.accept(frames)

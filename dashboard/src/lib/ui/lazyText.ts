@@ -1,7 +1,36 @@
+import type { PolicyLine, RiskyCall } from '../api/schema'
+
 // Strings of components outside the first load.
 
 const count = (n: number) => n.toLocaleString('en')
 const kib = (bytes: number) => `${count(Math.max(1, Math.round(bytes / 1024)))} KiB`
+
+const deciders: Record<RiskyCall['decided'], string> = {
+  agent: 'Decided by the agent itself',
+  policy: 'Decided by policy',
+  person: 'A person was asked',
+  rule: 'Decided by a rule of the hub',
+  grant: 'Approved once by a person',
+}
+const outcomes: Record<RiskyCall['outcome'], string> = {
+  open: 'not finished',
+  ran: 'ran',
+  failed: 'ran and failed',
+  refused: 'did not run',
+}
+
+/** The proposal of a policy rule. */
+export const policyLineText = {
+  title: 'Proposed policy rule',
+  loading: 'Testing a rule on the history …',
+  failed: 'No rule was proposed.',
+  tested: ({ asks, ran, days, complete }: PolicyLine) =>
+    `In the last ${days} days it would have asked ${asks === 1 ? 'once' : `${count(asks)} times`}; ` +
+    `${count(ran)} of those calls ran without failure.` +
+    (complete ? '' : ' Older calls were not read.'),
+  copy: 'Copy command',
+  run: 'Run it on the machine of the agent. The hub never writes policy files.',
+}
 
 export const lazyUiText = {
   statisticsBehind: (n: number) => `Statistics are ${n} ${n === 1 ? 'second' : 'seconds'} behind`,
@@ -27,6 +56,9 @@ export const lazyUiText = {
     link: 'Link',
     json: 'JSON',
     curl: 'curl',
+    rated: ({ decided, outcome }: RiskyCall) => `${deciders[decided]} · ${outcomes[outcome]}`,
+    askNext: 'Ask next time',
+    askNextTitle: 'Propose a policy rule that asks about such calls (p)',
     show: 'Show',
     tabs: { payload: 'Payload', raw: 'Raw', transcript: 'Transcript' } as Record<string, string>,
     loadingSize: (kib: number) => `Loading ${kib} KiB…`,

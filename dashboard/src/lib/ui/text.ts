@@ -1,3 +1,5 @@
+import type { RiskyCall } from '../api/schema'
+
 // The texts of the shared components.
 
 export const uiText = {
@@ -46,4 +48,16 @@ export const uiText = {
     label: 'Delivery',
     states: { done: 'done', busy: 'in progress', failed: 'failed', open: 'not yet' },
   },
+}
+
+/** Texts of the rating of a tool call. */
+export const ratingText = {
+  refused: {
+    agent: 'Refused',
+    policy: 'Denied by policy',
+    person: 'Denied',
+    rule: 'Denied by rule',
+    grant: 'Refused',
+  } satisfies Record<RiskyCall['decided'], string>,
+  title: ({ codes }: RiskyCall) => (codes?.length ? `Found: ${codes.join(', ').replaceAll('_', ' ')}` : ''),
 }

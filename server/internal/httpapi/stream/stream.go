@@ -61,15 +61,23 @@ type Server struct {
 	stopping context.Context
 	buffers  sync.Pool   // of *[]byte, for writes to streams
 	shards   [2][]*shard // by version, minus 1
+
+	openMu  sync.Mutex
+	open    map[*stream]struct{} // streams of version 2
+	freezes freezes
 }
 
 // New returns a Server whose streams close with code 1012 (service restart) when stopping ends.
 func New(stopping context.Context, cfg Config) *Server {
-	s := &Server{Config: cfg, stopping: stopping}
+	s := &Server{Config: cfg, stopping: stopping, open: map[*stream]struct{}{}}
 	for i := range s.shards {
 		for range runtime.GOMAXPROCS(0) {
 			s.shards[i] = append(s.shards[i], &shard{Server: s, version: i + 1, output: feed.NewWakeup()})
 		}
+	}
+	go s.followNotices(stopping)
+	if cfg.Hub != nil {
+		go s.followFreezes()
 	}
 	return s
 }
@@ -115,9 +123,12 @@ type stream struct {
 
 	mu            sync.Mutex
 	control       []byte  // encoded frames in reply to the peer: pongs, a close
+	notices       []byte  // encoded messages that are not part of the log
 	closing       bool    // the read deadline is final
 	wantsPresence bool    // the client reports its view, so it receives presence messages
 	lastPresence  *[]byte // the presence message sent last
+	lastFreezes   *[]byte // the freeze message sent last
+	silent        bool    // a close frame is queued, and no message may follow it
 
 	reader        *bufio.Reader // owned by the reader, as are the next two
 	message       []byte        // the message received so far
@@ -147,6 +158,7 @@ func (st *stream) run() {
 	defer st.Open.Dec()
 	defer func() { _ = st.conn.Close() }()
 	defer st.Hub.Viewers.Add()()
+	defer st.addOpen(st)()
 	go st.runWriter(nil)
 	stopWatching := st.Hub.People.OnRevoked(st.identity, st.endSignedOut)
 	st.readLoop()
@@ -222,7 +234,7 @@ func (st *stream) rejectPeer(code uint16) {
 // queueClose queues a close frame. No presence message may follow it.
 func (st *stream) queueClose(frame []byte) {
 	st.mu.Lock()
-	st.wantsPresence = false
+	st.wantsPresence, st.silent, st.notices = false, true, nil
 	st.mu.Unlock()
 	st.queueControl(frame)
 }
@@ -261,19 +273,25 @@ func (st *stream) wakeWriter() {
 func (st *stream) hasPending() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return len(st.control) > 0 || st.wantsPresence && st.Presence.message.Load() != st.lastPresence
+	return len(st.control) > 0 || len(st.notices) > 0 || st.wantsPresence && st.Presence.message.Load() != st.lastPresence || st.wantsFreezes() && st.freezes.message.Load() != st.lastFreezes
 }
 
+// wantsFreezes reports whether the client receives the active freezes.
+func (st *stream) wantsFreezes() bool { return st.start.Version == 2 && !st.silent }
+
 // takePending appends the pending output that is not part of the log: a new presence
-// message and control frames.
+// message, the active freezes and control frames.
 func (st *stream) takePending(b []byte) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if latest := st.Presence.message.Load(); st.wantsPresence && latest != st.lastPresence {
 		b, st.lastPresence = append(b, *latest...), latest
 	}
-	b = append(b, st.control...)
-	st.control = st.control[:0]
+	if latest := st.freezes.message.Load(); st.wantsFreezes() && latest != st.lastFreezes {
+		b, st.lastFreezes = append(b, *latest...), latest
+	}
+	b = append(append(b, st.notices...), st.control...)
+	st.notices, st.control = nil, st.control[:0]
 	return b
 }
 

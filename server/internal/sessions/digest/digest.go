@@ -118,9 +118,15 @@ var kindByType = map[string]Kind{
 	"apirequest": ModelRequest, "apiusage": UsageMetrics, "apierror": StatusReport, "statusline": StatusReport,
 }
 
+// IsFailure reports whether events of this type are failures in themselves.
+func IsFailure(typ string) bool { return failureTypes[normalizeType(typ)] }
+
 // IsTelemetry reports whether events of this type come from an agent's telemetry. Telemetry has
 // the session id but not the application name that the agent's hooks send.
 func IsTelemetry(typ string) bool { return kindByType[normalizeType(typ)].isTelemetry() }
+
+// KindOf returns the kind of an event type.
+func KindOf(typ string) Kind { return kindByType[normalizeType(typ)] }
 
 // failureTypes are the types of events that are failures in themselves.
 var failureTypes = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}

@@ -17,9 +17,9 @@ func borrowDecoder(raw []byte) *jsontext.Decoder {
 	return dec
 }
 
-// eachMember calls fn with each member of the JSON object raw, and stops at the first syntax
+// EachMember calls fn with each member of the JSON object raw, and stops at the first syntax
 // error. It calls fn for nothing if raw is not an object. value is valid only during the call.
-func eachMember(raw []byte, fn func(name string, value []byte)) {
+func EachMember(raw []byte, fn func(name string, value []byte)) {
 	if len(raw) == 0 {
 		return
 	}
@@ -46,7 +46,7 @@ func eachMember(raw []byte, fn func(name string, value []byte)) {
 	}
 }
 
-// eachElement calls fn with each element of the JSON array raw, like eachMember.
+// eachElement calls fn with each element of the JSON array raw, like EachMember.
 func eachElement(raw []byte, fn func(value []byte)) {
 	if len(raw) == 0 {
 		return
@@ -70,7 +70,7 @@ func eachElement(raw []byte, fn func(value []byte)) {
 
 // findMember returns a copy of the named member of the object raw, or nil.
 func findMember(raw []byte, name string) (found []byte) {
-	eachMember(raw, func(n string, value []byte) {
+	EachMember(raw, func(n string, value []byte) {
 		if n == name {
 			found = bytes.Clone(value)
 		}
@@ -78,8 +78,8 @@ func findMember(raw []byte, name string) (found []byte) {
 	return found
 }
 
-// stringValue returns the text of a JSON string, or "" for any other value.
-func stringValue(value []byte) string {
+// StringValue returns the text of a JSON string, or "" for any other value.
+func StringValue(value []byte) string {
 	if len(value) == 0 || value[0] != '"' {
 		return ""
 	}

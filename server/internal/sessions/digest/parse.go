@@ -23,10 +23,10 @@ func Parse(e *Event) *EventFacts {
 		ID: e.ID, At: e.At, App: e.App, Session: e.Session, Tool: e.Tool,
 		Kind: kindByType[typ], Failed: failureTypes[typ],
 	}
-	eachMember(e.Payload, f.fromPayload)
+	EachMember(e.Payload, f.fromPayload)
 	envelope := make([]byte, 0, len(e.Envelope)+2)
 	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
-	eachMember(envelope, f.fromEnvelope) // last, so that the envelope overrides the payload
+	EachMember(envelope, f.fromEnvelope) // last, so that the envelope overrides the payload
 	f.fromQuestion(e.Question)
 	f.fromTranscript(e.Transcript)
 	if f.Error != "" {
@@ -53,7 +53,7 @@ func Parse(e *Event) *EventFacts {
 
 // setIfString stores the text of a JSON string, unless it is empty.
 func setIfString(into *string, value []byte) {
-	if s := stringValue(value); s != "" {
+	if s := StringValue(value); s != "" {
 		*into = s
 	}
 }
@@ -118,7 +118,7 @@ func (f *EventFacts) fromToolInput(raw []byte) {
 	h := fnv.New64a()
 	_, _ = h.Write(raw)
 	f.InputHash = h.Sum64()
-	eachMember(raw, func(name string, value []byte) {
+	EachMember(raw, func(name string, value []byte) {
 		if name == "subagent_type" {
 			setIfString(&f.SubagentType, value)
 		}
@@ -129,7 +129,7 @@ func (f *EventFacts) fromToolResponse(raw []byte) {
 	if f.Kind != ToolEnd {
 		return
 	}
-	eachMember(raw, func(name string, value []byte) {
+	EachMember(raw, func(name string, value []byte) {
 		switch name {
 		case "interrupted":
 			f.Interrupted = f.Interrupted || string(value) == "true"
@@ -173,7 +173,7 @@ func (f *EventFacts) fromUsage(name string, value []byte) {
 func (f *EventFacts) fromSeries(raw []byte) {
 	eachElement(raw, func(raw []byte) {
 		s := MetricSeries{Usage: Usage{}}
-		eachMember(raw, func(name string, value []byte) {
+		EachMember(raw, func(name string, value []byte) {
 			switch name {
 			case "model":
 				setIfString(&s.Model, value)
@@ -196,7 +196,7 @@ func (f *EventFacts) fromSeries(raw []byte) {
 
 // fromMessage reads a model's message, in the form that SDKs and transcripts use.
 func (f *EventFacts) fromMessage(raw []byte) {
-	eachMember(raw, func(name string, value []byte) {
+	EachMember(raw, func(name string, value []byte) {
 		switch name {
 		case "id":
 			setIfString(&f.MessageID, value)
@@ -213,7 +213,7 @@ func (f *EventFacts) fromMessage(raw []byte) {
 func tokens(raw []byte) *history.Tokens {
 	var t history.Tokens
 	cachedInput := int64(0) // part of the input that came from the cache; OpenAI counts it as input
-	eachMember(raw, func(name string, value []byte) {
+	EachMember(raw, func(name string, value []byte) {
 		n := int64(boundedNumber(value, maxTokens))
 		switch name {
 		case "input_tokens", "prompt_tokens":
@@ -240,12 +240,12 @@ func (f *EventFacts) fromQuestion(raw []byte) {
 		return
 	}
 	f.HasQuestion = true
-	eachMember(raw, func(name string, value []byte) {
+	EachMember(raw, func(name string, value []byte) {
 		switch name {
 		case "type":
-			f.AsksPermission = stringValue(value) == string(schema.Permission)
+			f.AsksPermission = StringValue(value) == string(schema.Permission)
 		case "toolCall":
-			eachMember(value, func(name string, value []byte) {
+			EachMember(value, func(name string, value []byte) {
 				switch {
 				case name == "id" && f.UseID == "":
 					setIfString(&f.UseID, value)
@@ -254,7 +254,7 @@ func (f *EventFacts) fromQuestion(raw []byte) {
 				}
 			})
 		case "context":
-			eachMember(value, func(name string, value []byte) {
+			EachMember(value, func(name string, value []byte) {
 				switch {
 				case name == "cwd" && f.Cwd == "":
 					setIfString(&f.Cwd, value)

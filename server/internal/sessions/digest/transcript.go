@@ -18,7 +18,7 @@ func (f *EventFacts) fromTranscript(raw []byte) {
 	var cost float64
 	eachElement(raw, func(line []byte) {
 		var m EventFacts
-		eachMember(line, func(name string, value []byte) {
+		EachMember(line, func(name string, value []byte) {
 			switch name {
 			case "message":
 				m.fromMessage(value)

@@ -61,9 +61,10 @@ func (s *engine) startAppend(d *store.EventDraft) *pendingAppend {
 			return a
 		}
 	}
-	a.op.essential, a.op.needsSavepoint = hasQuestion, hasQuestion || d.Transcript != nil
+	takes := d.Directive != nil && s.hasOutstanding(&d.Event)
+	a.op.essential, a.op.needsSavepoint = hasQuestion, hasQuestion || d.Transcript != nil || d.Messages != nil || takes
 	a.op.run = func(t *tx) (err error) {
-		a.receipt, err = t.append(d, uid)
+		a.receipt, err = t.append(d, uid, takes)
 		return err
 	}
 	a.err = s.writer.enqueue(&a.op)
@@ -82,16 +83,17 @@ func (a *pendingAppend) wait(ctx context.Context, s *engine) (store.Receipt, err
 	}
 	// A reader loads the event: it is committed, and the writer stays free.
 	e, _, err := s.Event(ctx, a.receipt.Event.ID)
-	return store.Receipt{Event: e, Replayed: true}, err
+	return store.Receipt{Event: e, Replayed: true, Directive: a.receipt.Directive}, err
 }
 
-func (t *tx) append(d *store.EventDraft, uid uuid.UUID) (store.Receipt, error) {
+// append appends a draft. takes is set if a directive may wait for the draft's session.
+func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Receipt, error) {
 	key := hashKey(d.IdempotencyKey)
 	if key != nil {
 		var seq int64
 		err := t.get([]any{&seq}, queryByKey, key)
 		if err == nil {
-			return store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true}, t.replayIdempotent(seq, d.NewQuestion)
+			return t.replay(seq, d)
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return store.Receipt{}, err
@@ -130,7 +132,26 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID) (store.Receipt, error) {
 	if err := t.joinGroup(e.ID, leader); err != nil {
 		return store.Receipt{}, err
 	}
-	return store.Receipt{Event: &e}, t.supersede(e.ID, d.NewQuestion)
+	if err := t.advanceMessages(&e, d.Messages); err != nil {
+		return store.Receipt{}, err
+	}
+	receipt := store.Receipt{Event: &e}
+	if takes {
+		if receipt.Directive, err = t.directive(&e, d.Directive); err != nil {
+			return store.Receipt{}, err
+		}
+	}
+	return receipt, t.supersede(e.ID, d.NewQuestion)
+}
+
+// replay returns the receipt of a draft whose idempotency key belongs to the event seq.
+func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
+	r := store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true}
+	err := t.replayIdempotent(seq, d.NewQuestion)
+	if err == nil {
+		r.Directive, err = t.repeatedDirective(seq, d)
+	}
+	return r, err
 }
 
 func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) error {
@@ -144,6 +165,9 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
 		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed)
 	if err != nil {
+		return err
+	}
+	if err := t.insertAppeal(e, q.Appeal); err != nil {
 		return err
 	}
 	waiter, err := waiterOf(e.Status)

@@ -25,7 +25,7 @@ func (b *testStore) enqueue(t *testing.T, ops ...*op) {
 
 func newAppendOp(d *store.EventDraft) *op {
 	return &op{essential: d.NewQuestion != nil, needsSavepoint: d.NewQuestion != nil, run: func(t *tx) error {
-		_, err := t.append(d, [16]byte{1})
+		_, err := t.append(d, [16]byte{1}, false)
 		return err
 	}}
 }
@@ -47,14 +47,14 @@ func TestGroupCommit_IsolatesFailedWrite(t *testing.T) {
 	b, release := newBlockedStore(t)
 	broken := errors.New("broken")
 	half := &op{needsSavepoint: true, run: func(t *tx) error {
-		if _, err := t.append(conformance.NewQuestionDraft("half", time.Time{}), [16]byte{1}); err != nil {
+		if _, err := t.append(conformance.NewQuestionDraft("half", time.Time{}), [16]byte{1}, false); err != nil {
 			return err
 		}
 		return broken
 	}}
 	twice := &op{run: func(t *tx) error { // a number that is taken already
 		t.counters.head--
-		_, err := t.append(conformance.NewDraft("app", "new name", "Stop", ""), [16]byte{1})
+		_, err := t.append(conformance.NewDraft("app", "new name", "Stop", ""), [16]byte{1}, false)
 		return err
 	}}
 	one, two := newAppendOp(conformance.NewDraft("app", "one", "Stop", "")), newAppendOp(conformance.NewQuestionDraft("half", time.Time{}))

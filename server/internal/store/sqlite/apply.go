@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -41,6 +42,11 @@ func (t *tx) apply(c *store.Change) error {
 // applyOne writes the change of a single question, without its duplicates.
 func (t *tx) applyOne(c *store.Change) error {
 	id := c.Event.ID
+	if c.Approves {
+		if err := t.requireNotFrozen(c.Event.App, c.Event.Session); err != nil {
+			return err
+		}
+	}
 	pending, isPending := t.pendingQuestion(id)
 	settles := c.Ends || isPending && c.State != schema.Pending
 	seq, err := t.insertChange(id, c.Ends, c.Status)
@@ -69,6 +75,9 @@ func (t *tx) applyOne(c *store.Change) error {
 	}
 	if err == nil {
 		err = t.appendLedger(c.Ledger...)
+	}
+	if err == nil {
+		err = t.endAppeal(c.Event, c.Grant)
 	}
 	if err != nil {
 		return err
@@ -107,11 +116,11 @@ func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed i
 		args[11] = !slices.Contains(c.Awaiting, everyone)
 	}
 	if settles {
-		inbox, err := inboxStatus(c)
+		listed, err := inboxStatus(c)
 		if err != nil {
 			return 0, err
 		}
-		ended, args = `, state = ?16, inbox = ?17`, append(args, c.State, string(inbox))
+		ended, args = `, state = ?16, inbox = ?17`, append(args, c.State, string(listed))
 	}
 	return t.exec(`UPDATE questions SET version = version + 1, status = ?1, answer = coalesce(?2, answer), receipt = coalesce(?3, receipt),
 			proofs = coalesce(?4, proofs), changed_at = ?5, last_change = ?15, deadline = coalesce(?6, deadline), held = iif(?8 IS NULL, held, ?7), held_until = coalesce(?8, held_until),
@@ -121,7 +130,7 @@ func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed i
 }
 
 // inboxStatus returns the status in the inbox of a question that c settles.
-func inboxStatus(c *store.Change) (schema.HitlStatus, error) {
+func inboxStatus(c *store.Change) (inbox.HitlStatus, error) {
 	st := schema.Status{Status: c.State}
 	if c.State == schema.Failed { // only its outcome shows whether people decided it
 		var outcome struct {
@@ -132,7 +141,7 @@ func inboxStatus(c *store.Change) (schema.HitlStatus, error) {
 		}
 		st.Outcome = outcome.Outcome
 	}
-	return st.HitlStatus(), nil
+	return inbox.StatusOf(&st), nil
 }
 
 // updatePending updates the copy of a pending question: its awaiting rows, and the
@@ -145,8 +154,8 @@ func (t *tx) updatePending(c *store.Change, row pendingQuestion, settles bool) e
 		}
 	}
 	if settles {
-		inbox, err := inboxStatus(c)
-		if err == nil && inbox == schema.HitlDecided {
+		listed, err := inboxStatus(c)
+		if err == nil && listed == inbox.HitlDecided {
 			t.counters.decided++
 		}
 		t.pending = append(t.pending, pendingUpdate{id: id, ended: true})

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -312,8 +313,8 @@ func questionState(state schema.State) (index, condition string) {
 	if state == schema.Failed { // the only one with several statuses in the inbox
 		return "questions_failed", "q.state = 'error'"
 	}
-	inbox := (&schema.Status{Status: state}).HitlStatus()
-	return "questions_by_inbox", fmt.Sprintf("q.inbox = '%s' AND q.state = '%s'", inbox, state)
+	listed := inbox.StatusOf(&schema.Status{Status: state})
+	return "questions_by_inbox", fmt.Sprintf("q.inbox = '%s' AND q.state = '%s'", listed, state)
 }
 
 // addConditions adds the conditions that the index can't resolve. Names are compared in

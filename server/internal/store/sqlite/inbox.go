@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -108,7 +109,7 @@ func (s *engine) Inbox(ctx context.Context, f store.InboxFilter) (questions []*s
 // the pending ones of an agent.
 func (s *engine) pendingInbox(ctx context.Context, f store.InboxFilter, from, to int64) ([]schema.EventID, error) {
 	forEveryone := f.Everyone || f.Awaiting != ""
-	if f.Status != "" && f.Status != schema.HitlPending || !forEveryone && len(f.Agents) == 0 {
+	if f.Status != "" && f.Status != inbox.HitlPending || !forEveryone && len(f.Agents) == 0 {
 		return nil, nil
 	}
 	apps, err := s.appIDs(ctx, f.Agents)
@@ -153,7 +154,7 @@ func (s *engine) inboxIndexRanges(ctx context.Context, f store.InboxFilter) (ran
 	}
 	byAgent := len(f.Agents) > 0
 	if f.Everyone || f.Awaiting != "" {
-		if f.Status != "" && f.Status != schema.HitlPending {
+		if f.Status != "" && f.Status != inbox.HitlPending {
 			return nil, nil
 		}
 		if f.Awaiting == "" {
@@ -167,15 +168,15 @@ func (s *engine) inboxIndexRanges(ctx context.Context, f store.InboxFilter) (ran
 		}
 		return ranges, nil
 	}
-	statuses := schema.HitlStatuses
+	statuses := inbox.HitlStatuses
 	if f.Status != "" {
-		statuses = []schema.HitlStatus{f.Status}
+		statuses = []inbox.HitlStatus{f.Status}
 	}
 	switch {
 	case byAgent:
 		for _, app := range apps {
 			for _, status := range statuses {
-				if status == schema.HitlPending {
+				if status == inbox.HitlPending {
 					continue // see pendingInbox
 				}
 				ranges = append(ranges, indexRange{queryInboxAgent, []any{app, string(status)}})
@@ -203,7 +204,7 @@ func (s *engine) appIDs(ctx context.Context, names []string) (ids []int64, err e
 	return ids, nil
 }
 
-func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]schema.HitlCounts, error) {
+func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]inbox.HitlCounts, error) {
 	apps, err := s.appIDs(ctx, agents)
 	if err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []stri
 			return nil, err
 		}
 	}
-	days := make([]schema.HitlCounts, len(edges)-1)
+	days := make([]inbox.HitlCounts, len(edges)-1)
 	for i := range days {
 		if starts[i] == starts[i+1] {
 			continue // no questions in this interval
@@ -224,7 +225,7 @@ func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []stri
 				err = s.readers.get(ctx, []any{into}, queryCountStatus, string(status), starts[i], starts[i+1])
 			}
 			for _, app := range apps {
-				if status == schema.HitlPending {
+				if status == inbox.HitlPending {
 					*into += s.countPending(func(id schema.EventID, q *pendingQuestion) bool {
 						return q.app == app && int64(id) >= starts[i] && int64(id) < starts[i+1]
 					})
@@ -248,7 +249,7 @@ func (s *engine) countPending(match func(schema.EventID, *pendingQuestion) bool)
 	return int64(len(s.pending.ids(match)))
 }
 
-func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error) {
+func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st inbox.HitlStats, err error) {
 	st.PendingCount, st.ResponsesCount = s.pending.len(), s.decided.Load()
 	st.ResolversCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.waiter == schema.Listening })
 	st.WaitingOnMe = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return !q.isAddressed })

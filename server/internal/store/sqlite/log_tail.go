@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/hookback/hookback/server/internal/store"
@@ -15,8 +16,8 @@ const (
 	maxTailEntry = 64 << 10
 )
 
-// logTail holds the newest rows of the log in memory for the projector and the indexer, so that
-// they do not read and decode again the rows just written. Rows leave when both have read
+// logTail holds the newest rows of the log in memory for the projector, the indexer and the reader
+// of the ratings, so that they do not read and decode again the rows just written. Rows leave when all have read
 // them, and the oldest ones when the tail is full.
 type logTail struct {
 	mu    sync.Mutex
@@ -30,6 +31,7 @@ type logTail struct {
 const (
 	tailProjector = iota
 	tailIndexer
+	tailRatings
 	tailReaders
 )
 
@@ -80,7 +82,7 @@ func newTailRow(row *store.LogRow) tailRow {
 
 // trim removes the rows that no reader needs, and those above the limits.
 func (l *logTail) trim(pruned int64) {
-	done := max(pruned, min(l.read[tailProjector], l.read[tailIndexer]))
+	done := max(pruned, slices.Min(l.read[:]))
 	n := 0
 	for n < len(l.rows) && (l.first+int64(n) <= done || len(l.rows)-n > tailRows || l.bytes > tailBytes) {
 		l.bytes -= l.rows[n].bytes

@@ -14,6 +14,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
@@ -52,34 +53,39 @@ const (
 
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
-	file        string
-	hubID       string
-	schema      int64   // version
-	epochs      []epoch // the current one is the last
-	identity    *identity.Key
-	keyChange   *store.KeyChange // nil: Open keeps the key
-	clock       func() time.Time
-	writeDB     *sql.DB // single connection, held by the writer
-	readers     readers
-	writer      *writer
-	dictionary  *dictionary
-	pending     pendingQuestions
-	diskSpace   *diskSpace
-	health      *health
-	files       *openFiles
-	inspectedAt atomic.Int64 // Unix nanoseconds, see inspect
-	head        atomic.Int64
-	pruned      atomic.Int64
-	pruning     atomic.Int32 // runs of Prune in progress
-	events      atomic.Int64 // number of stored events
-	tail        logTail
-	decided     atomic.Int64 // number of decided questions
-	texts       sessionTexts
-	projected   lagMeter    // of the projector
-	indexed     lagMeter    // of the indexer, in full blocks
-	indexerWake feed.Wakeup // wakes the indexer when it has work
-	log         *slog.Logger
-	close       func() error
+	file       string
+	hubID      string
+	schema     int64   // version
+	epochs     []epoch // the current one is the last
+	identity   *identity.Key
+	keyChange  *store.KeyChange // nil: Open keeps the key
+	clock      func() time.Time
+	writeDB    *sql.DB // single connection, held by the writer
+	readers    readers
+	writer     *writer
+	dictionary *dictionary
+	pending    pendingQuestions
+	grants     openGrants
+	messages   itemCounts                       // messages that are not handed over
+	freezes    atomic.Pointer[[]control.Freeze] // the active ones, as of the last commit
+	// openMessages are messages that are not handed over, or not acted on.
+	openMessages itemCounts
+	diskSpace    *diskSpace
+	health       *health
+	files        *openFiles
+	inspectedAt  atomic.Int64 // Unix nanoseconds, see inspect
+	head         atomic.Int64
+	pruned       atomic.Int64
+	pruning      atomic.Int32 // runs of Prune in progress
+	events       atomic.Int64 // number of stored events
+	tail         logTail
+	decided      atomic.Int64 // number of decided questions
+	texts        sessionTexts
+	projected    lagMeter    // of the projector
+	indexed      lagMeter    // of the indexer, in full blocks
+	indexerWake  feed.Wakeup // wakes the indexer when it has work
+	log          *slog.Logger
+	close        func() error
 }
 
 func (c *Config) setDefaults() error {
@@ -229,6 +235,9 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 		return err
 	}
 	if err := s.loadPending(ctx, w); err != nil {
+		return err
+	}
+	if err := s.loadDirectives(ctx, w); err != nil {
 		return err
 	}
 	if s.epochs, err = beginEpoch(ctx, w.conn, counters.head); err != nil {

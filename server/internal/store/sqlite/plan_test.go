@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
@@ -174,15 +175,19 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 		plannedQuery{"Index, last block", queryLastBlock, nil, true},
 		plannedQuery{"Index, next event", queryNextEvent, []any{1}, true},
 		plannedQuery{"Index, events of a block", queryCountBlockEvents, []any{1, 9}, true},
+		plannedQuery{"Search, questions of a window", queryQuestionsBetween, []any{1, 9}, true},
+		plannedQuery{"Search, rated calls of a window", queryRatedBetween, []any{1, 9}, true},
+		plannedQuery{"Ratings, calls of a range", queryRiskyCalls, []any{1, 9, 9}, true},
+		plannedQuery{"Ratings, calls of a session", querySessionsRisky, []any{"s", "app", 1, 9, 9}, true},
 		plannedQuery{"Search, number of names", queryCountNames, []any{1, 9}, true},
 	)
 	for _, text := range []string{
 		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
-		"kind:permission agent:app -tool:bash", "id:1",
+		"kind:permission agent:app -tool:bash", "id:1", "risk:high agent:app",
 	} {
 		for _, ascending := range []bool{false, true} {
 			run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}, ascending: ascending}
-			run.questionsOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.Status()
+			run.questionsOnly, run.ratedOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.RatedOnly(), run.Filter.Status()
 			require.NoError(t, run.setBounds(context.Background()))
 			list = append(list, plannedQuery{fmt.Sprintf("Search %s ascending=%v", text, ascending), run.sql(), []any{1, 9, 9}, !ascending})
 			for _, n := range run.conditions {
@@ -246,6 +251,10 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 	b.MustProject(t, &store.ProjectionBatch{
 		Sessions: []store.SessionRow{conformance.NewSessionRow("s", 1, 1)}, Activity: map[store.ActivityKey]store.Activity{{App: "app"}: {Events: 1}},
 		Decisions: map[store.Decision]int64{{App: "app"}: 1}, ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
+	})
+	b.MustRate(t, &store.RatingBatch{
+		Calls:  []store.RatedCall{conformance.NewRatedCall(3, history.CallRan), conformance.NewRatedCall(1, history.CallOpen)},
+		Counts: map[store.CallKey]store.CallCount{{App: "app"}: {Calls: 1}},
 	})
 	_, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now(), QuestionsBefore: b.Clock.Now(), ProjectionsBefore: b.Clock.Now()})
 	require.NoError(t, err)

@@ -111,8 +111,13 @@ func (s *engine) pruneProjections(ctx context.Context, before time.Time) error {
 	}
 	quarter := before.UnixMilli() / store.QuarterMS
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
-		if _, err := t.exec(`DELETE FROM decisions WHERE stream_id = 1 AND quarter < ?`, quarter); err != nil {
-			return err
+		for _, query := range [...]string{
+			`DELETE FROM decisions WHERE stream_id = 1 AND quarter < ?`,
+			`DELETE FROM machine_decisions WHERE stream_id = 1 AND quarter < ?`,
+		} {
+			if _, err := t.exec(query, quarter); err != nil {
+				return err
+			}
 		}
 		for _, unit := range [...]int64{1, quartersPerDay} {
 			for _, query := range [...]string{

@@ -32,6 +32,9 @@ func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (store.Prun
 		err = s.pruneQuestions(ctx, &p, &pace, &result)
 	}
 	if err == nil {
+		err = s.pruneMessages(ctx, &p, &pace)
+	}
+	if err == nil {
 		err = s.pruneProjections(ctx, p.ProjectionsBefore)
 	}
 	return result, err
@@ -156,6 +159,9 @@ func (t *tx) pruneEvents(r *pruneRange, limit int) ([]prunedEvent, error) {
 
 func (t *tx) deleteEvent(seq int64) error {
 	if _, err := t.exec(`DELETE FROM chats WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
+		return err
+	}
+	if err := t.deleteRating(seq); err != nil {
 		return err
 	}
 	n, err := t.exec(`DELETE FROM events WHERE stream_id = 1 AND seq = ?`, seq)
@@ -292,6 +298,7 @@ func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []pr
 			`DELETE FROM notices WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM noticed WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM links_used WHERE stream_id = 1 AND question = ?`,
+			`DELETE FROM grants WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
 		} {
 			if _, err := t.exec(query, e.seq); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
 )
@@ -15,7 +16,7 @@ import (
 func (s *engine) Search(ctx context.Context, q store.Search) (store.SearchPage, error) {
 	run := &searchRun{
 		Search: q, store: s, ascending: q.Oldest || q.After > 0,
-		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Timeout),
+		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), ratedOnly: q.Filter.RatedOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Timeout),
 	}
 	if run.Limit <= 0 {
 		run.Limit = schema.RecentLimit
@@ -40,6 +41,7 @@ type searchRun struct {
 	ascending     bool
 	from, to      int64 // range left to search, both inclusive
 	questionsOnly bool  // only questions can match
+	ratedOnly     bool  // only questions and rated calls can match
 	status        string
 	conditions    []nameCondition
 	trigrams      []uint32  // hashes of trigrams that every match contains
@@ -148,10 +150,8 @@ func (run *searchRun) scanRange(ctx context.Context, remaining grams.Range) (mor
 		if err != nil {
 			return false, err
 		}
-		for _, e := range events {
-			if !run.visit(e) {
-				return false, nil
-			}
+		if more, err := run.visitAll(ctx, events); err != nil || !more {
+			return false, err
 		}
 		if len(events) < n && !full {
 			break
@@ -166,10 +166,28 @@ func (run *searchRun) scanRange(ctx context.Context, remaining grams.Range) (mor
 	return !run.isOverTime(), nil
 }
 
+// visitAll examines events. It returns false if the search has to stop.
+func (run *searchRun) visitAll(ctx context.Context, events []*store.Event) (more bool, err error) {
+	var ratings map[int64]filter.Rating
+	if run.Filter.UsesRatings() {
+		if ratings, err = run.store.ratingsOf(ctx, events); err != nil {
+			return false, err
+		}
+	}
+	for _, e := range events {
+		if !run.visit(e, ratings[int64(e.ID)]) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // visit examines one event. It returns false if the search has to stop.
-func (run *searchRun) visit(e *store.Event) bool {
+func (run *searchRun) visit(e *store.Event, rating filter.Rating) bool {
 	run.examined++
-	if run.Filter.Match(e.FilterEvent()) {
+	view := e.FilterEvent()
+	view.Rating = rating
+	if run.Filter.Match(view) {
 		size := len(e.Envelope) + len(e.Payload) + len(e.Question) + len(e.Status) + jsonOverhead
 		if len(run.page.Events) > 0 && run.bytes+size > run.MaxBytes {
 			return false
@@ -185,7 +203,7 @@ func (run *searchRun) visit(e *store.Event) bool {
 const jsonOverhead = 256
 
 // sql returns the statement that reads the events of a range. It scans the questions if
-// only they can match, and the narrow index otherwise.
+// only they can match, questions and rated calls if only those can, and otherwise the narrow index.
 func (run *searchRun) sql() string {
 	var b sqlBuilder
 	b.add(`SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM `)
@@ -197,6 +215,11 @@ func (run *searchRun) sql() string {
 			WHERE q.stream_id = 1 AND ` + condition)
 	case run.questionsOnly:
 		b.add(`questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq WHERE q.stream_id = 1`)
+	case run.ratedOnly:
+		b.add(`events e INDEXED BY events_scan
+			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)
+			WHERE e.stream_id = 1 AND (e.asks = 1 OR EXISTS (SELECT 1 FROM risky_calls r WHERE r.stream_id = 1 AND r.seq = e.seq))`)
+		table = "e"
 	default:
 		table = "e"
 		b.add(`events e INDEXED BY events_scan

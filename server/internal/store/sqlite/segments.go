@@ -15,12 +15,42 @@ func (run *searchRun) candidates(ctx context.Context, from, to int64) (*grams.Se
 	if run.questionsOnly { // its index is narrow enough
 		return set, nil
 	}
+	if run.ratedOnly {
+		if err := run.keepRatedSegments(ctx, set, grams.Range{From: from, To: to}); err != nil {
+			return nil, err
+		}
+	}
 	for _, n := range run.conditions {
 		if err := run.keepNameSegments(ctx, n, set, grams.Range{From: from, To: to}); err != nil {
 			return nil, err
 		}
 	}
 	return set, run.keepSegmentsWithText(ctx, set, grams.Range{From: from, To: to})
+}
+
+// The questions and the rated calls in a range.
+const (
+	queryQuestionsBetween = `SELECT seq FROM questions WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
+	queryRatedBetween     = `SELECT seq FROM risky_calls WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
+)
+
+// keepRatedSegments removes the segments without a question and without a rated call.
+func (run *searchRun) keepRatedSegments(ctx context.Context, set *grams.Set, r grams.Range) error {
+	var found grams.Set
+	for _, query := range [...]string{queryQuestionsBetween, queryRatedBetween} {
+		rows, err := run.store.readers.query(ctx, query, r.From, r.To)
+		seqs, err := collect(rows, err, scanColumn[int64])
+		if err != nil {
+			return err
+		}
+		for _, seq := range seqs {
+			found[seq>>grams.SegmentBits%grams.SegmentsPerWindow] = true
+		}
+	}
+	for i := range set {
+		set[i] = set[i] && found[i]
+	}
+	return nil
 }
 
 // keepNameSegments removes the segments in which no event satisfies the name condition.

@@ -21,6 +21,8 @@ type tx struct {
 	now      time.Time      // the same for all ops of the group
 	rows     []store.LogRow // to publish after the commit
 	pending  []pendingUpdate
+	// committed are the functions to run after the commit.
+	committed []func()
 }
 
 // fatalError means that the transaction may be lost: the whole group fails.
@@ -40,12 +42,12 @@ func (t *tx) runAll(group []*op) error {
 
 // runOne runs one op. If it fails, only its own effects are undone.
 func (t *tx) runOne(o *op) error {
-	before, rows, pending := t.counters, len(t.rows), len(t.pending)
+	before, rows, pending, committed := t.counters, len(t.rows), len(t.pending), len(t.committed)
 	if !o.needsSavepoint {
 		err := t.classifyError(o.run(t))
 		if err != nil {
 			before.lastNameID = t.counters.lastNameID // names that it inserted stay
-			t.counters, t.rows, t.pending = before, t.rows[:rows], t.pending[:pending]
+			t.counters, t.rows, t.pending, t.committed = before, t.rows[:rows], t.pending[:pending], t.committed[:committed]
 		}
 		return err
 	}
@@ -60,7 +62,7 @@ func (t *tx) runOne(o *op) error {
 		if t.counters != before { // it may have inserted names and segment names
 			t.clearCaches()
 		}
-		t.counters, t.rows, t.pending = before, t.rows[:rows], t.pending[:pending]
+		t.counters, t.rows, t.pending, t.committed = before, t.rows[:rows], t.pending[:pending], t.committed[:committed]
 	}
 	if _, release := t.exec("RELEASE op"); release != nil {
 		return fatalError{release}

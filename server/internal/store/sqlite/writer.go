@@ -332,6 +332,9 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 		w.stored = t.counters
 	}
 	w.store.pending.commit(t.pending)
+	for _, f := range t.committed {
+		f()
+	}
 	w.store.events.Store(t.counters.events)
 	w.store.decided.Store(t.counters.decided)
 	w.store.pruned.Store(t.counters.pruned)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -63,9 +64,9 @@ func (s suite) TestInbox_FollowsVotes(t *testing.T) {
 	b.applyChange(t, 2, store.Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__no_quorum__"}`), Ends: true})
 	b.applyChange(t, 3, store.Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__withdrawn__"}`), Ends: true})
 	require.Equal(t, ids(1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}))
-	require.Equal(t, ids(2), b.inboxIDs(t, store.InboxFilter{Status: schema.HitlDecided}), "no quorum counts as decided by people")
-	require.Equal(t, ids(3), b.inboxIDs(t, store.InboxFilter{Status: schema.HitlCancelled}))
-	require.Empty(t, b.inboxIDs(t, store.InboxFilter{Status: schema.HitlExpired}))
+	require.Equal(t, ids(2), b.inboxIDs(t, store.InboxFilter{Status: inbox.HitlDecided}), "no quorum counts as decided by people")
+	require.Equal(t, ids(3), b.inboxIDs(t, store.InboxFilter{Status: inbox.HitlCancelled}))
+	require.Empty(t, b.inboxIDs(t, store.InboxFilter{Status: inbox.HitlExpired}))
 }
 
 // The inbox column agrees with HitlStatus for every kind of resolution.
@@ -78,9 +79,9 @@ func (s suite) TestInbox_SortsLikeHitlStatus(t *testing.T) {
 	} {
 		id := b.appendQuestion(t)
 		b.applyChange(t, id, store.Change{State: st.Status, Status: fmt.Appendf(nil, `{"status":%q,"outcome":%q}`, st.Status, st.Outcome), Ends: st.IsSettled()})
-		require.Contains(t, b.inboxIDs(t, store.InboxFilter{Status: st.HitlStatus()}), id, "%+v", st)
-		for _, other := range schema.HitlStatuses {
-			if other != st.HitlStatus() {
+		require.Contains(t, b.inboxIDs(t, store.InboxFilter{Status: inbox.StatusOf(&st)}), id, "%+v", st)
+		for _, other := range inbox.HitlStatuses {
+			if other != inbox.StatusOf(&st) {
 				require.NotContains(t, b.inboxIDs(t, store.InboxFilter{Status: other}), id, "%+v is not %s", st, other)
 			}
 		}
@@ -99,13 +100,13 @@ func (s suite) TestInboxDays_CountsByDayAsked(t *testing.T) {
 	b.applyChange(t, 2, store.Change{State: schema.TimedOut, Status: []byte(`{"status":"timeout"}`), Ends: true})
 	days, err := b.InboxDays(context.Background(), edges, nil)
 	require.NoError(t, err)
-	require.Equal(t, []schema.HitlCounts{{Pending: 1}, {Pending: 1, Expired: 1}}, days)
+	require.Equal(t, []inbox.HitlCounts{{Pending: 1}, {Pending: 1, Expired: 1}}, days)
 	days, err = b.InboxDays(context.Background(), edges, []string{"app", "nobody"})
 	require.NoError(t, err)
-	require.Equal(t, []schema.HitlCounts{{Pending: 1}, {Pending: 1, Expired: 1}}, days)
+	require.Equal(t, []inbox.HitlCounts{{Pending: 1}, {Pending: 1, Expired: 1}}, days)
 	days, err = b.InboxDays(context.Background(), edges, []string{"nobody"})
 	require.NoError(t, err)
-	require.Equal(t, []schema.HitlCounts{{}, {}}, days)
+	require.Equal(t, []inbox.HitlCounts{{}, {}}, days)
 }
 
 // The number of decided questions follows resolutions and retention.

@@ -1,0 +1,202 @@
+// Package textform brings text and JSON of agents into the form that events and their readers
+// need.
+package textform
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
+)
+
+// Clip cuts s to at most n bytes at a character boundary.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// OneLine returns text on one line of at most n characters, without control, format
+// (bidirectional, zero-width) and invalid characters.
+func OneLine(text string, n int) string {
+	text = Clip(text, 16*n)
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
+			return -1
+		default:
+			return r
+		}
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+// ProjectName returns the base name of the first usable directory, cut to n bytes, or "". It accepts
+// the path separators of every system, because a hook's input may come from another.
+func ProjectName(n int, dirs ...string) string {
+	for _, dir := range dirs {
+		dir = strings.TrimRight(dir, `/\`)
+		if i := strings.LastIndexAny(dir, `/\`); i >= 0 {
+			dir = dir[i+1:]
+		}
+		if dir = Clip(strings.TrimSpace(dir), n); dir != "" && !strings.HasSuffix(dir, ":") {
+			return dir
+		}
+	}
+	return ""
+}
+
+// CompactJSON returns JSON on one line for people to read. Invalid JSON is returned
+// unchanged.
+func CompactJSON(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// UpperFirst returns an event name in Claude Code's PascalCase.
+func UpperFirst(name string) string {
+	if name == "" || name[0] < 'a' || name[0] > 'z' {
+		return name
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// LowerFirst is the inverse of UpperFirst.
+func LowerFirst(name string) string {
+	if name == "" || name[0] < 'A' || name[0] > 'Z' {
+		return name
+	}
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+// QuoteWord quotes s for a POSIX shell if it is not one plain word.
+func QuoteWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`\\$&|;<>()*?[]#~!{}", r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// ClipUTF16 cuts s to at most n UTF-16 code units.
+func ClipUTF16(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	units := 0
+	for i, r := range s {
+		if units += max(1, utf16.RuneLen(r)); units >= n {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// FormatAnswers returns the answers by question on one line of at most n bytes.
+func FormatAnswers(answers map[string][]string, n int) string {
+	var parts []string
+	for _, id := range slices.Sorted(maps.Keys(answers)) {
+		parts = append(parts, fmt.Sprintf("%s: %s", id, strings.Join(answers[id], ", ")))
+	}
+	return Clip(strings.Join(parts, "; "), n)
+}
+
+// CanonicalJSON encodes an object with sorted members. Numbers keep their digits.
+func CanonicalJSON(o map[string]json.RawMessage) []byte {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(EncodeJSON(o)))
+	d.UseNumber()
+	_ = d.Decode(&value)
+	return EncodeJSON(value)
+}
+
+// EncodeJSON encodes v on one line. It doesn't escape <, > and &, because agents show
+// some of these texts to their users.
+func EncodeJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return nil // unreachable; an empty reply means no opinion
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// UnwrapJSONString returns the object that is encoded in a JSON string, because some
+// agents send tool arguments that way. Any other value is returned unchanged.
+func UnwrapJSONString(raw json.RawMessage) json.RawMessage {
+	inner := jsonscan.String(raw)
+	if _, ok := jsonscan.SplitObject([]byte(inner)); ok {
+		return json.RawMessage(strings.TrimSpace(inner))
+	}
+	return raw
+}
+
+// PickMembers returns a JSON object with the named members of o.
+func PickMembers(o map[string]json.RawMessage, names ...string) json.RawMessage {
+	arguments := map[string]json.RawMessage{}
+	for _, name := range names {
+		if o[name] != nil {
+			arguments[name] = o[name]
+		}
+	}
+	return EncodeJSON(arguments)
+}
+
+// Salvage returns the members of an object that is no valid JSON, with a text in place of
+// those that can't be read, and the object with these members. ok is false if not even the
+// object itself can be read.
+func Salvage(text []byte) (o map[string]json.RawMessage, valid []byte, ok bool) {
+	o, ok = jsonscan.SplitOuter(text)
+	if !ok || len(o) == 0 {
+		return nil, nil, false
+	}
+	for name, value := range o {
+		if !jsonscan.Valid(value) {
+			o[name] = EncodeJSON(fmt.Sprintf("[hookback left out %d bytes that it can't read]", len(value)))
+		}
+	}
+	return o, EncodeJSON(o), true
+}
+
+// TaskNotification returns the summary in the prompt that Claude Code creates when a
+// background task ends. ok is false for any other prompt.
+func TaskNotification(prompt string) (summary string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "<task-notification>")
+	if !ok {
+		return "", false
+	}
+	_, summary, _ = strings.Cut(rest, "<summary>")
+	summary, _, _ = strings.Cut(summary, "</summary>")
+	return cmp.Or(strings.TrimSpace(summary), "A background task has ended"), true
+}
+
+// SplitMCPName splits mcp__server__tool into the server and the tool.
+func SplitMCPName(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, ok = strings.Cut(rest, "__")
+	return server, tool, ok && server != "" && tool != ""
+}

@@ -1,0 +1,66 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/hookback/hookback/agentclient/hook/internal/renamed"
+	"github.com/hookback/hookback/schema/control"
+)
+
+// gateUnknown is an agent's adapter that treats an event with an unknown name as the agent's
+// gate if it carries a tool call without a result. Vendors rename events, and a policy
+// must not lose its effect by that.
+type gateUnknown struct {
+	Agent
+	name string
+}
+
+// Parse implements Agent.
+func (g gateUnknown) Parse(in Input) (Call, error) {
+	c, err := g.Agent.Parse(in)
+	if err != nil || c.Point != Observe {
+		return c, err
+	}
+	p, err := in.parseObject()
+	if err != nil {
+		return c, nil //nolint:nilerr // the event itself was read
+	}
+	native, event, members, ok := renamed.Gate(g.name, p.members, in.Event)
+	if !ok {
+		return c, nil
+	}
+	as := *p
+	as.members = members
+	in.Event, in.parsed = event, &as
+	gate, err := g.Agent.Parse(in)
+	if err != nil || gate.Tool == nil || gate.Ask == nil {
+		return c, nil //nolint:nilerr // the event itself was read
+	}
+	gate.Point, gate.Capabilities, gate.Fallback = Gate, CanDeny, Pass
+	gate.HasPrompt, gate.PromptAfter, gate.Limit = false, 0, c.Limit
+	context, path := gate.Ask.Context, gate.Ask.AgentPath
+	gate.Ask = gate.permissionQuestion("", "")
+	gate.Ask.Context, gate.Ask.AgentPath = context, path
+	gate.Event.Extra = map[string]json.RawMessage{control.HookMember: encodeJSON(control.HookVerdict{UnknownEvent: true})}
+	gate.UnknownEvent, gate.observed = native, &c
+	return gate, nil
+}
+
+// Render implements Agent.
+func (g gateUnknown) Render(c *Call, v Verdict) Reply {
+	if c.UnknownEvent == "" {
+		return g.Agent.Render(c, v)
+	}
+	if v = c.adaptVerdict(v); v.Effect != Deny {
+		return Reply{}
+	}
+	r := g.Agent.Render(c, v)
+	// Agents that expect the event's name in the answer expect the one that they sent.
+	r.Stdout = bytes.Replace(r.Stdout, []byte(`"hookEventName":"PreToolUse"`), append([]byte(`"hookEventName":`), encodeJSON(c.UnknownEvent)...), 1)
+	return r
+}
+
+// Observed returns the call as an event that is only reported. It is for a call with an
+// UnknownEvent, where no policy could apply.
+func (c *Call) Observed() Call { return *c.observed }

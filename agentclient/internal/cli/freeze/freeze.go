@@ -1,0 +1,130 @@
+// Package freeze is hookback freeze.
+package freeze
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+)
+
+const help = `hookback freeze [--of APP [--only-session ID]] [--reason TEXT]
+hookback freeze --list
+hookback freeze --lift ID
+
+Stops all agents, those of an application or one session at their next tool call, until
+someone lifts the freeze in the dashboard or with --lift. A tool that already runs is not
+stopped. Once the hub has an owner, lifting takes HOOKBACK_TOKEN of a person with the role
+operator. --list prints the active freezes.
+`
+
+// timeout limits one request.
+const timeout = 10 * time.Second
+
+// Run runs hookback freeze.
+func Run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
+	var app, session, reason, lift string
+	var list bool
+	f := cli.NewFlags("freeze", help, env)
+	f.StringVar(&app, "of", "", "only the agents of this `app` (source_app)")
+	f.StringVar(&session, "only-session", "", "only the session with this `id`; requires --of")
+	f.StringVar(&reason, "reason", "", "`text` for people, on one line")
+	f.StringVar(&lift, "lift", "", "lift the freeze with this `id`")
+	f.BoolVar(&list, "list", false, "list the active freezes")
+	if status, done := f.ParseArgs(args, std); done {
+		return status
+	}
+	if len(f.Positional) > 0 {
+		return std.PrintError("freeze takes flags only, not %q", f.Positional[0])
+	}
+	hubs, err := f.Hubs()
+	if err != nil {
+		return std.PrintError("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	c := caller{flags: f, hub: hubs[0]}
+	switch {
+	case list:
+		var active control.FreezeList
+		if err = c.call(ctx, http.MethodGet, control.PathFreezes, nil, &active); err == nil {
+			for i := range active.Freezes {
+				printFreeze(std.Out, &active.Freezes[i])
+			}
+		}
+	case lift != "":
+		id, bad := strconv.ParseInt(lift, 10, 64)
+		if bad != nil || id < 1 {
+			return std.PrintError("--lift %q: must be the number of a freeze; hookback freeze --list prints it", lift)
+		}
+		var lifted control.Freeze
+		if err = c.call(ctx, http.MethodDelete, control.PathFreezes+"/"+lift, nil, &lifted); err == nil {
+			fmt.Fprintf(std.Out, "Lifted freeze %d.\n", lifted.ID)
+		}
+	default:
+		d := control.FreezeDraft{Scope: control.FreezeAll, SourceApp: app, SessionID: session, Reason: reason}
+		if session != "" {
+			d.Scope = control.FreezeSession
+		} else if app != "" {
+			d.Scope = control.FreezeApp
+		}
+		var made control.Freeze
+		if err = c.call(ctx, http.MethodPost, control.PathFreezes, d, &made); err == nil {
+			printFreeze(std.Out, &made)
+		}
+	}
+	if err != nil {
+		return std.PrintError("%s", cli.ErrorWithHint(err))
+	}
+	return cli.ExitOK
+}
+
+func printFreeze(w io.Writer, f *control.Freeze) {
+	fmt.Fprintf(w, "%d\t%s\t%s\n", f.ID, f.Notice().Text(), f.Reason)
+}
+
+// caller sends requests to one hub.
+type caller struct {
+	flags *cli.Flags
+	hub   string
+}
+
+func (c caller) call(ctx context.Context, method, path string, body, result any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(c.hub)+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	cli.SetToken(req.Header, c.flags.Options(), c.hub)
+	client := &http.Client{Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true})}
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("no hub answers at %s: %w", c.hub, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	reply, err := io.ReadAll(io.LimitReader(res.Body, schema.MaxBody))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		var p schema.Problem
+		if json.Unmarshal(reply, &p) != nil || p.Code == "" {
+			return fmt.Errorf("the server at %s replied %s to %s %s, which no hub that supports freezes does", c.hub, res.Status, method, path)
+		}
+		return p.Err()
+	}
+	return json.Unmarshal(reply, result)
+}

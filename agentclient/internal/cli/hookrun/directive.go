@@ -1,0 +1,98 @@
+package hookrun
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/sign"
+)
+
+// accepts returns the parts of a directive that the hook can apply.
+func (h *hookRun) accepts(c *hook.Call) control.Accepts {
+	if h.observe {
+		return control.Accepts{}
+	}
+	return c.Accepts()
+}
+
+// applyDirective returns the verdict after the hub's directive.
+func (h *hookRun) applyDirective(c *hook.Call, d *control.Directive, v hook.Verdict) hook.Verdict {
+	if d != nil && d.Grant != nil {
+		if err := h.checkGrant(c, d.Grant); err != nil {
+			h.logf("grant of request %d not honored: %v", d.Grant.Question, err)
+			allowed := *d
+			allowed.Grant, d = nil, &allowed
+		}
+	}
+	return c.Apply(d, v)
+}
+
+// maxGrantAge is how old the signed approval of an appeal may be: the lifetime of its grant and
+// a difference between two clocks.
+const maxGrantAge = 6 * time.Minute
+
+// checkGrant returns why a grant does not count. It counts only from the address in the hook's own
+// command line, because the environment must not be able to approve. If the account trusts a hub,
+// that hub must have signed the approval of exactly this call.
+func (h *hookRun) checkGrant(c *hook.Call, g *control.Grant) error {
+	flags := h.selectHub()
+	if flags.Hub == "" {
+		return errors.New("the hub's address is not in the hook's command line; run hookback install again")
+	}
+	hubs, err := flags.Hubs()
+	if err != nil {
+		return err
+	}
+	trust, err := agentclient.LoadTrust(flags.Options())
+	if err != nil {
+		return err
+	}
+	isSigned := len(trust.Pins()) > 0 && !flags.Unsigned
+	for _, hub := range hubs {
+		u, err := url.Parse(hub)
+		isLocal := err == nil && (u.Scheme == socket.Scheme || socket.IsDirect(u))
+		// The environment names the proxy and the certificate authorities of HTTPS.
+		if !isLocal && (err != nil || u.Scheme != "https" || !isSigned) {
+			return errors.New("the address " + hub + " is not on this machine, and its hub is not trusted over HTTPS (hookback trust)")
+		}
+	}
+	if !isSigned {
+		return nil
+	}
+	if g.Approval == nil {
+		return errors.New("the hub did not sign it")
+	}
+	if err := agentclient.VerifyEnvelope(trust, g.Approval); err != nil {
+		return err
+	}
+	return h.checkApproval(c, g.Approval.Payload)
+}
+
+// checkApproval returns why a signed statement does not approve this call.
+func (h *hookRun) checkApproval(c *hook.Call, payload []byte) error {
+	var s sign.Statement
+	if json.Unmarshal(payload, &s) != nil || s.Type != sign.StatementType || s.PredicateType != sign.DecisionType {
+		return errors.New("its signed approval can't be read")
+	}
+	digest := sign.CallDigest(c.Tool.Name, c.Tool.Arguments)
+	d := &s.Predicate
+	age := h.started.Sub(time.UnixMilli(int64(d.RespondedAt)))
+	switch {
+	case s.Digest(sign.CallSubject, "sha256") != hex.EncodeToString(digest[:]):
+		return errors.New("the signed approval is for another call, or its call was redacted")
+	case d.Outcome != schema.Approve || d.Answer.Permission == nil || !*d.Answer.Permission || d.Session != c.Event.SessionID:
+		return errors.New("the signed statement is no approval for this session")
+	case age.Abs() > maxGrantAge:
+		return errors.New("the signed approval is too old")
+	default:
+		return nil
+	}
+}

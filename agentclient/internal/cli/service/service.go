@@ -1,0 +1,226 @@
+// Package service is hookback service: it lets the operating system's service manager start the
+// hub when the user signs in.
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/agentclient/internal/cli"
+)
+
+const help = `hookback service install | uninstall | status [flags] [-- SERVER-FLAGS]
+
+Lets the system start the hub when you sign in, as your own account: a systemd user unit
+on Linux, a launch agent on macOS, a scheduled task on Windows. SERVER-FLAGS are the
+flags of hookback-server; hookback-server -help lists them.
+
+install replaces an older unit of Hookback and starts the hub. uninstall stops the hub
+and removes the unit; the database stays.
+
+Exit status: 0 done, or the hub runs; 1 status: the hub does not run; 2 an error (the
+reason is on stderr).
+`
+
+// commandTimeout limits each command of a service manager.
+const commandTimeout = 30 * time.Second
+
+// run is one run of the command.
+type run struct {
+	env    func(string) string
+	std    cli.Streams
+	unit   unit
+	dryRun bool
+	force  bool
+}
+
+// Run runs hookback service.
+func Run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
+	f := cli.NewBareFlags("service", help)
+	r := &run{env: env, std: std}
+	f.BoolVar(&r.dryRun, "dry-run", false, "print the unit and change nothing")
+	f.BoolVar(&r.force, "force", false, "replace or remove a unit that Hookback did not write")
+	if status, done := f.ParseArgs(args, std); done {
+		return status
+	}
+	if len(f.Positional) == 0 {
+		return std.PrintError("service needs install, uninstall or status; see hookback service --help")
+	}
+	action, serverFlags := f.Positional[0], f.Positional[1:]
+	if action != "install" && len(serverFlags) > 0 {
+		return std.PrintError("service %s takes no other arguments, not %q", action, serverFlags)
+	}
+	err := r.selectUnit(action, serverFlags)
+	if err != nil {
+		return std.PrintError("%v", err)
+	}
+	switch action {
+	case "install":
+		err = r.install(ctx)
+	case "uninstall":
+		err = r.uninstall(ctx)
+	case "status":
+		return r.status(ctx)
+	default:
+		return std.PrintError("service %q: must be install, uninstall or status", action)
+	}
+	if err != nil {
+		return std.PrintError("%v", err)
+	}
+	return cli.ExitOK
+}
+
+// selectUnit sets the unit of this system. Only install needs its contents.
+func (r *run) selectUnit(action string, serverFlags []string) error {
+	var argv []string
+	if action == "install" {
+		server, err := FindServer(r.env)
+		if err != nil {
+			return err
+		}
+		argv = append([]string{server}, serverFlags...)
+	}
+	var err error
+	r.unit, err = newUnit(r.env, argv)
+	return err
+}
+
+// newUnit returns the unit of this system that runs argv.
+func newUnit(env func(string) string, argv []string) (unit, error) {
+	switch runtime.GOOS {
+	case "windows":
+		return newTask(env, argv)
+	case "darwin":
+		home := env("HOME")
+		return newLaunchAgent(home, os.Getuid(), argv), requireHome(home)
+	case "linux":
+		return newSystemdUnit(env, argv)
+	default:
+		return unit{}, fmt.Errorf("no service manager is supported on %s; start the hub with hookback-server", runtime.GOOS)
+	}
+}
+
+func (r *run) install(ctx context.Context) error {
+	if r.dryRun {
+		_, _ = fmt.Fprintf(r.std.Out, "# %s\n%s", r.unit.file, r.unit.content)
+		return nil
+	}
+	if _, err := r.requireOwnUnit(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := writeUnit(r.unit.file, r.unit.content); err != nil {
+		return fmt.Errorf("write the unit: %w; nothing was changed", err)
+	}
+	for _, argv := range r.unit.start {
+		if err := r.command(ctx, argv); err != nil {
+			return fmt.Errorf("%w; the unit %s was written and is not active", err, r.unit.file)
+		}
+	}
+	fmt.Fprintf(r.std.Out, "The hub runs, and starts when you sign in (%s).\n", r.unit.file)
+	if r.unit.user != "" && !lingers(ctx, r.unit.user) {
+		fmt.Fprintln(r.std.Out, "It stops when you sign out. To keep it running: loginctl enable-linger "+r.unit.user)
+	}
+	return nil
+}
+
+func (r *run) uninstall(ctx context.Context) error {
+	content, err := r.requireOwnUnit()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fmt.Fprintln(r.std.Out, "Nothing to remove: Hookback is not installed as a service.")
+		return nil
+	case err != nil:
+		return err
+	case r.dryRun:
+		_, _ = fmt.Fprintf(r.std.Out, "# would be removed: %s\n%s", r.unit.file, content)
+		return nil
+	}
+	for _, argv := range r.unit.stop {
+		if err := r.command(ctx, argv); err != nil {
+			return fmt.Errorf("%w; the unit stays", err)
+		}
+	}
+	if err := os.Remove(r.unit.file); err != nil {
+		return fmt.Errorf("remove the unit: %w", err)
+	}
+	fmt.Fprintln(r.std.Out, "The service was removed. The database stays; hookback-server -help names its place.")
+	return nil
+}
+
+func (r *run) status(ctx context.Context) int {
+	if _, err := r.requireOwnUnit(); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(r.std.Out, "Hookback is not installed as a service. Install it with: hookback service install")
+		return cli.ExitProblem
+	} else if err != nil {
+		return r.std.PrintError("%v", err)
+	}
+	err := r.command(ctx, r.unit.status)
+	switch {
+	case err == nil:
+		fmt.Fprintf(r.std.Out, "The hub runs (%s).\n", r.unit.file)
+		return cli.ExitOK
+	case errors.As(err, new(*exec.ExitError)):
+		fmt.Fprintf(r.std.Out, "The hub is installed as a service (%s) and does not run.\n", r.unit.file)
+		return cli.ExitProblem
+	default:
+		return r.std.PrintError("%v", err)
+	}
+}
+
+// requireOwnUnit returns the installed unit. It fails if another program or person wrote it.
+func (r *run) requireOwnUnit() ([]byte, error) {
+	unit, err := os.ReadFile(r.unit.file)
+	if err != nil {
+		return nil, err
+	}
+	if !r.force && !bytes.Contains(unit, []byte(marker)) {
+		return nil, fmt.Errorf("%s was not written by hookback; move it away, or repeat with --force", r.unit.file)
+	}
+	return unit, nil
+}
+
+// writeUnit replaces file atomically.
+func writeUnit(file string, unit []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // a unit has no secrets
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".hookback-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(unit)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
+
+// command runs a command of the service manager. Its error contains the command's output.
+func (r *run) command(ctx context.Context, argv []string) error {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput() //nolint:gosec // fixed commands of the manager
+	if err == nil {
+		return nil
+	}
+	if text := strings.TrimSpace(string(out)); text != "" {
+		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, text)
+	}
+	return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+}

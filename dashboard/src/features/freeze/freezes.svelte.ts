@@ -1,0 +1,79 @@
+import { ApiError } from '../../lib/api/api'
+import * as api from '../../lib/api/inboxApi'
+import type { FreezeList } from '../../lib/api/schema'
+import type { Problem } from '../../lib/api/types'
+import { hub } from '../../lib/stream/liveState.svelte'
+import { freezeBarText } from './text'
+
+type Counts = Omit<FreezeList, 'freezes'>
+
+/** What the page does about freezes. The active ones are part of the hub's state. */
+class Freezes {
+  /** What the frozen agents do; undefined until loaded. */
+  counts: Counts | undefined = $state.raw()
+  /** Why the last change failed. */
+  failure: { title: string; problem: Problem } | undefined = $state.raw()
+  busy = $state(false)
+
+  /** Freezes all agents. */
+  freezeAll(): Promise<boolean> {
+    return this.change(freezeBarText.notFrozen, async () => {
+      const made = await api.freeze({ scope: 'all' })
+      if (!hub.freezes.some((f) => f.id === made.id)) hub.setFreezes([...hub.freezes, made])
+    })
+  }
+
+  /** Lifts a freeze; one that another person has just lifted counts as lifted. */
+  resume(id: number): Promise<boolean> {
+    return this.change(freezeBarText.notResumed, async () => {
+      await api.liftFreeze(id).catch((error: unknown) => {
+        if (!(error instanceof ApiError) || error.problem.status !== 404) throw error
+      })
+      hub.setFreezes(hub.freezes.filter((f) => f.id !== id))
+    })
+  }
+
+  private async change(title: string, run: () => Promise<void>): Promise<boolean> {
+    if (this.busy) return false
+    this.busy = true
+    this.failure = undefined
+    try {
+      await run()
+      return true
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.failure = { title, problem: error.problem }
+      return false
+    } finally {
+      this.busy = false
+    }
+  }
+
+  /**
+   * Loads the counts. The freezes of the answer are taken, too, unless newer ones arrived in the
+   * meantime: a hub that restarted without a freeze sends none.
+   */
+  async load(): Promise<void> {
+    const before = hub.freezes
+    const list = await api.freezes().catch(() => undefined) // the counts are optional
+    if (!list) return
+    const { freezes, ...counts } = list
+    this.counts = counts
+    if (hub.freezes === before && key(freezes) !== key(before)) hub.setFreezes(freezes)
+  }
+}
+
+const key = (freezes: readonly { id: number }[]) => freezes.map((f) => f.id).join()
+
+export const freezes = new Freezes()
+
+/** The counts as one line. */
+export function countsText({ stopped, finishing, uncontrolled }: Counts): string {
+  const { counts } = freezeBarText
+  const parts = [
+    stopped > 0 && counts.stopped(stopped),
+    finishing > 0 && counts.finishing(finishing),
+    uncontrolled > 0 && counts.uncontrolled(uncontrolled),
+  ]
+  return parts.filter(Boolean).join(' · ') || counts.none
+}

@@ -1,0 +1,19 @@
+// The texts of the bar that shows on every screen while agents are frozen.
+export const freezeBarText = {
+  label: 'Frozen agents',
+  reason: 'Reason: ',
+  session: 'Show the session',
+  resume: 'Resume',
+  resumeOf: (sentence: string) => `Resume. ${sentence}`,
+  signIn: 'Sign in',
+  notFrozen: 'Agents were not frozen.',
+  notResumed: 'Not resumed.',
+  signInToResume: 'Sign in as an operator to resume agents.',
+  dismiss: 'Dismiss',
+  counts: {
+    stopped: (n: number) => `${n} stopped`,
+    finishing: (n: number) => `${n} finishing a call`,
+    uncontrolled: (n: number) => `${n} not controllable (observe mode)`,
+    none: 'No agent has tried a call since.',
+  },
+}

@@ -1,0 +1,149 @@
+package held
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+// askEvent is the type of the events that POST /ask stores.
+const askEvent = "DecisionPoint"
+
+// askBody is the body of POST /ask as an event.
+type askBody struct {
+	event  []byte
+	secret string // the request secret that the program chose, or ""
+}
+
+// eventMembers are the members of the body that belong to the event. The others are the question's.
+var eventMembers = map[string]bool{"source_app": true, "session_id": true, "payload": true}
+
+// parseAsk makes an event of a question. Repeats with the same idempotency key and body become the
+// same bytes.
+func parseAsk(body []byte, key string, by hub.Caller) (askBody, error) {
+	members, q, err := splitAsk(body)
+	if err != nil {
+		return askBody{}, err
+	}
+	var ask schema.HumanInTheLoop
+	if err := ask.UnmarshalJSON(objectOf(q)); err != nil {
+		return askBody{}, err
+	}
+	switch {
+	case ask.ResponseWebSocketURL != "" || ask.ListenerKey != "" || ask.Lifeline:
+		return askBody{}, &schema.FieldError{Field: "responseWebSocketUrl", Detail: "has no effect here: the answer is in the response. Leave out responseWebSocketUrl, listenerKey and lifeline"}
+	case ask.Type == "":
+		q = append(q, []byte(`"type":`+strconv.Quote(string(defaultKind(&ask)))))
+	}
+	if ask.Nonce != "" && ask.ProtocolVersion == 0 {
+		q = append(q, []byte(`"protocolVersion":2`)) // version 1 has no signed answers
+	}
+	event := [][]byte{
+		member("source_app", members["source_app"], `"ask"`),
+		member("session_id", members["session_id"], strconv.Quote(sessionOf(key, by))),
+		member("hook_event_type", nil, strconv.Quote(askEvent)),
+		member("payload", members["payload"], `{}`),
+	}
+	if key != "" {
+		quoted, err := jsontext.AppendQuote(nil, key)
+		if err != nil {
+			return askBody{}, &schema.FieldError{Field: schema.IdempotencyHeader, Detail: "is not valid"}
+		}
+		event = append(event, member("idempotency_key", quoted, ""))
+	}
+	event = append(event, member("humanInTheLoop", objectOf(q), ""))
+	return askBody{objectOf(event), ask.RequestSecret}, nil
+}
+
+// defaultKind returns the kind of a question that names none.
+func defaultKind(ask *schema.HumanInTheLoop) schema.Kind {
+	switch {
+	case len(ask.Choices) > 0:
+		return schema.Choice
+	case len(ask.Questions) > 0:
+		return schema.FreeText
+	default:
+		return schema.Permission
+	}
+}
+
+// sessionOf returns the session of a request that names none: a random one, or that of the
+// caller's idempotency key.
+func sessionOf(key string, by hub.Caller) string {
+	if key == "" {
+		return uuid.NewString()
+	}
+	sum := sha256.Sum256([]byte(by.KeyScope + "\x00" + key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// splitAsk returns the members of the event by name, and those of the question as sent.
+func splitAsk(body []byte) (event map[string][]byte, question [][]byte, err error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	if dec.PeekKind() != '{' {
+		return nil, nil, &schema.FieldError{Detail: "must be a JSON object"}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, errInvalidJSON
+	}
+	event = map[string][]byte{}
+	for dec.PeekKind() != '}' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil, nil, errInvalidJSON
+		}
+		name := token.String()
+		value, err := dec.ReadValue()
+		switch {
+		case err != nil:
+			return nil, nil, errInvalidJSON
+		case name == "idempotency_key":
+			return nil, nil, &schema.FieldError{Field: name, Detail: "is the header " + schema.IdempotencyHeader + " here"}
+		case !eventMembers[name]:
+			if question = append(question, member(name, value, "")); len(question) > maxMembers {
+				return nil, nil, &schema.FieldError{Detail: "has too many members"}
+			}
+		case event[name] != nil:
+			return nil, nil, &schema.FieldError{Field: name, Detail: "is given twice"}
+		case string(value) != "null":
+			event[name] = bytes.Clone(value)
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, errInvalidJSON
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, nil, errInvalidJSON
+	}
+	return event, question, nil
+}
+
+// maxMembers is the maximum number of members of a question's body: more than the hub knows and
+// keeps.
+const maxMembers = 2 * schema.MaxExtra
+
+var errInvalidJSON = &schema.FieldError{Detail: "is not valid JSON in UTF-8"}
+
+// member returns a JSON member. A missing value is the default.
+func member(name string, value []byte, fallback string) []byte {
+	if value == nil {
+		value = []byte(fallback)
+	}
+	quoted, _ := jsontext.AppendQuote(nil, name) // a decoded name is valid UTF-8
+	return append(append(quoted, ':'), value...)
+}
+
+// objectOf returns a JSON object with the members.
+func objectOf(members [][]byte) []byte {
+	b := append([]byte{'{'}, bytes.Join(members, []byte{','})...)
+	return append(b, '}')
+}

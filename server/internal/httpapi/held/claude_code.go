@@ -1,0 +1,188 @@
+package held
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+// DefaultHookTimeout is Claude Code's default hook timeout, in seconds.
+const DefaultHookTimeout = 600
+
+const (
+	// hookTimeoutMargin is how many seconds before that timeout the hub stops waiting.
+	// Claude Code discards a later answer.
+	hookTimeoutMargin = 5
+	// expiryGrace is how long the hook waits beyond the question's deadline for the
+	// question to expire.
+	expiryGrace = 2 * time.Second
+)
+
+// noDecision tells Claude Code to continue as if there were no hook.
+var noDecision = []byte("{}")
+
+// ClaudeCode handles one invocation of a Claude Code HTTP hook, whose timeout is limit seconds.
+// Events that need no decision are stored and answered immediately. For a question, the response
+// stays open until a person answers.
+func (s *Server) ClaudeCode(c Request, limit int64) error {
+	claude, _ := hook.Find("claude-code")
+	// Fiber reuses the body after this handler returns, but the answer is rendered later.
+	entrypoint := strings.Clone(c.Get(hook.ClaudeEntrypointHeader))
+	call, err := claude.Agent.Parse(hook.Input{Stdin: bytes.Clone(c.Request().Body()), Env: hookEnv(entrypoint)})
+	if err != nil {
+		return &schema.FieldError{Detail: err.Error()}
+	}
+	if call.UnknownEvent != "" {
+		call = call.Observed() // http hooks have no policy
+	}
+	call.HasPrompt = call.HasPrompt && entrypoint != "" // claude -p has no dialog, and may not say so
+	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
+	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
+	cn, ok := c.Context().Conn().(*middleware.Conn)
+	if !ok || !s.canHold(c, &call) {
+		return s.storeHook(c, claude.Agent, &call)
+	}
+	wait := time.Duration(max(limit-hookTimeoutMargin, limit/2, 1)) * time.Second
+	if call.PromptAfter > 0 {
+		wait = min(wait, call.PromptAfter)
+	}
+	return s.holdHook(c, cn, &heldHook{server: s, call: &call, agent: claude.Agent, limit: wait})
+}
+
+// hookEnv returns the environment of the hook, of which a request can carry Claude Code's entry
+// point.
+func hookEnv(entrypoint string) func(name string) string {
+	return func(name string) string {
+		if name == "CLAUDE_CODE_ENTRYPOINT" {
+			return entrypoint
+		}
+		return ""
+	}
+}
+
+// storeHook stores an event without a question. The hookback command uses the same
+// idempotency key, so an event that both hooks report is stored once. A question has no key:
+// this one could be guessed.
+func (s *Server) storeHook(c Request, agent hook.Agent, call *hook.Call) error {
+	e := &call.Event
+	if id := e.ToolUseID; id != "" {
+		e.IdempotencyKey = strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, id}, "/")
+	}
+	by, frozen := c.By, func() *control.Freeze { return s.Hub.Store.FreezeOf(e.SourceApp, e.SessionID) }
+	wasFrozen := canStop(call) && frozen() != nil
+	if wasFrozen {
+		by.Accepts = &control.Accepts{Freeze: true}
+	}
+	if _, err := s.ingestHook(c, e, by); err != nil && wasFrozen { // its arguments may nest too deep
+		s.Log.Warn("event of a frozen agent not stored", "err", err)
+	} else if err != nil {
+		return err
+	}
+	if f := frozen(); f != nil && canStop(call) {
+		notice := f.Notice()
+		v := hook.Verdict{Effect: hook.Deny, Reason: notice.Guidance(), StopReason: notice.Text()}
+		return sendJSON(c.Ctx, agent.Render(call, v).Stdout)
+	}
+	return sendJSON(c.Ctx, noDecision)
+}
+
+// canStop reports whether a freeze stops the agent at this call.
+func canStop(call *hook.Call) bool {
+	isPermission := call.Point == hook.Prompt && call.Ask != nil && call.Ask.Type == schema.Permission
+	return call.Accepts().Freeze || isPermission
+}
+
+func (s *Server) ingestHook(c Request, e *schema.Event, by hub.Caller) (hub.StoredEvent, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return hub.StoredEvent{}, err
+	}
+	return s.Hub.Ingest(c.UserContext(), body, by)
+}
+
+// canHold reports whether the hook call should wait for an answer, and then takes a waiting place.
+// If Claude Code shows no dialog in the meantime, someone must be viewing the dashboard, or a rule
+// must answer. Rules answer tool calls only.
+func (s *Server) canHold(c Request, call *hook.Call) bool {
+	if call.Point != hook.Prompt || call.Ask == nil || call.Tool == nil && s.Hub.Viewers.Count() == 0 {
+		return false
+	}
+	if !s.startWaiting(c) {
+		s.Log.Warn("too many waiting requests, agent uses its own prompt", "limit", s.MaxWaiting)
+		return false
+	}
+	return true
+}
+
+// heldHook is a hook call whose response stays open until its question is settled.
+type heldHook struct {
+	server *Server
+	call   *hook.Call
+	agent  hook.Agent
+	limit  time.Duration
+	id     schema.EventID
+}
+
+// holdHook stores the question and streams the response.
+func (s *Server) holdHook(c Request, cn *middleware.Conn, h *heldHook) error {
+	e := h.call.Event
+	ask := h.call.Question()
+	seconds := h.limit.Seconds()
+	if ask.Timeout == nil || *ask.Timeout > seconds || *ask.Timeout == 0 {
+		ask.Timeout = &seconds
+	}
+	ask.AlsoAsked, ask.PromptAfter = h.call.HasPrompt, min(h.call.PromptAfter, h.limit).Seconds()
+	e.HumanInTheLoop = &ask
+	by := c.By
+	by.WaitsForAnswer = true
+	saved, err := s.ingestHook(c, &e, by)
+	if err != nil {
+		return err
+	}
+	s.Hub.ResponseSent(saved.ID) // the answer is pulled; there is no listener to dial
+	var stored schema.Event
+	if err := json.Unmarshal(saved.JSON, &stored); err != nil {
+		return err
+	}
+	if !h.call.HasPrompt && s.Hub.Viewers.Count() == 0 && !stored.HumanInTheLoopStatus.IsSettled() {
+		if err := s.Hub.Abandon(c.UserContext(), saved.ID, "", hub.ReasonNoDashboard); err != nil {
+			return err
+		}
+		return sendJSON(c.Ctx, noDecision)
+	}
+	h.id = saved.ID
+	s.respond(c.Ctx, response{conn: cn, id: saved.ID, secret: stored.RequestSecret, limit: h.limit + expiryGrace, waiter: h})
+	return nil
+}
+
+// end implements waiter. The agent disconnected, or the hub stops.
+func (h *heldHook) end(ctx context.Context) []byte {
+	reason := hub.ReasonAgentGone
+	if h.server.Stopping.Err() != nil {
+		reason = hub.ReasonHubStopped
+	}
+	h.server.abandon(ctx, h.id, reason)
+	return noDecision
+}
+
+// render implements waiter. It returns the answer as Claude Code expects it, or noDecision if the
+// answer is none.
+func (h *heldHook) render(raw []byte, _ error) []byte {
+	var a schema.Answer
+	if json.Unmarshal(raw, &a) != nil {
+		return noDecision
+	}
+	if b := h.agent.Render(h.call, hook.VerdictOf(h.call.Ask.Type, &a)).Stdout; len(b) > 0 {
+		return b
+	}
+	return noDecision
+}

@@ -1,0 +1,116 @@
+// Package held keeps the response to a request open until a person has answered the question in
+// it. Spaces, which JSON allows before a value, serve as its heartbeat: they keep the connection
+// alive and detect a program that disconnected.
+package held
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+// Config configures a Server. Every field is required.
+type Config struct {
+	Hub          *hub.Hub
+	Places       *middleware.Places
+	MaxWaiting   int             // of Places, for the log
+	Stopping     context.Context // ends the waiting requests
+	Heartbeat    time.Duration   // between two spaces
+	WriteTimeout time.Duration   // for one write
+	Log          *slog.Logger
+}
+
+// Server handles the requests that wait for people.
+type Server struct{ Config }
+
+// Request is one request with its caller.
+type Request struct {
+	*fiber.Ctx
+	By      hub.Caller
+	Program func() string // names the program that sent it
+}
+
+// response is a response that waits for the answer to a stored question.
+type response struct {
+	conn   *middleware.Conn
+	id     schema.EventID
+	secret string        // of the question
+	limit  time.Duration // of the wait; 0: until the question has ended
+	waiter waiter
+}
+
+// waiter is a request that waits for the answer to its question.
+type waiter interface {
+	// render returns the response for an answer. err is the reason why there is none.
+	render(answer []byte, err error) []byte
+	// end is called if there is no answer. It returns the response, or nil to close the connection
+	// without one.
+	end(ctx context.Context) []byte
+}
+
+// startWaiting moves the request to a waiting place.
+func (s *Server) startWaiting(r Request) bool { return s.Places.StartWaiting(r.Ctx, r.Program) }
+
+// respond streams the response. cancel ends the wait.
+func (s *Server) respond(c *fiber.Ctx, r response) (cancel func()) {
+	ctx, cancel := context.WithCancel(s.Stopping)
+	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
+	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
+		defer func() { middleware.LogPanic(s.Log, recover()) }()
+		defer cancel()
+		ctx, stop := r.conn.WatchDisconnect(ctx)
+		defer stop()
+		_, _ = out.Write(s.wait(ctx, out, r))
+	})
+	return cancel
+}
+
+// wait writes the heartbeat until the question has ended, and returns the rest of the response.
+func (s *Server) wait(ctx context.Context, out *bufio.Writer, r response) []byte {
+	for deadline := time.Now().Add(r.limit); r.limit <= 0 || time.Now().Before(deadline); {
+		// The server's write timeout covers the whole response. Each heartbeat gets a separate
+		// deadline.
+		_ = r.conn.SetWriteDeadline(time.Now().Add(s.Heartbeat + s.WriteTimeout))
+		_ = out.WriteByte(' ')
+		if out.Flush() != nil || ctx.Err() != nil {
+			break
+		}
+		answer, err := s.Hub.Pull(ctx, r.id, hub.PullOptions{Wait: s.Heartbeat, Secret: r.secret})
+		if answer != nil {
+			return r.waiter.render(answer, nil)
+		}
+		if errors.Is(err, schema.ErrExpired) {
+			return r.waiter.render(nil, err)
+		}
+		if err != nil {
+			s.Log.Error("answer of a waiting request not read", "event", r.id, "err", err)
+			break
+		}
+	}
+	rest := r.waiter.end(ctx)
+	if rest == nil {
+		_ = r.conn.Conn.Close() // without the end of the body, so that the program sees an error
+	}
+	return rest
+}
+
+// abandon ends a question whose program no longer waits.
+func (s *Server) abandon(ctx context.Context, id schema.EventID, reason string) {
+	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", reason); err != nil {
+		s.Log.Error("question of a waiting request not abandoned", "event", id, "err", err)
+	}
+}
+
+func sendJSON(c *fiber.Ctx, b []byte) error {
+	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
+	c.Response().SetBodyRaw(b)
+	return nil
+}

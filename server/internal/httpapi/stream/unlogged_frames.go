@@ -1,0 +1,285 @@
+package stream
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
+)
+
+const (
+	// maxClientMessage is the maximum size of a client message. Longer ones are discarded.
+	maxClientMessage = 1 << 10
+	// Rate limit for messages of one client: a burst of messageBurst, then one per
+	// messageInterval.
+	messageBurst    = 8
+	messageInterval = 50 * time.Millisecond
+	// maxViewedRequests limits the requests in a presence message, which goes to every
+	// client. The most viewed ones come first.
+	maxViewedRequests = 100
+	// Changes are debounced: a broadcast follows the previous one after broadcastDelay, or
+	// after busyBroadcastDelay if the previous one was delayed too.
+	broadcastDelay     = 100 * time.Millisecond
+	busyBroadcastDelay = 200 * time.Millisecond
+)
+
+// Presence tracks which request each client shows and broadcasts it to all. The message is
+// encoded once, so a change costs each client one write. It contains the full state rather
+// than changes, so a slow client misses nothing.
+// Its zero value is empty.
+type Presence struct {
+	message atomic.Pointer[[]byte] // the encoded WebSocket message; nil before the first broadcast
+
+	mu            sync.Mutex
+	viewing       map[*stream]schema.EventID // client → the request it shows, or 0
+	lastBroadcast time.Time
+	nextDelay     time.Duration // between the last broadcast and the next
+	scheduled     bool          // a broadcast is pending
+
+	focused map[*stream]time.Time // client of a signed-in person → when it last reported focus
+}
+
+// setFocus records whether a client's tab has the focus. Clients without a signed-in person
+// are ignored.
+func (p *Presence) setFocus(st *stream, focused bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !focused || st.person == "" {
+		delete(p.focused, st)
+		return
+	}
+	if p.focused == nil {
+		p.focused = map[*stream]time.Time{}
+	}
+	p.focused[st] = time.Now()
+}
+
+// IsViewing reports whether a tab of that person has the focus.
+func (p *Presence) IsViewing(person string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for st, at := range p.focused {
+		if st.person == person && time.Since(at) < schema.ViewingTimeout {
+			return true
+		}
+	}
+	return false
+}
+
+// setViewing records which request a client shows; id 0 means none.
+func (p *Presence) setViewing(st *stream, id schema.EventID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now, ok := p.viewing[st]; ok && now == id {
+		return
+	}
+	if p.viewing == nil {
+		p.viewing = map[*stream]schema.EventID{}
+	}
+	p.viewing[st] = id
+	p.changedLocked()
+}
+
+// remove drops a client.
+func (p *Presence) remove(st *stream) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.focused, st)
+	if _, ok := p.viewing[st]; ok {
+		delete(p.viewing, st)
+		p.changedLocked()
+	}
+}
+
+func (p *Presence) changedLocked() {
+	if p.scheduled {
+		return
+	}
+	p.scheduled = true
+	wait := p.nextDelay - time.Since(p.lastBroadcast)
+	if p.nextDelay = broadcastDelay; wait > 0 {
+		p.nextDelay = busyBroadcastDelay
+	}
+	time.AfterFunc(wait, p.broadcast)
+}
+
+// broadcast encodes the current state and wakes the clients to send it.
+func (p *Presence) broadcast() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scheduled, p.lastBroadcast = false, time.Now()
+	data, err := json.Marshal(presenceOf(p.viewing))
+	if err != nil {
+		return // cannot fail: the message contains only numbers
+	}
+	message := appendMessage(nil, schema.PresenceFrame, data)
+	p.message.Store(&message)
+	for st := range p.viewing {
+		st.wakeWriter()
+	}
+}
+
+func presenceOf(viewing map[*stream]schema.EventID) schema.Presence {
+	screens := map[schema.EventID]int{}
+	for _, id := range viewing {
+		if id != 0 {
+			screens[id]++
+		}
+	}
+	list := make([]schema.ViewedRequest, 0, len(screens))
+	for id, n := range maps.All(screens) {
+		list = append(list, schema.ViewedRequest{ID: id, Screens: n})
+	}
+	slices.SortFunc(list, func(a, b schema.ViewedRequest) int {
+		return cmp.Or(cmp.Compare(b.Screens, a.Screens), cmp.Compare(b.ID, a.ID))
+	})
+	return schema.Presence{Screens: len(viewing), Looking: list[:min(len(list), maxViewedRequests)]}
+}
+
+// readMessage reads one frame of a message; size is the message's size so far. It reports
+// whether the client is still connected.
+func (st *stream) readMessage(in clientFrame, size int) bool {
+	if in.op != opContinuation {
+		st.message = st.message[:0]
+	}
+	if st.start.Version == 1 || size > maxClientMessage {
+		_, err := st.reader.Discard(in.size)
+		return err == nil
+	}
+	for range in.size {
+		b, err := st.reader.ReadByte()
+		if err != nil {
+			return false
+		}
+		st.message = append(st.message, b)
+	}
+	in.unmask(st.message[len(st.message)-in.size:])
+	return !in.final || st.handleMessage(bytes.TrimSpace(st.message))
+}
+
+// handleMessage handles a message about what the client shows and ignores all others. A
+// client that exceeds the rate limit is throttled rather than cut off, so its last message
+// counts. It reports whether the stream continues.
+func (st *stream) handleMessage(message []byte) bool {
+	now := time.Now()
+	if st.nextMessageAt.Before(now) {
+		st.nextMessageAt = now
+	}
+	st.nextMessageAt = st.nextMessageAt.Add(messageInterval)
+	if delay := st.nextMessageAt.Sub(now) - messageBurst*messageInterval; delay > 0 && !feed.Sleep(st.ctx, delay) {
+		return false
+	}
+	var viewing schema.ViewingMessage
+	if json.Unmarshal(message, &viewing) != nil || viewing.Type != schema.ViewingMessageType || viewing.ID < 0 || int64(viewing.ID) > st.Query.Hello().Seq {
+		return true
+	}
+	st.mu.Lock()
+	if !st.wantsPresence { // earlier broadcasts do not include this client
+		st.wantsPresence, st.lastPresence = true, st.Presence.message.Load()
+	}
+	st.mu.Unlock()
+	st.Presence.setViewing(st, viewing.ID)
+	st.Hub.Opened(viewing.ID)
+	st.Presence.setFocus(st, viewing.Focused)
+	return true
+}
+
+// maxQueuedNotices limits the queued notices of a peer that does not read, in bytes. Such a peer
+// is disconnected soon, and reads the present when it returns.
+const maxQueuedNotices = 64 << 10
+
+// noticeFrames are the frames that are not part of the log, by the kind of their fact. The note
+// of the fact is the frame's data.
+var noticeFrames = map[feed.Kinds]schema.FrameType{feed.Messages: schema.MessageFrame, feed.Ratings: schema.RiskFrame}
+
+// followNotices sends the facts of noticeFrames to every stream of version 2 until ctx ends.
+func (s *Server) followNotices(ctx context.Context) {
+	defer func() { middleware.LogPanic(s.Log, recover()) }()
+	var kinds feed.Kinds
+	for kind := range noticeFrames {
+		kinds |= kind
+	}
+	_ = s.Hub.Feed.Follow(ctx, kinds, func(batch *feed.Batch) error {
+		var frames []byte
+		for _, fact := range batch.Facts {
+			data, err := json.Marshal(fact.Note)
+			if err != nil {
+				return err
+			}
+			frames = appendMessage(frames, noticeFrames[fact.Kinds], data)
+		}
+		if len(frames) > 0 {
+			s.sendNotice(frames)
+		}
+		return nil
+	})
+}
+
+// sendNotice sends encoded messages to every stream of version 2.
+func (s *Server) sendNotice(frames []byte) {
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
+	for st := range s.open {
+		st.mu.Lock()
+		if !st.closing && len(st.notices)+len(frames) <= maxQueuedNotices {
+			st.notices = append(st.notices, frames...)
+		}
+		st.mu.Unlock()
+		st.wakeWriter()
+	}
+}
+
+// addOpen adds a stream of version 2 to the recipients of notices.
+func (s *Server) addOpen(st *stream) (remove func()) {
+	if st.start.Version != 2 {
+		return func() {}
+	}
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
+	s.open[st] = struct{}{}
+	return func() {
+		s.openMu.Lock()
+		defer s.openMu.Unlock()
+		delete(s.open, st)
+	}
+}
+
+// freezes sends the active freezes to all version 2 clients. Like a presence message, the message
+// holds the full state, so a slow client misses nothing. Its zero value is empty.
+type freezes struct {
+	message atomic.Pointer[[]byte] // the encoded WebSocket message; nil: there has been no freeze
+}
+
+// followFreezes keeps the message up to date until the server stops.
+func (s *Server) followFreezes() {
+	_ = s.Hub.Feed.Follow(s.stopping, feed.Frozen, func(*feed.Batch) error {
+		active := s.Hub.Store.ActiveFreezes()
+		if len(active) == 0 && s.freezes.message.Load() == nil {
+			return nil
+		}
+		data, err := json.Marshal(active)
+		if len(active) == 0 {
+			data = []byte("[]")
+		}
+		if err != nil {
+			return err // cannot fail: the message contains only numbers and text
+		}
+		message := appendMessage(nil, schema.FreezeFrame, data)
+		s.freezes.message.Store(&message)
+		s.openMu.Lock()
+		defer s.openMu.Unlock()
+		for st := range s.open {
+			st.wakeWriter()
+		}
+		return nil
+	})
+}

@@ -1,0 +1,94 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// A freeze stops the agents of its scope at their next tool call. It only denies, so every caller who may
+// post events may freeze; an agent's token that is limited to applications only those.
+
+// Freeze stops agents and returns the freeze. If there is an active one of the same scope, it is
+// returned unchanged, and created is false.
+func (h *Hub) Freeze(ctx context.Context, d *control.FreezeDraft, caller Caller) (f control.Freeze, created bool, err error) {
+	if err := h.People.Check(schema.AccessPost, caller.Identity); err != nil {
+		return f, false, err
+	}
+	if err := d.Validate(); err != nil {
+		return f, false, err
+	}
+	if !caller.Identity.CanPost(d.SourceApp) || d.Scope == control.FreezeAll && caller.Identity.Agent && len(caller.Identity.Apps) > 0 {
+		return f, false, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This token is limited to certain applications, and can freeze only those."}
+	}
+	by := cmp.Or(caller.Identity.Name, store.LocalName)
+	if caller.Identity.Agent { // an agent's token may have a person's name
+		by = "agent " + by
+	}
+	return h.freeze(ctx, control.Freeze{Scope: d.Scope, SourceApp: d.SourceApp, SessionID: d.SessionID, By: by, Reason: control.PlainLine(d.Reason)})
+}
+
+// FreezeSession freezes a session on behalf of the hub, if it is not frozen.
+func (h *Hub) FreezeSession(ctx context.Context, app, session, reason string) error {
+	_, _, err := h.freeze(ctx, control.Freeze{Scope: control.FreezeSession, SourceApp: app, SessionID: session, By: "Hookback", Reason: control.PlainLine(reason)})
+	return err
+}
+
+func (h *Hub) freeze(ctx context.Context, f control.Freeze) (_ control.Freeze, created bool, err error) {
+	f.CreatedAt = h.nowMillis()
+	if f, created, err = h.Store.CreateFreeze(ctx, f); err == nil && created {
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Frozen})
+		h.dropInvalidAnswers(context.WithoutCancel(ctx))
+		h.denyHeld(context.WithoutCancel(ctx))
+	}
+	return f, created, err
+}
+
+// Unfreeze lifts a freeze and returns it. Once the hub has an owner, only signed-in people with the
+// role operator may.
+func (h *Hub) Unfreeze(ctx context.Context, id int64, caller Caller) (control.Freeze, error) {
+	access := schema.AccessDecide
+	if h.People.HasOwner() {
+		access = schema.AccessKeep
+	}
+	if err := h.People.Check(access, caller.Identity); err != nil {
+		return control.Freeze{}, err
+	}
+	f, err := h.Store.LiftFreeze(ctx, id, cmp.Or(caller.Identity.Name, store.LocalName), h.Clock())
+	if err == nil {
+		h.frozen.drop(h.Store)
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Frozen})
+	}
+	return f, err
+}
+
+// denyHeld denies the permissions of frozen agents whose programs keep a connection open for the
+// answer: hooks and POST /ask. Other questions stay pending.
+func (h *Hub) denyHeld(ctx context.Context) {
+	head := h.Store.Head()
+	for _, of := range []store.Lifeline{store.ByRequest, store.ByRetry, store.ByListener} {
+		err := h.eachLifeline(ctx, of, head, func(id schema.EventID) error {
+			h.denyFrozen(ctx, &store.Event{ID: id})
+			return nil
+		})
+		if err != nil {
+			h.Log.Error("requests of frozen agents not read; they stay pending and can't be approved", "err", err)
+		}
+	}
+}
+
+// denyFrozen denies a pending permission of a frozen agent, and returns the question in its
+// resulting state.
+func (h *Hub) denyFrozen(ctx context.Context, e *store.Event) *store.Event {
+	denied, err := h.transition(ctx, e.ID, func(s *question.Snapshot) (*store.Change, error) { return s.DenyFrozen(h.Clock()) })
+	if err != nil {
+		h.Log.Error("denying a request of a frozen agent failed; it stays pending and can't be approved", "event", e.ID, "err", err)
+		return e
+	}
+	return denied
+}

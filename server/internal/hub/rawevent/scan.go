@@ -1,0 +1,329 @@
+// Package rawevent splits posted events into their members. It decodes only the members that the hub
+// reads.
+package rawevent
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Event is a posted event split into its members. Its slices alias the body.
+type Event struct {
+	App, Session, Type, Tool string
+	IdempotencyKey           string
+	Timestamp                int64
+	Envelope                 []byte // see store.Event
+	Payload, Chat, Question  []byte
+}
+
+// hubMembers are set by the hub; those a client sends are dropped.
+var hubMembers = map[string]bool{
+	"id": true, "uid": true, "humanInTheLoopStatus": true, "requestSecret": true,
+	"watching": true, "payloadTruncated": true, "payloadBytes": true, "questionTruncated": true,
+}
+
+// Members with a fixed type. stringMembers and boolMembers stay in the envelope.
+var (
+	stringMembers = stringSet("source_app", "session_id", "hook_event_type", "summary", "model_name", "agent", "tool_name",
+		"tool_use_id", "agent_id", "agent_type", "parent_session_id", "error", "agent_transcript_path",
+		"notification_type", "custom_instructions", "source", "reason")
+	boolMembers  = stringSet("is_interrupt", "stop_hook_active")
+	otherMembers = stringSet("payload", "chat", "timestamp", "humanInTheLoop", "idempotency_key", "permission_suggestions")
+)
+
+func stringSet(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func invalidField(field, format string, args ...any) error {
+	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Scan splits an event into its members without decoding those it only stores. It
+// accepts the same events as schema.Event (a fuzz test compares the two).
+//
+// Names are compared unescaped. Otherwise a client could send "\u0069d" past the hub,
+// and every browser would read it as id.
+func Scan(body []byte) (*Event, error) {
+	if !utf8.Valid(body) {
+		return nil, invalidField("", "is not valid UTF-8")
+	}
+	if isTooDeep(body) {
+		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
+	}
+	s := &Event{Envelope: make([]byte, 0, len(body))}
+	err := forEachMember(body, s.addMember)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []struct{ name, value string }{
+		{"source_app", s.App}, {"session_id", s.Session}, {"hook_event_type", s.Type},
+	} {
+		if err := schema.ValidateName(f.name, f.value); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.IdempotencyKey) > schema.MaxName {
+		return nil, invalidField("idempotency_key", "is longer than %d bytes", schema.MaxName)
+	}
+	if s.Payload == nil || s.Payload[0] != '{' {
+		return nil, invalidField("payload", "is required and must be an object")
+	}
+	return s, nil
+}
+
+// decoderPool reuses decoders: one is larger than the event it reads.
+var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// newDecoder returns a decoder for body. It leaves duplicate names to checkUnique, and
+// body is known to be valid UTF-8.
+func newDecoder(body []byte) *jsontext.Decoder {
+	dec := decoderPool.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return dec
+}
+
+// forEachMember calls fn with every member of the JSON object body.
+func forEachMember(body []byte, fn func(name string, raw, value []byte) error) error {
+	dec := newDecoder(body)
+	defer decoderPool.Put(dec)
+	if dec.PeekKind() != '{' {
+		return invalidField("", "must be a JSON object")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	var unknown []string
+	var seen uint64
+	for dec.PeekKind() != '}' {
+		raw, err := readValue(dec, body)
+		if err != nil {
+			return syntaxError(err)
+		}
+		name := unquote(raw)
+		value, err := readValue(dec, body)
+		if err != nil {
+			return syntaxError(err)
+		}
+		if err := checkUnique(name, &seen, &unknown); err != nil {
+			return err
+		}
+		if err := fn(name, raw, value); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
+		return invalidField("", "has data after the JSON object")
+	}
+	return nil
+}
+
+// memberBits assigns a bit to each known member, for the set of members seen.
+var memberBits = func() map[string]uint {
+	bits := map[string]uint{}
+	for _, names := range []map[string]bool{hubMembers, stringMembers, boolMembers, otherMembers} {
+		for name := range names {
+			bits[name] = uint(len(bits))
+		}
+	}
+	return bits
+}()
+
+// checkUnique rejects duplicate names: which value counts would depend on the parser.
+func checkUnique(name string, seen *uint64, unknown *[]string) error {
+	bit, known := memberBits[name]
+	if !known {
+		for _, seenName := range *unknown {
+			if seenName == name {
+				return invalidField(name, "is given twice")
+			}
+		}
+		if *unknown = append(*unknown, name); len(*unknown) > schema.MaxExtra {
+			return invalidField("", "has more than %d unknown members", schema.MaxExtra)
+		}
+		return nil
+	}
+	if *seen&(1<<bit) != 0 {
+		return invalidField(name, "is given twice")
+	}
+	*seen |= 1 << bit
+	return nil
+}
+
+func readValue(dec *jsontext.Decoder, body []byte) ([]byte, error) {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	end := int(dec.InputOffset())
+	return body[end-len(v) : end : end], nil
+}
+
+// internedNames avoids an allocation for each known name.
+var internedNames = func() map[string]string {
+	names := map[string]string{}
+	for name := range memberBits {
+		names[name] = name
+	}
+	return names
+}()
+
+func unquote(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		plain := raw[1 : len(raw)-1]
+		if name, ok := internedNames[string(plain)]; ok {
+			return name
+		}
+		return string(plain)
+	}
+	b, _ := jsontext.AppendUnquote(nil, raw)
+	return string(b)
+}
+
+func syntaxError(err error) error {
+	if strings.Contains(err.Error(), "EOF") {
+		return invalidField("", "is incomplete JSON")
+	}
+	return invalidField("", "is not valid JSON")
+}
+
+// addMember stores one member of the event.
+func (s *Event) addMember(name string, raw, value []byte) error {
+	if hubMembers[name] || string(value) == "null" {
+		return nil
+	}
+	switch name {
+	case "payload":
+		s.Payload = value
+		return nil
+	case "chat":
+		s.Chat = value
+		return nil
+	case "humanInTheLoop":
+		s.Question = value
+		return nil
+	case "timestamp":
+		var ms schema.Millis
+		if ms.UnmarshalJSON(value) != nil {
+			return invalidField(name, "must be a number, Unix time in ms")
+		}
+		s.Timestamp = int64(ms)
+		return nil
+	case "idempotency_key":
+		if value[0] != '"' {
+			return invalidField(name, "must be a string")
+		}
+		s.IdempotencyKey = unquote(value)
+		return nil
+	}
+	if stringMembers[name] && value[0] != '"' {
+		return invalidField(name, "must be a string")
+	}
+	if boolMembers[name] && value[0] != 't' && value[0] != 'f' {
+		return invalidField(name, "must be true or false")
+	}
+	if err := schema.CheckEventMember(name); err != nil {
+		return err
+	}
+	s.setIndexed(name, value)
+	s.appendEnvelope(raw, value)
+	return nil
+}
+
+// setIndexed copies the members that are indexed in the database.
+func (s *Event) setIndexed(name string, value []byte) {
+	switch name {
+	case "source_app":
+		s.App = unquote(value)
+	case "session_id":
+		s.Session = unquote(value)
+	case "hook_event_type":
+		s.Type = unquote(value)
+	case "tool_name":
+		s.Tool = unquote(value)
+	}
+}
+
+func (s *Event) appendEnvelope(raw, value []byte) {
+	if len(s.Envelope) > 0 {
+		s.Envelope = append(s.Envelope, ',')
+	}
+	s.Envelope = append(s.Envelope, raw...)
+	s.Envelope = append(s.Envelope, ':')
+	s.Envelope = append(s.Envelope, value...)
+}
+
+// isTooDeep reports whether body nests deeper than schema.MaxDepth. Most bodies have
+// fewer brackets than that in total, so counting them is enough.
+func isTooDeep(body []byte) bool {
+	if bytes.Count(body, []byte{'['})+bytes.Count(body, []byte{'{'}) <= schema.MaxDepth {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[' || c == '{':
+			if depth++; depth > schema.MaxDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
+
+// Split splits a JSON array of events into its elements, which alias body. It returns
+// *schema.FieldError.
+func Split(body []byte) ([][]byte, error) {
+	if isTooDeep(body) {
+		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
+	}
+	if !utf8.Valid(body) {
+		return nil, invalidField("", "is not valid UTF-8")
+	}
+	dec := newDecoder(body)
+	defer decoderPool.Put(dec)
+	if dec.PeekKind() != '[' {
+		return nil, invalidField("", "must be a JSON array of events")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, syntaxError(err)
+	}
+	var events [][]byte
+	for dec.PeekKind() != ']' {
+		event, err := readValue(dec, body)
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		if events = append(events, event); len(events) > schema.MaxBatch {
+			return nil, invalidField("", "has more than %d events", schema.MaxBatch)
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, syntaxError(err)
+	}
+	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
+		return nil, invalidField("", "has data after the JSON array")
+	}
+	return events, nil
+}

@@ -1,0 +1,84 @@
+package hub
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// attachments counts the open requests of each question that a program may ask again over a new
+// connection. The last one that ends starts the time to reconnect.
+type attachments struct {
+	mu      sync.Mutex
+	open    map[schema.EventID]int
+	timers  map[schema.EventID]*time.Timer
+	stopped bool // the hub stops; the questions wait for its restart
+}
+
+// stop keeps the questions whose program may reconnect after the hub's restart.
+func (a *attachments) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = true
+	for id, t := range a.timers {
+		t.Stop()
+		delete(a.timers, id)
+	}
+}
+
+// frozenState is the state of a session since it was frozen.
+type frozenState int
+
+const (
+	sessionStopped      frozenState = 1 + iota // its hook got the freeze, or its turn ended
+	sessionUncontrolled                        // it started a call although it is frozen
+)
+
+// freezeProgress records the sessions that reported something while they are frozen. After a
+// restart of the hub it is empty, and fills with their next events.
+type freezeProgress struct {
+	mu     sync.Mutex
+	states map[store.SessionKey]frozenState
+}
+
+// maxFrozenSessions limits the map; the counts don't go beyond it.
+const maxFrozenSessions = 10_000
+
+func (p *freezeProgress) set(key store.SessionKey, state frozenState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.states == nil {
+		p.states = map[store.SessionKey]frozenState{}
+	}
+	if _, known := p.states[key]; known || len(p.states) < maxFrozenSessions {
+		p.states[key] = state
+	}
+}
+
+// drop forgets the sessions that no active freeze stops.
+func (p *freezeProgress) drop(s store.Freezes) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range p.states {
+		if s.FreezeOf(key.App, key.Session) == nil {
+			delete(p.states, key)
+		}
+	}
+}
+
+// messageWaiter is the hook that waits for messages to an idle session.
+type messageWaiter struct {
+	name    string // chosen by the hook
+	changed feed.Wakeup
+	ended   bool // by a prompt, the end of the session or another waiter; guarded by Hub.mu
+}
+
+// Reach counts the notifications that reach people.
+type Reach interface {
+	// Reachable returns how many notifications of a new question would be delivered now.
+	Reachable(ctx context.Context) int
+}

@@ -1,0 +1,223 @@
+package ratings
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/risk"
+	"github.com/hookback/hookback/server/internal/risk/call"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Limits of a back-test.
+const (
+	testedDays   = 30
+	testedEvents = 20_000
+	testTime     = time.Second
+	pageTime     = 100 * time.Millisecond
+)
+
+// PolicyLine proposes a rule for hookback.json that asks a person about calls such as the one that
+// an event starts, and tests the rule on the history. It returns schema.ErrNotFound if the event
+// starts no call.
+func (f *Follower) PolicyLine(ctx context.Context, id schema.EventID, now time.Time) (*history.PolicyLine, error) {
+	e, _, err := f.Store.Event(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	facts := parseCall(e)
+	if facts.tool == "" || facts.step == noStep || facts.step == ended {
+		return nil, schema.ErrNotFound
+	}
+	rule, text := proposeRule(&facts)
+	line := &history.PolicyLine{Rule: text, Command: "hookback policy add " + shellQuote(text), Text: rule.Rules()[0].Sentence, Days: testedDays}
+	return line, f.testRule(ctx, rule, facts.tool, now, line)
+}
+
+// policyRule is a rule of hookback.json.
+type policyRule struct {
+	Tool string         `json:"tool"`
+	When map[string]any `json:"when,omitempty"`
+	Then string         `json:"then"`
+}
+
+// proposeRule returns the narrowest rule that certainly matches a call, and its JSON.
+func proposeRule(f *callFacts) (rule *policy.File, text string) {
+	name := commonName(f.tool)
+	for _, when := range append(conditions(f), nil) {
+		raw, err := encodeRule(policyRule{name, when, "ask"})
+		if err != nil {
+			continue
+		}
+		if rule, err = policy.Parse("proposal", fmt.Appendf(nil, `{"rules":[%s]}`, raw)); err != nil {
+			continue
+		}
+		// A result with a reason is about a call that the rule can't be evaluated for.
+		if got := rule.Evaluate(f.policyCall()); when == nil || got.Effect == policy.Ask && got.Reason == "" {
+			return rule, raw
+		}
+	}
+	rule, _ = policy.Parse("proposal", []byte(`{"rules":[{"tool":"*","then":"ask"}]}`)) // the tool's name is no valid glob
+	return rule, `{"tool":"*","then":"ask"}`
+}
+
+func encodeRule(r policyRule) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // people read it
+	err := e.Encode(r)
+	return escapeInvisible(strings.TrimSuffix(b.String(), "\n")), err
+}
+
+// escapeInvisible escapes the characters of JSON that a terminal or a page does not show: people
+// paste the rule into a shell, where a delete character removes what they see.
+func escapeInvisible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
+}
+
+// conditions returns conditions that may match the call, the narrowest first.
+func conditions(f *callFacts) (list []map[string]any) {
+	a := risk.Assess(f.tool, f.arguments, f.cwd)
+	if f.command() != "" {
+		for _, finding := range a.Findings {
+			list = append(list, commandConditions(finding.Excerpt)...)
+		}
+		return append(list, commandConditions(f.command())...)
+	}
+	digest.EachMember(f.arguments, func(name string, value []byte) {
+		text := digest.StringValue(value)
+		switch u, err := url.Parse(text); {
+		case text == "" || len(text) > 500:
+		case call.IsPathName(call.NormalizeName(name)):
+			list = append(list, map[string]any{"file": map[string]any{"equals": text}})
+		case err == nil && u.Host != "" && !strings.ContainsAny(u.Host, "*?\\") && (u.Scheme == "http" || u.Scheme == "https"):
+			list = append(list, map[string]any{name: map[string]any{"glob": u.Scheme + "://" + u.Host + "/*"}})
+		}
+	})
+	return list
+}
+
+var (
+	piped = regexp.MustCompile(`^\s*([\w.-]+)\b[^;&]*\|\s*(?:sudo\s+)?([\w.-]+)`)
+	words = regexp.MustCompile(`^[\w./-]+$`)
+	// longOptions are the long names of short options that make calls risky.
+	longOptions = map[string]string{"r": "recursive", "R": "recursive", "f": "force"}
+)
+
+// commandConditions returns conditions for the command line, the narrowest first.
+func commandConditions(line string) (list []map[string]any) {
+	command := func(tests map[string]any) { list = append(list, map[string]any{"command": tests}) }
+	if m := piped.FindStringSubmatch(line); m != nil {
+		command(map[string]any{"runs": m[1], "regex": `\|\s*(sudo\s+)?` + regexp.QuoteMeta(m[2]) + `\b`})
+	}
+	fields := strings.Fields(line)
+	if len(fields) > 0 && fields[0] == "sudo" {
+		fields = fields[1:]
+	}
+	if len(fields) == 0 || !words.MatchString(fields[0]) {
+		return list
+	}
+	programs := []string{fields[0]}
+	if len(fields) > 1 && words.MatchString(fields[1]) && !strings.HasPrefix(fields[1], "-") && !strings.ContainsAny(fields[1], "/.") {
+		programs = []string{fields[0] + " " + fields[1], fields[0]}
+	}
+	option := firstOption(fields[1:])
+	for _, program := range programs {
+		if option != nil {
+			command(map[string]any{"runs": program, "option": option})
+		}
+	}
+	for _, program := range programs {
+		command(map[string]any{"runs": program})
+	}
+	return list
+}
+
+// firstOption returns the names of the first option of a command, or nil.
+func firstOption(fields []string) []string {
+	i := slices.IndexFunc(fields, func(word string) bool { return len(word) > 1 && word[0] == '-' && words.MatchString(word) })
+	if i < 0 {
+		return nil
+	}
+	if long, ok := strings.CutPrefix(fields[i], "--"); ok {
+		for short, name := range longOptions {
+			if name == long {
+				return []string{strings.ToLower(short), long}
+			}
+		}
+		return []string{long}
+	}
+	short := fields[i][1:2]
+	if long := longOptions[short]; long != "" {
+		return []string{short, long}
+	}
+	return []string{short}
+}
+
+// shellQuote returns text as one word of a shell.
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// testRule counts the calls of the last days that a rule would have asked about.
+func (f *Follower) testRule(ctx context.Context, rule *policy.File, tool string, now time.Time, line *history.PolicyLine) error {
+	terms, err := filter.Parse(`tool:"` + strings.NewReplacer(`"`, "", "*", "").Replace(tool) + `"`)
+	if err != nil {
+		return err
+	}
+	events, complete, err := f.searchBack(ctx, terms, now)
+	if err != nil {
+		return err
+	}
+	line.Complete = complete
+	b := batch{open: newOpenCalls(nil), counts: map[store.CallKey]store.CallCount{}, before: map[*store.RatedCall]store.RatedCall{}, rule: rule}
+	for _, e := range slices.Backward(events) {
+		b.apply(&store.LogEntry{Seq: int64(e.ID), Event: e})
+	}
+	for key, n := range b.counts {
+		line.Asks += n.Calls
+		if key.Outcome == history.CallRan {
+			line.Ran += n.Calls
+		}
+	}
+	return nil
+}
+
+// searchBack returns the matching events of the last days, newest first, and whether these are all.
+func (f *Follower) searchBack(ctx context.Context, terms *filter.Filter, now time.Time) (events []*store.Event, complete bool, err error) {
+	q := store.Search{Filter: terms, From: now.Add(-testedDays * 24 * time.Hour), Limit: schema.MaxPageLimit, MaxBytes: store.MaxPageBytes, Timeout: pageTime}
+	for began := time.Now(); len(events) < testedEvents && time.Since(began) < testTime; {
+		page, err := f.Store.Search(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		slices.Reverse(page.Events)
+		events = append(events, page.Events...)
+		if page.Complete {
+			return events, true, nil
+		}
+		q.Before = page.SearchedTo
+	}
+	return events, false, nil
+}

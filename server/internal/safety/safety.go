@@ -1,0 +1,172 @@
+// Package safety freezes sessions whose agent fails in a loop. Its follower reads the log after the
+// commit of an event, so it delays no event, and acts one call late: the next call may have begun.
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// batchRows is the number of log rows per step.
+	batchRows = 512
+	// startRows is how far back a new follower reads: failures before a restart of the hub count.
+	startRows = 4096
+	// maxSessions limits the sessions with failures in memory.
+	maxSessions = 10_000
+	// retryDelay is the delay after a step that failed.
+	retryDelay = 5 * time.Second
+)
+
+// Hub freezes sessions.
+type Hub interface {
+	// FreezeSession freezes a session on behalf of the hub.
+	FreezeSession(ctx context.Context, app, session, reason string) error
+}
+
+// Config holds the dependencies and the rule of a Follower. All are required except Log.
+type Config struct {
+	Store interface {
+		store.Log
+		store.Freezes
+	}
+	Feed *feed.Feed
+	Hub  Hub
+
+	// EqualFailures is the number of equal failures in a row that freezes a session: the same tool,
+	// arguments and error. 0: the rule is off.
+	EqualFailures int
+
+	Log *slog.Logger // default: discard
+}
+
+// Follower applies the rule to the log.
+type Follower struct {
+	Config
+	at      int64 // last row read
+	started int64 // head of the log at the start; the rows up to it freeze nothing
+	streaks map[streakKey]streak
+}
+
+// streakKey is one agent of a session: subagents run at the same time.
+type streakKey struct{ app, session, agent string }
+
+// streak are equal failures in a row.
+type streak struct {
+	tool, err, useID string
+	input            uint64
+	count            int
+}
+
+// New returns a follower that starts at the end of the log.
+func New(cfg Config) *Follower {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	head := cfg.Store.Head()
+	return &Follower{Config: cfg, at: max(cfg.Store.Pruned(), head-startRows, 0), started: head, streaks: map[streakKey]streak{}}
+}
+
+// Run applies the rule until ctx ends, and always returns nil.
+func (f *Follower) Run(ctx context.Context) error {
+	if f.EqualFailures <= 0 {
+		<-ctx.Done()
+		return nil
+	}
+	_ = f.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
+		for more := true; more && ctx.Err() == nil; {
+			var err error
+			if more, err = f.Step(ctx); err != nil && ctx.Err() == nil {
+				f.Log.Error("automatic freeze failed", "retry_in", retryDelay, "err", err)
+				feed.Sleep(ctx, retryDelay)
+				more = true
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// Step applies the rule to the next rows. It reports whether there are more.
+func (f *Follower) Step(ctx context.Context) (more bool, err error) {
+	rows, err := f.Store.After(ctx, f.at, batchRows)
+	if errors.Is(err, store.ErrPruned) {
+		f.at = f.Store.Head()
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, row := range rows {
+		if f.at = row.Seq; row.Change || row.Event == nil {
+			continue
+		}
+		if err := f.apply(ctx, row.Event); err != nil {
+			return false, err
+		}
+	}
+	return len(rows) > 0, nil
+}
+
+// apply applies the rule to a new event.
+func (f *Follower) apply(ctx context.Context, e *store.Event) error {
+	switch digest.KindOf(e.Type) {
+	case digest.SessionEnd:
+		for key := range f.streaks {
+			if key.app == e.App && key.session == e.Session {
+				delete(f.streaks, key)
+			}
+		}
+	case digest.ToolEnd:
+		facts := digest.Parse(&digest.Event{
+			ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload,
+		})
+		if n := f.count(facts); n >= f.EqualFailures {
+			return f.freeze(ctx, facts)
+		}
+	}
+	return nil
+}
+
+// count adds the end of a tool call, and returns the number of equal failures in a row.
+func (f *Follower) count(facts *digest.EventFacts) int {
+	key := streakKey{facts.App, facts.Session, facts.Agent}
+	s := f.streaks[key]
+	switch {
+	case facts.UseID != "" && facts.UseID == s.useID: // reported twice
+		return 0
+	case !facts.Failed || facts.InputHash == 0: // without arguments it may be another call
+		delete(f.streaks, key)
+		return 0
+	}
+	if s.tool != facts.Tool || s.input != facts.InputHash || s.err != facts.Error {
+		s = streak{tool: facts.Tool, err: facts.Error, input: facts.InputHash}
+	}
+	s.useID = facts.UseID
+	s.count++
+	if len(f.streaks) >= maxSessions {
+		clear(f.streaks)
+	}
+	f.streaks[key] = s
+	return s.count
+}
+
+// freeze freezes the session, and starts to count anew. A failure is retried at the next equal
+// failure.
+func (f *Follower) freeze(ctx context.Context, facts *digest.EventFacts) error {
+	if int64(facts.ID) > f.started && f.Store.FreezeOf(facts.App, facts.Session) == nil {
+		reason := fmt.Sprintf("%s failed %d times in a row with the same arguments and error.", facts.Tool, f.EqualFailures)
+		if err := f.Hub.FreezeSession(ctx, facts.App, facts.Session, reason); err != nil {
+			return err
+		}
+	}
+	delete(f.streaks, streakKey{facts.App, facts.Session, facts.Agent})
+	return nil
+}

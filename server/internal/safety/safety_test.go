@@ -1,0 +1,171 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a follower and a hub over a new store.
+type fixture struct {
+	*Follower
+	hub  *hub.Hub
+	t    testing.TB
+	call int
+}
+
+func newFixture(t testing.TB) *fixture {
+	t.Helper()
+	db := storetest.Open(t, storetest.Options{Fast: true})
+	t.Cleanup(func() { _ = db.Close() })
+	f := feed.New(0, 64, 1<<20)
+	h := hub.New(hub.Config{Store: db, Feed: f})
+	return &fixture{Follower: New(Config{Store: db, Feed: f, Hub: h, EqualFailures: 3}), hub: h, t: t}
+}
+
+// end posts the end of a call of session s.
+func (x *fixture) end(typ, command, members string) {
+	x.t.Helper()
+	x.call++
+	x.post(typ, fmt.Sprintf(`{"tool_use_id":"t%d","tool_name":"Bash","tool_input":{"command":%q}%s}`, x.call, command, members))
+}
+
+func (x *fixture) fail() { x.end("PostToolUseFailure", "make test", `,"error":"exit status 2"`) }
+
+func (x *fixture) post(typ, payload string) {
+	x.t.Helper()
+	_, err := x.hub.Ingest(x.t.Context(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s","hook_event_type":%q,"payload":%s}`, typ, payload), hub.Caller{})
+	require.NoError(x.t, err)
+}
+
+// freezes applies the rule to the whole log and returns the active freezes.
+func (x *fixture) freezes() []control.Freeze {
+	x.t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = x.Step(x.t.Context())
+		require.NoError(x.t, err)
+	}
+	return x.Store.ActiveFreezes()
+}
+
+func TestFollower_FreezesSessionAfterEqualFailures(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	x.fail()
+	x.fail()
+	require.Empty(t, x.freezes())
+	x.fail()
+	list := x.freezes()
+	require.Len(t, list, 1)
+	f := list[0]
+	require.Equal(t, control.FreezeSession, f.Scope)
+	require.Equal(t, [3]string{"a", "s", "Hookback"}, [3]string{f.SourceApp, f.SessionID, f.By})
+	require.Equal(t, "Bash failed 3 times in a row with the same arguments and error.", f.Reason)
+	require.Equal(t, "Hookback froze this session.", f.Notice().Text())
+
+	x.fail()
+	x.fail()
+	x.fail()
+	require.Equal(t, list, x.freezes(), "one freeze at a time")
+	_, err := x.hub.Unfreeze(t.Context(), f.ID, hub.Caller{})
+	require.NoError(t, err)
+	x.fail()
+	x.fail()
+	require.Empty(t, x.freezes(), "a lifted freeze counts anew")
+	x.fail()
+	require.Len(t, x.freezes(), 1)
+}
+
+func TestFollower_CountsOnlyEqualFailuresInARow(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(x *fixture){
+		"a success":           func(x *fixture) { x.end("PostToolUse", "make test", "") },
+		"another command":     func(x *fixture) { x.end("PostToolUseFailure", "ls", `,"error":"exit status 2"`) },
+		"another error":       func(x *fixture) { x.end("PostToolUseFailure", "make test", `,"error":"exit status 1"`) },
+		"another tool":        func(x *fixture) { x.post("PostToolUse", `{"tool_name":"Read","tool_input":{"file_path":"a"}}`) },
+		"an interruption":     func(x *fixture) { x.end("PostToolUseFailure", "make test", `,"error":"stopped","is_interrupt":true`) },
+		"unknown arguments":   func(x *fixture) { x.post("PostToolUseFailure", `{"tool_name":"Bash","error":"exit status 2"}`) },
+		"the session's end":   func(x *fixture) { x.post("SessionEnd", `{}`) },
+		"a report, repeated":  func(x *fixture) { x.call--; x.fail(); x.call--; x.fail() },
+		"hostile JSON values": func(x *fixture) { x.post("PostToolUse", `{"tool_name":7,"tool_input":[],"error":{}}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := newFixture(t)
+			x.fail()
+			x.fail()
+			between(x)
+			require.Empty(t, x.freezes())
+		})
+	}
+	x := newFixture(t)
+	for range 5 {
+		x.post("PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"make test"}}`)
+		x.fail()
+		x.post("Notification", `{"message":"still here"}`)
+	}
+	require.Len(t, x.freezes(), 1, "other events are in between")
+}
+
+// A new follower counts the failures before the restart, but freezes nothing for them: a person may
+// have lifted that freeze.
+func TestFollower_SurvivesRestart(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	for range 5 {
+		x.fail()
+	}
+	x.Follower = New(x.Config)
+	require.Empty(t, x.freezes())
+	x.fail()
+	require.Len(t, x.freezes(), 1, "the sixth equal failure")
+}
+
+func TestFollower_Run(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{0, 3} {
+		x := newFixture(t)
+		x.EqualFailures = limit
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- x.Run(ctx) }()
+		for range 3 {
+			x.fail()
+		}
+		if limit > 0 {
+			seen := x.Feed.Follow(t.Context(), feed.Frozen, func(*feed.Batch) error {
+				if len(x.Store.ActiveFreezes()) == 0 {
+					return nil
+				}
+				return context.Canceled
+			})
+			require.ErrorIs(t, seen, context.Canceled)
+		}
+		stop()
+		require.NoError(t, <-done)
+		require.Equal(t, limit > 0, len(x.Store.ActiveFreezes()) > 0)
+	}
+}
+
+func TestFollower_CleansTheReason(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	for i := range 3 {
+		x.post("PostToolUseFailure", fmt.Sprintf(`{"tool_use_id":"t%d","tool_name":"Ba\nsh\u202e","tool_input":{"a":1},"error":"no"}`, i))
+	}
+	list := x.freezes()
+	require.Len(t, list, 1)
+	require.False(t, strings.ContainsAny(list[0].Reason, "\n\u202e"), list[0].Reason)
+}

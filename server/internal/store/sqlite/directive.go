@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// A directive has three parts: freezes.go, grants.go and messages.go each add theirs, and keep in
+// memory which sessions they have something for. An event of any other session costs no query.
+
+// hasOutstanding reports whether anything may wait for an event of the session.
+func (s *engine) hasOutstanding(e *store.Event) bool {
+	return s.grants.has(e.App, e.Session) || s.messages.has(e.App, e.Session) || s.isFrozen(e.App, e.Session)
+}
+
+// directive returns the directive for the hook of a new event, and marks it as handed over in
+// this transaction. It returns nil if there is nothing.
+func (t *tx) directive(e *store.Event, r *store.DirectiveRequest) (*control.Directive, error) {
+	d := &control.Directive{}
+	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.useGrant, t.handOverMessages} {
+		if err := add(d, e, r); err != nil {
+			return nil, err
+		}
+	}
+	if d.Freeze != nil {
+		if _, err := t.exec(`INSERT INTO frozen_calls (seq, stream_id) VALUES (?, 1)`, e.ID); err != nil {
+			return nil, err
+		}
+	}
+	return nonEmpty(d), nil
+}
+
+// repeatedDirective returns the directive that the event seq got, for a repeat of its POST.
+// A freeze is the current one.
+func (t *tx) repeatedDirective(seq int64, d *store.EventDraft) (*control.Directive, error) {
+	r := d.Directive
+	if r == nil {
+		return nil, nil
+	}
+	e := d.Event
+	e.ID = schema.EventID(seq)
+	repeated := &control.Directive{}
+	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.repeatGrant, t.repeatMessages} {
+		if err := add(repeated, &e, r); err != nil {
+			return nil, err
+		}
+	}
+	return nonEmpty(repeated), nil
+}
+
+func nonEmpty(d *control.Directive) *control.Directive {
+	if d.Freeze == nil && d.Grant == nil && len(d.Messages) == 0 {
+		return nil
+	}
+	return d
+}
+
+// itemCounts counts the items of each session that wait for an event that accepts them. Every event of
+// another session skips the lookup. It has the state of the last commit.
+type itemCounts struct {
+	total atomic.Int64 // of all sessions
+	mu    sync.RWMutex
+	count map[store.SessionKey]int64
+}
+
+func (o *itemCounts) has(app, session string) bool {
+	if o.total.Load() == 0 {
+		return false
+	}
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.count[store.SessionKey{App: app, Session: session}] > 0
+}
+
+// add adds n, which may be negative, to the count of a session.
+func (o *itemCounts) add(key store.SessionKey, n int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.count == nil {
+		o.count = map[store.SessionKey]int64{}
+	}
+	o.total.Add(n)
+	if o.count[key] += n; o.count[key] <= 0 {
+		delete(o.count, key)
+	}
+}
+
+// loadDirectives loads the items that wait for agents, at the start.
+func (s *engine) loadDirectives(ctx context.Context, w *writer) error {
+	for _, load := range []func(context.Context, *writer) error{s.loadGrants, s.loadMessages, s.loadFreezes} {
+		if err := load(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// afterCommit runs f when this transaction is committed, on the writer's goroutine.
+func (t *tx) afterCommit(f func()) { t.committed = append(t.committed, f) }

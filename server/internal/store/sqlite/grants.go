@@ -1,0 +1,221 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// openGrants holds the grants that have not expired, whether used or not: the repeat of an event
+// gets the grant that the event used. It has the state of the last commit.
+type openGrants struct {
+	itemCounts
+
+	mu   sync.Mutex
+	rows map[schema.EventID]openGrant // by appeal
+}
+
+type openGrant struct {
+	session   store.SessionKey
+	expiresAt int64
+}
+
+func (o *openGrants) put(question schema.EventID, g openGrant) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rows == nil {
+		o.rows = map[schema.EventID]openGrant{}
+	}
+	o.rows[question] = g
+	o.add(g.session, 1)
+}
+
+func (o *openGrants) remove(question schema.EventID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if g, ok := o.rows[question]; ok {
+		delete(o.rows, question)
+		o.add(g.session, -1)
+	}
+}
+
+// due returns the grants that have expired, and when the next one expires; zero: never.
+func (o *openGrants) due(now time.Time) (due []schema.EventID, next time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var nextMillis int64
+	for question, g := range o.rows {
+		if g.expiresAt <= toMillis(now) {
+			due = append(due, question)
+		} else if nextMillis == 0 || g.expiresAt < nextMillis {
+			nextMillis = g.expiresAt
+		}
+	}
+	slices.Sort(due)
+	return due, fromMillis(nextMillis)
+}
+
+func (s *engine) HasGrants(app, session string) bool { return s.grants.has(app, session) }
+
+func (s *engine) ExpireGrants(ctx context.Context, now time.Time) (next time.Time, err error) {
+	due, next := s.grants.due(now)
+	if len(due) == 0 {
+		return next, nil
+	}
+	return next, s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
+		for _, question := range due {
+			if err := t.closeGrant(question, "grant.expired", 0); err != nil {
+				return err
+			}
+			t.afterCommit(func() { s.grants.remove(question) })
+		}
+		return nil
+	}})
+}
+
+// grantedBy encodes the approvers of a grant for the column granted_by.
+func grantedBy(names []string) (string, error) {
+	text, err := json.Marshal(names)
+	return string(text), err
+}
+
+// insertAppeal stores the call of an appeal, which a person may grant.
+func (t *tx) insertAppeal(e *store.Event, digest []byte) error {
+	if digest == nil {
+		return nil
+	}
+	_, err := t.exec(`INSERT INTO grants (question, stream_id, app, session, digest, granted_by, granted_at, expires_at, used_at, used_by)
+		VALUES (?, 1, ?, ?, ?, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
+	return err
+}
+
+// grantData is the part of a grant that the audit log stores.
+type grantData struct {
+	ExpiresAt schema.Millis  `json:"expires_at,omitempty"`
+	Event     schema.EventID `json:"event,omitempty"` // the call that ran
+	By        string         `json:"by,omitempty"`
+}
+
+// endAppeal grants the call of an appeal, or removes it if the appeal ended without an approval.
+func (t *tx) endAppeal(e *store.Event, g *store.GrantChange) error {
+	if g == nil {
+		return nil
+	}
+	if len(g.By) == 0 {
+		_, err := t.exec(`DELETE FROM grants WHERE question = ? AND stream_id = 1 AND granted_at = 0`, e.ID)
+		return err
+	}
+	by, err := grantedBy(g.By)
+	if err != nil {
+		return err
+	}
+	granted, err := t.exec(`UPDATE grants SET granted_by = ?, granted_at = ?, expires_at = ? WHERE question = ? AND stream_id = 1 AND granted_at = 0`,
+		by, toMillis(g.GrantedAt), toMillis(g.ExpiresAt), e.ID)
+	if err != nil || granted == 0 {
+		return err
+	}
+	open := openGrant{store.SessionKey{App: e.App, Session: e.Session}, toMillis(g.ExpiresAt)}
+	t.afterCommit(func() { t.w.store.grants.put(e.ID, open) })
+	return t.appendLedger(store.LedgerRecord{
+		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(toMillis(g.ExpiresAt))},
+	})
+}
+
+// useGrant adds the grant of the event's call, which works once.
+func (t *tx) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !t.w.store.grants.has(e.App, e.Session) {
+		return nil
+	}
+	var g store.Grant
+	var by string
+	var grantedAt, expiresAt int64
+	err := t.get([]any{&g.Question, &by, &grantedAt, &expiresAt}, `SELECT question, granted_by, granted_at, expires_at FROM grants
+		WHERE stream_id = 1 AND app = ? AND session = ? AND digest = ? AND granted_at > 0 AND used_at = 0 AND expires_at > ? ORDER BY question LIMIT 1`,
+		e.App, e.Session, r.StoredDigest, toMillis(t.now))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(by), &g.By)
+	}
+	if err != nil {
+		return fmt.Errorf("read a grant: %w", err)
+	}
+	g.GrantedAt, g.ExpiresAt = fromMillis(grantedAt), fromMillis(expiresAt)
+	if r.IsValid != nil && !r.IsValid(&g) {
+		return t.closeGrant(g.Question, "grant.revoked", 0)
+	}
+	if err := t.closeGrant(g.Question, "grant.used", e.ID); err != nil {
+		return err
+	}
+	d.Grant = &control.Grant{Question: g.Question, Digest: r.Digest, By: strings.Join(g.By, ", ")}
+	return t.addApproval(d.Grant)
+}
+
+// addApproval adds the signed approval of the appeal.
+func (t *tx) addApproval(g *control.Grant) error {
+	var receipt []byte
+	err := t.get([]any{&receipt}, `SELECT receipt FROM questions WHERE stream_id = 1 AND seq = ?`, g.Question)
+	if err != nil || receipt == nil {
+		return ignoreNoRows(err)
+	}
+	return json.Unmarshal(receipt, &g.Approval)
+}
+
+// closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
+func (t *tx) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
+	closed, err := t.exec(`UPDATE grants SET used_at = ?, used_by = ? WHERE question = ? AND stream_id = 1 AND used_at = 0`, toMillis(t.now), usedBy, question)
+	if err != nil || closed == 0 {
+		return err
+	}
+	return t.appendLedger(store.LedgerRecord{Action: action, Actor: byHub, QuestionID: question, Data: grantData{Event: usedBy}})
+}
+
+// repeatGrant adds the grant that the event used.
+func (t *tx) repeatGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil {
+		return nil
+	}
+	var question schema.EventID
+	var by string
+	var isSame bool
+	err := t.get([]any{&question, &by, &isSame}, `SELECT question, granted_by, digest = ? FROM grants WHERE stream_id = 1 AND used_by = ? AND used_by > 0`, r.StoredDigest, e.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	var names []string
+	if err == nil {
+		err = json.Unmarshal([]byte(by), &names)
+	}
+	if err == nil && !isSame {
+		err = schema.ErrKeyConflict
+	}
+	if err != nil {
+		return err
+	}
+	d.Grant = &control.Grant{Question: question, Digest: r.Digest, By: strings.Join(names, ", ")}
+	return t.addApproval(d.Grant)
+}
+
+const queryOpenGrants = `SELECT question, app, session, expires_at FROM grants WHERE stream_id = 1 AND granted_at > 0 AND (used_at = 0 OR expires_at > ?)`
+
+func (s *engine) loadGrants(ctx context.Context, w *writer) error {
+	rows, err := w.conn.QueryContext(ctx, queryOpenGrants, toMillis(s.clock()))
+	return eachRow(rows, err, func(rows *sql.Rows) error {
+		var question schema.EventID
+		var g openGrant
+		err := rows.Scan(&question, &g.session.App, &g.session.Session, &g.expiresAt)
+		s.grants.put(question, g)
+		return err
+	})
+}
