@@ -103,7 +103,8 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi/middleware": {"schema", "schema/routes", "agentclient/socket", "server/internal/peer", "server/internal/feed"},
 	"server/internal/httpapi/stream":     {"schema", "server/internal/httpapi/middleware", "server/internal/hub", "server/internal/query", "server/internal/auth", "server/internal/feed", "server/internal/store"},
 	"server/internal/httpapi/logmetrics": {"schema", "server/internal/feed", "server/internal/query"},
-	"server/internal/httpapi/assets":     {"schema", "server/internal/httpapi/middleware"},
+	"server/docs":                        {},
+	"server/internal/httpapi/assets":     {"schema", "server/docs", "server/internal/httpapi/middleware"},
 	"server/internal/httpapi/held":       {"schema", "schema/control", "agentclient/hook", "server/internal/hub", "server/internal/httpapi/middleware"},
 	"server/internal/httpapi":            {"server/internal/httpapi/held", "server/internal/ratings", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/sessions/otlp", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {

@@ -1,13 +1,14 @@
+import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
 import { expect, test } from './fixtures.ts'
 
 test.describe('API reference', () => {
   // The watch fixture (fixtures.ts) checks the content security policy.
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`is served at /docs by the hub alone, ${colorScheme} theme`, async ({ page, hub }) => {
+    test(`is served at /docs/api by the hub alone, ${colorScheme} theme`, async ({ page, hub }) => {
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
       await page.emulateMedia({ colorScheme })
-      await page.goto(`${hub.url}/docs`)
+      await page.goto(`${hub.url}/docs/api`)
       const respond = page.locator('#operations-Events-postEventsIdRespond')
       await expect(respond).toContainText('Answer a question')
       await expect(page.locator('html.dark-mode')).toHaveCount(colorScheme === 'dark' ? 1 : 0)
@@ -22,11 +23,30 @@ test.describe('API reference', () => {
     })
   }
 
-  test('sends a test request from /docs', async ({ page, hub }) => {
-    await page.goto(`${hub.url}/docs#/Operation/getHealthz`)
+  test('sends a test request from /docs/api', async ({ page, hub }) => {
+    await page.goto(`${hub.url}/docs/api#/Operation/getHealthz`)
     const health = page.locator('#operations-Operation-getHealthz')
     await health.getByRole('button', { name: 'Try it out' }).click()
     await health.getByRole('button', { name: 'Execute' }).click()
     await expect(health.locator('.live-responses-table')).toContainText('"status": "ok"')
+  })
+})
+
+test.describe('Documentation', () => {
+  test('is readable and searchable on a locked hub, without a sign-in', async ({ page, hub }) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.goto(`${hub.url}/docs`)
+      await page.getByRole('navigation').getByRole('link', { name: 'Coding agents' }).click()
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText('Coding agents')
+      expect(await accessibilityViolations(page)).toEqual([])
+      await page.getByRole('searchbox').fill('trusted hub')
+      await page.getByRole('searchbox').press('Enter')
+      await page.getByRole('link', { name: 'Coding agents › The trusted hub' }).click()
+      await expect(page.getByRole('heading', { name: 'The trusted hub' })).toBeInViewport()
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.goto(`${hub.url}/docs/operations`)
+    expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0)
   })
 })

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -56,10 +57,15 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := install.PluginFiles()
+	files, err := packageDocs(root)
 	if err != nil {
 		return nil, err
 	}
+	plugin, err := install.PluginFiles()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(files, plugin)
 	files["schema/hub.schema.json"] = schemaJSON
 	files["schema/openapi.json"] = openAPIJSON
 	files["dashboard/src/lib/api/schema.ts"] = page

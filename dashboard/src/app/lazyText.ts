@@ -24,6 +24,7 @@ export const lazyAppText = {
     mute60: 'Mute for an hour',
     freeze: 'Freeze all agents',
     freezeHint: 'stops them at their next tool call',
+    docs: 'Documentation',
     showShortcuts: 'Show the shortcuts of this screen',
     help: 'help',
     request: (id: number) => `Request ${id}`,

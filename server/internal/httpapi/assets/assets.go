@@ -1,4 +1,4 @@
-// Package assets serves the files of the dashboard, compressed.
+// Package assets serves the files of the dashboard, compressed, and the documentation.
 package assets
 
 import (
@@ -23,19 +23,7 @@ import (
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
-const (
-	indexFile = "/index.html"
-	// docsPath serves the API reference: Swagger UI rendering PathOpenAPI.
-	docsPath = "/docs"
-	docsFile = "/docs/index.html"
-)
-
-// DocsPolicy is the content security policy of the API reference. It is the dashboard's policy
-// without Trusted Types, because Swagger UI assigns markup as strings.
-var DocsPolicy = strings.Join([]string{
-	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
-	"connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-}, "; ")
+const indexFile = "/index.html"
 
 // Files are the dashboard's files, read once at startup. Fiber's own file handlers
 // support neither content hashes nor embedded files without a modification time.
@@ -122,8 +110,8 @@ func newAsset(name string, b []byte) *asset {
 	if f.mediaType == "" {
 		f.mediaType = "application/octet-stream"
 	}
-	if name == docsFile {
-		f.csp = DocsPolicy
+	if name == apiFile {
+		f.csp = APIPolicy
 	}
 	if strings.HasPrefix(name, "/assets/") { // the name contains a content hash
 		f.cacheControl = "public, max-age=31536000, immutable"
@@ -178,8 +166,11 @@ func (a *Files) Serve(c *fiber.Ctx) error {
 	}
 	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	file := a.files[c.Path()]
-	if c.Path() == docsPath {
-		file = a.files[docsFile]
+	if c.Path() == apiPath {
+		file = a.files[apiFile]
+	}
+	if isRead && file == nil && isDocs(c.Path()) {
+		return serveDocs(c)
 	}
 	if file == nil && middleware.IsPageRequest(c) {
 		file = a.files[indexFile]
