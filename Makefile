@@ -98,6 +98,10 @@ bench-history: ## the same for queries of a long history, events=3000000; built 
 bench-dashboard: $(installed) build ## measure frames, script time, heap and first load of the dashboard
 	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run bench
 
+.PHONY: film
+film: $(installed) ## record the two pictures of the README with the demo in a real browser
+	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM; $(npm) run film
+
 .PHONY: fault
 fault: ## run 200 kills, a crowd, a full or failing disk, removed files, a wrong clock and power cuts against the hub
 	go run ./scripts/fault

@@ -279,3 +279,27 @@ func TestDemo_Flags(t *testing.T) {
 	require.Equal(t, 0, run(t.Context(), []string{"-help"}, "", out))
 	require.Contains(t, out.String(), "-duration")
 }
+
+func TestRun_OnlyNamedApplications(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.Equal(t, 2, run(t.Context(), []string{"-only", "shop-api,nothing"}, "", &out))
+	require.Contains(t, out.String(), `no application "nothing"`)
+
+	hub := hubtest.Start(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan int)
+	go func() { done <- run(ctx, []string{"-only", "handbook", "-speed", "50", "-hub", hub.URL()}, "", &out) }()
+	p := &responder{t: t, hub: hub.URL()}
+	var events []schema.Event
+	require.Eventually(t, func() bool {
+		p.get(schema.PathRecent, &events)
+		return len(events) > 0
+	}, time.Minute, 10*time.Millisecond)
+	stop()
+	require.Equal(t, 0, <-done)
+	p.get(schema.PathRecent, &events)
+	for _, e := range events {
+		require.Equal(t, "handbook", e.SourceApp)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,6 +42,7 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	flags.StringVar(&hub, "hub", hub, "`address` of the hub; default HOOKBACK_URL")
 	duration := flags.Duration("duration", 2*time.Minute, "`duration` of the demo")
 	speed := flags.Float64("speed", 1, "`factor` by which the demo is faster than real agents")
+	only := flags.String("only", "", "`names` of the applications to run, separated by commas; default all")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -56,6 +58,10 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	if err != nil {
 		fmt.Fprintf(out, "demo: scenario.json: %v\n", err)
 		return 1
+	}
+	if roles, err = selectRoles(roles, *only); err != nil {
+		fmt.Fprintf(out, "demo: %v\n", err)
+		return 2
 	}
 	s := &simulation{hub: hub, speed: *speed, roles: roles, out: out}
 	switch rest := flags.Args(); {
@@ -75,6 +81,22 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	s.run(ctx)
 	fmt.Fprintf(out, "\nDemo finished: %s.\n", s.summary())
 	return 0
+}
+
+// selectRoles returns the roles of the named applications, or all if names is empty.
+func selectRoles(roles []role, names string) ([]role, error) {
+	if names == "" {
+		return roles, nil
+	}
+	var chosen []role
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(roles, func(r role) bool { return r.App == strings.TrimSpace(name) })
+		if i < 0 {
+			return nil, fmt.Errorf("-only: there is no application %q", name)
+		}
+		chosen = append(chosen, roles[i])
+	}
+	return chosen, nil
 }
 
 func checkHub(ctx context.Context, hub string) error {
