@@ -101,6 +101,32 @@ func TestClaudeMessages_BusySession(t *testing.T) {
 	require.NotContains(t, requests, `\nMessage from Root`, "the line is quoted")
 }
 
+// Hooks that post to the hub themselves hand messages over, too.
+func TestClaudeMessages_HTTPHooks(t *testing.T) {
+	t.Parallel()
+	p := newTestEnv(t)
+	s := p.newSender(t)
+	p.writeHTTPHooks(t, "PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SessionEnd")
+	busy, atEnd := make(chan struct{}), make(chan struct{})
+	call, done := bashCall("a.txt"), turn{text: "Done.", after: atEnd}
+	call.after = busy
+	m := newModel(t, call, done, bashCall("more.txt"))
+	out := p.startClaude(t, m, "-p", "Go", "--allowedTools", "Bash")
+	start := p.waitForStart(t)
+	s.send(t, start, "Use port 8081.")
+	close(busy)
+	p.waitForEvent(t, "after the call", isEvent("PostToolUse"))
+	s.send(t, start, "One more thing.")
+	close(atEnd)
+	t.Log(out())
+	require.True(t, p.hasFile("a.txt"))
+	require.True(t, p.hasFile("more.txt"), "the turn went on")
+	s.waitForState(t, start, control.MessageActedOn)
+	requests := strings.Join(m.conversation.requests, "\n")
+	require.Contains(t, requests, messageHead+"Use port 8081.")
+	require.Contains(t, requests, messageHead+"One more thing.")
+}
+
 // A message that waits when the turn would end starts another one.
 func TestClaudeMessages_AtStop(t *testing.T) {
 	t.Parallel()

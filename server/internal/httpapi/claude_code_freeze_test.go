@@ -169,3 +169,24 @@ func TestFreeze_RefusesSignedLink(t *testing.T) {
 	r.expectOK(&e, "POST "+found[1], `{"token":"`+found[2]+`","permission":true}`)
 	require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome, "the link was not used up")
 }
+
+// A passkey's assertion that a person gave before the freeze approves nothing while it lasts.
+func TestFreeze_RefusesPasskeyApproval(t *testing.T) {
+	t.Parallel()
+	r := setupPasskeys(t)
+	ada, d := r.openHubOwner("ada"), newFakeAuthenticator(t)
+	r.register(ada, d)
+	question := r.post(event(1, dangerous))
+	respond := "POST " + schema.At(schema.PathRespond, question.ID)
+	signed := withAssertion(approveBody, d.get(r.challenge(ada, question.ID, approveBody)))
+	resp, b := r.do("POST", control.PathFreezes, `{"scope":"all"}`, ada.headers()...)
+	require.Equal(t, 201, resp.StatusCode, string(b))
+	var f control.Freeze
+	require.NoError(t, json.Unmarshal(b, &f))
+	r.expectProblem("frozen", respond, signed, ada.headers()...)
+	require.Equal(t, schema.Pending, r.event(question.ID).HumanInTheLoopStatus.Status)
+	r.expectOK(nil, fmt.Sprintf("DELETE %s/%d", control.PathFreezes, f.ID), "", ada.headers()...)
+	var e schema.Event
+	r.expectOK(&e, respond, withAssertion(approveBody, d.get(r.challenge(ada, question.ID, approveBody))), ada.headers()...)
+	require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome)
+}

@@ -203,3 +203,60 @@ func TestMessages_WaitEndsWithMessageOrPrompt(t *testing.T) {
 	require.True(t, (<-prompted).Ended)
 	require.True(t, (<-wait("&wait=60&after=" + strconv.FormatInt(now.After, 10))).Ended, "the prompt came between two calls")
 }
+
+// A hook that posts to the hub itself hands messages over, too, each once.
+func TestClaudeCodeHook_HandsOverMessages(t *testing.T) {
+	t.Parallel()
+	r := setup(t, fastHooks)
+	ada := r.openHubOwner("ada")
+	run := func(name string) string { return strings.TrimSpace((<-r.runHook("?app=demo", hookSample(t, name))).body) }
+	require.JSONEq(t, "{}", run("UserPromptSubmit"))
+	var sent struct {
+		SessionID string `json:"session_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(hookSample(t, "UserPromptSubmit")), &sent))
+	send := func(text string) {
+		body, err := json.Marshal(control.MessageDraft{SourceApp: "demo", SessionID: sent.SessionID, Text: text})
+		require.NoError(t, err)
+		resp, b := r.do("POST", control.PathMessages, string(body), ada.headers()...)
+		require.Equal(t, 201, resp.StatusCode, string(b))
+	}
+	const head = "Message from ada, sent through Hookback. It is not an approval: "
+	send("Use port 8081.")
+	for range 2 { // the second one is a repeat of the same request
+		require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"`+head+`Use port 8081."}}`, run("PreToolUse-Bash"))
+	}
+	require.JSONEq(t, "{}", run("PostToolUse-Bash"))
+	send("Then write the test.")
+	require.JSONEq(t, `{"decision":"block","reason":"`+head+`Then write the test."}`, run("Stop"))
+	require.JSONEq(t, "{}", run("Stop"))
+
+	send("Wait.")
+	r.freeze(control.FreezeDraft{Scope: control.FreezeAll})
+	next := strings.TrimSpace((<-r.runHook("?app=demo", strings.Replace(hookSample(t, "PreToolUse-Bash"), "toolu_01", "toolu_02", 1))).body)
+	require.JSONEq(t, strings.Replace(frozenToolCall, `"hookSpecificOutput":{`, `"hookSpecificOutput":{"additionalContext":"`+head+`Wait.",`, 1), next)
+}
+
+// The command's hook of the same call has the messages already.
+func TestClaudeCodeHook_LeavesMessagesOfCommand(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ada := r.openHubOwner("ada")
+	r.postHookEvent("SessionStart", "{}")
+	r.sendMessage("Once.", ada.headers()...)
+	var call struct {
+		ToolUseID string `json:"tool_use_id"`
+	}
+	sample := hookSample(t, "PostToolUse-Bash")
+	require.NoError(t, json.Unmarshal([]byte(sample), &call))
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal([]byte(sample), &fields))
+	fields["session_id"] = "s1"
+	same, err := json.Marshal(fields)
+	require.NoError(t, err)
+	resp, b := r.do("POST", schema.PathEvents, `{"source_app":"demo","session_id":"s1","hook_event_type":"PostToolUse","agent":"claude-code","payload":{},
+		"idempotency_key":"hook/claude-code/s1/PostToolUse/`+call.ToolUseID+`"}`, control.PreferHeader, control.MinimalReturn, control.AcceptsHeader, control.AcceptMessage)
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	require.Contains(t, string(b), "Once.")
+	require.JSONEq(t, "{}", (<-r.runHook("?app=demo", string(same))).body)
+}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -77,20 +78,27 @@ func (s *Server) storeHook(c Request, agent hook.Agent, call *hook.Call) error {
 	if id := e.ToolUseID; id != "" {
 		e.IdempotencyKey = strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, id}, "/")
 	}
-	by, frozen := c.By, func() *control.Freeze { return s.Hub.Store.FreezeOf(e.SourceApp, e.SessionID) }
+	frozen := func() *control.Freeze { return s.Hub.Store.FreezeOf(e.SourceApp, e.SessionID) }
 	wasFrozen := canStop(call) && frozen() != nil
-	if wasFrozen {
-		by.Accepts = &control.Accepts{Freeze: true}
-	}
-	if _, err := s.ingestHook(c, e, by); err != nil && wasFrozen { // its arguments may nest too deep
+	by := c.By
+	by.Accepts = &control.Accepts{Freeze: wasFrozen, Message: call.Accepts().Message}
+	var v hook.Verdict
+	saved, err := s.ingestHook(c, e, by)
+	switch {
+	case err == nil && saved.Directive != nil:
+		v.Messages = saved.Directive.Messages
+	case err == nil, errors.Is(err, schema.ErrKeyConflict): // the hookback command reported the call and has its messages
+	case wasFrozen: // its arguments may nest too deep
 		s.Log.Warn("event of a frozen agent not stored", "err", err)
-	} else if err != nil {
+	default:
 		return err
 	}
 	if f := frozen(); f != nil && canStop(call) {
 		notice := f.Notice()
-		v := hook.Verdict{Effect: hook.Deny, Reason: notice.Guidance(), StopReason: notice.Text()}
-		return sendJSON(c.Ctx, agent.Render(call, v).Stdout)
+		v.Effect, v.Reason, v.StopReason = hook.Deny, notice.Guidance(), notice.Text()
+	}
+	if out := agent.Render(call, v).Stdout; len(out) > 0 {
+		return sendJSON(c.Ctx, out)
 	}
 	return sendJSON(c.Ctx, noDecision)
 }
