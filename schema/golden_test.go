@@ -78,6 +78,8 @@ var messageTypes = map[string]reflect.Type{
 	"Freeze":          reflect.TypeFor[control.Freeze](),
 	"FreezeDraft":     reflect.TypeFor[control.FreezeDraft](),
 	"FreezeList":      reflect.TypeFor[control.FreezeList](),
+	"Safety":          reflect.TypeFor[control.Safety](),
+	"SafetySettings":  reflect.TypeFor[control.SafetySettings](),
 
 	"Channel":              reflect.TypeFor[schema.Channel](),
 	"ChannelDraft":         reflect.TypeFor[schema.ChannelDraft](),

@@ -90,6 +90,15 @@ const (
 	FreezeSession FreezeScope = "session" // one session of an app
 )
 
+// FreezeRule is the rule by which the hub froze a session.
+type FreezeRule string
+
+// The rules of automatic freezes.
+const (
+	RuleFailures FreezeRule = "failures" // equal failures in a row
+	RuleSpend    FreezeRule = "spend"    // cost within a window
+)
+
 // FreezeDraft is the body of POST /api/freezes.
 type FreezeDraft struct {
 	Scope     FreezeScope `json:"scope" jsonschema:"enum=all,enum=app,enum=session"`
@@ -128,6 +137,8 @@ type Freeze struct {
 	SessionID string        `json:"session_id,omitempty"`
 	By        string        `json:"by,omitempty"`
 	Reason    string        `json:"reason,omitempty"`
+	Rule      FreezeRule    `json:"rule,omitempty" jsonschema:"enum=failures,enum=spend"` // of an automatic freeze
+	CostUSD   float64       `json:"cost_usd,omitempty"`                                   // of the session when the rule spend froze it
 	CreatedAt schema.Millis `json:"created_at"`
 	LiftedAt  schema.Millis `json:"lifted_at,omitempty"`
 	LiftedBy  string        `json:"lifted_by,omitempty"`

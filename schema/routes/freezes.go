@@ -22,4 +22,14 @@ var freezes = []Route{
 		Description: "Lifts a freeze. Once the hub has an owner, this takes a person with the role operator.",
 		Response:    control.Freeze{}, Returns: "the lifted freeze",
 	},
+	{
+		Method: "GET", Path: control.PathSafety, Access: schema.AccessRead, Summary: "Read the limits of automatic freezes",
+		Description: "Returns the limits at which the hub freezes a session, as stored and as applied, and the last 20 automatic freezes. The flag -freeze-after overrules the stored number of equal failures.",
+		Response:    control.Safety{}, Returns: "the limits",
+	},
+	{
+		Method: "PUT", Path: control.PathSafety, Access: schema.AccessAdmin, Summary: "Set the limits of automatic freezes",
+		Description: "Replaces the limits at which the hub freezes a session. They apply at once, also to sessions that run: to spending of the last minutes, and to failures from now on. The change is an entry of the audit log.",
+		Request:     control.SafetySettings{}, Response: control.Safety{}, Returns: "the new limits",
+	},
 }

@@ -146,9 +146,14 @@ func (a *App) open(ctx context.Context) (err error) {
 	})
 	a.hub.Reach = a.notifier
 	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
-	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Clock: a.cfg.Clock, Log: a.log})
+	limits, err := safety.OpenLimits(ctx, a.store, a.cfg.FreezeAfter)
+	if err != nil {
+		return err
+	}
+	spending := &safety.SpendRule{Store: a.store, Hub: a.hub, Limits: limits, Clock: a.cfg.Clock, Log: a.log}
+	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Spending: spending, Clock: a.cfg.Clock, Log: a.log})
 	a.ratings = ratings.New(ratings.Config{Store: a.store, Feed: a.feed, Log: a.log})
-	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, EqualFailures: a.cfg.FreezeAfter, Log: a.log})
+	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
 	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
 		return err
@@ -156,7 +161,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Safety: limits, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),

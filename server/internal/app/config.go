@@ -83,7 +83,7 @@ type Config struct {
 	NudgeAfter time.Duration
 
 	// FreezeAfter is the number of equal failures of tool calls in a row after which the hub freezes
-	// the session; 0: never.
+	// the session; 0: the stored setting.
 	FreezeAfter int
 
 	// KeepSecrets stores events without redaction.
@@ -209,7 +209,7 @@ func (cfg Config) check() error {
 		return fmt.Errorf("-nudge-after %v: must be at least %v, or 0 for never", cfg.NudgeAfter, schema.MinReminder)
 	}
 	if cfg.FreezeAfter < 0 || cfg.FreezeAfter == 1 {
-		return fmt.Errorf("-freeze-after %d: must be at least 2, or 0 for never", cfg.FreezeAfter)
+		return fmt.Errorf("-freeze-after %d: must be at least 2, or 0 for the setting of the dashboard", cfg.FreezeAfter)
 	}
 	if cfg.LogFormat != "" && cfg.LogFormat != "text" && cfg.LogFormat != "json" {
 		return fmt.Errorf("-log-format %s: must be text or json", cfg.LogFormat)

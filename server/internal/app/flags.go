@@ -80,7 +80,7 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) (err error) { c.TrustClock, err = strconv.ParseBool(s); return err }},
 	{"nudge-after", "DURATION", "never", "delay before people are reminded of a question without a deadline, at most three times",
 		func(c *Config, s string) (err error) { c.NudgeAfter, err = parseDuration(s); return err }},
-	{"freeze-after", "NUMBER", "never", "freeze a session after this many equal failures in a row: same tool, arguments and error, such as 5; it acts one call late",
+	{"freeze-after", "NUMBER", "the setting", "freeze a session after this many equal failures in a row: same tool, arguments and error, such as 5; it acts one call late, and overrules the setting of the dashboard",
 		func(c *Config, s string) (err error) { c.FreezeAfter, err = strconv.Atoi(s); return err }},
 	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false stores them",
 		func(c *Config, s string) error {

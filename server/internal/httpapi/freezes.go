@@ -14,6 +14,8 @@ func (s *Server) freezeHandlers() map[string]fiber.Handler {
 		"GET " + control.PathFreezes:   s.freezes,
 		"POST " + control.PathFreezes:  s.freeze,
 		"DELETE " + control.PathFreeze: s.unfreeze,
+		"GET " + control.PathSafety:    s.safety,
+		"PUT " + control.PathSafety:    s.setSafety,
 	}
 }
 
@@ -37,4 +39,17 @@ func (s *Server) unfreeze(c *fiber.Ctx) error {
 		return schema.ErrNotFound
 	}
 	return replyJSON(c)(s.Hub.Unfreeze(c.UserContext(), id, caller(c)))
+}
+
+func (s *Server) safety(c *fiber.Ctx) error { return replyJSON(c)(s.Safety.Read(c.UserContext())) }
+
+func (s *Server) setSafety(c *fiber.Ctx) error {
+	var settings control.SafetySettings
+	if err := unmarshal(c.Request().Body(), &settings); err != nil {
+		return err
+	}
+	if err := s.Safety.Set(c.UserContext(), settings, caller(c).Identity.Name); err != nil {
+		return err
+	}
+	return s.safety(c)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
+	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -46,6 +47,7 @@ type Config struct {
 	Query    *query.Service
 	Sessions *sessions.Service
 	Ratings  *ratings.Follower
+	Safety   *safety.Limits
 	Notifier *notify.Notifier // required for the notification routes
 	Metrics  *Metrics         // nil: a new registry
 	Delivery Delivery         // for /metrics; nil: no statistics

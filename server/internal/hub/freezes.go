@@ -33,9 +33,11 @@ func (h *Hub) Freeze(ctx context.Context, d *control.FreezeDraft, caller Caller)
 	return h.freeze(ctx, control.Freeze{Scope: d.Scope, SourceApp: d.SourceApp, SessionID: d.SessionID, By: by, Reason: control.PlainLine(d.Reason)})
 }
 
-// FreezeSession freezes a session on behalf of the hub, if it is not frozen.
-func (h *Hub) FreezeSession(ctx context.Context, app, session, reason string) error {
-	_, _, err := h.freeze(ctx, control.Freeze{Scope: control.FreezeSession, SourceApp: app, SessionID: session, By: "Hookback", Reason: control.PlainLine(reason)})
+// FreezeSession freezes a session on behalf of the hub, if it is not frozen. The caller sets the
+// session, the rule and its facts.
+func (h *Hub) FreezeSession(ctx context.Context, f control.Freeze) error {
+	f.Scope, f.By, f.Reason = control.FreezeSession, "Hookback", control.PlainLine(f.Reason)
+	_, _, err := h.freeze(ctx, f)
 	return err
 }
 

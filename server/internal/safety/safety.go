@@ -1,5 +1,6 @@
-// Package safety freezes sessions whose agent fails in a loop. Its follower reads the log after the
-// commit of an event, so it delays no event, and acts one call late: the next call may have begun.
+// Package safety freezes sessions whose agent fails in a loop or spends too much. Its rules read the
+// log, or what the projections made of it, after the commit of an event. So they delay no event, and
+// act one call late: the next call may have begun.
 package safety
 
 import (
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
@@ -27,31 +29,27 @@ const (
 
 // Hub freezes sessions.
 type Hub interface {
-	// FreezeSession freezes a session on behalf of the hub.
-	FreezeSession(ctx context.Context, app, session, reason string) error
+	// FreezeSession freezes a session on behalf of the hub, for the reason and the rule of f.
+	FreezeSession(ctx context.Context, f control.Freeze) error
 }
 
-// Config holds the dependencies and the rule of a Follower. All are required except Log.
+// Config holds the dependencies of a Follower. All are required except Log.
 type Config struct {
 	Store interface {
 		store.Log
 		store.Freezes
 	}
-	Feed *feed.Feed
-	Hub  Hub
-
-	// EqualFailures is the number of equal failures in a row that freezes a session: the same tool,
-	// arguments and error. 0: the rule is off.
-	EqualFailures int
-
-	Log *slog.Logger // default: discard
+	Feed   *feed.Feed
+	Hub    Hub
+	Limits *Limits
+	Log    *slog.Logger // default: discard
 }
 
-// Follower applies the rule to the log.
+// Follower applies the limit of equal failures to the log: of the same tool, arguments and error.
 type Follower struct {
 	Config
-	at      int64 // last row read
-	started int64 // head of the log at the start; the rows up to it freeze nothing
+	at      int64   // last row read
+	limits  *limits // that the streaks are counted for
 	streaks map[streakKey]streak
 }
 
@@ -70,16 +68,11 @@ func New(cfg Config) *Follower {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	head := cfg.Store.Head()
-	return &Follower{Config: cfg, at: max(cfg.Store.Pruned(), head-startRows, 0), started: head, streaks: map[streakKey]streak{}}
+	return &Follower{Config: cfg}
 }
 
-// Run applies the rule until ctx ends, and always returns nil.
+// Run applies the limit until ctx ends, and always returns nil.
 func (f *Follower) Run(ctx context.Context) error {
-	if f.EqualFailures <= 0 {
-		<-ctx.Done()
-		return nil
-	}
 	_ = f.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
 		for more := true; more && ctx.Err() == nil; {
 			var err error
@@ -94,8 +87,15 @@ func (f *Follower) Run(ctx context.Context) error {
 	return nil
 }
 
-// Step applies the rule to the next rows. It reports whether there are more.
+// Step applies the limit to the next rows. It reports whether there are more.
 func (f *Follower) Step(ctx context.Context) (more bool, err error) {
+	if current := f.Limits.current.Load(); current != f.limits {
+		f.limits, f.streaks = current, map[streakKey]streak{}
+		f.at = max(f.Store.Pruned(), current.since-startRows, 0)
+	}
+	if f.limits.EqualFailures == 0 {
+		return false, nil
+	}
 	rows, err := f.Store.After(ctx, f.at, batchRows)
 	if errors.Is(err, store.ErrPruned) {
 		f.at = f.Store.Head()
@@ -128,7 +128,7 @@ func (f *Follower) apply(ctx context.Context, e *store.Event) error {
 		facts := digest.Parse(&digest.Event{
 			ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload,
 		})
-		if n := f.count(facts); n >= f.EqualFailures {
+		if n := f.count(facts); n >= f.limits.EqualFailures {
 			return f.freeze(ctx, facts)
 		}
 	}
@@ -161,9 +161,12 @@ func (f *Follower) count(facts *digest.EventFacts) int {
 // freeze freezes the session, and starts to count anew. A failure is retried at the next equal
 // failure.
 func (f *Follower) freeze(ctx context.Context, facts *digest.EventFacts) error {
-	if int64(facts.ID) > f.started && f.Store.FreezeOf(facts.App, facts.Session) == nil {
-		reason := fmt.Sprintf("%s failed %d times in a row with the same arguments and error.", facts.Tool, f.EqualFailures)
-		if err := f.Hub.FreezeSession(ctx, facts.App, facts.Session, reason); err != nil {
+	if int64(facts.ID) > f.limits.since && f.Store.FreezeOf(facts.App, facts.Session) == nil {
+		err := f.Hub.FreezeSession(ctx, control.Freeze{
+			SourceApp: facts.App, SessionID: facts.Session, Rule: control.RuleFailures,
+			Reason: fmt.Sprintf("%s failed %d times in a row with the same arguments and error.", facts.Tool, f.limits.EqualFailures),
+		})
+		if err != nil {
 			return err
 		}
 	}

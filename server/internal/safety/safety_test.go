@@ -12,6 +12,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fixture struct {
 	*Follower
 	hub  *hub.Hub
+	db   store.Store
 	t    testing.TB
 	call int
 }
@@ -31,7 +33,25 @@ func newFixture(t testing.TB) *fixture {
 	t.Cleanup(func() { _ = db.Close() })
 	f := feed.New(0, 64, 1<<20)
 	h := hub.New(hub.Config{Store: db, Feed: f})
-	return &fixture{Follower: New(Config{Store: db, Feed: f, Hub: h, EqualFailures: 3}), hub: h, t: t}
+	limits, err := OpenLimits(t.Context(), db, 0)
+	require.NoError(t, err)
+	x := &fixture{Follower: New(Config{Store: db, Feed: f, Hub: h, Limits: limits}), hub: h, db: db, t: t}
+	x.set(control.SafetySettings{EqualFailures: 3})
+	return x
+}
+
+func (x *fixture) set(s control.SafetySettings) {
+	x.t.Helper()
+	require.NoError(x.t, x.Limits.Set(x.t.Context(), s, "ada"))
+}
+
+// restart replaces the parts that keep state in memory.
+func (x *fixture) restart() {
+	x.t.Helper()
+	var err error
+	x.Limits, err = OpenLimits(x.t.Context(), x.db, 0)
+	require.NoError(x.t, err)
+	x.Follower = New(x.Config)
 }
 
 // end posts the end of a call of session s.
@@ -74,6 +94,7 @@ func TestFollower_FreezesSessionAfterEqualFailures(t *testing.T) {
 	require.Equal(t, [3]string{"a", "s", "Hookback"}, [3]string{f.SourceApp, f.SessionID, f.By})
 	require.Equal(t, "Bash failed 3 times in a row with the same arguments and error.", f.Reason)
 	require.Equal(t, "Hookback froze this session.", f.Notice().Text())
+	require.Equal(t, control.RuleFailures, f.Rule)
 
 	x.fail()
 	x.fail()
@@ -127,17 +148,35 @@ func TestFollower_SurvivesRestart(t *testing.T) {
 	for range 5 {
 		x.fail()
 	}
-	x.Follower = New(x.Config)
+	x.restart()
 	require.Empty(t, x.freezes())
 	x.fail()
 	require.Len(t, x.freezes(), 1, "the sixth equal failure")
+}
+
+// A new limit counts the failures before it, but freezes nothing for them.
+func TestFollower_AppliesNewLimitAtOnce(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	x.fail()
+	x.fail()
+	require.Empty(t, x.freezes())
+	x.set(control.SafetySettings{})
+	x.fail()
+	x.fail()
+	require.Empty(t, x.freezes(), "the rule is off")
+	x.set(control.SafetySettings{EqualFailures: 4})
+	require.Empty(t, x.freezes(), "four failures before the limit")
+	x.set(control.SafetySettings{EqualFailures: 5})
+	x.fail()
+	require.Len(t, x.freezes(), 1, "the fifth")
 }
 
 func TestFollower_Run(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{0, 3} {
 		x := newFixture(t)
-		x.EqualFailures = limit
+		x.set(control.SafetySettings{EqualFailures: limit})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- x.Run(ctx) }()

@@ -87,7 +87,7 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	if err != nil || upTo == p.at {
 		return false, err
 	}
-	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
+	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, spenders: map[store.SessionKey]bool{}, ProjectionBatch: store.ProjectionBatch{
 		From: p.cursor, To: upTo,
 		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{},
 	}}
@@ -117,7 +117,8 @@ type projection struct {
 	cache      *sessionCache
 	sessions   map[store.SessionKey]*digest.Session // state after the rows applied so far
 	executions []digest.ExecutionOutcome
-	isNews     bool // has a new session or an execution, which pages show immediately
+	spenders   map[store.SessionKey]bool // sessions whose cost rose
+	isNews     bool                      // has a new session or an execution, which pages show immediately
 }
 
 func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
@@ -192,6 +193,9 @@ func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	step := session.Add(f)
 	p.isNews = p.isNews || step.New || step.Execution != nil
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
+	if step.Cost > 0 {
+		p.spenders[store.SessionKey{App: f.App, Session: f.Session}] = true
+	}
 	if f.HasQuestion {
 		a.Questions = 1
 	}
@@ -302,9 +306,22 @@ func (p *projection) commit(ctx context.Context) error {
 	}
 	err := p.service.Store.ApplyProjection(ctx, &p.ProjectionBatch)
 	if err == nil {
+		p.reportSpenders(ctx)
 		p.cache.put(p.sessions, p.Sessions)
 	}
 	return err
+}
+
+// reportSpenders tells the observer which sessions cost more than before the batch.
+func (p *projection) reportSpenders(ctx context.Context) {
+	if p.service.Spending == nil {
+		return
+	}
+	for key := range p.spenders {
+		if session := p.sessions[key]; session != nil { // it may have moved to another application
+			p.service.Spending.SessionSpent(ctx, key, session)
+		}
+	}
 }
 
 // telemetryHome returns the existing session that the events of key belong to although

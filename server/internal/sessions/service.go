@@ -10,10 +10,11 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config holds the dependencies of a Service. All are required except Clock and Log.
+// Config holds the dependencies of a Service. All are required except Spending, Clock and Log.
 type Config struct {
 	Store interface {
 		store.Log
@@ -23,6 +24,7 @@ type Config struct {
 	}
 	Feed       *feed.Feed
 	Executions ExecutionRecorder
+	Spending   SpendingObserver // nil: none
 	Clock      func() time.Time // default: time.Now
 	Log        *slog.Logger     // default: discard
 }
@@ -31,6 +33,12 @@ type Config struct {
 // show it at that time (Unix ms). Repeating it changes nothing.
 type ExecutionRecorder interface {
 	RecordExecution(ctx context.Context, id schema.EventID, execution schema.Execution, at int64) error
+}
+
+// SpendingObserver learns of sessions whose cost rose, after the projection with the new cost was
+// stored. It must not change or retain the session, and the projections wait for it.
+type SpendingObserver interface {
+	SessionSpent(ctx context.Context, key store.SessionKey, session *digest.Session)
 }
 
 // Service answers queries about sessions and maintains their projections. Its methods are safe

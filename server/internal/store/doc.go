@@ -56,5 +56,6 @@ type Store interface {
 	Directives
 	Messages
 	Freezes
+	Safety
 	Admin
 }

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -482,6 +482,12 @@ export const v2RuleDraftWords = {"from":412,"then":"allow","scope":"when","when"
 
 // prettier-ignore
 export const v2RulePreviewRefused = {"rule":{"id":0,"then":"allow","text":"Allow every call of Bash, for 8 hours","tool":"Bash","createdAt":1795262400000,"createdBy":"ada","uses":0},"refused":"A rule can't allow what is of high risk.","exact":"call","looked":500,"matched":12,"agreed":10,"opposed":1,"undecided":1,"examples":[{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PreToolUse","payload":{},"timestamp":1795262300000}]} satisfies RulePreview
+
+// prettier-ignore
+export const v2SafetySpend = {"settings":{"equalFailures":5,"spendUsd":10,"spendMinutes":60},"active":{"equalFailures":3,"spendUsd":10,"spendMinutes":60},"flag":"-freeze-after 3","freezes":[{"id":4,"scope":"session","by":"Hookback","reason":"Spent $12.40 of $10 in one hour.","rule":"spend","cost_usd":31.2,"created_at":1734189245000,"source_app":"shop-api","session_id":"4b7293f1"}]} satisfies Safety
+
+// prettier-ignore
+export const v2SafetySettingsBoth = {"equalFailures":5,"spendUsd":10,"spendMinutes":60} satisfies SafetySettings
 
 // prettier-ignore
 export const v2SearchResultPage = {"events":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"searchedTo":7,"complete":true} satisfies SearchResult

@@ -599,6 +599,10 @@ export interface Freeze {
   session_id?: string
   by?: string
   reason?: string
+  /** of an automatic freeze */
+  rule?: 'failures' | 'spend'
+  /** of the session when the rule spend froze it */
+  cost_usd?: number
   created_at: Millis
   lifted_at?: Millis
   lifted_by?: string
@@ -1567,6 +1571,37 @@ export interface RulePreview {
 export interface RuleRef {
   id: number
   text: string
+}
+
+/** Safety is the body of GET /api/settings/safety, and the response to PUT. */
+export interface Safety {
+  /** as stored */
+  settings: SafetySettings
+  /** as applied; the flag overrules the settings */
+  active: SafetySettings
+  /**
+   * Flag is the flag that the hub was started with, such as -freeze-after 5. It overrules equalFailures.
+   * Absent: none.
+   */
+  flag?: string
+  /** the last automatic freezes, lifted ones too; the newest first */
+  freezes: Freeze[]
+}
+
+/**
+ * SafetySettings is the body of PUT /api/settings/safety: the limits at which the hub freezes a session. A
+ * missing member turns its rule off.
+ */
+export interface SafetySettings {
+  /**
+   * equalFailures is the number of failures of tool calls in a row with the same tool, arguments and error.
+   * 0: the rule is off.
+   */
+  equalFailures: number
+  /** spendUsd is the cost of a session within spendMinutes. 0: the rule is off. */
+  spendUsd: number
+  /** 15 to 1440; 0 only while spendUsd is 0 */
+  spendMinutes: number
 }
 
 /**

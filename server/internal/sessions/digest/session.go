@@ -21,6 +21,7 @@ const (
 // store keeps it as JSON.
 type Session struct {
 	HumanWait
+	CostHistory
 
 	OpenCalls       []Call              `json:"open,omitempty"`  // calls that have not ended
 	Permissions     []PermissionCall    `json:"asked,omitempty"` // permissions whose call has not appeared yet

@@ -72,7 +72,9 @@ func (s *Session) addSeries(series MetricSeries) {
 // updateUsage adds the event's tokens and cost and returns by how much the session's changed.
 // The package comment explains which source counts.
 func (s *Session) updateUsage(f *EventFacts) (history.Tokens, float64) {
+	series, startsTotal := len(s.Counters), s.ReportedCost == 0 && f.CostUSD > 0
 	s.addEventUsage(f)
+	startsTotal = startsTotal || len(s.Counters) > series
 	if f.SessionTokens != nil {
 		s.ReportedTokens = f.SessionTokens
 	}
@@ -87,6 +89,7 @@ func (s *Session) updateUsage(f *EventFacts) (history.Tokens, float64) {
 	}
 	costBefore := s.Sum.CostUSD
 	s.Sum.CostUSD = max(s.ReportedCost, s.LoggedUsage.total().CostUSD, s.MeteredUsage.total().CostUSD)
+	s.CostHistory.add(f.At, costBefore, s.Sum.CostUSD, startsTotal)
 	var tokensBefore history.Tokens
 	if s.Sum.Tokens != nil {
 		tokensBefore = *s.Sum.Tokens

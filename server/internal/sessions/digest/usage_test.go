@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -158,4 +159,58 @@ func TestUsage_IgnoresInvalidTelemetry(t *testing.T) {
 	require.Len(t, r.s.Counters, maxSeries)
 	r.add(newEvent("ApiUsage", `{"series":[`+`{"usage":{"input_tokens":1}},"x",7,`+`null]}`))
 	r.add(newEvent("ApiUsage", `{"series":{"model":1}}`))
+}
+
+// A rise counts from the moment of its event, never twice, and never for work before the first total.
+func TestCostRises_CountOnce(t *testing.T) {
+	t.Parallel()
+	const minute = 60_000
+	s := &Session{}
+	add := func(at int64, e *Event) {
+		e.At = at
+		s.Add(Parse(e))
+	}
+	status := func(cost float64) *Event {
+		return newEvent("StatusLine", fmt.Sprintf(`{"cost":{"total_cost_usd":%g}}`, cost))
+	}
+	const start = 1_000 * 60 * minute
+	add(start, requestEvent("opus", "", 100, 1))
+	add(start+minute, requestEvent("opus", "", 100, 2))
+	require.InDelta(t, 3, s.SpentSince(start), 1e-9)
+	add(start+2*minute, status(50)) // enabled late
+	require.InDelta(t, 3, s.SpentSince(start), 1e-9)
+	add(start+10*minute, status(52))
+	add(start+20*minute, status(1)) // the agent restarted
+	add(start+21*minute, status(52.5))
+	require.InDelta(t, 5.5, s.SpentSince(start), 1e-9)
+	require.InDelta(t, 2.5, s.SpentSince(start+minute), 1e-9)
+	require.InDelta(t, 0.5, s.SpentSince(start+15*minute), 1e-9)
+	require.Zero(t, s.SpentSince(start+30*minute))
+
+	add(start+19*minute, status(53)) // received out of order
+	require.InDelta(t, 1, s.SpentSince(start+15*minute), 1e-9)
+	add(start, status(54)) // the clock was set back
+	require.InDelta(t, 1, s.SpentSince(0), 1e-9)
+
+	for i := range int64(1000) {
+		add(start+i*10*minute, status(55+float64(i)))
+	}
+	require.LessOrEqual(t, len(s.CostRises), 24*6+1)
+	require.InDelta(t, 6, s.SpentSince(start+999*10*minute-59*minute), 1e-9)
+	before, err := json.Marshal(s)
+	require.NoError(t, err)
+	var stored Session
+	require.NoError(t, json.Unmarshal(before, &stored))
+	require.Equal(t, s.CostRises, stored.CostRises)
+}
+
+// Sessions that an older hub stored have a cost but no rises.
+func TestCostRises_IgnoreCostBeforeUpgrade(t *testing.T) {
+	t.Parallel()
+	s := &Session{ReportedCost: 40}
+	s.Sum.CostUSD, s.Sum.Events = 40, 10
+	e := newEvent("StatusLine", `{"cost":{"total_cost_usd":41}}`)
+	e.At = 3_600_000
+	s.Add(Parse(e))
+	require.InDelta(t, 1, s.SpentSince(0), 1e-9)
 }

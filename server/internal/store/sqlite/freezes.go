@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	freezeColumns      = `SELECT id, scope, app, session, frozen_by, reason, frozen_at, lifted_by, lifted_at FROM freezes WHERE stream_id = 1`
+	freezeColumns      = `SELECT id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at FROM freezes WHERE stream_id = 1`
 	queryFreeze        = freezeColumns + ` AND id = ?`
 	queryActiveFreezes = freezeColumns + ` AND lifted_at = 0 ORDER BY id`
 	queryFreezeOf      = freezeColumns + ` AND lifted_at = 0 AND (scope = 'all' OR app = ?1 AND (scope = 'app' OR session = ?2)) ORDER BY id LIMIT 1`
 )
 
 func freezeFields(f *control.Freeze) []any {
-	return []any{&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt}
+	return []any{&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.Rule, &f.CostUSD, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt}
 }
 
 // freezeData is the part of a freeze that the audit log stores.
@@ -31,6 +31,7 @@ type freezeData struct {
 	App     string              `json:"source_app,omitempty"`
 	Session string              `json:"session_id,omitempty"`
 	Reason  string              `json:"reason,omitempty"`
+	Rule    control.FreezeRule  `json:"rule,omitempty"`
 }
 
 func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
@@ -52,12 +53,12 @@ func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 		}
 		stored, created = f, true
 		stored.ID = last + 1
-		if _, err := t.exec(`INSERT INTO freezes (id, stream_id, scope, app, session, frozen_by, reason, frozen_at, lifted_by, lifted_at)
-			VALUES (?, 1, ?, ?, ?, ?, ?, ?, '', 0)`, stored.ID, string(f.Scope), f.SourceApp, f.SessionID, f.By, f.Reason, int64(f.CreatedAt)); err != nil {
+		if _, err := t.exec(`INSERT INTO freezes (id, stream_id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at)
+			VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0)`, stored.ID, string(f.Scope), f.SourceApp, f.SessionID, f.By, f.Reason, string(f.Rule), f.CostUSD, int64(f.CreatedAt)); err != nil {
 			return err
 		}
 		t.afterCommit(func() { s.setFreezes(append(slices.Clone(s.ActiveFreezes()), stored)) })
-		return t.appendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{stored.ID, f.Scope, f.SourceApp, f.SessionID, f.Reason}})
+		return t.appendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{stored.ID, f.Scope, f.SourceApp, f.SessionID, f.Reason, f.Rule}})
 	}})
 	return stored, created, err
 }
