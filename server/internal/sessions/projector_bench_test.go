@@ -17,8 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -131,6 +133,38 @@ func BenchmarkHistory(b *testing.B) {
 			b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(n), "cpu-ms/op")
 		})
 	}
+}
+
+// BenchmarkFollowers projects and rates the same events in turns. rating/projection is the share of the
+// projector's throughput that the ratings reach.
+func BenchmarkFollowers(b *testing.B) {
+	h := newBenchHub(b, "NORMAL")
+	fillBusyHub(b, h, 5000)
+	rating := ratings.New(ratings.Config{Store: h.Store, Feed: feed.New(0, 64, 1<<20)})
+	projection := projector{Service: h.Service, cursor: -1}
+	followers := []func(context.Context) (bool, error){projection.step, rating.Step}
+	var used [2]time.Duration
+	rows, head := 0, int64(0)
+	for b.Loop() {
+		b.StopTimer()
+		fillBusyHub(b, h, 5000)
+		b.StartTimer()
+		for i, step := range followers {
+			cpu := cpuTime()
+			for more := true; more; {
+				var err error
+				more, err = step(b.Context())
+				require.NoError(b, err)
+			}
+			if rows > 0 { // the first turn is warm-up
+				used[i] += cpuTime() - cpu
+			}
+		}
+		rows += int(h.Store.Head() - head)
+		head = h.Store.Head()
+	}
+	b.ReportMetric(used[0].Seconds()/used[1].Seconds(), "rating/projection")
+	b.ReportMetric(0, "ns/op")
 }
 
 // BenchmarkIngest_WithProjector posts to a hub with and to one without a running projector,
