@@ -178,7 +178,7 @@ func (s *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage 
 func (claude) Render(c *Call, v Verdict) Reply {
 	state, _ := c.adapterState.(*claudeCall)
 	if state != nil && c.Point == Observe && c.Capabilities.Has(CanMessage) {
-		return claudeMessageReply(c.Event.HookEventType, control.PromptText(v.Messages))
+		return messageReply(c.Event.HookEventType, control.PromptText(v.Messages))
 	}
 	if state == nil || c.Point == Observe || v.Effect == Pass && len(v.Messages) == 0 {
 		return Reply{}
@@ -220,9 +220,9 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	return permissionRequestReply(v, state.findSuggestion(v.Remember))
 }
 
-// claudeMessageReply passes messages to the model at an event without a call. At the end of a turn
+// messageReply passes messages to the model at an event without a call. At the end of a turn
 // they keep Claude Code from stopping.
-func claudeMessageReply(event, messages string) Reply {
+func messageReply(event, messages string) Reply {
 	type output struct {
 		HookEventName     string `json:"hookEventName"`
 		AdditionalContext string `json:"additionalContext"`

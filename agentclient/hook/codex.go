@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/hookback/hookback/schema/control"
 )
 
 // codex is OpenAI's Codex CLI. It runs the call if a denial has an unknown member, has
@@ -37,6 +39,7 @@ func (codex) Parse(in Input) (Call, error) {
 		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	case "PostToolUse", "PostToolUseFailure":
 		c.setTool(name, codexTools, arguments)
+		c.Capabilities = CanMessage
 	}
 	c.setPatchSummary()
 	if c.Event.HookEventType == "SessionEnd" || c.Event.HookEventType == "Interrupt" {
@@ -69,6 +72,9 @@ func (c *Call) setPatchSummary() {
 
 // Render implements Agent.
 func (codex) Render(c *Call, v Verdict) Reply {
+	if c.Point == Observe {
+		return messageReply(c.Event.HookEventType, control.PromptText(v.Messages))
+	}
 	v = c.adaptVerdict(v)
 	if v.Effect == Allow && v.Arguments != nil && !c.codexAcceptsEdit(v.Arguments) {
 		v = c.denyEdit(v.Arguments)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // gemini is Google's Gemini CLI. Its BeforeTool hook can deny a call or force a prompt,
@@ -47,6 +48,7 @@ func (gemini) Parse(in Input) (Call, error) {
 		c.setGate(can, c.args.text("description"), o.text("cwd"))
 	case "AfterTool":
 		c.setGeminiTool(o)
+		c.Capabilities = CanMessage
 		response := o.object("tool_response")
 		c.Event.Error = clip(cmp.Or(response.object("error").text("message"), response.text("error")), schema.MaxReason)
 	}
@@ -62,6 +64,9 @@ func (c *Call) setGeminiTool(o object) {
 
 // Render implements Agent.
 func (gemini) Render(c *Call, v Verdict) Reply {
+	if c.Point == Observe {
+		return messageReply("AfterTool", control.PromptText(v.Messages))
+	}
 	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) && !c.Headless {
 		v.Reason += interactiveHint
 	}

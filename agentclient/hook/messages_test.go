@@ -61,3 +61,19 @@ func TestClaude_PassesMessagesWithDecision(t *testing.T) {
 	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"No.",
 		"additionalContext":"Message from Ada, sent through Hookback. It is not an approval: Hi"}}`, string(claude.Agent.Render(&c, v).Stdout))
 }
+
+// Each agent has its own name of the event after a call.
+func TestOtherAgents_PassMessagesAfterCall(t *testing.T) {
+	t.Parallel()
+	for agent, event := range map[string]string{"codex": "PostToolUse", "gemini": "AfterTool", "qwen": "PostToolUse"} {
+		a, known := hook.Find(agent)
+		require.True(t, known)
+		c, err := a.Agent.Parse(hook.Input{Stdin: []byte(`{"session_id":"s1","hook_event_name":"` + event + `","tool_name":"run_shell_command","tool_input":{"command":"ls"}}`), Env: func(string) string { return "" }})
+		require.NoError(t, err)
+		require.True(t, c.Accepts().Message, agent)
+		require.Empty(t, a.Agent.Render(&c, hook.Verdict{}).Stdout, agent)
+		v := c.Apply(&control.Directive{Messages: []control.MessageText{{From: "Ada", Text: "Hi"}}}, hook.Verdict{})
+		require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"`+event+`","additionalContext":"Message from Ada, sent through Hookback. It is not an approval: Hi"}}`,
+			string(a.Agent.Render(&c, v).Stdout), agent)
+	}
+}

@@ -3,6 +3,8 @@ package hook
 import (
 	"cmp"
 	"time"
+
+	"github.com/hookback/hookback/schema/control"
 )
 
 // qwen is Qwen Code. It resembles Claude Code, with undocumented differences (observed
@@ -37,6 +39,7 @@ func (qwen) Parse(in Input) (Call, error) {
 	default:
 		if name != "" {
 			c.setTool(name, geminiTools, o["tool_input"])
+			c.Capabilities = CanMessage
 		}
 		return c, nil
 	}
@@ -46,6 +49,9 @@ func (qwen) Parse(in Input) (Call, error) {
 
 // Render implements Agent.
 func (qwen) Render(c *Call, v Verdict) Reply {
+	if c.Point == Observe {
+		return messageReply(c.Event.HookEventType, control.PromptText(v.Messages))
+	}
 	switch v = c.adaptVerdict(v); {
 	case v.Effect == Pass:
 		return Reply{}

@@ -30,7 +30,7 @@ const (
 )
 
 // receivers are the agents whose hooks hand messages to the model.
-var receivers = []string{"claude-code"}
+var receivers = []string{"claude-code", "codex", "gemini", "qwen"}
 
 // CanReceive reports whether the hooks of that agent, named as in hook.Agents, hand messages to the
 // model.

@@ -108,7 +108,7 @@ func TestMessages_RejectsInvalidOnes(t *testing.T) {
 		require.Equal(t, "text", p.Field)
 	}
 	r.sendMessage(strings.Repeat("ä", control.MaxMessageText), ada.headers()...)
-	r.post(`{"source_app":"demo","session_id":"s2","hook_event_type":"PreToolUse","agent":"gemini","payload":{}}`)
+	r.post(`{"source_app":"demo","session_id":"s2","hook_event_type":"PreToolUse","agent":"cursor","payload":{}}`)
 	r.expectProblem("not_supported", "POST "+control.PathMessages, strings.Replace(messageBody("Hi"), `"s1"`, `"s2"`, 1), ada.headers()...)
 	for range control.MaxWaitingMessages - 1 {
 		r.sendMessage("Hi", ada.headers()...)
