@@ -45,6 +45,12 @@ func Command(ctx context.Context, args []string, env func(string) string, stdout
 // runCommand runs the hub or a subcommand.
 func runCommand(ctx context.Context, cfg Config, args []string, stdout io.Writer) error {
 	switch {
+	case len(args) == 0 && cfg.Health:
+		if err := CheckHealth(ctx, cfg); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(stdout, "ready")
+		return nil
 	case len(args) == 0 && cfg.SignIn != "":
 		link, err := SignIn(ctx, cfg, cfg.SignIn)
 		if err != nil {

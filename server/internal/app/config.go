@@ -45,6 +45,8 @@ type Config struct {
 	LocalUsers []string
 	// SignIn is a name: create a sign-in link for it instead of running the hub.
 	SignIn string
+	// Health asks the running hub whether it is ready instead of running one.
+	Health bool
 	// DB is the database file, created if missing; default hookback/hookback.db in the
 	// user's data directory. The prefix sqlite: is accepted.
 	DB string

@@ -22,7 +22,7 @@ type flagSpec struct {
 	set               func(cfg *Config, text string) error
 }
 
-// flagSpecs lists all flags except -sign-in and -version, in the order of -help.
+// flagSpecs lists all flags except -sign-in, -health and -version, in the order of -help.
 var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags, witnessFlags)
 
 var hubFlags = []flagSpec{
@@ -114,7 +114,9 @@ func (f flagSpec) apply(cfg *Config, from, text string) error {
 // its variable. It returns the remaining arguments. Its errors are written for users.
 func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg Config, rest []string, err error) {
 	flags := flag.NewFlagSet("hookback-server", flag.ContinueOnError)
-	flags.StringVar(&cfg.SignIn, "sign-in", "", "") // without a variable, which would keep the hub from running
+	// Without variables, which would keep the hub from running.
+	flags.StringVar(&cfg.SignIn, "sign-in", "", "")
+	flags.BoolVar(&cfg.Health, "health", false, "")
 	flags.SetOutput(io.Discard)
 	isSet := map[string]bool{}
 	var firstErr error
@@ -163,6 +165,7 @@ Usage:
   hookback-server [flags] key rotate     replace the hub's key; agents follow; stop the hub first
   hookback-server [flags] key new        replace a lost or stolen key; agents must trust it again
   hookback-server [flags] -sign-in NAME  print a sign-in link for NAME; stop the hub first
+  hookback-server [flags] -health        exit with 0 if the hub with these settings is ready, else with 1
   hookback-server -version               print the version
 
 Flags, their environment variables and defaults (a flag overrides its variable):
