@@ -30,7 +30,7 @@ formatted() {
 }
 
 shell_reads() {
-  bash -n scripts/*.sh .ci/run
+  bash -n scripts/*.sh scripts/release/*.sh .ci/run
 }
 
 # The first commit whose subject is checked is the one after this.
