@@ -46,8 +46,17 @@ noinline := github.com/... crypto/tls crypto/x509 net net/http net/url net/textp
 
 .PHONY: build
 build: ## build bin/hookback-server and bin/hookback
-	go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server/cmd/hookback-server
 	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath $(foreach p,$(noinline),-gcflags '$(p)=-l') -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
+
+# Newer versions need a newer Go, or modules that the module proxy does not have.
+goreleaser := github.com/goreleaser/goreleaser/v2@v2.14.3
+
+.PHONY: release-snapshot
+release-snapshot: ## build a release of all platforms into bin/release; image=yes for the image, too
+	go run $(goreleaser) check --quiet scripts/release/goreleaser.yaml
+	skip=sign; [ -n '$(image)' ] || skip+=,docker; command -v syft >/dev/null || skip+=,sbom; \
+	  GOFLAGS= go run $(goreleaser) release --config scripts/release/goreleaser.yaml --snapshot --clean --parallelism 2 --skip=$$skip
 
 .PHONY: build-dashboard
 build-dashboard: $(installed) ## build dashboard/dist, which is committed

@@ -1,0 +1,9 @@
+# bash completion for hookback: commands, then files
+_hookback() {
+  local word=${COMP_WORDS[COMP_CWORD]}
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    mapfile -t COMPREPLY < <(compgen -W 'ask hook wait install uninstall trust mcp policy service freeze doctor send verify receipt statusline version' -- "$word")
+  fi
+}
+complete -o default -F _hookback hookback
