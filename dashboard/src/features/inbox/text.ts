@@ -55,6 +55,7 @@ export const inboxText = {
     sameRequest: ' agents are asking the same thing',
     notAccepted: 'not accepted',
     agentGone: 'agent gone',
+    appeal: 'Appeal',
     because: 'because: ',
   },
 
