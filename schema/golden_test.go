@@ -79,6 +79,8 @@ var messageTypes = map[string]reflect.Type{
 	"FreezeDraft":     reflect.TypeFor[control.FreezeDraft](),
 	"FreezeList":      reflect.TypeFor[control.FreezeList](),
 	"Safety":          reflect.TypeFor[control.Safety](),
+	"Reach":           reflect.TypeFor[control.Reach](),
+	"ReachSettings":   reflect.TypeFor[control.ReachSettings](),
 	"SafetySettings":  reflect.TypeFor[control.SafetySettings](),
 
 	"Channel":              reflect.TypeFor[schema.Channel](),

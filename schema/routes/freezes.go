@@ -32,4 +32,14 @@ var freezes = []Route{
 		Description: "Replaces the limits at which the hub freezes a session. They apply at once, also to sessions that run: to spending of the last minutes, and to failures from now on. The change is an entry of the audit log.",
 		Request:     control.SafetySettings{}, Response: control.Safety{}, Returns: "the new limits",
 	},
+	{
+		Method: "GET", Path: control.PathReach, Access: schema.AccessRead, Summary: "Read the public address",
+		Description: "Returns the address that links start with, and whether this hub answered there at the last check. The hub checks it every 10 minutes.",
+		Response:    control.Reach{}, Returns: "the public address",
+	},
+	{
+		Method: "PUT", Path: control.PathReach, Access: schema.AccessAdmin, Summary: "Set the public address",
+		Description: "Checks that this hub answers at the address, and saves it. It applies at once: the hub accepts requests for its host name, and links start with it. An address at which this hub does not answer changes nothing. An empty address removes the setting. The change is an entry of the audit log.",
+		Request:     control.ReachSettings{}, Response: control.Reach{}, Returns: "the new address",
+	},
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
+	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
@@ -54,6 +55,7 @@ type App struct {
 	sessions   *sessions.Service
 	ratings    *ratings.Follower
 	safety     *safety.Follower
+	reach      *reach.Address
 	notifier   *notify.Notifier
 	dispatcher *delivery.Dispatcher
 	metrics    *httpapi.Metrics
@@ -139,10 +141,15 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
 	})
+	if a.reach, err = reach.Open(ctx, reach.Config{
+		Store: a.store, Local: a.dashboardURL(), Flag: a.cfg.PublicURL, ProxyURL: a.cfg.NotifyProxy, Machine: machineName(), Log: a.log,
+	}); err != nil {
+		return err
+	}
 	presence := new(stream.Presence)
 	a.notifier = notify.New(notify.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, Accounts: a.auth, Viewers: presence,
-		Guard: guard, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
+		Guard: guard, Reach: a.reach, Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.hub.Reach = a.notifier
 	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
@@ -161,7 +168,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Safety: limits, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Safety: limits, Reach: a.reach, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
@@ -184,7 +191,17 @@ func (a *App) URL() string {
 	return "http://" + addr
 }
 
-// publicURL returns the base URL for links that are sent to people.
+// machineName returns the name of this machine.
+func machineName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "the hub's machine"
+	}
+	return name
+}
+
+// publicURL returns the address for which passkeys and OIDC are set up. Links start with that of
+// package reach.
 func (a *App) publicURL() string {
 	if a.cfg.PublicURL != "" {
 		return a.cfg.PublicURL
@@ -215,6 +232,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("projections", func() error { return a.sessions.Run(workers) })
 	start("ratings", func() error { return a.ratings.Run(workers) })
 	start("automatic freeze", func() error { return a.safety.Run(workers) })
+	start("public address", func() error { return a.reach.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })
 	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })

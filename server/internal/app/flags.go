@@ -48,7 +48,7 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, splitList(s)...); return nil }},
 	{"allow-host", "NAME,…", "none", "host names of the hub in addition to localhost",
 		func(c *Config, s string) error { c.AllowHosts = append(c.AllowHosts, splitList(s)...); return nil }},
-	{"public-url", "URL", "the address it listens on", "URL at which people reach the hub; links in messages start with it",
+	{"public-url", "URL", "the setting", "URL at which people reach the hub; links in messages start with it, and it overrules the setting of the dashboard",
 		func(c *Config, s string) error { c.PublicURL = s; return nil }},
 	{"callback-allow", "TARGET,…", "none", "allowed callback targets in addition to loopback: CIDRs, host names, host:port",
 		func(c *Config, s string) error {

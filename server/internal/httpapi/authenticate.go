@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -75,7 +76,7 @@ var forwardingHeaders = []string{
 // needs no credentials. A request forwarded by a proxy on this machine is not local, because
 // it may originate anywhere.
 func (s *Server) isLocal(c *fiber.Ctx) bool {
-	if !peerAddr(c).IsLoopback() || s.isTrustedProxy(c) {
+	if !peerAddr(c).IsLoopback() || s.isTrustedProxy(c) || s.Reach.IsForwardedHost(strings.ToLower(c.Get(fiber.HeaderHost))) {
 		return false
 	}
 	for _, name := range forwardingHeaders {

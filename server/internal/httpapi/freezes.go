@@ -16,6 +16,8 @@ func (s *Server) freezeHandlers() map[string]fiber.Handler {
 		"DELETE " + control.PathFreeze: s.unfreeze,
 		"GET " + control.PathSafety:    s.safety,
 		"PUT " + control.PathSafety:    s.setSafety,
+		"GET " + control.PathReach:     s.reach,
+		"PUT " + control.PathReach:     s.setReach,
 	}
 }
 
@@ -52,4 +54,17 @@ func (s *Server) setSafety(c *fiber.Ctx) error {
 		return err
 	}
 	return s.safety(c)
+}
+
+func (s *Server) reach(c *fiber.Ctx) error { return replyJSON(c)(s.Reach.Read(), nil) }
+
+func (s *Server) setReach(c *fiber.Ctx) error {
+	var settings control.ReachSettings
+	if err := unmarshal(c.Request().Body(), &settings); err != nil {
+		return err
+	}
+	if err := s.Reach.Set(c.UserContext(), settings, caller(c).Identity.Name); err != nil {
+		return err
+	}
+	return s.reach(c)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
+	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
@@ -98,9 +99,11 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	})
 	limits, err := safety.OpenLimits(t.Context(), db, 0)
 	require.NoError(t, err)
+	public, err := reach.Open(t.Context(), reach.Config{Store: db, Local: "http://localhost:4000", Machine: "laptop"})
+	require.NoError(t, err)
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Reach: public, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

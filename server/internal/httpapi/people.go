@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
@@ -50,8 +51,12 @@ func (s *Server) addPerson(c *fiber.Ctx) error {
 	return replyJSON(c)(person, err)
 }
 
-// signInURL returns the sign-in link with that code at the address that the caller used.
+// signInURL returns the sign-in link with that code: at the public address if this hub answers there,
+// otherwise at the address that the caller used.
 func (s *Server) signInURL(c *fiber.Ctx, code string) string {
+	if public := s.Reach.Read(); public.State == control.ReachOK {
+		return public.PublicURL + "/#sign-in=" + code
+	}
 	scheme := "http://"
 	if s.TLS || strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderOrigin)), "https://") { // behind a TLS proxy; the origin guard has checked the header
 		scheme = "https://"

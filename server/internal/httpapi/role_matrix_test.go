@@ -216,6 +216,7 @@ var matrixBodies = map[string]string{
 	inbox.PathApproveCall:       `{}`,
 	inbox.PathRejectCall:        `{}`,
 	inbox.PathAgentApprove:      `{"approvalId":"ID","approved":true}`,
+	control.PathReach:           `{"publicUrl":"http://localhost:4000"}`,
 	control.PathSafety:          `{"equalFailures":5}`,
 	control.PathMessages:        `{"source_app":"demo","session_id":"s1","text":"Hi"}`,
 	schema.PathRules:            `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,

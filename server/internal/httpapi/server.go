@@ -24,6 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
+	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
@@ -48,6 +49,7 @@ type Config struct {
 	Sessions *sessions.Service
 	Ratings  *ratings.Follower
 	Safety   *safety.Limits
+	Reach    *reach.Address
 	Notifier *notify.Notifier // required for the notification routes
 	Metrics  *Metrics         // nil: a new registry
 	Delivery Delivery         // for /metrics; nil: no statistics
@@ -189,7 +191,7 @@ func New(cfg Config) *Server {
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own connections
 	s.app.Server().Handler = middleware.RejectTwoLengths(s.bodies.Limit(middleware.TrackRequest(rejectUnknownMethods(s.app.Server().Handler))))
-	s.app.Use(s.logAccess, s.refuseWhileStopping, middleware.AddSecurityHeaders, middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS).Check)
+	s.app.Use(s.logAccess, s.refuseWhileStopping, middleware.AddSecurityHeaders, middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS, cfg.Reach).Check)
 	handlers := s.handlers()
 	if len(handlers) != len(routes.All) {
 		panic("httpapi: not every handler has a route")

@@ -60,8 +60,10 @@ func (n *Notifier) accountMessage(person string, change schema.AccountChange) *m
 	if change.Change == "promoted" {
 		text = fmt.Sprintf("%s made %s an admin.", change.By, change.Person)
 	}
-	return &message{
+	m := &message{
 		createdAt: n.Clock(), kind: schema.NotificationCreated, person: person, isAccount: true,
-		text: text + " If you did not expect this, check the audit log.", url: n.Base + "/", loopback: n.loopback,
+		text: text + " If you did not expect this, check the audit log.",
 	}
+	m.url, m.onlyOn = n.linkTo("/")
+	return m
 }

@@ -176,7 +176,7 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 		return n.Store.SetNotification(ctx, notification)
 	}
 	m := n.message(ctx, notification, q)
-	if n.maySendLinks(out, notification.Person) {
+	if m.onlyOn == "" && n.maySendLinks(out, notification.Person) {
 		if m.link, m.linkExpires, err = n.signedLink(q, notification.Person); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (n *Notifier) sendChat(ctx context.Context, c *store.Channel, m *message) e
 	case "ntfy", "gotify", "pushover":
 		params["title"] = m.headline()
 	}
-	if c.Kind == "ntfy" {
+	if c.Kind == "ntfy" && m.onlyOn == "" {
 		params["click"] = m.url
 	}
 	return service.Send(m.plain(escapers[c.Kind]), &params)

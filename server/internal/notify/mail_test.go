@@ -165,11 +165,18 @@ func TestParseMailURL(t *testing.T) {
 
 func TestMessage_MentionsLoopbackURL(t *testing.T) {
 	t.Parallel()
-	m := &message{app: "shop", text: "?", url: "http://127.0.0.1:4000/r/1", loopback: true, kind: schema.NotificationCreated, createdAt: time.Now()}
+	m := &message{app: "shop", text: "?", url: "http://127.0.0.1:4000/r/1", onlyOn: "laptop", kind: schema.NotificationCreated, createdAt: time.Now()}
 	require.Contains(t, m.plain(verbatim), "-public-url")
-	m.loopback = false
+	require.Contains(t, m.plain(verbatim), "Open Hookback on laptop.")
+	require.NotContains(t, m.plain(verbatim), m.url, "a link that opens on no other device")
+	m.onlyOn = ""
 	require.NotContains(t, m.plain(verbatim), "-public-url")
-	require.True(t, New(Config{Base: "http://127.0.0.1:4000"}).loopback)
-	require.True(t, New(Config{Base: "http://[::1]:4000"}).loopback)
-	require.False(t, New(Config{Base: "https://hub.example.com"}).loopback)
+	require.Contains(t, m.plain(verbatim), m.url)
+	onlyOn := func(base string) string {
+		_, machine := New(Config{Base: base}).linkTo("/")
+		return machine
+	}
+	require.NotEmpty(t, onlyOn("http://127.0.0.1:4000"))
+	require.NotEmpty(t, onlyOn("http://[::1]:4000"))
+	require.Empty(t, onlyOn("https://hub.example.com"))
 }

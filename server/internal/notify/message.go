@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -41,7 +42,7 @@ type message struct {
 	url         string    // of the question in the dashboard
 	link        string    // signed link, only in mail to one person; empty: none
 	linkExpires time.Time // expiry of link
-	loopback    bool      // url works on this machine only
+	onlyOn      string    // name of the only machine where url works; empty: url works elsewhere
 	isTest      bool      // a test of the channel
 	isAccount   bool      // about a change of an account, not about a question
 	ledger      *ledgerHead
@@ -51,8 +52,9 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 	m := &message{
 		id: notification.ID, createdAt: notification.CreatedAt, question: q.ID, kind: notification.Kind, reminder: notification.ReminderNumber, person: notification.Person,
 		app: q.App, session: q.Session, text: q.hitl.Question, risk: q.status.Risk, questionKind: q.hitl.Type, deadline: q.Deadline,
-		url: n.Base + "/r/" + q.ID.String(), loopback: n.loopback, ledger: n.ledgerHead(ctx),
+		ledger: n.ledgerHead(ctx),
 	}
+	m.url, m.onlyOn = n.linkTo("/r/" + q.ID.String())
 	if q.hitl.ToolCall != nil {
 		m.tool = q.hitl.ToolCall.Name
 	}
@@ -67,10 +69,12 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 
 func (n *Notifier) testMessage(person string) *message {
 	now := n.Clock()
-	return &message{
+	m := &message{
 		id: 0, createdAt: now, kind: schema.NotificationCreated, person: person, text: "This is how you will be notified of requests. This test is not about a request.",
-		url: n.Base + "/", loopback: n.loopback, isTest: true,
+		isTest: true,
 	}
+	m.url, m.onlyOn = n.linkTo("/")
+	return m
 }
 
 // headline returns the title. It contains no text from the agent except its sanitized
@@ -114,9 +118,10 @@ func (m *message) plain(clean func(string) string) string {
 	if !m.deadline.IsZero() {
 		fmt.Fprintf(&b, "\nUntil: %s", m.deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
-	fmt.Fprintf(&b, "\n\n%s", m.url)
-	if m.loopback {
-		b.WriteString("\n(This address works only on the hub's machine. Set another one with -public-url.)")
+	if m.onlyOn == "" {
+		fmt.Fprintf(&b, "\n\n%s", m.url)
+	} else {
+		fmt.Fprintf(&b, "\n\nOpen Hookback on %s. Links that work on other devices need a public address: -public-url.", clean(singleLine(m.onlyOn, maxNameChars)))
 	}
 	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
 }
@@ -161,4 +166,28 @@ func truncate(text string, limit int) string {
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
+}
+
+// Reach is the hub's address.
+type Reach interface {
+	// Links returns the base of links, and whether they work only on the hub's machine, which it then
+	// names.
+	Links() (base, machine string, isLocal bool)
+}
+
+// fixedAddress is an address that does not change.
+type fixedAddress string
+
+func (a fixedAddress) Links() (base, machine string, isLocal bool) {
+	u, err := url.Parse(string(a))
+	return string(a), "the hub's machine", err != nil || isLoopback(u.Hostname())
+}
+
+// linkTo returns a link to a path of the dashboard, and the machine's name if it works only there.
+func (n *Notifier) linkTo(path string) (link, onlyOn string) {
+	base, machine, isLocal := n.Reach.Links()
+	if isLocal {
+		onlyOn = machine
+	}
+	return base + path, onlyOn
 }

@@ -19,7 +19,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -64,7 +63,8 @@ type Config struct {
 	Feed *feed.Feed
 	Hub  Hub
 
-	// Base is the hub's address for links.
+	// Reach is the hub's address for links; nil: Base, which is checked by no one.
+	Reach    Reach
 	Base     string
 	Accounts Accounts // nil: none
 	Viewers  Viewers  // nil: unknown
@@ -107,7 +107,6 @@ func (p *timing) setDefaults() {
 // Notifier plans and sends notifications. Its methods are safe for concurrent use.
 type Notifier struct {
 	Config
-	loopback   bool // Base is reachable from this machine only
 	statuses   *statusBatcher
 	client     *http.Client // connects through Guard
 	publicOnly *http.Client // connects to public addresses
@@ -147,8 +146,8 @@ func New(cfg Config) *Notifier {
 		Config: cfg, workers: map[int64]*channelWorker{},
 		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
 	}
-	if u, err := url.Parse(cfg.Base); err != nil || isLoopback(u.Hostname()) {
-		n.loopback = true
+	if cfg.Reach == nil {
+		n.Reach = fixedAddress(cfg.Base)
 	}
 	n.statuses = newStatusBatcher(n)
 	n.outcomes = map[string]*atomic.Int64{}

@@ -146,8 +146,8 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) erro
 }
 
 func (n *Notifier) vapidSubject() string {
-	if strings.HasPrefix(n.Base, "https://") {
-		return n.Base
+	if base, _, _ := n.Reach.Links(); strings.HasPrefix(base, "https://") {
+		return base
 	}
 	return projectURL
 }

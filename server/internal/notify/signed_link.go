@@ -76,7 +76,8 @@ func (n *Notifier) signedLink(q *question, person string) (address string, ends 
 	}
 	text := base64.RawURLEncoding.EncodeToString(payload)
 	token := text + "." + base64.RawURLEncoding.EncodeToString(n.signLink(q.UID, text))
-	return n.Base + schema.At(schema.PathLinkVote, q.ID) + "#" + token, ends, nil
+	address, _ = n.linkTo(schema.At(schema.PathLinkVote, q.ID) + "#" + token)
+	return address, ends, nil
 }
 
 // OpenedLink is a verified signed link.

@@ -57,5 +57,6 @@ type Store interface {
 	Messages
 	Freezes
 	Safety
+	Reach
 	Admin
 }

@@ -1370,6 +1370,31 @@ export interface RPCError {
   data?: unknown
 }
 
+/** Reach is the body of GET /api/reach, and the response to PUT. */
+export interface Reach {
+  /** base of links, as applied */
+  publicUrl: string
+  state: string
+  /** why the state is failed, one sentence */
+  reason?: string
+  /**
+   * Flag is the flag that the hub was started with, such as -public-url https://hub.example.com. It
+   * overrules the setting. Absent: none.
+   */
+  flag?: string
+  /** Machine is the name of the hub's machine. */
+  machine: string
+}
+
+/** ReachSettings is the body of PUT /api/reach. */
+export interface ReachSettings {
+  /**
+   * publicUrl is the address at which people reach the hub from other devices, such as
+   * https://hub.example.com. Links start with it. Empty: the address that the hub listens on.
+   */
+  publicUrl: string
+}
+
 /** Receipt is the body of GET /events/:id/receipt: the proof of who decided. */
 export interface Receipt {
   /** of type application/vnd.in-toto+json */

@@ -19,12 +19,19 @@ type OriginGuard struct {
 	hosts   map[string]bool // allowed host or host:port
 	origins map[string]bool // allowed scheme://host:port
 	tls     bool            // the hub is reached over https
+	public  PublicHosts
+}
+
+// PublicHosts knows the host of the hub's public address, which can change.
+type PublicHosts interface {
+	// IsPublicHost reports whether a Host header, in lower case, names the public address.
+	IsPublicHost(host string) bool
 }
 
 // NewOriginGuard returns a guard that allows the hub's own names, the further hosts (host or
 // host:port) and the origins (scheme://host:port). tls: the hub is reached over https.
-func NewOriginGuard(hosts, origins []string, tls bool) *OriginGuard {
-	d := &OriginGuard{hosts: map[string]bool{}, origins: map[string]bool{}, tls: tls}
+func NewOriginGuard(hosts, origins []string, tls bool, public PublicHosts) *OriginGuard {
+	d := &OriginGuard{hosts: map[string]bool{}, origins: map[string]bool{}, tls: tls, public: public}
 	for _, h := range hosts {
 		d.hosts[strings.ToLower(h)] = true
 	}
@@ -93,7 +100,7 @@ func (d *OriginGuard) isOwnHost(host string, local net.Addr) bool {
 	name, port := splitHost(host)
 	addr := AddrPortOf(local)
 	ownPort := strconv.Itoa(int(addr.Port()))
-	if d.hosts[host] || d.hosts[name] && port == ownPort {
+	if d.hosts[host] || d.hosts[name] && port == ownPort || d.public.IsPublicHost(host) {
 		return true
 	}
 	defaultPort := "80"
@@ -159,7 +166,7 @@ func (d *OriginGuard) isSameOrigin(origin, host string) bool {
 		return true
 	}
 	name, _ := splitHost(host)
-	return origin == "https://"+host && (d.hosts[host] || d.hosts[name]) // a reverse proxy of the operator terminates TLS
+	return origin == "https://"+host && (d.hosts[host] || d.hosts[name] || d.public.IsPublicHost(host)) // a reverse proxy of the operator terminates TLS
 }
 
 func isNavigation(c *fiber.Ctx) bool {

@@ -1,0 +1,34 @@
+package control
+
+// PathReach is the path of the hub's public address.
+const PathReach = "/api/reach"
+
+// ReachSettings is the body of PUT /api/reach.
+type ReachSettings struct {
+	// PublicURL is the address at which people reach the hub from other devices, such as
+	// https://hub.example.com. Links start with it. Empty: the address that the hub listens on.
+	PublicURL string `json:"publicUrl"`
+}
+
+// ReachState says whether other devices can open the hub's links.
+type ReachState string
+
+// The states of the public address.
+const (
+	ReachLocal     ReachState = "local"     // links work only on the hub's machine
+	ReachUnchecked ReachState = "unchecked" // not checked yet
+	ReachOK        ReachState = "ok"        // this hub answered at its public address
+	ReachFailed    ReachState = "failed"    // another program answered, or none
+)
+
+// Reach is the body of GET /api/reach, and the response to PUT.
+type Reach struct {
+	PublicURL string     `json:"publicUrl"` // base of links, as applied
+	State     ReachState `json:"state"`
+	Reason    string     `json:"reason,omitempty"` // why the state is failed, one sentence
+	// Flag is the flag that the hub was started with, such as -public-url https://hub.example.com. It
+	// overrules the setting. Absent: none.
+	Flag string `json:"flag,omitempty"`
+	// Machine is the name of the hub's machine.
+	Machine string `json:"machine"`
+}

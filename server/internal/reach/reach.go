@@ -1,0 +1,221 @@
+// Package reach holds the hub's public address: the base of links that people open on other
+// devices. It checks that this hub answers there.
+package reach
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/netguard"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// checkEvery is the interval of checks.
+const checkEvery = 10 * time.Minute
+
+// Config holds the dependencies of an Address. Store and Local are required.
+type Config struct {
+	Store    store.Store
+	Local    string         // the address that the hub listens on, as browsers see it
+	Flag     string         // of -public-url; empty: none
+	ProxyURL string         // for requests, as of netguard.Config
+	Machine  string         // the name of the machine
+	Roots    *x509.CertPool // nil: of the system
+	Log      *slog.Logger   // default: discard
+}
+
+// Address is the hub's public address. Its methods are safe for concurrent use.
+type Address struct {
+	Config
+	checker   checker
+	mu        sync.Mutex // serializes changes and checks
+	current   atomic.Pointer[current]
+	candidate atomic.Pointer[string] // host of an address that is being checked before it is saved
+}
+
+// current is the address as applied.
+type current struct {
+	control.Reach
+	host string // of a setting that is not loopback, as browsers send it; empty: none
+}
+
+// Open reads the stored address.
+func Open(ctx context.Context, cfg Config) (*Address, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Address{Config: cfg, checker: checker{cfg.Store, cfg.ProxyURL, cfg.Roots}}
+	settings, err := cfg.Store.ReachSettings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the public address: %w", err)
+	}
+	a.apply(settings.PublicURL)
+	return a, nil
+}
+
+// apply puts an address into effect, unchecked. Later calls need mu.
+func (a *Address) apply(address string) {
+	next := &current{Reach: control.Reach{PublicURL: strings.TrimSuffix(a.Local, "/"), State: control.ReachUnchecked, Machine: a.Machine}}
+	switch {
+	case a.Flag != "":
+		next.PublicURL, next.Flag = strings.TrimSuffix(a.Flag, "/"), "-public-url "+a.Flag
+	case address != "":
+		next.PublicURL = address
+	}
+	u, err := url.Parse(strings.ToLower(next.PublicURL))
+	switch {
+	case err != nil || isLoopback(u.Hostname()):
+		next.State = control.ReachLocal
+	case a.Flag != "" || address != "":
+		next.host = hostOf(u)
+	}
+	a.current.Store(next)
+}
+
+// Read returns the address and its state.
+func (a *Address) Read() control.Reach { return a.current.Load().Reach }
+
+// IsOK reports whether this hub answered at its public address at the last check.
+func (a *Address) IsOK() bool { return a.Read().State == control.ReachOK }
+
+// Links returns the base of links, and whether they work only on this machine, which it then names.
+func (a *Address) Links() (base, machine string, isLocal bool) {
+	r := a.Read()
+	return r.PublicURL, r.Machine, r.State == control.ReachLocal
+}
+
+// IsPublicHost reports whether a Host header, in lower case, names the public address.
+func (a *Address) IsPublicHost(host string) bool {
+	if host == "" {
+		return false
+	}
+	candidate := a.candidate.Load()
+	return host == a.current.Load().host || candidate != nil && host == *candidate
+}
+
+// IsForwardedHost reports whether a Host header names an address of the setting. Such a request came
+// through a proxy, even if the proxy did not mark it.
+func (a *Address) IsForwardedHost(host string) bool { return a.Flag == "" && a.IsPublicHost(host) }
+
+// Set replaces the address on behalf of a person. An address at which this hub does not answer
+// changes nothing.
+func (a *Address) Set(ctx context.Context, settings control.ReachSettings, by string) error {
+	u, err := parse(settings.PublicURL)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.Flag != "" {
+		return invalid("is set by the flag -public-url; restart the hub without it to change the address here")
+	}
+	isChecked := u != nil && !isLoopback(u.Hostname())
+	address := ""
+	if u != nil {
+		address = u.Scheme + "://" + u.Host
+	}
+	if isChecked {
+		a.candidate.Store(&u.Host) // the check reaches this hub under the new name
+		defer a.candidate.Store(nil)
+		if reason := a.checker.check(ctx, u); reason != "" {
+			return invalid("was not saved. " + reason)
+		}
+	}
+	if err := a.Store.SetReachSettings(ctx, control.ReachSettings{PublicURL: address}, by); err != nil {
+		return err
+	}
+	a.apply(address)
+	if isChecked {
+		a.setState("")
+	}
+	return nil
+}
+
+// Run checks the address at start and every checkEvery until ctx ends. It always returns nil.
+func (a *Address) Run(ctx context.Context) error {
+	for {
+		a.checkCurrent(ctx)
+		if !feed.Sleep(ctx, checkEvery) {
+			return nil
+		}
+	}
+}
+
+func (a *Address) checkCurrent(ctx context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := a.Read()
+	if r.State == control.ReachLocal {
+		return
+	}
+	u, err := url.Parse(r.PublicURL)
+	if err != nil {
+		return
+	}
+	reason := a.checker.check(ctx, u)
+	if ctx.Err() != nil {
+		return
+	}
+	if reason != "" && reason != r.Reason {
+		a.Log.Warn("the hub is not reachable at its public address", "address", r.PublicURL, "reason", reason, "retry_in", checkEvery)
+	}
+	a.setState(reason)
+}
+
+// setState sets the result of a check. It needs mu.
+func (a *Address) setState(reason string) {
+	next := *a.current.Load()
+	next.State, next.Reason = control.ReachOK, ""
+	if reason != "" {
+		next.State, next.Reason = control.ReachFailed, reason
+	}
+	a.current.Store(&next)
+}
+
+func invalid(detail string) error { return &schema.FieldError{Field: "publicUrl", Detail: detail} }
+
+// parse reads an address. It returns nil for an empty one.
+func parse(address string) (*url.URL, error) {
+	if address == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || len(address) > 300 || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Path != "" && u.Path != "/" {
+		return nil, invalid("must be an address without a path, such as https://hub.example.com")
+	}
+	u.Host = hostOf(u)
+	if u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
+		return nil, invalid("must begin with https://, because a sign-in over http:// can be read on the way; only an address of this machine may use http://")
+	}
+	if _, err := netguard.ParseTarget(target(u)); err != nil {
+		return nil, invalid("must contain a valid host name, such as https://hub.example.com")
+	}
+	return u, nil
+}
+
+// hostOf returns the host as browsers send it: in lower case and without the scheme's own port.
+func hostOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	if u.Port() == defaultPort(u) || u.Port() == "" {
+		host = strings.TrimSuffix(host, ":"+u.Port())
+	}
+	return host
+}
+
+// isLoopback reports whether host is reachable from this machine only.
+func isLoopback(host string) bool {
+	host = strings.ToLower(host)
+	ip, err := netip.ParseAddr(host)
+	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
+}
