@@ -65,6 +65,11 @@ export const resetText = {
 
 /** The banners on every screen. */
 export const noticeText = {
+  claimed: {
+    before: 'You own this hub as',
+    hint: 'It is locked: only people who are signed in can answer. You can unlock it under People.',
+    close: 'Close',
+  },
   open: 'This hub is not locked.',
   openHint: 'Programs of the hub’s account, agents included, can answer without signing in.',
   lock: 'Lock the hub',

@@ -12,7 +12,8 @@ export type SignInStep =
   | { step: 'failed'; problem: Problem }
   | { step: 'welcome' }
 
-const CODE = /^#sign-in=([\w-]{8,200})$/
+/** A link of hookback up also has the name of the first person. */
+const CODE = /^#sign-in=([\w-]{8,200})(?:&name=([\w%.~-]+))?$/
 const FAILED = /^#sign-in-failed=([\w-]{1,40})$/
 
 /** The code in a sign-in link or a part of it; empty if there is none. */
@@ -20,6 +21,15 @@ export function signInCode(text: string): string {
   const trimmed = text.trim()
   const [, code] = CODE.exec(trimmed.slice(Math.max(0, trimmed.indexOf('#')))) ?? []
   return code ?? (/^[\w-]{8,200}$/.test(trimmed) ? trimmed : '')
+}
+
+/** The name in a link; undefined if its escapes are invalid. */
+function decodeName(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -49,6 +59,8 @@ class CurrentUser {
   /** The sign-in dialog; undefined while closed. */
   dialog: SignInStep | undefined = $state.raw()
   busy = $state(false)
+  /** The user has just become the owner of the hub. */
+  claimed = $state(false)
   private probing = false
 
   /** Whether the hub has verified the name of the user. */
@@ -64,7 +76,7 @@ class CurrentUser {
   /** Whether every screen shows a banner: an owned hub is open, or accounts changed recently. */
   get hasNotices(): boolean {
     const { owned = false, locked, changes = [] } = this.identity ?? {}
-    return !this.signInRequired && ((owned && !locked) || changes.length > 0)
+    return !this.signInRequired && (this.claimed || (owned && !locked) || changes.length > 0)
   }
 
   /** The verified name; empty if there is none. */
@@ -113,7 +125,9 @@ class CurrentUser {
       const { key, me } = await api.signIn(code, name)
       saveKey(key)
       this.setIdentity(me)
-      this.dialog = me.owner && !me.locked && name !== undefined ? { step: 'welcome' } : undefined
+      const claimed = !!me.owner && name !== undefined
+      this.claimed = claimed && me.locked
+      this.dialog = claimed && !me.locked ? { step: 'welcome' } : undefined
       hub.restartStream()
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
@@ -204,11 +218,11 @@ class CurrentUser {
 
   /** Removes the code from the URL, so it does not leak, and redeems it. Returns whether there was one. */
   private consumeLink({ hash, pathname, search }: Location): boolean {
-    const [, code] = CODE.exec(hash) ?? []
+    const [, code, name] = CODE.exec(hash) ?? []
     const [, failed] = FAILED.exec(hash) ?? []
     if (!code && !failed) return false
     history.replaceState(history.state, '', pathname + search)
-    if (code) void this.signIn(code)
+    if (code) void this.signIn(code, name && decodeName(name))
     else this.dialog = { step: 'failed', problem: providerProblem(failed ?? '') }
     return code !== undefined
   }

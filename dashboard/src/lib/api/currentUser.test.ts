@@ -54,6 +54,7 @@ beforeEach(() => {
     signInRequired: false,
     dialog: undefined,
     busy: false,
+    claimed: false,
   })
   vi.spyOn(hub, 'restartStream').mockImplementation(() => void renewed++)
   vi.spyOn(hub, 'setUser').mockImplementation((name) => void (named = name))
@@ -81,6 +82,28 @@ describe('Sign-in link', () => {
     await me.signIn(CODE, 'mara')
     expect(JSON.parse(String(asked('/api/sign-in')[2]?.init?.body))).toEqual({ code: CODE, name: 'mara' })
     expect(me.dialog).toEqual({ step: 'welcome' })
+  })
+
+  it('claims the hub with the name in the link, without a dialog, and says that it is locked', async () => {
+    const owner = { ...mara, owner: true, locked: true, owned: true }
+    answers['/api/sign-in'] = { key: 'k1', me: owner }
+    start(`#sign-in=${CODE}&name=mara%20k`)
+    expect(location.href).toMatch(/\/inbox\/3\?kind=choice$/)
+    await settled()
+    expect(JSON.parse(String(asked('/api/sign-in')[0]?.init?.body))).toEqual({ code: CODE, name: 'mara k' })
+    expect([me.dialog, me.claimed, me.hasNotices]).toEqual([undefined, true, true])
+  })
+
+  it('asks for a name if the hub rejects the one in the link, or if it is invalid', async () => {
+    answers['/api/sign-in'] = refusal(400, 'invalid', { field: 'name', detail: 'name is reserved' })
+    start(`#sign-in=${CODE}&name=hub`)
+    await settled()
+    expect(me.dialog).toMatchObject({ step: 'name', code: CODE, problem: { detail: 'name is reserved' } })
+    history.replaceState(null, '', `/#sign-in=${CODE}&name=%E0%A4%A`)
+    window.dispatchEvent(new HashChangeEvent('hashchange'))
+    await settled()
+    expect(me.dialog).toMatchObject({ step: 'name', problem: undefined })
+    expect(me.claimed).toBe(false)
   })
 
   it('reports a failure without changing the page', async () => {
