@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -212,7 +213,11 @@ func (a *App) publicURL() string {
 // Run serves until ctx ends or a worker fails. It then stops in reverse order: streams and
 // requests first, within cfg.StopWithin, and the database last.
 func (a *App) Run(ctx context.Context) error {
-	a.printGreeting(ctx)
+	if a.cfg.ReadyJSON {
+		a.printReady(ctx)
+	} else {
+		a.printGreeting(ctx)
+	}
 	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.DB, "schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
 	// Workers outlive ctx, so that commits of the last requests are still published and
 	// delivered during shutdown.
@@ -331,6 +336,16 @@ Press Ctrl-C to stop.
 `, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.DB, a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
 }
 
+// printReady prints what the program that started the hub needs to open its page: one line of JSON.
+func (a *App) printReady(ctx context.Context) {
+	_ = a.ownerSignInHint(ctx) // the line is for people; it also writes the file
+	_ = json.NewEncoder(a.cfg.Stdout).Encode(struct {
+		URL        string `json:"url"`
+		Version    string `json:"version"`
+		SignInLink string `json:"signInLink,omitempty"`
+	}{a.dashboardURL(), a.cfg.Version, a.signInLink})
+}
+
 // socketHint returns a line with the path of the Unix socket, if there is one.
 func (a *App) socketHint() string {
 	if a.socket == nil {
@@ -361,7 +376,7 @@ func (a *App) ownerSignInHint(ctx context.Context) string {
 		return ""
 	}
 	link := a.dashboardURL() + "/#sign-in=" + code
-	if !isReadByOthers(a.cfg.Stdout) {
+	if !a.cfg.ReadyJSON && !isReadByOthers(a.cfg.Stdout) {
 		return "  Sign in     " + link + "   (works once, within 15 minutes)\n"
 	}
 	if a.signInLink, err = writeSignInLink(&a.cfg, link); err != nil {

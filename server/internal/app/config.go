@@ -47,6 +47,8 @@ type Config struct {
 	SignIn string
 	// Health asks the running hub whether it is ready instead of running one.
 	Health bool
+	// ReadyJSON prints one JSON line instead of the greeting.
+	ReadyJSON bool
 	// DB is the database file, created if missing; default hookback/hookback.db in the
 	// user's data directory. The prefix sqlite: is accepted.
 	DB string

@@ -88,6 +88,8 @@ var hubFlags = []flagSpec{
 			c.KeepSecrets = !redact
 			return err
 		}},
+	{"ready-json", "", "false", "when the hub listens, print one JSON line with url, version and signInLink, a file, instead of the greeting; for programs that start it",
+		func(c *Config, s string) (err error) { c.ReadyJSON, err = strconv.ParseBool(s); return err }},
 	{"log-level", "LEVEL", "info", "lowest level to log: debug, info, warn or error",
 		func(c *Config, s string) error { return c.LogLevel.UnmarshalText([]byte(s)) }},
 	{"log-format", "FORMAT", "text", "format of the log: text or json",

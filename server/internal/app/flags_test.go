@@ -77,6 +77,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"freeze-after":        {"5", "2", 5, func(c Config) any { return c.FreezeAfter }},
 		"redact":              {"false", "true", true, func(c Config) any { return c.KeepSecrets }},
 		"log-level":           {"debug", "warn", slog.LevelDebug, func(c Config) any { return c.LogLevel }},
+		"ready-json":          {"true", "false", true, func(c Config) any { return c.ReadyJSON }},
 		"log-format":          {"json", "text", "json", func(c Config) any { return c.LogFormat }},
 		"witness":             {"https://witness.example.com", "b", "https://witness.example.com", func(c Config) any { return c.Witness }},
 	} {
@@ -96,7 +97,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 32, "add a row for the new flag")
+	require.Len(t, flagSpecs, 33, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {

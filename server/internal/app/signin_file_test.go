@@ -73,3 +73,38 @@ func TestSignInLink_IsRemovedAfterEarlySignIn(t *testing.T) {
 	require.NoError(t, a.runSignInLink(t.Context()))
 	require.NoFileExists(t, a.signInLink)
 }
+
+// With -ready-json, the only output is one line for the program that started the hub. It names the
+// file of the sign-in link until the hub has an owner.
+func TestReadyJSON_IsOnlyOutput(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.ReadyJSON, cfg.Version = true, "v1.2.3"
+	file := filepath.Join(filepath.Dir(cfg.DB), "sign-in-link")
+	start := func() (url, line string, stop func()) {
+		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = out.Close() })
+		cfg.Stdout = out
+		a, stop := startHub(t, cfg)
+		require.Eventually(t, func() bool {
+			text, err := os.ReadFile(out.Name())
+			require.NoError(t, err)
+			line = string(text)
+			return strings.HasSuffix(line, "}\n")
+		}, time.Minute, time.Millisecond)
+		return a.dashboardURL(), line, stop
+	}
+	url, line, stop := start()
+	require.Equal(t, `{"url":"`+url+`","version":"v1.2.3","signInLink":"`+file+`"}`+"\n", line)
+	link, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(link), url+"/#sign-in=")
+	stop()
+
+	_, err = SignIn(t.Context(), cfg, "ada")
+	require.NoError(t, err)
+	url, line, stop = start()
+	require.Equal(t, `{"url":"`+url+`","version":"v1.2.3"}`+"\n", line, "the hub has an owner")
+	stop()
+}
