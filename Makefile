@@ -42,7 +42,7 @@ licenses: $(installed) ## write the license notices that the hub serves at /lice
 	go run ./scripts/licenses
 
 # Packages of bin/hookback without inlining: server/docs/decisions/0123-no-inlining-in-the-command.md
-noinline := github.com/... crypto/tls crypto/x509 net net/http net/url net/textproto mime/... encoding/asn1 regexp/... compress/flate math/big crypto/internal/fips140/nistec/... crypto/internal/fips140/rsa crypto/internal/fips140/mlkem crypto/internal/fips140/bigmod crypto/elliptic crypto/ecdsa crypto/rsa crypto/ecdh vendor/golang.org/x/net/... vendor/golang.org/x/text/... flag
+noinline := github.com/... crypto/tls crypto/x509 net net/http net/url net/textproto mime/... encoding/asn1 regexp/... compress/flate math/big crypto/internal/fips140/nistec/... crypto/internal/fips140/rsa crypto/internal/fips140/mlkem crypto/internal/fips140/bigmod crypto/elliptic crypto/ecdsa crypto/rsa crypto/ecdh vendor/golang.org/x/net/... vendor/golang.org/x/text/... flag net/http/... net/netip os/exec os/signal os/user log html crypto/hpke crypto/internal/hpke crypto/internal/fips140/tls12 crypto/internal/fips140/tls13 crypto/internal/fips140/ecdh crypto/internal/fips140/ecdsa crypto/internal/fips140/drbg crypto/des crypto/x509/pkix encoding/pem vendor/golang.org/x/crypto/cryptobyte encoding/json time fmt os bufio sort crypto/cipher
 
 .PHONY: build
 build: ## build bin/hookback-server and bin/hookback

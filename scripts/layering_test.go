@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"agentclient/install":                {"agentclient/hook", "agentclient/install/jsonc"},
 	"agentclient/install/jsonc":          nil,
 
-	// A group of commands imports the shared packages, never another group.
+	// A group of commands imports the shared packages, never another group, except for up.
 	"agentclient/internal/cli":            {"schema", "agentclient", "agentclient/policy"},
 	"agentclient/internal/cli/report":     {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/internal/cli"},
 	"agentclient/internal/cli/hookrun":    {"schema/control", "schema/sign", "agentclient/socket", "schema", "agentclient", "agentclient/policy", "agentclient/hook", "agentclient/install", "agentclient/internal/cli", "agentclient/internal/cli/report"},
@@ -58,10 +58,12 @@ var mayImport = map[string][]string{
 	"agentclient/internal/cli/trust":      {"schema", "schema/sign", "agentclient", "agentclient/receipt", "agentclient/internal/cli"},
 	"agentclient/internal/cli/mcp":        {"schema", "agentclient", "agentclient/socket", "agentclient/internal/cli"},
 	"agentclient/internal/cli/statusline": {"schema", "agentclient/internal/cli", "agentclient/internal/cli/report"},
-	"agentclient/internal/cli/clitest":    {"schema", "agentclient/internal/fakehub"}, // tests only
+	// up starts the service and installs hooks: the first minute in one command.
+	"agentclient/internal/cli/up":      {"agentclient/internal/cli", "agentclient/internal/cli/service", "agentclient/internal/cli/setup"},
+	"agentclient/internal/cli/clitest": {"schema", "agentclient/internal/fakehub"}, // tests only
 	"agentclient/cmd/hookback": {
 		"agentclient/internal/cli", "agentclient/internal/cli/hookrun", "agentclient/internal/cli/service", "agentclient/internal/cli/setup", "agentclient/internal/cli/ask",
-		"agentclient/internal/cli/policycmd", "agentclient/internal/cli/freeze", "agentclient/internal/cli/trust", "agentclient/internal/cli/mcp", "agentclient/internal/cli/statusline",
+		"agentclient/internal/cli/policycmd", "agentclient/internal/cli/freeze", "agentclient/internal/cli/trust", "agentclient/internal/cli/mcp", "agentclient/internal/cli/statusline", "agentclient/internal/cli/up",
 	},
 
 	"server/internal/filter":         {"schema"},

@@ -32,6 +32,17 @@ func (c *Change) HasChanges() bool {
 	return c.Delete || c.Before != c.After || c.Exists == (c.After == "")
 }
 
+// Hooks returns the number of our hooks in the file after the change.
+func (c *Change) Hooks() int {
+	switch {
+	case c.Delete || c.record == nil:
+		return 0
+	case c.record.OwnedHash != "":
+		return 1
+	}
+	return len(c.record.Entries)
+}
+
 // FileError is the reason why a file was not changed.
 type FileError struct {
 	Agent, File string

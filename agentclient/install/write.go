@@ -86,7 +86,7 @@ func (m Machine) apply(c *Change) error {
 			return err
 		}
 		if c.mode&0o200 == 0 {
-			return errors.New("the file is read-only; make it writable, or edit it by hand (--dry-run shows the change)")
+			return errors.New("the file is read-only; make it writable, or edit it by hand (--dry-run --verbose shows the change)")
 		}
 		if err := m.backup(c); err != nil {
 			return fmt.Errorf("back up the file: %w", err)

@@ -5,7 +5,6 @@ package control
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -67,8 +66,6 @@ func (n *FreezeNotice) Text() string {
 	who := cmp.Or(n.By, "A person")
 	if who == "local user" {
 		who = "A local user"
-	} else if name, isAgent := strings.CutPrefix(who, "agent "); isAgent {
-		who = "Agent " + name
 	}
 	return who + " froze " + what + "."
 }

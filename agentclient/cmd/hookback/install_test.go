@@ -180,6 +180,8 @@ func TestInstall_PrintsChanges(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".codex"), 0o700))
 	file := filepath.Join(d.home, ".codex", "hooks.json")
 	got = d.run("install", "--dry-run")
+	require.Equal(t, "✓ Codex CLI          ~/.codex/hooks.json: would be written\n", got.out, "without the diff")
+	got = d.run("install", "--dry-run", "--verbose")
 	require.Equal(t, 0, got.status)
 	require.NoFileExists(t, file)
 	require.True(t, strings.HasPrefix(got.out, "--- /dev/null\n+++ "+file+"\n@@ -0,0 +1,"), got.out)

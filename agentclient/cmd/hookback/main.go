@@ -27,6 +27,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli/setup"
 	"github.com/hookback/hookback/agentclient/internal/cli/statusline"
 	"github.com/hookback/hookback/agentclient/internal/cli/trust"
+	"github.com/hookback/hookback/agentclient/internal/cli/up"
 )
 
 func main() {
@@ -47,6 +48,7 @@ type command struct {
 
 // commands is in the order of the usage text.
 var commands = []command{
+	{"up", "start the hub, open its page and connect the agents on this machine", up.Run},
 	{"ask", "ask a person and wait for the answer", ask.Run},
 	{"hook", "run as the hook of a coding agent", hookrun.Run},
 	{"wait", "wake an idle session of Claude Code when a person sends it a message", hookrun.Wait},
@@ -55,6 +57,7 @@ var commands = []command{
 	{"trust", "trust a hub, so that its answers count on this account", trust.Run},
 	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", mcp.Run},
 	{"policy", "define which calls need approval: write, check and test rules", policycmd.Run},
+	{"server", "run the hub with the flags of hookback-server", up.Server},
 	{"service", "let the system start the hub when you sign in", service.Run},
 	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run},
 	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor},

@@ -1,6 +1,6 @@
 // Package cli is shared by the command groups of hookback: flags, standard streams, exit
 // statuses, the state directory and texts about hubs. Each group is a package below it and
-// imports no other group.
+// imports no other group, except for up.
 package cli
 
 import (

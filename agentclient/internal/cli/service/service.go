@@ -132,6 +132,24 @@ func (r *run) install(ctx context.Context) error {
 	return nil
 }
 
+// Start starts the hub through its manager if Hookback is installed as a service. It returns the
+// path of the unit, or "" if there is none that Hookback wrote.
+func Start(ctx context.Context, env func(string) string) (file string, err error) {
+	r := &run{env: env}
+	if r.unit, err = newUnit(env, nil); err != nil {
+		return "", nil //nolint:nilerr // a system without a service manager has no service
+	}
+	if _, err := r.requireOwnUnit(); err != nil {
+		return "", nil //nolint:nilerr // not installed, or not by Hookback
+	}
+	for _, argv := range r.unit.start {
+		if err := r.command(ctx, argv); err != nil {
+			return r.unit.file, err
+		}
+	}
+	return r.unit.file, nil
+}
+
 func (r *run) uninstall(ctx context.Context) error {
 	content, err := r.requireOwnUnit()
 	switch {

@@ -58,6 +58,7 @@ type installFlags struct {
 	scope, mode string
 	binary      string
 	dryRun      bool
+	verbose     bool
 	force       bool
 	wake        bool
 	quiet       bool   // omit unchanged files from the output
@@ -67,7 +68,8 @@ type installFlags struct {
 func (i *installFlags) addCommonFlags(f *cli.Flags) {
 	i.Flags = f
 	f.ListVar(&i.agents, "agent", "only this agent, by `name`; repeat the flag for each agent: auto, "+strings.Join(install.AgentNames(), ", "))
-	f.BoolVar(&i.dryRun, "dry-run", false, "print the changes, and write nothing")
+	f.BoolVar(&i.dryRun, "dry-run", false, "print which files would change, and write nothing")
+	f.BoolVar(&i.verbose, "verbose", false, "with --dry-run, also print the changes as a diff")
 	f.BoolVar(&i.force, "force", false, "also replace or remove entries that were changed by hand")
 }
 
@@ -229,7 +231,7 @@ func sameFile(a, b string) bool {
 // apply prints or carries out the plan, and prints the result for each file.
 func (i *installFlags) apply(p *install.Plan, std cli.Streams) (status int) {
 	messages := std.Out
-	if i.dryRun {
+	if i.dryRun && i.verbose {
 		messages = std.Err // stdout is for the diff
 	}
 	failed := map[string]error{}
@@ -278,7 +280,7 @@ func (i *installFlags) groupSize(all []install.Change) (n int) {
 func (i *installFlags) printGroup(all []install.Change, messages, diff io.Writer) {
 	c := &all[0]
 	for k := range all {
-		if i.dryRun {
+		if i.dryRun && i.verbose {
 			fmt.Fprint(diff, all[k].Diff())
 		}
 	}

@@ -1,0 +1,113 @@
+// Package up is hookback up and hookback server: it finds or starts the hub, opens the page signed
+// in, and connects the agents on this machine.
+package up
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"runtime/debug"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/service"
+)
+
+const help = `hookback up [flags]
+
+Starts the hub, or finds the one that runs, and opens its page signed in. Then it offers to
+connect the coding agents on this machine.
+
+A hub that it starts runs until you press Ctrl-C; its log is hub.log in the state directory
+(~/.local/state/hookback on Linux). A hub that is installed as a service is started through the
+system's manager, and goes on. Without a terminal, it asks nothing and opens no browser.
+
+Exit status: 0 the hub runs, or ran until Ctrl-C; 1 an agent was not connected; 2 an error
+(the reason is on stderr).
+`
+
+// Run runs hookback up.
+func Run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
+	s := &session{env: env, std: std, version: programVersion(), interactive: cli.IsTerminal(std.In) && cli.IsTerminal(std.Out)}
+	return s.run(ctx, args)
+}
+
+func (s *session) run(ctx context.Context, args []string) int {
+	f := cli.NewBareFlags("up", help)
+	f.IntVar(&s.port, "port", 4000, "the `port` of the hub on this machine")
+	f.BoolVar(&s.noOpen, "no-open", false, "open no browser")
+	f.BoolVar(&s.noWire, "no-wire", false, "connect no agents")
+	f.BoolVar(&s.yes, "yes", false, "connect the agents without asking")
+	f.BoolVar(&s.sign, "sign-in", false, "make a new sign-in link for --name; the hub must not be running")
+	f.StringVar(&s.name, "name", accountName(), "your `name` on the page of a new hub; default: that of your account")
+	if status, done := f.ParseArgs(args, s.std); done {
+		return status
+	}
+	if len(f.Positional) > 0 {
+		return s.std.PrintError("up takes flags only, not %q; the flags of hookback-server go to hookback server", f.Positional[0])
+	}
+	if s.port < 1 || s.port > 65535 {
+		return s.std.PrintError("--port %d: must be from 1 to 65535", s.port)
+	}
+	return s.start(ctx)
+}
+
+// start selects what to do by what is at the port.
+func (s *session) start(ctx context.Context) int {
+	found, err := probe(ctx, s.url())
+	switch {
+	case ctx.Err() != nil:
+		return cli.ExitOK
+	case err == nil:
+		return s.useRunning(ctx, found)
+	case errors.Is(err, errForeign):
+		return s.std.PrintError("port %d is in use by %s. Try: hookback up --port %d", s.port, cmp.Or(holder(s.port), "another program"), s.nextPort())
+	}
+	if s.sign {
+		return s.startChild(ctx)
+	}
+	unit, err := service.Start(ctx, s.env)
+	switch {
+	case err != nil:
+		return s.std.PrintError("the service (%s) did not start: %v", unit, err)
+	case unit == "":
+		return s.startChild(ctx)
+	}
+	if found, err = waitReady(ctx, s.url()); err != nil {
+		return s.std.PrintError("the service (%s) was started, but no hub answers at %s: %v. hookback service status shows its state; --port selects another port", unit, s.url(), err)
+	}
+	return s.useRunning(ctx, found)
+}
+
+// useRunning opens the page of a hub that runs already.
+func (s *session) useRunning(ctx context.Context, found hubState) int {
+	if s.sign {
+		return s.std.PrintError("the hub at %s runs, and a sign-in link can be made only while it is stopped. Stop it (Ctrl-C in its terminal, or hookback service uninstall), then run hookback up --sign-in", s.pageURL())
+	}
+	if found.version != s.version && found.version != "" {
+		s.std.PrintError("the hub is version %s, and this program %s; update the older one", found.version, s.version)
+	}
+	fmt.Fprintf(s.std.Out, "The hub runs: %s\n", s.pageURL())
+	s.open(s.pageURL())
+	return s.connect(ctx, s.readLine())
+}
+
+// accountName returns the name of the account that runs the program, without the domain of Windows.
+func accountName() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username[strings.LastIndexByte(u.Username, '\\')+1:]
+}
+
+// programVersion returns this program's version as the hub reports its own.
+func programVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
