@@ -217,7 +217,9 @@ func askAndAnswer(t *testing.T, bin string) {
 	}
 	require.Eventually(t, func() bool { return healthy() == nil }, time.Minute, 10*time.Millisecond)
 
-	ask := exec.CommandContext(t.Context(), filepath.Join(bin, "hookback"), "ask", "Which color?", "--text", "--hub", "http://"+addr)
+	// Without --known-hubs the test would add its hub to those that the account trusts.
+	ask := exec.CommandContext(t.Context(), filepath.Join(bin, "hookback"), "ask", "Which color?", "--text", "--hub", "http://"+addr,
+		"--known-hubs", filepath.Join(home, "known_hubs"))
 	ask.Env = env
 	var answer, problem bytes.Buffer
 	ask.Stdout, ask.Stderr = &answer, &problem

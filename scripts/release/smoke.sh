@@ -36,7 +36,8 @@ within() { # seconds, command…: repeats the command until it succeeds
   done
 }
 within 60 hookback-server -health
-hookback ask "Which color?" --text >"$dir/answer" &
+# Without --known-hubs the account would trust this hub from now on.
+hookback ask "Which color?" --text --known-hubs "$dir/known_hubs" >"$dir/answer" &
 ask=$!
 within 60 curl -fsS -H 'Content-Type: application/json' -d '{"response":"blue"}' "$HOOKBACK_URL/events/1/respond"
 wait $ask
