@@ -52,11 +52,15 @@ build: ## build bin/hookback-server and bin/hookback
 # Newer versions need a newer Go, or modules that the module proxy does not have.
 goreleaser := github.com/goreleaser/goreleaser/v2@v2.14.3
 
+.PHONY: release
+release: ## build and publish a release, in the workflow release.yml only; args=… for GoReleaser
+	go run $(goreleaser) check --quiet scripts/release/goreleaser.yaml
+	GOFLAGS= HOOKBACK_GCFLAGS='$(foreach p,$(noinline),-gcflags=$(p)=-l)' go run $(goreleaser) release --config scripts/release/goreleaser.yaml --clean --parallelism 2 $(args)
+
 .PHONY: release-snapshot
 release-snapshot: ## build a release of all platforms into bin/release; image=yes for the image, too
-	go run $(goreleaser) check --quiet scripts/release/goreleaser.yaml
 	skip=sign; [ -n '$(image)' ] || skip+=,docker; command -v syft >/dev/null || skip+=,sbom; \
-	  GOFLAGS= go run $(goreleaser) release --config scripts/release/goreleaser.yaml --snapshot --clean --parallelism 2 --skip=$$skip
+	  $(MAKE) --no-print-directory release args="--snapshot --skip=$$skip"
 
 .PHONY: build-dashboard
 build-dashboard: $(installed) ## build dashboard/dist, which is committed
