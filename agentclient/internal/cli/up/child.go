@@ -54,7 +54,7 @@ type testRequest struct {
 type child struct {
 	cmd     *exec.Cmd
 	reports chan report
-	exited  chan error
+	exited  chan struct{} // closed at its end
 	log     *os.File
 	logFrom int64 // where the log of this run begins
 }
@@ -108,7 +108,7 @@ func (s *session) launch(server, dir string) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the hub's log can't be written: %w. Set XDG_STATE_HOME to a directory that you can write", err)
 	}
-	c := &child{log: log, reports: make(chan report, 64), exited: make(chan error, 1)}
+	c := &child{log: log, reports: make(chan report, 64), exited: make(chan struct{})}
 	if info, err := log.Stat(); err == nil && info.Size() < maxLog {
 		c.logFrom = info.Size()
 	} else {
@@ -117,7 +117,7 @@ func (s *session) launch(server, dir string) (*child, error) {
 	c.cmd = exec.Command(server, "-addr", "127.0.0.1:"+strconv.Itoa(s.port), "-ready-json") //nolint:gosec,noctx // the hub's program, which stop ends
 	if _, err := os.Stat(filepath.Join(dir, testRequestFile)); errors.Is(err, fs.ErrNotExist) {
 		// A variable, because hubs without test requests refuse an unknown flag.
-		c.cmd.Env = append(os.Environ(), "HOOKBACK_TEST_REQUEST=true")
+		c.cmd.Env = append(c.cmd.Environ(), "HOOKBACK_TEST_REQUEST=true")
 	}
 	c.cmd.Stderr, c.cmd.SysProcAttr = log, childAttributes()
 	out, err := c.cmd.StdoutPipe()
@@ -147,7 +147,8 @@ func (c *child) read(out io.Reader) {
 		}
 	}
 	_, _ = io.Copy(c.log, out)
-	c.exited <- c.cmd.Wait()
+	_ = c.cmd.Wait() // its status is in ProcessState
+	close(c.exited)
 }
 
 // waitReady returns the report that the hub listens.
@@ -162,8 +163,7 @@ func (c *child) waitReady(ctx context.Context) (report, error) {
 			if r.URL != "" {
 				return r, nil
 			}
-		case err := <-c.exited:
-			c.exited <- err
+		case <-c.exited:
 			return report{}, fmt.Errorf("the hub ended at its start (%s)", c.cmd.ProcessState)
 		case <-late.C:
 			return report{}, fmt.Errorf("the hub was not ready within %s", childTimeout)
@@ -219,8 +219,7 @@ func (s *session) follow(ctx context.Context, hub *child, p *page, done string) 
 		case <-ctx.Done():
 			fmt.Fprintln(s.std.Out, "\nHookback stops.")
 			return status
-		case err := <-hub.exited:
-			hub.exited <- err
+		case <-hub.exited:
 			return s.failed(hub, fmt.Errorf("the hub ended (%s)", hub.cmd.ProcessState))
 		case text := <-line:
 			status = s.answerConnect(ctx, c, text)
