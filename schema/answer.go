@@ -75,6 +75,7 @@ type Status struct {
 	Waiter            Waiter     `json:"waiter,omitempty"`
 	Delivery          *Delivery  `json:"delivery,omitempty"`
 	Execution         *Execution `json:"execution,omitempty"`
+	Test              bool       `json:"test,omitempty"` // a test request: the hub plays the agent, and nothing runs
 
 	// Recipients are the people who may answer, resolved when the question was created. Escalation
 	// adds more. If absent, everyone with the right to answer may. Awaiting lists the recipients

@@ -32,6 +32,14 @@ func (m *Millis) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// TestApp is the application of test requests. The hub refuses it from everyone else.
+const TestApp = "hookback-test"
+
+// TestRequest is the response to POST /api/test-requests.
+type TestRequest struct {
+	ID EventID `json:"id"`
+}
+
 // Event is one message from an agent's hook: something that the agent did or is about to do. With
 // HumanInTheLoop it asks a question.
 //

@@ -78,6 +78,7 @@ var messageTypes = map[string]reflect.Type{
 	"Freeze":          reflect.TypeFor[control.Freeze](),
 	"FreezeDraft":     reflect.TypeFor[control.FreezeDraft](),
 	"FreezeList":      reflect.TypeFor[control.FreezeList](),
+	"TestRequest":     reflect.TypeFor[schema.TestRequest](),
 	"Safety":          reflect.TypeFor[control.Safety](),
 	"Reach":           reflect.TypeFor[control.Reach](),
 	"ReachSettings":   reflect.TypeFor[control.ReachSettings](),

@@ -20,6 +20,7 @@ const (
 	PathApprove       = "/events/approve"
 	PathRedeliver     = "/events/:id/redeliver"
 	PathHandled       = "/events/:id/handled"
+	PathTestRequests  = "/api/test-requests"
 	PathStream        = "/stream"
 	PathSessions      = "/api/sessions"
 	PathSession       = "/api/session"

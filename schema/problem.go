@@ -41,6 +41,8 @@ var (
 	ErrKeyConflict     = errors.New("this key belongs to a different request")
 	ErrStale           = errors.New("the question has changed since it was shown")
 	ErrFrozen          = errors.New("the agent is frozen")
+	ErrTestPending     = errors.New("a test request is open")
+	ErrTestFailed      = errors.New("the hub could not ask itself")
 	ErrFull            = errors.New("the disk is full")
 	ErrStorage         = errors.New("the hub's database does not accept writes")
 	ErrBusy            = errors.New("the hub is overloaded")
@@ -82,6 +84,8 @@ var problems = []struct {
 	{ErrNotSupported, "not_supported", http.StatusUnprocessableEntity},
 	{ErrHandedOver, "handed_over", http.StatusConflict},
 	{ErrFrozen, "frozen", http.StatusConflict},
+	{ErrTestPending, "test_pending", http.StatusConflict},
+	{ErrTestFailed, "test_failed", http.StatusServiceUnavailable},
 	{ErrExpired, "expired", http.StatusGone},
 	{ErrFull, "disk_full", http.StatusInsufficientStorage},
 	{ErrStorage, "storage", http.StatusServiceUnavailable},

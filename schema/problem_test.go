@@ -23,6 +23,7 @@ var sentinels = map[string]error{
 	"ErrForbidden": schema.ErrForbidden, "ErrMisdirected": schema.ErrMisdirected, "ErrNotFound": schema.ErrNotFound,
 	"ErrNoRoute": schema.ErrNoRoute, "ErrMethod": schema.ErrMethod, "ErrNoQuestion": schema.ErrNoQuestion,
 	"ErrWrongAnswer": schema.ErrWrongAnswer, "ErrDecided": schema.ErrDecided, "ErrExpired": schema.ErrExpired, "ErrFrozen": schema.ErrFrozen,
+	"ErrTestPending": schema.ErrTestPending, "ErrTestFailed": schema.ErrTestFailed,
 	"ErrSessionEnded": schema.ErrSessionEnded, "ErrNotSupported": schema.ErrNotSupported, "ErrHandedOver": schema.ErrHandedOver,
 	"ErrStale": schema.ErrStale, "ErrFull": schema.ErrFull, "ErrBusy": schema.ErrBusy, "ErrStopping": schema.ErrStopping,
 	"ErrInternal": schema.ErrInternal, "ErrHeld": schema.ErrHeld, "ErrNotHeld": schema.ErrNotHeld, "ErrRisky": schema.ErrRisky,

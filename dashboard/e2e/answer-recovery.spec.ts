@@ -75,14 +75,10 @@ test.describe('Answer recovery', () => {
 })
 
 test.describe('Setup', () => {
-  test('completes the second step for any request except the demo', async ({ page, hub, agent }) => {
-    await hub.event(
-      'PermissionRequest',
-      {},
-      { source_app: 'demo', humanInTheLoop: { type: 'permission', question: 'Demo?' } },
-    )
+  test('completes the second step for any request except the test', async ({ page, hub, agent }) => {
+    await hub.post('/api/test-requests', {})
     await openAt(page, hub, '/setup')
-    await expect(page.getByTestId('step-demo')).toHaveAttribute('data-done')
+    await expect(page.getByTestId('step-test')).toHaveAttribute('data-done')
     await expect(page.getByTestId('step-ask')).not.toHaveAttribute('data-done')
     await agent.ask(hub, {}, { source_app: 'deploy' })
     await expect(page.getByTestId('step-ask')).toHaveAttribute('data-done')

@@ -26,6 +26,7 @@ var Groups = []Group{
 	{"History", "Sessions, overviews and the audit log", past},
 	{"Messages", "Messages of people to running sessions", sessionMessages},
 	{"Agents", "Hooks and telemetry of coding agents, and the Model Context Protocol", agents},
+	{"Test", "A request of the hub itself", testRequests},
 	{"Operation", "Health, metrics and this document", operation},
 }
 

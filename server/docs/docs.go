@@ -174,7 +174,9 @@ func (s *Site) render(p *Page) error {
 	if err := markdown.Renderer().Render(&b, p.markdown, root); err != nil {
 		return err
 	}
-	p.body = template.HTML(b.String()) // #nosec G203 -- from this repository, and goldmark escapes markup
+	// What scrolls must be reachable with the keyboard.
+	html := strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`).Replace(b.String())
+	p.body = template.HTML(html) // #nosec G203 -- from this repository, and goldmark escapes markup
 	return nil
 }
 

@@ -33,6 +33,7 @@ import (
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/testagent"
 )
 
 // Size of the feed's ring buffer. It holds what a dashboard needs to resume after a short
@@ -57,6 +58,7 @@ type App struct {
 	ratings    *ratings.Follower
 	safety     *safety.Follower
 	reach      *reach.Address
+	tests      *testagent.Agent
 	notifier   *notify.Notifier
 	dispatcher *delivery.Dispatcher
 	metrics    *httpapi.Metrics
@@ -162,6 +164,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Spending: spending, Clock: a.cfg.Clock, Log: a.log})
 	a.ratings = ratings.New(ratings.Config{Store: a.store, Feed: a.feed, Log: a.log})
 	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
+	a.tests = testagent.New(testagent.Config{Store: a.store, Feed: a.feed, URL: a.URL(), HubKey: a.store.Identity().Public(), Log: a.log})
+	a.hub.Tests = a.tests
 	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
 		return err
@@ -169,7 +173,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Safety: limits, Reach: a.reach, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Safety: limits, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
@@ -242,6 +246,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })
 	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })
 	start("notifications", func() error { return a.notifier.Run(workers) })
+	start("test requests", func() error { return a.tests.Run(workers) })
 	start("metrics", func() error { return a.metrics.Run(workers, a.query) })
 	start("database", func() error { return a.store.Wait(workers) })
 	start("search index", func() error { return a.store.RunIndexer(workers) })
@@ -257,6 +262,9 @@ func (a *App) Run(ctx context.Context) error {
 		start("socket", func() error { return a.server.ServeSocket(a.socket, a.listeners[0].Addr()) })
 	}
 	notifySystemd(a.cfg.NotifySocket, "READY=1", a.log)
+	if a.cfg.TestRequest {
+		start("test request", func() error { return a.runTestRequest(workers) })
+	}
 
 	var err error
 	select {

@@ -86,6 +86,9 @@ type Config struct {
 	// at most three times; 0: never.
 	NudgeAfter time.Duration
 
+	// TestRequest sends a test request after the start.
+	TestRequest bool
+
 	// FreezeAfter is the number of equal failures of tool calls in a row after which the hub freezes
 	// the session; 0: the stored setting.
 	FreezeAfter int

@@ -82,6 +82,8 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) (err error) { c.NudgeAfter, err = parseDuration(s); return err }},
 	{"freeze-after", "NUMBER", "the setting", "freeze a session after this many equal failures in a row: same tool, arguments and error, such as 5; it acts one call late, and overrules the setting of the dashboard",
 		func(c *Config, s string) (err error) { c.FreezeAfter, err = strconv.Atoi(s); return err }},
+	{"test-request", "", "false", "send a test request after the start, and print each of its steps as a JSON line; for programs that start the hub",
+		func(c *Config, s string) (err error) { c.TestRequest, err = strconv.ParseBool(s); return err }},
 	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false stores them",
 		func(c *Config, s string) error {
 			redact, err := strconv.ParseBool(s)

@@ -74,6 +74,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"oidc-roles":          {"devs=operator,ops=admin", "a=viewer", []string{"devs=operator", "ops=admin"}, func(c Config) any { return c.OIDC.Roles }},
 		"oidc-issuer":         {"https://login.example.com", "https://b", "https://login.example.com", func(c Config) any { return c.OIDC.Issuer }},
 		"nudge-after":         {"1h", "2h", time.Hour, func(c Config) any { return c.NudgeAfter }},
+		"test-request":        {"true", "false", true, func(c Config) any { return c.TestRequest }},
 		"freeze-after":        {"5", "2", 5, func(c Config) any { return c.FreezeAfter }},
 		"redact":              {"false", "true", true, func(c Config) any { return c.KeepSecrets }},
 		"log-level":           {"debug", "warn", slog.LevelDebug, func(c Config) any { return c.LogLevel }},
@@ -97,7 +98,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 33, "add a row for the new flag")
+	require.Len(t, flagSpecs, 34, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // licenses.txt
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,6 +59,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathContext:       s.questionContext,
 		"GET " + schema.PathReceipt:       s.receipt,
 		"POST " + schema.PathRespond:      s.respond,
+		"POST " + schema.PathTestRequests: s.startTestRequest,
 		"POST " + schema.PathCancel:       s.cancel,
 		"POST " + schema.PathExtend:       s.extend,
 		"POST " + schema.PathExecution:    s.reportExecution,
@@ -118,6 +120,20 @@ func addDirective(event []byte, d *control.Directive) ([]byte, error) {
 	}
 	text, err := json.Marshal(d)
 	return slices.Concat(event[:len(event)-1], []byte(`,"directive":`), text, []byte("}")), err
+}
+
+func (s *Server) startTestRequest(c *fiber.Ctx) error {
+	if s.TestAgent == nil {
+		return schema.ErrTestFailed
+	}
+	id, err := s.TestAgent.Start(c.UserContext())
+	if errors.Is(err, schema.ErrTestPending) && id != 0 {
+		return &schema.HintError{Err: err, Hint: fmt.Sprintf("Answer or cancel request %d first.", id)}
+	}
+	if err == nil {
+		c.Status(fiber.StatusCreated)
+	}
+	return replyJSON(c)(schema.TestRequest{ID: id}, err)
 }
 
 func (s *Server) ingestBatch(c *fiber.Ctx) error {

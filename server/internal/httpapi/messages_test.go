@@ -209,7 +209,9 @@ func TestClaudeCodeHook_HandsOverMessages(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fastHooks)
 	ada := r.openHubOwner("ada")
-	run := func(name string) string { return strings.TrimSpace((<-r.runHook("?app=demo", hookSample(t, name))).body) }
+	run := func(name string) string {
+		return strings.TrimSpace((<-r.runHook("?app=demo", hookSample(t, name))).body)
+	}
 	require.JSONEq(t, "{}", run("UserPromptSubmit"))
 	var sent struct {
 		SessionID string `json:"session_id"`

@@ -28,6 +28,7 @@ import (
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/testagent"
 )
 
 // MCP returns the handler of one Model Context Protocol request. Waiting ends when waitCtx
@@ -44,22 +45,23 @@ type Delivery interface {
 // Config configures a Server. Hub, Query and Sessions are required; zero values of the other fields select the
 // documented defaults.
 type Config struct {
-	Hub      *hub.Hub
-	Query    *query.Service
-	Sessions *sessions.Service
-	Ratings  *ratings.Follower
-	Safety   *safety.Limits
-	Reach    *reach.Address
-	Notifier *notify.Notifier // required for the notification routes
-	Metrics  *Metrics         // nil: a new registry
-	Delivery Delivery         // for /metrics; nil: no statistics
-	Store    store.History    // for /readyz and /metrics; nil: no statistics
-	Presence *stream.Presence // nil: a new one
-	Assets   fs.FS            // the dashboard, with index.html at its root; nil: none
-	OpenAPI  []byte           // the body of GET /openapi.json
-	MCP      MCP              // nil: the route does not exist
-	Version  string
-	Schema   int64 // of the database
+	Hub       *hub.Hub
+	Query     *query.Service
+	Sessions  *sessions.Service
+	Ratings   *ratings.Follower
+	Safety    *safety.Limits
+	Reach     *reach.Address
+	TestAgent *testagent.Agent // nil: test requests fail
+	Notifier  *notify.Notifier // required for the notification routes
+	Metrics   *Metrics         // nil: a new registry
+	Delivery  Delivery         // for /metrics; nil: no statistics
+	Store     store.History    // for /readyz and /metrics; nil: no statistics
+	Presence  *stream.Presence // nil: a new one
+	Assets    fs.FS            // the dashboard, with index.html at its root; nil: none
+	OpenAPI   []byte           // the body of GET /openapi.json
+	MCP       MCP              // nil: the route does not exist
+	Version   string
+	Schema    int64 // of the database
 
 	AllowOrigins []string // origins of other pages that may use the hub, as scheme://host:port
 	AllowHosts   []string // host names in addition to the loopback ones, as host or host:port

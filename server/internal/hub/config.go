@@ -84,6 +84,7 @@ type Hub struct {
 	rules   atomic.Pointer[rules.Set] // active rules; nil means none
 
 	Viewers  Viewers // open dashboard streams
+	Tests    TestRequests // set before the first request; nil: no event is a test request
 	Reach    Reach   // set before the first request; nil: no notifications
 	startSeq int64   // head of the log when this hub started
 	askBacks question.AskBacks
@@ -99,6 +100,12 @@ type Hub struct {
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
 	reserved        reservations
+}
+
+// TestRequests are the questions that the hub itself asks.
+type TestRequests interface {
+	// Owns reports whether an event with this idempotency key is one.
+	Owns(key string) bool
 }
 
 // Caller identifies the connection and the credentials of a request. The zero value is

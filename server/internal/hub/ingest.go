@@ -108,6 +108,9 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 			Hint: "An admin can change the applications of a token under Settings, People.",
 		}
 	}
+	if s.App == schema.TestApp && (h.Tests == nil || !h.Tests.Owns(s.IdempotencyKey)) {
+		return nil, nil, &schema.FieldError{Field: "source_app", Detail: "is reserved for the hub's test requests"}
+	}
 	uid, err := uuid.NewV7()
 	if err != nil {
 		return nil, nil, fmt.Errorf("generate uid: %w", err)

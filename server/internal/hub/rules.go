@@ -60,7 +60,7 @@ func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInT
 		return h.denyFrozen(ctx, e)
 	}
 	set := h.rules.Load()
-	if set == nil || q.Type != schema.Permission {
+	if set == nil || q.Type != schema.Permission || e.App == schema.TestApp {
 		return e
 	}
 	risk, unanswered, err := pendingRisk(e)
@@ -151,7 +151,7 @@ func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 	for _, e := range pending {
 		risk, unanswered, err := pendingRisk(e)
 		var q schema.HumanInTheLoop
-		if err != nil || !unanswered || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
+		if err != nil || !unanswered || e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
 			continue
 		}
 		call := ruleCall(e, &q, risk)

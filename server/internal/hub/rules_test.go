@@ -348,3 +348,35 @@ func TestDuplicates_ExcludeSelfApproval(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"approve ×3", "pending", "approve as 1"}, h.summaries(ids...))
 }
+
+// testRequests are open test requests, by their idempotency keys.
+type testRequests map[string]bool
+
+func (r testRequests) Owns(key string) bool { return r[key] }
+
+// A test request is for the person, and no one else can ask in its name.
+func TestRule_LeavesTestRequestsPending(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	h.Tests = testRequests{"k1": true}
+	h.makeRule(schema.ThenAllow)
+	var event map[string]any
+	require.NoError(t, json.Unmarshal([]byte(bashRequest("s2", "npm test")), &event))
+	event["source_app"] = schema.TestApp
+	for key, want := range map[string]string{"k1": "pending", "k2": "", "": ""} {
+		event["idempotency_key"] = key
+		body, err := json.Marshal(event)
+		require.NoError(t, err)
+		if want == "" {
+			_, err := h.Ingest(t.Context(), body, Caller{})
+			require.ErrorIs(t, err, schema.ErrInvalid)
+			continue
+		}
+		require.Equal(t, want, h.postedOutcome(string(body)))
+		h.applyRulesToPending(t.Context(), 0)
+		pending, err := h.Store.Pending(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, schema.TestApp, pending[len(pending)-1].App)
+		require.Contains(t, string(pending[len(pending)-1].Status), `"test":true`)
+	}
+}

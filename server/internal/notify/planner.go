@@ -206,7 +206,7 @@ func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
 
 // planNotifications stores the notifications that a pending question is due.
 func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *question, isNew bool) error {
-	if q.hitl.RequiresResponse != nil && !*q.hitl.RequiresResponse || q.status.SameAs != 0 {
+	if q.hitl.RequiresResponse != nil && !*q.hitl.RequiresResponse || q.status.SameAs != 0 || q.status.Test {
 		return nil
 	}
 	before, err := n.Store.NotificationProgress(ctx, q.ID)

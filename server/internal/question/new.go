@@ -50,7 +50,7 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	deadline := q.Deadline(d.ReceivedAt)
 	st := schema.Status{
 		Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk,
-		Recipients: recipients, Awaiting: recipients, Follows: p.Follows,
+		Recipients: recipients, Awaiting: recipients, Follows: p.Follows, Test: d.App == schema.TestApp,
 	}
 	if !deadline.IsZero() {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())

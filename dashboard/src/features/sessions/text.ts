@@ -127,7 +127,8 @@ export const messageText = {
   },
   unsupported: {
     ended: 'This session has ended, so it receives no messages.',
-    agent: 'This agent cannot receive messages: only the hooks of Claude Code, Codex, Gemini CLI and Qwen Code hand them to the model.',
+    agent:
+      'This agent cannot receive messages: only the hooks of Claude Code, Codex, Gemini CLI and Qwen Code hand them to the model.',
   },
 }
 

@@ -75,8 +75,10 @@ test('newestByApp returns the newest event of each app', () => {
 
 test('newestUserQuestion ignores test requests', () => {
   const ask = (id: number, source_app: string) => ({ ...aRequest(id), source_app })
-  expect(newestUserQuestion([anEvent(4), ask(3, 'demo'), ask(2, 'deploy'), ask(1, 'from-ask')])?.id).toBe(2)
-  expect(newestUserQuestion([ask(3, 'demo'), anEvent(2)])).toBeUndefined()
+  expect(
+    newestUserQuestion([anEvent(4), ask(3, 'hookback-test'), ask(2, 'deploy'), ask(1, 'from-ask')])?.id,
+  ).toBe(2)
+  expect(newestUserQuestion([ask(3, 'hookback-test'), anEvent(2)])).toBeUndefined()
 })
 
 test('every http hook sends how Claude Code was started', () => {

@@ -2,6 +2,9 @@ import type { Event } from '../../lib/api/types'
 import { hubEnvPrefix } from './agentCommands'
 import { stepText } from './text'
 
+/** The application of the hub's own test requests. */
+export const TEST_APP = 'hookback-test'
+
 /** One way to connect a program to the hub. */
 export interface SetupStep {
   id: string
@@ -27,9 +30,10 @@ import json, urllib.request
 
 hub = "${hub}"
 
-def call(path, body=None):
+def call(path, body=None, secret=""):
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(hub + path, data, {"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json", "Hookback-Request-Secret": secret}
+    request = urllib.request.Request(hub + path, data, headers)
     with urllib.request.urlopen(request) as answer:
         return json.loads(answer.read() or b"null")
 
@@ -40,7 +44,7 @@ asked = call("/events", {
 })
 answer = None
 while answer is None:  # each call waits up to 30 s for an answer
-    answer = call(f"/events/{asked['id']}/response?wait=30")
+    answer = call(f"/events/{asked['id']}/response?wait=30", secret=asked["requestSecret"])
 print("approved" if answer.get("permission") else "not approved")
 EOF`
 
@@ -142,22 +146,6 @@ export function newestByApp(events: Iterable<Event>, apps: ReadonlySet<string>):
 
 /** The newest question except test requests. events are newest first. */
 export function newestUserQuestion(events: Iterable<Event>): Event | undefined {
-  for (const event of events) if (event.humanInTheLoop && event.source_app !== 'demo') return event
+  for (const event of events) if (event.humanInTheLoop && event.source_app !== TEST_APP) return event
   return undefined
 }
-
-/** The request that the user sends to try out the dashboard. */
-export const testRequest = (session: string): Omit<Event, 'id'> => ({
-  source_app: 'demo',
-  session_id: session,
-  hook_event_type: 'PermissionRequest',
-  payload: {},
-  humanInTheLoop: {
-    type: 'permission',
-    question: 'May I delete ./build?',
-    timeout: 600,
-    risk: 'low',
-    toolCall: { name: 'Bash', arguments: { command: 'rm -r ./build', description: 'Remove the build' } },
-    context: { why: 'This is a test. Nothing runs and nothing is deleted, whatever you answer.' },
-  },
-})

@@ -14,6 +14,7 @@ import type {
   SessionDetail,
   SessionPage,
   SignIn,
+  TestRequest,
   Token,
   Message,
   MessageDraft,
@@ -151,12 +152,8 @@ export const filterOptions = () => call<FilterOptions>('/events/filter-options')
 /** One event with its full payload. */
 export const event = (id: number) => call<Event>(`/events/${id}`)
 
-/** Posts an event like an agent does. Returns the stored event. */
-export const send = (event: Omit<Event, 'id'>) => post<Event>('/events', event)
-
-/** Long-polls for the answer like an agent does; undefined if there is none after the given seconds. */
-export const waitForAnswer = (id: number, seconds: number) =>
-  call<Response | undefined>(`/events/${id}/response?wait=${seconds}`)
+/** Lets the hub send a test request. */
+export const startTestRequest = () => post<TestRequest>('/api/test-requests', {})
 
 /** Answers a question; the first answer wins. Returns the updated event. */
 export const respond = (id: number, answer: Response) => post<Event>(`/events/${id}/respond`, answer)

@@ -1843,6 +1843,8 @@ export interface Status {
   waiter?: Waiter
   delivery?: Delivery
   execution?: Execution
+  /** a test request: the hub plays the agent, and nothing runs */
+  test?: boolean
   /**
    * Recipients are the people who may answer, resolved when the question was created. Escalation adds more.
    * If absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
@@ -1907,6 +1909,11 @@ export interface Subject {
   name: string
   /** algorithm (sha256, gitCommit) → hex */
   digest: Record<string, string>
+}
+
+/** TestRequest is the response to POST /api/test-requests. */
+export interface TestRequest {
+  id: EventID
 }
 
 /** Token is a credential for programs. The hub stores only its hash. */
