@@ -26,7 +26,7 @@ type installation struct {
 	t       *testing.T
 	home    string
 	tools   string            // the only directory in PATH
-	files   map[string][]byte // what the server has, by name
+	files   map[string][]byte // files of the server, by name
 	cut     string            // name of a file whose download breaks off
 	archive string            // name of the archive for this machine
 	env     []string

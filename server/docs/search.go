@@ -12,7 +12,7 @@ const (
 	maxQuery   = 200
 )
 
-// Search returns the sections that have all words of a query, those with a word in the title first.
+// Search returns the sections that have all words of a query, matches in titles first.
 func (s *Site) Search(query string) []Result {
 	words := strings.Fields(strings.ToLower(query[:min(len(query), maxQuery)]))
 	if len(words) == 0 {

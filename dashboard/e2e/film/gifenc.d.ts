@@ -1,4 +1,4 @@
-// gifenc has no types of its own.
+// gifenc comes without types.
 declare module 'gifenc' {
   type Color = [number, number, number] | [number, number, number, number]
   interface Frame {

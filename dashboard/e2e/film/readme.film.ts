@@ -16,7 +16,7 @@ const MAX_BYTES = 2_500_000
 /** The time that a frame of the recording is visible, ms, at least. */
 const STEP = 120
 
-/** The simulated agents: those whose requests are still open at the end. */
+/** The simulated agents whose requests are still open at the end. */
 const cast = 'shop-api,checkout-web,handbook,orders-service'
 
 interface Frame {
@@ -30,7 +30,7 @@ class Recorder {
 
   constructor(private readonly page: Page) {}
 
-  /** Shows the page as it is now for a time. */
+  /** Shows the current page for a time. */
   async hold(ms: number): Promise<void> {
     const png = await this.page.screenshot()
     const last = this.frames.at(-1)

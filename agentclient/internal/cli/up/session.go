@@ -47,7 +47,7 @@ func (s *session) open(address string) bool {
 	return true
 }
 
-// connect offers to connect the agents. line delivers what the person types.
+// connect offers to connect the agents. line delivers the typed text.
 func (s *session) connect(ctx context.Context, line <-chan string) int {
 	c, status := s.planConnection()
 	if c == nil {
