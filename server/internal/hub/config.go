@@ -83,10 +83,10 @@ type Hub struct {
 	rulesMu sync.Mutex                // serializes replacement of rules
 	rules   atomic.Pointer[rules.Set] // active rules; nil means none
 
-	Viewers  Viewers // open dashboard streams
+	Viewers  Viewers      // open dashboard streams
 	Tests    TestRequests // set before the first request; nil: no event is a test request
-	Reach    Reach   // set before the first request; nil: no notifications
-	startSeq int64   // head of the log when this hub started
+	Reach    Reach        // set before the first request; nil: no notifications
+	startSeq int64        // head of the log when this hub started
 	askBacks question.AskBacks
 	attached attachments
 	frozen   freezeProgress

@@ -137,7 +137,7 @@ func (a *Agent) end() {
 func (a *Agent) play(key string) error {
 	defer a.end()
 	client := agentclient.New(agentclient.Options{
-		Hubs: []string{a.URL}, HubKeys: []string{sign.FormatPublicKey(a.HubKey)}, SourceApp: schema.TestApp, SessionID: key,
+		Hubs: []string{a.URL}, HubKeys: []string{sign.FormatPublicKey(a.HubKey)}, SourceApp: schema.TestApp, SessionID: "test-" + rand.Text()[:8],
 		Env: func(string) string { return "" },
 	})
 	tool := agentclient.Guard(client, policy.Always(), func(context.Context, agentclient.ToolCall) (struct{}, error) { return struct{}{}, nil },
