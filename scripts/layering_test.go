@@ -83,8 +83,12 @@ var mayImport = map[string][]string{
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
 	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/store", "server/internal/auth", "server/internal/netguard"},
-	"server/internal/mcp":            {"schema", "schema/inbox", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/auth", "server/internal/store", "server/internal/filter"},
-	"server/internal/delivery":       {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
+	// The chat services in which people answer; package notify sends by them.
+	"server/internal/notify/buttons":    {"schema", "server/internal/question", "server/internal/risk", "server/internal/store"},
+	"server/internal/notify/telegram":   {"schema", "server/internal/auth", "server/internal/feed", "server/internal/notify/buttons", "server/internal/store"},
+	"server/internal/notify/notifytest": nil, // tests only
+	"server/internal/mcp":               {"schema", "schema/inbox", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/auth", "server/internal/store", "server/internal/filter"},
+	"server/internal/delivery":          {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
 
 	"server/internal/store/grams":           nil,
 	"server/internal/storetest/conformance": {"schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "server/internal/filter", "server/internal/feed", "server/internal/store"},
@@ -253,7 +257,14 @@ var storeMethods = map[string][]string{
 	"SetPushKeys":               {"server/internal/notify"},
 	"AddPushSubscription":       {"server/internal/notify"},
 	"RemovePushSubscription":    {"server/internal/notify", "server/internal/httpapi"},
-	"UseLink":                   {"server/internal/notify"},
+	"UseLink":                   {"server/internal/notify", "server/internal/notify/telegram"},
+	"SetChatOffset":             {"server/internal/notify/telegram"},
+	"LinkChatAccount":           {"server/internal/notify/telegram"},
+	"UnlinkChatAccount":         {"server/internal/httpapi"},
+	"AddChatMessage":            {"server/internal/notify/telegram"},
+	"SettleChatMessage":         {"server/internal/notify/telegram"},
+
+	"ChatOffset": nil, "ChatAccount": nil, "ChatAccounts": nil, "ChatMessage": nil, "MessagesToSettle": nil,
 
 	"PushSubscriptions": nil, "Channels": nil, "DueNotifications": nil, "IsLinkUsed": nil, "NotificationCursor": nil, "NotificationSettings": nil, "NotificationProgress": nil, "NotificationsOf": nil, "BecameGroupLeader": nil,
 	"PushKeys": nil, "PushSubscribers": nil, "QuestionsSince": nil,

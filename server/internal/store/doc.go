@@ -49,6 +49,7 @@ type Store interface {
 	Rules
 	Accounts
 	Notifications
+	Chats
 	History
 	Projections
 	Ratings

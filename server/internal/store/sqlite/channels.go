@@ -90,6 +90,14 @@ func (t *tx) removeChannel(c channelLedgerData, by string) (questions []schema.E
 	if _, err := t.exec(`DELETE FROM channels WHERE stream_id = 1 AND id = ?`, c.ID); err != nil {
 		return nil, err
 	}
+	for _, query := range []string{
+		`DELETE FROM chat_offsets WHERE stream_id = 1 AND channel = ?`,
+		`DELETE FROM chat_messages WHERE stream_id = 1 AND channel = ?`,
+	} {
+		if _, err := t.exec(query, c.ID); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.appendLedger(store.LedgerRecord{Action: "channel.removed", Actor: by, Data: c}); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func TestQueryPlans_UseIndexes(t *testing.T) {
 		}
 		for _, line := range explainPlan(t, b, q.query, q.args) {
 			require.NotContains(t, line, "TEMP B-TREE", q.name)
-			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "notices", "noticed", "links_used", "tool_histograms", "awaiting"} {
+			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "notices", "noticed", "links_used", "chat_accounts", "chat_messages", "tool_histograms", "awaiting"} {
 				require.NotEqual(t, "SCAN "+table, line, q.name)
 				require.NotContains(t, line, "SCAN "+table+" ", q.name)
 			}
@@ -94,6 +94,10 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Channels", queryChannels, nil, true},
 		{"PushSubscriptions", queryPushSubscriptions, []any{"ada"}, true},
 		{"PushSubscribers", queryPushSubscribers, nil, true},
+		{"ChatAccount", queryChatAccount, []any{"telegram", "1"}, true},
+		{"ChatAccounts", queryChatAccounts, []any{"ada"}, true},
+		{"ChatMessage", queryChatMessage, []any{1, "1", "1"}, true},
+		{"MessagesToSettle", queryMessagesToSettle, []any{1, 9}, true},
 		{"IsLinkUsed", queryIsLinkUsed, []any{1, []byte{1}}, true},
 		{"AddPushSubscription, count", queryCountSubscriptions, []any{"ada", "e"}, true},
 		{"Ledger", queryLedger, []any{0, 9, 9}, true},

@@ -298,6 +298,7 @@ func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []pr
 			`DELETE FROM notices WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM noticed WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM links_used WHERE stream_id = 1 AND question = ?`,
+			`DELETE FROM chat_messages WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM grants WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
 		} {

@@ -1,0 +1,144 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	// pollWait is how long Telegram holds a request for updates.
+	pollWait = 50 * time.Second
+	// callTimeout limits every other request, and what a poll takes beyond pollWait.
+	callTimeout = 15 * time.Second
+	// maxReply limits a response of Telegram.
+	maxReply = 4 << 20
+)
+
+// client calls the Bot API.
+type client struct {
+	http  *http.Client
+	base  string
+	token string
+}
+
+// apiError is a refusal of the Bot API.
+type apiError struct {
+	Method      string
+	Code        int
+	Description string
+	RetryAfter  time.Duration // 429 only
+}
+
+func (e *apiError) Error() string {
+	return fmt.Sprintf("telegram refused %s: %d %s", e.Method, e.Code, e.Description)
+}
+
+// isPermanent reports whether a repetition would be refused as well.
+func isPermanent(err error) bool {
+	var refused *apiError
+	return errors.As(err, &refused) && refused.Code >= 400 && refused.Code < 500 && refused.Code != http.StatusTooManyRequests && refused.Code != http.StatusRequestTimeout
+}
+
+// call calls a method. Its errors do not contain the token.
+func (c *client) call(ctx context.Context, method string, wait time.Duration, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, wait+callTimeout)
+	defer cancel()
+	body, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", method, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/bot"+url.PathEscape(c.token)+"/"+method, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the token of the bot is not valid")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		var withURL *url.Error
+		if errors.As(err, &withURL) {
+			err = withURL.Err // without the address, which contains the token
+		}
+		return fmt.Errorf("connect to telegram: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var reply struct {
+		OK          bool            `json:"ok"`
+		Result      json.RawMessage `json:"result"`
+		ErrorCode   int             `json:"error_code"`
+		Description string          `json:"description"`
+		Parameters  struct {
+			RetryAfter int `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&reply); err != nil {
+		if resp.StatusCode >= 400 {
+			return &apiError{Method: method, Code: resp.StatusCode}
+		}
+		return fmt.Errorf("read the reply of telegram: %w", err)
+	}
+	if !reply.OK {
+		return &apiError{method, max(reply.ErrorCode, resp.StatusCode), reply.Description, time.Duration(reply.Parameters.RetryAfter) * time.Second}
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(reply.Result, result)
+}
+
+// The objects of the Bot API, with the members that the bot uses.
+
+type update struct {
+	ID       int64          `json:"update_id"`
+	Message  *chatMessage   `json:"message"`
+	Callback *callbackQuery `json:"callback_query"`
+}
+
+type user struct {
+	ID        int64  `json:"id"`
+	IsBot     bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	Username  string `json:"username"`
+}
+
+type chat struct {
+	ID   int64  `json:"id"`
+	Type string `json:"type"`
+}
+
+type chatMessage struct {
+	ID      int64        `json:"message_id"`
+	From    *user        `json:"from"`
+	Chat    chat         `json:"chat"`
+	Text    string       `json:"text"`
+	ReplyTo *chatMessage `json:"reply_to_message"`
+}
+
+type callbackQuery struct {
+	ID      string       `json:"id"`
+	From    user         `json:"from"`
+	Message *chatMessage `json:"message"`
+	Data    string       `json:"data"`
+}
+
+type keyboard struct {
+	Rows [][]key `json:"inline_keyboard"`
+}
+
+type key struct {
+	Text string `json:"text"`
+	Data string `json:"callback_data"`
+}
+
+// entity marks a part of a text. Telegram makes no links in a "pre" entity.
+type entity struct {
+	Type   string `json:"type"`
+	Offset int    `json:"offset"`
+	Length int    `json:"length"`
+}
