@@ -152,7 +152,7 @@ func TestDemo_CoversAllFeatures(t *testing.T) {
 			outcomes[e.HumanInTheLoopStatus.Outcome] = true
 		}
 		return len(missing()) == 0 && outcomes[schema.Approve] && outcomes[schema.Answered] && outcomes["Everyone"] && outcomes[schema.Timeout] &&
-			p.duplicates && strings.Contains(out.String(), "You resumed this session") && strings.Contains(out.String(), "needs two people who can approve; the hub has 0")
+			p.duplicates && strings.Contains(out.String(), "echo edited") && strings.Contains(out.String(), "You resumed this session") && strings.Contains(out.String(), "needs two people who can approve; the hub has 0")
 	}, 2*time.Minute, 50*time.Millisecond, "missing %v, outcomes %v, duplicates %v:\n%s", missing, outcomes, &p.duplicates, out)
 
 	// The question of the crashed agent is still pending.

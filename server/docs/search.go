@@ -56,8 +56,7 @@ func excerpt(text, word string) (before, match, after string) {
 	lower := strings.ToLower(text)
 	at := strings.Index(lower, word)
 	if at < 0 || len(lower) != len(text) { // only in the title, or a letter whose lower case has another length
-		head, _, _ := cutAfter(text, 2*context)
-		return head, "", ""
+		return cutAfter(text, 2*context), "", ""
 	}
 	before, match, after = text[:at], text[at:at+len(word)], text[at+len(word):]
 	if len(before) > context {
@@ -67,19 +66,18 @@ func excerpt(text, word string) (before, match, after string) {
 		}
 		before = "… " + cut
 	}
-	after, _, _ = cutAfter(after, context)
-	return before, match, after
+	return before, match, cutAfter(after, context)
 }
 
 // cutAfter cuts text at the last space within size bytes.
-func cutAfter(text string, size int) (head, rest string, cut bool) {
+func cutAfter(text string, size int) string {
 	if len(text) <= size {
-		return text, "", false
+		return text
 	}
 	if i := strings.LastIndexByte(text[:size], ' '); i > 0 {
-		return text[:i] + " …", text[i:], true
+		return text[:i] + " …"
 	}
-	return "", text, true
+	return ""
 }
 
 // SearchPage returns the HTML of the results of a search.

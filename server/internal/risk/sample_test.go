@@ -3,7 +3,6 @@ package risk
 import (
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -80,7 +79,7 @@ func TestAssess_Sample(t *testing.T) {
 			}
 		}
 		precision, recall := 100*both/found, 100*both/labelled
-		t.Log(fmt.Sprintf("risk:>=%s finds %d calls, precision %d %%; %d are labelled, recall %d %%", level.from, found, precision, labelled, recall))
+		t.Logf("risk:>=%s finds %d calls, precision %d %%; %d are labelled, recall %d %%", level.from, found, precision, labelled, recall)
 		require.GreaterOrEqual(t, precision, level.precision, "precision of risk:>=%s", level.from)
 		require.GreaterOrEqual(t, recall, level.recall, "recall of risk:>=%s", level.from)
 	}

@@ -247,7 +247,7 @@ func TestUp_RefusesWithSentence(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"no server":      {func() { d.env[service.ServerVariable] = "/nonexistent" }, nil, "HOOKBACK_SERVER"},
+		"no server":      {func() { d.env[service.ServerVariable] = filepath.Join(d.home, "missing") }, nil, "HOOKBACK_SERVER"},
 		"no home":        {func() { d.env["XDG_STATE_HOME"], d.env["HOME"] = "", "" }, nil, "no home directory"},
 		"read-only home": {func() { d.env["XDG_STATE_HOME"] = "/proc/nothing" }, nil, "Set XDG_STATE_HOME to a directory that you can write. Nothing was started"},
 		"port":           {func() {}, []string{"--port", "70000"}, "--port 70000: must be from 1 to 65535"},
