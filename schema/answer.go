@@ -257,6 +257,7 @@ const (
 	Delivered   DeliveryState = "delivered"   // accepted by a version 1 listener (see Confirmed)
 	Acked       DeliveryState = "acked"       // acknowledged by the agent
 	Pulled      DeliveryState = "pulled"      // fetched by the agent
+	Fetched     DeliveryState = "fetched"     // fetched without the request secret, not verified
 	Unconfirmed DeliveryState = "unconfirmed" // the connection broke after sending; the agent may have the answer
 	Refused     DeliveryState = "refused"     // rejected by the listener; retried at NextAttemptAt, if set
 	Unreachable DeliveryState = "unreachable" // no listener; retried at NextAttemptAt

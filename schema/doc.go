@@ -48,6 +48,9 @@
 //
 //	agent → hub    GET /events/:id/response?wait=25   → 200 Answer, or 204 not yet
 //
+// With the header Hookback-Request-Secret the delivery is pulled: the agent has its answer. Without it
+// the delivery of a question that named no listener is fetched, which proves nothing.
+//
 // # Repeated requests
 //
 // An agent that got no response repeats the POST with the same idempotency_key. The same body, byte

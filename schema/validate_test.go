@@ -180,7 +180,7 @@ func TestDeliveryState_Final(t *testing.T) {
 		require.False(t, s.IsFinal(), s)
 	}
 	for _, s := range []schema.DeliveryState{
-		schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.Unconfirmed, schema.Refused,
+		schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.Fetched, schema.Unconfirmed, schema.Refused,
 		schema.Unreachable, schema.TooLate, schema.Blocked,
 	} {
 		require.True(t, s.IsFinal(), s)

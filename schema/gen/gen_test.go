@@ -57,7 +57,7 @@ func TestJSONSchema_DefinesEveryMessage(t *testing.T) {
 		require.NotEmpty(t, doc.Defs[name].Description, name)
 	}
 	require.Equal(t, []string{"permission", "question", "choice"}, doc.Defs["Kind"].Enum)
-	require.Len(t, doc.Defs["DeliveryState"].Enum, 11)
+	require.Len(t, doc.Defs["DeliveryState"].Enum, 12)
 	require.Empty(t, doc.Defs["Outcome"].Enum, "any label may be an outcome")
 	require.Contains(t, doc.Defs["HumanInTheLoop"].Properties, "response_websocket_url")
 	require.Contains(t, string(doc.Defs["Event"].Properties["payload"]), "byte for byte")

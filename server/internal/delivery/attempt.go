@@ -57,7 +57,7 @@ func isOpen(d *store.Delivery) bool {
 		return false
 	}
 	switch d.State {
-	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.TooLate, schema.Blocked:
+	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.Fetched, schema.TooLate, schema.Blocked:
 		return false
 	default:
 		return true

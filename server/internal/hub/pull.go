@@ -15,7 +15,7 @@ const deliveryGrace = 2 * time.Second
 // PullOptions holds the options of Hub.Pull.
 type PullOptions struct {
 	Wait   time.Duration // maximum wait for an answer (long poll); 0 returns immediately
-	Secret string        // request secret; if set, the answer is marked as pulled
+	Secret string        // request secret; with it the answer counts as pulled, else as fetched
 	// OnDeadline, if set, is called with the deadline of a question that has no answer
 	// yet; the zero time means none. Pull then returns as soon as the deadline changes.
 	OnDeadline func(at time.Time)
@@ -74,8 +74,12 @@ func (h *Hub) pulledAnswer(ctx context.Context, s *question.Snapshot, p PullOpti
 	if s.Status.Outcome == schema.Withdrawn {
 		return nil, question.SettledError(&s.Status)
 	}
-	if p.Secret != "" {
-		_, err := h.transition(ctx, s.ID, func(s *question.Snapshot) (*store.Change, error) { return s.MarkPulled(h.Clock()) })
+	mark := (*question.Snapshot).MarkPulled
+	if p.Secret == "" {
+		mark = (*question.Snapshot).MarkFetched
+	}
+	if p.Secret != "" || s.CanMarkFetched() {
+		_, err := h.transition(ctx, s.ID, func(s *question.Snapshot) (*store.Change, error) { return mark(s, h.Clock()) })
 		if err != nil {
 			return nil, err
 		}

@@ -91,15 +91,35 @@ func (s *Snapshot) IsDelivering() bool {
 	return d != nil && d.Attempts <= 1 && !d.State.IsFinal()
 }
 
+// CanMarkFetched reports whether MarkFetched changes anything: only if the agent gave no
+// callback URL and nothing has fetched the answer yet.
+func (s *Snapshot) CanMarkFetched() bool {
+	d := s.Status.Delivery
+	return d != nil && s.Delivery != nil && d.State == schema.NoDelivery && s.URL == ""
+}
+
+// MarkFetched records that an answer was fetched without the request secret. It proves
+// nothing, because any reader can do that. So it changes no delivery that the hub makes itself.
+func (s *Snapshot) MarkFetched(now time.Time) (*store.Change, error) {
+	if !s.CanMarkFetched() {
+		return nil, nil
+	}
+	return s.markPulled(schema.Fetched, now)
+}
+
 // MarkPulled records that the agent fetched its answer, unless that is already recorded.
 func (s *Snapshot) MarkPulled(now time.Time) (*store.Change, error) {
 	if d := s.Status.Delivery; d == nil || s.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
 		return nil, nil
 	}
+	return s.markPulled(schema.Pulled, now)
+}
+
+func (s *Snapshot) markPulled(state schema.DeliveryState, now time.Time) (*store.Change, error) {
 	delivery := *s.Delivery
-	delivery.State = schema.Pulled
+	delivery.State = state
 	return s.deliveryChange(&delivery, schema.Delivery{
-		State: schema.Pulled, Attempts: s.Status.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
+		State: state, Attempts: s.Status.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
 		HandledAt: s.Status.Delivery.HandledAt,
 	})
 }

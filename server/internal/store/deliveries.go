@@ -12,7 +12,7 @@ type Deliveries interface {
 	// LeaseDeliveries leases up to n due deliveries to the caller until the given time,
 	// longest due first. It returns their questions, and in next when to call again: zero
 	// if no delivery is open. Deliveries in the states none, delivered, acked, pulled,
-	// too_late and blocked are never due, nor are unconfirmed, refused and unreachable ones
+	// fetched, too_late and blocked are never due, nor are unconfirmed, refused and unreachable ones
 	// with a zero Due.
 	LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error)
 
@@ -54,7 +54,7 @@ func (d *Delivery) IsOpen() bool {
 	switch d.State {
 	case schema.Queued, schema.Sending:
 		return true
-	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.TooLate, schema.Blocked:
+	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.Fetched, schema.TooLate, schema.Blocked:
 		return false
 	default:
 		return !d.Due.IsZero()
@@ -68,7 +68,7 @@ func (d *Delivery) IsUndelivered() bool {
 		return false
 	}
 	switch d.State {
-	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled:
+	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.Fetched:
 		return false
 	default:
 		return true

@@ -94,6 +94,7 @@ describe('Delivery steps', () => {
     ['sending', {}, 'busy', 'open', ''],
     ['acked', { deliveredAt: 1011 }, 'done', 'done', ''],
     ['pulled', {}, 'done', 'done', ''],
+    ['fetched', {}, 'done', 'open', ''],
     ['delivered', { confirmed: 'close' }, 'done', 'done', ''],
     ['delivered', { confirmed: 'write' }, 'done', 'open', ''],
     ['none', {}, 'busy', 'open', ''],

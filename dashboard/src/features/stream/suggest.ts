@@ -53,7 +53,17 @@ const fixed: Record<string, string[]> = {
     '__cancelled__',
     '__withdrawn__',
   ],
-  delivery: ['acked', 'pulled', 'delivered', 'queued', 'unconfirmed', 'refused', 'unreachable', 'too_late'],
+  delivery: [
+    'acked',
+    'pulled',
+    'fetched',
+    'delivered',
+    'queued',
+    'unconfirmed',
+    'refused',
+    'unreachable',
+    'too_late',
+  ],
   error: ['*'],
 }
 

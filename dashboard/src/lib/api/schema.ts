@@ -367,6 +367,7 @@ export type DeliveryState =
   | 'delivered'
   | 'acked'
   | 'pulled'
+  | 'fetched'
   | 'unconfirmed'
   | 'refused'
   | 'unreachable'

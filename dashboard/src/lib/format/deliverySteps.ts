@@ -88,6 +88,8 @@ function deliverySteps(d: Delivery, respondedAt: number | undefined): [Step, Ste
       return [sent, step('done', copy.delivered, took)]
     case 'pulled':
       return [step('done', copy.fetched), step('done', copy.delivered, took)]
+    case 'fetched':
+      return [step('done', copy.fetchedUnverified), step('open', copy.delivered)]
     case 'delivered':
       return d.confirmed === 'close'
         ? [sent, step('done', copy.received, took)]

@@ -73,6 +73,7 @@ export const requestText = {
     runs: 'runs',
     ran: { executing: 'running', succeeded: 'ran', failed: 'ran and failed', interrupted: 'interrupted' },
     fetched: 'fetched',
+    fetchedUnverified: 'fetched (not verified)',
     received: 'received by agent',
     keptOpen: 'agent kept the connection open',
     waitingForAgent: 'waiting for agent',

@@ -53,7 +53,7 @@ func (s suite) TestLeaseDeliveries_SkipsFinalStates(t *testing.T) {
 	b, ctx := s.open(t), context.Background()
 	open := map[schema.EventID]bool{}
 	for _, state := range []schema.DeliveryState{
-		schema.NoDelivery, schema.Queued, schema.Sending, schema.Delivered, schema.Acked, schema.Pulled,
+		schema.NoDelivery, schema.Queued, schema.Sending, schema.Delivered, schema.Acked, schema.Pulled, schema.Fetched,
 		schema.Unconfirmed, schema.Refused, schema.Unreachable, schema.TooLate, schema.Blocked,
 	} {
 		id := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID

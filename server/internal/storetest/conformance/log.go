@@ -155,6 +155,7 @@ func (s suite) TestIdempotencyKey_MakesUndeliveredAnswerDue(t *testing.T) {
 		"sent to version 1":      {store.Delivery{State: schema.Unconfirmed, Sent: true}, false},
 		"acknowledged":           {store.Delivery{State: schema.Acked}, false},
 		"delivered to version 1": {store.Delivery{State: schema.Delivered, Sent: true}, false},
+		"fetched, not verified":  {store.Delivery{State: schema.Fetched}, true},
 		"pulled":                 {store.Delivery{State: schema.Pulled}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
