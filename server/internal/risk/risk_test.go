@@ -379,6 +379,7 @@ func TestAssess_FindsEveryHubRoute(t *testing.T) {
 		address := "http://127.0.0.1:4000" + path
 		for tool, arguments := range map[string]map[string]string{
 			"Bash":        {"command": "curl -X " + r.Method + " " + address},
+			"joined":      {"command": "curl -X" + r.Method + " " + address},
 			"run_command": {"CommandLine": "curl -s -d '{}' $HUB" + path + "?x=1"},
 			"shell":       {"command": "python3 -c \"import requests; requests." + strings.ToLower(r.Method) + "('" + address + "')\""},
 			"execute":     {"command": "printf '" + r.Method + " " + path + " HTTP/1.1' | nc 127.0.0.1 4000"},
@@ -392,7 +393,7 @@ func TestAssess_FindsEveryHubRoute(t *testing.T) {
 	}
 	require.Greater(t, tested, 25)
 	for _, command := range []string{
-		"curl http://127.0.0.1:4000/api/rules", "curl http://127.0.0.1:4000/events/7", "curl http://127.0.0.1:4000/events/7/response",
+		"curl http://127.0.0.1:4000/api/rules", "curl --output x http://127.0.0.1:4000/api/rules", "curl http://127.0.0.1:4000/api/reach | jq .input", "curl http://127.0.0.1:4000/events/7", "curl http://127.0.0.1:4000/events/7/response",
 		"curl -X POST http://127.0.0.1:4000/events -d {}", "git commit -m 'call /events/7/respond'", "grep -rn /events/7/respond .", "curl -X POST http://127.0.0.1:3000/api/respond",
 	} {
 		require.Empty(t, slices.DeleteFunc(assessBash(command), func(f schema.Finding) bool { return f.Code != "oversight" }), command)

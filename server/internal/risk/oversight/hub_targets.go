@@ -124,8 +124,26 @@ func (r *hubRoute) matches(text string) bool {
 // MayChange reports whether the words of a request name a method that changes something.
 func MayChange(text string) bool {
 	upper := strings.ToUpper(text[:min(len(text), paths.MaxLength)])
-	return strings.Contains(upper, "POST") || strings.Contains(upper, "DELETE")
+	return strings.Contains(upper, "POST") || strings.Contains(upper, "DELETE") || namesPut(upper)
 }
+
+// namesPut reports whether text has the word PUT, not only as a part of INPUT or OUTPUT. curl also
+// takes -XPUT.
+func namesPut(upper string) bool {
+	for {
+		before, after, found := strings.Cut(upper, "PUT")
+		if !found {
+			return false
+		}
+		begins := before == "" || strings.HasSuffix(before, "-X") || !isLetter(before[len(before)-1])
+		if begins && (after == "" || !isLetter(after[0])) {
+			return true
+		}
+		upper = after
+	}
+}
+
+func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // IsHubFile reports whether a path names the hub's database or key, or the hubs that an account
 // trusts.
