@@ -2,8 +2,19 @@ import type { Page } from '@playwright/test'
 import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
 import { Mailbox } from './mailbox.ts'
 import { openInNewBrowser, callApi, claimHub } from './people.ts'
-import type { HubProcess } from './hub.ts'
-import { expect, test } from './fixtures.ts'
+import { HubProcess } from './hub.ts'
+import { expect, test as base } from './fixtures.ts'
+
+// Mails have links only if another device can open them. The check of the address ends at a closed port.
+const flags = ['-public-url', 'https://hub.example.com', '-notify-proxy', 'http://127.0.0.1:9']
+const test = base.extend<{ hub: HubProcess }>({
+  // eslint-disable-next-line no-empty-pattern -- Playwright's form for "no dependencies"
+  hub: async ({}, use) => {
+    const hub = await HubProcess.start(flags)
+    await use(hub)
+    await hub.remove()
+  },
+})
 
 /** Gives the owner a mail channel and leaves the dashboard. */
 async function byMail(page: Page, hub: HubProcess, mailbox: Mailbox): Promise<void> {
