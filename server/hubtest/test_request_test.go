@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -93,4 +94,35 @@ func TestTestRequest_NameIsReserved(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, resp.StatusCode, string(b))
 		require.Contains(t, string(b), "reserved")
 	}
+}
+
+// A test request appears in the inbox, the log and the ledger, and in no figure or list of agents.
+func TestTestRequest_IsNotCounted(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	read := func(path string) string {
+		resp, err := http.Get(hub.URL() + path)
+		require.NoError(t, err)
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, resp.StatusCode, path)
+		return string(b)
+	}
+	id := startTestRequest(t, hub)
+	require.Contains(t, read(schema.PathEvents+"?status=pending"), schema.TestApp, "the person must see it")
+	postAnswer(t, hub, id, `{"permission": true}`)
+	require.Eventually(t, func() bool { return testStatus(t, hub, id).Execution.IsOver() }, waitLimit, 20*time.Millisecond)
+	post(t, hub.URL()+schema.PathEvents, `{"source_app": "other", "session_id": "s", "hook_event_type": "PreToolUse", "tool_name": "Bash", "payload": {"tool_input": {"command": "rm -rf /"}}}`)
+	require.Eventually(t, func() bool { // the followers have seen everything before it
+		return strings.Contains(read(schema.PathSessions), "other") && strings.Contains(read(schema.PathRiskyCalls), "other") && strings.Contains(read(schema.PathOverview), "other")
+	}, waitLimit, 20*time.Millisecond)
+	for _, path := range []string{
+		schema.PathSessions, schema.PathRiskyCalls, schema.PathOverview, schema.PathFilterOptions, inbox.PathHitlStats,
+	} {
+		require.NotContains(t, read(path), schema.TestApp, path)
+	}
+	require.Contains(t, read(inbox.PathHitlStats), `"responsesCount":0`)
+	require.NotContains(t, read(schema.PathMetrics), `hookback_questions_total{outcome="approve"} 1`)
+	require.Contains(t, read(schema.PathLedger), `"test":true`)
 }

@@ -466,6 +466,9 @@ func (a *App) runRetention(ctx context.Context) error {
 // retention of events.
 const projectionRetention = (history.MaxDays + 1) * day
 
+// testRetention is how long test requests are kept.
+const testRetention = 24 * time.Hour
+
 // retentionPolicy returns the policy of a run at this monotonic time. Nothing is removed because of
 // its age while the clock is in doubt.
 func (a *App) retentionPolicy(running time.Time) store.RetentionPolicy {
@@ -485,6 +488,7 @@ func (a *App) retentionPolicy(running time.Time) store.RetentionPolicy {
 	if a.cfg.RetentionQuestions > 0 {
 		p.QuestionsBefore = now.Add(-a.cfg.RetentionQuestions)
 	}
+	p.TestsBefore = now.Add(-testRetention)
 	p.ProjectionsBefore = now.Add(-projectionRetention)
 	return p
 }

@@ -24,7 +24,7 @@ func TestRetentionPolicy(t *testing.T) {
 	figures := now.Add(-91 * day)
 	require.Equal(t, figures, p.ProjectionsBefore)
 	cfg.Retention, cfg.RetentionSize, cfg.RetentionQuestions = -1, -1, -1
-	require.Equal(t, store.RetentionPolicy{ProjectionsBefore: figures}, (&App{cfg: cfg}).retentionPolicy(time.Now()), "no event is removed")
+	require.Equal(t, store.RetentionPolicy{TestsBefore: now.Add(-24 * time.Hour), ProjectionsBefore: figures}, (&App{cfg: cfg}).retentionPolicy(time.Now()), "no event is removed, except test requests")
 }
 
 // Old events are removed when the hub starts.

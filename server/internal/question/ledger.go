@@ -51,4 +51,5 @@ type endedRecord struct {
 	Ask      string            `json:"ask,omitempty"`    // digest of the question, hex
 	// Statement is the SHA-256 of the signed statement, hex; see sign.Receipt.
 	Statement string `json:"statement,omitempty"`
+	Test      bool   `json:"test,omitempty"` // a test request: nothing ran
 }

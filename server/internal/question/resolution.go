@@ -193,7 +193,7 @@ func (res *resolution) ledgerRecords(s *Snapshot, answer *schema.Answer, signed 
 	return append(records, store.LedgerRecord{Action: EndedAction, Actor: actor, QuestionID: s.ID, Data: endedRecord{
 		Outcome: res.outcome, Source: res.source, Revision: s.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
-		Ask: signed.ask, Statement: signed.digest,
+		Ask: signed.ask, Statement: signed.digest, Test: s.Status.Test,
 	}})
 }
 

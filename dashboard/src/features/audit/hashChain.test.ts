@@ -52,6 +52,7 @@ it('findBreak returns the first entry that does not continue the chain', () => {
 
 it.each<[Partial<LedgerEntry>, string, string]>([
   [{ data: { outcome: 'approve', reason: 'fine' } }, 'closed', 'approved · fine'],
+  [{ data: { outcome: 'approve', test: true } }, 'closed', 'test request · approved'],
   [{ data: { outcome: '__timeout__' } }, 'closed', 'no answer'],
   [{ act: 'rule.made', data: { id: 1, text: 'Allow Bash.' } }, 'created a rule', 'Allow Bash.'],
   [{ act: 'channel.removed', data: { name: 'ops' } }, 'removed channel', 'ops'],

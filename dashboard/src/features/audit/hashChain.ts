@@ -93,6 +93,7 @@ export function actionDetail({ data }: LedgerEntry): string {
   const d = (data ?? {}) as Data
   const outcome = firstValue(d, 'outcome', 'choice')
   const parts = [
+    d.test === true ? text.testRequest : '',
     outcomes[outcome] ?? outcome,
     firstValue(d, 'text', 'name', 'person', 'role'),
     firstValue(d, 'reason', 'comment', 'cancellationReason'),

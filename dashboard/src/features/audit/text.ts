@@ -12,6 +12,7 @@ export const text = {
   lastChecked: 'This browser last checked it',
   alarmCause: 'Someone may have edited the database or restored an older copy of it.',
   accept: 'I know why: trust the current log',
+  testRequest: 'test request',
   unchanged: (ago: string, n: number) =>
     `No entry has changed since this browser last checked, ${ago} (entry ${n}).`,
   firstCheck: 'This browser will check the log hasn’t changed on your next visit.',

@@ -1,9 +1,7 @@
 import type { Event } from '../../lib/api/types'
+import { TEST_APP } from '../../lib/stream/agents'
 import { hubEnvPrefix } from './agentCommands'
 import { stepText } from './text'
-
-/** The application of the hub's own test requests. */
-export const TEST_APP = 'hookback-test'
 
 /** One way to connect a program to the hub. */
 export interface SetupStep {

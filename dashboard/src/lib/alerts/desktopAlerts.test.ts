@@ -95,6 +95,11 @@ describe('DesktopAlerts', () => {
     expect(shown[0]?.closed).toBe(true)
   })
 
+  test('is silent about test requests', () => {
+    alerts.handle({ kind: 'asked', request: ask(1, {}, { test: true }) })
+    expect([shown.length, played.length]).toEqual([0, 0])
+  })
+
   test('opens the request on click', () => {
     const focus = vi.spyOn(window, 'focus').mockImplementation(() => undefined)
     alerts.handle({ kind: 'asked', request: ask(7) })

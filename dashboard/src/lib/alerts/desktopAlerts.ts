@@ -79,7 +79,7 @@ export class DesktopAlerts {
   /** Alerts the user of a new request or of an answer that was not delivered. */
   handle({ kind, request }: Pick<Announcement, 'kind' | 'request'>): void {
     const p = this.context.preferences()
-    if (!this.leader.isLeader || isMuted(p, this.desktop.now())) return
+    if (request.status.test || !this.leader.isLeader || isMuted(p, this.desktop.now())) return
     if (kind === 'asked' && shouldAlert(p, request)) this.alert(request, 'asked')
     else if (kind === 'lost' && p.notifyLost) this.alert(request, 'lost')
   }

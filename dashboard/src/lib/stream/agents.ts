@@ -1,6 +1,9 @@
 import { receivedAt, isTelemetry } from './eventView'
 import type { Event } from '../api/types'
 
+/** The application of the hub's own test requests. */
+export const TEST_APP = 'hookback-test'
+
 /** The state of an agent, derived from its events. */
 export type AgentState = 'needs-you' | 'undelivered' | 'working' | 'idle' | 'ended'
 
@@ -15,6 +18,7 @@ export class AgentRegistry {
   private readonly byName = new Map<string, Agent>()
 
   observe(e: Event): void {
+    if (e.source_app === TEST_APP) return // no agent
     const ended = e.hook_event_type === 'SessionEnd'
     const at = receivedAt(e)
     const known = this.byName.get(e.source_app)

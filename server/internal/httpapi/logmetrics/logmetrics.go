@@ -121,6 +121,7 @@ func (o *openQuestions) recordStatusChange(data []byte, ended bool) {
 		Status struct {       // of schema.Status
 			Outcome  schema.Outcome `json:"outcome"`
 			Source   schema.EndedBy `json:"source"`
+			Test     bool           `json:"test"`
 			Delivery *struct {
 				State schema.DeliveryState `json:"state"`
 			} `json:"delivery"`
@@ -130,6 +131,10 @@ func (o *openQuestions) recordStatusChange(data []byte, ended bool) {
 		return
 	}
 	st := &change.Status
+	if st.Test {
+		delete(o.since, change.ID)
+		return
+	}
 	if ended {
 		o.metrics.questions.WithLabelValues(outcomeLabel(st.Outcome)).Inc()
 		switch st.Source {

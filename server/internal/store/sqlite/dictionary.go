@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/hookback/hookback/schema"
@@ -180,6 +181,7 @@ func (s *engine) FilterOptions(ctx context.Context) (schema.FilterOptions, error
 			return schema.FilterOptions{}, err
 		}
 	}
+	o.SourceApps = slices.DeleteFunc(o.SourceApps, isTestApp)
 	return o, nil
 }
 

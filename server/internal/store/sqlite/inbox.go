@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"math"
 	"slices"
 	"time"
 
@@ -209,6 +210,10 @@ func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []stri
 	if err != nil {
 		return nil, err
 	}
+	tests, err := s.testAppID(ctx)
+	if err != nil {
+		return nil, err
+	}
 	starts := make([]int64, len(edges))
 	for i, at := range edges {
 		if starts[i], err = s.firstSeqSince(ctx, at); err != nil {
@@ -222,27 +227,46 @@ func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []stri
 		}
 		for status, into := range days[i].All() {
 			if len(agents) == 0 {
-				err = s.readers.get(ctx, []any{into}, queryCountStatus, string(status), starts[i], starts[i+1])
+				n, err := s.countOfApp(ctx, tests, status, starts[i], starts[i+1])
+				if err == nil {
+					err = s.readers.get(ctx, []any{into}, queryCountStatus, string(status), starts[i], starts[i+1])
+				}
+				if err != nil {
+					return nil, err
+				}
+				*into -= n
 			}
 			for _, app := range apps {
-				if status == inbox.HitlPending {
-					*into += s.countPending(func(id schema.EventID, q *pendingQuestion) bool {
-						return q.app == app && int64(id) >= starts[i] && int64(id) < starts[i+1]
-					})
-					continue
-				}
-				var n int64
-				if err := s.readers.get(ctx, []any{&n}, queryCountAgent, app, string(status), starts[i], starts[i+1]); err != nil {
+				n, err := s.countOfApp(ctx, app, status, starts[i], starts[i+1])
+				if err != nil {
 					return nil, err
 				}
 				*into += n
 			}
-			if err != nil {
-				return nil, err
-			}
 		}
 	}
 	return days, nil
+}
+
+// countOfApp counts the questions of an application in [from, to).
+func (s *engine) countOfApp(ctx context.Context, app int64, status inbox.HitlStatus, from, to int64) (n int64, err error) {
+	if status == inbox.HitlPending {
+		return s.countPending(func(id schema.EventID, q *pendingQuestion) bool {
+			return q.app == app && int64(id) >= from && int64(id) < to
+		}), nil
+	}
+	return n, s.readers.get(ctx, []any{&n}, queryCountAgent, app, string(status), from, to)
+}
+
+func isTestApp(name string) bool { return name == schema.TestApp }
+
+// testAppID returns the ID of the application of test requests, or one that no event has.
+func (s *engine) testAppID(ctx context.Context) (int64, error) {
+	id, ok, err := s.findNameID(ctx, appName, schema.TestApp)
+	if !ok {
+		id = -1
+	}
+	return id, err
 }
 
 func (s *engine) countPending(match func(schema.EventID, *pendingQuestion) bool) int64 {
@@ -250,9 +274,18 @@ func (s *engine) countPending(match func(schema.EventID, *pendingQuestion) bool)
 }
 
 func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st inbox.HitlStats, err error) {
-	st.PendingCount, st.ResponsesCount = s.pending.len(), s.decided.Load()
-	st.ResolversCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.waiter == schema.Listening })
-	st.WaitingOnMe = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return !q.isAddressed })
+	tests, err := s.testAppID(ctx)
+	if err != nil {
+		return st, err
+	}
+	decided, err := s.countOfApp(ctx, tests, inbox.HitlDecided, 0, math.MaxInt64)
+	if err != nil {
+		return st, err
+	}
+	st.ResponsesCount = s.decided.Load() - decided
+	st.PendingCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.app != tests })
+	st.ResolversCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.app != tests && q.waiter == schema.Listening })
+	st.WaitingOnMe = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.app != tests && !q.isAddressed })
 	if awaiting != "" {
 		var n int64
 		if err := s.readers.get(ctx, []any{&n}, queryCountAwaiting, awaiting); err != nil {
@@ -272,7 +305,7 @@ func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 		st.Agents = append(st.Agents, name)
 	}
 	slices.Sort(st.Agents)
-	st.Agents = slices.Compact(st.Agents)
+	st.Agents = slices.DeleteFunc(slices.Compact(st.Agents), isTestApp)
 	return st, nil
 }
 

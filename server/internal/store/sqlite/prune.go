@@ -32,6 +32,9 @@ func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (store.Prun
 		err = s.pruneQuestions(ctx, &p, &pace, &result)
 	}
 	if err == nil {
+		err = s.pruneTests(ctx, &p, &pace, &result)
+	}
+	if err == nil {
 		err = s.pruneMessages(ctx, &p, &pace)
 	}
 	if err == nil {
@@ -145,16 +148,23 @@ const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED 
 func (t *tx) pruneEvents(r *pruneRange, limit int) ([]prunedEvent, error) {
 	rows, err := t.query(queryPrunable, r.from, r.end, limit)
 	pruned, err := scanPruned(rows, err)
-	if err != nil || len(pruned) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	return pruned, t.removeEvents(pruned)
+}
+
+func (t *tx) removeEvents(pruned []prunedEvent) error {
+	if len(pruned) == 0 {
+		return nil
 	}
 	for _, e := range pruned {
 		if err := t.deleteEvent(e.seq); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	t.counters.pruned = max(t.counters.pruned, pruned[len(pruned)-1].seq)
-	return pruned, t.deleteUnreferenced(pruned)
+	return t.deleteUnreferenced(pruned)
 }
 
 func (t *tx) deleteEvent(seq int64) error {
@@ -278,19 +288,82 @@ func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, p
 	}
 }
 
+// Test requests are few, and those of a day are in few segments of the log.
+const (
+	queryTestSegments = `SELECT zone FROM zones WHERE stream_id = 1 AND name = ? AND zone <= ?`
+	queryPrunableTest = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
+		WHERE stream_id = 1 AND seq >= ? AND seq < ? AND app = ? AND asks = 0 ORDER BY seq LIMIT ?`
+	queryPrunableTestQuestions = `SELECT seq, app, session, type, tool FROM questions q
+		WHERE stream_id = 1 AND seq >= ? AND seq < ? AND app = ? AND state <> 'pending'
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
+		ORDER BY seq LIMIT ?`
+)
+
+// pruneTests removes test requests and the events of their agent.
+func (s *engine) pruneTests(ctx context.Context, p *store.RetentionPolicy, pace *prunePace, result *store.PruneResult) error {
+	if p.TestsBefore.IsZero() {
+		return nil
+	}
+	end, err := s.firstSeqSince(ctx, p.TestsBefore)
+	if err != nil {
+		return err
+	}
+	app, err := s.testAppID(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := s.readers.query(ctx, queryTestSegments, app, end>>nameSegmentBits)
+	segments, err := collect(rows, err, scanColumn[int64])
+	for _, segment := range segments {
+		r := pruneRange{from: segment << nameSegmentBits, end: min(end, (segment+1)<<nameSegmentBits)}
+		for more := err == nil; more; {
+			var events, questions []prunedEvent
+			var changes int64
+			more, err = pace.run(ctx, s.writer, func(t *tx, limit int) (n int, err error) {
+				rows, err := t.query(queryPrunableTest, r.from, r.end, app, limit)
+				if events, err = scanPruned(rows, err); err == nil {
+					err = t.removeEvents(events)
+				}
+				if err != nil {
+					return 0, err
+				}
+				rows, err = t.query(queryPrunableTestQuestions, r.from, r.end, app, limit)
+				if questions, err = scanPruned(rows, err); err == nil {
+					changes, err = t.removeQuestions(questions)
+				}
+				return len(events) + len(questions), err
+			})
+			if more {
+				result.Events += int64(len(events))
+				result.Questions += int64(len(questions))
+				result.Changes += changes
+			}
+		}
+	}
+	return err
+}
+
 func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []prunedEvent, changes int64, _ error) {
 	rows, err := t.query(queryPrunableQuestions, r.from, r.end, before, limit)
-	if pruned, err = scanPruned(rows, err); err != nil || len(pruned) == 0 {
+	if pruned, err = scanPruned(rows, err); err != nil {
 		return nil, 0, err
+	}
+	changes, err = t.removeQuestions(pruned)
+	return pruned, changes, err
+}
+
+func (t *tx) removeQuestions(pruned []prunedEvent) (changes int64, err error) {
+	if len(pruned) == 0 {
+		return 0, nil
 	}
 	for _, e := range pruned {
 		n, err := t.deleteChanges(e.seq)
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		changes += n
 		if n, err = t.exec(`DELETE FROM questions WHERE stream_id = 1 AND seq = ? AND inbox = 'decided'`, e.seq); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		t.counters.decided -= n
 		for _, query := range []string{
@@ -303,14 +376,14 @@ func (t *tx) pruneQuestions(r *pruneRange, before int64, limit int) (pruned []pr
 			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
 		} {
 			if _, err := t.exec(query, e.seq); err != nil {
-				return nil, 0, err
+				return 0, err
 			}
 		}
 		if err := t.deleteEvent(e.seq); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 	}
-	return pruned, changes, t.deleteUnreferenced(pruned)
+	return changes, t.deleteUnreferenced(pruned)
 }
 
 // pruneTimeMarks removes the marks before the first event.

@@ -141,3 +141,33 @@ func (s suite) TestInboxCounts_CountDecided(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, decided(), "the question that was decided late stays")
 }
+
+func (s suite) TestInbox_CountsNoTestRequests(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	for range 2 {
+		b.Answer(t, b.MustAppend(t, newTestDraft(true)).ID)
+		b.MustAppend(t, newTestDraft(true))
+	}
+	b.Answer(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
+	b.MustAppend(t, NewQuestionDraft("s", time.Time{}))
+	st, err := b.InboxCounts(ctx, "")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, st.PendingCount)
+	require.EqualValues(t, 1, st.ResponsesCount)
+	require.EqualValues(t, 1, st.WaitingOnMe)
+	require.Equal(t, []string{"app"}, st.Agents)
+	edges := []time.Time{ClockStart.Add(-time.Hour), ClockStart.Add(time.Hour)}
+	for agent, want := range map[string]int64{"": 1, "app": 1, schema.TestApp: 2} { // those who ask for them get them
+		var agents []string
+		if agent != "" {
+			agents = []string{agent}
+		}
+		days, err := b.InboxDays(ctx, edges, agents)
+		require.NoError(t, err)
+		require.Equal(t, inbox.HitlCounts{Pending: want, Decided: want}, days[0])
+	}
+	o, err := b.FilterOptions(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"app"}, o.SourceApps)
+}

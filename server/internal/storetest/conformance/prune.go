@@ -95,3 +95,42 @@ func (s suite) TestPrune_RemovesQuestionData(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 }
+
+// newTestDraft returns a question or a plain event of a test request.
+func newTestDraft(isQuestion bool) *store.EventDraft {
+	d := NewDraft(schema.TestApp, "test", "PostToolUse", "")
+	if isQuestion {
+		d = NewQuestionDraft("test", time.Time{})
+	}
+	d.App = schema.TestApp
+	return d
+}
+
+func (s suite) TestPrune_RemovesTestRequests(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	keep := b.MustAppend(t, NewDraft("app", "s", "Stop", "")).ID
+	for range 3 {
+		settled := b.MustAppend(t, newTestDraft(true)).ID
+		b.SetDelivery(t, settled, store.Delivery{AnswerID: "a", State: schema.Acked})
+		b.MustAppend(t, newTestDraft(false))
+	}
+	other := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
+	b.SetDelivery(t, other, store.Delivery{AnswerID: "a", State: schema.Acked})
+	pending := b.MustAppend(t, newTestDraft(true)).ID
+	b.Clock.Advance(2 * time.Hour)
+	young := b.MustAppend(t, newTestDraft(false)).ID
+
+	for _, want := range []store.PruneResult{{Events: 3, Questions: 3, Changes: 3}, {}} {
+		done, err := b.Prune(ctx, store.RetentionPolicy{TestsBefore: ClockStart.Add(time.Hour), Batch: 1})
+		require.NoError(t, err)
+		require.Equal(t, want, done)
+	}
+	left, err := b.Find(ctx, store.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{keep, other, pending, young}, EventIDs(left))
+	b.Reopen(t)
+	left, err = b.Find(ctx, store.Filter{App: schema.TestApp})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{pending, young}, EventIDs(left))
+}
