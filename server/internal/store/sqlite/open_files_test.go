@@ -56,6 +56,7 @@ func TestOpen_RefusesFilesWithoutDatabase(t *testing.T) {
 		"log of an empty database": {"-wal", true}, "reserve of an empty database": {reserveSuffix, true},
 	} {
 		cfg := testConfig(t)
+		require.NoError(t, os.Remove(cfg.Path))
 		require.NoError(t, os.WriteFile(cfg.Path+remaining.suffix, []byte("x"), 0o600))
 		if remaining.isEmpty {
 			require.NoError(t, os.WriteFile(cfg.Path, nil, 0o600))

@@ -2,9 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/server/internal/store"
@@ -33,9 +37,29 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// migrated is the bytes of a new database. The migrations take longer than most tests.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "hookback-template")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "template.db")
+	if err := Template(context.Background(), file); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
+})
+
+// testConfig names a new database file that has the current schema.
 func testConfig(t testing.TB) Config {
+	t.Helper()
+	schema, err := migrated()
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "hub.db")
+	require.NoError(t, os.WriteFile(file, schema, 0o600))
 	return Config{
-		Path: t.TempDir() + "/hub.db", ReserveFileBytes: -1,
+		Path: file, ReserveFileBytes: -1,
 		Disk: diskFunc(func(string) (Disk, error) { return Disk{Free: 1 << 40, Total: 2 << 40}, nil }),
 	}
 }

@@ -325,9 +325,7 @@ func (s suite) TestPrune_RemovesEmptySessions(t *testing.T) {
 	add := func(app, session string) schema.EventID {
 		return b.MustAppend(t, NewDraft(app, session, "Stop", "")).ID
 	}
-	for range 700 { // more than a name segment
-		add("app", "gone")
-	}
+	b.AppendMany(t, 700, func(int) *store.EventDraft { return NewDraft("app", "gone", "Stop", "") }) // more than a name segment
 	add("app", "stays with a question")
 	asked := b.MustAppend(t, NewQuestionDraft("stays with a question", time.Time{})).ID
 	add("app", "stays with a question")

@@ -16,11 +16,12 @@ func (s suite) TestPrune_RemovesByAge(t *testing.T) {
 	t.Parallel()
 	b, ctx := s.open(t), context.Background()
 	old := func(n int) {
-		for i := range n {
+		head := int(b.Head())
+		b.AppendMany(t, n, func(i int) *store.EventDraft {
 			d := NewDraft("app", fmt.Sprint("old", i/100), "Stop", "")
-			d.Transcript, d.IdempotencyKey = []byte(`[]`), fmt.Sprint("key", b.Head())
-			b.MustAppend(t, d)
-		}
+			d.Transcript, d.IdempotencyKey = []byte(`[]`), fmt.Sprint("key", head+i)
+			return d
+		})
 	}
 	old(300)
 	open := b.MustAppend(t, NewQuestionDraft("old question", time.Time{})).ID

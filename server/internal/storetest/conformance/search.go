@@ -210,26 +210,24 @@ func (s suite) TestSearch_IsCorrectUnderConcurrency(t *testing.T) {
 	b := s.open(t)
 	r := generator{rand.New(rand.NewPCG(7, 8))}
 	stopIndex := b.StartIndexer(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	var readers sync.WaitGroup
-	for i := range 3 {
-		readers.Go(func() {
-			for n := 0; ctx.Err() == nil || n == 0; n++ {
-				q := store.Search{Filter: MustParse(t, []string{"-nowhere", "alpha", "agent:api type:pre*"}[i]), Limit: 50, Timeout: time.Millisecond, Oldest: n%2 == 0}
-				found, err := b.Search(context.Background(), q)
-				if err != nil || !slices.IsSortedFunc(found.Events, func(a, b *store.Event) int { return int(a.ID - b.ID) }) {
-					t.Errorf("%v %v", EventIDs(found.Events), err)
-				}
-			}
-		})
-	}
 	for i := range 8 {
+		var readers sync.WaitGroup
+		for _, text := range []string{"-nowhere", "alpha", "agent:api type:pre*"} {
+			readers.Go(func() {
+				for n := range 16 {
+					q := store.Search{Filter: MustParse(t, text), Limit: 50, Timeout: time.Millisecond, Oldest: n%2 == 0}
+					found, err := b.Search(context.Background(), q)
+					if err != nil || !slices.IsSortedFunc(found.Events, func(a, b *store.Event) int { return int(a.ID - b.ID) }) {
+						t.Errorf("%v %v", EventIDs(found.Events), err)
+					}
+				}
+			})
+		}
 		b.AppendMany(t, 300, func(n int) *store.EventDraft { return r.draft(300*i + n) })
 		_, err := b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: ClockStart.Add(time.Duration(300*i-200) * time.Second), Batch: 100})
 		require.NoError(t, err)
+		readers.Wait()
 	}
-	cancel()
-	readers.Wait()
 	stopIndex()
 	s.buildIndex(t, b)
 	all, _ := b.SearchAll(t, store.Search{Filter: MustParse(t, "")})
