@@ -48,7 +48,7 @@ func TestOIDC_IgnoresUnverifiedEmail(t *testing.T) {
 
 func TestOIDC_MatchesAccounts(t *testing.T) {
 	t.Parallel()
-	db := storetest.Open(t, storetest.Options{})
+	db := storetest.Open(t, storetest.Options{Fast: true})
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator}}
 	s, err := Open(t.Context(), Config{Store: db, OIDC: o})
@@ -107,7 +107,7 @@ func TestOIDC_LimitsPendingFlows(t *testing.T) {
 // audit log.
 func TestOIDC_RecordsAccountChangesInLedger(t *testing.T) {
 	t.Parallel()
-	db := storetest.Open(t, storetest.Options{})
+	db := storetest.Open(t, storetest.Options{Fast: true})
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator, "ops": schema.Admin}}
 	s, err := Open(t.Context(), Config{Store: db, OIDC: o})

@@ -28,7 +28,7 @@ func newTestService(t *testing.T) *testService {
 
 func openTestService(t *testing.T, path string) *testService {
 	t.Helper()
-	db := storetest.Open(t, storetest.Options{File: path})
+	db := storetest.Open(t, storetest.Options{File: path, Fast: true})
 	ts := &testService{t: t, now: time.UnixMilli(1795262400000)}
 	var err error
 	ts.Service, err = Open(t.Context(), Config{Store: db, Clock: func() time.Time { return ts.now }})

@@ -138,11 +138,25 @@ func TestProber_ShowsLostAgent(t *testing.T) {
 	h.waitForDelivery(q.ID, inState(schema.Acked))
 }
 
+// listingStore reports how many listeners each round of the prober finds.
+type listingStore struct {
+	store.Store
+	found chan int
+}
+
+func (s listingStore) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
+	listeners, err := s.Store.Listeners(ctx, after, limit)
+	s.found <- len(listeners)
+	return listeners, err
+}
+
 // Without a question to probe, the prober starts no timer until there is one.
 func TestProber_RestsWithoutQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	w := newProber(h.dispatcher())
+	found := make(chan int, 8)
+	w.Store = listingStore{h.store, found}
 	timers := make(chan chan time.Time, 8)
 	w.startTimer = func(time.Duration) <-chan time.Time {
 		timer := make(chan time.Time)
@@ -153,14 +167,17 @@ func TestProber_RestsWithoutQuestions(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.run(ctx) }()
 	t.Cleanup(func() { cancel(); require.ErrorIs(t, <-ended, context.Canceled) })
-	(<-timers) <- time.Time{} // the first round finds nothing
+	(<-timers) <- time.Time{}
+	require.Zero(t, <-found, "the first round")
 	q := h.addQuestion(store.NewQuestion{URL: startListener(t, closeWith(1000)).url(), Protocol: 2}, "")
 	(<-timers) <- time.Time{}
+	require.Equal(t, 1, <-found)
 	h.waitForWaiter(q.ID, schema.Listening)
 	q, err := h.store.Question(t.Context(), q.ID)
 	require.NoError(t, err)
 	h.answerQuestion(q)
-	(<-timers) <- time.Time{} // there is nothing to probe any more
+	(<-timers) <- time.Time{}
+	require.Zero(t, <-found, "there is nothing to probe any more")
 	h.feed.PublishFact(feed.Fact{Kinds: feed.Deadline})
 	require.Empty(t, timers)
 }

@@ -86,7 +86,7 @@ func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Co
 func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
 	r := &harness{t: t, clock: &fakeClock{}, log: &syncBuffer{}, dbFile: storetest.NewFile(t)}
-	db := storetest.Open(t, storetest.Options{File: r.dbFile})
+	db := storetest.Open(t, storetest.Options{File: r.dbFile, Fast: true})
 	r.store = db
 	log := feed.New(db.Head(), 4096, 16<<20)
 	authConfig := auth.Config{Store: db, Feed: log, Clock: r.clock.now}

@@ -130,7 +130,7 @@ func (f fakeViewers) IsViewing(person string) bool {
 
 // start runs a hub on the harness's database.
 func (h *harness) start() {
-	db := storetest.Open(h.t, storetest.Options{File: h.db, Clock: h.now})
+	db := storetest.Open(h.t, storetest.Options{File: h.db, Clock: h.now, Fast: true})
 	var err error
 	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
 	require.NoError(h.t, err)
