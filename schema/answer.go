@@ -75,7 +75,8 @@ type Status struct {
 	Waiter            Waiter     `json:"waiter,omitempty"`
 	Delivery          *Delivery  `json:"delivery,omitempty"`
 	Execution         *Execution `json:"execution,omitempty"`
-	Test              bool       `json:"test,omitempty"` // a test request: the hub plays the agent, and nothing runs
+	Test              bool       `json:"test,omitempty"`  // a test request: nothing runs, whatever the answer is
+	Probe             bool       `json:"probe,omitempty"` // a test request of hookback doctor, which can only be denied
 
 	// Recipients are the people who may answer, resolved when the question was created. Escalation
 	// adds more. If absent, everyone with the right to answer may. Awaiting lists the recipients

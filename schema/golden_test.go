@@ -79,6 +79,8 @@ var messageTypes = map[string]reflect.Type{
 	"FreezeDraft":     reflect.TypeFor[control.FreezeDraft](),
 	"FreezeList":      reflect.TypeFor[control.FreezeList](),
 	"TestRequest":     reflect.TypeFor[schema.TestRequest](),
+	"TestTicket":      reflect.TypeFor[control.TestTicket](),
+	"TestDenial":      reflect.TypeFor[control.TestDenial](),
 	"Safety":          reflect.TypeFor[control.Safety](),
 	"Reach":           reflect.TypeFor[control.Reach](),
 	"ReachSettings":   reflect.TypeFor[control.ReachSettings](),

@@ -2,6 +2,7 @@ package routes
 
 import (
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/sign"
 )
@@ -39,9 +40,10 @@ var events = []Route{
 		Headers: []Param{
 			{"Prefer", "return=minimal: return a receipt instead of the event, unless it asks a question"},
 			{"Hookback-Accepts", "the parts of a directive that the sender applies: grant, message, freeze, separated by commas"},
+			{control.TestHeader, "a ticket of hookback doctor; a wrong, used or old one is refused"},
 		},
 		Request: schema.Event{}, Response: schema.Event{}, Returns: "the stored event; a repeated idempotency_key returns the first one",
-		Errors: []error{schema.ErrKeyConflict, schema.ErrTooMany},
+		Errors: []error{schema.ErrKeyConflict, schema.ErrTooMany, schema.ErrForbidden},
 		Examples: Examples{
 			Request:  []string{"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions", "v2.Event.quorum"},
 			Response: pendingExample,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -271,4 +272,33 @@ func TestDoctor_RejectsIncompleteHub(t *testing.T) {
 	v := d.doctor("--hub", fake.URL())
 	require.False(t, v.Healthy)
 	require.Contains(t, v.lines("problem"), "no hub answers at "+fake.URL())
+}
+
+// On a locked hub, doctor needs no credentials. No hub lists it as an agent.
+func TestDoctor_LeavesNoAgent(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	owner := hub.Owner("Ada") // locks the hub
+	d := newTestMachine(t)
+	d.env["HOOKBACK_URL"] = hub.URL()
+	require.Equal(t, 0, d.run("install", "--agent", "claude").status)
+	v := d.doctor()
+	require.True(t, v.Healthy, v.lines("problem"))
+	require.Contains(t, v.lines("ok"), "the gate works: a made-up call was denied in ")
+
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, hub.URL()+schema.PathEvents, http.NoBody)
+	require.NoError(t, err)
+	req.Header = owner
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	var all []schema.Event
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&all))
+	require.GreaterOrEqual(t, len(all), 4, "a test event, a question, and two runs")
+	for i := range all {
+		require.Equal(t, schema.TestApp, all[i].SourceApp)
+		if st := all[i].HumanInTheLoopStatus; st != nil {
+			require.Equal(t, schema.Deny, st.Outcome)
+		}
+	}
 }

@@ -44,6 +44,7 @@ type Request struct {
 	Secret    string
 	Anonymous bool   // without the token
 	Accepts   string // control.AcceptsHeader; empty: none
+	Ticket    string // control.TestHeader; empty: none
 	MaxBytes  int64  // limit of the response body; 0 means twice schema.MaxBody
 }
 
@@ -74,6 +75,9 @@ func Do(ctx context.Context, client *http.Client, r Request, token string, refus
 	if r.Accepts != "" {
 		req.Header.Set(control.PreferHeader, control.MinimalReturn)
 		req.Header.Set(control.AcceptsHeader, r.Accepts)
+	}
+	if r.Ticket != "" {
+		req.Header.Set(control.TestHeader, r.Ticket)
 	}
 	if r.Secret != "" {
 		req.Header.Set(schema.SecretHeader, r.Secret)

@@ -21,7 +21,8 @@ var refusedExamples = map[string]string{
 	schema.PathPasskeys: "no_route", schema.PathNewPasskey: "no_route", schema.PathPasskey: "no_route",
 	schema.PathMCP:            "no_route", // the server of this test has none
 	schema.PathPasskeyConfirm: "no_route", schema.PathPasskeyChallenge: "no_route",
-	schema.PathPersonLink: "not_allowed", // the example's person has signed in
+	schema.PathPersonLink:  "not_allowed", // the example's person has signed in
+	control.PathTestDenial: "not_found",   // the example has no ticket
 }
 
 // TestExamples_AreAccepted sends the example requests of the OpenAPI document to a real hub, about

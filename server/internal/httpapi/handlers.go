@@ -60,6 +60,8 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathReceipt:       s.receipt,
 		"POST " + schema.PathRespond:      s.respond,
 		"POST " + schema.PathTestRequests: s.startTestRequest,
+		"POST " + control.PathTestTickets: s.createTicket,
+		"POST " + control.PathTestDenial:  s.denyProbe,
 		"POST " + schema.PathCancel:       s.cancel,
 		"POST " + schema.PathExtend:       s.extend,
 		"POST " + schema.PathExecution:    s.reportExecution,
@@ -95,11 +97,18 @@ func (s *Server) ingest(c *fiber.Ctx) error {
 		accepts := control.ParseAccepts(c.Get(control.AcceptsHeader))
 		by.Accepts = &accepts
 	}
+	ticket := c.Get(control.TestHeader)
+	if by.IsProbe = ticket != ""; by.IsProbe {
+		if err := s.Tickets.Redeem(ticket); err != nil {
+			return err
+		}
+	}
 	saved, err := s.Hub.Ingest(c.UserContext(), c.Request().Body(), by)
 	if err != nil {
 		return err
 	}
 	if saved.HasQuestion {
+		s.Tickets.Record(ticket, saved.ID)
 		s.afterResponse(c, saved.ID)
 	}
 	switch {
@@ -134,6 +143,26 @@ func (s *Server) startTestRequest(c *fiber.Ctx) error {
 		c.Status(fiber.StatusCreated)
 	}
 	return replyJSON(c)(schema.TestRequest{ID: id}, err)
+}
+
+func (s *Server) createTicket(c *fiber.Ctx) error {
+	c.Status(fiber.StatusCreated)
+	return replyJSON(c)(control.TestTicket{Ticket: s.Tickets.New()}, nil)
+}
+
+func (s *Server) denyProbe(c *fiber.Ctx) error {
+	var denial control.TestDenial
+	if body := c.Request().Body(); len(body) > 0 {
+		if err := unmarshal(body, &denial); err != nil {
+			return err
+		}
+	}
+	ticket := strings.Clone(c.Get(schema.SecretHeader)) // the header's bytes are used again
+	id, err := s.Tickets.Question(ticket)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.DenyProbe(c.UserContext(), id, ticket, denial.Reason))
 }
 
 func (s *Server) ingestBatch(c *fiber.Ctx) error {

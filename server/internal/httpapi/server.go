@@ -52,6 +52,7 @@ type Config struct {
 	Safety    *safety.Limits
 	Reach     *reach.Address
 	TestAgent *testagent.Agent // nil: test requests fail
+	Tickets   *testagent.Tickets
 	Notifier  *notify.Notifier // required for the notification routes
 	Metrics   *Metrics         // nil: a new registry
 	Delivery  Delivery         // for /metrics; nil: no statistics
@@ -106,6 +107,9 @@ func (cfg *Config) setDefaults() {
 		}
 	}
 	cfg.Places.SetDefaults()
+	if cfg.Tickets == nil {
+		cfg.Tickets = &testagent.Tickets{}
+	}
 	if cfg.BodyBudget == 0 {
 		cfg.BodyBudget = 256 << 20
 	}

@@ -121,6 +121,7 @@ type Caller struct {
 	// Retries is set with WaitsForAnswer if the program sends its request again when the connection
 	// breaks. Its handler must call Attach.
 	Retries bool
+	IsProbe bool // hookback doctor sent the event, with a ticket
 	// KeyScope separates the idempotency keys of a kind of request from all others; "": the keys of
 	// posted events.
 	KeyScope string

@@ -108,7 +108,8 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 			Hint: "An admin can change the applications of a token under Settings, People.",
 		}
 	}
-	if s.App == schema.TestApp && (h.Tests == nil || !h.Tests.Owns(s.IdempotencyKey)) {
+	isTest := caller.IsProbe && strings.HasPrefix(s.Session, control.TestSession) || !caller.IsProbe && h.Tests != nil && h.Tests.Owns(s.IdempotencyKey)
+	if isTest != (s.App == schema.TestApp) || caller.IsProbe && !isTest {
 		return nil, nil, &schema.FieldError{Field: "source_app", Detail: "is reserved for the hub's test requests"}
 	}
 	uid, err := uuid.NewV7()
@@ -162,7 +163,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 		}
 	}
 	return d, &q, h.addQuestion(ctx, d, &question.Post{
-		Ask: &q, Body: sent, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries,
+		Ask: &q, Body: sent, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries, IsProbe: caller.IsProbe,
 		Sent: sign.AskParts{
 			SourceApp: s.App, SessionID: s.Session, HookEventType: s.Type, ToolName: s.Tool,
 			Payload: s.Payload, HumanInTheLoop: s.Question,
@@ -299,6 +300,9 @@ func (h *Hub) encodeQuestion(e *store.Event, q *schema.HumanInTheLoop) (StoredEv
 		var reachable int
 		watching, reachable = h.appealAudience(context.Background(), store.SessionKey{App: e.App, Session: e.Session})
 		b = strconv.AppendInt(append(b, `,"reachable":`...), int64(reachable), 10)
+	}
+	if strings.Contains(string(e.Status), `"probe":true`) {
+		watching = 1 // hookback doctor answers
 	}
 	b = append(b, `,"watching":`...)
 	b = append(strconv.AppendInt(b, int64(watching), 10), '}')

@@ -209,6 +209,11 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 	}))
 }
 
+// DenyProbe denies a question of hookback doctor, with its request secret.
+func (h *Hub) DenyProbe(ctx context.Context, id schema.EventID, secret, reason string) ([]byte, error) {
+	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) { return s.DenyProbe(secret, reason, h.Clock()) }))
+}
+
 // Reasons of abandoned questions (source schema.ByOrphaned).
 const (
 	ReasonAgentGone   = "the agent is gone"

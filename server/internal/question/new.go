@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -27,8 +28,12 @@ type Post struct {
 	WaitsForAnswer bool                   // the request itself waits for the answer
 	Retries        bool                   // with WaitsForAnswer: it is sent again if its connection breaks
 	Blocked        error                  // why the callback URL may not be dialed; nil if it may
+	IsProbe        bool                   // hookback doctor sent it with a ticket
 	Follows        schema.EventID         // the question about the same call that was answered with askBack; 0: none
 }
+
+// probeLifetime is how long a question of hookback doctor can stay open.
+const probeLifetime = time.Minute
 
 // New validates a posted question and adds it to the draft of its event, as one that is pending
 // since the draft's ReceivedAt.
@@ -36,6 +41,9 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	q := p.Ask
 	if err := q.Validate(); err != nil {
 		return err
+	}
+	if p.IsProbe && (q.Type != schema.Permission || q.Appeal != nil || IsRestricted(q) || q.EscalateTo != nil) {
+		return invalidField("humanInTheLoop.type", "with a ticket of hookback doctor must be a permission that anyone may deny")
 	}
 	recipients, err := p.resolveRecipients(env)
 	if err != nil {
@@ -50,7 +58,10 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	deadline := q.Deadline(d.ReceivedAt)
 	st := schema.Status{
 		Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk,
-		Recipients: recipients, Awaiting: recipients, Follows: p.Follows, Test: d.App == schema.TestApp,
+		Recipients: recipients, Awaiting: recipients, Follows: p.Follows, Test: d.App == schema.TestApp, Probe: p.IsProbe,
+	}
+	if latest := d.ReceivedAt.Add(probeLifetime); p.IsProbe && (deadline.IsZero() || deadline.After(latest)) {
+		deadline = latest
 	}
 	if !deadline.IsZero() {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
@@ -78,7 +89,9 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 		}
 		d.NewQuestion.Call = c.Hash()
 		d.NewQuestion.Appeal = p.appealDigest(&c, env)
-		d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, &c)
+		if !p.IsProbe { // the answer to another question is none to this one
+			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, &c)
+		}
 	}
 	if d.Status, err = json.Marshal(st); err != nil {
 		return fmt.Errorf("encode status: %w", err)

@@ -46,6 +46,11 @@ const GrantLifetime = 5 * time.Minute
 // change returns the row change that settles question s, and its answered duplicates
 // with it.
 func (res *resolution) change(s *Snapshot, now time.Time) (*store.Change, error) {
+	if res.approves() {
+		if err := s.requireDenial(res.outcome); err != nil {
+			return nil, err
+		}
+	}
 	answer, encoded, err := res.finalAnswer(s, now)
 	if err != nil {
 		return nil, err

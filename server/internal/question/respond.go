@@ -84,7 +84,7 @@ func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change
 	if err := s.Ask.CheckResponse(r); err != nil {
 		return nil, err
 	}
-	if approves(s.Ask.Outcome(r)) && s.freeze() != nil {
+	if s.Status.Probe || approves(s.Ask.Outcome(r)) && s.freeze() != nil {
 		return nil, nil // after the freeze, a person decides
 	}
 	res := &resolution{
@@ -149,6 +149,9 @@ func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 		return nil, &schema.StatusError{Err: schema.ErrStale, Status: s.Status}
 	}
 	if err := s.Ask.CheckResponse(r); err != nil {
+		return nil, err
+	}
+	if err := s.requireDenial(s.Ask.Outcome(r)); err != nil {
 		return nil, err
 	}
 	if err := s.requireNotFrozen(s.Ask.Outcome(r)); err != nil {

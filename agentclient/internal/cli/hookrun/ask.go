@@ -17,6 +17,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // askPerson asks a person about the call and blocks until the answer, the deadline or a
@@ -211,7 +212,7 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	e.HumanInTheLoop, e.IdempotencyKey = &ask, randomKey()
 	accepts := h.accepts(c)
 	accepts.Message = false // it might wait for hours, and the next hook takes it
-	return agentclient.Request{Event: e, Accepts: accepts, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c))}
+	return agentclient.Request{Event: e, Accepts: accepts, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c)), Secret: h.env(control.TicketVariable)}
 }
 
 // deadline returns when the hook stops waiting. It is before the agent kills the hook,

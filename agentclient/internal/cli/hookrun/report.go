@@ -33,7 +33,7 @@ func (h *hookRun) send(c *hook.Call) (directive *control.Directive, finish func(
 	}
 	poster, deadline := h.poster(hubs), time.Now().Add(report.SendTimeout)
 	withReceipt := poster
-	withReceipt.Accepts = h.accepts(c).String()
+	withReceipt.Accepts, withReceipt.Ticket = h.accepts(c).String(), h.env(control.TicketVariable)
 	response, err := withReceipt.Post(deadline, schema.PathEvents, body)
 	switch {
 	case errors.As(err, new(report.RejectionError)):

@@ -47,6 +47,8 @@ type Poster struct {
 	// Accepts asks for an [control.EventReceipt] with these parts of a directive; empty: the
 	// event as stored.
 	Accepts string
+	// Ticket marks the event as one of hookback doctor; empty: none.
+	Ticket string
 }
 
 // Post sends the parts as one body and returns the response body. After an error other than
@@ -89,6 +91,9 @@ func (c Poster) postTo(deadline time.Time, hub, path string, body net.Buffers) (
 	if c.Accepts != "" {
 		req.Header.Set(control.PreferHeader, control.MinimalReturn)
 		req.Header.Set(control.AcceptsHeader, c.Accepts)
+	}
+	if c.Ticket != "" {
+		req.Header.Set(control.TestHeader, c.Ticket)
 	}
 	if token := c.tokenFor(hub); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)

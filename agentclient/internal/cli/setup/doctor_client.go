@@ -5,43 +5,71 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
-// doctorClient talks to a hub in three roles: as an agent, as an open dashboard, and as the
-// person who answers.
+// doctorClient talks to a hub as an agent, and denies its own probes.
 type doctorClient struct {
 	url     string
 	way     string // how the hub was reached: over TCP or through a socket
 	http    *http.Client
 	options agentclient.Options
-	cancel  context.CancelFunc
-	stream  sync.WaitGroup
 }
 
-// doctorApp is the source_app of all probes.
-const doctorApp = "hookback-doctor"
+// oldDoctorApp is the source_app of the probes of older versions.
+const oldDoctorApp = "hookback-doctor"
+
+// statusError is the response of a hub with another status than 200 and 201.
+type statusError struct {
+	text   string
+	status int
+}
+
+func (e *statusError) Error() string { return e.text }
+
+// isStatus reports whether err is a response with one of these statuses.
+func isStatus(err error, codes ...int) bool {
+	var refused *statusError
+	return errors.As(err, &refused) && slices.Contains(codes, refused.status)
+}
+
+// isRefused reports whether the hub requires the sign-in of a person, as a locked hub does.
+func isRefused(err error) bool {
+	return isStatus(err, http.StatusUnauthorized, http.StatusForbidden)
+}
+
+// errOldHub is returned by a hub without tickets.
+var errOldHub = errors.New("the hub is too old to be checked")
+
+// ticket returns a new ticket, which marks one event as a test: the hub lists no agent for it.
+func (c *doctorClient) ticket(ctx context.Context) (string, error) {
+	var created control.TestTicket
+	err := c.call(ctx, http.MethodPost, control.PathTestTickets, "", struct{}{}, &created)
+	if isStatus(err, http.StatusNotFound, http.StatusMethodNotAllowed) {
+		err = errOldHub
+	}
+	return created.Ticket, err
+}
 
 // probeTimeout limits one run of a hook with a made-up call.
 const probeTimeout = 20 * time.Second
 
-// newDoctorClient reads the hub's health and opens its event stream like a dashboard.
-// Without an open dashboard, hooks do not wait for an answer.
+// newDoctorClient reads the hub's health.
 func newDoctorClient(ctx context.Context, address string, o agentclient.Options) (c *doctorClient, health schema.Health, err error) {
 	c = &doctorClient{url: address, options: o, http: &http.Client{Timeout: 10 * time.Second, Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment})}}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
@@ -50,37 +78,14 @@ func newDoctorClient(ctx context.Context, address string, o agentclient.Options)
 			c.way = "the socket " + path.Name
 		}
 	}})
-	if err := c.call(traced, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
-		return nil, health, err
-	}
-	ctx, c.cancel = context.WithCancel(ctx)
-	header := http.Header{}
-	cli.SetToken(header, o, address)
-	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(socket.HTTPAddress(address), "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
-	if err != nil {
-		c.close()
-		return nil, health, fmt.Errorf("open the event stream: %w", err)
-	}
-	conn.SetReadLimit(-1)
-	c.stream.Go(func() {
-		defer func() { _ = conn.CloseNow() }()
-		for {
-			if _, _, err := conn.Read(ctx); err != nil {
-				return
-			}
-		}
-	})
-	return c, health, nil
+	err = c.call(traced, http.MethodGet, schema.PathHealth, "", nil, &health)
+	return c, health, err
 }
 
-func (c *doctorClient) close() {
-	c.cancel()
-	c.stream.Wait()
-	c.http.CloseIdleConnections()
-}
+func (c *doctorClient) close() { c.http.CloseIdleConnections() }
 
-// call sends one request and decodes the JSON response into result.
-func (c *doctorClient) call(ctx context.Context, method, path string, body, result any) error {
+// call sends one request, with a request secret unless it is empty, and decodes the JSON response into result.
+func (c *doctorClient) call(ctx context.Context, method, path, secret string, body, result any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -90,6 +95,9 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if secret != "" {
+		req.Header.Set(schema.SecretHeader, secret)
+	}
 	cli.SetToken(req.Header, c.options, c.url)
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -100,8 +108,8 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 	if err != nil {
 		return err
 	}
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %s", method, path, res.Status)
+	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated {
+		return &statusError{fmt.Sprintf("%s %s: %s", method, path, res.Status), res.StatusCode}
 	}
 	return json.Unmarshal(text, result)
 }
@@ -110,7 +118,17 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, err error) {
 	start := time.Now()
 	o := c.options
-	o.SourceApp, o.SessionID = doctorApp, newDoctorSession()
+	ticket, err := c.ticket(ctx)
+	if err != nil {
+		return 0, err
+	}
+	o.SourceApp, o.SessionID = schema.TestApp, newDoctorSession()
+	o.Env = func(name string) string {
+		if name == control.TicketVariable {
+			return ticket
+		}
+		return c.options.Env(name)
+	}
 	client := agentclient.New(o)
 	defer func() { _ = client.Close() }()
 	sent, err := client.Send(ctx, schema.Event{HookEventType: "Notification", Summary: "hookback doctor: test event"})
@@ -118,7 +136,9 @@ func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, 
 		return 0, err
 	}
 	var stored schema.Event
-	if err := c.call(ctx, http.MethodGet, schema.At(schema.PathEvent, sent.ID), nil, &stored); err != nil {
+	if err := c.call(ctx, http.MethodGet, schema.At(schema.PathEvent, sent.ID), "", nil, &stored); isRefused(err) {
+		return time.Since(start), nil // a locked hub stores it, and shows it to people only
+	} else if err != nil {
 		return 0, err
 	}
 	if stored.SessionID != sent.SessionID {
@@ -135,41 +155,27 @@ const recentEvents = 500
 func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time.Time, scanned int, err error) {
 	var all []schema.Event
 	query := url.Values{"limit": {fmt.Sprint(recentEvents)}}
-	if err := c.call(ctx, http.MethodGet, schema.PathRecent+"?"+query.Encode(), nil, &all); err != nil {
+	if err := c.call(ctx, http.MethodGet, schema.PathRecent+"?"+query.Encode(), "", nil, &all); err != nil {
 		return last, 0, err
 	}
 	for i := range all {
 		e := &all[i]
-		if at := time.UnixMilli(int64(e.Timestamp)); e.Agent == agent && e.SourceApp != doctorApp && at.After(last) {
+		if at := time.UnixMilli(int64(e.Timestamp)); e.Agent == agent && e.SourceApp != oldDoctorApp && e.SourceApp != schema.TestApp && at.After(last) {
 			last = at
 		}
 	}
 	return last, len(all), nil
 }
 
-// pendingQuestions returns the pending questions of a session.
-func (c *doctorClient) pendingQuestions(ctx context.Context, session string) (waiting []schema.Event, err error) {
-	query := url.Values{"session_id": {session}, "status": {string(schema.Pending)}}
-	err = c.call(ctx, http.MethodGet, schema.PathEvents+"?"+query.Encode(), nil, &waiting)
-	return waiting, err
-}
-
-// deny waits for the question of the session and denies it.
-func (c *doctorClient) deny(ctx context.Context, session, reason string) error {
+// deny waits for the question with the ticket and denies it.
+func (c *doctorClient) deny(ctx context.Context, ticket, reason string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		waiting, err := c.pendingQuestions(ctx, session)
-		if err != nil {
+		// The hook can get its answer and exit before this request returns, which cancels ctx.
+		err := c.call(context.WithoutCancel(ctx), http.MethodPost, control.PathTestDenial, ticket, control.TestDenial{Reason: reason}, &schema.Event{})
+		if !isStatus(err, http.StatusNotFound) {
 			return err
-		}
-		if len(waiting) > 0 {
-			no := false
-			// The hook can get its answer and exit before this request returns, which
-			// cancels ctx.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
-			defer cancel()
-			return c.call(ctx, http.MethodPost, schema.At(schema.PathRespond, waiting[0].ID), schema.Response{Permission: &no, Reason: reason}, &schema.Event{})
 		}
 		select {
 		case <-ctx.Done():
@@ -179,18 +185,5 @@ func (c *doctorClient) deny(ctx context.Context, session, reason string) error {
 	}
 }
 
-// cancelPending cancels the pending questions of a session, so no request is left behind.
-func (c *doctorClient) cancelPending(session string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	waiting, err := c.pendingQuestions(ctx, session)
-	if err != nil {
-		return // the hub abandons the question by itself: the hook has exited
-	}
-	for i := range waiting {
-		_ = c.call(ctx, http.MethodPost, schema.At(schema.PathCancel, waiting[i].ID), schema.Cancel{Reason: "hookback doctor has finished"}, &schema.Event{})
-	}
-}
-
 // newDoctorSession returns a unique session ID.
-func newDoctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[:12]) }
+func newDoctorSession() string { return control.TestSession + strings.ToLower(rand.Text()[:12]) }

@@ -18,6 +18,8 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // probes are made-up calls that never run. For each agent it has the event at which the
@@ -75,7 +77,7 @@ func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks inst
 			d.ok(hooks.Agent, "the gate works: a made-up call was denied in %d ms", time.Since(start).Milliseconds())
 		}
 	}
-	median, worst, err := d.measureHook(ctx, hooks.Agent, entry)
+	median, worst, err := d.measureHook(ctx, hub, hooks.Agent, entry)
 	switch text := fmt.Sprintf("a hook takes %d ms (median of %d runs, slowest %d ms)", median.Milliseconds(), d.runs, worst.Milliseconds()); {
 	case err != nil:
 		d.fail(hooks.Agent, "run it in a terminal: "+strings.Join(entry.Argv, " "), "a hook fails: %v", err)
@@ -96,6 +98,7 @@ func flagValue(args []string, name string) string {
 // probeRun is one run of a hook with a made-up call.
 type probeRun struct {
 	session, dir   string
+	ticket         string
 	input          []byte
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
@@ -103,13 +106,16 @@ type probeRun struct {
 
 // prepareProbe prepares a run of the entry in a temporary project directory with the given
 // policy. The caller must call clean.
-func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.HookEntry, policy string) (r *probeRun, clean func(), err error) {
+func (d *doctor) prepareProbe(ctx context.Context, hub *doctorClient, agent string, e install.HookEntry, policy string) (r *probeRun, clean func(), err error) {
 	parent, err := os.MkdirTemp("", "hookback-")
 	if err != nil {
 		return nil, nil, err
 	}
 	clean = func() { _ = os.RemoveAll(parent) }
-	r = &probeRun{session: newDoctorSession(), dir: filepath.Join(parent, doctorApp)}
+	r = &probeRun{session: newDoctorSession(), dir: filepath.Join(parent, schema.TestApp)}
+	if r.ticket, err = hub.ticket(ctx); err != nil {
+		return nil, clean, err
+	}
 	if err = os.Mkdir(r.dir, 0o700); err == nil && policy != "" {
 		err = os.WriteFile(filepath.Join(r.dir, "hookback.json"), []byte(policy), 0o600)
 	}
@@ -118,15 +124,15 @@ func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.HookE
 	e.Argv = withArguments(e.Argv, d.probeArguments(parent)...)
 	r.cmd = exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...) //nolint:gosec // Hookback's own command from the settings
 	r.cmd.Dir, r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.dir, bytes.NewReader(r.input), &r.stdout, &r.stderr
-	r.cmd.Env = d.probeEnv(parent)
+	r.cmd.Env = append(d.probeEnv(parent), control.TicketVariable+"="+r.ticket)
 	r.cmd.WaitDelay = time.Second
 	return r, clean, err
 }
 
 // probeArguments returns the arguments that a probe adds to the hook's own. They exclude the
-// user's policy, which the environment can't.
+// user's policy, which the environment can't, and select the application that is not counted.
 func (d *doctor) probeArguments(dir string) []string {
-	arguments := []string{"--policy", filepath.Join(dir, "none.json")}
+	arguments := []string{"--policy", filepath.Join(dir, "none.json"), "--app", schema.TestApp}
 	if d.KnownHubs != "" {
 		arguments = append(arguments, "--known-hubs", d.KnownHubs)
 	}
@@ -166,19 +172,20 @@ func (d *doctor) probeEnv(config string) (env []string) {
 func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string, e install.HookEntry) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	r, clean, err := d.prepareProbe(ctx, agent, e, askAllPolicy)
+	r, clean, err := d.prepareProbe(ctx, hub, agent, e, askAllPolicy)
+	if clean != nil {
+		defer clean()
+	}
 	if err != nil {
 		return err
 	}
-	defer clean()
-	defer hub.cancelPending(r.session)
 	if err := r.cmd.Start(); err != nil {
 		return err
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- r.cmd.Wait(); cancel() }()
 	reason := "doctor probe " + r.session
-	denyErr := hub.deny(ctx, r.session, reason)
+	denyErr := hub.deny(ctx, r.ticket, reason)
 	if denyErr == nil {
 		<-ctx.Done()
 	}
@@ -231,11 +238,11 @@ func maskReason(text []byte, reason string) string {
 }
 
 // measureHook times runs of the entry that ask no one.
-func (d *doctor) measureHook(ctx context.Context, agent string, e install.HookEntry) (median, worst time.Duration, err error) {
+func (d *doctor) measureHook(ctx context.Context, hub *doctorClient, agent string, e install.HookEntry) (median, worst time.Duration, err error) {
 	e.Argv = observeArgv(e)
 	times := make([]time.Duration, max(d.runs, 1))
 	for i := range times {
-		if times[i], err = d.timeHook(ctx, agent, e); err != nil {
+		if times[i], err = d.timeHook(ctx, hub, agent, e); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -252,14 +259,16 @@ func observeArgv(e install.HookEntry) []string {
 	return withArguments(e.Argv, "--observe")
 }
 
-func (d *doctor) timeHook(ctx context.Context, agent string, e install.HookEntry) (time.Duration, error) {
+func (d *doctor) timeHook(ctx context.Context, hub *doctorClient, agent string, e install.HookEntry) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	r, clean, err := d.prepareProbe(ctx, agent, e, "")
+	r, clean, err := d.prepareProbe(ctx, hub, agent, e, "")
+	if clean != nil {
+		defer clean()
+	}
 	if err != nil {
 		return 0, err
 	}
-	defer clean()
 	start := time.Now()
 	if err := r.cmd.Run(); err != nil {
 		return 0, fmt.Errorf("%w: %.200s", err, r.stderr.Bytes())

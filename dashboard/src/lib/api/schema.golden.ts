@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, TestRequest, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -544,6 +544,9 @@ export const v2StatusHeld = {"status":"pending","revision":4,"held":{"until":179
 export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","source":"quorum","revision":3,"requiredApprovals":2,"votes":[{"user":"mara","choice":"ship_it","at":1734189300000},{"user":"jun","choice":"abandon","at":1734189310000}]} satisfies Status
 
 // prettier-ignore
+export const v2StatusProbe = {"status":"responded","respondedAt":1734189245000,"response":{"permission":false,"reason":"doctor probe doctor-4fqkxj6y2rz3","respondedAt":1734189245000},"outcome":"deny","source":"rule","reason":"doctor probe doctor-4fqkxj6y2rz3","respondedBy":{"name":"hookback doctor","verified":false,"via":"rule"},"revision":2,"delivery":{"state":"acked","attempts":1,"deliveredAt":1734189245031},"test":true,"probe":true} satisfies Status
+
+// prettier-ignore
 export const v2StatusSuperseded = {"status":"error","outcome":"__cancelled__","source":"superseded","revision":2,"delivery":{"state":"none","attempts":0},"supersededBy":9676} satisfies Status
 
 // prettier-ignore
@@ -562,7 +565,13 @@ export const v2StatusWithdrawn = {"status":"error","outcome":"__withdrawn__","so
 export const v2StatusChangeData = {"id":42,"humanInTheLoopStatus":{"status":"pending","revision":1}} satisfies StatusChange
 
 // prettier-ignore
+export const v2TestDenialProbe = {"reason":"doctor probe doctor-4fqkxj6y2rz3"} satisfies TestDenial
+
+// prettier-ignore
 export const v2TestRequestStarted = {"id":12} satisfies TestRequest
+
+// prettier-ignore
+export const v2TestTicketCreated = {"ticket":"4FQKXJ6Y2RZ3N5WB7HCD2EMPTAQK4V6S7L5G3I2O4U6Y5T3R2W4E"} satisfies TestTicket
 
 // prettier-ignore
 export const v2TokenMade = {"id":"t_91c2","name":"nightly build","prefix":"hubin_4fGh","person":"ada","apps":["shop-*"],"createdAt":1795262400000,"lastUsedAt":1795262460000,"expiresAt":1803038400000,"secret":"hubin_4fGhNotARealOne"} satisfies Token

@@ -1844,8 +1844,10 @@ export interface Status {
   waiter?: Waiter
   delivery?: Delivery
   execution?: Execution
-  /** a test request: the hub plays the agent, and nothing runs */
+  /** a test request: nothing runs, whatever the answer is */
   test?: boolean
+  /** a test request of hookback doctor, which can only be denied */
+  probe?: boolean
   /**
    * Recipients are the people who may answer, resolved when the question was created. Escalation adds more.
    * If absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
@@ -1912,9 +1914,20 @@ export interface Subject {
   digest: Record<string, string>
 }
 
+/** TestDenial is the body of POST /api/test-requests/deny. */
+export interface TestDenial {
+  reason?: string
+}
+
 /** TestRequest is the response to POST /api/test-requests. */
 export interface TestRequest {
   id: EventID
+}
+
+/** TestTicket is the response to POST /api/test-requests/tickets. */
+export interface TestTicket {
+  /** Ticket works once, within 60 seconds. It is also the request secret of its question. */
+  ticket: string
 }
 
 /** Token is a credential for programs. The hub stores only its hash. */
