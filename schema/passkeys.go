@@ -11,6 +11,7 @@ import (
 type Passkey struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"` // chosen by the person
+	At         string `json:"at"`   // host name at which it works
 	CreatedAt  Millis `json:"createdAt"`
 	LastUsedAt Millis `json:"lastUsedAt,omitempty"`
 }

@@ -10,7 +10,7 @@ type ReachSettings struct {
 	PublicURL string `json:"publicUrl"`
 }
 
-// ReachState says whether other devices can open the hub's links.
+// ReachState states whether other devices can open the hub's links.
 type ReachState string
 
 // The states of the public address.

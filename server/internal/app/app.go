@@ -112,7 +112,12 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	passkeys, err := passkeyConfig(a.cfg.Passkeys, a.publicURL())
+	if a.reach, err = reach.Open(ctx, reach.Config{
+		Store: a.store, Local: a.dashboardURL(), Flag: a.cfg.PublicURL, ProxyURL: a.cfg.NotifyProxy, Machine: machineName(), Log: a.log,
+	}); err != nil {
+		return err
+	}
+	passkeys, err := a.passkeys()
 	if err != nil {
 		return err
 	}
@@ -144,11 +149,6 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
 	})
-	if a.reach, err = reach.Open(ctx, reach.Config{
-		Store: a.store, Local: a.dashboardURL(), Flag: a.cfg.PublicURL, ProxyURL: a.cfg.NotifyProxy, Machine: machineName(), Log: a.log,
-	}); err != nil {
-		return err
-	}
 	presence := new(stream.Presence)
 	a.notifier = notify.New(notify.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, Accounts: a.auth, Viewers: presence,
@@ -205,7 +205,7 @@ func machineName() string {
 	return name
 }
 
-// publicURL returns the address for which passkeys and OIDC are set up. Links start with that of
+// publicURL returns the address at start, for OIDC and the first passkeys. Links start with that of
 // package reach.
 func (a *App) publicURL() string {
 	if a.cfg.PublicURL != "" {

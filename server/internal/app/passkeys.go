@@ -2,8 +2,6 @@ package app
 
 import (
 	"fmt"
-	"net/netip"
-	"net/url"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
@@ -29,17 +27,25 @@ func passkeyConfig(from schema.PasskeyThreshold, hub string) (*auth.Passkeys, er
 	if from == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(withHostname(hub))
-	if err != nil {
-		return nil, fmt.Errorf("-passkeys %s: %w", from, err)
-	}
-	_, ipErr := netip.ParseAddr(u.Hostname())
-	if ipErr == nil || u.Scheme != "https" && u.Hostname() != "localhost" {
+	rp, ok := auth.RelyingPartyOf(withHostname(hub))
+	if !ok {
 		return nil, fmt.Errorf("-passkeys %s: browsers support passkeys only at localhost and at https addresses with a host name, and this hub is at %s; set its public address with -public-url https://NAME", from, hub)
 	}
-	host := u.Host
-	if u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme] { // browsers omit the default port from origins
-		host = u.Hostname()
+	return &auth.Passkeys{For: from, RPID: rp.ID, Origin: rp.Origin}, nil
+}
+
+// passkeys returns the passkeys of a hub whose address can change.
+func (a *App) passkeys() (*auth.Passkeys, error) {
+	k, err := passkeyConfig(a.cfg.Passkeys, a.publicURL())
+	if err != nil {
+		return nil, err
 	}
-	return &auth.Passkeys{For: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil
+	if k == nil {
+		k = &auth.Passkeys{}
+		if rp, ok := auth.RelyingPartyOf(withHostname(a.publicURL())); ok {
+			k.RPID, k.Origin = rp.ID, rp.Origin
+		}
+	}
+	k.Public = a.reach
+	return k, nil
 }

@@ -45,7 +45,7 @@ func (s *Service) SetOwnAddress(ctx context.Context, email string, caller Identi
 		return err
 	}
 	// The provider finds an account without a subject by its address, and gives it the role of
-	// whoever signs in with that address.
+	// the next person who signs in with that address.
 	if s.HasProvider() && person.Subject == "" && !caller.HasRole(schema.Admin) && strings.TrimSpace(email) != "" {
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Nothing was changed. Sign in with the OpenID provider once, then change your address."}
 	}

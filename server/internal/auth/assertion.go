@@ -24,21 +24,30 @@ type AnswerDigest [sha256.Size]byte
 // Challenge starts a passkey assertion for exactly one answer and returns the options for
 // the caller's browser.
 func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
-	if err := s.requirePasskeysEnabled(caller); err != nil {
+	at, err := s.requirePasskeysEnabled(caller)
+	if err != nil {
 		return options, err
 	}
-	user := s.passkeyUserFor(caller.Name)
-	if len(user.passkeys) == 0 {
-		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: "You have none yet. Add one under Settings, People, at " + s.Passkeys.Origin + "."}
+	user := s.passkeyUserFor(caller.Name, at)
+	switch {
+	case len(user.passkeys) > 0:
+	case len(s.current.Load().passkeysOf(caller.Name)) > 0:
+		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: s.elsewhere(caller.Name)}
+	default:
+		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: "You have none yet. Add one under Settings, People, at " + at.Origin + "."}
+	}
+	party, err := at.webAuthn()
+	if err != nil {
+		return options, err
 	}
 	nonce := make([]byte, 32)
 	_, _ = rand.Read(nonce) // never fails: the runtime aborts the program instead
 	challenge := sign.PasskeyChallenge(answer, nonce, caller.Name)
-	assertion, session, err := s.ceremonies.relyingParty.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
+	assertion, session, err := party.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return options, err
 	}
-	s.ceremonies.addAssertion(session.Challenge, &ceremony{person: caller.Name, nonce: nonce, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}, s)
+	s.ceremonies.addAssertion(session.Challenge, &ceremony{person: caller.Name, at: at, nonce: nonce, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}, s)
 	options.PublicKey, err = json.Marshal(assertion.Response)
 	return options, err
 }
@@ -89,7 +98,7 @@ func assertionError(why string) error {
 // answer, and returns it in the form that can be verified later, without the text that was
 // signed. The challenge is used up even if the answer fails later.
 func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest) (verified sign.PasskeyProof, err error) {
-	if s == nil || s.ceremonies.relyingParty == nil {
+	if _, ok := s.relyingParty(caller); !ok {
 		return verified, &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(proof)
@@ -101,15 +110,19 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 	challenge := parsed.Response.CollectedClientData.Challenge
 	challenged := s.ceremonies.takeAssertion(challenge)
 	switch {
-	case challenged == nil, s.isExpired(challenged.expiresAt):
+	case challenged == nil, s.isExpired(challenged.expiresAt), !s.Passkeys.isKnown(challenged.at):
 		return verified, assertionError("has been used or is older than two minutes")
 	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.person:
 		return verified, assertionError("is another person's assertion")
 	case base64.RawURLEncoding.EncodeToString(sign.PasskeyChallenge(answer, challenged.nonce, caller.Name)) != challenge:
 		return verified, assertionError("is for another answer, or the request has changed since")
 	}
-	user := s.passkeyUserFor(caller.Name)
-	credential, err := s.ceremonies.relyingParty.ValidateLogin(user, challenged.session, parsed)
+	party, err := challenged.at.webAuthn()
+	if err != nil {
+		return verified, err
+	}
+	user := s.passkeyUserFor(caller.Name, challenged.at)
+	credential, err := party.ValidateLogin(user, challenged.session, parsed)
 	if err != nil {
 		s.Log.Warn("passkey assertion rejected", "person", caller.Name, "err", err)
 		return verified, assertionError("is not a signature by one of your passkeys with user verification")

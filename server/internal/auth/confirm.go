@@ -29,31 +29,42 @@ func (s *Service) ChallengeAction(caller Identity, a schema.CredentialAction) (s
 }
 
 // confirm returns an error unless proof is the caller's passkey assertion for the action. None is
-// needed if the hub uses no passkeys or the caller has none. The caller must not hold changeMu.
+// needed if the hub uses no passkeys or the caller has none, at any address. The caller must not hold
+// changeMu.
 func (s *Service) confirm(ctx context.Context, caller Identity, a schema.CredentialAction, proof json.RawMessage) error {
-	if s.Passkeys == nil || len(s.current.Load().passkeysOf(caller.Name)) == 0 {
-		return nil
+	_, err := s.tryConfirm(ctx, caller, a, proof)
+	return err
+}
+
+// tryConfirm is confirm, and reports whether a passkey confirmed the action.
+func (s *Service) tryConfirm(ctx context.Context, caller Identity, a schema.CredentialAction, proof json.RawMessage) (confirmed bool, err error) {
+	at, ok := s.relyingParty(caller)
+	if !ok || len(s.current.Load().passkeysOf(caller.Name)) == 0 {
+		return false, nil
+	}
+	if len(s.current.Load().passkeysAt(at, caller.Name)) == 0 {
+		return false, &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. " + s.elsewhere(caller.Name)}
 	}
 	if len(proof) == 0 {
-		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Do this in the dashboard, which asks for your passkey."}
+		return false, &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Do this in the dashboard, which asks for your passkey."}
 	}
 	digest, err := digestOfAction(a)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = s.VerifyAssertion(ctx, caller, proof, digest)
 	var field *schema.FieldError
 	if errors.As(err, &field) {
-		return &schema.HintError{Err: field, Hint: "Nothing was changed. Try again in the dashboard and confirm with your passkey."}
+		return false, &schema.HintError{Err: field, Hint: "Nothing was changed. Try again in the dashboard and confirm with your passkey."}
 	}
-	return err
+	return err == nil, err
 }
 
 // confirmPromotion is confirm for the role admin, which takes a passkey on every hub that uses
 // passkeys: an admin decides who may answer.
 func (s *Service) confirmPromotion(ctx context.Context, caller Identity, person string, proof json.RawMessage) error {
-	if s.Passkeys != nil && len(s.current.Load().passkeysOf(caller.Name)) == 0 {
-		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Add a passkey under Settings, People, at " + s.Passkeys.Origin + " first."}
+	if s.requiresPasskeys() && len(s.current.Load().passkeysOf(caller.Name)) == 0 {
+		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Add a passkey under Settings, People, first."}
 	}
 	return s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionPromote, Target: person}, proof)
 }

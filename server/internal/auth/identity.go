@@ -1,7 +1,7 @@
 // Package auth does authentication and authorization: it holds the accounts of a hub,
 // their sessions, tokens and passkeys, and the tokens of agents. It derives the Identity
-// of a request from its credentials. The operations of package hub decide with it what a
-// caller may do.
+// of a request from its credentials. The operations of package hub check with it whether a
+// caller may do them.
 package auth
 
 import (
@@ -21,6 +21,7 @@ type Identity struct {
 	Apps  []string    // source_app patterns that an agent's token may use; empty: all
 	Via   string      // the authentication method, as in schema.Responder; empty: none
 	ID    string      // of the session or token, for revocation
+	Page  string      // origin or host of the page that sent the request; empty: unknown
 }
 
 // IsAuthenticated reports whether the caller is authenticated.

@@ -16,23 +16,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Passkeys configures which answers need a passkey, and the WebAuthn relying party.
-type Passkeys struct {
-	For    schema.PasskeyThreshold // the approvals that need one
-	RPID   string                  // relying party ID: the hub's host name
-	Origin string                  // origin of the dashboard, scheme://host:port
-}
-
 const (
-	ceremonyLifetime = 2 * time.Minute
-	maxPasskeys      = 20 // per person
-	maxChallenges    = 20 // pending challenges per person
+	maxPasskeys   = 20 // per person
+	maxChallenges = 20 // pending challenges per person
 )
 
 // passkeyCeremonies are the pending WebAuthn ceremonies. They are lost when the hub stops;
 // people then start again.
 type passkeyCeremonies struct {
-	relyingParty  *webauthn.WebAuthn // nil: no answer needs a passkey
 	mu            sync.Mutex
 	registrations map[string]*ceremony // person → pending registration
 	assertions    map[string]*ceremony // challenge → pending assertion
@@ -41,24 +32,10 @@ type passkeyCeremonies struct {
 // ceremony is a pending registration or assertion.
 type ceremony struct {
 	person    string
+	at        RelyingParty
 	nonce     []byte // part of the challenge of an assertion
 	session   webauthn.SessionData
 	expiresAt time.Time
-}
-
-func (k *Passkeys) relyingParty() (*webauthn.WebAuthn, error) {
-	timeout := webauthn.TimeoutConfig{Timeout: ceremonyLifetime, TimeoutUVD: ceremonyLifetime}
-	return webauthn.New(&webauthn.Config{
-		RPID: k.RPID, RPDisplayName: "Hookback", RPOrigins: []string{k.Origin},
-		AttestationPreference: protocol.PreferNoAttestation, // any make of authenticator is accepted
-		AuthenticatorSelection: protocol.AuthenticatorSelection{
-			ResidentKey: protocol.ResidentKeyRequirementDiscouraged, UserVerification: protocol.VerificationRequired,
-		},
-		Timeouts: webauthn.TimeoutsConfig{Login: timeout, Registration: timeout},
-		// Some password managers return extensions that were not requested. They are
-		// ignored.
-		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
-	})
 }
 
 // PasskeyThreshold returns which approvals require a passkey, or an
@@ -70,6 +47,9 @@ func (s *Service) PasskeyThreshold() schema.PasskeyThreshold {
 	return s.Passkeys.For
 }
 
+// requiresPasskeys reports whether the hub was started with a threshold.
+func (s *Service) requiresPasskeys() bool { return s.PasskeyThreshold() != "" }
+
 func (d *directory) passkeysOf(person string) (list []store.Passkey) {
 	for _, k := range d.People.Passkeys {
 		if k.Person == person {
@@ -77,6 +57,49 @@ func (d *directory) passkeysOf(person string) (list []store.Passkey) {
 		}
 	}
 	return list
+}
+
+// passkeysAt returns the passkeys of a person that work at an address.
+func (d *directory) passkeysAt(rp RelyingParty, person string) (list []store.Passkey) {
+	for _, k := range d.passkeysOf(person) {
+		if k.RPID == rp.ID {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// elsewhere returns a sentence that names an address at which a person's passkeys work, or reports that
+// none of them works any more.
+func (s *Service) elsewhere(person string) string {
+	for _, rp := range s.Passkeys.relyingParties() {
+		if len(s.current.Load().passkeysAt(rp, person)) > 0 {
+			return "Your passkey works at " + rp.Origin + ". Do this there."
+		}
+	}
+	return "Your passkeys belong to an address that this hub no longer has. Set that address again, or have your account reset."
+}
+
+// relyingParty returns the address whose passkeys a caller can use: that of the caller's page, or the
+// first one if the page has another address. ok is false if the hub uses no passkeys. A hub without
+// a threshold uses them while other devices reach it, or while a person has one.
+func (s *Service) relyingParty(caller Identity) (rp RelyingParty, ok bool) {
+	if s == nil || s.Passkeys == nil {
+		return rp, false
+	}
+	if k := s.Passkeys; k.For == "" && (k.Public == nil || k.Public.IsLocal()) && len(s.current.Load().People.Passkeys) == 0 {
+		return rp, false
+	}
+	list := s.Passkeys.relyingParties()
+	for _, rp := range list {
+		if _, host, _ := strings.Cut(rp.Origin, "://"); caller.Page != "" && (caller.Page == rp.Origin || caller.Page == host) {
+			return rp, true
+		}
+	}
+	if len(list) == 0 {
+		return rp, false
+	}
+	return list[0], true
 }
 
 // passkeyUser implements webauthn.User for a person.
@@ -105,11 +128,11 @@ func (d *passkeyUser) WebAuthnCredentials() []webauthn.Credential {
 	return list
 }
 
-// passkeyUserFor returns a person with their passkeys. The user handle is a hash, because
-// authenticators may show it.
-func (s *Service) passkeyUserFor(person string) *passkeyUser {
+// passkeyUserFor returns a person with the passkeys that work at an address. The user handle is a
+// hash, because authenticators may show it.
+func (s *Service) passkeyUserFor(person string, at RelyingParty) *passkeyUser {
 	id := sha256.Sum256([]byte(s.Store.HubID() + "\npasskeys of\n" + person))
-	return &passkeyUser{id[:], person, s.current.Load().passkeysOf(person)}
+	return &passkeyUser{id[:], person, s.current.Load().passkeysAt(at, person)}
 }
 
 // requireDashboardUser returns an error unless the caller is signed in to the dashboard and
@@ -124,16 +147,17 @@ func (s *Service) requireDashboardUser(id Identity) error {
 	return nil
 }
 
-// requirePasskeysEnabled returns an error unless the caller is a dashboard user of a hub
-// with passkeys.
-func (s *Service) requirePasskeysEnabled(id Identity) error {
+// requirePasskeysEnabled returns the relying party of a dashboard user, or an error if the caller is
+// none or the hub uses no passkeys.
+func (s *Service) requirePasskeysEnabled(id Identity) (RelyingParty, error) {
 	if err := s.requireDashboardUser(id); err != nil {
-		return err
+		return RelyingParty{}, err
 	}
-	if s.ceremonies.relyingParty == nil {
-		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "Passkeys are off on this hub. Start it with -passkeys high."}
+	rp, ok := s.relyingParty(id)
+	if !ok {
+		return rp, &schema.HintError{Err: schema.ErrNoRoute, Hint: "Passkeys are off on this hub. Start it with -passkeys high."}
 	}
-	return nil
+	return rp, nil
 }
 
 // MyPasskeys returns the caller's passkeys, the oldest first.
@@ -150,32 +174,40 @@ func (s *Service) MyPasskeys(caller Identity) ([]schema.Passkey, error) {
 }
 
 func publicPasskey(k *store.Passkey) schema.Passkey {
-	return schema.Passkey{ID: k.ID, Name: k.Name, CreatedAt: toMillis(k.CreatedAt), LastUsedAt: toMillis(k.LastUsedAt)}
+	return schema.Passkey{ID: k.ID, Name: k.Name, At: k.RPID, CreatedAt: toMillis(k.CreatedAt), LastUsedAt: toMillis(k.LastUsedAt)}
 }
 
 // firstPasskeyWithin is how long after signing in a person may register the first passkey: later,
 // a stolen session could.
 const firstPasskeyWithin = 10 * time.Minute
 
-// NewPasskey starts the registration of a passkey and voids an earlier start. The first passkey
-// takes a session that has just begun, a further one the assertion of an existing one.
+// NewPasskey starts the registration of a passkey at the address of the caller's page and voids an
+// earlier start. The first passkey takes a session that has just begun, a further one the assertion
+// of an existing one. If none of them works at this address, it takes a session that has just begun
+// with a link that a passkey confirmed.
 func (s *Service) NewPasskey(ctx context.Context, proof json.RawMessage, caller Identity) (options schema.PasskeyOptions, err error) {
-	if err := s.requirePasskeysEnabled(caller); err != nil {
+	at, err := s.requirePasskeysEnabled(caller)
+	if err != nil {
 		return options, err
 	}
-	user := s.passkeyUserFor(caller.Name)
+	user := s.passkeyUserFor(caller.Name, at)
+	own := len(s.current.Load().passkeysOf(caller.Name))
 	if len(user.passkeys) == 0 {
-		err = s.requireNewSession(caller)
+		err = s.requireNewSession(caller, own > 0)
 	} else {
 		err = s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionAddPasskey, Target: caller.Name}, proof)
 	}
 	if err != nil {
 		return options, err
 	}
-	if len(user.passkeys) >= maxPasskeys {
+	if own >= maxPasskeys {
 		return options, &schema.FieldError{Detail: "would make more than 20 passkeys; remove old ones"}
 	}
-	creation, session, err := s.ceremonies.relyingParty.BeginRegistration(user, webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()))
+	party, err := at.webAuthn()
+	if err != nil {
+		return options, err
+	}
+	creation, session, err := party.BeginRegistration(user, webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()))
 	if err != nil {
 		return options, err
 	}
@@ -184,25 +216,31 @@ func (s *Service) NewPasskey(ctx context.Context, proof json.RawMessage, caller 
 	if s.ceremonies.registrations == nil {
 		s.ceremonies.registrations = map[string]*ceremony{}
 	}
-	s.ceremonies.registrations[caller.Name] = &ceremony{person: caller.Name, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}
+	s.ceremonies.registrations[caller.Name] = &ceremony{person: caller.Name, at: at, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}
 	options.PublicKey, err = json.Marshal(creation.Response)
 	return options, err
 }
 
 // requireNewSession returns an error unless the caller's session came from a link or the provider
-// a short time ago.
-func (s *Service) requireNewSession(caller Identity) error {
+// a short time ago. If confirmed is set, a passkey must have confirmed the link.
+func (s *Service) requireNewSession(caller Identity, confirmed bool) error {
 	dir := s.current.Load()
 	i := slices.IndexFunc(dir.SignIns, func(session store.SignIn) bool { return caller.Via == "session" && session.ID == caller.ID })
-	if i >= 0 && s.Clock().Before(dir.SignIns[i].CreatedAt.Add(firstPasskeyWithin)) {
+	isNew := i >= 0 && s.Clock().Before(dir.SignIns[i].CreatedAt.Add(firstPasskeyWithin))
+	switch {
+	case isNew && (dir.SignIns[i].Confirmed || !confirmed):
 		return nil
+	case confirmed:
+		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Your passkeys work at another address. Create a sign-in link or pair this device there, and add a passkey here within 10 minutes. " + s.elsewhere(caller.Name)}
+	default:
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The first passkey takes a sign-in younger than 10 minutes. Create a sign-in link for yourself, open it, and add the passkey then."}
 	}
-	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The first passkey takes a sign-in younger than 10 minutes. Create a sign-in link for yourself, open it, and add the passkey then."}
 }
 
 // AddPasskey finishes the registration that NewPasskey started.
 func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, caller Identity) (schema.Passkey, error) {
-	if err := s.requirePasskeysEnabled(caller); err != nil {
+	at, err := s.requirePasskeysEnabled(caller)
+	if err != nil {
 		return schema.Passkey{}, err
 	}
 	s.changeMu.Lock()
@@ -211,13 +249,12 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, cal
 	if name == "" || len(name) > maxName || sanitize(name, maxName) != name {
 		return schema.Passkey{}, &schema.FieldError{Field: "name", Detail: "is required: at most 64 bytes of visible characters"}
 	}
-	user := s.passkeyUserFor(caller.Name)
-	credential, err := s.verifyRegistration(user, draft.Credential)
+	credential, err := s.verifyRegistration(s.passkeyUserFor(caller.Name, at), at, draft.Credential)
 	if err != nil {
 		return schema.Passkey{}, err
 	}
 	k := store.Passkey{
-		ID: "k_" + newSecret(12, idChars), Person: caller.Name, Name: name, CreatedAt: s.Clock(),
+		ID: "k_" + newSecret(12, idChars), Person: caller.Name, Name: name, RPID: at.ID, CreatedAt: s.Clock(),
 		Credential: credential.ID, PublicKey: credential.PublicKey,
 		SignCount: credential.Authenticator.SignCount, Flags: byte(credential.Flags.ProtocolValue()),
 	}
@@ -226,32 +263,36 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, cal
 	}
 	err = s.applyChange(ctx, &store.PeopleChange{
 		People:        store.People{Passkeys: []store.Passkey{k}},
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("passkey.added", caller, map[string]any{"passkey": k.ID, "name": k.Name})},
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("passkey.added", caller, map[string]any{"passkey": k.ID, "name": k.Name, "at": at.ID})},
 	})
 	return publicPasskey(&k), err
 }
 
 // verifyRegistration checks a new credential against the pending registration.
-func (s *Service) verifyRegistration(user *passkeyUser, raw json.RawMessage) (*webauthn.Credential, error) {
+func (s *Service) verifyRegistration(user *passkeyUser, at RelyingParty, raw json.RawMessage) (*webauthn.Credential, error) {
 	s.ceremonies.mu.Lock()
 	registration := s.ceremonies.registrations[user.name]
 	delete(s.ceremonies.registrations, user.name)
 	s.ceremonies.mu.Unlock()
 	invalid := func(detail string) error { return &schema.FieldError{Field: "credential", Detail: detail} }
-	if registration == nil || s.isExpired(registration.expiresAt) {
+	if registration == nil || s.isExpired(registration.expiresAt) || registration.at != at {
 		return nil, invalid("belongs to a registration that expired or was never started; start again")
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(raw)
 	if err != nil {
 		return nil, invalid("is not a valid WebAuthn response")
 	}
-	credential, err := s.ceremonies.relyingParty.CreateCredential(user, registration.session, parsed)
+	party, err := at.webAuthn()
+	if err != nil {
+		return nil, err
+	}
+	credential, err := party.CreateCredential(user, registration.session, parsed)
 	if err != nil {
 		s.Log.Warn("passkey registration rejected", "person", user.name, "err", err)
-		return nil, invalid("was rejected: it must be created at " + s.Passkeys.Origin + " by a device that verifies the user")
+		return nil, invalid("was rejected: it must be created at " + at.Origin + " by a device that verifies the user")
 	}
 	isRegistered := func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) }
-	if len(user.passkeys) >= maxPasskeys || slices.ContainsFunc(s.current.Load().People.Passkeys, isRegistered) {
+	if slices.ContainsFunc(s.current.Load().People.Passkeys, isRegistered) {
 		return nil, invalid("is already registered")
 	}
 	return credential, nil
@@ -266,7 +307,7 @@ func (s *Service) RemovePasskey(ctx context.Context, id string, proof json.RawMe
 	switch own := s.current.Load().passkeysOf(caller.Name); {
 	case !slices.ContainsFunc(own, func(k store.Passkey) bool { return k.ID == id }):
 		return errNoSuchPasskey
-	case s.Passkeys != nil && len(own) == 1:
+	case s.requiresPasskeys() && len(own) == 1:
 		return errLastPasskey
 	}
 	if err := s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionRemovePasskey, Target: id}, proof); err != nil {
@@ -275,7 +316,7 @@ func (s *Service) RemovePasskey(ctx context.Context, id string, proof json.RawMe
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	own := s.current.Load().passkeysOf(caller.Name)
-	if s.Passkeys != nil && len(own) == 1 {
+	if s.requiresPasskeys() && len(own) == 1 {
 		return errLastPasskey
 	}
 	for _, k := range own {

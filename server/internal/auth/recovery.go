@@ -18,11 +18,12 @@ func (s *Service) CreateSignInLink(ctx context.Context, name string, proof json.
 	if err := s.Check(schema.AccessOwn, caller); err != nil {
 		return person, "", err
 	}
+	confirmed := false
 	if own := strings.EqualFold(caller.Name, name); own {
 		if caller.Via != "session" {
 			return person, "", &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Create the link in a browser that is signed in with a link or with the OpenID provider."}
 		}
-		err = s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionLink, Target: caller.Name}, proof)
+		confirmed, err = s.tryConfirm(ctx, caller, schema.CredentialAction{Do: schema.ActionLink, Target: caller.Name}, proof)
 	} else {
 		err = s.Check(schema.AccessAdmin, caller)
 	}
@@ -38,7 +39,7 @@ func (s *Service) CreateSignInLink(ctx context.Context, name string, proof json.
 	if (found.SignedIn || found.Owner) && found.Name != caller.Name {
 		return person, "", &schema.HintError{Err: schema.ErrNotAllowed, Hint: found.Name + " has signed in before. If they lost access, reset them first: everyone on this hub sees that."}
 	}
-	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link"}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
+	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link", Confirmed: confirmed}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
 	return s.publicPerson(&found), code, err
 }
 

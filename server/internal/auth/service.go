@@ -23,7 +23,7 @@ type Config struct {
 		store.Ledger
 	}
 	OIDC *OIDC // default: no sign-in with a provider
-	// Passkeys configures which answers need a passkey; default: none.
+	// Passkeys configures which answers need a passkey; default: no passkeys.
 	Passkeys *Passkeys
 	// Feed gets a fact of kind feed.Accounts, without a note, after each change of an account.
 	// The note is an Announcement if people must be notified, and a store.AnonymousRemoval after
@@ -88,9 +88,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		}
 	}
 	s := &Service{Config: cfg}
-	if cfg.Passkeys != nil {
-		if s.ceremonies.relyingParty, err = cfg.Passkeys.relyingParty(); err != nil {
-			return nil, fmt.Errorf("set up passkeys: %w", err)
+	for i := range stored.Passkeys { // earlier versions had one address, that of the start
+		if k := &stored.Passkeys[i]; k.RPID == "" && cfg.Passkeys != nil {
+			k.RPID = cfg.Passkeys.RPID
 		}
 	}
 	s.current.Store(newDirectory(stored))
@@ -275,7 +275,7 @@ func (s *Service) IdentityOf(name, via string) (id Identity, ok bool) {
 
 // CreatedAt returns when the account was created or last reset; ok is false if there is none.
 // Anything older that carries the name may be another person's: an earlier account's, or the
-// doing of whoever had access before the reset.
+// doing of a person who had access before the reset.
 func (s *Service) CreatedAt(name string) (at time.Time, ok bool) {
 	if s == nil {
 		return at, false

@@ -100,7 +100,7 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		}
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
 	}
-	return s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Method, userAgent: a.UserAgent, from: a.From})
+	return s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Method, confirmed: code.Confirmed, userAgent: a.UserAgent, from: a.From})
 }
 
 func (s *Service) newLinkHint() string {
@@ -114,6 +114,7 @@ func (s *Service) newLinkHint() string {
 type verifiedPerson struct {
 	person            *store.Person
 	method, userAgent string
+	confirmed         bool // a passkey of the person confirmed the code
 	from              netip.Addr
 }
 
@@ -138,7 +139,7 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 	session := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(sessionMaxAge)}
 	cookie, key := digestOf(session.Cookie), digestOf(session.Key)
 	stored := store.SignIn{
-		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Method: e.method, UserAgent: sanitize(e.userAgent, maxUserAgent),
+		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Method: e.method, Confirmed: e.confirmed, UserAgent: sanitize(e.userAgent, maxUserAgent),
 		Cookie: cookie[:], Key: key[:], CreatedAt: now, LastSeenAt: now,
 	}
 	c.SignIns = append(c.SignIns, stored)
@@ -231,14 +232,13 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 		me.SignIn = id.ID
 	}
 	me.PasskeyFor = s.PasskeyThreshold()
-	if me.PasskeyFor != "" {
-		me.PasskeyAt = s.Passkeys.Origin
-	}
+	at, hasPasskeys := s.relyingParty(id)
+	me.PasskeyAt = at.Origin
 	if s != nil && (id.IsAuthenticated() || isLocal) {
 		me.Changes = s.recentChanges()
 	}
-	if id.IsAuthenticated() && !id.Agent {
-		me.Passkeys = len(s.current.Load().passkeysOf(id.Name))
+	if hasPasskeys && id.IsAuthenticated() && !id.Agent {
+		me.Passkeys = len(s.current.Load().passkeysAt(at, id.Name))
 	}
 	if s.HasProvider() {
 		me.Ways = []string{"oidc"}

@@ -35,7 +35,22 @@ func (s *Server) authenticate(c *fiber.Ctx) (auth.Identity, error) {
 	if errors.Is(err, auth.ErrSessionExpired) {
 		s.setCookie(c, "", pastExpiry) // later requests come without the expired cookie
 	}
+	identity.Page = s.pageOf(c)
 	return identity, err
+}
+
+// pageOf returns the origin of the page that sent the request, or its host if the browser sends no
+// origin; the origin guard has checked both. It is empty behind a proxy that replaces the host.
+func (s *Server) pageOf(c *fiber.Ctx) string {
+	host := strings.ToLower(c.Get(fiber.HeaderHost))
+	switch origin := c.Get(fiber.HeaderOrigin); {
+	case origin != "":
+		return strings.ToLower(origin)
+	case isForwarded(c) && !s.Reach.IsPublicHost(host):
+		return ""
+	default:
+		return host
+	}
 }
 
 // proxyIdentity returns the name that a trusted proxy put in ProxyHeader. It ignores the
@@ -79,12 +94,16 @@ func (s *Server) isLocal(c *fiber.Ctx) bool {
 	if !peerAddr(c).IsLoopback() || s.isTrustedProxy(c) || s.Reach.IsForwardedHost(strings.ToLower(c.Get(fiber.HeaderHost))) {
 		return false
 	}
+	return !isForwarded(c) && (s.LocalAccounts.All || s.isConfirmed(c) || !peer.KnowsOwners)
+}
+
+func isForwarded(c *fiber.Ctx) bool {
 	for _, name := range forwardingHeaders {
-		if len(c.Request().Header.PeekAll(name)) > 0 { // also an empty one: proxies append to what they get
-			return false
+		if len(c.Request().Header.PeekAll(name)) > 0 { // also an empty one: proxies append to the header
+			return true
 		}
 	}
-	return s.LocalAccounts.All || s.isConfirmed(c) || !peer.KnowsOwners
+	return false
 }
 
 // mayReadLocally reports whether a local caller may read. On a locked hub that takes an

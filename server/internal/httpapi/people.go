@@ -172,6 +172,7 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 		return err
 	}
 	s.setCookie(c, session.Cookie, session.Until)
+	session.Identity.Page = s.pageOf(c)
 	return reply(c)(json.Marshal(schema.SignInResult{Key: session.Key, Me: s.Hub.People.Me(session.Identity, true, s.isLocal(c))}))
 }
 

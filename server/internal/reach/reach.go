@@ -95,6 +95,15 @@ func (a *Address) Links() (base, machine string, isLocal bool) {
 	return r.PublicURL, r.Machine, r.State == control.ReachLocal
 }
 
+// Origins returns the addresses at which the page of this hub can be open: the public one and that of
+// this machine.
+func (a *Address) Origins() []string {
+	return []string{a.Read().PublicURL, strings.TrimSuffix(a.Local, "/")}
+}
+
+// IsLocal reports whether only this machine can open the hub's links.
+func (a *Address) IsLocal() bool { return a.Read().State == control.ReachLocal }
+
 // IsPublicHost reports whether a Host header, in lower case, names the public address.
 func (a *Address) IsPublicHost(host string) bool {
 	if host == "" {

@@ -47,6 +47,7 @@ type Person struct {
 type SignIn struct {
 	ID, Person, Method, UserAgent string
 	Cookie, Key                   []byte
+	Confirmed                     bool // of the code
 	CreatedAt, LastSeenAt         time.Time
 }
 
@@ -63,12 +64,14 @@ type Code struct {
 	Hash                 []byte
 	Person               string // empty: using the code makes its user the hub's owner
 	Method               string // of the sign-in that it creates: link or oidc
+	Confirmed            bool   // the person created it and confirmed that with a passkey
 	CreatedAt, ExpiresAt time.Time
 }
 
 // Passkey is a WebAuthn credential of a person.
 type Passkey struct {
 	ID, Person, Name      string
+	RPID                  string // relying party ID: the host name at which it works; empty: of an earlier version
 	Credential, PublicKey []byte
 	SignCount             uint32
 	Flags                 byte

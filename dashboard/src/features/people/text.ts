@@ -84,8 +84,10 @@ export const noticeText = {
 
 export const passkeyText = {
   intro: (from: Me['passkeyFor']) =>
-    `To approve ${{ critical: 'a critical request', high: 'a high-risk or critical request', unknown: 'a request that is not known to be harmless' }[from ?? 'high']}, you confirm with a passkey: a fingerprint, a face, a PIN, or a security key, for each answer. Denying needs none.`,
-  added: 'added',
+    from === undefined
+      ? 'A passkey confirms changes of your account and, on a phone, the approval of a high-risk request.'
+      : `To approve ${{ critical: 'a critical request', high: 'a high-risk or critical request', unknown: 'a request that is not known to be harmless' }[from]}, you confirm with a passkey: a fingerprint, a face, a PIN, or a security key, for each answer. Denying needs none.`,
+  added: (at: string) => `for ${at}, added`,
   used: (ago: string) => `used ${ago}`,
   neverUsed: 'never used',
   remove: 'Remove',

@@ -59,7 +59,7 @@ export async function signAnswer(id: number, answer: Response): Promise<Record<s
  * passkeys or the person has none: the hub then decides without a proof.
  */
 export async function confirmAction(action: CredentialAction['do'], target: string): Promise<Confirmation> {
-  if (!me.identity?.passkeyFor || !me.identity.passkeys) return {}
+  if (!me.identity?.passkeys) return {}
   const { publicKey } = await api.confirmOptions({ do: action, target })
   return { proof: await getAssertion(publicKey, copy.notChanged) }
 }

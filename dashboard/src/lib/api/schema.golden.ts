@@ -379,7 +379,7 @@ export const v2OTLPResponseRejected = {"partialSuccess":{"rejectedLogRecords":2,
 export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}],"lagMs":1500,"unasked":{"ran":1204,"risky":3,"refused":12,"appealed":2,"denied":4,"complete":true}} satisfies Overview
 
 // prettier-ignore
-export const v2PasskeyUsed = {"id":"k_5mB0q","name":"this laptop","createdAt":1795262400000,"lastUsedAt":1795266000000} satisfies Passkey
+export const v2PasskeyUsed = {"id":"k_5mB0q","name":"this laptop","at":"hub.example.com","createdAt":1795262400000,"lastUsedAt":1795266000000} satisfies Passkey
 
 // prettier-ignore
 export const v2PasskeyDraftMade = {"name":"this laptop","credential":{"id":"AQIDBA","type":"public-key","response":{"attestationObject":"o2NmbXQ"}}} satisfies PasskeyDraft

@@ -1163,6 +1163,8 @@ export interface Passkey {
   id: string
   /** chosen by the person */
   name: string
+  /** host name at which it works */
+  at: string
   createdAt: Millis
   lastUsedAt?: Millis
 }

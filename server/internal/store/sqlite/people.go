@@ -13,10 +13,10 @@ import (
 
 const (
 	queryPersons  = `SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`
-	querySignIns  = `SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`
+	querySignIns  = `SELECT id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`
 	queryTokens   = `SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id` //nolint:gosec // a table of tokens, no credential
-	queryCodes    = `SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`
-	queryPasskeys = `SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id` //nolint:gosec // a table of passkeys, no credential
+	queryCodes    = `SELECT hash, person, way, confirmed, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`
+	queryPasskeys = `SELECT id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id` //nolint:gosec // a table of passkeys, no credential
 )
 
 func (s *engine) People(ctx context.Context) (*store.People, error) {
@@ -76,7 +76,7 @@ func scanPerson(rows *sql.Rows, p *store.Person) error {
 }
 
 func scanSignIn(rows *sql.Rows, i *store.SignIn) error {
-	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key, timeColumn{&i.CreatedAt}, timeColumn{&i.LastSeenAt})
+	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key, &i.Confirmed, timeColumn{&i.CreatedAt}, timeColumn{&i.LastSeenAt})
 }
 
 func scanToken(rows *sql.Rows, o *store.Token) error {
@@ -85,11 +85,11 @@ func scanToken(rows *sql.Rows, o *store.Token) error {
 }
 
 func scanCode(rows *sql.Rows, c *store.Code) error {
-	return rows.Scan(&c.Hash, &c.Person, &c.Method, timeColumn{&c.CreatedAt}, timeColumn{&c.ExpiresAt})
+	return rows.Scan(&c.Hash, &c.Person, &c.Method, &c.Confirmed, timeColumn{&c.CreatedAt}, timeColumn{&c.ExpiresAt})
 }
 
 func scanPasskey(rows *sql.Rows, k *store.Passkey) error {
-	return rows.Scan(&k.ID, &k.Person, &k.Name, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, jsonColumn{&k.Transports},
+	return rows.Scan(&k.ID, &k.Person, &k.Name, &k.RPID, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, jsonColumn{&k.Transports},
 		timeColumn{&k.CreatedAt}, timeColumn{&k.LastUsedAt})
 }
 
@@ -142,20 +142,20 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt), p.SignedIn, toMillis(p.ResetAt), p.ResetBy, toMillis(p.PromotedAt), p.PromotedBy)
 	}
 	for _, i := range c.SignIns {
-		write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, toMillis(i.CreatedAt), toMillis(i.LastSeenAt))
+		write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, i.Confirmed, toMillis(i.CreatedAt), toMillis(i.LastSeenAt))
 	}
 	for _, o := range c.Tokens {
 		write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			o.ID, o.Name, o.Prefix, o.Hash, o.Person, jsonColumn{o.Apps}, toMillis(o.CreatedAt), toMillis(o.LastUsedAt), toMillis(o.ExpiresAt))
 	}
 	for _, o := range c.Codes {
-		write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
-			o.Hash, o.Person, o.Method, toMillis(o.CreatedAt), toMillis(o.ExpiresAt))
+		write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, confirmed, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?)`,
+			o.Hash, o.Person, o.Method, o.Confirmed, toMillis(o.CreatedAt), toMillis(o.ExpiresAt))
 	}
 	for _, o := range c.Passkeys {
-		write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, jsonColumn{o.Transports}, toMillis(o.CreatedAt), toMillis(o.LastUsedAt))
+		write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags, jsonColumn{o.Transports}, toMillis(o.CreatedAt), toMillis(o.LastUsedAt))
 	}
 	return err
 }
