@@ -67,6 +67,13 @@ type Event struct {
 	// (see agentclient/hook). Other programs leave it out.
 	Agent string `json:"agent,omitempty"`
 
+	// OSUser and UserEmail name the person that runs the agent, as reported by its hook or its telemetry:
+	// facts for display, which prove nothing. TokenOwner is set by the hub: the person whose token sent the
+	// event.
+	OSUser     string `json:"os_user,omitempty"`
+	UserEmail  string `json:"user_email,omitempty"`
+	TokenOwner string `json:"tokenOwner,omitempty"`
+
 	// Hook fields that clients copy from the payload.
 	ToolName              string          `json:"tool_name,omitempty"`
 	ToolUseID             string          `json:"tool_use_id,omitempty"`

@@ -49,6 +49,7 @@ var messageTypes = map[string]reflect.Type{
 	"SessionPage":     reflect.TypeFor[history.SessionPage](),
 	"SessionDetail":   reflect.TypeFor[history.SessionDetail](),
 	"Overview":        reflect.TypeFor[history.Overview](),
+	"SpendReport":     reflect.TypeFor[history.SpendReport](),
 	"RiskyCalls":      reflect.TypeFor[history.RiskyCalls](), "PolicyLine": reflect.TypeFor[history.PolicyLine](),
 	"OTLPResponse":  reflect.TypeFor[schema.OTLPResponse](),
 	"Control":       reflect.TypeFor[schema.Control](),

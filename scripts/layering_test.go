@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	// A group of commands imports the shared packages, never another group, except for up.
 	"agentclient/internal/cli":            {"schema", "agentclient", "agentclient/policy"},
 	"agentclient/internal/cli/report":     {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/internal/cli"},
-	"agentclient/internal/cli/hookrun":    {"schema/control", "schema/sign", "agentclient/socket", "schema", "agentclient", "agentclient/policy", "agentclient/hook", "agentclient/install", "agentclient/internal/cli", "agentclient/internal/cli/report"},
+	"agentclient/internal/cli/hookrun":    {"schema/control", "schema/sign", "agentclient/socket", "schema", "agentclient", "agentclient/policy", "agentclient/hook", "agentclient/install", "agentclient/internal/account", "agentclient/internal/cli", "agentclient/internal/cli/report"},
 	"agentclient/internal/cli/service":    {"agentclient/internal/cli"},
 	"agentclient/internal/cli/setup":      {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/install", "agentclient/internal/cli", "agentclient/internal/cli/report"},
 	"agentclient/internal/cli/ask":        {"schema", "agentclient", "agentclient/internal/cli"},
@@ -270,7 +270,7 @@ var storeMethods = map[string][]string{
 	"PushKeys": nil, "PushSubscribers": nil, "QuestionsSince": nil,
 
 	"After": nil, "DueQuestions": nil, "EarlierOutcomes": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Head": nil, "HubID": nil, "Epoch": nil, "Schema": nil, "HasPosition": nil,
-	"Activity": nil, "ProjectionCursor": nil, "ProjectionLag": nil, "Pruned": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
+	"Activity": nil, "Spend": nil, "ProjectionCursor": nil, "ProjectionLag": nil, "Pruned": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"ActiveFreezes": nil, "FreezeOf": nil, "AutomaticFreezes": nil, "SafetySettings": nil, "ReachSettings": nil, "HasGrants": nil, "RatingCursor": nil, "RatingEntries": nil, "OverruledCalls": nil, "OpenCalls": nil, "RiskyCalls": nil, "CallCounts": nil,
 	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/query", "server/internal/notify", "server/internal/reach"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},

@@ -37,6 +37,11 @@ type Tokens struct {
 	CacheWrite int64 `json:"cacheWrite,omitempty"`
 }
 
+// Add returns t + o.
+func (t Tokens) Add(o Tokens) Tokens {
+	return Tokens{Input: t.Input + o.Input, Output: t.Output + o.Output, CacheRead: t.CacheRead + o.CacheRead, CacheWrite: t.CacheWrite + o.CacheWrite}
+}
+
 // Session is the summary of the events with the same source_app and session_id. Times are by the
 // hub's clock.
 type Session struct {
@@ -48,6 +53,11 @@ type Session struct {
 	Cwd    string `json:"cwd,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Model  string `json:"model,omitempty"` // the latest
+
+	// Person ran the session, according to the strongest known source. Only the owner of a token is
+	// verified; the other sources are reports of the agent's machine.
+	Person       string       `json:"person,omitempty"`
+	PersonSource PersonSource `json:"personSource,omitempty" jsonschema:"enum=token,enum=email,enum=os"`
 
 	StartedAt schema.Millis  `json:"startedAt"`
 	LastAt    schema.Millis  `json:"lastAt"`
@@ -74,6 +84,41 @@ type Session struct {
 	ContextPercent float64        `json:"contextPercent,omitempty"`
 	Transcript     schema.EventID `json:"transcript,omitempty"` // the newest event with a transcript
 }
+
+// PathSpend is the path of GET /api/spend.
+const PathSpend = "/api/spend"
+
+// SpendReport is the result of GET /api/spend: the tokens and the cost that agents reported. Every
+// grouping has the same total.
+type SpendReport struct {
+	From    schema.Millis `json:"from"`
+	To      schema.Millis `json:"to"`
+	Rows    []SpendRow    `json:"rows"` // by day, then the highest cost first
+	Tokens  Tokens        `json:"tokens"`
+	CostUSD float64       `json:"costUsd"`         // without the sessions that report only tokens
+	LagMS   int64         `json:"lagMs,omitempty"` // how old the figures are; absent: current
+}
+
+// SpendRow is a group of a SpendReport. It has the members that the request groups by; an empty one
+// is unknown.
+type SpendRow struct {
+	Day     *string `json:"day,omitempty"` // 2026-11-21
+	App     *string `json:"source_app,omitempty"`
+	Model   *string `json:"model,omitempty"`
+	Person  *string `json:"person,omitempty"`
+	Tokens  Tokens  `json:"tokens"`
+	CostUSD float64 `json:"costUsd"`
+}
+
+// PersonSource is the origin of the name of the person that ran a session.
+type PersonSource string
+
+// The sources of a person.
+const (
+	PersonOfToken  PersonSource = "token" // the owner of the token that sent the events
+	PersonOfEmail  PersonSource = "email" // reported by the agent's telemetry
+	PersonOfSystem PersonSource = "os"    // the account of the agent's process, reported by its hook
+)
 
 // SetPending sets the number of pending questions, and the status of the run, which follows from it.
 func (s *Session) SetPending(n int64) {

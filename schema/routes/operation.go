@@ -12,7 +12,7 @@ var past = []Route{
 		Method: "GET", Path: schema.PathSessions, Access: schema.AccessRead, Summary: "List sessions",
 		Description: "Returns a page of sessions, most recently active first.",
 		Query: []Param{
-			{"source_app", "only this application"}, {"q", "text in the title, application, session id or directory; not case-sensitive"},
+			{"source_app", "only this application"}, {"person", "only the sessions that this person ran, as reported"}, {"q", "text in the title, application, session id or directory; not case-sensitive"},
 			{"limit", "1 to 200, default 50"}, {"cursor", "next of the previous page"},
 		},
 		Response: history.SessionPage{}, Returns: "a page of sessions",
@@ -49,6 +49,15 @@ var past = []Route{
 		Description: "Returns statistics of people and agents over some days, including today.",
 		Query:       []Param{{"days", "1 to 90, default 14"}, zoneParam},
 		Response:    history.Overview{}, Returns: "the statistics",
+	},
+	{
+		Method: "GET", Path: history.PathSpend, Access: schema.AccessRead, Summary: "Read what agents spent",
+		Description: "Returns the tokens and the cost that agents reported over some days, including today, by day, application, model or person. A session's cost is never estimated. A cost counts for the model of the event that reported it, or else for the latest model of its session. Persons are as reported, see Session.",
+		Query: []Param{
+			{"by", "what to group by: day, app, model and person, separated by commas; default day"}, {"days", "1 to 90, default 14"}, zoneParam,
+			{"format", "json or csv; default json"},
+		},
+		Response: history.SpendReport{}, Returns: "the report; with format=csv a table, as text/csv",
 	},
 	{
 		Method: "GET", Path: schema.PathLedgerHead, Access: schema.AccessRead, Summary: "Read the head of the audit log",

@@ -19,7 +19,7 @@ func lookUp() (string, error) { return HomeOf(os.Getuid()) }
 func HomeOf(id int) (string, error) {
 	uid := strconv.Itoa(id)
 	if text, err := os.ReadFile("/etc/passwd"); err == nil {
-		if home := homeInPasswd(text, uid); home != "" {
+		if _, home := findInPasswd(text, uid); home != "" {
 			return home, nil
 		}
 	}
@@ -33,15 +33,30 @@ func HomeOf(id int) (string, error) {
 	return account.HomeDir, nil
 }
 
-// homeInPasswd returns the home directory of a user id in the text of /etc/passwd, or "".
-func homeInPasswd(text []byte, uid string) string {
+func lookUpName() string {
+	uid := strconv.Itoa(os.Getuid())
+	if text, err := os.ReadFile("/etc/passwd"); err == nil {
+		if name, _ := findInPasswd(text, uid); name != "" {
+			return name
+		}
+	}
+	account, err := user.LookupId(uid)
+	if err != nil {
+		return ""
+	}
+	return account.Username
+}
+
+// findInPasswd returns the name and the home directory of a user id in the text of /etc/passwd, or
+// "".
+func findInPasswd(text []byte, uid string) (name, home string) {
 	for line := range bytes.Lines(text) {
 		fields := bytes.Split(bytes.TrimRight(line, "\n"), []byte(":"))
 		if len(fields) == 7 && string(fields[2]) == uid && filepath.IsAbs(string(fields[5])) {
-			return string(fields[5])
+			return string(fields[0]), string(fields[5])
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // ConfigDir returns the directory of an account's settings.

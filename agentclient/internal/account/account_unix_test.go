@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHomeInPasswd(t *testing.T) {
+func TestFindInPasswd(t *testing.T) {
 	t.Parallel()
 	text := "root:x:0:0:root:/root:/bin/sh\nbroken\nada:x:1000:1000::/home/ada:/bin/sh\nrel:x:7:7::home:/bin/sh\n"
-	require.Equal(t, "/home/ada", homeInPasswd([]byte(text), "1000"))
-	require.Empty(t, homeInPasswd([]byte(text), "100"))
-	require.Empty(t, homeInPasswd([]byte(text), "7"))
+	for uid, want := range map[string][2]string{"1000": {"ada", "/home/ada"}, "100": {}, "7": {}} {
+		name, home := findInPasswd([]byte(text), uid)
+		require.Equal(t, want, [2]string{name, home}, uid)
+	}
 }

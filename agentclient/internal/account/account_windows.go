@@ -14,5 +14,13 @@ func lookUp() (string, error) {
 	return account.HomeDir, nil
 }
 
+func lookUpName() string {
+	account, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return account.Username
+}
+
 // ConfigDir returns the directory of an account's settings.
 func ConfigDir(home string) string { return filepath.Join(home, "AppData", "Roaming", "hookback") }

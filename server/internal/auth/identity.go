@@ -41,6 +41,14 @@ func (id Identity) Requester() string {
 	}
 }
 
+// TokenOwner returns the person whose own token authenticated the caller, or "".
+func (id Identity) TokenOwner() string {
+	if id.Agent || id.Via != "token" {
+		return ""
+	}
+	return id.Name
+}
+
 // roleOrder lists the roles from the lowest to the highest. An unknown role grants
 // nothing.
 var roleOrder = []schema.Role{schema.Viewer, schema.Operator, schema.Admin}

@@ -30,3 +30,12 @@ func TestIdentity_AgentTokenIsLimitedToApps(t *testing.T) {
 	require.True(t, auth.Identity{Agent: true, Via: "token"}.CanPost("bank"), "without a list, every application")
 	require.True(t, auth.Identity{}.CanPost("bank"))
 }
+
+// Only the token of a person names its owner: an agent's token has its own name.
+func TestIdentity_TokenOwner(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "ada", auth.Identity{Name: "ada", Role: schema.Operator, Via: "token"}.TokenOwner())
+	require.Empty(t, auth.Identity{Name: "ada", Agent: true, Via: "token"}.TokenOwner())
+	require.Empty(t, auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}.TokenOwner())
+	require.Empty(t, auth.Identity{}.TokenOwner())
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
@@ -75,6 +76,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathSession:       s.session,
 		"GET " + schema.PathExport:        s.export,
 		"GET " + schema.PathOverview:      s.overview,
+		"GET " + history.PathSpend:        s.spend,
 		"GET " + schema.PathRiskyCalls:    s.riskyCalls,
 		"GET " + schema.PathPolicyLine:    s.policyLine,
 		"POST " + schema.PathOTLPLogs:     s.otlpLogs,

@@ -15,11 +15,12 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 func (s *Server) sessions(c *fiber.Ctx) error {
-	f := store.SessionFilter{App: c.Query("source_app"), Text: c.Query("q")}
+	f := store.SessionFilter{App: c.Query("source_app"), Person: c.Query("person"), Text: c.Query("q")}
 	if len(f.Text) > schema.MaxName {
 		return &schema.FieldError{Field: "q", Detail: "is longer than 1024 bytes"}
 	}
@@ -65,6 +66,35 @@ func (s *Server) overview(c *fiber.Ctx) error {
 		return err
 	}
 	return reply(c)(json.Marshal(o))
+}
+
+func (s *Server) spend(c *fiber.Ctx) error {
+	groups, err := sessions.ParseSpendGroups(c.Query("by", "day"))
+	if err != nil {
+		return err
+	}
+	days, err := queryInt(c, "days", bounds{min: 1, max: history.MaxDays, fallback: 14})
+	if err != nil {
+		return err
+	}
+	zone, err := parseTimeZone(c.Query("tz"))
+	if err != nil {
+		return err
+	}
+	format := c.Query("format", "json")
+	if format != "json" && format != "csv" {
+		return &schema.FieldError{Field: "format", Detail: "must be json or csv"}
+	}
+	report, err := s.Sessions.SpendReport(c.UserContext(), groups, int(days), zone)
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		return reply(c)(json.Marshal(report))
+	}
+	c.Set(fiber.HeaderContentType, "text/csv; charset=utf-8")
+	c.Set(fiber.HeaderContentDisposition, `attachment; filename="hookback-cost.csv"`)
+	return c.Send(sessions.SpendCSV(groups, report.Rows))
 }
 
 // parseTimeZone returns the IANA time zone of that name, UTC for "". It rejects "Local",

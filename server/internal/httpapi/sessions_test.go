@@ -160,6 +160,7 @@ func TestSessions_RejectInvalidQueries(t *testing.T) {
 		"/api/sessions?limit=0": "limit", "/api/sessions?limit=201": "limit", "/api/sessions?cursor=x": "cursor",
 		"/api/sessions?q=" + strings.Repeat("x", 1025): "q",
 		"/api/overview?days=0":                         "days", "/api/overview?days=91": "days",
+		"/api/spend?days=91": "days", "/api/spend?by=color": "by", "/api/spend?tz=Local": "tz", "/api/spend?format=xml": "format",
 		"/api/overview?tz=Mars%2FOlympus": "tz", "/api/overview?tz=Local": "tz", "/api/overview?tz=..%2F..%2Fetc%2Fpasswd": "tz",
 		"/api/session/export?format=pdf": "format",
 	} {
@@ -310,4 +311,28 @@ func TestSessions_RejectForeignOrigins(t *testing.T) {
 		resp, _ = r.do("POST", path, "{}", "Content-Type", "application/json")
 		require.Equal(t, 405, resp.StatusCode, path)
 	}
+}
+
+func TestSpend_ReportsAndExports(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.runProjector()
+	r.postSessionEvent("ApiRequest", `{"model":"opus","usage":{"input_tokens":3,"output_tokens":4},"cost_usd":0.5}`, `"os_user":"ada"`)
+	r.waitForSession("demo", "s1", 1)
+	var report history.SpendReport
+	r.getJSON("/api/spend?by=model,person", &report)
+	require.Len(t, report.Rows, 1)
+	require.Equal(t, "opus", *report.Rows[0].Model)
+	require.Equal(t, "ada", *report.Rows[0].Person)
+	require.Nil(t, report.Rows[0].Day)
+	require.InDelta(t, 0.5, report.CostUSD, 1e-9)
+	resp, b := r.do("GET", "/api/spend?by=model,person&format=csv", "")
+	require.Equal(t, "text/csv; charset=utf-8", resp.Header.Get("Content-Type"))
+	require.Equal(t, "model,person,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost_usd\nopus,ada,3,4,0,0,0.500000\n", string(b))
+	var page history.SessionPage
+	r.getJSON("/api/sessions?person=ada", &page)
+	require.Len(t, page.Sessions, 1)
+	require.Equal(t, history.PersonOfSystem, page.Sessions[0].PersonSource)
+	r.getJSON("/api/sessions?person=eve", &page)
+	require.Empty(t, page.Sessions)
 }

@@ -123,6 +123,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if s.Timestamp == 0 {
 		s.Timestamp = now.UnixMilli()
 	}
+	s.SetTokenOwner(caller.Identity.TokenOwner())
 	d := &store.EventDraft{
 		Event: store.Event{
 			UID: uid.String(), ReceivedAt: now, Timestamp: s.Timestamp,

@@ -87,9 +87,9 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	if err != nil || upTo == p.at {
 		return false, err
 	}
-	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, spenders: map[store.SessionKey]bool{}, ProjectionBatch: store.ProjectionBatch{
+	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, spenders: map[store.SessionKey]bool{}, moved: map[*digest.Session]bool{}, ProjectionBatch: store.ProjectionBatch{
 		From: p.cursor, To: upTo,
-		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{},
+		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{}, Spend: map[store.SpendKey]store.Spend{},
 	}}
 	for i := range entries {
 		if err == nil {
@@ -118,6 +118,7 @@ type projection struct {
 	sessions   map[store.SessionKey]*digest.Session // state after the rows applied so far
 	executions []digest.ExecutionOutcome
 	spenders   map[store.SessionKey]bool // sessions whose cost rose
+	moved      map[*digest.Session]bool  // sessions whose application or person changed
 	isNews     bool                      // has a new session or an execution, which pages show immediately
 }
 
@@ -193,7 +194,15 @@ func (p *projection) addActivity(at int64, app string, a store.Activity) {
 
 func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	f.App = cmp.Or(session.Sum.SourceApp, f.App)
+	person := session.Sum.Person
 	step := session.Add(f)
+	if session.Sum.Person != person && !step.New {
+		p.moved[session] = true
+	}
+	for _, part := range step.Spend {
+		key := store.SpendKey{Session: session.Sum.FirstID, Quarter: quarterHour(f.At), Model: part.Model}
+		p.Spend[key] = p.Spend[key].Add(store.Spend{Tokens: part.Tokens, CostUSD: part.Cost})
+	}
 	p.isNews = p.isNews || step.New || step.Execution != nil
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
 	if step.Cost > 0 {
@@ -296,7 +305,7 @@ func (p *projection) commit(ctx context.Context) error {
 			return fmt.Errorf("encode session of event %d: %w", m.FirstID, err)
 		}
 		p.Sessions = append(p.Sessions, store.SessionRow{
-			App: key.App, Session: key.Session, First: m.FirstID, Last: m.LastID, Facts: facts,
+			App: key.App, Session: key.Session, Person: m.Person, Moved: p.moved[session], First: m.FirstID, Last: m.LastID, Facts: facts,
 			Text: strings.ToLower(strings.Join([]string{m.Title, key.App, key.Session, m.Cwd}, "\n")),
 		})
 	}
@@ -366,6 +375,7 @@ func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *
 	delete(p.sessions, other)
 	p.RemovedSessions = append(p.RemovedSessions, other)
 	session.Rekey(key.App)
+	p.moved[session] = true
 	m := &session.Sum
 	moved := store.Activity{Events: m.Events, Failures: m.Failures, CostUSD: m.CostUSD}
 	if m.Tokens != nil {

@@ -100,6 +100,7 @@ type SearchPage struct {
 // SessionFilter selects sessions. Zero values select everything.
 type SessionFilter struct {
 	App    string
+	Person string
 	Text   string // in the title, the application, the session ID or its directory
 	Before schema.EventID
 	Limit  int

@@ -50,6 +50,9 @@ type Projections interface {
 	// Activity returns the activity of each application since quarter from.
 	Activity(ctx context.Context, from int64) (map[string]Activity, error)
 
+	// Spend returns the usage of the sessions in the quarter-hours from (inclusive) to to (exclusive).
+	Spend(ctx context.Context, from, to int64) (map[SpendGroup]Spend, error)
+
 	// Decisions returns how questions were resolved in the quarter-hours from (inclusive) to
 	// to (exclusive).
 	Decisions(ctx context.Context, from, to int64) (map[Decision]int64, error)
@@ -63,10 +66,7 @@ func (a Activity) Add(b Activity) Activity {
 	return Activity{
 		Events: a.Events + b.Events, Tools: a.Tools + b.Tools, Failures: a.Failures + b.Failures,
 		Questions: a.Questions + b.Questions, WaitedMS: a.WaitedMS + b.WaitedMS,
-		Tokens: history.Tokens{
-			Input: a.Tokens.Input + b.Tokens.Input, Output: a.Tokens.Output + b.Tokens.Output,
-			CacheRead: a.Tokens.CacheRead + b.Tokens.CacheRead, CacheWrite: a.Tokens.CacheWrite + b.Tokens.CacheWrite,
-		},
+		Tokens:  a.Tokens.Add(b.Tokens),
 		CostUSD: a.CostUSD + b.CostUSD,
 	}
 }
@@ -105,14 +105,43 @@ type ProjectionBatch struct {
 	Activity        map[ActivityKey]Activity
 	Decisions       map[Decision]int64 // counts to add
 	ToolTimes       map[ToolKey]ToolTime
+	Spend           map[SpendKey]Spend
+}
+
+// SpendKey identifies the usage of one model by one session in a quarter-hour.
+type SpendKey struct {
+	Session schema.EventID // SessionRow.First
+	Quarter int64
+	Model   string
+}
+
+// SpendGroup identifies the usage of one model by a person in one application in a quarter-hour.
+type SpendGroup struct {
+	Quarter            int64
+	App, Model, Person string
+}
+
+// Spend is the usage of models.
+type Spend struct {
+	Tokens  history.Tokens
+	CostUSD float64
+}
+
+// Add returns s + o.
+func (s Spend) Add(o Spend) Spend {
+	return Spend{Tokens: s.Tokens.Add(o.Tokens), CostUSD: s.CostUSD + o.CostUSD}
 }
 
 // SessionRow is the stored projection of a session.
 type SessionRow struct {
 	App, Session string
+	Person       string // who ran it; empty: unknown
 	First, Last  schema.EventID
 	Text         string // searchable text, lower case
 	Facts        []byte
+	// Moved is set if the application or the person differs from the stored one. The usage of the
+	// session moves with it.
+	Moved bool
 }
 
 // ActivityKey identifies an activity aggregate.

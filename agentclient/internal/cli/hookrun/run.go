@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -169,6 +170,9 @@ func (h *hookRun) complete(call *hook.Call) *hook.Call {
 	e.Agent = cmp.Or(e.Agent, h.agent.Name)
 	if e.Timestamp == 0 {
 		e.Timestamp = schema.Millis(h.started.UnixMilli())
+	}
+	if e.ToolName == "" { // so that a tool call does not wait for it
+		e.OSUser = account.Name()
 	}
 	e.IdempotencyKey = idempotencyKey(e)
 	return call

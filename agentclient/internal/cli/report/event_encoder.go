@@ -33,7 +33,7 @@ func EncodeEvent(e *schema.Event) (net.Buffers, error) {
 		{"tool_use_id", e.ToolUseID}, {"agent_id", e.AgentID}, {"agent_type", e.AgentType},
 		{"parent_session_id", e.ParentSessionID}, {"error", e.Error}, {"agent_transcript_path", e.AgentTranscriptPath},
 		{"notification_type", e.NotificationType}, {"custom_instructions", e.CustomInstructions}, {"source", e.Source},
-		{"reason", e.Reason}, {"idempotency_key", e.IdempotencyKey},
+		{"reason", e.Reason}, {"os_user", e.OSUser}, {"user_email", e.UserEmail}, {"idempotency_key", e.IdempotencyKey},
 	} {
 		head.addString(m.name, m.value)
 	}

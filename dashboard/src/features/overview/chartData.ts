@@ -44,12 +44,13 @@ const inUTC = (options: Intl.DateTimeFormatOptions) =>
 const dayMonth = inUTC({ day: 'numeric', month: 'short' })
 const weekdayMonth = inUTC({ weekday: 'long', day: 'numeric', month: 'long' })
 
+export const shortDay = (day: string): string => dayMonth.format(asDate(day))
 export const dayName = (day: string): string => weekdayMonth.format(asDate(day))
 
 export function dayColumns(days: readonly DayCount[]): Column[] {
   return days.map((day) => ({
     key: day.day,
-    label: dayMonth.format(asDate(day.day)),
+    label: shortDay(day.day),
     name: dayName(day.day),
     width: 1,
     parts: OUTCOMES.map((outcome) => ({ tone: outcome, name: outcomeNames[outcome], n: day[outcome] })),
@@ -64,7 +65,7 @@ export const stateNames: Record<(typeof STATES)[number], string> = requestText.s
 export function requestColumns(days: readonly HitlDay[]): Column[] {
   return days.map((day) => ({
     key: day.day,
-    label: dayMonth.format(asDate(day.day)),
+    label: shortDay(day.day),
     name: dayName(day.day),
     width: 1,
     parts: STATES.map((state) => ({ tone: `in-${state}`, name: stateNames[state], n: day[state] })),

@@ -75,6 +75,25 @@ export const blockedText = {
     `waited ${duration} for ${formatted} ${plural(n, 'request')}`,
 }
 
+export const spendText = {
+  title: 'Cost',
+  label: 'Cost by day',
+  note: (total: string, within: string) => `${total} ${within}, as agents reported it`,
+  tokensOnly: 'Agents reported no cost. The chart shows tokens.',
+  loading: 'Loading …',
+  empty: (within: string) => `No agent reported tokens or a cost ${within}.`,
+  by: 'By',
+  groups: { model: 'Model', app: 'Project', person: 'Person' },
+  day: 'Day',
+  input: 'Tokens in',
+  output: 'Tokens out',
+  cached: 'Cache',
+  cost: 'Cost',
+  unknown: 'Unknown',
+  others: 'Others',
+  csv: 'Download as CSV',
+}
+
 export const requestText = {
   title: 'Requests',
   label: 'Requests by day',

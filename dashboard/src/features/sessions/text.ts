@@ -32,6 +32,8 @@ export const listText = {
   clearSearch: 'Clear search',
   agent: 'Agent',
   allAgents: 'All agents',
+  person: 'Person',
+  everyone: 'Everyone',
   older: 'Load older sessions',
   count: (n: number) => (n === 1 ? 'The only session' : `All ${n.toLocaleString('en')} sessions`),
   failed: 'Sessions could not be loaded',
@@ -51,6 +53,14 @@ export const listText = {
   tokensHint: 'Tokens read (without the cache) and written',
   tokens: (n: string) => `${n} tokens`,
 }
+
+/** The sources of the name of a person. */
+export const personHints = {
+  token: 'Ran it: owner of the token that sent the events',
+  email: 'Ran it, as reported by the agent’s telemetry (not verified)',
+  os: 'Ran it: account of the agent’s process, as reported by its hook (not verified)',
+}
+export const reported = 'reported'
 
 /** The header of a session. */
 export const headText = {

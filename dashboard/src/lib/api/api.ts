@@ -179,7 +179,7 @@ export const questionContext = (id: number) => call<QuestionContext>(`/events/${
 
 /** Sessions, most recently active first. cursor: the next_cursor of the previous page. */
 export function sessions(
-  filter: Partial<Record<'source_app' | 'q' | 'cursor', string> & { limit: number }>,
+  filter: Partial<Record<'source_app' | 'person' | 'q' | 'cursor', string> & { limit: number }>,
 ): Promise<SessionPage> {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, String(value))

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -512,6 +512,9 @@ export const v2SignInRequestFirst = {"code":"3kT9vQ0000notARealOne0","name":"ada
 
 // prettier-ignore
 export const v2SignInResultOwner = {"key":"5notARealKey","me":{"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","locked":false,"canAnswer":true,"canAdmin":true}} satisfies SignInResult
+
+// prettier-ignore
+export const v2SpendReportDays = {"from":1763596800000,"to":1763676000000,"rows":[{"day":"2026-11-20","model":"claude-opus-4-1","tokens":{"input":12000,"output":3400,"cacheRead":250000},"costUsd":4.2},{"day":"2026-11-20","model":"","tokens":{"input":800,"output":90},"costUsd":0}],"tokens":{"input":12800,"output":3490,"cacheRead":250000},"costUsd":4.2} satisfies SpendReport
 
 // prettier-ignore
 export const v2StatusAcknowledged = {"status":"responded","respondedAt":1734189245000,"response":{"permission":true,"respondedAt":1734189245000},"outcome":"approve","source":"human","expiresAt":1734189354000,"revision":5,"delivery":{"state":"acked","attempts":2,"deliveredAt":1734189245512},"execution":{"state":"failed","durationMs":4187,"error":"Exit code 1"}} satisfies Status

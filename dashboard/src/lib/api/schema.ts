@@ -459,6 +459,14 @@ export interface Event {
    * agentclient/hook). Other programs leave it out.
    */
   agent?: string
+  /**
+   * OSUser and user_email name the person that runs the agent, as reported by its hook or its telemetry:
+   * facts for display, which prove nothing. tokenOwner is set by the hub: the person whose token sent the
+   * event.
+   */
+  os_user?: string
+  user_email?: string
+  tokenOwner?: string
   /** Hook fields that clients copy from the payload. */
   tool_name?: string
   tool_use_id?: string
@@ -1664,6 +1672,12 @@ export interface Session {
   branch?: string
   /** the latest */
   model?: string
+  /**
+   * Person ran the session, according to the strongest known source. Only the owner of a token is verified;
+   * the other sources are reports of the agent's machine.
+   */
+  person?: string
+  personSource?: 'token' | 'email' | 'os'
   startedAt: Millis
   lastAt: Millis
   /** the last event is a SessionEnd */
@@ -1808,6 +1822,36 @@ export interface SignedDecision {
   guidance?: string
   class?: Class
   risk?: Risk
+}
+
+/**
+ * SpendReport is the result of GET /api/spend: the tokens and the cost that agents reported. Every grouping
+ * has the same total.
+ */
+export interface SpendReport {
+  from: Millis
+  to: Millis
+  /** by day, then the highest cost first */
+  rows: SpendRow[]
+  tokens: Tokens
+  /** without the sessions that report only tokens */
+  costUsd: number
+  /** how old the figures are; absent: current */
+  lagMs?: number
+}
+
+/**
+ * SpendRow is a group of a SpendReport. It has the members that the request groups by; an empty one is
+ * unknown.
+ */
+export interface SpendRow {
+  /** 2026-11-21 */
+  day?: string
+  source_app?: string
+  model?: string
+  person?: string
+  tokens: Tokens
+  costUsd: number
 }
 
 /** State is the protocol version 1 state of a question. */

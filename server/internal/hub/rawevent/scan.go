@@ -27,13 +27,14 @@ type Event struct {
 var hubMembers = map[string]bool{
 	"id": true, "uid": true, "humanInTheLoopStatus": true, "requestSecret": true,
 	"watching": true, "payloadTruncated": true, "payloadBytes": true, "questionTruncated": true,
+	"tokenOwner": true,
 }
 
 // Members with a fixed type. stringMembers and boolMembers stay in the envelope.
 var (
 	stringMembers = stringSet("source_app", "session_id", "hook_event_type", "summary", "model_name", "agent", "tool_name",
 		"tool_use_id", "agent_id", "agent_type", "parent_session_id", "error", "agent_transcript_path",
-		"notification_type", "custom_instructions", "source", "reason")
+		"notification_type", "custom_instructions", "source", "reason", "os_user", "user_email")
 	boolMembers  = stringSet("is_interrupt", "stop_hook_active")
 	otherMembers = stringSet("payload", "chat", "timestamp", "humanInTheLoop", "idempotency_key", "permission_suggestions")
 )
@@ -255,6 +256,13 @@ func (s *Event) setIndexed(name string, value []byte) {
 		s.Type = unquote(value)
 	case "tool_name":
 		s.Tool = unquote(value)
+	}
+}
+
+// SetTokenOwner adds the owner of the token that sent the event, unless name is empty.
+func (s *Event) SetTokenOwner(name string) {
+	if value, err := jsontext.AppendQuote(nil, name); err == nil && name != "" {
+		s.appendEnvelope([]byte(`"tokenOwner"`), value)
 	}
 }
 

@@ -80,6 +80,22 @@ func TestScan_DecodesEscapedMemberNames(t *testing.T) {
 	require.NotContains(t, string(s.Envelope), "responded")
 }
 
+func TestScan_TokenOwnerIsTheHubs(t *testing.T) {
+	t.Parallel()
+	s, err := Scan([]byte(eventWith(`"tokenOwner":"mallory","token\u004fwner2":"kept","os_user":"root"`)))
+	require.NoError(t, err)
+	require.NotContains(t, string(s.Envelope), "mallory")
+	require.Contains(t, string(s.Envelope), `"os_user":"root"`)
+	s.SetTokenOwner("")
+	require.NotContains(t, string(s.Envelope), `"tokenOwner"`)
+	s.SetTokenOwner(`a"da`)
+	var e schema.Event
+	require.NoError(t, json.Unmarshal([]byte("{"+string(s.Envelope)+`,"payload":{}}`), &e))
+	require.Equal(t, `a"da`, e.TokenOwner)
+	_, err = Scan([]byte(eventWith(`"os_user":7`)))
+	require.ErrorContains(t, err, "must be a string")
+}
+
 func TestScan_LimitsDepth(t *testing.T) {
 	t.Parallel()
 	nest := func(n int) string {

@@ -55,6 +55,9 @@ type EventFacts struct {
 	Prompt             string
 	Cwd, Branch, Model string
 
+	// The person that ran the agent: the owner of the token that sent the event, and the reported names.
+	TokenOwner, UserEmail, OSUser string
+
 	Failed      bool // of a tool or of the agent itself
 	Interrupted bool // by a person, which is not a failure
 	Error       string
@@ -142,6 +145,8 @@ const (
 	titleLength = 120
 	textLength  = 300
 	pathLength  = 1000
+	// personLength is enough for each name that a hub accepts.
+	personLength = 254
 )
 
 // shorten returns text as one line of at most n characters. It collapses whitespace and removes

@@ -26,7 +26,10 @@ func Parse(e *Event) *EventFacts {
 	EachMember(e.Payload, f.fromPayload)
 	envelope := make([]byte, 0, len(e.Envelope)+2)
 	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
-	EachMember(envelope, f.fromEnvelope) // last, so that the envelope overrides the payload
+	EachMember(envelope, func(name string, value []byte) { // last, so that the envelope overrides the payload
+		f.fromEnvelope(name, value)
+		f.fromPerson(name, value)
+	})
 	f.fromQuestion(e.Question)
 	f.fromTranscript(e.Transcript)
 	if f.Error != "" {
@@ -75,6 +78,18 @@ func (f *EventFacts) fromEnvelope(name string, value []byte) {
 		setIfString(&f.Error, findMember(value, "message"))
 	case "is_interrupt":
 		f.Interrupted = f.Interrupted || string(value) == "true"
+	}
+}
+
+// fromPerson reads the person that ran the agent. It reads the envelope only: a payload is the agent's.
+func (f *EventFacts) fromPerson(name string, value []byte) {
+	switch name {
+	case "tokenOwner":
+		f.TokenOwner = shorten(StringValue(value), personLength)
+	case "user_email":
+		f.UserEmail = shorten(StringValue(value), personLength)
+	case "os_user":
+		f.OSUser = shorten(StringValue(value), personLength)
 	}
 }
 

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hookback/hookback/schema"
@@ -85,6 +86,7 @@ type Step struct {
 	Execution *ExecutionOutcome // of a call that had a permission question
 	Tokens    history.Tokens
 	Cost      float64
+	Spend     []ModelSpend // Tokens and Cost by model; no element if both are 0
 }
 
 // ToolUse is one use of a tool.
@@ -105,6 +107,7 @@ type ExecutionOutcome struct {
 func (s *Session) Add(f *EventFacts) Step {
 	step := Step{New: s.Sum.Events == 0}
 	s.updateSummary(f)
+	updatePerson(&s.Sum, f.OSUser, f.UserEmail, f.TokenOwner)
 	agent := s.updateAgent(f)
 	isRepeat := false
 	switch f.Kind {
@@ -135,7 +138,9 @@ func (s *Session) Add(f *EventFacts) Step {
 	if f.Kind == ToolEnd && !isRepeat {
 		s.linkSubagent(f) // last, because it may move the node that agent points to
 	}
+	metered := s.meteredOf(f)
 	step.Tokens, step.Cost = s.updateUsage(f)
+	step.Spend = divideSpend(ModelSpend{cmp.Or(f.Model, s.Sum.Model), step.Tokens, step.Cost}, s.metricRises(metered))
 	return step
 }
 

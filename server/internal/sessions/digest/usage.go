@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hookback/hookback/schema/history"
@@ -178,4 +179,25 @@ func (s *Session) Models() []history.ModelUse {
 	}
 	slices.SortFunc(list, compareByCost)
 	return list
+}
+
+// meteredOf returns the metered usage of the models that the metrics in f name.
+func (s *Session) meteredOf(f *EventFacts) UsageByModel {
+	if len(f.Series) == 0 {
+		return nil
+	}
+	usage := UsageByModel{}
+	for i := range f.Series {
+		usage[f.Series[i].Model] = s.MeteredUsage[f.Series[i].Model]
+	}
+	return usage
+}
+
+// metricRises returns by how much the metered usage of these models rose, sorted by model.
+func (s *Session) metricRises(before UsageByModel) (rises []ModelSpend) {
+	for _, model := range slices.Sorted(maps.Keys(before)) {
+		after := s.MeteredUsage[model]
+		rises = append(rises, ModelSpend{model, addTokens(after.Tokens, before[model].Tokens, -1), after.CostUSD - before[model].CostUSD})
+	}
+	return rises
 }

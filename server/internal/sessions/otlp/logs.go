@@ -102,7 +102,7 @@ func (b *Batch) addLog(service string, r logRecord) error {
 	p.DurationMS, p.RequestID = boundedInt(r.number("duration_ms"), maxMS), r.attributes["request_id"]
 	p.Source, p.Effort = r.attributes["query_source"], r.attributes["effort"]
 	p.Sequence = boundedInt(r.number("event.sequence"), 1<<53)
-	event.ModelName, event.Error, event.Summary = p.Model, p.Error, p.summary()
+	event.ModelName, event.Error, event.Summary, event.UserEmail = p.Model, p.Error, p.summary(), r.attributes["user.email"]
 	e, err := newEvent(event, p)
 	b.Events = append(b.Events, e)
 	return err

@@ -59,6 +59,22 @@ func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Act
 	return sums, nil
 }
 
+const querySpend = `SELECT quarter, app, model, person, sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost)
+	FROM spend INDEXED BY spend_by_quarter WHERE stream_id = 1 AND quarter >= ? AND quarter < ? GROUP BY quarter, app, model, person`
+
+func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGroup]store.Spend, error) {
+	rows, err := s.readers.query(ctx, querySpend, from, to)
+	sums := map[store.SpendGroup]store.Spend{}
+	return sums, eachRow(rows, err, func(rows *sql.Rows) error {
+		var key store.SpendGroup
+		var u store.Spend
+		t := &u.Tokens
+		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &u.CostUSD)
+		sums[key] = u
+		return err
+	})
+}
+
 func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
 	byTool := map[string]histogram{}
 	for _, part := range bucketRanges(from) {
@@ -114,6 +130,7 @@ func (s *engine) pruneProjections(ctx context.Context, before time.Time) error {
 		for _, query := range [...]string{
 			`DELETE FROM decisions WHERE stream_id = 1 AND quarter < ?`,
 			`DELETE FROM machine_decisions WHERE stream_id = 1 AND quarter < ?`,
+			`DELETE FROM spend WHERE stream_id = 1 AND quarter < ?`,
 		} {
 			if _, err := t.exec(query, quarter); err != nil {
 				return err

@@ -147,6 +147,13 @@ func (t *tx) applyProjection(d *store.ProjectionBatch) error {
 			return err
 		}
 	}
+	owners := make(map[schema.EventID]*store.SessionRow, len(d.Sessions))
+	for i := range d.Sessions {
+		owners[d.Sessions[i].First] = &d.Sessions[i]
+	}
+	if err := t.addSpend(d.Spend, owners); err != nil {
+		return err
+	}
 	for i := range d.Sessions {
 		if err := t.upsertSession(&d.Sessions[i]); err != nil {
 			return err
@@ -156,9 +163,14 @@ func (t *tx) applyProjection(d *store.ProjectionBatch) error {
 }
 
 func (t *tx) upsertSession(r *store.SessionRow) error {
-	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, person, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, text = excluded.text, facts = excluded.facts`,
-		r.App, r.Session, r.First, r.Last, r.Text, r.Facts)
+		r.App, r.Session, r.Person, r.First, r.Last, r.Text, r.Facts)
+	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
+		if _, err = t.exec(`UPDATE sessions SET person = ? WHERE stream_id = 1 AND app = ? AND session = ?`, r.Person, r.App, r.Session); err == nil {
+			_, err = t.exec(`UPDATE spend SET app = ?, person = ? WHERE stream_id = 1 AND first = ?`, r.App, r.Person, r.First)
+		}
+	}
 	if err != nil || int64(r.Last) > t.counters.pruned {
 		return err
 	}
@@ -178,6 +190,27 @@ func (t *tx) addActivity(key store.ActivityKey, a *store.Activity) error {
 				cost = cost + excluded.cost`,
 			unit, key.Quarter/unit, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
 			a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSpend adds the usage of sessions. owners has the rows of these sessions.
+func (t *tx) addSpend(spend map[store.SpendKey]store.Spend, owners map[schema.EventID]*store.SessionRow) error {
+	for key, s := range spend {
+		owner := owners[key.Session]
+		if owner == nil {
+			return fmt.Errorf("add the spending of session %d: its row is missing", key.Session)
+		}
+		_, err := t.exec(`INSERT INTO spend (stream_id, first, quarter, model, app, person, input, output, cache_read, cache_write, cost)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
+				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+				cost = cost + excluded.cost`,
+			key.Session, key.Quarter, key.Model, owner.App, owner.Person,
+			s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD)
 		if err != nil {
 			return err
 		}

@@ -53,9 +53,13 @@ const (
 		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
 	querySessionsOf = `SELECT last, facts FROM sessions INDEXED BY sessions_by_app
 		WHERE stream_id = 1 AND app = ? AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionTexts = `SELECT last, text FROM sessions INDEXED BY sessions_by_last
+	querySessionsOfPerson = `SELECT last, facts FROM sessions WHERE rowid IN (
+		SELECT rowid FROM sessions INDEXED BY sessions_by_person
+		WHERE stream_id = 1 AND person = ?1 AND person <> '' AND (?2 = '' OR app = ?2) AND last < ?3 ORDER BY last DESC LIMIT ?4
+	) ORDER BY last DESC`
+	querySessionTexts = `SELECT last, person, text FROM sessions INDEXED BY sessions_by_last
 		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionTextsOf = `SELECT last, text FROM sessions INDEXED BY sessions_by_app
+	querySessionTextsOf = `SELECT last, person, text FROM sessions INDEXED BY sessions_by_app
 		WHERE stream_id = 1 AND app = ? AND last < ? ORDER BY last DESC LIMIT ?`
 	querySessionByLast = `SELECT facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
 )
@@ -68,7 +72,10 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 		return s.searchSessions(ctx, f)
 	}
 	query, args := querySessions, []any{f.Before, f.Limit + 1}
-	if f.App != "" {
+	switch {
+	case f.Person != "":
+		query, args = querySessionsOfPerson, append([]any{f.Person, f.App}, args...)
+	case f.App != "":
 		query, args = querySessionsOf, append([]any{f.App}, args...)
 	}
 	rows, err := s.readers.query(ctx, query, args...)
@@ -133,12 +140,12 @@ func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found
 	defer func() { _ = rows.Close() }()
 	scanned := 0
 	for rows.Next() {
-		var text sql.RawBytes
-		if err := rows.Scan(&next, &text); err != nil {
+		var person, text sql.RawBytes
+		if err := rows.Scan(&next, &person, &text); err != nil {
 			return nil, 0, err
 		}
 		scanned++
-		if !strings.Contains(string(text), f.Text) {
+		if f.Person != "" && f.Person != string(person) || !strings.Contains(string(text), f.Text) {
 			continue
 		}
 		if found = append(found, next); len(found) == f.Limit {
@@ -165,14 +172,14 @@ type sessionTexts struct {
 
 type sessionText struct {
 	first, last schema.EventID
-	app         unique.Handle[string]
+	app, person unique.Handle[string]
 	text        string
 }
 
 // maxSessionTexts bounds the memory of sessionTexts to about 15 MB.
 const maxSessionTexts = 50_000
 
-const queryNewSessionTexts = `SELECT first, last, app, text FROM sessions INDEXED BY sessions_by_last
+const queryNewSessionTexts = `SELECT first, last, app, person, text FROM sessions INDEXED BY sessions_by_last
 	WHERE stream_id = 1 AND last > ? ORDER BY last DESC LIMIT ?`
 
 // update reads the sessions that were active since the last update. It returns oldest.
@@ -185,9 +192,9 @@ func (c *sessionTexts) update(ctx context.Context, from *statements) (schema.Eve
 	}
 	rows, err := from.query(ctx, queryNewSessionTexts, newest, c.limit)
 	active, err := collect(rows, err, func(rows *sql.Rows, e *sessionText) error {
-		var app string
-		err := rows.Scan(&e.first, &e.last, &app, &e.text)
-		e.app = unique.Make(app)
+		var app, person string
+		err := rows.Scan(&e.first, &e.last, &app, &person, &e.text)
+		e.app, e.person = unique.Make(app), unique.Make(person)
 		return err
 	})
 	if err != nil {
@@ -253,13 +260,13 @@ func (c *sessionTexts) search(last schema.EventID) (int, bool) {
 func (c *sessionTexts) find(f store.SessionFilter) (found []schema.EventID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	app := unique.Make(f.App)
+	app, person := unique.Make(f.App), unique.Make(f.Person)
 	before, _ := c.search(f.Before)
 	for _, e := range slices.Backward(c.entries[:before]) {
 		if len(found) == f.Limit {
 			break
 		}
-		if (f.App == "" || e.app == app) && e.text != "" && strings.Contains(e.text, f.Text) {
+		if (f.App == "" || e.app == app) && (f.Person == "" || e.person == person) && e.text != "" && strings.Contains(e.text, f.Text) {
 			found = append(found, e.last)
 		}
 	}

@@ -384,6 +384,47 @@ func (s suite) TestPrune_RemovesEmptySessions(t *testing.T) {
 	require.Empty(t, times)
 }
 
+func (s suite) TestSpend_FollowsSession(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	key := store.SpendKey{Session: 1, Quarter: 100, Model: "opus"}
+	used := store.Spend{Tokens: history.Tokens{Input: 5, Output: 4, CacheRead: 3, CacheWrite: 2}, CostUSD: 0.5}
+	row := NewSessionRow("s", 1, 1)
+	row.Person = "ada"
+	d := &store.ProjectionBatch{From: 0, To: 1, Sessions: []store.SessionRow{row}, Spend: map[store.SpendKey]store.Spend{key: used}}
+	require.NoError(t, b.ApplyProjection(ctx, d))
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	row = NewSessionRow("s", 1, 2)
+	row.Person, row.Moved = "bob", true
+	require.NoError(t, b.ApplyProjection(ctx, &store.ProjectionBatch{From: 1, To: 2, Sessions: []store.SessionRow{row}, Spend: map[store.SpendKey]store.Spend{
+		key: {Tokens: history.Tokens{Input: -2}, CostUSD: 0.25}, {Session: 1, Quarter: 101, Model: "opus"}: {CostUSD: 1},
+	}}))
+	b.Reopen(t)
+	for name, c := range map[string]struct {
+		from, to int64
+		want     map[store.SpendGroup]store.Spend
+	}{
+		"all": {0, 200, map[store.SpendGroup]store.Spend{
+			{Quarter: 100, App: "app", Model: "opus", Person: "bob"}: {Tokens: history.Tokens{Input: 3, Output: 4, CacheRead: 3, CacheWrite: 2}, CostUSD: 0.75},
+			{Quarter: 101, App: "app", Model: "opus", Person: "bob"}: {CostUSD: 1},
+		}},
+		"one":  {101, 102, map[store.SpendGroup]store.Spend{{Quarter: 101, App: "app", Model: "opus", Person: "bob"}: {CostUSD: 1}}},
+		"none": {102, 200, map[store.SpendGroup]store.Spend{}},
+	} {
+		got, err := b.Spend(ctx, c.from, c.to)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, name)
+	}
+	for _, f := range []store.SessionFilter{{Person: "bob"}, {Person: "bob", App: "app"}, {Person: "bob", Text: "title"}, {Person: "bob", App: "app", Text: "title"}} {
+		require.Equal(t, []string{`{"last":2}`}, b.sessionFacts(t, f), "%+v", f)
+	}
+	for _, f := range []store.SessionFilter{{Person: "ada"}, {Person: "bob", App: "other"}, {Person: "ada", Text: "title"}, {Person: "bob", Text: "none"}} {
+		require.Empty(t, b.sessionFacts(t, f), "%+v", f)
+	}
+	require.Error(t, b.ApplyProjection(ctx, &store.ProjectionBatch{From: 2, To: 3, Spend: map[store.SpendKey]store.Spend{{Session: 9}: used}}), "a session without a row")
+}
+
 func (s suite) TestSessionsOf_CountsActiveSince(t *testing.T) {
 	t.Parallel()
 	b, ctx := s.open(t), context.Background()

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import type { SpendReport } from '../../lib/api/schema'
+import { spendColumns, topNames } from './spend'
+
+const row = (day: string, person: string, costUsd: number) => ({
+  day,
+  person,
+  costUsd,
+  tokens: { input: 10, output: 1 },
+})
+const now = new Date(2026, 10, 21, 12).getTime()
+const report = (rows: ReturnType<typeof row>[]): SpendReport => ({
+  from: 0,
+  to: now,
+  rows,
+  tokens: { input: 0, output: 0 },
+  costUsd: rows.reduce((n, r) => n + r.costUsd, 0),
+})
+
+describe('spendColumns', () => {
+  test('has a column for each day, with the largest part first', () => {
+    const r = report([row('2026-11-19', 'ada', 1), row('2026-11-21', 'bob', 3), row('2026-11-21', '', 0.5)])
+    const names = topNames(r, 'person', true)
+    expect(names).toEqual(['bob', 'ada', ''])
+    const columns = spendColumns(r, { group: 'person', names, inDollars: true }, 3, now)
+    expect(columns.map((c) => [c.key, ...c.parts.map((p) => p.n)])).toEqual([
+      ['2026-11-19', 0, 1, 0],
+      ['2026-11-20', 0, 0, 0],
+      ['2026-11-21', 3, 0, 0.5],
+    ])
+    expect(columns[0]?.parts.map((p) => p.name)).toEqual(['bob', 'ada', 'Unknown'])
+  })
+
+  test('adds up everyone beyond five', () => {
+    const r = report([1, 2, 3, 4, 5, 6, 7].map((n) => row('2026-11-21', `p${n}`, n)))
+    const names = topNames(r, 'person', true)
+    expect(names).toEqual(['p7', 'p6', 'p5', 'p4', 'p3', 'Others'])
+    expect(
+      spendColumns(r, { group: 'person', names, inDollars: true }, 1, now)[0]?.parts.map((p) => p.n),
+    ).toEqual([7, 6, 5, 4, 3, 3])
+  })
+
+  test('counts tokens without a cost', () => {
+    const r = report([row('2026-11-21', 'ada', 0)])
+    expect(topNames(r, 'person', true)).toEqual([])
+    const names = topNames(r, 'person', false)
+    expect(spendColumns(r, { group: 'person', names, inDollars: false }, 1, now)[0]?.parts[0]?.n).toBe(11)
+  })
+})

@@ -1,0 +1,102 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// SpendGroups selects the members by which a spend report groups.
+type SpendGroups struct{ Day, App, Model, Person bool }
+
+// ParseSpendGroups reads the names of groups, separated by commas.
+func ParseSpendGroups(list string) (g SpendGroups, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		switch name {
+		case "day":
+			g.Day = true
+		case "app":
+			g.App = true
+		case "model":
+			g.Model = true
+		case "person":
+			g.Person = true
+		default:
+			return g, &schema.FieldError{Field: "by", Detail: "must be day, app, model and person, separated by commas"}
+		}
+	}
+	return g, nil
+}
+
+// row returns the row that a usage on day belongs to, without the usage.
+func (g SpendGroups) row(day string, of store.SpendGroup) history.SpendRow {
+	var row history.SpendRow
+	for _, member := range []struct {
+		isGroup bool
+		into    **string
+		value   string
+	}{{g.Day, &row.Day, day}, {g.App, &row.App, of.App}, {g.Model, &row.Model, of.Model}, {g.Person, &row.Person, of.Person}} {
+		if member.isGroup {
+			*member.into = &member.value
+		}
+	}
+	return row
+}
+
+// spendKey is a SpendRow without pointers.
+type spendKey struct{ day, app, model, person string }
+
+// SpendReport returns the tokens and the cost of the last days, including today, in a time zone. It
+// brings the projections up to date first.
+func (s *Service) SpendReport(ctx context.Context, groups SpendGroups, days int, zone *time.Location) (history.SpendReport, error) {
+	r := history.SpendReport{Rows: []history.SpendRow{}, LagMS: s.catchUp(ctx)}
+	now := s.Clock()
+	starts := query.DayStarts(now.In(zone), days)
+	r.From, r.To = schema.Millis(starts[0].UnixMilli()), schema.Millis(now.UnixMilli())
+	edges := make([]int64, len(starts))
+	for i, start := range starts {
+		edges[i] = quarterHour(start.UnixMilli())
+	}
+	spend, err := s.Store.Spend(ctx, edges[0], edges[len(edges)-1])
+	if err != nil {
+		return r, err
+	}
+	rows := map[spendKey]history.SpendRow{}
+	for group, used := range spend {
+		i, _ := slices.BinarySearch(edges, group.Quarter+1)
+		fresh := groups.row(starts[i-1].Format(time.DateOnly), group)
+		key := spendKey{value(fresh.Day), value(fresh.App), value(fresh.Model), value(fresh.Person)}
+		row, known := rows[key]
+		if !known {
+			row = fresh
+		}
+		row.Tokens, row.CostUSD = row.Tokens.Add(used.Tokens), row.CostUSD+used.CostUSD
+		rows[key] = row
+		r.Tokens, r.CostUSD = r.Tokens.Add(used.Tokens), r.CostUSD+used.CostUSD
+	}
+	for _, row := range rows {
+		row.CostUSD = max(0, row.CostUSD) // sums of fractions
+		if row.CostUSD > 0 || row.Tokens != (history.Tokens{}) {
+			r.Rows = append(r.Rows, row)
+		}
+	}
+	slices.SortFunc(r.Rows, func(a, b history.SpendRow) int {
+		return cmp.Or(cmp.Compare(value(a.Day), value(b.Day)), cmp.Compare(b.CostUSD, a.CostUSD),
+			cmp.Compare(value(a.App), value(b.App)), cmp.Compare(value(a.Model), value(b.Model)), cmp.Compare(value(a.Person), value(b.Person)))
+	})
+	return r, nil
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
