@@ -117,6 +117,11 @@ func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	id := ask(from)
 	require.NoError(t, answer(id, from), "an open hub only marks it")
 	require.True(t, h.status(id).RespondedBy.SelfApproval)
+	no, denied := false, ask(from)
+	_, err := h.Respond(t.Context(), denied, &schema.Response{Permission: &no}, from)
+	require.NoError(t, err)
+	require.False(t, h.status(denied).RespondedBy.SelfApproval, "a denial grants nothing")
+	require.NotNil(t, h.status(denied).RespondedBy.Process)
 	token := from
 	token.Identity = bot
 	require.ErrorIs(t, answer(ask(token), from), schema.ErrSelfApproval, "the process of a token cannot answer without credentials")

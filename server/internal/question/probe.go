@@ -10,17 +10,6 @@ import (
 // A question with a ticket of hookback doctor is marked as a test and counts nowhere. Agents can get
 // tickets, so such a question can only be denied: nothing that needs an approval can hide behind one.
 
-// requireDenial rejects an answer to a question of hookback doctor that is not a denial.
-func (s *Snapshot) requireDenial(outcome schema.Outcome) error {
-	if !s.Status.Probe || outcome == schema.Deny {
-		return nil
-	}
-	return &schema.HintError{
-		Err:  &schema.StatusError{Err: schema.ErrNotAllowed, Status: s.Status},
-		Hint: "hookback doctor sent this request to check that a denial arrives. Nothing was approved. It can only be denied.",
-	}
-}
-
 // DenyProbe returns the change that denies a question of hookback doctor, with its request secret.
 func (s *Snapshot) DenyProbe(secret, reason string, now time.Time) (*store.Change, error) {
 	if !s.Status.Probe {

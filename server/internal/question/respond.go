@@ -23,6 +23,9 @@ func (s *Snapshot) Respond(r *schema.Response, from Actor, passkey Assertion, no
 		return nil, err
 	}
 	s.excludeSelfApproved(from, by)
+	if s.Ask.Outcome(r) == schema.Deny {
+		by.SelfApproval = false // a denial grants nothing; by.Process shows who answered
+	}
 	if !s.Status.IsSettled() && len(s.Status.Votes) > 0 {
 		s.dropRevokedVotes()
 	}

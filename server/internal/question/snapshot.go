@@ -238,3 +238,14 @@ func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Se
 func approves(outcome schema.Outcome) bool {
 	return !strings.EqualFold(string(outcome), string(schema.Deny)) && outcome != schema.NoQuorum
 }
+
+// requireDenial rejects an answer to a question of hookback doctor that is not a denial.
+func (s *Snapshot) requireDenial(outcome schema.Outcome) error {
+	if !s.Status.Probe || outcome == schema.Deny {
+		return nil
+	}
+	return &schema.HintError{
+		Err:  &schema.StatusError{Err: schema.ErrNotAllowed, Status: s.Status},
+		Hint: "hookback doctor sent this request to check that a denial arrives. Nothing was approved. It can only be denied.",
+	}
+}

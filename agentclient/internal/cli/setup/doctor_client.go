@@ -59,7 +59,7 @@ var errOldHub = errors.New("the hub is too old to be checked")
 // ticket returns a new ticket, which marks one event as a test: the hub lists no agent for it.
 func (c *doctorClient) ticket(ctx context.Context) (string, error) {
 	var created control.TestTicket
-	err := c.call(ctx, http.MethodPost, control.PathTestTickets, "", struct{}{}, &created)
+	err := c.call(ctx, control.PathTestTickets, "", struct{}{}, &created)
 	if isStatus(err, http.StatusNotFound, http.StatusMethodNotAllowed) {
 		err = errOldHub
 	}
@@ -78,14 +78,19 @@ func newDoctorClient(ctx context.Context, address string, o agentclient.Options)
 			c.way = "the socket " + path.Name
 		}
 	}})
-	err = c.call(traced, http.MethodGet, schema.PathHealth, "", nil, &health)
+	err = c.call(traced, schema.PathHealth, "", nil, &health)
 	return c, health, err
 }
 
 func (c *doctorClient) close() { c.http.CloseIdleConnections() }
 
-// call sends one request, with a request secret unless it is empty, and decodes the JSON response into result.
-func (c *doctorClient) call(ctx context.Context, method, path, secret string, body, result any) error {
+// call sends one request, with a request secret unless it is empty, and decodes the JSON response into
+// result. Without a body it is a GET.
+func (c *doctorClient) call(ctx context.Context, path, secret string, body, result any) error {
+	method := http.MethodPost
+	if body == nil {
+		method = http.MethodGet
+	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -136,7 +141,7 @@ func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, 
 		return 0, err
 	}
 	var stored schema.Event
-	if err := c.call(ctx, http.MethodGet, schema.At(schema.PathEvent, sent.ID), "", nil, &stored); isRefused(err) {
+	if err := c.call(ctx, schema.At(schema.PathEvent, sent.ID), "", nil, &stored); isRefused(err) {
 		return time.Since(start), nil // a locked hub stores it, and shows it to people only
 	} else if err != nil {
 		return 0, err
@@ -155,7 +160,7 @@ const recentEvents = 500
 func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time.Time, scanned int, err error) {
 	var all []schema.Event
 	query := url.Values{"limit": {fmt.Sprint(recentEvents)}}
-	if err := c.call(ctx, http.MethodGet, schema.PathRecent+"?"+query.Encode(), "", nil, &all); err != nil {
+	if err := c.call(ctx, schema.PathRecent+"?"+query.Encode(), "", nil, &all); err != nil {
 		return last, 0, err
 	}
 	for i := range all {
@@ -173,7 +178,7 @@ func (c *doctorClient) deny(ctx context.Context, ticket, reason string) error {
 	defer tick.Stop()
 	for {
 		// The hook can get its answer and exit before this request returns, which cancels ctx.
-		err := c.call(context.WithoutCancel(ctx), http.MethodPost, control.PathTestDenial, ticket, control.TestDenial{Reason: reason}, &schema.Event{})
+		err := c.call(context.WithoutCancel(ctx), control.PathTestDenial, ticket, control.TestDenial{Reason: reason}, &schema.Event{})
 		if !isStatus(err, http.StatusNotFound) {
 			return err
 		}

@@ -405,14 +405,20 @@ describe('Request', () => {
       'mara was faster',
       'unverified',
       '/bin/sh (7)',
-      'Possible self-approval',
       '-callback-allow',
       'The answer is kept here. 10.0.0.7 is not allowed',
     ])
       expect(text).toContain(part)
+    expect(text).not.toContain('Possible self-approval') // a denial grants nothing
     await press('a')
     expect(sent).toEqual([])
     expect(screen.queryByRole('button', { name: /Approve/ })).toBeNull()
+  })
+
+  it('warns of an approval by the program that asked', () => {
+    const by = { name: 'mara', verified: false, possibleSelfApproval: true }
+    show({}, { status: 'responded', outcome: 'approve', source: 'human', respondedAt: 1, respondedBy: by })
+    expect(screen.getByTestId('settled').textContent).toContain('Possible self-approval')
   })
 
   it('renders everything an agent sends as text', () => {

@@ -28,6 +28,9 @@ func pragmas(synchronous string, readOnly bool) []pragma {
 		{"wal_autocheckpoint", "1000", "1000"},
 		{"journal_size_limit", "67108864", "67108864"},
 	}
+	if tempInMemory() {
+		both = append(both, pragma{"temp_store", "2", "2"})
+	}
 	if readOnly {
 		return append(both, pragma{"query_only", "1", "1"})
 	}
