@@ -100,7 +100,7 @@ fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
 	go test ./server/internal/hub -run '^TestStateMachine_KeepsInvariants$$' -rapid.checks=500
 
 .PHONY: bench
-bench: ## print the figures of server/docs/benchmarks.md next to their goals
+bench: ## print the figures of server/docs/guide/performance.md next to their goals
 	go run ./scripts/bench
 
 .PHONY: bench-history

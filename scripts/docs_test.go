@@ -55,6 +55,27 @@ func TestReadme_IsShort(t *testing.T) {
 	require.LessOrEqual(t, strings.Count(string(read(t, "README.md")), "\n"), 150)
 }
 
+// The hub serves the comparison, too.
+func TestComparison_IsTheSameInReadmeAndGuide(t *testing.T) {
+	t.Parallel()
+	table := regexp.MustCompile(`(?m)^\| \| Hookback \|.*\n(?:\|.*\n)+`)
+	want := table.FindString(string(read(t, "README.md")))
+	require.NotEmpty(t, want)
+	require.Equal(t, want, table.FindString(string(read(t, "server/docs/guide/compare.md"))))
+}
+
+func TestGuide_PagesAreShort(t *testing.T) {
+	t.Parallel()
+	pages := 0
+	for _, file := range documents(t) {
+		if path.Dir(file) == "server/docs/guide" {
+			pages++
+			require.LessOrEqual(t, strings.Count(string(read(t, file)), "\n"), 160, "%s: split it", file)
+		}
+	}
+	require.Greater(t, pages, 15)
+}
+
 func TestPackageMap_ListsEveryPackage(t *testing.T) {
 	t.Parallel()
 	packages, err := modulePackages()

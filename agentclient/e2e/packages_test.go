@@ -118,7 +118,7 @@ func TestAgentPackages_Install(t *testing.T) {
 // The agent matrix names the version of every agent that tests run.
 func TestAgentPackages_MatchDocument(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile("../../server/docs/agents.md")
+	document, err := os.ReadFile("../../server/docs/guide/agents.md")
 	require.NoError(t, err)
 	for _, p := range agentPackages {
 		row := regexp.MustCompile("(?m)^.*\\| `" + p.agent + "` \\|.*$").FindString(string(document))

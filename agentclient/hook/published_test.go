@@ -64,7 +64,7 @@ var publishedFormats = []struct {
 }
 
 // TestAgents_PublishedFormats checks the adapters of agents that no test runs against what
-// their vendors published. The table in server/docs/agents.md marks them as not run.
+// their vendors published. The table in server/docs/guide/agents.md marks them as not run.
 func TestAgents_PublishedFormats(t *testing.T) {
 	t.Parallel()
 	for _, format := range publishedFormats {

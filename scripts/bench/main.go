@@ -1,4 +1,4 @@
-// Command bench runs the benchmarks of server/docs/benchmarks.md and prints each figure next
+// Command bench runs the benchmarks of server/docs/guide/performance.md and prints each figure next
 // to its goal. Servers that are compared run in turn, in several rounds, and the values are
 // medians.
 //

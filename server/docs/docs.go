@@ -58,11 +58,12 @@ var groups = []struct {
 	title string
 	files []string
 }{
-	{"Start", []string{"guide/quickstart", "agents"}},
-	{"Ask from a program", []string{"guide/go", "guide/python", "guide/typescript"}},
-	{"Use", []string{"guide"}},
-	{"Operate", []string{"operations", "trust-model", "benchmarks"}},
-	{"Reference", []string{"guide/protocol", "question-lifecycle", "glossary", "architecture", "package-map", "extending", "dependencies"}},
+	{"Start", []string{"guide/quickstart", "guide/deploy", "guide/agents"}},
+	{"Use", []string{"guide/inbox", "guide/policy", "guide/people", "guide/votes", "guide/reach"}},
+	{"Ask from a program", []string{"guide/python", "guide/typescript", "guide/go", "guide/mcp", "guide/protocol"}},
+	{"Operate", []string{"guide/configuration", "guide/backup", "guide/upgrade", "guide/troubleshooting", "guide/uninstall"}},
+	{"About", []string{"guide/security", "guide/performance", "guide/compare"}},
+	{"Development", []string{"architecture", "question-lifecycle", "glossary", "package-map", "extending", "dependencies", "benchmarks"}},
 }
 
 // A Site has all pages. Its methods may be called concurrently.

@@ -28,12 +28,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// roleTable is the table of classes in server/docs/trust-model.md: class → column → cell.
+// roleTable is the table of classes in server/docs/guide/people.md: class → column → cell.
 type roleTable map[schema.Access]map[string]string
 
 func readRoleTable(t *testing.T) roleTable {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/trust-model.md")
+	text, err := os.ReadFile("../../docs/guide/people.md")
 	require.NoError(t, err)
 	table, columns := roleTable{}, []string(nil)
 	for line := range strings.Lines(string(text)) {
