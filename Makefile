@@ -59,7 +59,7 @@ release: ## build and publish a release, in the workflow release.yml only; args=
 
 .PHONY: release-snapshot
 release-snapshot: ## build a release of all platforms into bin/release; image=yes for the image, too
-	skip=sign; [ -n '$(image)' ] || skip+=,docker; command -v syft >/dev/null || skip+=,sbom; \
+	skip=sign; [ -n '$(image)' ] || skip+=,docker; \
 	  $(MAKE) --no-print-directory release args="--snapshot --skip=$$skip"
 
 .PHONY: build-dashboard
