@@ -1,12 +1,6 @@
+import { keyCaps, keysAsText } from '../lib/keys/keyCaps'
 import { describe, expect, test } from 'vitest'
-import {
-  keyCaps,
-  remapConflict,
-  keysAsText,
-  shortcutList,
-  keysFromEvent,
-  shortcutLines,
-} from '../lib/keys/shortcutList'
+import { remapConflict, shortcutList, keysFromEvent, shortcutLines } from '../lib/keys/shortcutList'
 import { destinations } from './screens'
 
 const components = import.meta.glob('../**/*.svelte', { query: '?raw', import: 'default', eager: true })

@@ -7,7 +7,7 @@ import {
   eventStyle,
   type EventStyle,
 } from '../../lib/stream/eventView'
-import { toolOf } from '../../lib/stream/filter'
+import { toolOf } from '../../lib/stream/eventText'
 import { isNewer } from '../../lib/stream/requests'
 import type { Event, Json, Status } from '../../lib/api/types'
 

@@ -1,3 +1,4 @@
+import { keysAsText } from './keyCaps'
 import type { Binding } from './shortcuts'
 import { shortcutText } from './text'
 
@@ -83,30 +84,6 @@ export function shortcutLines(bindings: readonly Binding[]): ShortcutLine[] {
   }
   return [...lines.values()]
 }
-
-const keySymbols: Record<string, string> = {
-  $mod: 'Ctrl',
-  Control: 'Ctrl',
-  Meta: '⌘',
-  Shift: '⇧',
-  Alt: 'Alt',
-  Enter: '↵',
-  Escape: 'Esc',
-  ArrowDown: '↓',
-  ArrowUp: '↑',
-}
-
-const onApple = (): boolean => /Mac|iPhone|iPad/.test(navigator.userAgent)
-
-/** The key cap labels, one per press: "Shift+D" is "⇧ D", "g i" is "G" and "I". */
-export function keyCaps(keys: string): string[] {
-  const sign = (part: string) =>
-    part === '$mod' && onApple() ? '⌘' : (keySymbols[part] ?? (part.length === 1 ? part.toUpperCase() : part))
-  return keys.split(' ').map((press) => press.split('+').map(sign).join(' '))
-}
-
-/** The key cap labels as one text. */
-export const keysAsText = (keys: string): string => keyCaps(keys).join(copy.then)
 
 /** The keys of a press in tinykeys' notation; undefined for modifiers and reserved keys. */
 export function keysFromEvent(e: KeyboardEvent): string | undefined {

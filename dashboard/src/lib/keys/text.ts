@@ -2,7 +2,6 @@
 
 export const shortcutText = {
   chooseAnswer: 'Choose an answer',
-  then: ' then ',
   digits: 'Digits choose answers.',
   help: '? shows the shortcuts.',
   taken: (keys: string, action: string) => `${keys} is already used: ${action}.`,

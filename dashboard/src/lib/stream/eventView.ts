@@ -1,5 +1,5 @@
 import { uidTime } from '../format/clock'
-import { fold, toolOf } from './filter'
+import { fold, toolOf } from './eventText'
 import type { Event, Json } from '../api/types'
 
 /** The visual style of an event in the stream. */

@@ -1,4 +1,5 @@
 import type { Event, Json } from '../api/types'
+import { fold, toolOf } from './eventText'
 import { ratedKeys, ratingOf } from './ratings'
 
 /**
@@ -53,9 +54,6 @@ export function parse(text: string): Filter {
   }
   return { text, terms, problem }
 }
-
-/** Case-folds a text. ς is a final σ, and ſ is an old s. */
-export const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ').replaceAll('ſ', 's')
 
 /** Compiles with the flag u, like the hub. Patterns that are invalid with it fall back to none. */
 function regexOf(pattern: string): RegExp {
@@ -164,14 +162,6 @@ export const fields: Record<string, (e: Event) => unknown> = {
   status: (e) => e.humanInTheLoopStatus?.status,
   outcome: (e) => e.humanInTheLoopStatus?.outcome,
   delivery: (e) => e.humanInTheLoopStatus?.delivery?.state,
-}
-
-/** The tool name of an event, wherever its client put it. */
-export function toolOf(e: Event): string | undefined {
-  if (e.tool_name) return e.tool_name
-  if (e.humanInTheLoop?.toolCall?.name) return e.humanInTheLoop.toolCall.name
-  const name = e.payload.tool_name
-  return typeof name === 'string' ? name : undefined
 }
 
 /** Flattens a value: a list or an object matches if anything inside does. */
