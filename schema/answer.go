@@ -114,9 +114,20 @@ type Status struct {
 	Class Class `json:"class,omitempty"`
 	// Findings are the hub's findings about the tool call, most severe first.
 	Findings []Finding `json:"findings,omitempty"`
+	// Intent states in a few words what an approval lets the tool call do; absent if the question is no
+	// permission for a call.
+	Intent *Intent `json:"intent,omitempty"`
 	// Held is an answer within its undo window. Until held.until the question stays pending and
 	// nothing is sent to the agent.
 	Held *PendingUndo `json:"held,omitempty"`
+}
+
+// Intent is a tool call as one line: "Edit", "internal/order/list.go", "+4 −3". Object and Change quote the
+// agent, with U+FFFD in place of hidden characters, and are shortened.
+type Intent struct {
+	Verb   string `json:"verb"`
+	Object string `json:"object,omitempty"`
+	Change string `json:"change,omitempty"`
 }
 
 // DeadlineExtension is a change of a question's deadline by a person. Agent shows whether the

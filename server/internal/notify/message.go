@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -19,6 +21,8 @@ const (
 	maxTextChars = 600
 	// maxSubjectChars limits the question's text in a title or subject.
 	maxSubjectChars = 80
+	// maxIntentChars limits what the call of a question will do.
+	maxIntentChars = 240
 	// maxNameChars limits names of agents and channels.
 	maxNameChars = 60
 )
@@ -35,6 +39,7 @@ type message struct {
 	email     string
 
 	app, session, text, tool string // from the agent: untrusted
+	intent                   string // what the call of the question will do; empty: no call
 	risk                     schema.Risk
 	questionKind             schema.Kind
 	deadline                 time.Time
@@ -57,6 +62,9 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 	m.url, m.onlyOn = n.linkTo("/r/" + q.ID.String())
 	if q.hitl.ToolCall != nil {
 		m.tool = q.hitl.ToolCall.Name
+	}
+	if q.status.Intent != nil {
+		m.intent = intent.String(q.status.Intent)
 	}
 	if m.risk == "" {
 		m.risk = q.hitl.Risk
@@ -97,19 +105,21 @@ func (m *message) headline() string {
 	}
 }
 
-// subject returns the headline and the start of the question.
+// subject returns the headline and what the call will do, or else the start of the question.
 func (m *message) subject() string {
 	if m.isTest {
 		return m.headline()
 	}
-	return m.headline() + ": " + singleLine(m.text, maxSubjectChars)
+	return m.headline() + ": " + singleLine(cmp.Or(m.intent, m.text), maxSubjectChars)
 }
 
 // plain returns the message as plain text. clean escapes text for the channel's markup.
 func (m *message) plain(clean func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", clean(m.headline()), clean(multiLine(m.text, maxTextChars)))
-	if m.tool != "" {
+	if m.intent != "" {
+		fmt.Fprintf(&b, "\nCall: %s", clean(singleLine(m.intent, maxIntentChars)))
+	} else if m.tool != "" {
 		fmt.Fprintf(&b, "\nTool: %s", clean(singleLine(m.tool, maxNameChars)))
 	}
 	if m.risk != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -69,12 +70,15 @@ func (c *Call) isRedacted() bool {
 	return strings.Contains(c.Name, schema.RedactedPrefix) || strings.Contains(string(c.Arguments), schema.RedactedPrefix)
 }
 
-// assess sets the class, the findings and the risk of the call in the status. It assesses the
+// assess sets the class, the findings, the risk and the intent of the call in the status. It assesses the
 // arguments as stored, so that no excerpt shows redacted text.
 func (c *Call) assess(st *schema.Status, q *schema.HumanInTheLoop) {
 	a := risk.Assess(c.Name, c.Arguments, c.Cwd)
 	st.Class, st.Findings = a.Class, a.Findings
 	st.Risk = risk.Highest(q.Risk, a.Findings)
+	if q.Type == schema.Permission {
+		st.Intent = new(intent.Of(c.Name, c.Arguments, c.Cwd))
+	}
 }
 
 // redactedCommandFinding is reported for a command that is disguised as a secret.

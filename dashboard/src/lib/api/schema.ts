@@ -896,6 +896,16 @@ export interface HumanInTheLoop {
   suggestions?: unknown[]
 }
 
+/**
+ * Intent is a tool call as one line: "Edit", "internal/order/list.go", "+4 −3". Object and Change quote
+ * the agent, with U+FFFD in place of hidden characters, and are shortened.
+ */
+export interface Intent {
+  verb: string
+  object?: string
+  change?: string
+}
+
 /** KeyRotation is the payload with which a key announces its successor. */
 export interface KeyRotation {
   hubId: string
@@ -1940,6 +1950,11 @@ export interface Status {
   class?: Class
   /** Findings are the hub's findings about the tool call, most severe first. */
   findings?: Finding[]
+  /**
+   * Intent states in a few words what an approval lets the tool call do; absent if the question is no
+   * permission for a call.
+   */
+  intent?: Intent
   /**
    * Held is an answer within its undo window. Until held.until the question stays pending and nothing is
    * sent to the agent.

@@ -1,0 +1,119 @@
+package intent
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// maxCompared limits the lines that are compared one by one.
+const maxCompared = 400
+
+// lineChanges counts the lines that a replacement adds and removes.
+func lineChanges(before, after string) (added, removed int) {
+	a, b := split(before), split(after)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	same := 0
+	if len(a) <= maxCompared && len(b) <= maxCompared {
+		same = commonLines(a, b)
+	}
+	return len(b) - same, len(a) - same
+}
+
+// commonLines returns the length of the longest common subsequence.
+func commonLines(a, b []string) int {
+	row := make([]int, len(b)+1)
+	for _, line := range a {
+		diagonal := 0
+		for j, other := range b {
+			above := row[j+1]
+			if line == other {
+				row[j+1] = diagonal + 1
+			} else {
+				row[j+1] = max(above, row[j])
+			}
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}
+
+func split(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+func lines(text string) int { return len(split(text)) }
+
+var patchVerbs = []struct{ mark, verb string }{
+	{"*** Update File: ", "Edit"}, {"*** Add File: ", "Write"}, {"*** Delete File: ", "Delete"},
+}
+
+// patchIntent returns the intent of a patch. With several files it names the first.
+func patchIntent(patch, cwd string) (in schema.Intent, ok bool) {
+	var added, removed int
+	var files []string
+	verb := ""
+	before := ""
+	addFile := func(file, v string) {
+		if !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+		if verb == "" {
+			verb = v
+		}
+	}
+	for line := range strings.Lines(patch) {
+		line = strings.TrimRight(line, "\r\n")
+		at := slices.IndexFunc(patchVerbs, func(p struct{ mark, verb string }) bool { return strings.HasPrefix(line, p.mark) })
+		switch {
+		case at >= 0:
+			addFile(line[len(patchVerbs[at].mark):], patchVerbs[at].verb)
+		case strings.HasPrefix(line, "--- "):
+			before = unifiedPath(line)
+		case strings.HasPrefix(line, "+++ "):
+			switch after := unifiedPath(line); {
+			case after == "/dev/null":
+				addFile(before, "Delete")
+			case before == "/dev/null":
+				addFile(after, "Write")
+			default:
+				addFile(after, "Edit")
+			}
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			removed++
+		}
+	}
+	if len(files) == 0 {
+		return schema.Intent{}, false
+	}
+	in = schema.Intent{Verb: verb, Object: shortPath(files[0], cwd), Change: plusMinus(added, removed)}
+	switch {
+	case len(files) > 1:
+		in.Verb, in.Change = "Edit", in.Change+" in "+count(len(files), "file")
+	case verb == "Write":
+		in.Change = "new file"
+	case verb == "Delete":
+		in.Change = ""
+	}
+	return in, true
+}
+
+// unifiedPath returns the path of a line that starts with "--- " or "+++ ".
+func unifiedPath(line string) string {
+	path, _, _ := strings.Cut(line[4:], "\t")
+	if strings.HasPrefix(path, "a/") || strings.HasPrefix(path, "b/") {
+		return path[2:]
+	}
+	return path
+}
