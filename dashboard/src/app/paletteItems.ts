@@ -1,7 +1,7 @@
 import type { Binding } from '../lib/keys/shortcuts'
 import { summaryLine, shortSession } from '../lib/stream/eventView'
 import { shortcutLines } from '../lib/keys/shortcutList'
-import type { Lists, Request } from '../lib/stream/requests'
+import { requestTitle, type Lists, type Request } from '../lib/stream/requests'
 import type { Event } from '../lib/api/types'
 import { lazyAppText } from './lazyText'
 
@@ -26,7 +26,7 @@ const short = (text: string) => text.split('\n')[0]?.slice(0, 160) ?? ''
 export function requestItems(lists: Lists, go: (path: string) => void): PaletteItem[] {
   const item = (r: Request, hint: string): PaletteItem => ({
     group: groups.requests,
-    text: short(r.question.question) || copy.request(r.id),
+    text: short(requestTitle(r)) || copy.request(r.id),
     hint,
     run: () => go(`/inbox/${r.id}`),
   })

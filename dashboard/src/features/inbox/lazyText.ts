@@ -227,6 +227,8 @@ export const lazyInboxText = {
     failsRun: 'If no one answers in time, the agent stops its run.',
   },
   filters: {
+    anyKind: 'Any kind',
+    mine: 'Mine',
     waitingOnMe: 'Waiting on me',
     anyAgent: 'Any agent',
     agents: (n: number) => `${n} agents`,

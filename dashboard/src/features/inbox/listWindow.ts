@@ -8,7 +8,7 @@ export const HEADER = 32
 const DUPLICATES = 28
 
 /** The height of a row, the style variable --row. */
-export const rowHeight = (density: Density): number => (density === 'compact' ? 56 : 64)
+export const rowHeight = (density: Density): number => (density === 'compact' ? 68 : 76)
 
 /**
  * The offsets of the rows in their group, and last the height of all rows.

@@ -57,7 +57,7 @@ describe('Request lists', () => {
     const lost = asked(4, {}, { status: 'responded', delivery: { state: 'refused', attempts: 1 } })
     const all = groupRequests([deploy, name, mine, lost], 0, new Map([[1, 1e15]]), 'me')
     expect([all.votes, all.snoozed].map((g) => g.map((r) => r.id))).toEqual([[3], [1]])
-    expect(visibleOrder(all).map((r) => r.id)).toEqual([4, 2, 3, 1])
+    expect(visibleOrder(all, false).map((r) => r.id)).toEqual([4, 2, 3, 1])
   })
 
   it('show every answer in its undo window', () => {

@@ -1,5 +1,5 @@
 import { freezeOf } from '../../lib/stream/freezes'
-import { isHighRisk, isRisky, type Lists, type Request } from '../../lib/stream/requests'
+import { isHighRisk, isRisky, requestTitle, type Lists, type Request } from '../../lib/stream/requests'
 import { callSummary } from '../../lib/format/callPreview'
 import type { Freeze } from '../../lib/api/schema'
 import { inboxText } from './text'
@@ -60,6 +60,7 @@ export function matchesView(r: Request, view: View, me = ''): boolean {
     question.question,
     event.source_app,
     event.session_id,
+    requestTitle(r),
     callSummary(event, r.status.edited?.arguments),
     `#${r.id}`,
   ]
@@ -82,20 +83,23 @@ export function filterLists(all: Lists, view: View, me = ''): Lists {
   return {
     undelivered: few(all.undelivered),
     needs: few(all.needs),
+    gone: few(all.gone),
     votes: few(all.votes),
     snoozed: few(all.snoozed),
     settled: few(all.settled),
     duplicates: all.duplicates,
+    needsYou: all.needsYou,
   }
 }
 
-/** The requests in display order, the order of J and K. */
-export const visibleOrder = (l: Lists): Request[] => [
+/** The requests in display order, the order of J and K. gone: the list of them is expanded. */
+export const visibleOrder = (l: Lists, gone: boolean): Request[] => [
   ...l.undelivered,
   ...l.needs,
   ...l.votes,
   ...l.snoozed,
   ...l.settled,
+  ...(gone ? l.gone : []),
 ]
 
 /**

@@ -13,6 +13,8 @@ export const text = {
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   density: 'Density',
   densities: { compact: 'Compact', normal: 'Normal', roomy: 'Roomy' },
+  order: 'Order of the inbox',
+  orders: { urgency: 'Most urgent first', arrival: 'Oldest first' },
   times: 'Times',
   timeStyles: { relative: '2 min ago', local: 'Local time', utc: 'UTC' },
   timesHint: (now: string) => `Now: ${now}. The stream always shows the time of day.`,

@@ -1,5 +1,5 @@
 import type { Preferences } from '../page/preferences'
-import { isDecidable, hasDeliveryFailure, type Request } from '../stream/requests'
+import { isDecidable, hasDeliveryFailure, requestTitle, type Request } from '../stream/requests'
 import type { Announcement } from '../stream/hubState'
 import { Chime } from './sound'
 import { TabLeader } from './tabLeader'
@@ -123,7 +123,7 @@ export class DesktopAlerts {
     const name = plainLine(event.source_app, MAX_NAME)
     const title = why === 'asked' ? text.asks(name) : text.notDelivered(name)
     const notification = this.desktop.show(title, {
-      body: plainLine(question.question, MAX_QUESTION),
+      body: plainLine(request.status.intent ? requestTitle(request) : question.question, MAX_QUESTION),
       tag: why === 'asked' ? `req-${id}` : `lost-${id}`,
       icon: '/icon-192.png',
       silent: this.context.preferences().sound, // the chime is the only sound

@@ -31,6 +31,7 @@ export const shortcutText = {
     t: 'Extend the deadline',
     'Shift+X': 'Cancel the request',
     h: 'Snooze for 5 minutes',
+    '.': 'Sort the list by urgency again',
     x: 'Select for bulk approval',
     'Shift+J': 'Extend selection down',
     'Shift+K': 'Extend selection up',

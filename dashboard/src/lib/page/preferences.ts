@@ -2,6 +2,8 @@ import type { Kind, Risk } from '../api/types'
 
 export type Theme = 'system' | 'light' | 'dark'
 export type Density = 'compact' | 'normal' | 'roomy'
+/** The order of the open requests. */
+export type Order = 'urgency' | 'arrival'
 export type TimeStyle = 'relative' | 'local' | 'utc'
 /** Length of the undo window, seconds; 0 disables it. */
 export type Undo = 0 | 3 | 5
@@ -11,6 +13,7 @@ export interface Preferences {
   theme: Theme
   density: Density
   time: TimeStyle
+  order: Order
   /** Whether single-key shortcuts are enabled (WCAG 2.1.4). */
   keys: boolean
   /** Remapped shortcuts: default keys to chosen keys. */
@@ -50,6 +53,7 @@ export function defaults(): Preferences {
     theme: 'system',
     density: 'normal',
     time: 'relative',
+    order: 'urgency',
     keys: true,
     remap: {},
     confirm: 'hold',
@@ -96,6 +100,7 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   theme: oneOf('system', 'light', 'dark'),
   density: oneOf('compact', 'normal', 'roomy'),
   time: oneOf('relative', 'local', 'utc'),
+  order: oneOf('urgency', 'arrival'),
   keys: isBoolean,
   remap: keyNames,
   confirm: oneOf('hold', 'twice'),

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
-import { groupRequests, toRequest, isWaiting, type Request } from './requests'
+import { describe, expect, it, test } from 'vitest'
+import fc from 'fast-check'
+import { groupRequests, needsYou, requestTitle, toRequest, type Request } from './requests'
 import { aRequest } from '../../testing/factories'
 import type { HumanInTheLoop, Status } from '../api/types'
 
@@ -28,11 +29,59 @@ describe('Duplicate group', () => {
   })
 })
 
-describe('isWaiting', () => {
-  it.each<[string, Request, boolean]>([
-    ['for an answer', asked(1), true],
-    ['not when it only tells', asked(1, {}, { requiresResponse: false }), false],
-    ['not when the agent is gone', asked(1, { waiter: 'lost' }), false],
-    ['for one that the hub knows nothing of', asked(1, { waiter: 'unknown' }), true],
-  ])('%s', (_, request, is) => expect(isWaiting(request)).toBe(is))
+describe('needsYou', () => {
+  const count = (...all: Request[]) => needsYou(all, 'ada', new Map(), 0)
+
+  it.each<[string, Request, number]>([
+    ['for an answer', asked(1), 1],
+    ['not when it only tells', asked(1, {}, { requiresResponse: false }), 0],
+    ['not when the agent is gone', asked(1, { waiter: 'lost' }), 0],
+    ['for one that the hub knows nothing of', asked(1, { waiter: 'unknown' }), 1],
+    ['not for a test', asked(1, { test: true }), 0],
+    ['not for others', asked(1, { recipients: ['grace'] }), 0],
+  ])('counts %s', (_, request, n) => expect(count(request)).toBe(n))
+
+  it('counts equal calls once, while one of their agents waits', () => {
+    const lost = { waiter: 'lost' } as const
+    expect(count(asked(1, { waiters: 2, ...lost }), asked(2, { sameAs: 1 }))).toBe(1)
+    expect(count(asked(1, { waiters: 2, ...lost }), asked(2, { sameAs: 1, ...lost }))).toBe(0)
+  })
+
+  it('agrees with its definition in every state', () => {
+    const status = fc.record(
+      {
+        status: fc.constantFrom('pending', 'responded', 'timeout', 'error'),
+        waiter: fc.constantFrom('listening', 'lost', 'unknown'),
+        recipients: fc.subarray(['ada', 'grace'], { minLength: 1 }),
+        votes: fc.constantFrom([{ user: 'ada', at: 1, choice: 'approve' }], []),
+        held: fc.constant({ until: 9, outcome: 'approve' }),
+        expiresAt: fc.integer({ min: 1, max: 300_000 }),
+        test: fc.boolean(),
+      },
+      { requiredKeys: ['status'] },
+    )
+    const one = fc.record({ status, tells: fc.boolean(), snoozed: fc.integer({ min: 0, max: 200_000 }) })
+    fc.assert(
+      fc.property(fc.array(one, { maxLength: 12 }), (states) => {
+        const now = 50_000
+        const all = states.map((s, i) =>
+          asked(i + 1, s.status as Partial<Status>, s.tells ? { requiresResponse: false } : {}),
+        )
+        const snoozed = new Map(states.map((s, i) => [i + 1, s.snoozed]))
+        const expected = states.filter(({ status: s, tells, snoozed }) => {
+          const mine = !s.recipients || (s.recipients.includes('ada') && !s.votes?.length)
+          const sleeps = Math.min(snoozed, (s.expiresAt ?? Infinity) - 60_000) > now
+          const open = s.status === 'pending' && !s.held
+          return open && mine && !sleeps && !tells && s.waiter !== 'lost' && !s.test
+        })
+        expect(needsYou(all, 'ada', snoozed, now)).toBe(expected.length)
+      }),
+    )
+  })
+})
+
+test('requestTitle is the intent of the hub, or else the first line', () => {
+  expect(requestTitle(asked(1, {}, { question: ' Deploy?\nNow' }))).toBe('Deploy?')
+  const intent = { verb: 'Edit', object: 'list.go', change: '+4 −3' }
+  expect(requestTitle(asked(1, { intent }))).toBe('Edit list.go +4 −3')
 })

@@ -85,9 +85,11 @@ export const isHarmless = (r: Request): boolean => r.status.class === 'harmless'
 /** Whether it must be approved one by one: a finding of medium risk or more, or the agent's own estimate is high. */
 export const isRisky = (r: Request): boolean => r.status.class === 'risky' || isHighRisk(r)
 
-/** Whether an agent waits for an answer: not informational, and still connected. */
-export const isWaiting = (r: Request): boolean =>
-  r.question.requiresResponse !== false && r.status.waiter !== 'lost'
+/** The tool call of a request as one line, as the hub states it, or else the first line of its text. */
+export function requestTitle({ status: { intent }, question }: Request): string {
+  if (!intent) return question.question.trim().split('\n')[0] ?? ''
+  return [intent.verb, intent.object, intent.change].filter(Boolean).join(' ')
+}
 
 /** Whether a decision needs press-and-hold. */
 export const isHighRisk = (r: Request): boolean => riskLevel(r) === 'high' || riskLevel(r) === 'critical'
@@ -132,12 +134,28 @@ export function awaitsVotes(r: Request, me: string): boolean {
 export interface Lists {
   undelivered: Request[]
   needs: Request[]
+  /** Open requests whose agent is gone. */
+  gone: Request[]
   votes: Request[]
   snoozed: Request[]
   settled: Request[]
   /** Duplicates by the id of their group leader. They have no separate rows. */
   duplicates: ReadonlyMap<number, Request[]>
+  /** How many requests need the user: the only count of open requests that the page shows. */
+  needsYou: number
 }
+
+/** The lists without any request. */
+export const noLists = (): Lists => ({
+  undelivered: [],
+  needs: [],
+  gone: [],
+  votes: [],
+  snoozed: [],
+  settled: [],
+  duplicates: new Map(),
+  needsYou: 0,
+})
 
 const SETTLED_SHOWN = 20
 const SETTLED_FOR = 3_600_000
@@ -161,7 +179,7 @@ export function groupRequests(
   me = '',
 ): Lists {
   const same = new Map<number, Request[]>()
-  const out: Lists = { undelivered: [], needs: [], votes: [], snoozed: [], settled: [], duplicates: same }
+  const out: Lists = { ...noLists(), duplicates: same }
   const every = [...all]
   const named = new Set(every.flatMap((r) => r.status.sameAs ?? []))
   const firsts = new Map(every.filter((r) => named.has(r.id)).map((r) => [r.id, r]))
@@ -174,7 +192,12 @@ export function groupRequests(
     else if (hasDeliveryFailure(r)) out.undelivered.push(r)
     else if (now - settledAt(r) < SETTLED_FOR) out.settled.push(r)
   }
-  for (const group of [out.undelivered, out.needs, out.votes, out.snoozed, ...same.values()])
+  // A group of equal calls is live if any member is.
+  const isGone = (r: Request) => [r, ...(same.get(r.id) ?? [])].every((m) => m.status.waiter === 'lost')
+  out.gone = out.needs.filter(isGone)
+  out.needs = out.needs.filter((r) => !isGone(r))
+  out.needsYou = out.needs.filter((r) => r.question.requiresResponse !== false && !r.status.test).length
+  for (const group of [out.undelivered, out.needs, out.gone, out.votes, out.snoozed, ...same.values()])
     group.sort((a, b) => a.id - b.id)
   out.settled.sort((a, b) => settledAt(b) - settledAt(a) || b.id - a.id)
   // Requests in their undo window are always shown.
@@ -182,6 +205,17 @@ export function groupRequests(
   out.settled.length = Math.min(out.settled.length, shown)
   return out
 }
+
+/**
+ * The number of requests that need the user: open, requires an answer, its agent is not gone, addressed to
+ * the user or to anyone, not snoozed, and no test. Equal calls count once.
+ */
+export const needsYou = (
+  all: Iterable<Request>,
+  me: string,
+  snoozed: ReadonlyMap<number, number>,
+  now: number,
+): number => groupRequests(all, now, snoozed, me).needsYou
 
 /** When it was resolved by the hub's clock; for a pending submission, when it was sent. */
 export function settledAt(r: Request): number {
