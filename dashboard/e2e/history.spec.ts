@@ -96,6 +96,7 @@ test.describe('History', () => {
   }) => {
     const ids = await settle(hub, agent)
     await openAt(page, hub)
+    await page.keyboard.press('/') // with few requests, the filters are hidden
     await page.getByRole('button', { name: /^Time:/ }).click()
     await page.getByRole('button', { name: '7 days' }).click()
     await expect(page).toHaveURL(/days=7/)

@@ -363,13 +363,43 @@ test.describe('Inbox', () => {
     const ask = await agent.ask(hub, { question: 'A permission' })
     const choice = await agent.ask(hub, { type: 'choice', question: 'A choice', choices: ['x'] })
     await openAt(page, hub)
-    await page.getByRole('button', { name: /^Choice/ }).click()
+    await expect(page.getByLabel('Search the requests')).toHaveCount(0)
+    await page.keyboard.press('/')
+    await expect(page.getByLabel('Search the requests')).toBeFocused()
+    await page.getByLabel('Show only').selectOption('choice')
     await expect(row(page, ask.id)).toHaveCount(0)
     await expect(row(page, choice.id)).toBeVisible()
     await expect(page).toHaveURL(/kind=choice/)
     await page.reload()
     await expect(row(page, choice.id)).toBeVisible()
     await expect(row(page, ask.id)).toHaveCount(0)
+  })
+
+  test('sorts by urgency, but not while the pointer is over the list', async ({ page, hub, agent }) => {
+    const call = (name: string, args: object) => ({ toolCall: { name, arguments: args }, timeout: 3600 })
+    const cwd = '/home/dev/shop-api'
+    const edit = await agent.ask(hub, {
+      ...call('Edit', { file_path: `${cwd}/internal/order/list.go`, old_string: 'a', new_string: 'b\nc' }),
+      context: { cwd },
+    })
+    const wipe = await agent.ask(hub, call('Bash', { command: 'rm -rf ~' }))
+    await openAt(page, hub)
+    const rows = page.getByTestId('list').locator('[data-id]')
+    const shown = () => rows.evaluateAll((all) => all.map((one) => Number(one.getAttribute('data-id'))))
+    await expect(row(page, edit.id)).toContainText('Edit internal/order/list.go +2 −1')
+    await expect.poll(shown).toEqual([wipe.id, edit.id])
+    expect((await rows.first().boundingBox())?.y).toBeLessThanOrEqual(88)
+
+    await row(page, edit.id).hover()
+    const soon = await agent.ask(hub, { question: 'Now?', timeout: 50 })
+    await expect(page.getByRole('button', { name: /^1 moved/ })).toBeVisible()
+    expect(await shown()).toEqual([wipe.id, edit.id, soon.id])
+    await page.keyboard.press('.')
+    await expect.poll(shown).toEqual([soon.id, wipe.id, edit.id])
+
+    for (let i = 0; i < 5; i++) await agent.ask(hub, { question: `More ${i}` })
+    await expect(page.getByLabel('Search the requests')).toBeVisible()
+    expect((await rows.first().boundingBox())?.y).toBeLessThanOrEqual(128)
   })
 
   test('follows the settings for single-key shortcuts and the theme', async ({ page, hub, agent }) => {

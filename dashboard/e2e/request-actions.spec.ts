@@ -76,7 +76,7 @@ test.describe('Request actions', () => {
     expect((await statusOf(hub, one)).held.outcome).toBe('approve')
 
     await page.getByText('One by one').click()
-    await page.getByRole('button', { name: 'Undo: Print' }).click()
+    await page.getByRole('button', { name: /^Undo: Run echo begin/ }).click()
     await expect(page.getByRole('region', { name: 'Needs you' }).locator(`[data-id="${two}"]`)).toBeVisible()
     await page.keyboard.press('z')
     for (const id of [one, three]) await expect(row(other, id)).not.toContainText('undo')
@@ -245,7 +245,7 @@ test.describe('Request actions', () => {
   test('snooze a request but never one with a near deadline', async ({ page, hub, agent }) => {
     const { id: soon } = await agent.ask(hub, { question: 'Soon', timeout: 90 })
     const { id } = await agent.ask(hub, { question: 'Later', timeout: 3600 })
-    const { id: third } = await agent.ask(hub, { question: 'Third' })
+    const { id: third } = await agent.ask(hub, { question: 'Third', timeout: 7200 })
     await openAt(page, hub)
     await choose(page, soon)
     await page.keyboard.press('h')

@@ -113,6 +113,9 @@ export const inboxText = {
     agentGoneHint:
       'As far as the hub can tell, nothing is waiting for this answer. If you answer, the hub keeps trying to deliver it.',
     yourPrompt: 'Your prompt',
+    agentSays: 'Agent says',
+    showAll: 'Show all',
+    showLess: 'Show less',
     partFailed: 'Part of this request did not load. The hub may be offline, or newer than this page.',
     links: 'Links',
   },
@@ -138,7 +141,9 @@ export const inboxText = {
       Risk,
       string
     >,
-    byAgent: (level: string) => `Marked ${level} risk by the agent (no reason given).`,
+    found: 'Hookback found',
+    byAgent: (level: string, reason: boolean) =>
+      `Marked ${level} risk by the agent${reason ? '' : ' (no reason given)'}.`,
     agentLevel: (level: string) => `The agent marked it ${level}.`,
     in: 'in ',
   },

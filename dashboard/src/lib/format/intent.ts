@@ -28,7 +28,7 @@ function shortPath(path: string, room: number): string {
 }
 
 /** Shortens an intent to a number of characters. A path keeps its file name, other text both ends. */
-export function fitIntent({ verb, object = '', change = '' }: Intent, room = 84): Required<Intent> {
+export function fitIntent({ verb, object = '', change = '' }: Intent, room = 70): Required<Intent> {
   const end = middle(change, MAX_CHANGE)
   const left = Math.max(20, room - verb.length - end.length - 2)
   return { verb, object: (pathVerbs.has(verb) ? shortPath : middle)(object, left), change: end }

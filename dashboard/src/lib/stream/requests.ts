@@ -131,6 +131,9 @@ export function awaitsVotes(r: Request, me: string): boolean {
   return findVote(r, me) !== undefined || (recipients !== undefined && !recipients.includes(me))
 }
 
+/** Whether an answer is required and it is no test of the hub. */
+export const needsAnswer = (r: Request): boolean => r.question.requiresResponse !== false && !r.status.test
+
 export interface Lists {
   undelivered: Request[]
   needs: Request[]
@@ -196,7 +199,7 @@ export function groupRequests(
   const isGone = (r: Request) => [r, ...(same.get(r.id) ?? [])].every((m) => m.status.waiter === 'lost')
   out.gone = out.needs.filter(isGone)
   out.needs = out.needs.filter((r) => !isGone(r))
-  out.needsYou = out.needs.filter((r) => r.question.requiresResponse !== false && !r.status.test).length
+  out.needsYou = out.needs.filter(needsAnswer).length
   for (const group of [out.undelivered, out.needs, out.gone, out.votes, out.snoozed, ...same.values()])
     group.sort((a, b) => a.id - b.id)
   out.settled.sort((a, b) => settledAt(b) - settledAt(a) || b.id - a.id)
