@@ -114,8 +114,8 @@ type Status struct {
 	Class Class `json:"class,omitempty"`
 	// Findings are the hub's findings about the tool call, most severe first.
 	Findings []Finding `json:"findings,omitempty"`
-	// Intent states in a few words what an approval lets the tool call do; absent if the question is no
-	// permission for a call.
+	// Intent summarizes the tool call that an approval allows; absent if the question is no permission for
+	// a call.
 	Intent *Intent `json:"intent,omitempty"`
 	// Held is an answer within its undo window. Until held.until the question stays pending and
 	// nothing is sent to the agent.

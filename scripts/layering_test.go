@@ -74,6 +74,7 @@ var mayImport = map[string][]string{
 	"server/internal/feed":           nil,
 	"server/internal/redact":         {"schema"},
 	"server/internal/risk":           {"schema", "agentclient/policy/programs", "server/internal/risk/call", "server/internal/risk/oversight", "server/internal/risk/paths", "server/internal/risk/shell"},
+	"server/internal/intent":         {"schema", "server/internal/risk/call", "server/internal/risk/paths"},
 	"server/internal/risk/call":      {"agentclient/policy/programs", "server/internal/risk/paths", "server/internal/risk/shell"},
 	"server/internal/risk/oversight": {"schema", "schema/routes", "server/internal/risk/paths"},
 	"server/internal/risk/paths":     {"server/internal/risk/shell"},
@@ -82,7 +83,7 @@ var mayImport = map[string][]string{
 	"server/internal/auth":           {"schema", "schema/sign", "server/internal/feed", "server/internal/store"},
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
-	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/store", "server/internal/auth", "server/internal/netguard"},
+	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard"},
 	// The chat services in which people answer; package notify sends by them.
 	"server/internal/notify/buttons":    {"schema", "server/internal/question", "server/internal/risk", "server/internal/store"},
 	"server/internal/notify/telegram":   {"schema", "server/internal/auth", "server/internal/feed", "server/internal/notify/buttons", "server/internal/store"},
@@ -95,7 +96,7 @@ var mayImport = map[string][]string{
 
 	"server/internal/sessions/digest": {"schema", "schema/history", "schema/inbox", "schema/control"},
 	"server/internal/sessions/otlp":   {"schema"},
-	"server/internal/question":        {"schema", "schema/control", "schema/sign", "server/internal/store", "server/internal/identity", "server/internal/peer", "server/internal/risk"},
+	"server/internal/question":        {"schema", "schema/control", "schema/sign", "server/internal/intent", "server/internal/store", "server/internal/identity", "server/internal/peer", "server/internal/risk"},
 	"server/internal/query":           {"schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "server/internal/store", "server/internal/feed", "server/internal/auth", "server/internal/question", "server/internal/sessions/digest"},
 	"server/internal/sessions":        {"schema", "schema/history", "schema/inbox", "schema/control", "server/internal/store", "server/internal/feed", "server/internal/query", "server/internal/sessions/digest"},
 	"server/internal/hub/rawevent":    {"schema"},

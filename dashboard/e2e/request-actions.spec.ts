@@ -88,10 +88,10 @@ test.describe('Request actions', () => {
     await page.keyboard.press('Shift+J')
     await expect(page.getByTestId('selection')).toContainText('2 selected')
     await page.keyboard.press('Shift+A')
-    await page.getByRole('dialog').getByRole('checkbox', { name: /Print/ }).uncheck()
+    await page.getByRole('dialog').getByRole('checkbox', { name: /Test/ }).uncheck()
     await confirm(page, /Approve this request/)
     expect((await asked[0]!.answer).permission).toBe(true)
-    expect((await statusOf(hub, two)).status).toBe('pending')
+    for (const id of [two, three]) expect((await statusOf(hub, id)).status).toBe('pending')
   })
 
   test('refuse to select a risky request and explain why', async ({ page, hub, agent }) => {

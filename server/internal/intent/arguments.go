@@ -145,12 +145,12 @@ func (a arguments) edits() (added, removed int, ok bool) {
 	return 0, 0, false
 }
 
-// telling are members that say most about a call, best first.
-var telling = strings.Fields("amount sql statement query command url path filepath branch ref title subject name to channel recipient key id")
+// preferred are the names of members that identify a call best, in this order.
+var preferred = strings.Fields("amount sql statement query command url path filepath branch ref title subject name to channel recipient key id")
 
-// summary returns the member that says most about the call, with its value: "amount 25000".
+// summary returns one member of the call with its value, a preferred one if there is one: "amount 25000".
 func (a arguments) summary() string {
-	for _, name := range telling {
+	for _, name := range preferred {
 		if value := scalar(a.values[name]); value != "" {
 			return name + " " + value
 		}

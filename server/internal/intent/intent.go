@@ -1,24 +1,14 @@
-// Package intent states in a few words what a tool call will do: a verb, its object and the change.
+// Package intent summarizes a tool call in a few words: a verb, its object and the change.
 // The words are the hub's; names, paths and commands are the agent's text and made inert. It is pure.
 package intent
 
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk/call"
-)
-
-const (
-	maxArguments = 1 << 20 // bytes; larger arguments are only named by their tool
-	maxCommand   = 160     // characters of a command
-	maxPath      = 64      // characters of a path; a file name may be longer
-	maxName      = 60      // characters of a tool or an argument
-	maxValue     = 80      // characters of an argument's value
-	maxFileName  = 200     // characters of a file name
 )
 
 // Of returns the intent of a tool call. cwd is the directory that paths are relative to; empty if unknown.
@@ -117,17 +107,6 @@ func writeIntent(tool string, args arguments, cwd string) (schema.Intent, bool) 
 		in.Verb, in.Change = "Write", count(lines(content), "line")
 	}
 	return in, true
-}
-
-func plusMinus(added, removed int) string {
-	return fmt.Sprintf("+%d −%d", added, removed)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // String returns the intent as one line: "Edit internal/order/list.go +4 −3".

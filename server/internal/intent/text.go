@@ -1,12 +1,22 @@
 package intent
 
 import (
+	"fmt"
 	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/server/internal/risk/paths"
+)
+
+const (
+	maxArguments = 1 << 20 // bytes; larger arguments are only named by their tool
+	maxCommand   = 160     // characters of a command
+	maxPath      = 64      // characters of a path; a file name may be longer
+	maxName      = 60      // characters of a tool or an argument
+	maxValue     = 80      // characters of an argument's value
+	maxFileName  = 200     // characters of a file name
 )
 
 // hidden takes the place of a character that can't be seen or that changes the order of others.
@@ -115,4 +125,15 @@ func shrink(file string) string {
 		head = ""
 	}
 	return head + "…/" + tail
+}
+
+func plusMinus(added, removed int) string {
+	return fmt.Sprintf("+%d −%d", added, removed)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

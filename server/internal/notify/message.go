@@ -21,7 +21,7 @@ const (
 	maxTextChars = 600
 	// maxSubjectChars limits the question's text in a title or subject.
 	maxSubjectChars = 80
-	// maxIntentChars limits what the call of a question will do.
+	// maxIntentChars limits the summary of a call.
 	maxIntentChars = 240
 	// maxNameChars limits names of agents and channels.
 	maxNameChars = 60
@@ -39,7 +39,7 @@ type message struct {
 	email     string
 
 	app, session, text, tool string // from the agent: untrusted
-	intent                   string // what the call of the question will do; empty: no call
+	intent                   string // summary of the call by the hub; empty: no call
 	risk                     schema.Risk
 	questionKind             schema.Kind
 	deadline                 time.Time
@@ -105,7 +105,7 @@ func (m *message) headline() string {
 	}
 }
 
-// subject returns the headline and what the call will do, or else the start of the question.
+// subject returns the headline and the summary of the call, or else the start of the question.
 func (m *message) subject() string {
 	if m.isTest {
 		return m.headline()

@@ -1951,8 +1951,8 @@ export interface Status {
   /** Findings are the hub's findings about the tool call, most severe first. */
   findings?: Finding[]
   /**
-   * Intent states in a few words what an approval lets the tool call do; absent if the question is no
-   * permission for a call.
+   * Intent summarizes the tool call that an approval allows; absent if the question is no permission for a
+   * call.
    */
   intent?: Intent
   /**

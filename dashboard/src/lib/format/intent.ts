@@ -8,7 +8,7 @@ const MAX_CHANGE = 40
 function middle(text: string, room: number): string {
   const letters = [...text]
   if (letters.length <= room) return text
-  const tail = Math.floor(room * 0.4)
+  const tail = Math.floor(room * 0.5)
   const head = Math.max(1, room - tail - 3)
   return `${letters.slice(0, head).join('').trimEnd()} … ${letters.slice(-tail).join('').trimStart()}`
 }
