@@ -1,6 +1,6 @@
 import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
-import { choose, detail, expect, openAt, skipGrace, test, visit } from './fixtures.ts'
-import { claimHub } from './people.ts'
+import { choose, detail, expect, openAt, row, skipGrace, test, visit } from './fixtures.ts'
+import { callApi, claimHub } from './people.ts'
 import type { HubProcess } from './hub.ts'
 import type { Page } from '@playwright/test'
 
@@ -40,6 +40,7 @@ test.describe('Appeal', () => {
     await page.clock.install()
     await openAt(page, hub)
     const id = await appeal(hub)
+    await expect(row(page, id)).toContainText('Appeal')
     await choose(page, id)
     const card = detail(page, id)
     await expect(card.getByTestId('appeal')).toContainText('Refused by Claude Code auto mode')
@@ -51,6 +52,30 @@ test.describe('Appeal', () => {
     await page.keyboard.press('d')
     await expect(card.getByLabel('Why should it stay refused?')).toBeFocused()
     await expectAccessible(page)
+  })
+
+  // The hub refuses the answer of a browser that the requesting process started.
+  test('is approved by the owner for an agent in another process', async ({ page, hub }) => {
+    await page.clock.install()
+    await claimHub(page, hub)
+    const id = await appeal(hub.fromAgentProcess())
+    await choose(page, id)
+    await skipGrace(page)
+    await detail(page, id)
+      .getByRole('button', { name: /Run it once/ })
+      .click()
+    await page.clock.runFor(15_000) // the undo window
+    const settled = detail(page, id).getByTestId('settled')
+    await expect(settled).toContainText('Approved by you')
+    await expect(settled).not.toContainText('self-approval')
+    await expect
+      .poll(async () => {
+        const event = (await callApi(page, 'GET', `/events/${id}`)) as {
+          humanInTheLoopStatus: { status: string; outcome?: string; respondedBy?: { name: string } }
+        }
+        return event.humanInTheLoopStatus
+      })
+      .toMatchObject({ status: 'responded', outcome: 'approve', respondedBy: { name: 'mara' } })
   })
 })
 

@@ -114,11 +114,24 @@ export class HubProcess {
    * locked, and the test process started the browser.
    */
   fromOtherProcess(): HubProcess {
+    return this.postWith((post) => post)
+  }
+
+  /**
+   * Returns the same hub, but each post comes from a hook that a separate process runs, like an
+   * agent's. The hub takes the program that ran a hook for the requester.
+   */
+  fromAgentProcess(): HubProcess {
+    const run = `require('node:child_process').execFileSync(process.execPath, process.argv.slice(1), { stdio: 'inherit' })`
+    return this.postWith((post) => ['-e', run, '--', ...post])
+  }
+
+  private postWith(args: (post: string[]) => string[]): HubProcess {
     const post = async (path: string, body: unknown): Promise<Json> => {
       const program = `fetch(process.argv[1], { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: process.argv[2] })
         .then(async (r) => { console.log(await r.text()); process.exitCode = r.ok ? 0 : 1 })`
-      const args = ['-e', program, this.url + path, JSON.stringify(body)]
-      return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as Json
+      const command = args(['-e', program, this.url + path, JSON.stringify(body)])
+      return JSON.parse((await promisify(execFile)(process.execPath, command)).stdout) as Json
     }
     return Object.assign(Object.create(this) as HubProcess, { post })
   }

@@ -5,6 +5,7 @@ package control
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -66,6 +67,8 @@ func (n *FreezeNotice) Text() string {
 	who := cmp.Or(n.By, "A person")
 	if who == "local user" {
 		who = "A local user"
+	} else if name, isAgent := strings.CutPrefix(who, "agent "); isAgent {
+		who = "Agent " + name
 	}
 	return who + " froze " + what + "."
 }

@@ -67,10 +67,11 @@ func TestEventList_SummaryShortensLargeQuestions(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	huge := strings.Repeat("é", 450_000) // 0.9 MB
+	appeal := strings.Repeat("No. ", 400)
 	ask := func(call, payload string) {
 		r.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{"p":%q},"questionTruncated":true,
-			"humanInTheLoop":{"question":"Run it?","type":"permission","toolCall":{"name":"Bash","arguments":{"command":%q,"n":1}},"context":{"why":%q}}}`,
-			payload, call, call))
+			"humanInTheLoop":{"question":"Run it?","type":"permission","toolCall":{"name":"Bash","arguments":{"command":%q,"n":1}},"appeal":{"by":"auto mode","reason":%q},"context":{"why":%q}}}`,
+			payload, call, appeal, call))
 	}
 	ask(huge, "small")
 	ask("ls", strings.Repeat("p", 20<<10))
@@ -89,6 +90,9 @@ func TestEventList_SummaryShortensLargeQuestions(t *testing.T) {
 		require.True(t, short[0].QuestionTruncated)
 		require.Equal(t, "Run it?", q.Question)
 		require.Equal(t, "Bash", q.ToolCall.Name)
+		require.NotNil(t, q.Appeal, "the list marks it")
+		require.Equal(t, "auto mode", q.Appeal.By)
+		require.Equal(t, appeal[:1024]+"…", q.Appeal.Reason)
 		require.Contains(t, string(q.ToolCall.Arguments), "ééé…")
 		require.JSONEq(t, `{"p":"small"}`, string(short[0].Payload))
 		require.False(t, short[1].QuestionTruncated)

@@ -113,6 +113,17 @@ func TestFreeze_ApprovesNothing(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
+// The hub's names for callers that are no people begin with a small letter.
+func TestFreeze_TextIsASentence(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]string{
+		"": "A person froze all agents.", "local user": "A local user froze all agents.", "agent build": "Agent build froze all agents.", "mara": "mara froze all agents.",
+	} {
+		n := control.FreezeNotice{Scope: control.FreezeAll, By: by}
+		require.Equal(t, want, n.Text())
+	}
+}
+
 func TestFreeze_SurvivesRestart(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

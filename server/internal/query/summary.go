@@ -63,6 +63,7 @@ func shortQuestion(question []byte) []byte {
 	add("question", textStart(members["question"]))
 	add("type", members["type"])
 	add("toolCall", shortCall(members["toolCall"]))
+	add("appeal", shortAppeal(members["appeal"]))
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if _, ok := short[name]; !ok && len(members[name]) <= maxSummaryText {
 			add(name, members[name])
@@ -89,6 +90,15 @@ func shortCall(call json.RawMessage) json.RawMessage {
 		}
 	}
 	return encode(map[string]json.RawMessage{"name": c.Name, "arguments": encode(arguments)})
+}
+
+// shortAppeal keeps the starts of the texts of an appeal.
+func shortAppeal(appeal json.RawMessage) json.RawMessage {
+	var a map[string]json.RawMessage
+	if json.Unmarshal(appeal, &a) != nil || a == nil {
+		return nil
+	}
+	return encode(map[string]json.RawMessage{"by": textStart(a["by"]), "reason": textStart(a["reason"])})
 }
 
 // textStart returns the start of a JSON string; other values are unchanged.

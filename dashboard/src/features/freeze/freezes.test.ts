@@ -37,6 +37,7 @@ describe('Freeze', () => {
     expect(freezeSentence({ ...all, by: 'local user' })).toBe(
       'Someone on the hub’s machine froze all agents.',
     )
+    expect(freezeSentence({ ...all, by: 'agent build' })).toBe('Agent build froze all agents.')
   })
 
   it('shows at once, before the stream reports it, and only once', async () => {

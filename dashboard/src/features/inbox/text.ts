@@ -57,6 +57,7 @@ export const inboxText = {
     sameRequest: ' agents are asking the same thing',
     notAccepted: 'not accepted',
     agentGone: 'agent gone',
+    appeal: 'Appeal',
     because: 'because: ',
   },
 

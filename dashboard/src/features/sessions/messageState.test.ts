@@ -28,6 +28,7 @@ describe('Messages', () => {
   test('need an agent that can receive them, and a running session', () => {
     expect(unsupportedReason('claude-code', false)).toBeUndefined()
     expect(unsupportedReason('claude-code', true)).toBe('ended')
-    expect(unsupportedReason('gemini', false)).toBe('agent')
+    expect(unsupportedReason('codex', false)).toBeUndefined()
+    expect(unsupportedReason('cursor', false)).toBe('agent')
   })
 })

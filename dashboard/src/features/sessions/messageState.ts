@@ -18,7 +18,7 @@ export function mayResend(message: Message, now: number): boolean {
 }
 
 /** The coding agents whose hooks hand messages to the model. The hub has the same list. */
-const receivers = ['claude-code']
+const receivers = ['claude-code', 'codex', 'gemini', 'qwen']
 
 /** Why a session cannot receive a message; undefined if it can. */
 export function unsupportedReason(codingAgent: string, ended: boolean): 'ended' | 'agent' | undefined {

@@ -1,11 +1,12 @@
 /** User-visible strings of the settings. */
 export const text = {
   title: 'Settings',
-  intro: 'Stored in this browser only.',
+  intro: 'Stored in this browser only, except Safety.',
   appearance: 'Appearance',
   approvals: 'Approvals',
   notifications: 'Notifications',
   shortcuts: 'Keyboard shortcuts',
+  safety: 'Safety',
   you: 'You',
   theseSettings: 'These settings',
   about: 'About',
@@ -103,4 +104,40 @@ export const shortcutText = {
   resetFor: (action: string) => `${action}: reset the key`,
   change: 'Change',
   changeFor: (action: string) => `${action}: change the key`,
+}
+
+/** Strings of the limits of automatic freezes. */
+export const safetyText = {
+  intro:
+    'For everyone on this hub, not only in this browser. A frozen session is stopped at its next tool call until someone resumes it. A limit acts one call late, because the hub counts after the call was reported.',
+  now: 'Now:',
+  off: 'The hub freezes nothing by itself.',
+  freezes: (rules: string) => `A session is frozen ${rules}.`,
+  and: ', and ',
+  afterFailures: (n: number) => `after ${n} equal failures in a row`,
+  afterSpending: (amount: string, window: string) => `when it costs more than ${amount} in ${window}`,
+  oneHour: 'one hour',
+  hours: (n: number) => `${n} hours`,
+  minutes: (n: number) => `${n} minutes`,
+  limits: 'Limits',
+  signInTo: 'set limits',
+  adminsOnly: 'Only admins can change these limits.',
+  failuresRule: 'Equal failures',
+  failures: 'Freeze a session that fails in a loop',
+  failuresHint: 'Calls of one tool that failed in a row with the same arguments and the same error.',
+  failuresValue: 'Failures in a row',
+  flag: (flag: string) => `The hub was started with ${flag}, which overrules this setting.`,
+  spending: 'Freeze a session that spends too much',
+  spendingHint:
+    'Costs come from the agent’s telemetry, status line or results. After a freeze is lifted, only later spending counts.',
+  spendingValue: 'US dollars',
+  window: 'within',
+  save: 'Save limits',
+  saved: 'Saved. The limits apply now.',
+  last: 'Last automatic freezes',
+  noFreezes: 'None yet.',
+  sessionOf: 'Session of',
+  resumedBy: 'resumed by',
+  stillFrozen: 'still frozen',
+  loading: 'Loading …',
 }
