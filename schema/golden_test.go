@@ -85,6 +85,7 @@ var messageTypes = map[string]reflect.Type{
 	"Safety":          reflect.TypeFor[control.Safety](),
 	"Reach":           reflect.TypeFor[control.Reach](),
 	"ReachSettings":   reflect.TypeFor[control.ReachSettings](),
+	"PairingCode":     reflect.TypeFor[control.PairingCode](),
 	"SafetySettings":  reflect.TypeFor[control.SafetySettings](),
 
 	"Channel":              reflect.TypeFor[schema.Channel](),

@@ -39,7 +39,7 @@ type ChallengeRequest struct {
 // body of POST /api/passkeys/confirm; the assertion is the proof of the request that makes the
 // change.
 type CredentialAction struct {
-	Do     string `json:"do" jsonschema:"enum=link,enum=reset,enum=promote,enum=add_passkey,enum=remove_passkey"`
+	Do     string `json:"do" jsonschema:"enum=link,enum=reset,enum=promote,enum=pair,enum=add_passkey,enum=remove_passkey"`
 	Target string `json:"target"` // the name of the person, or the id of the passkey to remove
 }
 
@@ -48,6 +48,7 @@ const (
 	ActionLink          = "link"           // the caller's sign-in link
 	ActionReset         = "reset"          // a reset of another person
 	ActionPromote       = "promote"        // the role admin for another person
+	ActionPair          = "pair"           // a code that pairs a device with the caller's account
 	ActionAddPasskey    = "add_passkey"    // a further passkey of the caller
 	ActionRemovePasskey = "remove_passkey" // removal of an own passkey
 )

@@ -22,6 +22,14 @@ const (
 	PasskeyForCritical PasskeyThreshold = "critical" // critical risk
 )
 
+// AtLeastHigh returns the threshold, or that of high risk if it is less strict.
+func (p PasskeyThreshold) AtLeastHigh() PasskeyThreshold {
+	if p == PasskeyForUnknown {
+		return p
+	}
+	return PasskeyForHigh
+}
+
 // Me is the identity and permissions of the caller, from GET /api/me.
 type Me struct {
 	Name     string `json:"name"` // "local user" for an unauthenticated caller
@@ -30,6 +38,8 @@ type Me struct {
 	Owner    bool   `json:"owner,omitempty"`    // the first person to sign in, who owns the hub
 	SignIn   string `json:"signIn,omitempty"`   // id of this browser's sign-in
 	Passkeys int    `json:"passkeys,omitempty"` // number of registered passkeys
+
+	Paired bool `json:"paired,omitempty"` // a paired device, which has at most the role operator
 
 	// Locked is set if the hub accepts answers only from signed-in operators.
 	Locked    bool `json:"locked"`
@@ -75,7 +85,7 @@ type SignIn struct {
 	ID         string `json:"id"`
 	Person     string `json:"person"`
 	UserAgent  string `json:"userAgent,omitempty"`
-	Way        string `json:"way" jsonschema:"enum=link,enum=oidc,enum=token"`
+	Way        string `json:"way" jsonschema:"enum=link,enum=oidc,enum=token,enum=pair"`
 	CreatedAt  Millis `json:"createdAt"`
 	LastSeenAt Millis `json:"lastSeenAt"`
 	ExpiresAt  Millis `json:"expiresAt"`
@@ -105,6 +115,7 @@ type Token struct {
 // #sign-in=CODE.
 type SignInRequest struct {
 	Code string `json:"code"`
+	Pair bool   `json:"pair,omitempty"` // the code is that of a pairing, whose fragment is #pair=CODE
 	// Name is the name that the first person to sign in chooses as the owner of the hub. Without it
 	// the hub returns 400 for the member name, and the code stays valid.
 	Name string `json:"name,omitempty"`

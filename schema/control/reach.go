@@ -1,7 +1,13 @@
 package control
 
-// PathReach is the path of the hub's public address.
-const PathReach = "/api/reach"
+import "github.com/hookback/hookback/schema"
+
+// The paths of the hub's public address.
+const (
+	PathReach      = "/api/reach"
+	PathReachCheck = "/api/reach/check"
+	PathPairing    = "/api/pairing"
+)
 
 // ReachSettings is the body of PUT /api/reach.
 type ReachSettings struct {
@@ -31,4 +37,12 @@ type Reach struct {
 	Flag string `json:"flag,omitempty"`
 	// Machine is the name of the hub's machine.
 	Machine string `json:"machine"`
+}
+
+// PairingCode is the response to POST /api/pairing.
+type PairingCode struct {
+	// URL signs in one device as the caller, with at most the role operator. It is shown once.
+	URL       string        `json:"url"`
+	QR        string        `json:"qr"` // the URL as a QR code, an SVG image
+	ExpiresAt schema.Millis `json:"expiresAt"`
 }

@@ -39,7 +39,7 @@ var messages = []any{
 	inbox.Approval{}, inbox.ApproveCall{}, inbox.RejectCall{}, inbox.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.NotificationSettings{},
 	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
-	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{}, control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.Reach{}, control.ReachSettings{},
+	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{}, control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.Reach{}, control.ReachSettings{}, control.PairingCode{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
 	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
 	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},

@@ -42,4 +42,14 @@ var freezes = []Route{
 		Description: "Checks that this hub answers at the address, and saves it. It applies at once: the hub accepts requests for its host name, and links start with it. An address at which this hub does not answer changes nothing. An empty address removes the setting. The change is an entry of the audit log.",
 		Request:     control.ReachSettings{}, Response: control.Reach{}, Returns: "the new address",
 	},
+	{
+		Method: "POST", Path: control.PathReachCheck, Access: schema.AccessAdmin, Summary: "Check the public address",
+		Description: "Checks now that this hub answers at its public address, and returns the state.",
+		Response:    control.Reach{}, Returns: "the public address",
+	},
+	{
+		Method: "POST", Path: control.PathPairing, Access: schema.AccessOwn, Summary: "Create a pairing code",
+		Description: "Creates a code that signs in one further device as the caller, once and within 10 minutes, with at most the role operator, and invalidates earlier codes and sign-in links of the caller. It takes a sign-in with a link or the OpenID provider, a passkey if the caller has one, and a public address at which this hub answers. The code is an entry of the audit log.",
+		Request:     schema.Confirmation{}, Response: control.PairingCode{}, Returns: "the code", Errors: []error{schema.ErrProofRequired},
+	},
 }

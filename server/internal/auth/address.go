@@ -17,7 +17,7 @@ func requireAddressAccess(person *store.Person, d *schema.PersonDraft, caller Id
 	switch {
 	case d.Email == nil || strings.TrimSpace(*d.Email) == person.Email:
 		return nil
-	case person.Name == caller.Name && caller.Via == "session":
+	case person.Name == caller.Name && caller.Via == "session" && !caller.Paired:
 		return nil
 	case person.Name == caller.Name:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Nothing was changed. Change your address in a browser that is signed in with a link or with the OpenID provider."}

@@ -125,7 +125,7 @@ func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
 		return Identity{}, errKeyMismatch
 	}
 	s.recordUse(session.ID)
-	return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "session", ID: session.ID}, nil
+	return sessionIdentity(person, session), nil
 }
 
 // proxyIdentity returns the account that the proxy names, by name or by e-mail address. A

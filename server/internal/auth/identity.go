@@ -14,14 +14,15 @@ import (
 // Identity is the authenticated caller of a request. The zero value is an unauthenticated
 // caller.
 type Identity struct {
-	Name  string      // of the person, or of the agent's token
-	Role  schema.Role // of a person; empty for agents
-	Owner bool        // the person owns the hub
-	Agent bool        // authenticated by an agent's token, which can ask and never answer
-	Apps  []string    // source_app patterns that an agent's token may use; empty: all
-	Via   string      // the authentication method, as in schema.Responder; empty: none
-	ID    string      // of the session or token, for revocation
-	Page  string      // origin or host of the page that sent the request; empty: unknown
+	Name   string      // of the person, or of the agent's token
+	Role   schema.Role // of a person; empty for agents
+	Owner  bool        // the person owns the hub
+	Agent  bool        // authenticated by an agent's token, which can ask and never answer
+	Apps   []string    // source_app patterns that an agent's token may use; empty: all
+	Via    string      // the authentication method, as in schema.Responder; empty: none
+	ID     string      // of the session or token, for revocation
+	Paired bool        // a paired device, which has at most the role operator
+	Page   string      // origin or host of the page that sent the request; empty: unknown
 }
 
 // IsAuthenticated reports whether the caller is authenticated.

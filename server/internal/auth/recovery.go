@@ -20,8 +20,8 @@ func (s *Service) CreateSignInLink(ctx context.Context, name string, proof json.
 	}
 	confirmed := false
 	if own := strings.EqualFold(caller.Name, name); own {
-		if caller.Via != "session" {
-			return person, "", &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Create the link in a browser that is signed in with a link or with the OpenID provider."}
+		if caller.Via != "session" || caller.Paired {
+			return person, "", errNoFullSession
 		}
 		confirmed, err = s.tryConfirm(ctx, caller, schema.CredentialAction{Do: schema.ActionLink, Target: caller.Name}, proof)
 	} else {
@@ -127,4 +127,84 @@ func (s *Service) ResetAt(name string) time.Time {
 		return person.ResetAt
 	}
 	return time.Time{}
+}
+
+// A pairing code signs in a further device of a person. The device may answer, and changes nothing
+// about accounts: it has at most the role operator.
+
+// methodPair is the sign-in method of paired devices.
+const methodPair = "pair"
+
+const pairingLifetime = 10 * time.Minute
+
+// CreatePairing returns a one-time code that pairs a device with the caller's account, and voids
+// earlier codes. It follows the rule of own sign-in links: a session, with a passkey if the person
+// has one.
+func (s *Service) CreatePairing(ctx context.Context, proof json.RawMessage, caller Identity) (code string, expiresAt time.Time, err error) {
+	if err := s.Check(schema.AccessOwn, caller); err != nil {
+		return "", expiresAt, err
+	}
+	if caller.Via != "session" || caller.Paired {
+		return "", expiresAt, errNoFullSession
+	}
+	confirmed, err := s.tryConfirm(ctx, caller, schema.CredentialAction{Do: schema.ActionPair, Target: caller.Name}, proof)
+	if err != nil {
+		return "", expiresAt, err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	person, err := s.lookup(caller.Name)
+	if err != nil {
+		return "", expiresAt, err
+	}
+	expiresAt = s.Clock().Add(pairingLifetime)
+	code, err = s.newCode(ctx, store.Code{Person: person.Name, Method: methodPair, Confirmed: confirmed, ExpiresAt: expiresAt}, &store.PeopleChange{
+		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.pairing_made", caller, map[string]any{"name": person.Name})},
+	})
+	return code, expiresAt, err
+}
+
+// errNoFullSession reports a caller who may not create credentials: a proxy's, or a paired device.
+var errNoFullSession = &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Do this in a browser that is signed in with a link or with the OpenID provider. A paired device can't."}
+
+// sessionIdentity returns the identity of a session of a person, with the current role.
+func sessionIdentity(person *store.Person, session *store.SignIn) Identity {
+	id := Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "session", ID: session.ID}
+	if session.Method == methodPair {
+		id.Paired, id.Owner = true, false
+		if id.HasRole(schema.Admin) {
+			id.Role = schema.Operator
+		}
+	}
+	return id
+}
+
+// codeProblem returns why a code can't be used for a sign-in or a pairing; empty: it can. code is nil
+// if the hub has none with this digest.
+func (s *Service) codeProblem(hash digest, code *store.Code, pairs bool) string {
+	switch isPairing := code != nil && code.Method == methodPair; {
+	case code != nil && isPairing != pairs:
+		return "This is the code of another kind of link. Open the whole link, or scan the QR code again."
+	case code != nil && !s.isCodeExpired(code):
+		return ""
+	case !pairs:
+		return "This link was already used or is older than 15 minutes. " + s.newLinkHint()
+	case code != nil:
+		return "This pairing code is older than 10 minutes. Show a new one under Settings, Hub, on your computer."
+	case s.usedPairings[hash]:
+		return "This pairing code was already used. Show a new one under Settings, Hub, on your computer."
+	default:
+		return "This hub has no such pairing code. It may be replaced by a newer one or belong to another hub. Show a new one under Settings, Hub, on your computer."
+	}
+}
+
+// recordUsedPairing remembers a used code for a better message. A restart forgets it.
+func (s *Service) recordUsedPairing(hash digest, code *store.Code) {
+	if code.Method != methodPair {
+		return
+	}
+	if s.usedPairings == nil || len(s.usedPairings) >= 1000 {
+		s.usedPairings = map[digest]bool{}
+	}
+	s.usedPairings[hash] = true
 }

@@ -57,6 +57,7 @@ type Service struct {
 	revocations   revocationHooks
 	lockObserver  LockObserver // nil: none
 	ceremonies    passkeyCeremonies
+	usedPairings  map[digest]bool // codes of paired devices; changeMu guards it
 }
 
 // directory is an immutable snapshot of all accounts, sessions, tokens and codes.

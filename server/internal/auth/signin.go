@@ -28,9 +28,10 @@ const (
 
 // SignInAttempt is a request to sign in with a one-time code.
 type SignInAttempt struct {
-	Code string
-	Name string // chosen name of the hub's first person
-	From netip.Addr
+	Code  string
+	Name  string // chosen name of the hub's first person
+	From  netip.Addr
+	Pairs bool // the code is that of a pairing
 	// UserAgent is shown in the list of sessions.
 	UserAgent string
 }
@@ -65,7 +66,10 @@ func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.People
 	}
 	code := newSecret(codeBytes, codeChars)
 	hash := digestOf(code)
-	draft.Hash, draft.CreatedAt, draft.ExpiresAt = hash[:], now, now.Add(codeLifetime)
+	draft.Hash, draft.CreatedAt = hash[:], now
+	if draft.ExpiresAt.IsZero() {
+		draft.ExpiresAt = now.Add(codeLifetime)
+	}
 	c.Codes = []store.Code{draft}
 	return code, s.applyChange(ctx, c)
 }
@@ -83,13 +87,16 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 	defer s.changeMu.Unlock()
 	hash := digestOf(a.Code)
 	code := s.current.Load().codes[hash]
-	if code == nil || s.isCodeExpired(code) || code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil {
+	if code != nil && (code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil) {
+		code = nil // its account is gone
+	}
+	if problem := s.codeProblem(hash, code, a.Pairs); problem != "" {
 		if err := s.signInLimiter.check(a.From, s.Clock()); err != nil {
 			return nil, err
 		}
 		s.signInLimiter.recordFailure(a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
-		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was already used or is older than 15 minutes. " + s.newLinkHint()}
+		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: problem}
 	}
 	c := store.PeopleChange{RemovedCodes: [][]byte{hash[:]}}
 	person := s.current.Load().findPerson(code.Person)
@@ -100,7 +107,11 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		}
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
 	}
-	return s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Method, confirmed: code.Confirmed, userAgent: a.UserAgent, from: a.From})
+	session, err := s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Method, confirmed: code.Confirmed, userAgent: a.UserAgent, from: a.From})
+	if err == nil {
+		s.recordUsedPairing(hash, code)
+	}
+	return session, err
 }
 
 func (s *Service) newLinkHint() string {
@@ -146,7 +157,7 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 	if err := s.applyChange(ctx, c); err != nil {
 		return nil, err
 	}
-	session.Identity = Identity{Name: e.person.Name, Role: e.person.Role, Owner: e.person.Owner, Via: "session", ID: stored.ID}
+	session.Identity = sessionIdentity(e.person, &stored)
 	return session, nil
 }
 
@@ -231,7 +242,10 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	if id.Via == "session" {
 		me.SignIn = id.ID
 	}
-	me.PasskeyFor = s.PasskeyThreshold()
+	me.PasskeyFor, me.Paired = s.PasskeyThreshold(), id.Paired
+	if id.Paired {
+		me.PasskeyFor = me.PasskeyFor.AtLeastHigh()
+	}
 	at, hasPasskeys := s.relyingParty(id)
 	me.PasskeyAt = at.Origin
 	if s != nil && (id.IsAuthenticated() || isLocal) {

@@ -47,6 +47,9 @@ func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, caller I
 	if err := s.Check(schema.AccessOwn, caller); err != nil {
 		return schema.Token{}, err
 	}
+	if caller.Paired {
+		return schema.Token{}, errNoFullSession
+	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	t, err := s.buildToken(&d)

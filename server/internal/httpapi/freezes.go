@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/reach/qrcode"
 )
 
 func (s *Server) freezeHandlers() map[string]fiber.Handler {
@@ -18,6 +19,9 @@ func (s *Server) freezeHandlers() map[string]fiber.Handler {
 		"PUT " + control.PathSafety:    s.setSafety,
 		"GET " + control.PathReach:     s.reach,
 		"PUT " + control.PathReach:     s.setReach,
+
+		"POST " + control.PathReachCheck: s.checkReach,
+		"POST " + control.PathPairing:    s.createPairing,
 	}
 }
 
@@ -67,4 +71,28 @@ func (s *Server) setReach(c *fiber.Ctx) error {
 		return err
 	}
 	return s.reach(c)
+}
+
+func (s *Server) checkReach(c *fiber.Ctx) error {
+	s.Reach.Check(c.UserContext())
+	return s.reach(c)
+}
+
+// createPairing creates a code only if another device can open its link.
+func (s *Server) createPairing(c *fiber.Ctx) error {
+	proof, err := confirmation(c)
+	if err != nil {
+		return err
+	}
+	public := s.Reach.Read()
+	if public.State != control.ReachOK {
+		return &schema.HintError{Err: &schema.FieldError{Detail: "needs a public address at which this hub answers"}, Hint: "Another device can't open this hub yet. Set its public address under Settings, Hub."}
+	}
+	code, expiresAt, err := s.Hub.People.CreatePairing(c.UserContext(), proof, caller(c).Identity)
+	if err != nil {
+		return err
+	}
+	link := public.PublicURL + "/#pair=" + code
+	image, err := qrcode.SVG(link)
+	return replyJSON(c)(control.PairingCode{URL: link, QR: image, ExpiresAt: schema.Millis(expiresAt.UnixMilli())}, err)
 }

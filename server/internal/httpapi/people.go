@@ -166,7 +166,7 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 		return err
 	}
 	session, err := s.Hub.People.SignIn(c.UserContext(), auth.SignInAttempt{
-		Code: request.Code, Name: request.Name, From: peerAddr(c), UserAgent: c.Get(fiber.HeaderUserAgent),
+		Code: request.Code, Pairs: request.Pair, Name: request.Name, From: peerAddr(c), UserAgent: c.Get(fiber.HeaderUserAgent),
 	})
 	if err != nil {
 		return err

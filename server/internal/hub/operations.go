@@ -22,7 +22,7 @@ import (
 // actor returns the caller in the form in which package question knows it.
 func (h *Hub) actor(caller Caller) question.Actor {
 	return question.Actor{
-		Name: caller.Identity.Name, Via: caller.Identity.Via, IsAdmin: caller.Identity.HasRole(schema.Admin),
+		Name: caller.Identity.Name, Via: caller.Identity.Via, IsAdmin: caller.Identity.HasRole(schema.Admin), Paired: caller.Identity.Paired,
 		Process: h.callerProcess(caller),
 	}
 }

@@ -16,6 +16,7 @@ type Actor struct {
 	Name    string // of the authenticated person; empty without credentials
 	Via     string // authentication method; empty: none
 	IsAdmin bool
+	Paired  bool          // a paired device
 	Process *peer.Process // evidence, not proof; nil: unknown
 }
 

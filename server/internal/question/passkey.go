@@ -60,7 +60,7 @@ func (s *Snapshot) SignedPayload(r *schema.Response) ([]byte, error) {
 
 // requireAssertion rejects an answer that needs a passkey and has none, and records in
 // by that it has one. Repeating an answer needs no second assertion.
-func (s *Snapshot) requireAssertion(r *schema.Response, by *schema.Responder, passkey Assertion) error {
+func (s *Snapshot) requireAssertion(r *schema.Response, isPaired bool, by *schema.Responder, passkey Assertion) error {
 	switch {
 	case s.Status.IsSettled():
 		return nil
@@ -73,10 +73,10 @@ func (s *Snapshot) requireAssertion(r *schema.Response, by *schema.Responder, pa
 		}
 		by.Passkey = err == nil
 		return err
-	case !s.needsPasskey(r):
+	case !s.needsPasskey(r, isPaired || by.Via == "link"):
 		return nil
 	default:
-		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: s.Status}, Hint: passkeyHint(by)}
+		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: s.Status}, Hint: passkeyHint(isPaired, by)}
 	}
 }
 
@@ -106,9 +106,13 @@ func passkeyProofs(q *store.Question) (proofs []sign.PasskeyProof, err error) {
 }
 
 // needsPasskey reports whether the answer allows something that the configured threshold
-// covers. Edited arguments count, too: they may be riskier than the original ones.
-func (s *Snapshot) needsPasskey(r *schema.Response) bool {
+// covers. Edited arguments count, too: they may be riskier than the original ones. If weak is set, as
+// for a paired device or a signed link, every threshold covers a high risk.
+func (s *Snapshot) needsPasskey(r *schema.Response, weak bool) bool {
 	threshold := s.env.Accounts.Access().PasskeyThreshold
+	if weak {
+		threshold = threshold.AtLeastHigh()
+	}
 	if threshold == "" || strings.EqualFold(string(s.Ask.Outcome(r)), string(schema.Deny)) {
 		return false
 	}
@@ -137,12 +141,14 @@ func IsCovered(threshold schema.PasskeyThreshold, class schema.Class, level sche
 	}
 }
 
-func passkeyHint(by *schema.Responder) string {
+func passkeyHint(isPaired bool, by *schema.Responder) string {
 	switch {
 	case !by.Verified:
 		return "Sign in to the dashboard, add a passkey under Settings, People, and answer there. Denying needs no passkey."
 	case by.Via == "link":
-		return "A link can't show a passkey. Open the request in the dashboard and answer it there. Denying needs no passkey."
+		return "Approve this on a device with a passkey. A link can't show a passkey. Open the request in the dashboard and answer it there. Denying needs no passkey."
+	case isPaired:
+		return "Approve this on a device with a passkey. Denying needs no passkey."
 	default:
 		return "Answer in the dashboard, which asks for your passkey. Add one under Settings, People. Denying needs no passkey."
 	}

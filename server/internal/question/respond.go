@@ -19,7 +19,7 @@ func (s *Snapshot) Respond(r *schema.Response, from Actor, passkey Assertion, no
 	if err != nil {
 		return nil, err
 	}
-	if err := s.requireAssertion(r, by, passkey); err != nil {
+	if err := s.requireAssertion(r, from.Paired, by, passkey); err != nil {
 		return nil, err
 	}
 	s.excludeSelfApproved(from, by)
@@ -81,7 +81,7 @@ func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change
 	}
 	allow := rule.Then == schema.ThenAllow
 	r := &schema.Response{Permission: &allow, Reason: rule.Reason}
-	if s.needsPasskey(r) {
+	if s.needsPasskey(r, false) {
 		return nil, nil
 	}
 	if err := s.Ask.CheckResponse(r); err != nil {

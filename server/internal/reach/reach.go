@@ -154,14 +154,15 @@ func (a *Address) Set(ctx context.Context, settings control.ReachSettings, by st
 // Run checks the address at start and every checkEvery until ctx ends. It always returns nil.
 func (a *Address) Run(ctx context.Context) error {
 	for {
-		a.checkCurrent(ctx)
+		a.Check(ctx)
 		if !feed.Sleep(ctx, checkEvery) {
 			return nil
 		}
 	}
 }
 
-func (a *Address) checkCurrent(ctx context.Context) {
+// Check checks the address now, unless it is local.
+func (a *Address) Check(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := a.Read()

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -355,6 +355,9 @@ export const v2LockStateOn = {"locked":true} satisfies LockState
 export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"],"owned":true,"changes":[{"change":"reset","person":"grace","by":"ada","at":1795262400000}]} satisfies Me
 
 // prettier-ignore
+export const v2MePaired = {"name":"ada","role":"operator","verified":true,"signIn":"s_7f3b","paired":true,"locked":true,"canAnswer":true,"canAdmin":false,"passkeyFor":"high","passkeyAt":"https://hub.example.com","owned":true} satisfies Me
+
+// prettier-ignore
 export const v2MessageActedOn = {"id":11,"state":"acted_on","source_app":"shop-api","session_id":"s1","agent_id":"agent_1","from":"Ada","text":"Use port 8081.","created_at":1795262403000,"handed_at":1795262405000,"event":87} satisfies Message
 
 // prettier-ignore
@@ -377,6 +380,9 @@ export const v2OTLPResponseRejected = {"partialSuccess":{"rejectedLogRecords":2,
 
 // prettier-ignore
 export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}],"lagMs":1500,"unasked":{"ran":1204,"risky":3,"refused":12,"appealed":2,"denied":4,"complete":true}} satisfies Overview
+
+// prettier-ignore
+export const v2PairingCodeMade = {"url":"https://hub.example.com/#pair=4Zk0mB2hXw9qLr7TnV1cYd","qr":"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 41 41\"/>","expiresAt":1795263000000} satisfies PairingCode
 
 // prettier-ignore
 export const v2PasskeyUsed = {"id":"k_5mB0q","name":"this laptop","at":"hub.example.com","createdAt":1795262400000,"lastUsedAt":1795266000000} satisfies Passkey
@@ -509,6 +515,9 @@ export const v2SignInBrowser = {"id":"s_7f3a","person":"ada","userAgent":"Mozill
 
 // prettier-ignore
 export const v2SignInRequestFirst = {"code":"3kT9vQ0000notARealOne0","name":"ada"} satisfies SignInRequest
+
+// prettier-ignore
+export const v2SignInRequestPair = {"code":"4Zk0mB2hXw9qLr7TnV1cYd","pair":true} satisfies SignInRequest
 
 // prettier-ignore
 export const v2SignInResultOwner = {"key":"5notARealKey","me":{"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","locked":false,"canAnswer":true,"canAdmin":true}} satisfies SignInResult

@@ -308,7 +308,7 @@ export interface Control {
  * POST /api/passkeys/confirm; the assertion is the proof of the request that makes the change.
  */
 export interface CredentialAction {
-  do: 'link' | 'reset' | 'promote' | 'add_passkey' | 'remove_passkey'
+  do: 'link' | 'reset' | 'promote' | 'pair' | 'add_passkey' | 'remove_passkey'
   /** the name of the person, or the id of the passkey to remove */
   target: string
 }
@@ -1010,6 +1010,8 @@ export interface Me {
   signIn?: string
   /** number of registered passkeys */
   passkeys?: number
+  /** a paired device, which has at most the role operator */
+  paired?: boolean
   /** Locked is set if the hub accepts answers only from signed-in operators. */
   locked: boolean
   canAnswer: boolean
@@ -1164,6 +1166,15 @@ export interface Overview {
   lagMs?: number
   /** the tool calls about which no person was asked */
   unasked?: UnaskedCalls
+}
+
+/** PairingCode is the response to POST /api/pairing. */
+export interface PairingCode {
+  /** URL signs in one device as the caller, with at most the role operator. It is shown once. */
+  url: string
+  /** the URL as a QR code, an SVG image */
+  qr: string
+  expiresAt: Millis
 }
 
 /**
@@ -1752,7 +1763,7 @@ export interface SignIn {
   id: string
   person: string
   userAgent?: string
-  way: 'link' | 'oidc' | 'token'
+  way: 'link' | 'oidc' | 'token' | 'pair'
   createdAt: Millis
   lastSeenAt: Millis
   expiresAt: Millis
@@ -1766,6 +1777,8 @@ export interface SignIn {
  */
 export interface SignInRequest {
   code: string
+  /** the code is that of a pairing, whose fragment is #pair=CODE */
+  pair?: boolean
   /**
    * Name is the name that the first person to sign in chooses as the owner of the hub. Without it the hub
    * returns 400 for the member name, and the code stays valid.
