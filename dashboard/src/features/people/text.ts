@@ -105,6 +105,7 @@ export const signInsText = {
     link: 'with a link',
     oidc: 'with your organization',
     token: 'with a token',
+    pair: 'as a paired device',
   } satisfies Record<SignIn['way'], string>,
   thisBrowser: 'this browser',
   used: 'used',
@@ -152,10 +153,28 @@ export const tokenText = {
   create: 'Create token',
 }
 
+/** The page of a phone that scanned a pairing code. */
+export const pairText = {
+  intro:
+    'This device gets access to the hub as the person who showed the code. It can answer requests, and can’t change people, tokens or settings of the hub.',
+  pair: 'Pair this device',
+  incomplete: 'The pairing code is incomplete. Scan the whole QR code again.',
+  paired: 'This device is paired.',
+  as: 'You answer as',
+  install:
+    'Install the app: choose “Install app” or “Add to Home Screen” in the menu of the browser. iPhones need this for notifications.',
+  push: 'Turn on notifications',
+  passkeyHint: 'To approve high-risk requests on this device, it needs a passkey.',
+  addPasskey: 'Add a passkey',
+  passkeyAdded: 'This device can approve high-risk requests with your passkey.',
+  done: 'Open the inbox',
+}
+
 export const signInText = {
   titles: {
     name: 'Welcome to your hub',
     welcome: (name: string) => `Welcome, ${name}`,
+    pair: 'Pair this device',
     failed: 'Sign-in failed',
     signIn: 'Sign in',
   },

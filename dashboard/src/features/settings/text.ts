@@ -141,3 +141,31 @@ export const safetyText = {
   stillFrozen: 'still frozen',
   loading: 'Loading …',
 }
+
+/** Strings of the hub's public address. */
+export const hubText = {
+  states: {
+    local: 'Links work on one computer only.',
+    unchecked: 'The address is not checked yet:',
+    ok: 'Other devices reach this hub at',
+    failed: 'The hub does not answer at its address',
+  } as Record<string, string>,
+  localHint: 'Invitations and messages can be opened on',
+  byFlag: 'The hub was started with',
+  address: 'Public address',
+  save: 'Save',
+  how: [
+    'An https address that leads to this hub, for example through',
+    'The proxy must keep the Host header. The hub saves the address only if it finds itself there.',
+  ],
+  guide: 'More in the guide',
+  adminOnly: 'An admin can change the address.',
+  check: 'Check now',
+  pair: 'Pair a phone',
+  qr: 'QR code of the pairing link',
+  scan: 'Scan this code with the camera of your phone.',
+  pairHint:
+    'It signs in one device as you, once, within 10 minutes. The device can answer requests; it can’t change people, tokens or settings.',
+  copyLink: 'Copy link',
+  done: 'Done',
+}

@@ -11,9 +11,12 @@ export type SignInStep =
   | { step: 'name'; code: string; problem?: Problem }
   | { step: 'failed'; problem: Problem }
   | { step: 'welcome' }
+  /** The pairing code of this device, as scanned; empty once it is paired. */
+  | { step: 'pair'; code: string }
 
 /** A link of hookback up also has the name of the first person. */
 const CODE = /^#sign-in=([\w-]{8,200})(?:&name=([\w%.~-]+))?$/
+const PAIR = /^#pair=(.*)/
 const FAILED = /^#sign-in-failed=([\w-]{1,40})$/
 
 /** The code in a sign-in link or a part of it; empty if there is none. */
@@ -220,9 +223,11 @@ class CurrentUser {
   private consumeLink({ hash, pathname, search }: Location): boolean {
     const [, code, name] = CODE.exec(hash) ?? []
     const [, failed] = FAILED.exec(hash) ?? []
-    if (!code && !failed) return false
+    const pair = PAIR.exec(hash)?.[1]
+    if (!code && !failed && !pair) return false
     history.replaceState(history.state, '', pathname + search)
-    if (code) void this.signIn(code, name && decodeName(name))
+    if (pair) this.dialog = { step: 'pair', code: pair }
+    else if (code) void this.signIn(code, name && decodeName(name))
     else this.dialog = { step: 'failed', problem: providerProblem(failed ?? '') }
     return code !== undefined
   }

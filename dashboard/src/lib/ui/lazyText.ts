@@ -166,3 +166,11 @@ export const signInFirstText = {
   findLink: 'Find the sign-in link',
   signIn: 'Sign in',
 }
+
+/** The note next to a link that other devices may not open. */
+export const linkReachText = {
+  local: 'This link only works on this computer,',
+  makeReachable: 'Make the hub reachable',
+  failed: 'The hub does not answer at its public address.',
+  openSettings: 'Open the settings of the hub',
+}
