@@ -91,6 +91,8 @@ var messageTypes = map[string]reflect.Type{
 	"Channel":              reflect.TypeFor[schema.Channel](),
 	"ChannelDraft":         reflect.TypeFor[schema.ChannelDraft](),
 	"ChannelTestResult":    reflect.TypeFor[schema.ChannelTestResult](),
+	"ChatAccounts":         reflect.TypeFor[schema.ChatAccounts](),
+	"ChatCode":             reflect.TypeFor[schema.ChatCode](),
 	"NotificationSettings": reflect.TypeFor[schema.NotificationSettings](),
 
 	"CallReport":       reflect.TypeFor[schema.CallReport](),

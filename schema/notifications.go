@@ -71,6 +71,32 @@ type Channel struct {
 	// Paused is set while the circuit breaker of the channel is open: the hub sends nothing before
 	// this time.
 	Paused Millis `json:"paused,omitempty"`
+	// Bot is the user name of the bot that takes answers; telegram only, once it is known.
+	Bot string `json:"bot,omitempty"`
+	// NoAnswers is why the bot takes no answers, as a sentence; absent: it takes them, or its kind
+	// never does.
+	NoAnswers string `json:"noAnswers,omitempty"`
+}
+
+// ChatAccounts is the body of GET /api/chat-accounts.
+type ChatAccounts struct {
+	Accounts []ChatAccount `json:"accounts"`
+	Bots     []string      `json:"bots"` // user names of the bots that take answers
+}
+
+// ChatAccount is an account of a chat service with which a person answers.
+type ChatAccount struct {
+	Kind     string `json:"kind" jsonschema:"enum=telegram"`
+	Account  string `json:"account"` // the service's number of the account
+	Label    string `json:"label"`   // the name that the account shows
+	LinkedAt Millis `json:"linkedAt"`
+}
+
+// ChatCode is the body of POST /api/chat-accounts/codes: a code that links a chat account once.
+type ChatCode struct {
+	Code      string   `json:"code"` // sent to a bot as "/start CODE"
+	ExpiresAt Millis   `json:"expiresAt"`
+	Bots      []string `json:"bots"` // user names of the bots that take answers
 }
 
 // ChannelDraft is the body of POST /api/channels.
@@ -167,6 +193,9 @@ func (v *LinkVote) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b,
 // The paths of notifications and signed links.
 const (
 	PathChannels        = "/api/channels"
+	PathChatAccounts    = "/api/chat-accounts"
+	PathChatCodes       = "/api/chat-accounts/codes"
+	PathChatAccount     = "/api/chat-accounts/:kind/:account"
 	PathMyNotifications = "/api/channels/mine"
 	PathChannel         = "/api/channels/:id"
 	PathTestChannel     = "/api/channels/:id/test"

@@ -39,7 +39,7 @@ type ChallengeRequest struct {
 // body of POST /api/passkeys/confirm; the assertion is the proof of the request that makes the
 // change.
 type CredentialAction struct {
-	Do     string `json:"do" jsonschema:"enum=link,enum=reset,enum=promote,enum=pair,enum=add_passkey,enum=remove_passkey"`
+	Do     string `json:"do" jsonschema:"enum=link,enum=reset,enum=promote,enum=pair,enum=add_passkey,enum=remove_passkey,enum=chat"`
 	Target string `json:"target"` // the name of the person, or the id of the passkey to remove
 }
 
@@ -51,6 +51,7 @@ const (
 	ActionPair          = "pair"           // a code that pairs a device with the caller's account
 	ActionAddPasskey    = "add_passkey"    // a further passkey of the caller
 	ActionRemovePasskey = "remove_passkey" // removal of an own passkey
+	ActionChat          = "chat"           // a chat account with which the caller answers
 )
 
 // Confirmation is the body of a change of credentials. Proof is required if the caller has a

@@ -151,7 +151,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	})
 	presence := new(stream.Presence)
 	a.notifier = notify.New(notify.Config{
-		Store: a.store, Feed: a.feed, Hub: a.hub, Accounts: a.auth, Viewers: presence,
+		Store: a.store, Feed: a.feed, Hub: a.hub, Answers: chatAnswers{a.hub}, Accounts: a.auth, Viewers: presence,
 		Guard: guard, Reach: a.reach, Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.hub.Reach = a.notifier

@@ -60,6 +60,12 @@ func (s *Service) tryConfirm(ctx context.Context, caller Identity, a schema.Cred
 	return err == nil, err
 }
 
+// ConfirmChat returns an error unless the caller may link a chat account with their person. The
+// account answers without their browser, so it takes a passkey as a sign-in link does.
+func (s *Service) ConfirmChat(ctx context.Context, caller Identity, proof json.RawMessage) error {
+	return s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionChat, Target: caller.Name}, proof)
+}
+
 // confirmPromotion is confirm for the role admin, which takes a passkey on every hub that uses
 // passkeys: an admin decides who may answer.
 func (s *Service) confirmPromotion(ctx context.Context, caller Identity, person string, proof json.RawMessage) error {

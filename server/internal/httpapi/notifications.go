@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"encoding/json"
+	"net/url"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -15,6 +17,9 @@ func (s *Server) notificationHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathChannels:        s.createChannel,
 		"DELETE " + schema.PathChannel:       s.removeChannel,
 		"POST " + schema.PathTestChannel:     s.testChannel,
+		"GET " + schema.PathChatAccounts:     s.chatAccounts,
+		"POST " + schema.PathChatCodes:       s.createChatCode,
+		"DELETE " + schema.PathChatAccount:   s.unlinkChatAccount,
 		"GET " + schema.PathMyNotifications:  s.notificationSettings,
 		"POST " + schema.PathMyNotifications: s.setNotificationSettings,
 		"GET " + schema.PathPushKey:          s.pushKey,
@@ -46,7 +51,8 @@ func (s *Server) createChannel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if notify.SendsPerPerson(channel) { // its mail server reads the signed links of others
+	// Its mail server reads the signed links of others, or its bot server sends their answers.
+	if notify.SendsPerPerson(channel) || notify.OwnBotServer(channel) {
 		if err := s.Hub.People.Check(schema.AccessOwn, caller(c).Identity); err != nil {
 			return err
 		}
@@ -89,6 +95,32 @@ func channelError(err error) error {
 		return &schema.FieldError{Field: "id", Detail: "does not name a channel; it may have been removed", Cause: schema.ErrNotFound}
 	}
 	return err
+}
+
+func (s *Server) chatAccounts(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Notifier.ChatAccounts(c.UserContext(), caller(c).Identity.Name))
+}
+
+func (s *Server) createChatCode(c *fiber.Ctx) error {
+	proof, err := confirmation(c)
+	if err == nil {
+		err = s.Hub.People.ConfirmChat(c.UserContext(), caller(c).Identity, proof)
+	}
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Notifier.NewChatCode(caller(c).Identity.Name), nil)
+}
+
+func (s *Server) unlinkChatAccount(c *fiber.Ctx) error {
+	account, err := url.PathUnescape(c.Params("account"))
+	if err == nil {
+		err = s.Notifier.Store.UnlinkChatAccount(c.UserContext(), strings.Clone(c.Params("kind")), strings.Clone(account), caller(c).Identity.Name)
+	}
+	if err != nil {
+		return &schema.FieldError{Field: "account", Detail: "does not name a chat account of yours; it may have been removed", Cause: err}
+	}
+	return s.chatAccounts(c)
 }
 
 func (s *Server) notificationSettings(c *fiber.Ctx) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -76,6 +77,12 @@ func (n *Notifier) checkAddress(c *store.Channel) error {
 			return err
 		}
 		return n.Guard.CheckHost(config.host, uint16(config.port)) //nolint:gosec // a port
+	case telegram.Via:
+		address, err := parseTelegramURL(c.URL)
+		if u := address.apiURL(); err == nil && u != nil {
+			return n.Guard.CheckURL(u)
+		}
+		return err
 	case webhookName, "ntfy", "gotify", "mattermost":
 		u, err := url.Parse(c.URL)
 		if err != nil {
@@ -104,8 +111,12 @@ func checkChatURL(service, address string) error {
 			return &schema.FieldError{Field: "url", Detail: "must not set " + name + ": messages are plain text with one link, to the request"}
 		}
 	}
-	var r router.ServiceRouter
-	if _, err := r.Locate(address); err != nil {
+	if service == telegram.Via {
+		_, err = parseTelegramURL(address)
+	} else {
+		_, err = new(router.ServiceRouter).Locate(address)
+	}
+	if err != nil {
 		return &schema.FieldError{Field: "url", Detail: "is not a valid " + service + " address: " + newSecretRedactor(address).redact(err)}
 	}
 	return nil
@@ -136,6 +147,11 @@ func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	if w == nil {
 		return public
 	}
+	n.mu.Lock()
+	if w.bot != nil {
+		public.Bot, public.NoAnswers = w.bot.Name(), w.bot.Stopped()
+	}
+	n.mu.Unlock()
 	if until := w.pausedUntil(); until.After(n.Clock()) {
 		public.Paused = schema.Millis(until.UnixMilli())
 	}

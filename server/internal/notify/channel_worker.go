@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -31,7 +32,8 @@ type channelWorker struct {
 	channel        int64
 	due            feed.Wakeup // a notification may be due
 	stop           context.CancelFunc
-	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
+	bot            *telegram.Bot // of a Telegram channel, once it runs; guarded by Notifier.mu
+	abandonedCalls atomic.Int64  // library calls that timed out and have not returned
 
 	mu               sync.Mutex
 	failures         int       // consecutive

@@ -1,22 +1,17 @@
 package notify
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/mattermost"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/slack"
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/gotify"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushover"
@@ -98,55 +93,3 @@ var escapeMarkdown = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "~", `\~`, "|", `\|`, ">", `\>`, "#", `\#`,
 	"[", `\[`, "]", `\]`, "(", `\(`, ")", `\)`, "<", `\<`, "!", `\!`, "-", `\-`, "+", `\+`, ":", "\\:", "@", "@\u200b",
 ).Replace
-
-// sendTelegram calls the Bot API directly, because shoutrrr's client has no timeout and
-// reports a failed connection as success.
-func (n *Notifier) sendTelegram(ctx context.Context, c *store.Channel, m *message) error {
-	u, err := url.Parse(c.URL)
-	var config telegram.Config
-	if err == nil {
-		err = config.SetURL(u)
-	}
-	if err != nil {
-		return permanentError{errors.New("the address of the channel is no longer valid")}
-	}
-	for _, chat := range config.Chats {
-		if err := n.postTelegram(ctx, config.Token, map[string]any{
-			"chat_id": chat, "text": m.plain(verbatim), "disable_notification": !config.Notification,
-			"link_preview_options": map[string]bool{"is_disabled": true},
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (n *Notifier) postTelegram(ctx context.Context, token string, message any) error {
-	body, err := json.Marshal(message)
-	if err != nil {
-		return permanentError{err}
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.telegramURL+"/bot"+token+"/sendMessage", bytes.NewReader(body))
-	if err != nil {
-		return permanentError{errors.New("the address of the channel is no longer valid")}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := n.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	reply := struct {
-		Description string `json:"description"`
-	}{}
-	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&reply) // the description is optional
-	if err := checkResponse(resp); err != nil {
-		var permanent permanentError
-		err := fmt.Errorf("%w %s", err, singleLine(reply.Description, maxErrorChars))
-		if errors.As(err, &permanent) {
-			return permanentError{err}
-		}
-		return err
-	}
-	return nil
-}

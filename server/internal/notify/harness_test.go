@@ -34,6 +34,7 @@ type harness struct {
 	db        string
 	stop      func()       // stops everything; safe to call twice
 	watching  sync.Map     // person → true while watching
+	botAPI    string       // base URL of Telegram; empty: the real one
 	createdAt sync.Map     // person → creation time; missing: always existed
 	nowMS     atomic.Int64 // Unix ms; 0: system clock
 	timing    timing
@@ -117,6 +118,8 @@ func (f fakeAccounts) CreatedAt(name string) (time.Time, bool) {
 	return since, ok
 }
 
+func (fakeAccounts) PasskeyThreshold() schema.PasskeyThreshold { return "" }
+
 func (statusWriter) ResolveRecipients(to *schema.Recipients) ([]string, error) {
 	return to.Members, nil
 }
@@ -126,6 +129,12 @@ type fakeViewers struct{ h *harness }
 func (f fakeViewers) IsViewing(person string) bool {
 	_, looks := f.h.watching.Load(person)
 	return looks
+}
+
+// RespondAs answers at the hub.
+func (h *harness) RespondAs(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) error {
+	_, err := h.hub.Respond(ctx, id, r, hub.Caller{Identity: by})
+	return err
 }
 
 // start runs a hub on the harness's database.
@@ -139,6 +148,7 @@ func (h *harness) start() {
 	notifier := New(Config{
 		Store: db, Feed: log, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true, Guard: loopbackGuard(h.t),
 		Hub: statusWriter{Hub: h.hub, before: h.onShow}, Accounts: fakeAccounts{h}, Viewers: fakeViewers{h}, timing: h.timing,
+		Answers: h, telegramURL: h.botAPI,
 	})
 	h.Notifier = notifier
 	ctx, cancel := context.WithCancel(context.Background())

@@ -122,6 +122,13 @@ func (m *message) plain(clean func(string) string) string {
 	} else if m.tool != "" {
 		fmt.Fprintf(&b, "\nTool: %s", clean(singleLine(m.tool, maxNameChars)))
 	}
+	b.WriteString(m.footer(clean))
+	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+}
+
+// footer returns risk, deadline and link, after line breaks.
+func (m *message) footer(clean func(string) string) string {
+	var b strings.Builder
 	if m.risk != "" {
 		fmt.Fprintf(&b, "\nRisk: %s", clean(singleLine(string(m.risk), maxNameChars)))
 	}
@@ -133,7 +140,7 @@ func (m *message) plain(clean func(string) string) string {
 	} else {
 		fmt.Fprintf(&b, "\n\nOpen Hookback on %s. Links that work on other devices need a public address: -public-url.", clean(singleLine(m.onlyOn, maxNameChars)))
 	}
-	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+	return b.String()
 }
 
 // singleLine returns text on one line, without invisible characters, truncated to limit

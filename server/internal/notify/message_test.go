@@ -109,24 +109,6 @@ func TestNewChannel_RejectsInvalidURL(t *testing.T) {
 	}
 }
 
-func TestTelegram_SendsPlainText(t *testing.T) {
-	t.Parallel()
-	server := startServer(t)
-	h := newHarness(t)
-	h.telegramURL = server.URL
-	address := "telegram://123456789:ABCdefGHIjklMNOpqrSTUvwxYZ123456789@telegram?chats=-100,@ops"
-	h.addChannel(address)
-	h.requireNotifications(h.askQuestion("<b>May I?</b> _now_"), "asked  sent")
-	require.Len(t, server.requests(), 2, "one for each chat")
-	require.NotContains(t, server.requests()[0], "parse_mode")
-	require.Contains(t, server.requests()[0], `\u003cb\u003eMay I?\u003c/b\u003e _now_`)
-	server.CloseClientConnections()
-	server.Close()
-	notifications := h.requireNotifications(h.askQuestion("And now?"), "asked  failed")
-	require.Equal(t, 4, notifications[0].Attempts, "a broken connection is a failure")
-	require.NotContains(t, notifications[0].Error, "ABCdef")
-}
-
 func TestSendTest_ReportsResult(t *testing.T) {
 	t.Parallel()
 	h, server := newHarness(t, ada), startServer(t)

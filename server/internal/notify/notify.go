@@ -8,9 +8,9 @@
 // that was in flight when the hub was killed is sent again, with the same id if the
 // channel supports ids.
 //
-// Text from agents is untrusted. A message links to the dashboard and never carries a
-// decision. The one exception is a signed link (signed_link.go), which is only sent by
-// mail to one named person.
+// Text from agents is untrusted. A message links to the dashboard and carries no decision, with two
+// exceptions: a signed link (signed_link.go), which is only sent by mail to one named person, and the
+// buttons of package telegram, which decide only what their message shows completely.
 package notify
 
 import (
@@ -29,6 +29,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/netguard"
+	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -45,6 +46,7 @@ type Accounts interface {
 	Accounts(ctx context.Context) []schema.Person
 	IdentityOf(name, via string) (auth.Identity, bool)
 	CreatedAt(name string) (at time.Time, ok bool)
+	PasskeyThreshold() schema.PasskeyThreshold
 }
 
 // Viewers are the people who have the dashboard open.
@@ -59,9 +61,12 @@ type Config struct {
 		store.Questions
 		store.Notifications
 		store.Ledger
+		store.Chats
 	}
 	Feed *feed.Feed
 	Hub  Hub
+	// Answers stores the answers from chats; required if there is a channel of Telegram.
+	Answers telegram.Hub
 
 	// Reach is the hub's address for links; nil: Base, which is checked by no one.
 	Reach    Reach
@@ -116,6 +121,7 @@ type Notifier struct {
 	workers map[int64]*channelWorker // channel id → worker; 0: Web Push
 	group   sync.WaitGroup
 	plan    planState
+	codes   *telegram.Codes // with which people link chat accounts
 
 	outcomes map[string]*atomic.Int64 // by state, and retried attempts
 
@@ -143,7 +149,7 @@ func New(cfg Config) *Notifier {
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
 	cfg.timing.setDefaults()
 	n := &Notifier{
-		Config: cfg, workers: map[int64]*channelWorker{},
+		Config: cfg, workers: map[int64]*channelWorker{}, codes: new(telegram.Codes),
 		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
 	}
 	if cfg.Reach == nil {
@@ -244,6 +250,9 @@ func (n *Notifier) start(ctx context.Context) error {
 	for _, id := range questions {
 		n.statuses.markChanged(id) // the previous run may have stopped before it updated the question
 	}
+	n.mu.Lock()
+	n.runCtx = ctx // before the channels are read: a channel that is added later is started by AddChannel
+	n.mu.Unlock()
 	n.plan.Lock() // a recipient that is added at the same time is either read here or sets hasRecipients later
 	r, err := n.loadRecipients(ctx)
 	if err != nil {
@@ -252,12 +261,9 @@ func (n *Notifier) start(ctx context.Context) error {
 	}
 	n.plan.hasRecipients = len(r.channels) > 0 || len(r.pushSubscribers) > 0
 	n.plan.Unlock()
-	n.mu.Lock()
-	n.runCtx = ctx
-	n.mu.Unlock()
 	n.worker(0)
-	for _, c := range r.channels {
-		n.worker(c.ID)
+	for i := range r.channels {
+		n.startChannel(&r.channels[i])
 	}
 	return nil
 }

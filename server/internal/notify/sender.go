@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
+	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -59,7 +60,7 @@ func (n *Notifier) newSender(c *store.Channel) *sender {
 		out.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }
 	case smtpName:
 		out.send = func(ctx context.Context, m *message) error { return n.sendMail(ctx, c, m) }
-	case "telegram":
+	case telegram.Via:
 		out.send = func(ctx context.Context, m *message) error { return n.sendTelegram(ctx, c, m) }
 	default:
 		out.send = func(ctx context.Context, m *message) error { return n.sendChat(ctx, c, m) }
@@ -139,7 +140,7 @@ func (n *Notifier) AddChannel(ctx context.Context, c *store.Channel) error {
 	if err := n.addRecipient(ctx, func() error { return n.Store.AddChannel(ctx, c, MaxChannels) }); err != nil {
 		return err
 	}
-	n.worker(c.ID)
+	n.startChannel(c)
 	return nil
 }
 

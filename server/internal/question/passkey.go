@@ -73,7 +73,7 @@ func (s *Snapshot) requireAssertion(r *schema.Response, isPaired bool, by *schem
 		}
 		by.Passkey = err == nil
 		return err
-	case !s.needsPasskey(r, isPaired || by.Via == "link"):
+	case !s.needsPasskey(r, isPaired || by.Via == "link" || by.Via == chat):
 		return nil
 	default:
 		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: s.Status}, Hint: passkeyHint(isPaired, by)}
@@ -105,9 +105,13 @@ func passkeyProofs(q *store.Question) (proofs []sign.PasskeyProof, err error) {
 	return proofs, nil
 }
 
+// chat is the proof of a name whose answers come through a chat service.
+const chat = "telegram"
+
 // needsPasskey reports whether the answer allows something that the configured threshold
 // covers. Edited arguments count, too: they may be riskier than the original ones. If weak is set, as
-// for a paired device or a signed link, every threshold covers a high risk.
+// for a paired device, a signed link or a chat, whose service could answer in the name of its users,
+// every threshold covers a high risk.
 func (s *Snapshot) needsPasskey(r *schema.Response, weak bool) bool {
 	threshold := s.env.Accounts.Access().PasskeyThreshold
 	if weak {
@@ -149,6 +153,8 @@ func passkeyHint(isPaired bool, by *schema.Responder) string {
 		return "Approve this on a device with a passkey. A link can't show a passkey. Open the request in the dashboard and answer it there. Denying needs no passkey."
 	case isPaired:
 		return "Approve this on a device with a passkey. Denying needs no passkey."
+	case by.Via == chat:
+		return "Approve this on a device with a passkey. A chat can't show one. Denying needs no passkey."
 	default:
 		return "Answer in the dashboard, which asks for your passkey. Add one under Settings, People. Denying needs no passkey."
 	}

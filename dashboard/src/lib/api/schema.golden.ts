@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -178,6 +178,9 @@ export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies
 export const v2ChallengeRequestApprove = {"id":12,"response":{"permission":true,"comment":"Checked the list.","revision":2}} satisfies ChallengeRequest
 
 // prettier-ignore
+export const v2ChannelTelegram = {"id":4,"name":"on-call","kind":"telegram","address":"telegram://…","createdAt":1767323045000,"createdBy":"ada","bot":"hookback_ada_bot","noAnswers":"Another program reads the messages of this bot. Give the hub a bot for itself, then add the channel again."} satisfies Channel
+
+// prettier-ignore
 export const v2ChannelWebhook = {"id":3,"name":"our own service","kind":"webhook","address":"https://ops.example.com","person":"Anna","createdAt":1795262400000,"createdBy":"Anna","secret":"whsec_c2lnbmVkIHdpdGggdGhpcywgc2hvd24gb25jZSE=","paused":1795262700000} satisfies Channel
 
 // prettier-ignore
@@ -185,6 +188,12 @@ export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.exam
 
 // prettier-ignore
 export const v2ChannelTestResultFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies ChannelTestResult
+
+// prettier-ignore
+export const v2ChatAccountsLinked = {"accounts":[{"kind":"telegram","account":"1001","label":"@ada","linkedAt":1767323045000}],"bots":["hookback_ada_bot"]} satisfies ChatAccounts
+
+// prettier-ignore
+export const v2ChatCodeCreated = {"code":"K7QWZ3M5T2XPLB6NDRVY4GHJAC","expiresAt":1767323645000,"bots":["hookback_ada_bot"]} satisfies ChatCode
 
 // prettier-ignore
 export const v2ConfirmationProof = {"proof":{"id":"a2V5","rawId":"a2V5","type":"public-key","response":{"clientDataJSON":"e30","authenticatorData":"AA","signature":"AA"}}} satisfies Confirmation

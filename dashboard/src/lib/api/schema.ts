@@ -234,6 +234,13 @@ export interface Channel {
   secret?: string
   /** Paused is set while the circuit breaker of the channel is open: the hub sends nothing before this time. */
   paused?: Millis
+  /** Bot is the user name of the bot that takes answers; telegram only, once it is known. */
+  bot?: string
+  /**
+   * noAnswers is why the bot takes no answers, as a sentence; absent: it takes them, or its kind never
+   * does.
+   */
+  noAnswers?: string
 }
 
 /** ChannelDraft is the body of POST /api/channels. */
@@ -253,6 +260,32 @@ export interface ChannelDraft {
 export interface ChannelTestResult {
   state: 'sent' | 'failed'
   error?: string
+}
+
+/** ChatAccount is an account of a chat service with which a person answers. */
+export interface ChatAccount {
+  kind: 'telegram'
+  /** the service's number of the account */
+  account: string
+  /** the name that the account shows */
+  label: string
+  linkedAt: Millis
+}
+
+/** ChatAccounts is the body of GET /api/chat-accounts. */
+export interface ChatAccounts {
+  accounts: ChatAccount[]
+  /** user names of the bots that take answers */
+  bots: string[]
+}
+
+/** ChatCode is the body of POST /api/chat-accounts/codes: a code that links a chat account once. */
+export interface ChatCode {
+  /** sent to a bot as "/start CODE" */
+  code: string
+  expiresAt: Millis
+  /** user names of the bots that take answers */
+  bots: string[]
 }
 
 /** Class is the hub's classification of a tool call. */
@@ -308,7 +341,7 @@ export interface Control {
  * POST /api/passkeys/confirm; the assertion is the proof of the request that makes the change.
  */
 export interface CredentialAction {
-  do: 'link' | 'reset' | 'promote' | 'pair' | 'add_passkey' | 'remove_passkey'
+  do: 'link' | 'reset' | 'promote' | 'pair' | 'add_passkey' | 'remove_passkey' | 'chat'
   /** the name of the person, or the id of the passkey to remove */
   target: string
 }
@@ -1456,9 +1489,10 @@ export interface Responder {
   process?: Process
   /**
    * Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link sent only to
-   * this person) or rule. It is empty if the name is not verified.
+   * this person), telegram (chat account that this person linked) or rule. It is empty if the name is not
+   * verified.
    */
-  via?: 'session' | 'token' | 'proxy' | 'link' | 'rule'
+  via?: 'session' | 'token' | 'proxy' | 'link' | 'telegram' | 'rule'
   /** Passkey is set if a passkey assertion verified this exact answer. */
   passkey?: boolean
   /** possibleSelfApproval is set if the answering process is a descendant of the asking process. */

@@ -48,7 +48,7 @@ type Failure struct {
 
 // NewTelegram starts a Bot API.
 func NewTelegram(t *testing.T) *Telegram {
-	f := &Telegram{Token: "123456:TEST", wake: make(chan struct{}), failures: map[string][]Failure{}}
+	f := &Telegram{Token: "123456:ABCdefGHIjklMNOpqrSTUvwxYZ123456789", wake: make(chan struct{}), failures: map[string][]Failure{}}
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(func() {
 		f.CloseClientConnections()

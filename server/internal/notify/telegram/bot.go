@@ -103,6 +103,13 @@ func (b *Bot) Stopped() string {
 	return b.stopped
 }
 
+// Stop makes the bot take no more answers, for a reason as one sentence.
+func (b *Bot) Stop(reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopped = reason
+}
+
 // Name returns the bot's user name, or empty while it is unknown.
 func (b *Bot) Name() string {
 	b.mu.Lock()
@@ -129,7 +136,7 @@ func backoff(failures int) time.Duration {
 // poll reads updates until ctx ends or Telegram refuses the bot.
 func (b *Bot) poll(ctx context.Context) {
 	failures := 0
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && b.Stopped() == "" {
 		err := b.pollOnce(ctx)
 		if err == nil {
 			failures = 0
@@ -139,9 +146,7 @@ func (b *Bot) poll(ctx context.Context) {
 			return
 		}
 		if why := stopReason(err); why != "" {
-			b.mu.Lock()
-			b.stopped = why
-			b.mu.Unlock()
+			b.Stop(why)
 			b.Log.Error("answers from telegram stopped", "channel", b.Channel, "err", err)
 			return
 		}

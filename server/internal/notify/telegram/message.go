@@ -30,6 +30,9 @@ func IsPermanent(err error) bool { return isPermanent(err) }
 func (b *Bot) Send(ctx context.Context, m *Message) error {
 	q := m.Question
 	offer := buttons.OfferFor(q, b.limits())
+	if b.Stopped() != "" {
+		offer = buttons.Offer{Refused: "the hub does not read answers from this bot"}
+	}
 	params := map[string]any{
 		"text": m.Plain, "disable_notification": b.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
 	}
@@ -60,6 +63,18 @@ func (b *Bot) Send(ctx context.Context, m *Message) error {
 			return err
 		}
 		b.settleLate(ctx, row)
+	}
+	return nil
+}
+
+// SendText sends a message that is not about a question.
+func (b *Bot) SendText(ctx context.Context, text string) error {
+	for _, to := range b.Chats {
+		if err := b.api.call(ctx, "sendMessage", 0, map[string]any{
+			"chat_id": to, "text": text, "disable_notification": b.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
+		}, nil); err != nil {
+			return err
+		}
 	}
 	return nil
 }
