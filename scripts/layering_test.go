@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"server/internal/auth":           {"schema", "schema/sign", "server/internal/feed", "server/internal/store"},
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
-	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard"},
+	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/telegram"},
 	// The chat services in which people answer; package notify sends by them.
 	"server/internal/notify/buttons":    {"schema", "server/internal/question", "server/internal/risk", "server/internal/store"},
 	"server/internal/notify/telegram":   {"schema", "server/internal/auth", "server/internal/feed", "server/internal/notify/buttons", "server/internal/store"},

@@ -43,10 +43,8 @@ type Hub interface {
 
 // Accounts are the accounts of the hub. *auth.Service implements it.
 type Accounts interface {
+	telegram.Accounts
 	Accounts(ctx context.Context) []schema.Person
-	IdentityOf(name, via string) (auth.Identity, bool)
-	CreatedAt(name string) (at time.Time, ok bool)
-	PasskeyThreshold() schema.PasskeyThreshold
 }
 
 // Viewers are the people who have the dashboard open.

@@ -35,8 +35,8 @@ func link(h *harness, fake *notifytest.Telegram) {
 	}, time.Minute, time.Millisecond)
 }
 
-// shown returns what the API shows of a channel.
-func shown(h *harness, c schema.Channel) schema.Channel {
+// publicChannel returns what the API shows of a channel.
+func publicChannel(h *harness, c schema.Channel) schema.Channel {
 	stored, err := h.Store.Channels(h.t.Context())
 	require.NoError(h.t, err)
 	i := slices.IndexFunc(stored, func(s store.Channel) bool { return s.ID == c.ID })
@@ -62,7 +62,7 @@ func TestTelegram_PressAnswersAndMessageShowsIt(t *testing.T) {
 	h, fake := newTelegramHarness(t)
 	c := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1001")
 	link(h, fake)
-	require.Equal(t, "hookback_test_bot", shown(h, c).Bot)
+	require.Equal(t, "hookback_test_bot", publicChannel(h, c).Bot)
 	id := h.askQuestion("May I?")
 	h.requireNotifications(id, "asked  sent")
 	messages := fake.Messages()
@@ -86,7 +86,7 @@ func TestTelegram_StartsBotsWithTheHub(t *testing.T) {
 	c := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1001")
 	h.stop()
 	h.start()
-	require.Eventually(t, func() bool { return shown(h, c).Bot != "" }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return publicChannel(h, c).Bot != "" }, time.Minute, time.Millisecond)
 	link(h, fake)
 }
 
@@ -97,8 +97,8 @@ func TestTelegram_OneChannelReadsAnswersOfABot(t *testing.T) {
 	first := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1001")
 	second := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1002")
 	link(h, fake)
-	require.Empty(t, shown(h, first).NoAnswers)
-	require.Contains(t, shown(h, second).NoAnswers, "Another channel has the same bot")
+	require.Empty(t, publicChannel(h, first).NoAnswers)
+	require.Contains(t, publicChannel(h, second).NoAnswers, "Another channel has the same bot")
 	h.requireNotifications(h.askQuestion("May I?"), "asked  sent", "asked  sent")
 	for _, m := range fake.Messages() {
 		require.Equal(t, m.Chat == "1001" && strings.Contains(m.Text, "May I?"), len(m.Buttons) > 0, m.Text)
@@ -111,7 +111,7 @@ func TestTelegram_ShowsWhyABotTakesNoAnswers(t *testing.T) {
 	fake.Fail("getUpdates", notifytest.Failure{Code: http.StatusConflict})
 	c := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1001")
 	require.Eventually(t, func() bool {
-		return strings.HasPrefix(shown(h, c).NoAnswers, "Another program reads the messages of this bot.")
+		return strings.HasPrefix(publicChannel(h, c).NoAnswers, "Another program reads the messages of this bot.")
 	}, time.Minute, time.Millisecond)
 	require.Empty(t, h.NewChatCode("ada").Bots, "no bot that takes answers")
 	h.requireNotifications(h.askQuestion("May I?"), "asked  sent")
@@ -128,14 +128,14 @@ func TestTelegram_OwnServerTakesAnswersForTheOwnerOnly(t *testing.T) {
 	address := "telegram://" + fake.Token + "@" + strings.TrimPrefix(fake.URL, "http://") + "?chats=1001"
 	for _, creator := range []string{"grace", "nobody"} {
 		c := h.addChannelBy(creator, "", address)
-		require.Eventually(t, func() bool { return strings.Contains(shown(h, c).NoAnswers, "only for the owner") }, time.Minute, time.Millisecond, creator)
+		require.Eventually(t, func() bool { return strings.Contains(publicChannel(h, c).NoAnswers, "only for the owner") }, time.Minute, time.Millisecond, creator)
 		h.requireNotifications(h.askQuestion("May I?"), "asked  sent")
 		messages := fake.Messages()
 		require.Empty(t, messages[len(messages)-1].Buttons)
 		require.NoError(t, h.RemoveChannel(t.Context(), c.ID, "ada"))
 	}
 	c := h.addChannelBy("ada", "", address)
-	require.Empty(t, shown(h, c).NoAnswers)
+	require.Empty(t, publicChannel(h, c).NoAnswers)
 	link(h, fake)
 }
 
