@@ -54,8 +54,7 @@ const (
 	ByFreeze EndedBy = "freeze"
 )
 
-// Status is the state of a question: its answer, its votes, and the delivery of the answer to the
-// agent.
+// Status is the state of a question: its answer, its votes, and the delivery of the answer to the agent.
 type Status struct {
 	Status      State   `json:"status"`
 	RespondedAt Millis  `json:"respondedAt,omitempty"`
@@ -78,9 +77,8 @@ type Status struct {
 	Test              bool       `json:"test,omitempty"`  // a test request: nothing runs, whatever the answer is
 	Probe             bool       `json:"probe,omitempty"` // a test request of hookback doctor, which can only be denied
 
-	// Recipients are the people who may answer, resolved when the question was created. Escalation
-	// adds more. If absent, everyone with the right to answer may. Awaiting lists the recipients
-	// who have not voted.
+	// Recipients are the people who may answer, resolved when the question was created. Escalation adds more. If
+	// absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
 	Recipients []string `json:"recipients,omitempty"`
 	// Edited is the call that the votes apply to, if a voter has edited it.
 	Edited *EditedCall `json:"edited,omitempty"`
@@ -109,13 +107,11 @@ type Status struct {
 
 	// Risk is the hub's estimate: the higher of the agent's own estimate and the risks of Findings.
 	Risk Risk `json:"risk,omitempty"`
-	// Class is the hub's class of the tool call; absent, and to be treated as unknown, if the
-	// question is about none.
+	// Class is the hub's class of the tool call; absent, and to be treated as unknown, if the question is about none.
 	Class Class `json:"class,omitempty"`
 	// Findings are the hub's findings about the tool call, most severe first.
 	Findings []Finding `json:"findings,omitempty"`
-	// Intent summarizes the tool call that an approval allows; absent if the question is no permission for
-	// a call.
+	// Intent summarizes the tool call that an approval allows; absent if the question is no permission for a call.
 	Intent *Intent `json:"intent,omitempty"`
 	// Held is an answer within its undo window. Until held.until the question stays pending and
 	// nothing is sent to the agent.
@@ -147,8 +143,7 @@ type EditedCall struct {
 	Arguments json.RawMessage `json:"arguments" jsonschema:"type=object"` // the complete arguments
 	By        string          `json:"by"`
 	At        Millis          `json:"at"`
-	// Revision is the first status revision with these arguments. A vote for them names this
-	// revision or a later one.
+	// Revision is the first status revision with these arguments. A vote for them names this revision or a later one.
 	Revision int64 `json:"revision"`
 }
 
@@ -182,9 +177,8 @@ type Responder struct {
 	Verified bool   `json:"verified"` // false if any program on the hub's machine could have sent the answer
 	// Process is the program that sent the answer, if the operating system reports it (Linux).
 	Process *Process `json:"process,omitempty"`
-	// Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link
-	// sent only to this person), telegram (chat account that this person linked) or rule. It is empty
-	// if the name is not verified.
+	// Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link sent only to this
+	// person), telegram (chat account that this person linked) or rule. It is empty if the name is not verified.
 	Via string `json:"via,omitempty" jsonschema:"enum=session,enum=token,enum=proxy,enum=link,enum=telegram,enum=rule"`
 	// Passkey is set if a passkey assertion verified this exact answer.
 	Passkey bool `json:"passkey,omitempty"`
@@ -344,8 +338,7 @@ const AskBackWindow = 10 * time.Minute
 // MaxHold is the longest undo window.
 const MaxHold = 30 * time.Second
 
-// Approvals is the body of POST /events/approve: the permissions that a person reviewed in one
-// list.
+// Approvals is the body of POST /events/approve: the permissions that a person reviewed in one list.
 type Approvals struct {
 	Requests []SeenRevision `json:"requests"`         // 1 to MaxApprovals (100)
 	HoldMS   int64          `json:"holdMs,omitempty"` // undo window as in Response; default 5000
@@ -364,8 +357,7 @@ type SeenRevision struct {
 	Revision int64   `json:"revision"`
 }
 
-// Answer is the result that the agent receives: a text frame on its listener, or the body of GET
-// /events/:id/response.
+// Answer is the result that the agent receives: a text frame on its listener, or the body of GET /events/:id/response.
 type Answer struct {
 	Permission *bool                      `json:"permission,omitempty"` // always set for a permission
 	Response   *string                    `json:"response,omitempty"`
@@ -397,14 +389,12 @@ type Answer struct {
 	HookEvent          *Event `json:"hookEvent,omitempty"`
 	HookEventTruncated bool   `json:"hookEventTruncated,omitempty"`
 
-	// AnswerID deduplicates deliveries: a version 2 listener acknowledges it and drops an answer
-	// that it already has.
+	// AnswerID deduplicates deliveries: a version 2 listener acknowledges it and drops an answer that it already has.
 	AnswerID string `json:"answerId,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
 
-	// Seal is the signed form of this answer, an envelope of type StatementPayload. It is present
-	// for a version 2 question with a nonce. An agent that trusts a hub key takes every value from
-	// it and none from the other members.
+	// Seal is the signed form of this answer, an envelope of type StatementPayload. It is present for a version 2
+	// question with a nonce. An agent that trusts a hub key takes every value from it and none from the other members.
 	Seal *Envelope `json:"seal,omitempty"`
 }
 
@@ -412,9 +402,8 @@ type Answer struct {
 type Ack struct {
 	Type     string `json:"type" jsonschema:"enum=ack"`
 	AnswerID string `json:"answerId"`
-	// Result is absent or AckAccepted if the answer was taken, AckDuplicate if it was already
-	// known, AckTooLate if nothing waits for it any more, and AckMismatch if it belongs to a
-	// different question.
+	// Result is absent or AckAccepted if the answer was taken, AckDuplicate if it was already known, AckTooLate if
+	// nothing waits for it any more, and AckMismatch if it belongs to a different question.
 	Result string `json:"result,omitempty" jsonschema:"enum=accepted,enum=duplicate,enum=too_late,enum=mismatch"`
 }
 
@@ -427,9 +416,8 @@ const (
 	AckMismatch  = "mismatch"
 )
 
-// Control is a message to a version 2 listener that is not an answer. The hub sends it on a
-// separate connection, after the same proof. It is not acknowledged. A listener ignores unknown
-// kinds.
+// Control is a message to a version 2 listener that is not an answer. The hub sends it on a separate connection, after
+// the same proof. It is not acknowledged. A listener ignores unknown kinds.
 type Control struct {
 	Type      string `json:"type" jsonschema:"enum=control"`
 	Kind      string `json:"kind" jsonschema:"enum=deadline"`
@@ -446,8 +434,7 @@ const (
 
 // Extend is the body of POST /events/:id/extend, which extends or removes the deadline.
 type Extend struct {
-	// Seconds is added to the deadline, which can be at most MaxTimeout (30 days) from now. 0
-	// removes the deadline.
+	// Seconds is added to the deadline, which can be at most MaxTimeout (30 days) from now. 0 removes the deadline.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -476,8 +463,7 @@ type Cancel struct {
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// UnmarshalJSON rejects unknown members: a misspelled requestSecret would turn a withdrawal into a
-// person's decision.
+// UnmarshalJSON rejects unknown members: a misspelled requestSecret would turn a withdrawal into a person's decision.
 func (c *Cancel) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, c) }
 
 // Headers of the callback handshake and of GET /events/:id/response.
@@ -490,8 +476,7 @@ const (
 	ProofHeader = "Hookback-Proof"
 	// SecretHeader carries the RequestSecret of the question that an agent polls.
 	SecretHeader = "Hookback-Request-Secret"
-	// ExpiresHeader carries the seconds until the deadline in a response without an answer, or
-	// Never.
+	// ExpiresHeader carries the seconds until the deadline in a response without an answer, or Never.
 	ExpiresHeader = "Hookback-Expires-In"
 	// Never is the ExpiresHeader of a question without a deadline.
 	Never = "never"

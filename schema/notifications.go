@@ -6,8 +6,7 @@ import (
 	"github.com/hookback/hookback/schema/internal/object"
 )
 
-// Notification is one message about a question through one channel, to one person or to a shared
-// channel.
+// Notification is one message about a question through one channel, to one person or to a shared channel.
 type Notification struct {
 	Channel string `json:"channel"` // name of the channel in the settings
 	Kind    string `json:"kind" jsonschema:"enum=asked,enum=reminder,enum=escalated"`
@@ -43,8 +42,7 @@ const (
 // NotificationCounts counts all.
 const MaxNotifications = 50
 
-// NotificationCounts counts the notifications of a question by state, if there are more than a
-// status lists.
+// NotificationCounts counts the notifications of a question by state, if there are more than a status lists.
 type NotificationCounts struct {
 	Queued     int `json:"queued,omitempty"`
 	Sent       int `json:"sent,omitempty"`
@@ -68,13 +66,11 @@ type Channel struct {
 	CreatedBy string `json:"createdBy"`
 	// Secret verifies the signatures of a webhook (Standard Webhooks, whsec_…). It is shown once.
 	Secret string `json:"secret,omitempty"`
-	// Paused is set while the circuit breaker of the channel is open: the hub sends nothing before
-	// this time.
+	// Paused is set while the circuit breaker of the channel is open: the hub sends nothing before this time.
 	Paused Millis `json:"paused,omitempty"`
 	// Bot is the user name of the bot that takes answers; telegram only, once it is known.
 	Bot string `json:"bot,omitempty"`
-	// NoAnswers is why the bot takes no answers, as a sentence; absent: it takes them, or its kind
-	// never does.
+	// NoAnswers is why the bot takes no answers, as a sentence; absent: it takes them, or its kind never does.
 	NoAnswers string `json:"noAnswers,omitempty"`
 }
 

@@ -6,8 +6,7 @@ import (
 	"github.com/hookback/hookback/schema/internal/object"
 )
 
-// Passkey is a WebAuthn credential on a person's device. It verifies the person and signs one exact
-// answer.
+// Passkey is a WebAuthn credential on a person's device. It verifies the person and signs one exact answer.
 type Passkey struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"` // chosen by the person
@@ -35,9 +34,8 @@ type ChallengeRequest struct {
 	Response Response `json:"response"`
 }
 
-// CredentialAction is a change of credentials that the caller confirms with a passkey. It is the
-// body of POST /api/passkeys/confirm; the assertion is the proof of the request that makes the
-// change.
+// CredentialAction is a change of credentials that the caller confirms with a passkey. It is the body of POST
+// /api/passkeys/confirm; the assertion is the proof of the request that makes the change.
 type CredentialAction struct {
 	Do     string `json:"do" jsonschema:"enum=link,enum=reset,enum=promote,enum=pair,enum=add_passkey,enum=remove_passkey,enum=chat"`
 	Target string `json:"target"` // the name of the person, or the id of the passkey to remove

@@ -97,12 +97,10 @@ type Token struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Prefix string `json:"prefix"` // the first characters, for display
-	// Person is the owner of a personal token, which has that person's permissions. An agent's
-	// token has no owner: it can post events, read, and withdraw its own questions, but never
-	// answer.
+	// Person is the owner of a personal token, which has that person's permissions. An agent's token has no owner: it
+	// can post events, read, and withdraw its own questions, but never answer.
 	Person string `json:"person,omitempty"`
-	// Apps are the source_app names that an agent's token may post as, with * as a wildcard; empty
-	// for every name.
+	// Apps are the source_app names that an agent's token may post as, with * as a wildcard; empty for every name.
 	Apps       []string `json:"apps,omitempty"`
 	CreatedAt  Millis   `json:"createdAt"`
 	LastUsedAt Millis   `json:"lastUsedAt,omitempty"`
@@ -111,8 +109,7 @@ type Token struct {
 	Secret string `json:"secret,omitempty"`
 }
 
-// SignInRequest is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is
-// #sign-in=CODE.
+// SignInRequest is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is #sign-in=CODE.
 type SignInRequest struct {
 	Code string `json:"code"`
 	Pair bool   `json:"pair,omitempty"` // the code is that of a pairing, whose fragment is #pair=CODE
@@ -121,9 +118,8 @@ type SignInRequest struct {
 	Name string `json:"name,omitempty"`
 }
 
-// SignInResult is a new sign-in. The response sets its cookie. Every request must also send Key in
-// the header Hookback-Key. The page stores the key per origin, because cookies are shared between
-// the ports of a host.
+// SignInResult is a new sign-in. The response sets its cookie. Every request must also send Key in the header
+// Hookback-Key. The page stores the key per origin, because cookies are shared between the ports of a host.
 type SignInResult struct {
 	Key string `json:"key"`
 	Me  Me     `json:"me"`
@@ -134,8 +130,7 @@ type LockState struct {
 	Locked bool `json:"locked"`
 }
 
-// PersonDraft is the body of POST /api/people and POST /api/people/:name. Absent members are left
-// unchanged.
+// PersonDraft is the body of POST /api/people and POST /api/people/:name. Absent members are left unchanged.
 type PersonDraft struct {
 	Name  string  `json:"name,omitempty"` // name of a new person; it can't be changed
 	Role  Role    `json:"role,omitempty"` // default for a new person: operator
@@ -149,8 +144,7 @@ type TokenDraft struct {
 	Name   string   `json:"name"`
 	Person string   `json:"person,omitempty"` // the caller; empty for an agent's token
 	Apps   []string `json:"apps,omitempty"`
-	// ExpiresAt is at most one year ahead for the token of a person; default: in 90 days. An agent's
-	// token needs none.
+	// ExpiresAt is at most one year ahead for the token of a person; default: in 90 days. An agent's token needs none.
 	ExpiresAt Millis `json:"expiresAt,omitempty"`
 }
 

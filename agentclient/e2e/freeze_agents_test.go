@@ -73,7 +73,7 @@ func startAllowedClaude(p *testEnv, t testing.TB, m *model, _ ...string) (wait f
 }
 
 // After a freeze, none of six agents of three kinds runs a call. After it is lifted, the ones that
-// were only denied go on, and Claude Code, whose turn was ended, works again.
+// were only denied continue, and Claude Code, whose turn was ended, works again.
 func TestAgents_FreezeAll(t *testing.T) {
 	t.Parallel()
 	shared := newUnwatchedEnv(t)

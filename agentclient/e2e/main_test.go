@@ -11,7 +11,7 @@
 // A test sets up an environment (newTestEnv with an open page, newUnwatchedEnv without), installs
 // the hooks (installHooks), scripts a model (newModel, newDialectModel) and starts an agent:
 // startClaude, startClaudeTerminal, startCodex and so on. Then it acts as the person
-// (waitForQuestion, answer; terminal.press) and checks what ran (hasFile) and what the model read
+// (waitForQuestion, answer; terminal.press) and checks the effects (hasFile) and the text that the model read
 // (toolResults).
 package e2e_test
 

@@ -22,7 +22,7 @@ type overheadVariant struct {
 	wall, cpu []time.Duration // of whole runs
 }
 
-// BenchmarkHookOverhead compares what the hooks add to Claude Code's tool calls with what the same
+// BenchmarkHookOverhead compares the time that the hooks add to Claude Code's tool calls with what the same
 // entries add if they run /bin/true. Each run is a session of 60 calls that a policy covers and
 // lets pass. The variants run in turns, so that other load affects all of them; the values are
 // differences of medians, per call. Use -benchtime 5x for five rounds.

@@ -182,7 +182,7 @@ func textsAfterYes(steps []step, isAfterYes bool) (texts []string) {
 }
 
 // If every call is denied, nothing else is answered and no session is resumed, no agent reports a result of such a call
-// or goes on as if it had run. At the end, no question and no session is open.
+// or continues as if it had run. At the end, no question and no session is open.
 func TestDemo_DeniedCallsHaveNoEffect(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)

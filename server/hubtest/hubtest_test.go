@@ -57,7 +57,7 @@ func openTab(t *testing.T, url string) *dashboardTab {
 }
 
 // receive reads one message unless a frame is buffered. The first message of a connection
-// shows that the hub sends it what happens from now on.
+// shows that the hub sends it the events from now on.
 func (p *dashboardTab) receive() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), waitLimit)

@@ -119,7 +119,7 @@ func TestHook_LogsFirstContact(t *testing.T) {
 	require.Equal(t, hub.PinLine(), clitest.KnownHubsIn(t, c.home))
 }
 
-// --unsigned accepts a version 1 server beside a pinned hub.
+// --unsigned accepts a version 1 server next to a pinned hub.
 func TestAsk_Unsigned(t *testing.T) {
 	t.Parallel()
 	old := clitest.StartAttackingHub(t, &fakehub.Hub{})

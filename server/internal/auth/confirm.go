@@ -63,6 +63,9 @@ func (s *Service) tryConfirm(ctx context.Context, caller Identity, a schema.Cred
 // ConfirmChat returns an error unless the caller may link a chat account with their person. The
 // account answers without their browser, so it takes a passkey as a sign-in link does.
 func (s *Service) ConfirmChat(ctx context.Context, caller Identity, proof json.RawMessage) error {
+	if caller.Via != "session" || caller.Paired {
+		return errNoFullSession
+	}
 	return s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionChat, Target: caller.Name}, proof)
 }
 

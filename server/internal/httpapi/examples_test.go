@@ -22,7 +22,7 @@ var refusedExamples = map[string]string{
 	schema.PathMCP:            "no_route", // the server of this test has none
 	schema.PathPasskeyConfirm: "no_route", schema.PathPasskeyChallenge: "no_route",
 	schema.PathPersonLink:  "not_allowed", // the example's person has signed in
-	control.PathPairing:    "invalid", // this hub has no public address
+	control.PathPairing:    "invalid",     // this hub has no public address
 	control.PathTestDenial: "not_found",   // the example has no ticket
 }
 

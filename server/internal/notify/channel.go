@@ -78,11 +78,11 @@ func (n *Notifier) checkAddress(c *store.Channel) error {
 		}
 		return n.Guard.CheckHost(config.host, uint16(config.port)) //nolint:gosec // a port
 	case telegram.Via:
-		address, err := parseTelegramURL(c.URL)
-		if u := address.apiURL(); err == nil && u != nil {
-			return n.Guard.CheckURL(u)
+		address, err := telegram.ParseAddress(c.URL)
+		if err != nil || address.Server == nil {
+			return err
 		}
-		return err
+		return n.Guard.CheckURL(address.Server)
 	case webhookName, "ntfy", "gotify", "mattermost":
 		u, err := url.Parse(c.URL)
 		if err != nil {
@@ -112,7 +112,7 @@ func checkChatURL(service, address string) error {
 		}
 	}
 	if service == telegram.Via {
-		_, err = parseTelegramURL(address)
+		_, err = telegram.ParseAddress(address)
 	} else {
 		_, err = new(router.ServiceRouter).Locate(address)
 	}
@@ -165,6 +165,12 @@ func SendsPerPerson(c *store.Channel) bool {
 	}
 	config, err := parseMailURL(c.URL)
 	return err == nil && config.to == ""
+}
+
+// OwnBotServer reports whether the messages of a channel go through a Bot API server of one's own.
+func OwnBotServer(c *store.Channel) bool {
+	address, err := telegram.ParseAddress(c.URL)
+	return c.Kind == telegram.Via && err == nil && address.Server != nil
 }
 
 // secretRedactor removes the secrets of a channel from error texts.

@@ -69,6 +69,67 @@ func (n *Notifier) stopWorker(channel int64) {
 	}
 }
 
+// bot returns the bot of a Telegram channel. The first call starts it, if the notifier runs.
+func (n *Notifier) bot(c *store.Channel) (*telegram.Bot, error) {
+	address, err := telegram.ParseAddress(c.URL)
+	if err != nil {
+		return nil, permanentError{errors.New("the address of the channel is no longer valid")}
+	}
+	w := n.worker(c.ID)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if w.bot != nil {
+		return w.bot, nil
+	}
+	api := n.telegramURL
+	if address.Server != nil {
+		api = address.Server.String()
+	}
+	bot := telegram.New(telegram.Config{
+		Channel: c.ID, Token: address.Token, Chats: address.Chats, Silent: address.Silent,
+		Store: n.Store, Hub: n.Answers, Accounts: n.Accounts, Feed: n.Feed, Codes: n.codes, Key: n.Store.Identity().Subkey("chat buttons"),
+		HTTP: n.client, API: api, Clock: n.Clock, Log: n.Log,
+	})
+	if address.Server != nil && !n.madeByOwner(c) { // it could press a button in the name of any linked account
+		bot.Stop("The hub takes answers from a Bot API server of one's own only for the owner, who adds the channel.")
+	}
+	for _, other := range n.workers {
+		if other.bot != nil && other.bot.Token == address.Token {
+			bot.Stop("Another channel has the same bot, and takes its answers.")
+		}
+	}
+	if n.runCtx == nil || n.workers[c.ID] != w {
+		return bot, nil // not started, or the channel was removed
+	}
+	w.bot = bot
+	ctx, stop := context.WithCancel(n.runCtx)
+	stopWorker := w.stop
+	w.stop = func() { stop(); stopWorker() }
+	n.group.Go(func() {
+		if err := bot.Run(ctx); err != nil {
+			n.Log.Error("answers from telegram stopped", "channel", c.ID, "err", err)
+		}
+	})
+	return bot, nil
+}
+
+// madeByOwner reports whether the present owner of the hub added a channel.
+func (n *Notifier) madeByOwner(c *store.Channel) bool {
+	creator, known := n.identityOf(c.CreatedBy)
+	return known && creator.Owner && !c.CreatedAt.Before(n.createdAt(c.CreatedBy))
+}
+
+// startChannel starts the worker of a channel, and its bot.
+func (n *Notifier) startChannel(c *store.Channel) {
+	n.worker(c.ID)
+	if c.Kind != telegram.Via {
+		return
+	}
+	if _, err := n.bot(c); err != nil {
+		n.Log.Error("a bot was not started", "channel", c.ID, "err", err)
+	}
+}
+
 // run sends due notifications until ctx ends.
 func (w *channelWorker) run(ctx context.Context) {
 	n := w.notifier

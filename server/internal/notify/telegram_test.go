@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/notify/notifytest"
+	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -143,14 +144,19 @@ func TestTelegram_GuardsServersOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	token := "123456789:ABCdefGHIjklMNOpqrSTUvwxYZ123456789"
 	for host, api := range map[string]string{"telegram": "", "bots.example.com": "https://bots.example.com", "127.0.0.1:8081": "http://127.0.0.1:8081"} {
-		a, err := parseTelegramURL("telegram://" + token + "@" + host + "?chats=1,@ops&notification=no")
+		a, err := telegram.ParseAddress("telegram://" + token + "@" + host + "?chats=1,@ops&notification=no")
 		require.NoError(t, err)
-		require.Equal(t, telegramAddress{token, []string{"1", "@ops"}, true, api}, a)
+		require.Equal(t, []any{token, []string{"1", "@ops"}, true}, []any{a.Token, a.Chats, a.Silent})
+		if api == "" {
+			require.Nil(t, a.Server)
+		} else {
+			require.Equal(t, api, a.Server.String())
+		}
 	}
 	err := New(Config{}).AddChannel(t.Context(), &store.Channel{Kind: "telegram", URL: "telegram://" + token + "@127.0.0.1:8081?chats=1"})
 	require.ErrorContains(t, err, "can't be used")
 	for _, bad := range []string{"", "?chats=", "?chats=1&title=x"} {
-		_, err := parseTelegramURL("telegram://" + token + "@telegram" + bad)
+		_, err := telegram.ParseAddress("telegram://" + token + "@telegram" + bad)
 		require.Error(t, err, bad)
 	}
 }

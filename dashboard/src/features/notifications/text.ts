@@ -7,6 +7,7 @@ export const text = {
   settings: 'Settings',
   channels: 'Channels',
   myPreferences: 'My preferences',
+  chatAccounts: 'Answer in Telegram',
   thisBrowser: 'This browser',
   loading: 'Loading …',
   from: 'from',
@@ -19,6 +20,7 @@ export const channelText = {
   forEveryone: 'for everyone',
   addedBy: 'added by',
   paused: (until: string) => `Sending fails. The hub retries after ${until}.`,
+  takesAnswers: (bot: string) => `@${bot} takes answers.`,
   testing: 'Sending a test …',
   testSent: 'Test sent.',
   testFailed: 'Test failed:',
@@ -45,6 +47,24 @@ export const channelText = {
   onlyMeHint: 'Otherwise it gets the requests of everyone.',
   invalid: 'This does not look valid. Compare it with the example in the field.',
   back: 'Back',
+}
+
+/** Strings of the chat accounts with which a person answers. */
+export const chatText = {
+  intro:
+    'Press a button or reply in Telegram to answer as yourself. Requests of high risk always need this page.',
+  noBot: 'No bot takes answers yet. An admin adds a channel of kind Telegram with the token of a bot.',
+  link: 'Link my Telegram account',
+  linkAction: 'link your Telegram account',
+  linked: (label: string) => `${label} is linked.`,
+  codeTitle: 'Link your account',
+  open: (bot: string) => `Open @${bot} and press Start`,
+  send: (bots: string) => `Or send this to ${bots} in a private chat. It works once, for ten minutes.`,
+  copyCode: 'Copy the message',
+  check: 'I have sent it',
+  notYet: 'No new account yet. Send the message to the bot, then check again.',
+  remove: 'Remove',
+  confirmRemove: 'Confirm remove',
 }
 
 /** Strings of one person's preferences. */

@@ -14,6 +14,10 @@ import type {
   NotificationSettings,
   Rule,
   ChannelTestResult,
+  ChatAccount,
+  ChatAccounts,
+  ChatCode,
+  Confirmation,
 } from './schema'
 import type { RuleDraft, RulePreview } from './types'
 
@@ -90,6 +94,17 @@ export const removeChannel = (id: number) => remove<unknown>(`/api/channels/${id
 export const testChannel = (id: number) => post<ChannelTestResult>(`/api/channels/${id}/test`, {})
 
 /** The signed-in person's notification settings. */
+/** The chat accounts with which the person answers, and the bots that take answers. */
+export const chatAccounts = () => call<ChatAccounts>('/api/chat-accounts')
+
+/** Creates a code that links a chat account once. */
+export const createChatCode = (confirmation: Confirmation) =>
+  post<ChatCode>('/api/chat-accounts/codes', confirmation)
+
+/** Unlinks a chat account. */
+export const unlinkChatAccount = (a: ChatAccount) =>
+  remove<ChatAccounts>(`/api/chat-accounts/${encodeURIComponent(a.kind)}/${encodeURIComponent(a.account)}`)
+
 export const notificationSettings = () => call<NotificationSettings>('/api/channels/mine')
 export const saveNotificationSettings = (mine: NotificationSettings) =>
   post<NotificationSettings>('/api/channels/mine', mine)
