@@ -182,13 +182,14 @@ type Option struct {
 
 // Context is background information that helps a person to decide a question.
 type Context struct {
-	Why        string   `json:"why,omitempty"`
-	Cwd        string   `json:"cwd,omitempty"`
-	Branch     string   `json:"branch,omitempty"`
-	Commit     string   `json:"commit,omitempty"` // Git commit that the call works on, 40 or 64 hex digits
-	Diff       string   `json:"diff,omitempty"`
-	UserPrompt string   `json:"userPrompt,omitempty"`
-	Links      []string `json:"links,omitempty"`
+	Why         string   `json:"why,omitempty"`
+	Cwd         string   `json:"cwd,omitempty"`
+	Branch      string   `json:"branch,omitempty"`
+	Commit      string   `json:"commit,omitempty"` // Git commit that the call works on, 40 or 64 hex digits
+	Diff        string   `json:"diff,omitempty"`
+	UserPrompt  string   `json:"userPrompt,omitempty"`
+	LastMessage string   `json:"lastMessage,omitempty"` // of the agent's model, before the question
+	Links       []string `json:"links,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }

@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"agentclient/internal/account":       nil,
 	"agentclient/internal/pins":          {"schema", "schema/sign", "agentclient/internal/account"},
 	"agentclient/internal/reply":         nil,
+	"agentclient/internal/transcript":    nil,
 	"agentclient/internal/transport":     {"schema", "schema/control", "agentclient/socket"},
 	"agentclient/internal/fakehub":       {"schema", "schema/sign"},
 	"agentclient/hook":                   {"schema", "schema/control", "agentclient/hook/internal/jsonscan", "agentclient/hook/internal/renamed", "agentclient/hook/internal/textform"},
@@ -49,7 +50,7 @@ var mayImport = map[string][]string{
 	// A group of commands imports the shared packages, never another group, except for up.
 	"agentclient/internal/cli":            {"schema", "agentclient", "agentclient/policy"},
 	"agentclient/internal/cli/report":     {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/internal/cli"},
-	"agentclient/internal/cli/hookrun":    {"schema/control", "schema/sign", "agentclient/socket", "schema", "agentclient", "agentclient/policy", "agentclient/hook", "agentclient/install", "agentclient/internal/account", "agentclient/internal/cli", "agentclient/internal/cli/report"},
+	"agentclient/internal/cli/hookrun":    {"schema/control", "schema/sign", "agentclient/socket", "schema", "agentclient", "agentclient/policy", "agentclient/hook", "agentclient/install", "agentclient/internal/account", "agentclient/internal/cli", "agentclient/internal/cli/report", "agentclient/internal/transcript"},
 	"agentclient/internal/cli/service":    {"agentclient/internal/cli"},
 	"agentclient/internal/cli/setup":      {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/install", "agentclient/internal/cli", "agentclient/internal/cli/report"},
 	"agentclient/internal/cli/ask":        {"schema", "agentclient", "agentclient/internal/cli"},

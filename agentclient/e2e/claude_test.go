@@ -106,10 +106,15 @@ func TestClaude_AsksForPermission(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
 	p.installHooks(t, "claude-code")
-	m := newModel(t, bashCall("yes.txt"), bashCall("no.txt"))
+	yes := bashCall("yes.txt")
+	yes.text = "I will leave a trace."
+	m := newModel(t, yes, bashCall("no.txt"))
 	out := p.startClaude(t, m, "-p", "Go", "--permission-mode", "default")
 
-	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(true, ""))
+	asked := p.waitForQuestion(t, "PermissionRequest")
+	require.Equal(t, "I will leave a trace.", asked.HumanInTheLoop.Context.LastMessage)
+	require.Equal(t, "Go", asked.HumanInTheLoop.Context.UserPrompt)
+	p.answer(t, asked, permission(true, ""))
 	p.answer(t, p.waitForQuestion(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
 	t.Log(out())
 	require.True(t, p.hasFile("yes.txt"), "the approved call ran")

@@ -91,7 +91,10 @@ test.describe('Request actions', () => {
     await page.keyboard.press('Shift+J')
     await expect(page.getByTestId('selection')).toContainText('2 selected')
     await page.keyboard.press('Shift+A')
-    await page.getByRole('dialog').getByRole('checkbox', { name: /Print|Test/ }).uncheck()
+    await page
+      .getByRole('dialog')
+      .getByRole('checkbox', { name: /Print|Test/ })
+      .uncheck()
     await confirm(page, /Approve this request/)
     expect((await asked[0]!.answer).permission).toBe(true)
     for (const id of [two, three]) expect((await statusOf(hub, id)).status).toBe('pending')

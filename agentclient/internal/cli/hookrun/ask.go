@@ -3,6 +3,7 @@ package hookrun
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/signal"
@@ -16,6 +17,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
+	"github.com/hookback/hookback/agentclient/internal/transcript"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -197,12 +199,16 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	if hd.policy.Risk != "" {
 		ask.Risk = schema.Risk(hd.policy.Risk)
 	}
-	if hd.policy.Reason != "" {
+	messages := h.conversation(c)
+	if ask.Context != nil || hd.policy.Reason != "" || messages != (transcript.Messages{}) {
 		var questionContext schema.Context
 		if ask.Context != nil {
 			questionContext = *ask.Context
 		}
-		questionContext.Why = strings.TrimSpace(questionContext.Why + "\n" + policyReason("Approval required", hd.policy))
+		if hd.policy.Reason != "" {
+			questionContext.Why = strings.TrimSpace(questionContext.Why + "\n" + policyReason("Approval required", hd.policy))
+		}
+		questionContext.UserPrompt, questionContext.LastMessage = messages.Prompt, messages.Last
 		ask.Context = &questionContext
 	}
 	if h.onTimeout == schema.FailRun {
@@ -213,6 +219,22 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	accepts := h.accepts(c)
 	accepts.Message = false // it might wait for hours, and the next hook takes it
 	return agentclient.Request{Event: e, Accepts: accepts, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c)), Secret: h.env(control.TicketVariable)}
+}
+
+// conversation returns the newest messages of the agent that makes the call, from the transcript that
+// its hook names.
+func (h *hookRun) conversation(c *hook.Call) transcript.Messages {
+	path := c.Event.AgentTranscriptPath
+	if c.Event.AgentID == "" && path == "" {
+		var payload struct {
+			Path string `json:"transcript_path"`
+		}
+		_ = json.Unmarshal(c.Event.Payload, &payload) // without a path, there are no messages
+		path = payload.Path
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
+	defer cancel()
+	return transcript.Read(ctx, path)
 }
 
 // deadline returns when the hook stops waiting. It is before the agent kills the hook,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,27 @@ func newHookRunIn(t *testing.T, rules string) *hookRun {
 		require.NoError(t, os.WriteFile(filepath.Join(h.workDir, policy.FileName), []byte(rules), 0o600))
 	}
 	return h
+}
+
+func TestBuildRequest_QuotesTheConversation(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "transcript.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"type":"user","message":{"content":"Tidy up"}}
+{"type":"assistant","message":{"content":[{"type":"text","text":"I will delete ./build."}]}}
+`), 0o600))
+	h := newHookRunIn(t, "")
+	h.transcriptTimeout = time.Minute
+	c := newCall(hook.Prompt, allCapabilities)
+	require.Nil(t, h.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.Context)
+	c.Event.Payload = json.RawMessage(`{"transcript_path":` + strconv.Quote(path) + `}`)
+	questionContext := h.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.Context
+	require.Equal(t, &schema.Context{UserPrompt: "Tidy up", LastMessage: "I will delete ./build."}, questionContext)
+	require.Nil(t, c.Ask.Context, "the call is unchanged")
+
+	c.Event.AgentID = "subagent" // its own transcript isn't named, and the one of its parent says something else
+	require.Nil(t, h.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.Context)
+	c.Event.AgentTranscriptPath = path
+	require.NotNil(t, h.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.Context)
 }
 
 func TestDecide_WithoutPolicy(t *testing.T) {

@@ -34,11 +34,12 @@ call. See hookback trust --help.
 
 // Time limits of a hook that asks a person.
 const (
-	limitMargin     = 5 * time.Second        // time left of the agent's limit when the hook stops waiting
-	connectTimeout  = 500 * time.Millisecond // long enough for a hub to restart
-	acceptTimeout   = 5 * time.Second        // for the hub to accept the question
-	hubTimeoutGrace = 500 * time.Millisecond // for the hub's own timeout to arrive
-	flushTimeout    = 5 * time.Second        // for spooled events, which are sent while the question is pending
+	limitMargin       = 5 * time.Second        // time left of the agent's limit when the hook stops waiting
+	connectTimeout    = 500 * time.Millisecond // long enough for a hub to restart
+	acceptTimeout     = 5 * time.Second        // for the hub to accept the question
+	transcriptTimeout = 20 * time.Millisecond  // for reading the agent's transcript
+	hubTimeoutGrace   = 500 * time.Millisecond // for the hub's own timeout to arrive
+	flushTimeout      = 5 * time.Second        // for spooled events, which are sent while the question is pending
 )
 
 // defaultAppealWait is the value of --appeal-wait. The agent's turn is blocked for that time.
@@ -67,9 +68,9 @@ type hookRun struct {
 	started        time.Time
 	// connectTimeout limits how long every hub address may refuse connections, and
 	// acceptTimeout how long a hub may take to accept a question.
-	connectTimeout, acceptTimeout time.Duration
-	log                           hookLog
-	spool                         report.Spool
+	connectTimeout, acceptTimeout, transcriptTimeout time.Duration
+	log                                              hookLog
+	spool                                            report.Spool
 
 	// pinned requires signed answers: the account trusts a hub and --unsigned is not set, or its trust
 	// can't be read.
@@ -102,7 +103,7 @@ func (h *hookRun) flags() *cli.Flags {
 
 func newHookRun(env func(string) string, std cli.Streams) *hookRun {
 	return &hookRun{
-		env: env, std: std, started: time.Now(), releaseSignals: func() {}, connectTimeout: connectTimeout, acceptTimeout: acceptTimeout, log: hookLog{cli.HookLogFile(env)}, spool: report.NewSpool(env),
+		env: env, std: std, started: time.Now(), releaseSignals: func() {}, connectTimeout: connectTimeout, acceptTimeout: acceptTimeout, transcriptTimeout: transcriptTimeout, log: hookLog{cli.HookLogFile(env)}, spool: report.NewSpool(env),
 	}
 }
 

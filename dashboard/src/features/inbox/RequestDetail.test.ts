@@ -239,6 +239,20 @@ describe('Question', () => {
   })
 })
 
+describe('Conversation', () => {
+  it('quotes the prompt and the last words of the agent, which can be expanded', async () => {
+    const last = 'I will drop the table.\n'.repeat(10)
+    show({ context: { userPrompt: 'Tidy up', lastMessage: last, why: 'Drop it' } })
+    expect(screen.getByTestId('your-prompt').textContent).toContain('Tidy up')
+    const says = screen.getByTestId('agent-says')
+    expect(says.textContent).toContain(last.trim())
+    expect(says.textContent).toContain('Drop it')
+    expect(says.querySelector('.clamped')).not.toBeNull()
+    await click(/Show all/)
+    expect(says.querySelector('.clamped')).toBeNull()
+  })
+})
+
 describe('Choice', () => {
   it('is made by a digit or a click, with or without a comment', async () => {
     show({ type: 'choice', choices: ['Jest', 'Vitest'] })

@@ -320,6 +320,8 @@ export interface Context {
   commit?: string
   diff?: string
   userPrompt?: string
+  /** of the agent's model, before the question */
+  lastMessage?: string
   links?: string[]
 }
 
