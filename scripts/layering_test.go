@@ -59,12 +59,14 @@ var mayImport = map[string][]string{
 	"agentclient/internal/cli/trust":      {"schema", "schema/sign", "agentclient", "agentclient/receipt", "agentclient/internal/cli"},
 	"agentclient/internal/cli/mcp":        {"schema", "agentclient", "agentclient/socket", "agentclient/internal/cli"},
 	"agentclient/internal/cli/statusline": {"schema", "agentclient/internal/cli", "agentclient/internal/cli/report"},
+	"agentclient/internal/cli/desktop":    nil,
+	"agentclient/internal/cli/pair":       {"agentclient/internal/cli", "agentclient/internal/cli/desktop"},
 	// up starts the service and installs hooks: the first minute in one command.
-	"agentclient/internal/cli/up":      {"agentclient/internal/cli", "agentclient/internal/cli/service", "agentclient/internal/cli/setup"},
+	"agentclient/internal/cli/up":      {"agentclient/internal/cli", "agentclient/internal/cli/desktop", "agentclient/internal/cli/service", "agentclient/internal/cli/setup"},
 	"agentclient/internal/cli/clitest": {"schema", "agentclient/internal/fakehub"}, // tests only
 	"agentclient/cmd/hookback": {
 		"agentclient/internal/cli", "agentclient/internal/cli/hookrun", "agentclient/internal/cli/service", "agentclient/internal/cli/setup", "agentclient/internal/cli/ask",
-		"agentclient/internal/cli/policycmd", "agentclient/internal/cli/freeze", "agentclient/internal/cli/trust", "agentclient/internal/cli/mcp", "agentclient/internal/cli/statusline", "agentclient/internal/cli/up",
+		"agentclient/internal/cli/policycmd", "agentclient/internal/cli/freeze", "agentclient/internal/cli/trust", "agentclient/internal/cli/mcp", "agentclient/internal/cli/pair", "agentclient/internal/cli/statusline", "agentclient/internal/cli/up",
 	},
 
 	"server/internal/filter":         {"schema"},

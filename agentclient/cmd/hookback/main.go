@@ -22,6 +22,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli/freeze"
 	"github.com/hookback/hookback/agentclient/internal/cli/hookrun"
 	"github.com/hookback/hookback/agentclient/internal/cli/mcp"
+	"github.com/hookback/hookback/agentclient/internal/cli/pair"
 	"github.com/hookback/hookback/agentclient/internal/cli/policycmd"
 	"github.com/hookback/hookback/agentclient/internal/cli/service"
 	"github.com/hookback/hookback/agentclient/internal/cli/setup"
@@ -59,6 +60,7 @@ var commands = []command{
 	{"policy", "define which calls need approval: write, check and test rules", policycmd.Run},
 	{"server", "run the hub with the flags of hookback-server", up.Server},
 	{"service", "let the system start the hub when you sign in", service.Run},
+	{"pair", "make the hub reachable from your phone through Tailscale", pair.Run},
 	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run},
 	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor},
 	{"send", "store one event, from stdin or from flags", ask.RunSend},

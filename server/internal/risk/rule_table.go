@@ -30,6 +30,7 @@ var ruleTable = []tableRow{
 	{rule{"oversight", high, "It changes which hub decides about the agent's calls."}, `
 		hookback trust
 		hookback-server !--help|-help|-h|--version|-version`},
+	{rule{"oversight", high, "It makes the hub that asks for your approval reachable from other devices."}, `hookback pair !--help`},
 	{rule{"oversight", high, "It talks to a local service directly, for example to the hub that asks for your approval."}, `
 		curl --unix-socket|--abstract-unix-socket
 		nc|ncat|netcat -U

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/desktop"
 	"github.com/hookback/hookback/agentclient/internal/cli/setup"
 )
 
@@ -40,7 +41,7 @@ func (s *session) open(address string) bool {
 	if !s.interactive || s.noOpen {
 		return false
 	}
-	if err := openBrowser(s.env, address); err != nil {
+	if err := desktop.OpenBrowser(s.env, address); err != nil {
 		fmt.Fprintf(s.std.Out, "%v. Open the page yourself.\n", err)
 		return false
 	}

@@ -3,13 +3,9 @@ package up
 import (
 	"io"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 )
-
-// isWindows selects the behavior that differs there.
-const isWindows = runtime.GOOS == "windows"
 
 // tail returns at most n last lines of a log from offset.
 func tail(file string, offset int64, n int) string {

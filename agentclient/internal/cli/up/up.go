@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/desktop"
 	"github.com/hookback/hookback/agentclient/internal/cli/service"
 )
 
@@ -56,13 +57,13 @@ func (s *session) run(ctx context.Context, args []string) int {
 
 // start selects what to do by what is at the port.
 func (s *session) start(ctx context.Context) int {
-	found, err := probe(ctx, s.url())
+	found, err := desktop.Probe(ctx, s.url())
 	switch {
 	case ctx.Err() != nil:
 		return cli.ExitOK
 	case err == nil:
 		return s.useRunning(ctx, found)
-	case errors.Is(err, errForeign):
+	case errors.Is(err, desktop.ErrForeign):
 		return s.std.PrintError("port %d is in use by %s. Try: hookback up --port %d", s.port, cmp.Or(holder(s.port), "another program"), s.nextPort())
 	}
 	if s.sign {
@@ -82,12 +83,12 @@ func (s *session) start(ctx context.Context) int {
 }
 
 // useRunning opens the page of a hub that runs already.
-func (s *session) useRunning(ctx context.Context, found hubState) int {
+func (s *session) useRunning(ctx context.Context, found desktop.Hub) int {
 	if s.sign {
 		return s.std.PrintError("the hub at %s runs, and a sign-in link can be made only while it is stopped. Stop it (Ctrl-C in its terminal, or hookback service uninstall), then run hookback up --sign-in", s.pageURL())
 	}
-	if found.version != s.version && found.version != "" {
-		s.std.PrintError("the hub is version %s, and this program %s; update the older one", found.version, s.version)
+	if found.Version != s.version && found.Version != "" {
+		s.std.PrintError("the hub is version %s, and this program %s; update the older one", found.Version, s.version)
 	}
 	fmt.Fprintf(s.std.Out, "The hub runs: %s\n", s.pageURL())
 	s.open(s.pageURL())
