@@ -20,10 +20,11 @@ export class HubProcess {
   private constructor(
     private readonly dir: string,
     private readonly flags: string[],
+    private readonly env: Record<string, string>,
   ) {}
 
-  static async start(flags: string[] = []): Promise<HubProcess> {
-    const hub = new HubProcess(await mkdtemp(join(tmpdir(), 'hookback-e2e-')), flags)
+  static async start(flags: string[] = [], env: Record<string, string> = {}): Promise<HubProcess> {
+    const hub = new HubProcess(await mkdtemp(join(tmpdir(), 'hookback-e2e-')), flags, env)
     await hub.start('127.0.0.1:0')
     return hub
   }
@@ -32,7 +33,10 @@ export class HubProcess {
     await this.ended // two processes cannot share a database
     const paths = ['-addr', addr, '-db', join(this.dir, 'hub.db'), '-socket', 'off']
     const flags = [...paths, '-notify-allow', '127.0.0.1', ...this.flags]
-    const child = spawn(hubBinary, flags, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(hubBinary, flags, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.env },
+    })
     this.child = child
     this.signInLink = ''
     const output: string[] = []

@@ -155,9 +155,21 @@ export const hubText = {
   address: 'Public address',
   save: 'Save',
   how: [
-    'An https address that leads to this hub, for example through',
-    'The proxy must keep the Host header. The hub saves the address only if it finds itself there.',
+    'On the hub’s computer,',
+    'sets one up with Tailscale. Any other https address that leads to this hub works, too, if the proxy keeps the Host header. The hub saves an address only if it finds itself there.',
   ],
+  offer: 'Set this public address?',
+  offerHint: [
+    'A link to this page contains it. Confirm only if you have just run',
+    'on your own computer and it printed the same address: people’s sign-ins will go through it.',
+  ],
+  confirm: 'Confirm address',
+  confirmAndPair: 'Confirm address and pair a phone',
+  ignore: 'Ignore',
+  offerInvalid: 'This link contains an address that can’t be a public address of a hub. Nothing was changed.',
+  offerByFlag: 'The address in this link was not used, because the flag sets the public address.',
+  theAddress: 'The public address ',
+  signInTo: 'set the public address',
   guide: 'More in the guide',
   adminOnly: 'An admin can change the address.',
   check: 'Check now',
@@ -166,6 +178,7 @@ export const hubText = {
   scan: 'Scan this code with the camera of your phone.',
   pairHint:
     'It signs in one device as you, once, within 10 minutes. The device can answer requests; it can’t change people, tokens or settings.',
+  expired: 'The code has expired. Pair a phone with a new one.',
   copyLink: 'Copy link',
   done: 'Done',
 }

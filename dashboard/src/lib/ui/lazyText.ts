@@ -167,10 +167,12 @@ export const signInFirstText = {
   signIn: 'Sign in',
 }
 
-/** The note next to a link that other devices may not open. */
+/** The note next to a link: which devices can open it. */
 export const linkReachText = {
   local: 'This link only works on this computer,',
   makeReachable: 'Make the hub reachable',
+  ok: 'This link works on other devices.',
+  unchecked: 'The hub has not checked yet whether this link works on other devices.',
   failed: 'The hub does not answer at its public address.',
   openSettings: 'Open the settings of the hub',
 }
