@@ -52,7 +52,8 @@ func (s *Service) OwnerCode(ctx context.Context) (string, error) {
 	if s.HasOwner() {
 		return "", nil
 	}
-	return s.newCode(ctx, store.Code{Method: "link"}, &store.PeopleChange{})
+	record := store.LedgerRecord{Action: "owner.link_made", Actor: "the hub's machine"}
+	return s.newCode(ctx, store.Code{Method: "link"}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{record}})
 }
 
 // newCode adds a one-time code to change c and applies it. It voids earlier codes of the

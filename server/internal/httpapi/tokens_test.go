@@ -219,7 +219,7 @@ func TestLedger_RecordsAccountChanges(t *testing.T) {
 		require.NotContains(t, string(e.Data), token.Secret)
 	}
 	require.Equal(t, []string{
-		"person.sign_in_failed local user", "person.signed_in ada", "hub.locked ada", "person.made ada", "person.signed_in grace",
+		"person.sign_in_failed local user", "owner.link_made the hub's machine", "person.signed_in ada", "hub.locked ada", "person.made ada", "person.signed_in grace",
 		"token.made ada", "token.revoked ada", "token.refused local user", "hub.unlocked ada", "hub.locked ada",
 		"person.changed ada", "person.removed ada", "person.signed_out ada",
 	}, actions, "a refused token is kept once a minute for each address")

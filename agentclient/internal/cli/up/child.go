@@ -115,7 +115,7 @@ func (s *session) launch(server, dir string) (*child, error) {
 		_ = log.Truncate(0)
 	}
 	c.cmd = exec.Command(server, "-addr", "127.0.0.1:"+strconv.Itoa(s.port), "-ready-json") //nolint:gosec,noctx // the hub's program, which stop ends
-	if _, err := os.Stat(filepath.Join(dir, testRequestFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, testRequestFile)); s.test || errors.Is(err, fs.ErrNotExist) {
 		// A variable, because hubs without test requests refuse an unknown flag.
 		c.cmd.Env = append(c.cmd.Environ(), "HOOKBACK_TEST_REQUEST=true")
 	}
@@ -343,6 +343,17 @@ func (p *page) check(asking bool) {
 
 func (p *page) printLink() {
 	fmt.Fprintf(p.std.Out, "Sign in: open this link. It works once, within 15 minutes.\n  %s\n", p.link)
+}
+
+// waitOpened keeps the redirect as long as a slow browser takes to read it, or until ctx ends.
+func (p *page) waitOpened(ctx context.Context) int {
+	if p.redirect != "" {
+		select {
+		case <-ctx.Done():
+		case <-time.After(browserTimeout):
+		}
+	}
+	return cli.ExitOK
 }
 
 func (p *page) close() {

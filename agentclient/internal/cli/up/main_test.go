@@ -85,5 +85,6 @@ func fakeHub(version string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/hub", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"hubId":"h1"}`) })
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"version":%q}`, version) })
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"status":"ready"}`) })
 	return mux
 }

@@ -18,10 +18,10 @@ type session struct {
 	std         cli.Streams
 	interactive bool
 
-	port                      int
-	noOpen, noWire, yes, sign bool
-	name                      string
-	version                   string
+	port                            int
+	noOpen, noWire, yes, sign, test bool
+	name                            string
+	version                         string
 }
 
 func (s *session) url() string { return "http://127.0.0.1:" + strconv.Itoa(s.port) }

@@ -41,7 +41,8 @@ func (s *session) run(ctx context.Context, args []string) int {
 	f.BoolVar(&s.noOpen, "no-open", false, "open no browser")
 	f.BoolVar(&s.noWire, "no-wire", false, "connect no agents")
 	f.BoolVar(&s.yes, "yes", false, "connect the agents without asking")
-	f.BoolVar(&s.sign, "sign-in", false, "make a new sign-in link for --name; the hub must not be running")
+	f.BoolVar(&s.test, "test", false, "send a test request; the page sends it if the hub runs already")
+	f.BoolVar(&s.sign, "sign-in", false, "make a new sign-in link for --name; a hub that runs as a service is restarted")
 	f.StringVar(&s.name, "name", accountName(), "your `name` on the page of a new hub; default: that of your account")
 	if status, done := f.ParseArgs(args, s.std); done {
 		return status
@@ -85,14 +86,48 @@ func (s *session) start(ctx context.Context) int {
 // useRunning opens the page of a hub that runs already.
 func (s *session) useRunning(ctx context.Context, found desktop.Hub) int {
 	if s.sign {
-		return s.std.PrintError("the hub at %s runs, and a sign-in link can be made only while it is stopped. Stop it (Ctrl-C in its terminal, or hookback service uninstall), then run hookback up --sign-in", s.pageURL())
+		return s.signInToService(ctx)
 	}
 	if found.Version != s.version && found.Version != "" {
 		s.std.PrintError("the hub is version %s, and this program %s; update the older one", found.Version, s.version)
 	}
 	fmt.Fprintf(s.std.Out, "The hub runs: %s\n", s.pageURL())
-	s.open(s.pageURL())
+	page := s.pageURL()
+	if s.test {
+		page += "?test=1"
+	}
+	if !s.open(page) && s.test {
+		fmt.Fprintf(s.std.Out, "Open %s to send the test request.\n", page)
+	}
 	return s.connect(ctx, s.readLine())
+}
+
+// signInToService makes a sign-in link for a hub that runs as a service, which stops meanwhile, and opens
+// the page with it.
+func (s *session) signInToService(ctx context.Context) int {
+	server, err := service.FindServer(s.env)
+	if err != nil {
+		return s.std.PrintError("%v", err)
+	}
+	var link string
+	unit, err := service.WhileStopped(ctx, s.env, func() (err error) {
+		link, err = s.newSignInLink(ctx, server)
+		return err
+	})
+	switch {
+	case unit == "" && err == nil:
+		return s.std.PrintError("the hub at %s runs in another terminal, and a sign-in link can be made only while it is stopped. Stop it with Ctrl-C there, then run hookback up --sign-in", s.pageURL())
+	case err != nil:
+		return s.std.PrintError("no sign-in link was made: %v", err)
+	}
+	if _, err := waitReady(ctx, s.url()); err != nil {
+		return s.std.PrintError("the service (%s) was started again, but no hub answers at %s: %v. hookback service status shows its state", unit, s.url(), err)
+	}
+	fmt.Fprintf(s.std.Out, "The hub was restarted: %s\n", s.pageURL())
+	p := &page{session: s, dir: cli.StateDir(s.env), link: link}
+	p.open()
+	defer p.close()
+	return p.waitOpened(ctx)
 }
 
 // accountName returns the name of the account that runs the program, without the domain of Windows.

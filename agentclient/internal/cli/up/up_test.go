@@ -125,6 +125,10 @@ func TestUp_OpensPageAndPrintsTestRequest(t *testing.T) {
 	d.out = lockedBuffer{}
 	d.start(true, "", "Hookback runs")
 	require.NotContains(t, strings.Split(d.read("args"), "\n")[1], "test request", "only the first start sends one")
+
+	d.out = lockedBuffer{}
+	d.start(true, "", "✓ Ran", "--test")
+	require.Contains(t, strings.Split(d.read("args"), "\n")[2], "test request")
 }
 
 // The code of the link is in a file for the browser, not on its command line.
@@ -212,6 +216,10 @@ func TestUp_FindsRunningHub(t *testing.T) {
 			require.Eventually(t, func() bool { return strings.HasPrefix(d.read("browser.log"), "http://localhost:") }, time.Minute, 10*time.Millisecond)
 			require.Empty(t, d.read("args"), "no second hub")
 
+			d.out = lockedBuffer{}
+			require.Zero(t, d.run(t.Context(), false, "", "--test"))
+			require.Contains(t, d.out.String(), "Open http://localhost:"+strconv.Itoa(d.port)+"/?test=1 to send the test request.\n")
+			d.errOut = lockedBuffer{}
 			require.Equal(t, cli.ExitError, d.run(t.Context(), true, "", "--sign-in"))
 			require.Contains(t, d.errOut.String(), "only while it is stopped")
 		})

@@ -10,6 +10,8 @@ export const text = {
   test: 'Send a test request',
   testResult: (approved: boolean) => `You ${approved ? 'approved' : 'denied'} it. That is the whole loop.`,
   answerTest: 'Answer it in the inbox',
+  testFailed: 'No test request was sent:',
+  close: 'Close',
   agentsTitle: 'Coding agents',
   agentsIntro:
     'One command per agent. Its permission prompts and questions appear here, and its tool calls in the stream. Each agent turns green when its first event arrives.',
