@@ -22,7 +22,7 @@ import (
 // DefaultHub is the address of a hub that runs with its default settings.
 const DefaultHub = transport.DefaultHub
 
-// Errors of the client itself. A hub's own errors are those of package schema;
+// Errors of the client itself. Package schema has the errors of a hub;
 // errors.Is matches both kinds.
 var (
 	// ErrUnreachable reports that no hub accepted the message, so no person has seen it.

@@ -68,7 +68,7 @@ type Options struct {
 	Wake      bool // also wake idle sessions for messages, where the agent can
 	Shell     bool // always use a shell, because the agent's version requires it
 
-	forPlugin bool // the entries are those of the plugin
+	forPlugin bool // the plugin has the entries
 }
 
 // ErrScope means that the agent has no settings for that scope.

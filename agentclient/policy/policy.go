@@ -1,7 +1,7 @@
 // Package policy decides which tool calls need a person: by the rules of hookback.json, or by a
 // policy in Go.
 //
-// Load reads the rules of the user and the project, Parse those of one file:
+// Load reads the rules of the user and the project, Parse the rules of one file:
 //
 //	{"rules": [
 //		{"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "ask", "risk": "high"},

@@ -18,7 +18,7 @@ func isSimpleCommand(text string) bool {
 }
 
 // Characters that separate, pipe, redirect, group or substitute in sh, bash, zsh, fish or
-// PowerShell, and those that only cmd.exe adds.
+// PowerShell, and the characters that only cmd.exe adds.
 const (
 	shellOperators   = ";&|<>`$(){}"
 	windowsOperators = "%^!"

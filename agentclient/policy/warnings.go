@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// toolNames are known tools of coding agents, first the common names, then those of
+// toolNames are known tools of coding agents, first the common names, then the names of
 // specific agents. A rule for any other name is probably a mistake.
 var toolNames = []string{
 	// Claude Code, whose names are the common ones

@@ -73,13 +73,13 @@ test.describe('First minute', () => {
     const terminal = await Terminal.open()
     try {
       terminal.up()
-      await page.goto(await terminal.address(0)) // what the browser shows: not a step of the person
+      await page.goto(await terminal.address(0)) // the browser opens it: not a step of the person
       await waitUntilLive(page)
       await expect(page.getByTestId('hub-claimed')).toContainText('You own this hub as ada')
       const card = page.getByTestId('detail')
       await expect(card).toContainText('Test')
       await expect(card.getByRole('button', { name: /^Approve/ })).toBeEnabled()
-      // The page ignores deciding keys for half a second after a request appears; this test can't tell when it ends.
+      // The page ignores deciding keys for half a second after a request appears; no element marks its end.
       await expect(async () => {
         await page.keyboard.press('a')
         await expect(card).toContainText(/Approved/i, { timeout: 1000 })

@@ -225,7 +225,7 @@ const (
 	PathWait     = "/api/session/messages/wait"
 )
 
-// HookVerdict is the member "hook" of an event: what the hook itself did with the call, without a
+// HookVerdict is the member "hook" of an event: the hook's own decision about the call, without a
 // person. An event whose hook had no opinion has none.
 type HookVerdict struct {
 	Verdict string `json:"verdict,omitempty" jsonschema:"enum=allow,enum=deny,enum=ask"`

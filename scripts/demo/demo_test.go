@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, kept...)
 }
 
-// responder answers all pending questions except those of ignored agents.
+// responder answers all pending questions except the questions of ignored agents.
 type responder struct {
 	t          *testing.T
 	hub        string

@@ -35,7 +35,7 @@ func TestRun_HelpIsGolden(t *testing.T) {
 		require.Equal(t, string(want), got.out, words)
 	}
 	for _, c := range commands {
-		if c.name != "version" && c.name != "server" { // without flags, or with those of hookback-server
+		if c.name != "version" && c.name != "server" { // without flags, or with the flags of hookback-server
 			require.FileExists(t, filepath.Join("testdata", "help", "hookback-"+c.name+".txt"))
 		}
 	}

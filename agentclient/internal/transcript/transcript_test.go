@@ -9,9 +9,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/agentclient/internal/transcript"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func write(t *testing.T, lines ...string) string {
 	path := filepath.Join(t.TempDir(), "transcript.jsonl")

@@ -36,7 +36,7 @@ import (
 	"github.com/hookback/hookback/server/internal/testagent"
 )
 
-// Size of the feed's ring buffer. It holds what a dashboard needs to resume after a short
+// Size of the feed's ring buffer. It holds the frames that a dashboard needs to resume after a short
 // disconnect; after a longer one it reads from the store.
 const (
 	ringFrames = 4096
@@ -360,7 +360,7 @@ Press Ctrl-C to stop.
 `, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.DB, a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
 }
 
-// printReady prints what the program that started the hub needs to open its page: one line of JSON.
+// printReady prints one line of JSON, with which the program that started the hub can open its page.
 func (a *App) printReady(ctx context.Context) {
 	_ = a.ownerSignInHint(ctx) // the line is for people; it also writes the file
 	_ = json.NewEncoder(a.cfg.Stdout).Encode(struct {

@@ -159,7 +159,7 @@ func (p *prober) probe(ctx context.Context, to target) schema.Waiter {
 }
 
 // recordWaiter stores the liveness of the agent, if it changed. If a concurrent change wins, the
-// next round stores what is left.
+// next round stores the rest.
 func (p *prober) recordWaiter(ctx context.Context, listener store.Listener, waiter schema.Waiter) error {
 	var status schema.Status
 	if err := json.Unmarshal(listener.Status, &status); err != nil || status.Waiter == waiter {

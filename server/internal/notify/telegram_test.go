@@ -36,7 +36,7 @@ func link(h *harness, fake *notifytest.Telegram) {
 	}, time.Minute, time.Millisecond)
 }
 
-// publicChannel returns what the API shows of a channel.
+// publicChannel returns a channel as the API shows it.
 func publicChannel(h *harness, c schema.Channel) schema.Channel {
 	stored, err := h.Store.Channels(h.t.Context())
 	require.NoError(h.t, err)

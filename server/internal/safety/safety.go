@@ -158,7 +158,7 @@ func (f *Follower) count(facts *digest.EventFacts) int {
 	return s.count
 }
 
-// freeze freezes the session, and starts to count anew. A failure is retried at the next equal
+// freeze freezes the session, and starts to count again. A failure is retried at the next equal
 // failure.
 func (f *Follower) freeze(ctx context.Context, facts *digest.EventFacts) error {
 	if int64(facts.ID) > f.limits.since && f.Store.FreezeOf(facts.App, facts.Session) == nil {

@@ -39,7 +39,7 @@ func (s *SpendRule) SessionSpent(ctx context.Context, key store.SessionKey, sess
 	}
 	earlier, err := s.Store.AutomaticFreezes(ctx, store.AutomaticFreezeFilter{Rule: control.RuleSpend, App: key.App, Session: key.Session, Limit: 1})
 	if err == nil && len(earlier) > 0 && session.HighestCost >= earlier[0].CostUSD {
-		// A person lifted that freeze, and with it accepted what was spent before.
+		// A person lifted that freeze, and with it accepted the spending before it.
 		spent = min(spent, session.HighestCost-earlier[0].CostUSD)
 	}
 	if err == nil && spent > limits.SpendUSD {

@@ -14,7 +14,7 @@ const (
 	// many events it has, so larger steps are cheaper.
 	stepInterval = 250 * time.Millisecond
 	// maxJoin is how long a step waits for the commit of an event that it can join. It delays only
-	// what nobody reads.
+	// progress that no one reads.
 	maxJoin = 2 * time.Second
 	// maxCatchUp limits how long a query waits for the projector, which may be far behind after a
 	// restart.

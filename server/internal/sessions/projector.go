@@ -324,7 +324,7 @@ func (p *projection) commit(ctx context.Context) error {
 	return err
 }
 
-// reportSpenders tells the observer which sessions cost more than before the batch.
+// reportSpenders notifies the observer of sessions that cost more than before the batch.
 func (p *projection) reportSpenders(ctx context.Context) {
 	if p.service.Spending == nil {
 		return

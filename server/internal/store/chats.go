@@ -7,7 +7,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Chats holds what the hub knows about chat services in which people answer.
+// Chats holds the chat accounts and messages with which people answer.
 type Chats interface {
 	// ChatOffset returns the offset up to which a channel's updates were handled; 0: none.
 	ChatOffset(ctx context.Context, channel int64) (offset int64, err error)

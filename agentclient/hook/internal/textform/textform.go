@@ -164,7 +164,7 @@ func PickMembers(o map[string]json.RawMessage, names ...string) json.RawMessage 
 }
 
 // Salvage returns the members of an object that is no valid JSON, with a text in place of
-// those that can't be read, and the object with these members. ok is false if not even the
+// the unreadable members, and the object with these members. ok is false if not even the
 // object itself can be read.
 func Salvage(text []byte) (o map[string]json.RawMessage, valid []byte, ok bool) {
 	o, ok = jsonscan.SplitOuter(text)

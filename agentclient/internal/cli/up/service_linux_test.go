@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
@@ -40,10 +39,7 @@ esac
 // serveHub answers at the port until the test ends.
 func (d *desk) serveHub() {
 	ln, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(d.port))
-	if err != nil {
-		d.t.Errorf("the hub can't listen: %v", err)
-		return
-	}
+	require.NoError(d.t, err)
 	hub := &http.Server{Handler: fakeHub("v1.2.3"), ReadHeaderTimeout: time.Minute}
 	go func() { _ = hub.Serve(ln) }()
 	d.t.Cleanup(func() { _ = hub.Close() })
@@ -54,12 +50,11 @@ func TestUp_StartsStoppedService(t *testing.T) {
 	d.installService()
 	active := filepath.Join(d.home, "manager", "active")
 	require.NoError(t, os.Remove(active))
-	go func() {
-		if assert.Eventually(t, func() bool { _, err := os.Stat(active); return err == nil }, time.Minute, time.Millisecond) {
-			d.serveHub()
-		}
-	}()
-	require.Zero(t, d.run(t.Context(), true, "", "--no-open"), d.errOut.String())
+	ended := make(chan int, 1)
+	go func() { ended <- d.run(t.Context(), true, "", "--no-open") }()
+	require.Eventually(t, func() bool { _, err := os.Stat(active); return err == nil }, time.Minute, time.Millisecond)
+	d.serveHub()
+	require.Zero(t, <-ended, d.errOut.String())
 	require.Contains(t, d.out.String(), "The hub runs: http://localhost:"+strconv.Itoa(d.port)+"/\n")
 	require.Empty(t, d.read("args"), "the manager starts the hub")
 	require.Equal(t, "--user daemon-reload\n--user enable hookback.service\n--user restart hookback.service\n", d.read("manager/log"))

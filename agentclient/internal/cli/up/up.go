@@ -56,7 +56,7 @@ func (s *session) run(ctx context.Context, args []string) int {
 	return s.start(ctx)
 }
 
-// start selects what to do by what is at the port.
+// start uses the hub at the port, starts the service, or starts a hub.
 func (s *session) start(ctx context.Context) int {
 	found, err := desktop.Probe(ctx, s.url())
 	switch {
@@ -102,7 +102,7 @@ func (s *session) useRunning(ctx context.Context, found desktop.Hub) int {
 	return s.connect(ctx, s.readLine())
 }
 
-// signInToService makes a sign-in link for a hub that runs as a service, which stops meanwhile, and opens
+// signInToService makes a sign-in link for a hub that runs as a service, and opens
 // the page with it.
 func (s *session) signInToService(ctx context.Context) int {
 	server, err := service.FindServer(s.env)

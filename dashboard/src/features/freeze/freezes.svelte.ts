@@ -9,7 +9,7 @@ type Counts = Omit<FreezeList, 'freezes'>
 
 /** What the page does about freezes. The active ones are part of the hub's state. */
 class Freezes {
-  /** What the frozen agents do; undefined until loaded. */
+  /** The activity of the frozen agents; undefined until loaded. */
   counts: Counts | undefined = $state.raw()
   /** Why the last change failed. */
   failure: { title: string; problem: Problem } | undefined = $state.raw()

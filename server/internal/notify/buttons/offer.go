@@ -88,7 +88,7 @@ type Limits struct {
 	IsBrief   bool                    // the channel shows no details
 }
 
-// OfferFor returns what a message about a pending question may offer.
+// OfferFor returns the offer of a message about a pending question.
 func OfferFor(q *Question, limits Limits) Offer {
 	if why := refusal(q, limits); why != "" {
 		return Offer{Refused: why}

@@ -325,7 +325,7 @@ const (
 	noTextAnswer  = "This request can't be answered by a message. Answer in the dashboard."
 )
 
-// press handles a press of a button and returns what the person sees.
+// press handles a press of a button and returns the text for the person.
 func (b *Bot) press(ctx context.Context, c *callbackQuery) (shown string, err error) {
 	p, ok := buttons.Parse(c.Data)
 	if !ok {
@@ -404,7 +404,7 @@ func (b *Bot) limits() buttons.Limits {
 }
 
 // decide answers a question with the response that response returns for the present offer, and
-// returns what the person sees. The offer is computed again, because risk, call and settings can
+// returns the text for the person. The offer is computed again, because risk, call and settings can
 // have changed since the message was sent.
 func (b *Bot) decide(ctx context.Context, q *buttons.Question, p buttons.Press, by auth.Identity, response func(*buttons.Offer) *schema.Response) (shown string, err error) {
 	if q.Status.IsSettled() {
@@ -444,7 +444,7 @@ func (b *Bot) decide(ctx context.Context, q *buttons.Question, p buttons.Press, 
 	}
 }
 
-// refused returns what a person sees whose answer the hub refused. It fails if the answer should be
+// refused returns the text for a person whose answer the hub refused. It fails if the answer should be
 // tried again.
 func (b *Bot) refused(ctx context.Context, id schema.EventID, err error) (shown string, again error) {
 	var status *schema.StatusError

@@ -161,7 +161,7 @@ func (h *harness) question(id schema.EventID) *buttons.Question {
 	return q
 }
 
-// press presses a button and returns what the person sees.
+// press presses a button and returns the text for the person.
 func (h *harness) press(account int64, m *notifytest.TelegramMessage, label string) string {
 	h.t.Helper()
 	require.Contains(h.t, m.Buttons, label)

@@ -37,7 +37,7 @@ func (s *engine) SessionsWithID(ctx context.Context, session string) ([]store.Se
 }
 
 // maxSessionsWithID is how many sessions of one ID SessionsWithID returns: of the newest 1,000,
-// those with the newest events.
+// the sessions with the newest events.
 const maxSessionsWithID = 16
 
 const querySessionsWithID = `SELECT app, last FROM sessions INDEXED BY sessions_by_id
