@@ -188,6 +188,7 @@ export const lazyInboxText = {
       token: 'by a token',
       proxy: 'by your proxy',
       link: 'by a signed link',
+      telegram: 'via Telegram',
     } as Record<string, string>,
     verified: 'verified',
     verifiedHint: 'Verified by sign-in or token.',
