@@ -169,9 +169,15 @@ func TestMessage_MentionsLoopbackURL(t *testing.T) {
 	require.Contains(t, m.plain(verbatim), "-public-url")
 	require.Contains(t, m.plain(verbatim), "Open Hookback on laptop.")
 	require.NotContains(t, m.plain(verbatim), m.url, "a link that opens on no other device")
+	webhook, err := m.webhookBody()
+	require.NoError(t, err)
+	require.Contains(t, string(webhook), `"onlyOn":"laptop"`, "programs of that machine can use the link")
 	m.onlyOn = ""
 	require.NotContains(t, m.plain(verbatim), "-public-url")
 	require.Contains(t, m.plain(verbatim), m.url)
+	webhook, err = m.webhookBody()
+	require.NoError(t, err)
+	require.NotContains(t, string(webhook), "onlyOn")
 	onlyOn := func(base string) string {
 		_, machine := New(Config{Base: base}).linkTo("/")
 		return machine

@@ -138,7 +138,7 @@ func (m *message) footer(clean func(string) string) string {
 	if m.onlyOn == "" {
 		fmt.Fprintf(&b, "\n\n%s", m.url)
 	} else {
-		fmt.Fprintf(&b, "\n\nOpen Hookback on %s. Links that work on other devices need a public address: -public-url.", clean(singleLine(m.onlyOn, maxNameChars)))
+		fmt.Fprintf(&b, "\n\nOpen Hookback on %s. Links that work on other devices need a public address: Settings, Hub, or -public-url.", clean(singleLine(m.onlyOn, maxNameChars)))
 	}
 	return b.String()
 }

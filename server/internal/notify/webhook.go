@@ -27,6 +27,7 @@ type webhookBody struct {
 		ID        schema.EventID `json:"id,omitempty"`
 		URL       string         `json:"url"` // of the question in the dashboard
 		SourceApp string         `json:"source_app,omitempty"`
+		OnlyOn    string         `json:"onlyOn,omitempty"` // name of the only machine where url works
 		SessionID string         `json:"session_id,omitempty"`
 		Kind      schema.Kind    `json:"kind,omitempty"`
 		Question  string         `json:"question"`
@@ -48,6 +49,7 @@ func (m *message) webhookBody() ([]byte, error) {
 		h.Type = "account.changed"
 	}
 	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.url, m.app, m.session
+	h.Data.OnlyOn = m.onlyOn
 	h.Data.Kind, h.Data.Question, h.Data.ToolName, h.Data.Risk = m.questionKind, m.text, m.tool, m.risk
 	h.Data.Reminder, h.Data.Person, h.Data.Ledger = m.reminder, m.person, m.ledger
 	if !m.deadline.IsZero() {
