@@ -31,12 +31,13 @@ export class PublicAddress {
     const proxy = createHttpServer()
     proxy.on('connect', (_, socket: Socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      bridge(socket, portOf(tls))
+      bridge(socket, tlsPort) // after close, the connection is refused
     })
     for (const server of [tls, proxy]) {
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
     }
+    const tlsPort = portOf(tls)
     const dir = await mkdtemp(join(tmpdir(), 'hookback-e2e-'))
     const file = join(dir, 'certificate.pem')
     await writeFile(file, cert)

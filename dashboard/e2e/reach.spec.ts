@@ -79,6 +79,9 @@ test.describe('Reach', () => {
     await expect(note).toContainText('works on other devices')
     const link = await once.locator('code').innerText()
     expect(link).toContain(`${address.origin}/#sign-in=`)
+    const visitor = await (await browser.newContext(address.device)).newPage()
+    await visitor.goto(address.origin)
+    await expect(visitor.getByTestId('sign-in-required')).toBeVisible()
     const { id, answer } = await agent.ask(hub.fromOtherProcess(), { question: 'Ship it?' })
     const device = await (await browser.newContext(address.device)).newPage()
     await watch(device)
@@ -126,10 +129,15 @@ test.describe('Reach', () => {
       canAdmin: false,
     })
 
+    await paired.getByRole('link', { name: 'Turn on notifications' }).tap()
+    await expect(phone.getByRole('heading', { name: 'This browser' })).toBeInViewport()
+
     const signIns = await callApi(page, 'GET', '/api/sign-ins')
     const late = await onPhone(browser, address, url)
     await late.getByRole('button', { name: 'Pair this device' }).tap()
-    await expect(late.getByTestId('pair-device').getByRole('alert')).toContainText('already used')
+    await expect(late.getByTestId('pair-device').getByRole('alert')).toHaveText(
+      'This pairing code was already used. Show a new one under Settings, Hub, on your computer.',
+    )
     const cut = await onPhone(browser, address, url.slice(0, -3))
     await expect(cut.getByTestId('pair-device').getByRole('alert')).toContainText(
       'Scan the whole QR code again',

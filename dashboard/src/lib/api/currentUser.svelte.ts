@@ -101,6 +101,7 @@ class CurrentUser {
     document.addEventListener('visibilitychange', seen)
     const stop = onRefused((reading) => void this.refused(reading))
     hub.signedOut = () => void this.refresh()
+    hub.notOpened = () => void this.refused(true)
     if (!this.consumeLink(target.location)) void this.refresh()
     return () => {
       target.removeEventListener('hashchange', link)
@@ -179,10 +180,13 @@ class CurrentUser {
 
   /** Reloads the identity. */
   async refresh(): Promise<void> {
+    const key = signInKey()
     try {
-      this.setIdentity(await api.me())
+      const me = await api.me()
+      if (key === signInKey()) this.setIdentity(me) // otherwise it describes the time before a sign-in
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
+      if (key !== signInKey()) return
       if (error.problem.code !== 'sign_in') return // offline, or an older hub
       this.sessionExpired = true
       if (this.identity) this.identity = { ...this.identity, ...signedOutUser }

@@ -199,6 +199,27 @@ describe('Browser sign-in', () => {
     await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
   })
 
+  it('is required if the stream does not open and the hub refuses to be read', async () => {
+    start()
+    await vi.waitFor(() => expect(me.identity).toEqual(anyone))
+    hub.notOpened()
+    await vi.waitFor(() => expect(asked('/events/recent?limit=1&summary=1')).toHaveLength(1))
+    expect(me.signInRequired).toBe(false)
+    answers['/events/recent?limit=1&summary=1'] = refusal(401, 'sign_in')
+    await vi.waitFor(() => {
+      hub.notOpened()
+      expect(me.signInRequired).toBe(true)
+    })
+  })
+
+  it('ignores an answer about the time before a sign-in', async () => {
+    const late = me.refresh()
+    saveKey('k1') // as signIn does
+    me.identity = mara
+    await late
+    expect([me.isVerified, me.sessionExpired]).toEqual([true, false])
+  })
+
   it('is shared between tabs', async () => {
     start()
     await vi.waitFor(() => expect(me.identity).toEqual(anyone))

@@ -1,4 +1,5 @@
 // API calls for the hub's public address, and for pairing devices.
+import { linkReachText } from '../ui/lazyText'
 import { call, post } from './api'
 import type { Confirmation, PairingCode, Reach, SignInResult } from './schema'
 
@@ -11,6 +12,20 @@ export const setReach = (publicUrl: string) =>
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ publicUrl }),
   })
+
+/**
+ * Replaces a copied link to a path by one that works on other devices, if there is one. Returns what to
+ * add to the message that a link was copied.
+ */
+export async function copyPublicLink(path: string): Promise<string> {
+  try {
+    const { state, publicUrl } = await readReach()
+    if (state === 'ok' && publicUrl !== location.origin) await navigator.clipboard.writeText(publicUrl + path)
+    return state === 'local' ? ' ' + linkReachText.copied : ''
+  } catch {
+    return '' // an older hub, or a browser that copies on a key press only
+  }
+}
 
 export const checkReach = () => post<Reach>('/api/reach/check', {})
 

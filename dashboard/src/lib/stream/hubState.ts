@@ -109,11 +109,15 @@ export class HubState {
       rating: (call) => this.storeRatings([call]),
       freezes: (active) => this.setFreezes(active),
       signedOut: () => this.signedOut(),
+      notOpened: () => this.notOpened(),
     })
   }
 
   /** Called when the hub closed the connection of an ended sign-in. */
   signedOut: () => void = () => undefined
+
+  /** Called when a connection ended before the hub sent anything. */
+  notOpened: () => void = () => undefined
 
   /** Calls the listener when the messages to a session change, until the result is called. */
   onMessages(listener: (change: MessagesChanged) => void): () => void {

@@ -31,6 +31,7 @@ let snapshots: ReturnType<typeof deferred<undefined>>[]
 let replaced: number
 let said: Presence[]
 let signedOut: number
+let notOpened: number
 let stream: Stream
 
 const hello = (seq: number, hubId = 'h1') => ({
@@ -44,7 +45,7 @@ const settle = () => vi.advanceTimersByTimeAsync(0)
 
 beforeEach(() => {
   vi.useFakeTimers()
-  ;[sockets, got, states, snapshots, replaced, said, signedOut] = [[], [], [], [], 0, [], 0]
+  ;[sockets, got, states, snapshots, replaced, said, signedOut, notOpened] = [[], [], [], [], 0, [], 0, 0]
   stream = new Stream(
     {
       snapshot: () => {
@@ -59,6 +60,7 @@ beforeEach(() => {
       messages: () => undefined,
       connection: (state) => states.push(state),
       signedOut: () => signedOut++,
+      notOpened: () => notOpened++,
     },
     {
       open: (path) => {
@@ -247,8 +249,11 @@ describe('Stream', () => {
     expect(signedOut).toBe(0)
     socket().die(4401)
     expect(signedOut).toBe(1)
+    expect(notOpened).toBe(0)
     await vi.advanceTimersByTimeAsync(600)
     expect(sockets).toHaveLength(3)
+    socket().die(1006)
+    expect(notOpened).toBe(1)
   })
 
   it('reconnects after sign-in without missing events', async () => {

@@ -36,6 +36,8 @@ export interface StreamHandlers {
   connection(state: Connection): void
   /** The hub closed the connection because the sign-in ended. */
   signedOut?(): void
+  /** A connection ended before the hub sent anything: it is offline, or reading requires a sign-in. */
+  notOpened?(): void
 }
 
 /** The browser APIs it uses, replaceable in tests. */
@@ -160,7 +162,9 @@ export class Stream {
       })
     const socket = this.world.open(`/stream?v=2${resume ? `&${resume}` : ''}`)
     this.socket = socket
+    let opened = false
     socket.onmessage = (message) => {
+      opened = true
       if (this.socket === socket) this.receive(String(message.data))
     }
     socket.onclose = ({ code }) => {
@@ -168,6 +172,7 @@ export class Stream {
       this.restarting ||= code === SERVICE_RESTART
       this.retry()
       if (code === SIGNED_OUT) this.handlers.signedOut?.()
+      else if (!opened) this.handlers.notOpened?.()
     }
   }
 

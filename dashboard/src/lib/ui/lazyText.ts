@@ -170,6 +170,7 @@ export const signInFirstText = {
 /** The note next to a link: which devices can open it. */
 export const linkReachText = {
   local: 'This link only works on this computer,',
+  copied: 'It only works on this computer.',
   makeReachable: 'Make the hub reachable',
   ok: 'This link works on other devices.',
   unchecked: 'The hub has not checked yet whether this link works on other devices.',
