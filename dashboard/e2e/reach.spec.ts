@@ -102,6 +102,7 @@ test.describe('Reach', () => {
     browser,
     watch,
   }) => {
+    await page.clock.install()
     await claimHub(page, hub)
     address.leadTo(hub.url)
     const made = page.waitForResponse(/\/api\/pairing$/)
@@ -144,5 +145,8 @@ test.describe('Reach', () => {
     )
     expect(await callApi(page, 'GET', '/api/sign-ins')).toHaveLength((signIns as unknown[]).length)
     expect(await callApi(late, 'GET', '/api/me')).not.toMatchObject({ verified: true })
+    await page.clock.fastForward('10:30')
+    await expect(page.getByText('The code has expired.')).toBeVisible()
+    await expect(page.getByTestId('pairing')).toHaveCount(0)
   })
 })
