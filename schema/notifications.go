@@ -123,6 +123,9 @@ type NotificationSettings struct {
 	// Email is the address for mail. An admin sets it with POST /api/people/:name before the person
 	// signs in; later only the person changes it. If empty, it stays unchanged.
 	Email string `json:"email,omitempty"`
+	// AnswerByPush adds the request and buttons to Web Push messages, at low and medium risk only. A
+	// browser answers only while this person is signed in there.
+	AnswerByPush bool `json:"answerByPush,omitempty"`
 	// Browsers is the number of this person's browsers with Web Push. It is read-only.
 	Browsers int `json:"browsers,omitempty"`
 }
@@ -146,12 +149,14 @@ type PushKeys struct {
 	Auth   string `json:"auth,omitempty"`
 }
 
-// PushMessage is the message to a browser's service worker. It contains only what is needed to show
-// a notification and open the request.
+// PushMessage is the message to a browser's service worker. It contains only the title and the request's
+// id, unless the person chose AnswerByPush.
 type PushMessage struct {
 	ID    EventID `json:"id"`
 	Title string  `json:"title"`
-	Tag   string  `json:"tag"` // equal for all messages about one question
+	Tag   string  `json:"tag"`             // equal for all messages about one question
+	Text  string  `json:"text,omitempty"`  // the complete permission request, with Token
+	Token string  `json:"token,omitempty"` // of a signed link that answers it while the person is signed in
 	// Settled is set once the question is resolved, so that the notification can be cleared.
 	Settled bool `json:"settled,omitempty"`
 }

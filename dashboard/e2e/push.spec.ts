@@ -49,5 +49,28 @@ test.describe('Web Push', () => {
     await expect.poll(async () => (await shown()).length).toBe(2)
     await push({ id: 7, title: 'This is answered.', tag: 'request-7', settled: true })
     await expect.poll(shown).toEqual(['request-8 <b>x</b> 8'])
+
+    // A button of the notification answers; the hub refuses this token.
+    await push({ id: 9, title: 'shop asks', tag: 'request-9', text: 'May I?', token: 'not-a-token' })
+    await expect.poll(async () => (await shown()).length).toBe(2)
+    const buttons = () =>
+      page.evaluate(async () => {
+        const [one] = await (await navigator.serviceWorker.ready).getNotifications({ tag: 'request-9' })
+        if (!one) return []
+        const { title, body, actions } = one as Notification & { actions?: { action: string }[] }
+        return [title, body, ...(actions ?? []).map((a) => a.action)]
+      })
+    expect(await buttons()).toEqual(['shop asks', 'May I?', 'approve', 'deny'])
+    const [worker] = context.serviceWorkers()
+    await worker!.evaluate(async () => {
+      // A test can make no trusted click, and only those keep the worker running.
+      const scope = globalThis as never as {
+        registration: ServiceWorkerRegistration
+        answer: (notification: Notification, permission: boolean) => Promise<void>
+      }
+      const [notification] = await scope.registration.getNotifications({ tag: 'request-9' })
+      await scope.answer(notification!, true)
+    })
+    expect(await buttons()).toEqual(['Your answer was not sent', 'not found'])
   })
 })

@@ -85,6 +85,15 @@ func (s *Service) Authenticate(c Credentials) (Identity, error) {
 	}
 }
 
+// CheckSignedIn checks that the cookie is a valid sign-in of the person with a role that may answer.
+func (s *Service) CheckSignedIn(cookie, person string) error {
+	id, err := s.Authenticate(Credentials{Cookie: cookie})
+	if err == nil && (id.Name != person || !id.HasRole(schema.Operator)) {
+		return signInError(errNoCookie, "This button works only while "+person+" is signed in in this browser.")
+	}
+	return err
+}
+
 func (s *Service) authenticateToken(token string) (Identity, error) {
 	if !isToken(token) {
 		return Identity{}, errInvalidToken

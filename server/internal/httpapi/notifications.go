@@ -209,7 +209,7 @@ func (s *Server) openLink(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	opened, err := s.Notifier.OpenLink(c.UserContext(), id, link.Token)
+	opened, err := s.Notifier.OpenLink(c.UserContext(), id, link.Token, c.Cookies(s.cookieName(c)))
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s *Server) voteByLink(c *fiber.Ctx) error {
 		return err
 	}
 	var event []byte
-	err = s.Notifier.VoteByLink(c.UserContext(), id, vote.Token, func(o *notify.OpenedLink) (err error) {
+	err = s.Notifier.VoteByLink(c.UserContext(), id, vote.Token, c.Cookies(s.cookieName(c)), func(o *notify.OpenedLink) (err error) {
 		by := caller(c)
 		by.Identity = o.Identity
 		event, err = s.Hub.Respond(c.UserContext(), id, &schema.Response{

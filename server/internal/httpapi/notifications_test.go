@@ -2,6 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
@@ -198,4 +202,36 @@ func TestChannels_RefusePrivateAddresses(t *testing.T) {
 	var channels []schema.Channel
 	r.expectOK(&channels, "GET "+schema.PathChannels, "", ada.headers()...)
 	require.Empty(t, channels)
+}
+
+// The token of a push message answers only with the cookie of its person, and without the page key.
+func TestPushAnswer_NeedsSignInOfItsPerson(t *testing.T) {
+	t.Parallel()
+	r := setupNotifications(t)
+	ada := r.openHubOwner("ada")
+	grace, view := r.addPerson(ada, `{"name":"grace","role":"operator"}`), r.addPerson(ada, `{"name":"view","role":"viewer"}`)
+	id := r.post(event(1, permission)).ID
+	q, err := r.store.Question(t.Context(), id)
+	require.NoError(t, err)
+	token := func(person string) string { // as in a message to the person's browser
+		key := r.store.Identity().Subkey("signed links")
+		keyID := sha256.Sum256(key)
+		claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"p":%q,"r":0,"e":%d,"k":"%x","b":true}`, person, time.Now().Add(time.Hour).Unix(), keyID[:4]))
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(q.UID + "\n" + claims))
+		return claims + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	}
+	vote := func(person string) string { return `{"permission":false,"token":"` + token(person) + `"}` }
+	path := "POST " + schema.At(schema.PathLinkVote, id)
+	r.expectProblem("sign_in", path, vote("ada"))
+	r.expectProblem("sign_in", "POST "+schema.At(schema.PathLink, id), `{"token":"`+token("ada")+`"}`)
+	r.expectProblem("sign_in", path, vote("ada"), "Cookie", grace.cookie)
+	r.expectProblem("sign_in", path, vote("ada"), "Cookie", "hookback-"+r.port+"=wrong")
+	r.expectProblem("sign_in", path, vote("view"), "Cookie", view.cookie)
+
+	var answered schema.Event
+	r.expectOK(&answered, path, vote("grace"), "Cookie", grace.cookie)
+	require.Equal(t, "grace", answered.HumanInTheLoopStatus.RespondedBy.Name)
+	r.expectOK(nil, "POST "+schema.PathSignOut, `{}`, ada.headers()...)
+	r.expectProblem("sign_in", path, vote("ada"), "Cookie", ada.cookie)
 }

@@ -112,6 +112,14 @@ func (f fakeAccounts) IdentityOf(name, via string) (auth.Identity, bool) {
 	return auth.Identity{}, false
 }
 
+// CheckSignedIn accepts the cookie "cookie of NAME".
+func (f fakeAccounts) CheckSignedIn(cookie, person string) error {
+	if cookie != "cookie of "+person {
+		return schema.ErrSignIn
+	}
+	return nil
+}
+
 func (f fakeAccounts) CreatedAt(name string) (time.Time, bool) {
 	at, ok := f.h.createdAt.Load(name)
 	since, _ := at.(time.Time)

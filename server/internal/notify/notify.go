@@ -45,6 +45,7 @@ type Hub interface {
 type Accounts interface {
 	telegram.Accounts
 	Accounts(ctx context.Context) []schema.Person
+	CheckSignedIn(cookie, person string) error
 }
 
 // Viewers are the people who have the dashboard open.

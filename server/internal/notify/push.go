@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
 )
 
 const (
@@ -26,6 +27,9 @@ const (
 	maxTTL = 7 * 24 * time.Hour
 	// clearTTL is how long it keeps a message that clears a notification.
 	clearTTL = time.Hour
+	// maxPushText is the number of characters that a browser's notification shows after it is expanded, and
+	// maxPushBytes their limit in a message of 4 KiB.
+	maxPushText, maxPushBytes = 1500, 2500
 	// projectURL is the VAPID subject of a hub without a public address.
 	projectURL = "https://github.com/hookback/hookback"
 )
@@ -82,10 +86,37 @@ func (n *Notifier) sendPush(ctx context.Context, m *message) error {
 	if !m.deadline.IsZero() {
 		ttl = min(ttl, max(0, m.deadline.Sub(n.Clock())))
 	}
-	urgency := webpush.UrgencyHigh
-	return n.push(ctx, m.person, &pushMessage{
-		PushMessage: schema.PushMessage{ID: m.question, Title: m.headline(), Tag: pushTag(m.question)}, ttl: ttl, urgency: urgency,
-	})
+	p := &pushMessage{
+		PushMessage: schema.PushMessage{ID: m.question, Title: m.headline(), Tag: pushTag(m.question)}, ttl: ttl, urgency: webpush.UrgencyHigh,
+	}
+	if m.question != 0 {
+		if err := n.offerAnswer(ctx, m.person, &p.PushMessage); err != nil {
+			return err
+		}
+	}
+	return n.push(ctx, m.person, p)
+}
+
+// offerAnswer adds the complete request and the token that answers it, if the person chose so and a
+// button may decide the request. It leaves the message unchanged otherwise.
+func (n *Notifier) offerAnswer(ctx context.Context, person string, m *schema.PushMessage) error {
+	settings, err := n.Store.NotificationSettings(ctx, person)
+	if err != nil || !settings.AnswerByPush {
+		return err
+	}
+	q, err := n.readQuestion(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	offer := buttons.OfferFor(&buttons.Question{Question: q.Question, Ask: q.hitl, Status: q.status}, buttons.Limits{MaxChars: maxPushText, Threshold: n.Accounts.PasskeyThreshold()})
+	if q.hitl.Type != schema.Permission || offer.Text == "" || len(offer.Text) > maxPushBytes {
+		return nil
+	}
+	m.Token, _, err = n.linkToken(q, person, true)
+	if m.Token != "" {
+		m.Text = offer.Text
+	}
+	return err
 }
 
 // pushTag returns the tag and topic of a question's messages. A new message replaces the

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
 )
 
 // testBrowser decrypts Web Push messages (RFC 8291). It is a second implementation, so
@@ -98,6 +99,57 @@ func TestPush_RevealsNoQuestionText(t *testing.T) {
 	m = b.decrypt(t, 1)
 	require.True(t, m.Settled)
 	require.Equal(t, "request-"+id.String(), m.Tag)
+}
+
+// A person who chose so answers with a button of the notification, once, and only while signed in there.
+func TestPush_OffersAnswers(t *testing.T) {
+	t.Parallel()
+	h, b := newHarness(t, ada, grace), newTestBrowser(t)
+	require.NoError(t, h.Subscribe(t.Context(), "ada", b.subscription()))
+	require.NoError(t, h.Store.SetNotificationSettings(t.Context(), "ada", schema.NotificationSettings{AnswerByPush: true}))
+	id := h.askQuestion("May I deploy?")
+	h.requireNotifications(id, "asked ada sent")
+	m := b.decrypt(t, 0)
+	require.Equal(t, "May I deploy?", m.Text)
+	require.NotEmpty(t, m.Token)
+
+	for _, cookie := range []string{"", "cookie of grace"} {
+		_, err := h.OpenLink(t.Context(), id, m.Token, cookie)
+		require.ErrorIs(t, err, schema.ErrSignIn)
+		require.ErrorIs(t, h.VoteByLink(t.Context(), id, m.Token, cookie, func(*OpenedLink) error { return nil }), schema.ErrSignIn)
+	}
+	answer := func() error {
+		return h.VoteByLink(t.Context(), id, m.Token, "cookie of ada", func(o *OpenedLink) error {
+			no := false
+			_, err := h.hub.Respond(t.Context(), id, &schema.Response{Permission: &no, Revision: o.Revision}, hub.Caller{Identity: o.Identity})
+			return err
+		})
+	}
+	require.NoError(t, answer())
+	require.Equal(t, "ada", h.status(id).RespondedBy.Name)
+	require.Error(t, answer(), "it works once")
+}
+
+func TestPush_OffersNoAnswerUnlessShownAndHarmless(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{
+		"high risk":      `"risk":"high"`,
+		"needs a reason": `"reasonRequired":"deny"`,
+		"too long":       `"toolCall":{"name":"Bash","arguments":{"command":"` + strings.Repeat("x", 1600) + `"}}`,
+		"hidden text":    `"toolCall":{"name":"Bash","arguments":{"command":"ls \u202e/"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, b := newHarness(t, ada), newTestBrowser(t)
+			require.NoError(t, h.Subscribe(t.Context(), "ada", b.subscription()))
+			require.NoError(t, h.Store.SetNotificationSettings(t.Context(), "ada", schema.NotificationSettings{AnswerByPush: true}))
+			id := h.askQuestion("May I?", more)
+			h.requireNotifications(id, "asked ada sent")
+			m := b.decrypt(t, 0)
+			require.Empty(t, m.Text)
+			require.Empty(t, m.Token)
+		})
+	}
 }
 
 // requireVAPID verifies a VAPID header (RFC 8292).

@@ -28,6 +28,9 @@ type linkClaims struct {
 	Revision int64  `json:"r"` // revision of the question's content; 0: as it was created
 	Expires  int64  `json:"e"` // Unix seconds
 	KeyID    string `json:"k"` // id of the signing key
+	// Browser is set in a push message: the link needs a sign-in of the person in the same browser, so
+	// that it ends with the sign-in.
+	Browser bool `json:"b,omitempty"`
 }
 
 func (n *Notifier) linkKey() (key []byte, id string) {
@@ -60,6 +63,16 @@ func (q *question) predates(since time.Time) bool {
 // signedLink returns a signed link for a person and when it expires. It is empty if the
 // person may not answer.
 func (n *Notifier) signedLink(q *question, person string) (address string, ends time.Time, err error) {
+	token, ends, err := n.linkToken(q, person, false)
+	if err != nil || token == "" {
+		return "", ends, err
+	}
+	address, _ = n.linkTo(schema.At(schema.PathLinkVote, q.ID) + "#" + token)
+	return address, ends, nil
+}
+
+// linkToken returns the token of a signed link, or "" if the person may not answer.
+func (n *Notifier) linkToken(q *question, person string, browser bool) (token string, ends time.Time, err error) {
 	identity, ok := n.identityOf(person)
 	if !ok || !identity.HasRole(schema.Operator) {
 		return "", ends, nil
@@ -70,14 +83,12 @@ func (n *Notifier) signedLink(q *question, person string) (address string, ends 
 	}
 	ends = ends.Truncate(time.Second)
 	_, key := n.linkKey()
-	payload, err := json.Marshal(linkClaims{person, q.contentRevision(), ends.Unix(), key})
+	payload, err := json.Marshal(linkClaims{Person: person, Revision: q.contentRevision(), Expires: ends.Unix(), KeyID: key, Browser: browser})
 	if err != nil {
 		return "", ends, err
 	}
 	text := base64.RawURLEncoding.EncodeToString(payload)
-	token := text + "." + base64.RawURLEncoding.EncodeToString(n.signLink(q.UID, text))
-	address, _ = n.linkTo(schema.At(schema.PathLinkVote, q.ID) + "#" + token)
-	return address, ends, nil
+	return text + "." + base64.RawURLEncoding.EncodeToString(n.signLink(q.UID, text)), ends, nil
 }
 
 // OpenedLink is a verified signed link.
@@ -99,8 +110,9 @@ func linkError(why string) error {
 	}
 }
 
-// OpenLink verifies a signed link of a question. It changes nothing.
-func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token string) (*OpenedLink, error) {
+// OpenLink verifies a signed link of a question. cookie is the sign-in of the browser, which only the links
+// of push messages need: their token takes the place of the page key. It changes nothing.
+func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token, cookie string) (*OpenedLink, error) {
 	q, err := n.readQuestion(ctx, id)
 	if err != nil {
 		return nil, err
@@ -121,6 +133,11 @@ func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token string
 		return nil, linkError("is incomplete or belongs to another request; copy the whole link from the mail")
 	}
 	link := &OpenedLink{Expires: time.Unix(claims.Expires, 0), Revision: claims.Revision, mac: mac, Event: q.Event.AppendJSON(nil, -1)}
+	if claims.Browser {
+		if err := n.Accounts.CheckSignedIn(cookie, claims.Person); err != nil {
+			return nil, err
+		}
+	}
 	used, err := n.Store.IsLinkUsed(ctx, id, mac)
 	if err != nil {
 		return nil, err
@@ -149,10 +166,10 @@ func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token string
 
 // VoteByLink verifies a signed link, calls vote and marks the link as used if vote succeeds.
 // Calls are serialized.
-func (n *Notifier) VoteByLink(ctx context.Context, id schema.EventID, token string, vote func(*OpenedLink) error) error {
+func (n *Notifier) VoteByLink(ctx context.Context, id schema.EventID, token, cookie string, vote func(*OpenedLink) error) error {
 	n.linkMu.Lock()
 	defer n.linkMu.Unlock()
-	link, err := n.OpenLink(ctx, id, token)
+	link, err := n.OpenLink(ctx, id, token, cookie)
 	if err != nil {
 		return err
 	}

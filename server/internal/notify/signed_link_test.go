@@ -27,7 +27,7 @@ func linkToken(t *testing.T, mailServer *testMailServer, address string) string 
 }
 
 func (h *harness) vote(id schema.EventID, token string) error {
-	return h.VoteByLink(h.t.Context(), id, token, func(o *OpenedLink) error {
+	return h.VoteByLink(h.t.Context(), id, token, "", func(o *OpenedLink) error {
 		yes := true
 		_, err := h.hub.Respond(h.t.Context(), id, &schema.Response{Permission: &yes, Revision: o.Revision}, hub.Caller{Identity: o.Identity})
 		return err
@@ -49,7 +49,7 @@ func TestSignedLink_OnlyInPersonalMail(t *testing.T) {
 	for _, body := range server.requests() {
 		require.NotContains(t, body, "/vote#")
 	}
-	opened, err := h.OpenLink(t.Context(), id, linkToken(t, mailServer, grace.Email))
+	opened, err := h.OpenLink(t.Context(), id, linkToken(t, mailServer, grace.Email), "")
 	require.NoError(t, err)
 	require.Equal(t, "grace", opened.Identity.Name)
 	require.Equal(t, "link", opened.Identity.Via)
@@ -81,7 +81,7 @@ func TestSignedLink_WorksOnce(t *testing.T) {
 	h.requireNotifications(id, "asked ada sent")
 	token := linkToken(t, mailServer, ada.Email)
 	failed := errors.New("the disk is full")
-	require.ErrorIs(t, h.VoteByLink(t.Context(), id, token, func(*OpenedLink) error { return failed }), failed)
+	require.ErrorIs(t, h.VoteByLink(t.Context(), id, token, "", func(*OpenedLink) error { return failed }), failed)
 	var won, refusals atomic.Int64
 	var group sync.WaitGroup
 	for range 20 {
@@ -137,7 +137,7 @@ func TestSignedLink_RejectionHasHint(t *testing.T) {
 		"of another hub":      {id, forge(func(f *linkClaims) { f.KeyID = "00000000" })},
 		"without signature":   {id, payload + "."},
 	} {
-		_, err := h.OpenLink(t.Context(), c.id, c.token)
+		_, err := h.OpenLink(t.Context(), c.id, c.token, "")
 		require.ErrorIs(t, err, schema.ErrNotAllowed, name)
 		var hint *schema.HintError
 		require.ErrorAs(t, err, &hint, name)
@@ -151,7 +151,7 @@ func TestSignedLink_RejectionHasHint(t *testing.T) {
 	h.nowMS.Add((600 * time.Second).Milliseconds())
 	require.ErrorContains(t, h.vote(id, token), "has expired", "although the question is still pending")
 	require.Equal(t, schema.Pending, h.status(id).Status)
-	_, err = h.OpenLink(t.Context(), 99, token)
+	_, err = h.OpenLink(t.Context(), 99, token, "")
 	require.ErrorIs(t, err, schema.ErrNotFound)
 }
 
@@ -163,7 +163,7 @@ func TestSignedLink_EndsWithEditOrAnswer(t *testing.T) {
 	id := h.askQuestion("May I?")
 	h.requireNotifications(id, "asked ada sent", "asked grace sent")
 	h.changeStatus(id, func(st *schema.Status) { st.Waiter = schema.Lost })
-	_, err := h.OpenLink(t.Context(), id, linkToken(t, mailServer, ada.Email))
+	_, err := h.OpenLink(t.Context(), id, linkToken(t, mailServer, ada.Email), "")
 	require.NoError(t, err, "a change that is not an edit keeps the link valid")
 	h.changeStatus(id, func(st *schema.Status) {
 		st.Edited = &schema.EditedCall{Arguments: json.RawMessage(`{}`), By: "grace", Revision: st.Revision + 1}
@@ -246,7 +246,7 @@ func TestReusedName_GetsNoEarlierLinks(t *testing.T) {
 	require.NoError(t, h.auth.RemovePerson(t.Context(), "grace", admin))
 	h.createdAt.Store("grace", time.Now().Add(time.Second))
 	made()
-	_, err := h.OpenLink(t.Context(), id, token)
+	_, err := h.OpenLink(t.Context(), id, token, "")
 	require.ErrorContains(t, err, "may no longer answer")
 	require.ErrorIs(t, h.vote(id, token), schema.ErrNotAllowed)
 	h.changeStatus(id, func(st *schema.Status) { st.Reminders = 1 })

@@ -47,9 +47,9 @@ func TestStolenDatabase_ForgesNothing(t *testing.T) {
 	address, _, err := thief.signedLink(q, ada.Name)
 	require.NoError(t, err)
 	_, forged, _ := strings.Cut(address, "#")
-	_, err = thief.OpenLink(t.Context(), id, forged)
+	_, err = thief.OpenLink(t.Context(), id, forged, "")
 	require.NoError(t, err, "it is a valid link of the thief's hub")
-	_, err = h.OpenLink(t.Context(), id, forged)
+	_, err = h.OpenLink(t.Context(), id, forged, "")
 	require.ErrorContains(t, err, "another hub")
 	require.ErrorIs(t, h.vote(id, forged), schema.ErrNotAllowed)
 

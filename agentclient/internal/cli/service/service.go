@@ -150,24 +150,30 @@ func Start(ctx context.Context, env func(string) string) (file string, err error
 	return r.unit.file, nil
 }
 
-// WhileStopped stops the installed service, calls f and starts the service again, also if f fails. It returns
-// the path of the unit, or "" without a call of f if there is no running service that Hookback wrote. A
-// unit with flags for another database is an error, because f uses the default one.
-func WhileStopped(ctx context.Context, env func(string) string, f func() error) (file string, err error) {
+// WhileStopped stops the installed service, calls f and starts the service, also if f fails. It returns the
+// path of the unit, or "" without a call of f if there is no service that Hookback wrote, or if it must run
+// and does not. A unit with flags for another database is an error, because f uses the default one.
+func WhileStopped(ctx context.Context, env func(string) string, mustRun bool, f func() error) (file string, err error) {
 	r := &run{env: env}
 	if r.unit, err = newUnit(env, nil); err != nil {
 		return "", nil //nolint:nilerr // a system without a service manager has no service
 	}
 	content, err := r.requireOwnUnit()
-	if err != nil || r.command(ctx, r.unit.status) != nil {
-		return "", nil //nolint:nilerr // not installed, not by Hookback, or not running
+	if err != nil {
+		return "", nil //nolint:nilerr // not installed, or not by Hookback
+	}
+	runs := r.command(ctx, r.unit.status) == nil
+	if mustRun && !runs {
+		return "", nil
 	}
 	if bytes.Contains(content, []byte("-db")) {
 		return r.unit.file, fmt.Errorf("the service has its own database (-db in %s). Stop it, and run hookback-server -sign-in NAME with the same flags", r.unit.file)
 	}
-	for _, argv := range r.unit.stop {
-		if err := r.command(ctx, argv); err != nil {
-			return r.unit.file, fmt.Errorf("%w; the service was not stopped", err)
+	if runs {
+		for _, argv := range r.unit.stop {
+			if err := r.command(ctx, argv); err != nil {
+				return r.unit.file, fmt.Errorf("%w; the service was not stopped", err)
+			}
 		}
 	}
 	err = f()

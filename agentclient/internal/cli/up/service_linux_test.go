@@ -76,6 +76,21 @@ func TestUp_SignInRestartsService(t *testing.T) {
 	require.FileExists(t, filepath.Join(d.home, "manager", "active"), "the service runs again")
 }
 
+func TestUp_SignInStartsStoppedService(t *testing.T) {
+	d := newDesk(t, "owned")
+	d.installService()
+	active := filepath.Join(d.home, "manager", "active")
+	require.NoError(t, os.Remove(active))
+	ended := make(chan int, 1)
+	go func() { ended <- d.run(t.Context(), true, "", "--sign-in", "--no-open") }()
+	require.Eventually(t, func() bool { _, err := os.Stat(active); return err == nil }, time.Minute, time.Millisecond)
+	d.serveHub()
+	require.Zero(t, <-ended, d.errOut.String())
+	require.Contains(t, d.out.String(), "/#sign-in=code1234\n")
+	require.NotContains(t, d.read("manager/log"), "disable")
+	require.NotContains(t, d.read("args"), "-ready-json", "the manager starts the hub")
+}
+
 func TestUp_SignInKeepsServiceWithOwnDatabase(t *testing.T) {
 	d := newDesk(t, "owned")
 	d.installService("--", "-db", "/data/hub.db")

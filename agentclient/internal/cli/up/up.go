@@ -68,7 +68,7 @@ func (s *session) start(ctx context.Context) int {
 		return s.std.PrintError("port %d is in use by %s. Try: hookback up --port %d", s.port, cmp.Or(holder(s.port), "another program"), s.nextPort())
 	}
 	if s.sign {
-		return s.startChild(ctx)
+		return s.signInToService(ctx, false)
 	}
 	unit, err := service.Start(ctx, s.env)
 	switch {
@@ -86,7 +86,7 @@ func (s *session) start(ctx context.Context) int {
 // useRunning opens the page of a hub that runs already.
 func (s *session) useRunning(ctx context.Context, found desktop.Hub) int {
 	if s.sign {
-		return s.signInToService(ctx)
+		return s.signInToService(ctx, true)
 	}
 	if found.Version != s.version && found.Version != "" {
 		s.std.PrintError("the hub is version %s, and this program %s; update the older one", found.Version, s.version)
@@ -102,20 +102,22 @@ func (s *session) useRunning(ctx context.Context, found desktop.Hub) int {
 	return s.connect(ctx, s.readLine())
 }
 
-// signInToService makes a sign-in link for a hub that runs as a service, and opens
-// the page with it.
-func (s *session) signInToService(ctx context.Context) int {
+// signInToService makes a sign-in link while the service is stopped, starts it, and opens the page with the
+// link. Without a service, it starts the hub as a child if no hub runs.
+func (s *session) signInToService(ctx context.Context, runs bool) int {
 	server, err := service.FindServer(s.env)
 	if err != nil {
 		return s.std.PrintError("%v", err)
 	}
 	var link string
-	unit, err := service.WhileStopped(ctx, s.env, func() (err error) {
+	unit, err := service.WhileStopped(ctx, s.env, runs, func() (err error) {
 		link, err = s.newSignInLink(ctx, server)
 		return err
 	})
 	switch {
-	case unit == "" && err == nil:
+	case unit == "" && !runs:
+		return s.startChild(ctx)
+	case unit == "":
 		return s.std.PrintError("the hub at %s runs in another terminal, and a sign-in link can be made only while it is stopped. Stop it with Ctrl-C there, then run hookback up --sign-in", s.pageURL())
 	case err != nil:
 		return s.std.PrintError("no sign-in link was made: %v", err)
@@ -123,7 +125,7 @@ func (s *session) signInToService(ctx context.Context) int {
 	if _, err := waitReady(ctx, s.url()); err != nil {
 		return s.std.PrintError("the service (%s) was started again, but no hub answers at %s: %v. hookback service status shows its state", unit, s.url(), err)
 	}
-	fmt.Fprintf(s.std.Out, "The hub was restarted: %s\n", s.pageURL())
+	fmt.Fprintf(s.std.Out, "The service was started: %s\n", s.pageURL())
 	p := &page{session: s, dir: cli.StateDir(s.env), link: link}
 	p.open()
 	defer p.close()

@@ -74,6 +74,9 @@ export const preferenceText = {
   cooldownHint: 'Empty or 0: no limit. Skipped ones stay in the inbox.',
   quietHours: 'Quiet hours',
   quietHint: (zone: string) => `${zone}. Critical requests notify you at any hour.`,
+  answerByPush: 'Show requests and answer buttons in push notifications',
+  answerByPushHint:
+    'Only for low and medium risk, and only where you are signed in. Anyone who sees your screen can read them.',
   email: 'My e-mail',
   emailHint: 'E-mail channels send to this address.',
   signedInAction: 'have your own preferences and get e-mail',

@@ -11,6 +11,7 @@ export const text = {
   testResult: (approved: boolean) => `You ${approved ? 'approved' : 'denied'} it. That is the whole loop.`,
   answerTest: 'Answer it in the inbox',
   testFailed: 'No test request was sent:',
+  testElsewhere: 'another site opened this address. Use the button in Setup.',
   close: 'Close',
   agentsTitle: 'Coding agents',
   agentsIntro:

@@ -1155,6 +1155,11 @@ export interface NotificationSettings {
    * later only the person changes it. If empty, it stays unchanged.
    */
   email?: string
+  /**
+   * answerByPush adds the request and buttons to Web Push messages, at low and medium risk only. A browser
+   * answers only while this person is signed in there.
+   */
+  answerByPush?: boolean
   /** Browsers is the number of this person's browsers with Web Push. It is read-only. */
   browsers?: number
 }
@@ -1388,14 +1393,18 @@ export interface PushKeys {
 }
 
 /**
- * PushMessage is the message to a browser's service worker. It contains only what is needed to show a
- * notification and open the request.
+ * PushMessage is the message to a browser's service worker. It contains only the title and the request's
+ * id, unless the person chose answerByPush.
  */
 export interface PushMessage {
   id: EventID
   title: string
   /** equal for all messages about one question */
   tag: string
+  /** the complete permission request, with Token */
+  text?: string
+  /** of a signed link that answers it while the person is signed in */
+  token?: string
   /** Settled is set once the question is resolved, so that the notification can be cleared. */
   settled?: boolean
 }
