@@ -15,9 +15,17 @@ async function show(data) {
   }
   const id = Number.isSafeInteger(message.id) && message.id > 0 ? message.id : 0
   const tag = `request-${id}`
+  const token = id && message.settled !== true && message.token && message.text ? String(message.token) : ''
   await self.registration.showNotification(String(message.title || 'A request is waiting'), {
     tag,
-    data: { id },
+    data: { id, token },
+    ...(token && {
+      body: String(message.text),
+      actions: [
+        { action: 'approve', title: 'Approve' },
+        { action: 'deny', title: 'Deny' },
+      ],
+    }),
     icon: '/icon-192.png',
     badge: '/icon-192.png',
     silent: message.settled === true,
@@ -29,9 +37,44 @@ async function show(data) {
 }
 
 self.addEventListener('notificationclick', (event) => {
+  const { id, token } = event.notification.data ?? {}
+  if (token && (event.action === 'approve' || event.action === 'deny')) {
+    event.waitUntil(answer(event.notification, event.action === 'approve'))
+    return
+  }
   event.notification.close()
-  event.waitUntil(open(event.notification.data?.id ? `/r/${event.notification.data.id}` : '/'))
+  event.waitUntil(open(id ? `/r/${id}` : '/'))
 })
+
+// Answers with the token of the message and the sign-in of this browser. The hub refuses it once the request
+// is settled or changed; the notification is replaced by its reason. Without a sign-in, the request opens.
+async function answer(notification, permission) {
+  const { id, token } = notification.data
+  let why = 'The hub can’t be reached.'
+  try {
+    const reply = await fetch(`/hitl/${id}/vote`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token, permission }),
+    })
+    if (reply.ok) return notification.close()
+    if (reply.status === 401) {
+      notification.close()
+      return await open(`/r/${id}`)
+    }
+    const problem = await reply.json().catch(() => ({}))
+    why = [problem.detail, problem.hint].filter(Boolean).join(' ') || `Status ${reply.status}`
+  } catch {
+    // offline
+  }
+  await self.registration.showNotification('Your answer was not sent', {
+    tag: notification.tag,
+    body: why,
+    data: { id },
+    icon: '/icon-192.png',
+    badge: '/icon-192.png',
+  })
+}
 
 // Opens the path in an open tab if possible, else in a new one.
 async function open(path) {

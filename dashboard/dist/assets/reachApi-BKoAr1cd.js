@@ -1,1 +1,0 @@
-import{C as e,i as t}from"./api-Cyz86eJK.js";var n=()=>t(`/api/reach`),r=e=>t(`/api/reach`,{method:`PUT`,headers:{"Content-Type":`application/json`},body:JSON.stringify({publicUrl:e})}),i=()=>e(`/api/reach/check`,{}),a=t=>e(`/api/pairing`,t),o=t=>e(`/api/sign-in`,{code:t,pair:!0});export{r as a,o as i,a as n,n as r,i as t};
