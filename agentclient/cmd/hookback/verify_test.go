@@ -19,11 +19,12 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// startHubWithLedger starts a hub with an audit log of n entries.
+// startHubWithLedger starts a hub with an audit log of n entries. The first is the hub's own: it records
+// the sign-in link of its start.
 func startHubWithLedger(t *testing.T, n int) *hubtest.Hub {
 	t.Helper()
 	hub := hubtest.Start(t)
-	for i := range n {
+	for i := range n - 1 {
 		postEvent(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},
 			"humanInTheLoop":{"question":"May I?","type":"permission"}}`)
 		postEvent(t, hub.URL()+schema.At(schema.PathCancel, schema.EventID(2*i+1)), `{"reason":"Not <now> & never."}`)
@@ -72,7 +73,7 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 		"end cut off":       {strings.Join(lines[:3], ""), "the hash chain of entries 1 to 3 is intact, but no entry has the hash " + head},
 		"empty file":        {"", "no entry has the hash"},
 		"cut within a line": {string(export[:len(export)-9]), "entry 4 is not readable"},
-		"changed line":      {strings.Replace(string(export), "never", "later", 1), "entry 1 was changed"},
+		"changed line":      {strings.Replace(string(export), "never", "later", 1), "entry 2 was changed"},
 		"removed line":      {lines[0] + lines[2] + lines[3], "entry 2 is missing"},
 		"too long line":     {lines[0] + strings.Repeat(" ", 8<<20) + lines[1], "entry 2 is longer"},
 	} {
@@ -104,8 +105,9 @@ func TestVerify_DetectsDatabaseChange(t *testing.T) {
 func TestVerify_ReportsErrors(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	got := verifyLedger(t, hub.URL(), "")
+	got := verifyLedger(t, "", "", "-")
 	require.Equal(t, cliResult{cli.ExitOK, "the audit log has no entries\n", ""}, got)
+	require.Contains(t, verifyLedger(t, hub.URL(), "").out, "intact: the hash chain of entries 1 to 1 has")
 	for _, args := range [][]string{{"--head", "abc"}, {"--head", strings.Repeat("x", 64)}, {"a", "b"}, {"--nonsense"}, {"no/such/file"}} {
 		got := verifyLedger(t, hub.URL(), "", args...)
 		require.Equal(t, cli.ExitError, got.status, fmt.Sprint(args))

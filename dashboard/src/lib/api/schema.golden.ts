@@ -379,7 +379,7 @@ export const v2MessageDraftText = {"source_app":"shop-api","session_id":"s1","ag
 export const v2MessagesChangedSession = {"source_app":"shop-api","session_id":"s1"} satisfies MessagesChanged
 
 // prettier-ignore
-export const v2NotificationSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2} satisfies NotificationSettings
+export const v2NotificationSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2,"answerByPush":true} satisfies NotificationSettings
 
 // prettier-ignore
 export const v2OTLPResponseAccepted = {"partialSuccess":{}} satisfies OTLPResponse
@@ -434,6 +434,9 @@ export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable
 
 // prettier-ignore
 export const v2PushKeyPublic = {"key":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"} satisfies PushKey
+
+// prettier-ignore
+export const v2PushMessageAnswer = {"id":41,"title":"shop: run npm test","tag":"request-41","text":"Claude Code wants to run npm test in ~/shop.","token":"v1.eyJxIjo0MX0.c2lnbmF0dXJl"} satisfies PushMessage
 
 // prettier-ignore
 export const v2PushMessageSettled = {"id":41,"title":"shop asks for an answer","tag":"request-41","settled":true} satisfies PushMessage
