@@ -28,6 +28,9 @@ type Request struct {
 	Questions []schema.FormQuestion // a form whose questions are answered together
 	Timeout   time.Duration         // default: schema.DefaultTimeout; Forever: none
 
+	// AllowOther lets a person answer Choices with a text of their own: see Decision.Text.
+	AllowOther bool
+
 	// FailRun makes Ask return ErrTimedOut if no one answers in time.
 	FailRun bool
 
@@ -206,6 +209,7 @@ func (r Request) question() *schema.HumanInTheLoop {
 	if r.Choices != nil {
 		q.Choices = r.Choices
 	}
+	q.AllowOther = r.AllowOther || q.AllowOther
 	if r.Questions != nil {
 		q.Questions = r.Questions
 	}

@@ -171,6 +171,30 @@ func TestAsk_ChoiceNamedApproveIsNoApproval(t *testing.T) {
 	require.False(t, end.Approved())
 }
 
+func TestAsk_ReturnsTextOfPerson(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fixtureConfig{})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Which?", Choices: []string{"Jest", "Vitest"}, AllowOther: true})
+	q := b.waitForQuestion(t, 1)
+	require.True(t, q.HumanInTheLoop.AllowOther)
+	_, err := q.Push(b.ctx, schema.Answer{Response: ptr("Mocha")})
+	require.NoError(t, err)
+	end := b.waitForResult(t, got)
+	require.Equal(t, "Mocha", end.Text)
+	require.Empty(t, end.Choice)
+	require.Equal(t, schema.Answered, end.Outcome)
+	require.True(t, end.Answered())
+}
+
+func TestAsk_TextWithoutAllowOtherIsMalformed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fixtureConfig{})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Which?", Choices: []string{"Jest", "Vitest"}})
+	_, err := b.waitForQuestion(t, 1).Push(b.ctx, schema.Answer{Response: ptr("Mocha")})
+	require.NoError(t, err)
+	require.Equal(t, agentclient.Malformed, b.waitForResult(t, got).Outcome)
+}
+
 func TestAsk_FillsPostedEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{opts: agentclient.Options{SourceApp: "app", SessionID: "s1"}})

@@ -36,7 +36,7 @@ type Decision struct {
 	// NoHub, NotAsked and BadAnswer.
 	Source schema.EndedBy `json:"source"`
 
-	Text    string              `json:"text,omitempty"`    // answer to a text question
+	Text    string              `json:"text,omitempty"`    // answer to a text question, or an own answer to a choice
 	Choice  string              `json:"choice,omitempty"`  // one of the offered labels
 	Answers map[string][]string `json:"answers,omitempty"` // question id → selected labels or text
 
@@ -181,7 +181,7 @@ func selectAnswer(q *schema.HumanInTheLoop, all schema.Response) schema.Response
 		r.Answers = all.Answers
 	case q.Type == schema.Permission:
 		r.Permission = all.Permission
-	case q.Type == schema.Choice:
+	case q.Type == schema.Choice && (all.Choice != nil || !q.AllowOther):
 		r.Choice = all.Choice
 	default:
 		r.Response = all.Response

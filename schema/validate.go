@@ -272,7 +272,7 @@ func (q *HumanInTheLoop) validateRecipients() error {
 		return invalid("requiredApprovals", "must not be negative")
 	case q.RequiredApprovals > MaxRecipients:
 		return invalid("requiredApprovals", fmt.Sprintf("must be at most %d", MaxRecipients))
-	case q.RequiredApprovals > 1 && q.Type == FreeText:
+	case q.RequiredApprovals > 1 && (q.Type == FreeText || q.AllowOther):
 		return invalid("requiredApprovals", "must be 1 for a free-text question, because two texts never agree")
 	}
 	r := q.Recipients
@@ -383,6 +383,9 @@ func (q *HumanInTheLoop) checkAnswerKind(r *Response) error {
 	if len(q.Questions) > 0 {
 		want = "answers"
 	}
+	if q.Type == Choice && q.AllowOther && r.Choice == nil && r.Response != nil {
+		want = "response"
+	}
 	if !given[want] {
 		return invalidAnswer(want, "is required to answer this question")
 	}
@@ -393,6 +396,9 @@ func (q *HumanInTheLoop) checkAnswerKind(r *Response) error {
 	}
 	switch want {
 	case "response":
+		if q.Type == Choice && slices.Contains(q.Choices, *r.Response) {
+			return invalidAnswer("response", "is an offered label; send it as choice")
+		}
 		return checkText("response", *r.Response)
 	case "choice":
 		if !slices.Contains(q.Choices, *r.Choice) {

@@ -93,6 +93,8 @@ func TestHumanInTheLoop_Validate(t *testing.T) {
 		{`"type":"permission","requiredApprovals":2`, ""},
 		{`"type":"permission","requiredApprovals":101`, "requiredApprovals"},
 		{`"type":"choice","choices":["a","b"],"requiredApprovals":3`, ""},
+		{`"type":"choice","choices":["a","b"],"allowOther":true,"requiredApprovals":1`, ""},
+		{`"type":"choice","choices":["a","b"],"allowOther":true,"requiredApprovals":2`, "requiredApprovals"},
 		{`"type":"question","requiredApprovals":1`, ""},
 		{`"type":"question","requiredApprovals":2`, "requiredApprovals"},
 		{`"type":"permission","recipients":{"mode":"selected_members","members":["a"]}`, ""},

@@ -46,6 +46,8 @@ type HitlRequest struct {
 	Type      schema.Kind    `json:"type"`
 	Prompt    string         `json:"prompt"`
 	Choices   []string       `json:"choices"` // the choices of a vote; empty: takes a text
+	// AllowOther is set if a vote can also be a text that is not among the choices.
+	AllowOther bool `json:"allow_other,omitempty"`
 
 	Agent     string           `json:"agent"` // the source_app
 	AgentPath []string         `json:"agent_path,omitempty"`
@@ -96,7 +98,7 @@ type HitlPage struct {
 // HitlVote is the body of POST /hitl/requests/:id/vote.
 type HitlVote struct {
 	// Choice is approve or deny for a permission, a label for a choice, and the text for a
-	// question.
+	// question or for a choice with allowOther.
 	Choice            string                     `json:"choice"`
 	Answers           map[string]json.RawMessage `json:"answers,omitempty"` // for a form, in place of Choice
 	Comment           string                     `json:"comment,omitempty"`

@@ -76,6 +76,7 @@ func TestAsk_ReturnsAnswer(t *testing.T) {
 		"yes":       {`{"question":"Delete ./build?"}`, `{"permission":true}`, `"permission":true`},
 		"no":        {`{"question":"Delete ./build?"}`, `{"permission":false,"reason":"keep it"}`, `"permission":false`},
 		"choice":    {`{"question":"Which?","choices":["Vitest","Jest"]}`, `{"choice":"Jest"}`, `"choice":"Jest"`},
+		"own text":  {`{"question":"Which?","choices":["Vitest","Jest"],"allow_other":true}`, `{"response":"Mocha"}`, `"response":"Mocha"`},
 		"text":      {`{"question":"Name?","type":"question"}`, `{"response":"main"}`, `"response":"main"`},
 		"questions": {`{"question":"Setup?","questions":[{"id":"db","question":"Which?"}]}`, `{"answers":{"db":"sqlite"}}`, `"answers":{"db":"sqlite"}`},
 		"edited":    {`{"question":"Run?","toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`, `{"permission":true,"modifiedArguments":{"command":"pwd"}}`, `"modifiedArguments":{"command":"pwd"}`},
@@ -101,6 +102,39 @@ func TestAsk_ReturnsAnswer(t *testing.T) {
 			require.Eventually(t, func() bool { return r.places.InUse(middleware.WaitingPlace) == 0 }, waitLimit, time.Millisecond)
 		})
 	}
+}
+
+func TestRespond_TextNeedsAllowOther(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	closed := r.postChoice("a", "")
+	open := r.postChoice("b", `,"allowOther":true`)
+	r.expectProblem("wrong_answer", fmt.Sprintf("POST /events/%d/respond", closed), `{"response":"Mocha"}`)
+	respond := fmt.Sprintf("POST /events/%d/respond", open)
+	require.Contains(t, r.expectProblem("wrong_answer", respond, `{"response":"Jest"}`).Detail, "send it as choice")
+	r.expectProblem("wrong_answer", respond, `{"choice":"Mocha"}`)
+	r.answer(open, `{"response":"Mocha"}`)
+	st := r.waitUntilSettled(open)
+	require.Equal(t, schema.Answered, st.Outcome)
+	require.Equal(t, "Mocha", *st.Response.Response)
+	require.Nil(t, st.Response.Choice)
+}
+
+// TestRespond_DuplicatesShareAllowOther: a text must not answer an equal question that takes labels only.
+func TestRespond_DuplicatesShareAllowOther(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	closed := r.postChoice("s", `,"protocolVersion":2`)
+	open := r.postChoice("s", `,"protocolVersion":2,"allowOther":true`)
+	r.answer(open, `{"response":"Mocha"}`)
+	require.Equal(t, schema.Answered, r.waitUntilSettled(open).Outcome)
+	require.Equal(t, schema.Pending, r.event(closed).HumanInTheLoopStatus.Status)
+}
+
+// postChoice posts a choice with further members and returns its id.
+func (r *harness) postChoice(session, members string) schema.EventID {
+	return r.post(`{"source_app":"a","session_id":"` + session + `","hook_event_type":"DecisionPoint","payload":{},
+		"humanInTheLoop":{"question":"Which?","type":"choice","choices":["Vitest","Jest"]` + members + `}}`).ID
 }
 
 func TestAsk_TimeoutIsAnAnswer(t *testing.T) {

@@ -33,6 +33,7 @@ type Ticket struct {
 type askHumanInput struct {
 	Question string   `json:"question"`
 	Choices  []string `json:"choices"`
+	Other    bool     `json:"allow_other"`
 	Context  string   `json:"context"`
 	Urgency  string   `json:"urgency"`
 	Timeout  *float64 `json:"timeout_seconds"`
@@ -55,11 +56,12 @@ func (s *Server) addAskTools(server *sdk.Server) {
 	add(server, sdk.Tool{
 		Name: "ask_human", Title: "Ask a person",
 		Description: `Ask a person a question. They answer in the Hookback inbox. Returns a ticket immediately (request_id, secret, status "pending"), or the answer if it arrives within two seconds. Then call await_hitl_request with request_id and secret until status is no longer "pending"; you can do other work in the meantime.
-Without choices, the person answers with text. With choices, they pick one; choices ["approve","deny"] ask for permission. Ask one question at a time, and put everything the person needs to know into context. Never ask for passwords, keys or tokens: such questions are rejected.`,
+Without choices, the person answers with text. With choices, they pick one, or answer with text if allow_other is set; choices ["approve","deny"] ask for permission. Ask one question at a time, and put everything the person needs to know into context. Never ask for passwords, keys or tokens: such questions are rejected.`,
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: ptr(false), OpenWorldHint: ptr(true)},
 		InputSchema: objectSchema([]string{"question"}, `
 			"question":{"type":"string","minLength":1,"description":"The question, in full sentences."},
 			"choices":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1},"description":"The labels to choose from. Omit for a text answer."},
+			"allow_other":{"type":"boolean","description":"With choices: the person may also answer with a text of their own, which is then the response."},
 			"context":{"type":"string","description":"Why you ask, and what depends on the answer."},
 			"urgency":{"type":"string","enum":["low","normal","high"],"description":"How soon you need the answer."},
 			"timeout_seconds":{"type":"number","minimum":0,"description":"How long people have to answer. 0: no limit. Default 300, or the timeout in the client's URL."}`),
@@ -91,16 +93,17 @@ func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticke
 	if in.Timeout != nil {
 		hitl.Timeout = in.Timeout
 	}
+	takesText := len(in.Choices) == 0 || in.Other
 	switch {
-	case slices.Equal(in.Choices, []string{"approve", "deny"}):
-		hitl.Type, hitl.Choices = schema.Permission, nil
-	case len(in.Choices) > 0:
-		hitl.Type = schema.Choice
-	case asksForSecret(in.Question):
+	case takesText && asksForSecret(in.Question):
 		return Ticket{}, &schema.HintError{
 			Err:  &schema.FieldError{Field: "question", Detail: "asks for a secret, but answers are stored and displayed"},
 			Hint: "Ask the person to put it where the program that needs it reads it, such as a secret store or a page of that service, and to tell you when it is done.",
 		}
+	case slices.Equal(in.Choices, []string{"approve", "deny"}) && !in.Other:
+		hitl.Type, hitl.Choices = schema.Permission, nil
+	case len(in.Choices) > 0:
+		hitl.Type, hitl.AllowOther = schema.Choice, in.Other
 	}
 	if in.Context != "" {
 		hitl.Context = &schema.Context{Why: in.Context}

@@ -148,6 +148,7 @@ func TestAskHuman_RejectsInvalidInput(t *testing.T) {
 		{map[string]any{"question": "Which?", "timeout_seconds": -1}, "timeout_seconds"},
 		{map[string]any{"question": "Which?", "timeout": 5}, "timeout"},
 		{map[string]any{"question": "What is the password of the staging database?"}, "secret"},
+		{map[string]any{"question": "What is the password of the staging database?", "choices": []string{"none"}, "allow_other": true}, "secret"},
 	} {
 		require.Contains(t, r.callError("ask_human", c.arguments), c.why)
 	}

@@ -55,6 +55,21 @@ func TestVote_PersonVotesAndCancels(t *testing.T) {
 	require.Equal(t, schema.Cancelled, ticket.Outcome)
 }
 
+func TestVote_TextWithAllowOther(t *testing.T) {
+	t.Parallel()
+	r := setup(t, "")
+	closed := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which one?", "choices": []string{"blue", "green"}})
+	open := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which color?", "choices": []string{"blue", "green"}, "allow_other": true})
+	require.True(t, open.AllowOther)
+
+	ada := &harness{t: t, hub: r.hub, progress: r.progress, http: r.http}
+	ada.ClientSession = ada.connect("", r.signIn("Ada"))
+	require.Contains(t, ada.callError("vote_on_hitl_request", map[string]any{"request_id": closed.RequestID, "choice": "red"}), "wrong_answer")
+	voted := call[inbox.HitlRequest](ada, "vote_on_hitl_request", map[string]any{"request_id": open.RequestID, "choice": "red"})
+	require.Equal(t, schema.Answered, voted.Outcome)
+	require.Equal(t, "red", voted.Response)
+}
+
 // TestVote_CannotReplacePasskey: if a passkey is required, the person must answer in the
 // dashboard.
 func TestVote_CannotReplacePasskey(t *testing.T) {

@@ -76,7 +76,7 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r inbox.HitlReq
 		return r, fmt.Errorf("read stored question %d: %w", e.ID, err)
 	}
 	r = inbox.HitlRequest{
-		RequestID: e.ID, Status: inbox.StatusOf(&st), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q),
+		RequestID: e.ID, Status: inbox.StatusOf(&st), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q), AllowOther: q.Type == schema.Choice && q.AllowOther,
 		Agent: e.App, AgentPath: q.AgentPath, SessionID: e.Session, ToolCall: q.ToolCall, Risk: st.Risk,
 		CreatedAt: schema.Millis(e.ReceivedAt.UnixMilli()), ExpiresAt: st.ExpiresAt, DecidedAt: st.RespondedAt, Revision: max(st.Revision, 1),
 		RequiredApprovals: max(q.RequiredApprovals, st.RequiredApprovals, 1), Recipients: st.Recipients,
@@ -301,7 +301,7 @@ func (s *Service) VoteResponse(ctx context.Context, id schema.EventID, v *inbox.
 	switch {
 	case len(q.Questions) > 0:
 		r.Answers = v.Answers
-	case q.Type == schema.FreeText:
+	case q.Type == schema.FreeText, q.Type == schema.Choice && q.AllowOther && !slices.Contains(q.Choices, v.Choice):
 		r.Response = &v.Choice
 	case q.Type == schema.Choice:
 		r.Choice = &v.Choice

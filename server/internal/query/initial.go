@@ -66,7 +66,7 @@ func shortened(e *store.Event) (*store.Event, error) {
 	short.Payload, short.PayloadBytes = nil, max(len(e.Payload), e.PayloadBytes)
 	asked := schema.HumanInTheLoop{Question: shortText(q.Question), Type: q.Type, Timeout: q.Timeout, RequiresResponse: q.RequiresResponse, Risk: q.Risk}
 	if size := len(strings.Join(q.Choices, "")); size <= maxShortChoices {
-		asked.Choices = q.Choices
+		asked.Choices, asked.AllowOther = q.Choices, q.AllowOther
 	}
 	if q.ToolCall != nil {
 		asked.ToolCall = &schema.ToolCall{Name: q.ToolCall.Name}

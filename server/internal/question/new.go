@@ -174,7 +174,7 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 		commit = q.Context.Commit
 	}
 	raw, err := json.Marshal([]any{
-		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.Questions, d.NewQuestion.Call, c.Cwd, q.ToolCall != nil && q.ToolCall.Editable,
+		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.AllowOther, q.Questions, d.NewQuestion.Call, c.Cwd, q.ToolCall != nil && q.ToolCall.Editable,
 		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, d.NewQuestion.Requester, commit, q.Interruptible, st.Follows,
 	})
 	if err != nil { // unreachable: validation rejects suggestions that are not JSON

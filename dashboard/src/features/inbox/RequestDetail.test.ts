@@ -200,6 +200,39 @@ describe('Permission', () => {
   })
 })
 
+describe('Choice', () => {
+  const framework: Partial<HumanInTheLoop> = { type: 'choice', choices: ['Jest', 'Vitest'] }
+
+  it('offers no text by default', async () => {
+    show(framework)
+    await press('r')
+    expect(screen.queryByLabelText('Your answer')).toBeNull()
+  })
+
+  it('is answered by a text after R if the agent allows it, and by digits', async () => {
+    show({ ...framework, allowOther: true })
+    await press('r')
+    const box = screen.getByLabelText('Your answer')
+    expect(document.activeElement).toBe(box)
+    await press('2')
+    expect(sent).toEqual([])
+    await type(/Your answer/, 'Mocha')
+    await fireEvent.keyDown(box, { key: 'Enter', ctrlKey: true })
+    expect(sent).toEqual([{ response: 'Mocha' }])
+    await press('Escape')
+    await press('2')
+    expect(sent[1]).toEqual({ choice: 'Vitest' })
+  })
+
+  it('sends a text that is one of the labels as that choice', async () => {
+    show({ ...framework, allowOther: true })
+    await press('r')
+    await type(/Your answer/, ' Jest ')
+    await click(/^Send/)
+    expect(sent).toEqual([{ choice: 'Jest' }])
+  })
+})
+
 describe('Question', () => {
   it('is answered by R, text, Ctrl+Enter, and keeps the draft on failure', async () => {
     take = false

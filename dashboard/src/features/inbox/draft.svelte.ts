@@ -2,7 +2,7 @@ import type { HumanInTheLoop, Json, JsonObject, FormQuestion, Response } from '.
 import { inboxText } from './text'
 
 /** The open form of a request. */
-export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment' | 'extend' | 'ask'
+export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment' | 'extend' | 'ask' | 'other'
 
 export interface DraftState {
   panel: Panel

@@ -310,6 +310,9 @@ export const v2HitlRequestAnswered = {"request_id":45,"status":"decided","type":
 export const v2HitlRequestCancelled = {"request_id":43,"status":"cancelled","type":"question","prompt":"Which bucket does this complaint belong in?","choices":[],"agent":"triage","session_id":"s-8","created_at":1795000000000,"decided_at":1795000500000,"revision":2,"required_approvals":1,"awaiting":[],"votes":[],"waiting_on_me":false,"outcome":"__cancelled__","source":"cancel","decided_by":"ada","reason":"handled by phone","cancellation_reason":"handled by phone","delivery":"acked"} satisfies HitlRequest
 
 // prettier-ignore
+export const v2HitlRequestOtherAllowed = {"request_id":43,"status":"pending","type":"choice","prompt":"Which testing framework?","choices":["Jest","Vitest"],"allow_other":true,"agent":"shop-api","session_id":"s-7","created_at":1795000000000,"revision":1,"required_approvals":1,"awaiting":[],"votes":[],"waiting_on_me":true} satisfies HitlRequest
+
+// prettier-ignore
 export const v2HitlRequestVoting = {"request_id":42,"status":"pending","type":"permission","prompt":"Deploy build 1842 to production?","choices":["approve","deny"],"agent":"release-bot","agent_path":["release-bot","deployer"],"session_id":"s-7","agent_id":"a5c","agent_type":"deployer","model_name":"claude-sonnet-5","tool_call":{"name":"deploy","arguments":{"build":1842,"to":"production"},"editable":true},"risk":"high","created_at":1795000000000,"expires_at":1795003600000,"revision":3,"required_approvals":2,"recipients":["ada","grace","linus"],"awaiting":["grace","linus"],"votes":[{"user":"ada","choice":"approve","comment":"Tests are green.","at":1795000060000}],"waiting_on_me":true,"reminders":1,"escalated_at":1795001800000} satisfies HitlRequest
 
 // prettier-ignore
@@ -338,6 +341,9 @@ export const v2HumanInTheLoopInterruptible = {"question":"Run git push --force?"
 
 // prettier-ignore
 export const v2HumanInTheLoopLargeArguments = {"question":"Write /src/shop-api/fixtures.json?","type":"permission","toolCall":{"name":"","argumentsRef":"/tool_input"}} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v2HumanInTheLoopOtherAllowed = {"type":"choice","question":"Which testing framework?","choices":["Jest","Vitest"],"allowOther":true} satisfies HumanInTheLoop
 
 // prettier-ignore
 export const v2HumanInTheLoopSigned = {"question":"Deploy to production?","type":"permission","protocolVersion":2,"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8","requestSecret":"Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA","context":{"commit":"8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"}} satisfies HumanInTheLoop

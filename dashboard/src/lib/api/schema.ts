@@ -744,6 +744,8 @@ export interface HitlRequest {
   prompt: string
   /** the choices of a vote; empty: takes a text */
   choices: string[]
+  /** allowOther is set if a vote can also be a text that is not among the choices. */
+  allow_other?: boolean
   /** the source_app */
   agent: string
   agent_path?: string[]
@@ -806,7 +808,10 @@ export type HitlStatus = 'pending' | 'decided' | 'expired' | 'cancelled'
 
 /** HitlVote is the body of POST /hitl/requests/:id/vote. */
 export interface HitlVote {
-  /** Choice is approve or deny for a permission, a label for a choice, and the text for a question. */
+  /**
+   * Choice is approve or deny for a permission, a label for a choice, and the text for a question or for a
+   * choice with allowOther.
+   */
   choice: string
   /** for a form, in place of Choice */
   answers?: Record<string, unknown>
@@ -854,6 +859,8 @@ export interface HumanInTheLoop {
   type: Kind
   /** labels; the form __…__ is reserved */
   choices?: string[]
+  /** allowOther is set if a choice can also be answered with a text, as Response.Response. */
+  allowOther?: boolean
   /**
    * responseWebSocketUrl is the listener that the hub calls back with the answer. Without it the agent
    * polls. It is a secret: the hub returns it only to the sender.
