@@ -60,6 +60,12 @@ var past = []Route{
 		Response: history.SpendReport{}, Returns: "the report; with format=csv a table, as text/csv",
 	},
 	{
+		Method: "GET", Path: history.PathNow, Access: schema.AccessRead, Summary: "Read what agents do now",
+		Description: "Returns one lane per session that was active in the last 30 minutes or has an open request: its state, the current step, a strip of the last ten minutes and its cost. Lanes are at most 200; the rest is a count. Follow the stream for changes.",
+		Query:       []Param{zoneParam},
+		Response:    history.NowReport{}, Returns: "the lanes",
+	},
+	{
 		Method: "GET", Path: schema.PathLedgerHead, Access: schema.AccessRead, Summary: "Read the head of the audit log",
 		Description: "Returns the newest signed head of the audit log: an envelope around a LedgerHead. The hub signs one every 100 entries, every minute in which there are new entries, when it is locked and when it stops. 404 if there is none yet.",
 		Response:    schema.Envelope{}, Returns: "the envelope", Errors: []error{schema.ErrNotFound},

@@ -25,6 +25,7 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
+	"github.com/hookback/hookback/server/internal/now"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
@@ -173,7 +174,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Ratings: a.ratings, Safety: limits, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Safety: limits, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),

@@ -77,6 +77,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathExport:        s.export,
 		"GET " + schema.PathOverview:      s.overview,
 		"GET " + history.PathSpend:        s.spend,
+		"GET " + history.PathNow:          s.now,
 		"GET " + schema.PathRiskyCalls:    s.riskyCalls,
 		"GET " + schema.PathPolicyLine:    s.policyLine,
 		"POST " + schema.PathOTLPLogs:     s.otlpLogs,

@@ -24,6 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/now"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/reach"
@@ -115,6 +116,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	for _, o := range options {
 		o(&cfg)
 	}
+	cfg.Now = now.New(now.Config{Store: db, Sessions: cfg.Sessions, People: r.people})
 	r.Server = New(cfg)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify"
+	"github.com/hookback/hookback/server/internal/now"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
@@ -48,6 +49,7 @@ type Config struct {
 	Hub       *hub.Hub
 	Query     *query.Service
 	Sessions  *sessions.Service
+	Now       *now.Service
 	Ratings   *ratings.Follower
 	Safety    *safety.Limits
 	Reach     *reach.Address

@@ -68,6 +68,14 @@ func (s *Server) overview(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(o))
 }
 
+func (s *Server) now(c *fiber.Ctx) error {
+	zone, err := parseTimeZone(c.Query("tz"))
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Now.Report(c.UserContext(), caller(c).Identity, zone))
+}
+
 func (s *Server) spend(c *fiber.Ctx) error {
 	groups, err := sessions.ParseSpendGroups(c.Query("by", "day"))
 	if err != nil {

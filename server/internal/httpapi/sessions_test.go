@@ -303,7 +303,7 @@ func TestExport_ShutdownTruncatesVisibly(t *testing.T) {
 func TestSessions_RejectForeignOrigins(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	for _, path := range []string{schema.PathSessions, schema.PathSession, schema.PathExport, schema.PathOverview} {
+	for _, path := range []string{schema.PathSessions, schema.PathSession, schema.PathExport, schema.PathOverview, history.PathNow} {
 		resp, _ := r.do("GET", path, "", "Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site")
 		require.Equal(t, 403, resp.StatusCode, path)
 		resp, _ = r.do("GET", path, "", "Host", "evil.example")
@@ -335,4 +335,19 @@ func TestSpend_ReportsAndExports(t *testing.T) {
 	require.Equal(t, history.PersonOfSystem, page.Sessions[0].PersonSource)
 	r.getJSON("/api/sessions?person=eve", &page)
 	require.Empty(t, page.Sessions)
+}
+
+func TestNow_ListsLanes(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.runProjector()
+	r.postSessionEvent("PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, `"tool_name":"Bash"`)
+	r.waitForSession("demo", "s1", 1)
+	var report history.NowReport
+	r.getJSON("/api/now?tz=Europe/Berlin", &report)
+	require.Len(t, report.Lanes, 1)
+	require.Equal(t, history.LaneWorking, report.Lanes[0].State)
+	require.Equal(t, "Run make", report.Lanes[0].Step.Text)
+	resp, _ := r.do("GET", "/api/now?tz=Local", "")
+	require.Equal(t, 400, resp.StatusCode)
 }

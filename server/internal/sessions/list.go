@@ -58,6 +58,17 @@ func decodeSession(facts []byte, pending map[store.SessionKey]int64) (history.Se
 	return s.Sum, nil
 }
 
+// Summary returns the summary of one session without its pending questions, or nil if there is none. It does not
+// bring the projections up to date.
+func (s *Service) Summary(ctx context.Context, key store.SessionKey) (*history.Session, error) {
+	facts, err := s.Store.SessionFacts(ctx, key.App, key.Session)
+	if err != nil || facts == nil {
+		return nil, err
+	}
+	session, err := decodeSession(facts, nil)
+	return &session, err
+}
+
 // Session returns one session with its tools, models and agents, or schema.ErrNotFound.
 func (s *Service) Session(ctx context.Context, key store.SessionKey) (history.SessionDetail, error) {
 	detail := history.SessionDetail{LagMS: s.catchUp(ctx)}

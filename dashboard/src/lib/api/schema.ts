@@ -1171,6 +1171,89 @@ export interface NotificationSettings {
   browsers?: number
 }
 
+/** NowEvent is the last event of a session. */
+export interface NowEvent {
+  id: EventID
+  hook_event_type: string
+  tool_name?: string
+  at: Millis
+}
+
+/** NowLane is a session that was active in the last 30 minutes or has an open request. */
+export interface NowLane {
+  source_app: string
+  session_id: string
+  /** the first prompt, shortened */
+  title?: string
+  state: 'needs_you' | 'failing' | 'working' | 'idle' | 'gone' | 'ended'
+  /** absent: no tool call runs */
+  step?: NowStep
+  /** open, oldest first; at most 20 */
+  requests?: EventID[]
+  failing?: boolean
+  ended?: boolean
+  startedAt: Millis
+  lastAt: Millis
+  /** the last event; absent: before knownFrom */
+  last?: NowEvent
+  /** time in which at least one question waited for a person */
+  blockedMs: number
+  costUsd?: number
+  failures: number
+  /** numbers of events, oldest first; absent: no events */
+  buckets?: number[]
+  /** disjoint, oldest first */
+  waits?: NowWait[]
+}
+
+/**
+ * NowReport is the result of GET /api/now: the agents that run now. Figures are of all sessions, also of
+ * those without a lane.
+ */
+export interface NowReport {
+  /** when the report was made */
+  at: Millis
+  /** open requests that the caller may answer and whose agent still listens */
+  needsYou: number
+  /** sessions in state working */
+  working: number
+  /**
+   * blockedMs is how long the questions that were resolved today, and the open ones, waited for a person.
+   * Times of questions that waited at the same time add up.
+   */
+  blockedMs: number
+  /** reported today */
+  costUsd: number
+  /** by state, then the latest activity first; at most 200 */
+  lanes: NowLane[]
+  moreLanes: number
+  /** start of the first bucket of NowLane.Buckets */
+  stripFrom: Millis
+  /**
+   * knownFrom is the time from which the strips are complete. It is after stripFrom if there are more
+   * events than the hub reads for one request.
+   */
+  knownFrom: Millis
+  bucketMs: number
+  /** how old costs, failures and titles are; absent: current */
+  lagMs?: number
+}
+
+/** NowStep is the tool call that runs, or the request that waits. */
+export interface NowStep {
+  /** such as: Edit internal/order/list.go */
+  text: string
+  since: Millis
+  tool_use_id?: string
+}
+
+/** NowWait is an interval in which the session waited for a person. */
+export interface NowWait {
+  from: Millis
+  /** absent: it still waits */
+  to?: Millis
+}
+
 /**
  * OTLPResponse is the response to an OTLP request. As OpenTelemetry requires, records that the hub does not
  * use count as accepted. A record without a session is rejected.

@@ -1,0 +1,157 @@
+package now
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// workingFor is how long after its last event an agent counts as working.
+	workingFor = time.Minute
+	// maxCallTime is how long a tool call without further events counts as work.
+	maxCallTime = 10 * time.Minute
+	// maxRequests limits the requests of a lane.
+	maxRequests = 20
+)
+
+// view makes the lanes of one caller.
+type view struct {
+	now       int64 // Unix ms
+	first     int64 // number of the first bucket
+	me        string
+	mayDecide bool
+	tracker   *tracker
+	requests  map[store.SessionKey][]*openRequest
+}
+
+// fill adds the lanes and the figures about them to the report.
+func (v *view) fill(r *history.NowReport, active []history.Session, today time.Time) {
+	lanes := make([]history.NowLane, len(active))
+	for i := range active {
+		lanes[i] = v.lane(&active[i])
+		if lanes[i].State == history.LaneWorking {
+			r.Working++
+		}
+	}
+	midnight := query.DayStarts(today, 1)[0].UnixMilli()
+	for _, q := range v.tracker.open {
+		// Equal calls count once: an answer to the first of them is for all.
+		if v.needsCaller(q) && v.tracker.open[q.status.SameAs] == nil {
+			r.NeedsYou++
+		}
+		if q.isLive() {
+			r.BlockedMS += max(0, v.now-max(q.askedAt, midnight))
+		}
+	}
+	slices.SortStableFunc(lanes, func(a, b history.NowLane) int {
+		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), cmp.Compare(b.LastAt, a.LastAt))
+	})
+	shown := min(len(lanes), history.MaxLanes)
+	r.Lanes, r.MoreLanes = lanes[:shown], int64(len(lanes)-shown)
+	for i := range r.Lanes {
+		v.addStrip(&r.Lanes[i])
+	}
+}
+
+func (v *view) needsCaller(q *openRequest) bool { return v.mayDecide && q.needs(v.me) }
+
+// lane returns the lane of a session without its strip.
+func (v *view) lane(s *history.Session) history.NowLane {
+	lane := history.NowLane{
+		SourceApp: s.SourceApp, SessionID: s.SessionID, Title: s.Title, Ended: s.Ended, StartedAt: s.StartedAt, LastAt: s.LastAt,
+		BlockedMS: s.HumanWaitMS, CostUSD: s.CostUSD, Failures: s.Failures,
+	}
+	if a := v.tracker.sessions[keyOf(s)]; a != nil {
+		lane.Failing = a.failed >= failedRun && !s.Ended
+		if a.last.ID > 0 {
+			lane.Last, lane.LastAt = new(a.last), max(lane.LastAt, a.last.At)
+		}
+		if n := len(a.calls); n > 0 && !s.Ended {
+			lane.Step = new(a.calls[n-1].step)
+		}
+	}
+	asks, waits, lost := v.addRequests(&lane, v.requests[keyOf(s)])
+	switch {
+	case asks != nil:
+		lane.State = history.LaneNeedsYou
+	case waits != nil:
+		lane.State = history.LaneIdle // until others have voted
+	case lost != nil && (lane.Last == nil || lane.Last.ID <= lost.id):
+		lane.State = history.LaneGone
+	default:
+		lane.State = v.activityState(&lane)
+	}
+	if q := cmp.Or(asks, waits); q != nil {
+		lane.Step = &history.NowStep{Text: q.text, Since: schema.Millis(q.askedAt)}
+		lane.BlockedMS += max(0, v.now-int64(s.LastAt)) // up to its last event the session has counted it
+	}
+	return lane
+}
+
+// addRequests adds the open requests of the session. It returns the oldest one that needs the caller, the oldest one
+// that waits for anyone, and the newest one for which the agent no longer listens.
+func (v *view) addRequests(lane *history.NowLane, requests []*openRequest) (asks, waits, lost *openRequest) {
+	for _, q := range requests {
+		if len(lane.Requests) < maxRequests {
+			lane.Requests = append(lane.Requests, q.id)
+		}
+		switch {
+		case q.isLive():
+			waits = cmp.Or(waits, q)
+			if asks == nil && v.needsCaller(q) {
+				asks = q
+			}
+		case q.asks:
+			lost = q
+		}
+	}
+	return asks, waits, lost
+}
+
+// activityState returns the state of a lane without requests. agentState of the dashboard has the same order.
+func (v *view) activityState(lane *history.NowLane) history.LaneState {
+	idle := time.Duration(v.now-int64(lane.LastAt)) * time.Millisecond
+	switch {
+	case lane.Ended:
+		return history.LaneEnded
+	case lane.Failing:
+		return history.LaneFailing
+	case idle < workingFor, lane.Step != nil && idle < maxCallTime:
+		return history.LaneWorking
+	default:
+		return history.LaneIdle
+	}
+}
+
+// order is the order of the lanes by state.
+var order = []history.LaneState{
+	history.LaneNeedsYou, history.LaneFailing, history.LaneWorking, history.LaneIdle, history.LaneGone, history.LaneEnded,
+}
+
+func rank(state history.LaneState) int { return slices.Index(order, state) }
+
+// addStrip adds the last ten minutes.
+func (v *view) addStrip(lane *history.NowLane) {
+	key := store.SessionKey{App: lane.SourceApp, Session: lane.SessionID}
+	var waits []history.NowWait
+	if a := v.tracker.sessions[key]; a != nil {
+		lane.Buckets = a.bucketsFrom(v.first)
+		waits = slices.Clone(a.waits)
+	}
+	for _, q := range v.requests[key] {
+		if q.isLive() {
+			waits = append(waits, q.wait())
+		}
+	}
+	lane.Waits = mergeWaits(waits, v.first*bucketMS)
+}
+
+func keyOf(s *history.Session) store.SessionKey {
+	return store.SessionKey{App: s.SourceApp, Session: s.SessionID}
+}

@@ -1,0 +1,235 @@
+package now
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/intent"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// maxRows limits the rows of the log that one report reads. Older ones are skipped.
+	maxRows = 20_000
+	// pageRows is the number of rows that are read at a time.
+	pageRows = 1024
+	// maxTracked limits the sessions in memory.
+	maxTracked = 2000
+)
+
+// Store is the part of a store that a Service reads.
+type Store interface {
+	store.Log
+	store.Questions
+	store.Projections
+}
+
+// tracker reads the end of the log on request, each row once. It holds the last minutes of each session and
+// the open requests. Without requests it costs nothing.
+type tracker struct {
+	store     Store
+	started   bool
+	at        int64 // last row read
+	knownFrom int64 // Unix ms; the strips are complete since then
+	sessions  map[store.SessionKey]*activity
+	open      map[schema.EventID]*openRequest
+}
+
+// openRequest is a pending question.
+type openRequest struct {
+	id      schema.EventID
+	key     store.SessionKey
+	askedAt int64
+	text    string
+	asks    bool // an answer is required
+	votes   bool // several approvals are required
+	status  schema.Status
+}
+
+// advance reads the log up to its end.
+func (t *tracker) advance(ctx context.Context) error {
+	head := t.store.Head()
+	if !t.started || head-t.at > maxRows {
+		if err := t.restart(ctx, head); err != nil {
+			return err
+		}
+	}
+	for t.at < head {
+		rows, err := t.store.After(ctx, t.at, pageRows)
+		if errors.Is(err, store.ErrPruned) { // retention removed rows while nothing was read
+			if err := t.restart(ctx, head); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for i := range rows {
+			if err := t.apply(&rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	t.forget()
+	return nil
+}
+
+// restart starts over at the last rows before head, with the requests that are open now.
+func (t *tracker) restart(ctx context.Context, head int64) error {
+	t.sessions, t.open = map[store.SessionKey]*activity{}, map[schema.EventID]*openRequest{}
+	t.started, t.at, t.knownFrom = false, max(head-maxRows, t.store.Pruned(), 0), 0
+	if t.at == 0 {
+		t.knownFrom = 1
+	}
+	events, err := t.store.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := t.addRequest(e); err != nil {
+			return err
+		}
+	}
+	t.started = true
+	return nil
+}
+
+func (t *tracker) apply(row *store.LogRow) error {
+	e := row.Event
+	t.at = row.Seq
+	if t.knownFrom == 0 && !row.Change {
+		t.knownFrom = e.ReceivedAt.UnixMilli()
+	}
+	switch {
+	case row.Change && !row.Ends:
+		if r := t.open[e.ID]; r != nil {
+			return readStatus(e, &r.status)
+		}
+		return nil
+	case e.App == schema.TestApp || digest.IsTelemetry(e.Type):
+		return nil
+	}
+	a := t.session(store.SessionKey{App: e.App, Session: e.Session})
+	if row.Ends {
+		return t.resolve(a, e)
+	}
+	a.add(e)
+	if e.Question == nil {
+		return nil
+	}
+	return t.addRequest(e)
+}
+
+func (t *tracker) session(key store.SessionKey) *activity {
+	a := t.sessions[key]
+	if a == nil {
+		a = &activity{}
+		t.sessions[key] = a
+	}
+	return a
+}
+
+func readStatus(e *store.Event, into *schema.Status) error {
+	*into = schema.Status{}
+	if err := json.Unmarshal(e.Status, into); err != nil {
+		return fmt.Errorf("read stored status of question %d: %w", e.ID, err)
+	}
+	return nil
+}
+
+// addRequest adds a question, unless it is settled or a test.
+func (t *tracker) addRequest(e *store.Event) error {
+	r := &openRequest{id: e.ID, key: store.SessionKey{App: e.App, Session: e.Session}, askedAt: e.ReceivedAt.UnixMilli()}
+	var q schema.HumanInTheLoop
+	if err := q.UnmarshalJSON(e.Question); err != nil {
+		return fmt.Errorf("read stored question %d: %w", e.ID, err)
+	}
+	if err := readStatus(e, &r.status); err != nil {
+		return err
+	}
+	if r.status.IsSettled() || r.status.Test || r.status.Probe || e.App == schema.TestApp {
+		return nil
+	}
+	r.asks = q.RequiresResponse == nil || *q.RequiresResponse
+	r.votes = max(q.RequiredApprovals, r.status.RequiredApprovals) > 1
+	if r.text = q.Question; r.status.Intent != nil {
+		r.text = intent.String(r.status.Intent)
+	}
+	r.text = shorten(r.text)
+	t.open[e.ID] = r
+	return nil
+}
+
+// resolve ends a question. The call of one that was not approved does not run.
+func (t *tracker) resolve(a *activity, e *store.Event) error {
+	r := t.open[e.ID]
+	delete(t.open, e.ID)
+	var st schema.Status
+	if err := readStatus(e, &st); err != nil {
+		return err
+	}
+	if r == nil || r.asks {
+		a.addWait(e.ReceivedAt.UnixMilli(), int64(st.RespondedAt))
+	}
+	if st.Response == nil || st.Response.Permission == nil || !*st.Response.Permission {
+		a.end(digest.Parse(&digest.Event{
+			ID: e.ID, App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
+		}))
+	}
+	return nil
+}
+
+// forget drops the sessions that were active the longest ago, if there are too many.
+func (t *tracker) forget() {
+	if len(t.sessions) <= maxTracked {
+		return
+	}
+	keys := make([]store.SessionKey, 0, len(t.sessions))
+	for key := range t.sessions {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b store.SessionKey) int { return int(t.sessions[b].last.ID - t.sessions[a].last.ID) })
+	for _, key := range keys[maxTracked/2:] {
+		delete(t.sessions, key)
+	}
+}
+
+// requestsOf returns the open requests by session, oldest first.
+func (t *tracker) requestsOf() map[store.SessionKey][]*openRequest {
+	bySession := map[store.SessionKey][]*openRequest{}
+	for _, r := range t.open {
+		bySession[r.key] = append(bySession[r.key], r)
+	}
+	for _, list := range bySession {
+		slices.SortFunc(list, func(a, b *openRequest) int { return int(a.id - b.id) })
+	}
+	return bySession
+}
+
+// isLive reports whether its agent waits for an answer and still listens.
+func (r *openRequest) isLive() bool { return r.asks && r.status.Waiter != schema.Lost }
+
+// needs reports whether the person of that name may answer it now: it requires an answer, has none within its undo
+// window, its agent listens, and the person did not vote. The name is empty for a caller who is not signed in.
+func (r *openRequest) needs(name string) bool {
+	if !r.isLive() || r.status.Held != nil {
+		return false
+	}
+	if r.status.Recipients != nil {
+		return slices.Contains(r.status.Awaiting, name)
+	}
+	return !r.votes || !slices.ContainsFunc(r.status.Votes, func(v schema.Vote) bool { return v.User == name })
+}
+
+// wait returns the interval in which the request waits for a person.
+func (r *openRequest) wait() history.NowWait { return history.NowWait{From: schema.Millis(r.askedAt)} }
