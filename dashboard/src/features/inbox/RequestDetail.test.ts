@@ -200,6 +200,53 @@ describe('Permission', () => {
   })
 })
 
+describe('Quick reasons', () => {
+  const bash: Partial<HumanInTheLoop> = { toolCall: { name: 'Bash', arguments: { command: 'make' } } }
+  afterEach(() => localStorage.removeItem('hookback.reasons'))
+
+  it('deny with one click or key, also from the text field', async () => {
+    take = false // the form stays open
+    show(bash)
+    await press('d')
+    await click(/^Not needed/)
+    await press('2', { code: 'Digit2', altKey: true })
+    expect(sent).toEqual([
+      { permission: false, reason: 'Not needed.' },
+      { permission: false, reason: 'Too risky. Find a safer way.' },
+    ])
+  })
+
+  it('ask the agent back with one key', async () => {
+    show(bash)
+    await press('q')
+    await press('3', { code: 'Digit3', altKey: true })
+    expect(sent).toEqual([{ permission: false, askBack: 'Can it be undone?' }])
+  })
+
+  it('offer the newest own reasons for the same tool first', async () => {
+    for (const reason of ['Use make clean.', 'Wait for the release.', 'Use make clean.']) {
+      show(bash)
+      await press('d')
+      await type(/What should the agent do instead/, reason)
+      await click(/^Deny with this reason/)
+      cleanup()
+    }
+    show(bash)
+    await press('d')
+    const names = () => [...screen.getByTestId('reasons').querySelectorAll('.text')].map((e) => e.textContent)
+    expect(names()).toEqual([
+      'Use make clean.',
+      'Wait for the release.',
+      'Not needed.',
+      'Too risky. Find a safer way.',
+    ])
+    cleanup()
+    show({ toolCall: { name: 'Write', arguments: {} } })
+    await press('d')
+    expect(names()[0]).toBe('Not needed.')
+  })
+})
+
 describe('Choice', () => {
   const framework: Partial<HumanInTheLoop> = { type: 'choice', choices: ['Jest', 'Vitest'] }
 

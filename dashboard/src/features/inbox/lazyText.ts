@@ -24,6 +24,32 @@ export const lazyInboxText = {
     earlier: (id: number) => `Request #${id}`,
   },
 
+  reasons: {
+    label: 'Reasons that are sent at once',
+    sends: (reason: string) => `Send: ${reason}`,
+    usual: {
+      call: [
+        'Not needed.',
+        'Too risky. Find a safer way.',
+        'Wrong path or target. Check it first.',
+        'Explain your plan first.',
+      ],
+      plan: ['Make it smaller.', 'Add tests to it.', 'Change no public interface.', 'List the alternatives.'],
+      appeal: [
+        'The reviewer is right.',
+        'Not needed.',
+        'Too risky. Find a safer way.',
+        'Explain your plan first.',
+      ],
+      ask: [
+        'Why is this needed?',
+        'What exactly will it change?',
+        'Can it be undone?',
+        'Is there a safer way?',
+      ],
+    },
+  },
+
   appeal: {
     refusedBy: 'Refused by',
     quoted: 'Quoted from the agent. Hookback’s own findings are listed apart.',

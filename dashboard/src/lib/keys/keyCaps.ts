@@ -18,7 +18,9 @@ const onApple = (): boolean => /Mac|iPhone|iPad/.test(navigator.userAgent)
 /** The key cap labels, one per press: "Shift+D" is "⇧ D", "g i" is "G" and "I". */
 export function keyCaps(keys: string): string[] {
   const sign = (part: string) =>
-    part === '$mod' && onApple() ? '⌘' : (keySymbols[part] ?? (part.length === 1 ? part.toUpperCase() : part))
+    part === '$mod' && onApple()
+      ? '⌘'
+      : (keySymbols[part] ?? (part.length === 1 ? part.toUpperCase() : part.replace('Digit', '')))
   return keys.split(' ').map((press) => press.split('+').map(sign).join(' '))
 }
 
