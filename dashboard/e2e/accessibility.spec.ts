@@ -66,10 +66,8 @@ const screens = (ids: number[]) => [
   `/sessions/api/s1#${ids[0]}`,
   '/overview',
   '/rules',
-  '/setup',
-  '/settings',
-  '/settings/notifications',
-  '/settings/record',
+  ...['people', 'notifications', 'tokens', 'audit'].map((tab) => `/team/${tab}`),
+  ...['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'].map((tab) => `/settings/${tab}`),
   '/nowhere',
 ]
 
@@ -130,7 +128,10 @@ test.describe('Accessibility', () => {
       `/stream?event=${ids[0]}`,
       '/sessions/api/s1',
       '/overview',
-      '/settings',
+      '/team/notifications',
+      '/settings/agents',
+      '/settings/keyboard',
+      '/settings/hub',
     ]) {
       await visit(page, path)
       // A radio group or tab list is one tab stop; the arrow keys move within it.
@@ -215,7 +216,14 @@ test.describe('Accessibility', () => {
     await expect(page.getByRole('heading', { name: 'Overview', level: 1 })).toBeVisible()
     await page.keyboard.press('g')
     await page.keyboard.press(',')
-    await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'Connect your agents', level: 1 })).toBeVisible()
+    const appearance = page
+      .getByRole('navigation', { name: 'Settings' })
+      .getByRole('link', { name: 'Appearance' })
+    for (let i = 0; i < 40 && !(await appearance.evaluate((e) => e === document.activeElement)); i++)
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { name: 'Appearance', level: 1 })).toBeVisible()
     const radio = page.locator('main input[type=radio]:checked').first()
     for (let i = 0; i < 40 && !(await radio.evaluate((e) => e === document.activeElement)); i++)
       await page.keyboard.press('Tab')

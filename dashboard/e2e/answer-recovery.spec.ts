@@ -77,7 +77,7 @@ test.describe('Answer recovery', () => {
 test.describe('Setup', () => {
   test('completes the second step for any request except the test', async ({ page, hub, agent }) => {
     await hub.post('/api/test-requests', {})
-    await openAt(page, hub, '/setup')
+    await openAt(page, hub, '/settings/agents')
     await expect(page.getByTestId('step-test')).toHaveAttribute('data-done')
     await expect(page.getByTestId('step-ask')).not.toHaveAttribute('data-done')
     await agent.ask(hub, {}, { source_app: 'deploy' })

@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from '@playwright/test'
 import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
 import { choose, detail, expect, waitUntilLive, openAt, test, visit } from './fixtures.ts'
 
-const screens = ['/overview', '/overview?days=90', '/setup', '/settings', '/nowhere/at-all']
+const screens = ['/overview', '/overview?days=90', '/team/people', '/settings/agents', '/nowhere/at-all']
 
 test.describe('App shell', () => {
   // accessibility.spec.ts covers every screen; this covers overlays and hostile names.
@@ -64,7 +64,7 @@ test.describe('App shell', () => {
     await find('sett')
     await expect(chosen).toContainText('Settings')
     await page.keyboard.press('Enter')
-    await expect(page).toHaveURL(/\/settings$/)
+    await expect(page).toHaveURL(/\/settings\/agents$/)
     await expect(page.getByTestId('palette')).toHaveCount(0)
 
     await find('deploy stag')
@@ -97,7 +97,7 @@ test.describe('App shell', () => {
 
   test('lists the active shortcuts with their remapped keys', async ({ page, hub, agent }) => {
     const { id } = await agent.ask(hub, {})
-    await openAt(page, hub, '/settings')
+    await openAt(page, hub, '/settings/keyboard')
     const change = page.getByRole('button', { name: 'Approve (hold if risky): change the key' })
     await change.click()
     await page.keyboard.press('d') // already used
@@ -126,7 +126,7 @@ test.describe('App shell', () => {
   })
 
   test('applies settings to every tab and keeps them', async ({ page, hub, context, watch }) => {
-    await openAt(page, hub, '/settings')
+    await openAt(page, hub, '/settings/appearance')
     const other = await context.newPage()
     await watch(other)
     await openAt(other, hub, '/')
@@ -136,6 +136,7 @@ test.describe('App shell', () => {
     await expect(other.locator('html')).toHaveAttribute('data-density', 'compact')
     await page.getByText('UTC', { exact: true }).click()
     await expect(page.getByText(/Now: .* UTC\./)).toBeVisible()
+    await visit(page, '/settings/browser')
     await page.getByRole('button', { name: 'Reset to defaults' }).click()
     await page.getByRole('button', { name: 'Confirm reset' }).click()
     await expect(other.locator('html')).toHaveAttribute('data-theme', 'system')
@@ -150,6 +151,7 @@ test.describe('App shell', () => {
       buffer: Buffer.from('{"theme": "dark", "hold": "long", "volume": 0.1}'),
     })
     await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+    await visit(page, '/settings/approvals')
     await expect(page.getByText('Hold for 0.7 s')).toBeVisible()
   })
 
@@ -246,7 +248,7 @@ test.describe('App shell', () => {
     hub,
     context,
   }) => {
-    await openAt(page, hub, '/settings')
+    await openAt(page, hub, '/settings/browser')
     await context.grantPermissions(['notifications'], { origin: hub.url })
     await page.reload()
     await waitUntilLive(page)
@@ -281,8 +283,10 @@ test.describe('App shell', () => {
     await openAt(page, hub)
     for (const [key, path, title] of [
       ['o', '/overview', 'Overview'],
-      ['u', '/setup', 'Connect your agents'],
-      [',', '/settings', 'Settings'],
+      ['t', '/team/people', 'People'],
+      ['u', '/settings/agents', 'Connect your agents'],
+      ['o', '/overview', 'Overview'],
+      [',', '/settings/agents', 'Connect your agents'],
       ['e', '/sessions', 'Sessions'],
     ] as const) {
       await page.keyboard.press('g')
@@ -293,7 +297,7 @@ test.describe('App shell', () => {
       await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
     }
     await page.goBack()
-    await expect(page).toHaveURL(hub.url + '/settings')
+    await expect(page).toHaveURL(hub.url + '/settings/agents')
   })
 
   test('reports a screen that does not load', async ({ page, hub }) => {

@@ -49,7 +49,7 @@ test.describe('Audit log', () => {
     await hub.restart()
     const sentence = `The audit log was changed. Entry ${seen.n} was ${seen.hash.slice(0, 8)} when this browser last saw it.`
     await expect(banner).toContainText(sentence)
-    for (const path of ['/stream', '/sessions', '/rules', '/settings', '/settings/record', '/']) {
+    for (const path of ['/stream', '/sessions', '/rules', '/settings/hub', '/team/audit', '/']) {
       await visit(page, path)
       await expect(banner).toContainText(sentence)
     }
@@ -84,7 +84,7 @@ test.describe('Audit log', () => {
 test.describe('Settings', () => {
   test('show the key id to compare with doctor', async ({ page, hub }) => {
     const { keyId } = (await fetch(`${hub.url}/api/hub`).then((r) => r.json())) as { keyId: string }
-    await openAt(page, hub, '/settings')
+    await openAt(page, hub, '/settings/hub')
     await expect(page.getByTestId('key-id')).toContainText(keyId)
     await expect(page.getByTestId('key-id')).toContainText('hookback doctor')
     expect(await accessibilityViolations(page)).toEqual([])

@@ -13,7 +13,7 @@ test.describe('Chat', () => {
     try {
       await claimHub(page, hub)
       await callApi(page, 'POST', '/api/channels', { name: 'phones', url: telegram.channel }) // the form has Telegram's own address
-      await openAt(page, hub, '/settings/notifications')
+      await openAt(page, hub, '/team/notifications')
       await expect(page.locator('[data-channel="phones"]')).toContainText('@hookback_test_bot')
 
       await page.getByRole('button', { name: 'Link my Telegram account' }).click()
@@ -33,7 +33,7 @@ test.describe('Chat', () => {
       await openAt(page, hub, `/inbox/${asked.id}`)
       await expect(detail(page, asked.id)).toContainText('via Telegram')
 
-      await openAt(page, hub, '/settings/notifications')
+      await openAt(page, hub, '/team/notifications')
       await page.getByRole('button', { name: /^Remove\s*: @mara_t/ }).click()
       await page.getByRole('button', { name: /^Confirm remove/ }).click()
       await expect(page.getByRole('button', { name: /^Remove\s*: @mara_t/ })).toHaveCount(0)

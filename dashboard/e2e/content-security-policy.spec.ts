@@ -7,10 +7,16 @@ const screens = [
   '/sessions',
   '/overview',
   '/rules',
-  '/setup',
-  '/settings',
-  '/settings/notifications',
-  '/settings/record',
+  '/team/people',
+  '/team/notifications',
+  '/team/tokens',
+  '/team/audit',
+  '/settings/agents',
+  '/settings/appearance',
+  '/settings/approvals',
+  '/settings/keyboard',
+  '/settings/browser',
+  '/settings/hub',
 ]
 
 test.describe('Content security policy', () => {

@@ -40,7 +40,7 @@ test.describe('Freeze', () => {
     // A page that is opened later shows it on every screen.
     const other = await context.newPage()
     await watch(other)
-    for (const path of ['/stream', '/overview', `/r/${id}`, '/settings']) {
+    for (const path of ['/stream', '/overview', `/r/${id}`, '/settings/hub']) {
       await other.goto(hub.url + path)
       await expect(other.getByTestId('freeze-bar')).toContainText('froze all agents.')
     }

@@ -26,7 +26,7 @@ test.describe('Notifications', () => {
     let status = 200
     const { server, url, got } = await receiver(() => status)
     await claimHub(page, hub)
-    await openAt(page, hub, '/settings/notifications')
+    await openAt(page, hub, '/team/notifications')
     await page.getByRole('button', { name: 'Add channel' }).click()
     await page.getByLabel('Kind').selectOption('webhook')
     await page.getByLabel('Name').fill('on-call')
@@ -70,7 +70,7 @@ test.describe('Notifications', () => {
 
   test("follow each person's preferences, which the hub keeps", async ({ page, hub }) => {
     await claimHub(page, hub)
-    await openAt(page, hub, '/settings/notifications')
+    await openAt(page, hub, '/team/notifications')
     await page.getByLabel(/At most one message/).fill('15')
     await page.getByLabel('Quiet hours').check()
     await page.getByLabel('from').fill('21:30')
@@ -91,7 +91,7 @@ test.describe('Notifications', () => {
     await page.addInitScript(() =>
       Object.defineProperty(Notification, 'permission', { get: () => 'denied', configurable: true }),
     )
-    await openAt(page, hub, '/settings/notifications')
+    await openAt(page, hub, '/team/notifications')
     await expect(page.getByTestId('push-denied')).toContainText('This browser blocks notifications')
     await expect(page.getByRole('button', { name: 'Enable push' })).toHaveCount(0)
   })
@@ -101,7 +101,7 @@ test.describe('Audit log', () => {
   test('warns if an entry was changed since the last visit', async ({ page, hub, agent }) => {
     const { id } = await agent.ask(hub, {})
     await hub.post(`/events/${id}/respond`, { permission: true })
-    await openAt(page, hub, '/settings/record')
+    await openAt(page, hub, '/team/audit')
     await expect(page.getByTestId('audit-status')).toContainText('will check the log hasn’t changed')
     await expect(page.getByRole('listitem').filter({ hasText: `#${id}` })).toContainText('approved')
     const hash = await page.getByTestId('head-hash').innerText()

@@ -46,7 +46,7 @@ class Device {
 }
 
 async function addPasskey(page: Page, hub: HubProcess): Promise<void> {
-  await page.goto(`${hub.url}/settings/people`)
+  await page.goto(`${hub.url}/team/people`)
   const mine = page.getByRole('region', { name: 'Your passkeys' })
   await mine.getByRole('button', { name: 'Add passkey' }).click()
   await mine.getByLabel('Name').fill('this laptop')
@@ -133,9 +133,9 @@ test.describe('Passkeys', () => {
     const link = await invitePerson(page, 'noor')
     const noor = await openInNewBrowser(browser, watch, number + '/' + new URL(link).hash)
     await expect(userBadge(noor)).toContainText('noor')
-    await noor.goto(`${number}/settings/people`)
+    await noor.goto(`${number}/team/people`)
     const there = noor.getByTestId('passkeys-other-origin').getByRole('link')
-    await expect(there).toHaveAttribute('href', `${hub.url}/settings/people`)
+    await expect(there).toHaveAttribute('href', `${hub.url}/team/people`)
     await expect(noor.getByRole('button', { name: 'Add passkey' })).toHaveCount(0)
   })
 })

@@ -31,7 +31,7 @@ async function confirmAddress(page: Page, hub: HubProcess, address: PublicAddres
 
 /** Invites a person on the page. Returns the part that shows the link. */
 async function invite(page: Page, hub: HubProcess, name: string) {
-  await page.goto(`${hub.url}/settings/people`)
+  await page.goto(`${hub.url}/team/people`)
   await page.getByRole('button', { name: 'Invite' }).click()
   await page.getByLabel('Name', { exact: true }).fill(name)
   await page.getByRole('button', { name: 'Create link' }).click()
@@ -73,7 +73,7 @@ test.describe('Reach', () => {
     address.leadTo(hub.url)
     await confirmAddress(page, hub, address)
     await expect(page.getByTestId('reach-state')).toContainText(address.origin)
-    await expect(page).toHaveURL(`${hub.url}/settings`)
+    await expect(page).toHaveURL(`${hub.url}/settings/hub`)
 
     const once = await invite(page, hub, 'bo') // step 1
     await expect(note).toContainText('works on other devices')

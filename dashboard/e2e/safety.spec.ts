@@ -34,7 +34,7 @@ async function expectAccessible(page: Page) {
 test.describe('Safety', () => {
   test('limits freeze a session, the bar names the rule, and a lift is not undone', async ({ page, hub }) => {
     await claimHub(page, hub)
-    await visit(page, '/settings')
+    await visit(page, '/settings/hub')
     await expect(now(page)).toContainText('The hub freezes nothing by itself.')
     await expect(section(page)).toContainText('None yet.')
 
@@ -83,7 +83,7 @@ test.describe('Safety', () => {
     browser,
     watch,
   }) => {
-    await openAt(page, hub, '/settings')
+    await openAt(page, hub, '/settings/hub')
     await expect(section(page).getByTestId('sign-in-first')).toContainText('Become its owner to set limits.')
     await expect(section(page).getByRole('button', { name: 'Save limits' })).toBeDisabled()
     await expectAccessible(page)
@@ -91,7 +91,7 @@ test.describe('Safety', () => {
     const bo = await openInNewBrowser(browser, watch, atHubAddress(hub, await invitePerson(page, 'bo')))
     await expect(userBadge(bo)).toContainText('bo')
     await waitUntilLive(bo)
-    await visit(bo, '/settings')
+    await visit(bo, '/settings/hub')
     await expect(section(bo).getByTestId('safety-why')).toHaveText('Only admins can change these limits.')
     await expect(section(bo).getByRole('checkbox').first()).toBeDisabled()
     await expectAccessible(bo)
@@ -101,7 +101,7 @@ test.describe('Safety', () => {
     const hub = await HubProcess.start(['-freeze-after', '4'])
     try {
       await claimHub(page, hub)
-      await visit(page, '/settings')
+      await visit(page, '/settings/hub')
       await expect(now(page)).toContainText('after 4 equal failures in a row')
       await expect(section(page).getByTestId('safety-flag')).toContainText(
         'The hub was started with -freeze-after 4, which overrules this setting.',

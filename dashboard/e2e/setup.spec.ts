@@ -62,7 +62,7 @@ test.describe('Setup', () => {
     await openAt(page, hub)
     await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
     await page.getByRole('link', { name: 'Get started' }).click()
-    await expect(page).toHaveURL(/\/setup$/)
+    await expect(page).toHaveURL(/\/settings\/agents$/)
     await expect(step(page, 'test')).not.toHaveAttribute('data-done')
     await page.getByRole('button', { name: 'Send a test request' }).click()
     await expect(step(page, 'test')).toHaveAttribute('data-done')
@@ -84,7 +84,7 @@ test.describe('Setup', () => {
   test('completes a step with each of its asking commands, run as written', async ({ page, hub }) => {
     test.setTimeout(600_000) // three commands compile Go code
     const machine = await aMachine()
-    await openAt(page, hub, '/setup')
+    await openAt(page, hub, '/settings/agents')
     const GOFLAGS = await testAccountFlags(machine)
     const more = { GOBIN: join(machine.home, 'go'), GOFLAGS }
     const installed = await shell(await command(page, 'ask'), machine, { more }).ended
@@ -111,7 +111,7 @@ test.describe('Setup', () => {
 
   test('completes a step with each of its sending commands, run as written', async ({ page, hub }) => {
     const machine = await aMachine()
-    await openAt(page, hub, '/setup')
+    await openAt(page, hub, '/settings/agents')
     for (const id of ['send', 'curl']) {
       const { code, out } = await shell(await command(page, id), machine).ended
       expect(code, out).toBe(0)
@@ -145,7 +145,7 @@ test.describe('Setup', () => {
     const machine = await aMachine()
     await mkdir(join(machine.home, '.kiro', 'agents'), { recursive: true })
     await writeFile(join(machine.home, '.kiro', 'agents', 'mine.json'), '{"name": "mine"}')
-    await openAt(page, hub, '/setup')
+    await openAt(page, hub, '/settings/agents')
     const rows = step(page, 'agents').locator('.agents li')
     await expect(rows).toHaveCount(Object.keys(heard).length)
     for (const [id, [name, flags = '']] of Object.entries(heard)) {
@@ -171,7 +171,7 @@ test.describe('Setup', () => {
 
   test('runs the policy, doctor and Claude Code HTTP snippets as written', async ({ page, hub }) => {
     const machine = await aMachine()
-    await openAt(page, hub, '/setup')
+    await openAt(page, hub, '/settings/agents')
     await step(page, 'agents')
       .locator('summary')
       .evaluateAll((all) => all.forEach((s) => (s as HTMLElement).click()))

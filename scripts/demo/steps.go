@@ -222,7 +222,7 @@ func (a *agent) runGuardedCall(ctx context.Context, s step) error {
 			return err
 		}
 		if len(names) < q.RequiredApprovals {
-			a.log("needs two people who can approve; the hub has %d. Sign in with the link that the hub prints, then invite people in Settings, People", len(names))
+			a.log("needs two people who can approve; the hub has %d. Sign in with the link that the hub prints, then invite people in Team, People", len(names))
 			return a.play(ctx, s.Otherwise)
 		}
 		q.Recipients = &schema.Recipients{Mode: "selected_members", Members: names}

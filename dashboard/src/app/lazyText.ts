@@ -1,6 +1,24 @@
 // Strings of components outside the first load.
+import type { SettingsTab, TeamTab } from '../lib/page/router.svelte'
 
 export const lazyAppText = {
+  tabs: {
+    team: {
+      people: 'People',
+      notifications: 'Notifications',
+      tokens: 'Tokens',
+      audit: 'Audit log',
+    } satisfies Record<TeamTab, string>,
+    settings: {
+      agents: 'Agents',
+      appearance: 'Appearance',
+      approvals: 'Approvals',
+      keyboard: 'Keyboard',
+      browser: 'Browser',
+      hub: 'Hub',
+    } satisfies Record<SettingsTab, string>,
+  },
+
   palette: {
     groups: {
       requests: 'Requests',

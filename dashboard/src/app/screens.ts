@@ -2,9 +2,9 @@ import Activity from '@lucide/svelte/icons/activity'
 import ChartColumn from '@lucide/svelte/icons/chart-column'
 import InboxIcon from '@lucide/svelte/icons/inbox'
 import Layers from '@lucide/svelte/icons/layers'
-import PlugZap from '@lucide/svelte/icons/plug-zap'
 import Scale from '@lucide/svelte/icons/scale'
 import Settings from '@lucide/svelte/icons/settings-2'
+import Users from '@lucide/svelte/icons/users'
 import type { Component } from 'svelte'
 import type { Screen } from '../lib/page/router.svelte'
 import { appText } from './text'
@@ -16,13 +16,10 @@ export const screens: Partial<Record<Screen, () => Promise<{ default: Component 
   review: () => import('../features/inbox/RequestPage.svelte'),
   stream: () => import('../features/stream/Stream.svelte'),
   overview: () => import('../features/overview/Overview.svelte'),
-  setup: () => import('../features/setup/Setup.svelte'),
-  settings: () => import('../features/settings/Settings.svelte'),
+  settings: () => import('./Settings.svelte'),
   vote: () => import('../features/inbox/LinkVotePage.svelte'),
-  people: () => import('../features/people/People.svelte'),
+  team: () => import('./Team.svelte'),
   rules: () => import('../features/rules/Rules.svelte'),
-  notifications: () => import('../features/notifications/Notifications.svelte'),
-  audit: () => import('../features/audit/AuditLog.svelte'),
   sessions: () => import('../features/sessions/Sessions.svelte'),
   session: () => import('../features/sessions/SessionPage.svelte'),
 }
@@ -43,8 +40,14 @@ export const destinations: Destination[] = [
   { screen: 'sessions', name: appText.screens.sessions, path: '/sessions', keys: 'g e', Icon: Layers },
   { screen: 'overview', name: appText.screens.overview, path: '/overview', keys: 'g o', Icon: ChartColumn },
   { screen: 'rules', name: appText.screens.rules, path: '/rules', keys: 'g r', Icon: Scale },
-  { screen: 'setup', name: appText.screens.setup, path: '/setup', keys: 'g u', Icon: PlugZap },
-  { screen: 'settings', name: appText.screens.settings, path: '/settings', keys: 'g ,', Icon: Settings },
+  { screen: 'team', name: appText.screens.team, path: '/team/people', keys: 'g t', Icon: Users },
+  {
+    screen: 'settings',
+    name: appText.screens.settings,
+    path: '/settings/agents',
+    keys: 'g ,',
+    Icon: Settings,
+  },
 ]
 
 /** Loads the code of every screen in advance. A failed load is retried on first use. */

@@ -20,7 +20,7 @@ export const appText = {
     sessions: 'Sessions',
     overview: 'Overview',
     rules: 'Rules',
-    setup: 'Setup',
+    team: 'Team',
     settings: 'Settings',
   },
 
@@ -62,7 +62,7 @@ export const appText = {
 
 /** Strings of IdentityBadge. */
 export const badgeText = {
-  settings: 'You, people, sign-ins and tokens',
+  account: 'Your account, under Team',
   owner: 'Owner',
   unlocked: 'Programs of the hub’s account can answer',
   lockedSignedIn: 'Only signed-in people can answer',

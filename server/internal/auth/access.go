@@ -73,7 +73,7 @@ func requireRole(caller Identity, role schema.Role) error {
 	if caller.HasRole(role) {
 		return nil
 	}
-	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s on this hub; this takes %s. An admin can change the role under Settings, People.", caller.Name, roleWithArticle(caller.Role), roleWithArticle(role))}
+	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s on this hub; this takes %s. An admin can change the role under Team, People.", caller.Name, roleWithArticle(caller.Role), roleWithArticle(role))}
 }
 
 // requireBrowser rejects tokens and signed links: a credential must not create or change

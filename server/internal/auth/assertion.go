@@ -34,7 +34,7 @@ func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schem
 	case len(s.current.Load().passkeysOf(caller.Name)) > 0:
 		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: s.elsewhere(caller.Name)}
 	default:
-		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: "You have none yet. Add one under Settings, People, at " + at.Origin + "."}
+		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: "You have none yet. Add one under Team, People, at " + at.Origin + "."}
 	}
 	party, err := at.webAuthn()
 	if err != nil {

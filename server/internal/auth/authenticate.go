@@ -41,7 +41,7 @@ func signInError(because error, hint string) error {
 }
 
 var (
-	errInvalidToken = &schema.HintError{Err: schema.ErrSignIn, Hint: "This token is invalid, expired or revoked. Create a new one under Settings, People."}
+	errInvalidToken = &schema.HintError{Err: schema.ErrSignIn, Hint: "This token is invalid, expired or revoked. Create a new one under Team, Tokens."}
 	errNotHubToken  = &schema.HintError{Err: schema.ErrSignIn, Hint: "The Authorization header contains no hub token. Hub tokens start with " + OperatorPrefix + " or " + AgentPrefix + "."}
 	errNoPageKey    = &schema.HintError{Err: schema.ErrSignIn, Hint: "The page key is missing: a cookie alone changes nothing. Reload the page, or sign in again."}
 	errNoCookie     = &schema.HintError{Err: schema.ErrSignIn, Hint: "The session cookie is missing. Sign in again."}

@@ -73,7 +73,7 @@ func (s *Service) ConfirmChat(ctx context.Context, caller Identity, proof json.R
 // passkeys: an admin decides who may answer.
 func (s *Service) confirmPromotion(ctx context.Context, caller Identity, person string, proof json.RawMessage) error {
 	if s.requiresPasskeys() && len(s.current.Load().passkeysOf(caller.Name)) == 0 {
-		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Add a passkey under Settings, People, first."}
+		return &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Add a passkey under Team, People, first."}
 	}
 	return s.confirm(ctx, caller, schema.CredentialAction{Do: schema.ActionPromote, Target: person}, proof)
 }

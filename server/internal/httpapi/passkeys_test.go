@@ -79,7 +79,7 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	require.Contains(t, p.Hint, "Sign in", "an unauthenticated caller cannot approve at that risk, even on an open hub")
 	require.Equal(t, 403, p.Status)
 	p = r.expectProblem("proof_required", respond, approveBody, ada.headers()...)
-	require.Contains(t, p.Hint, "Settings, People")
+	require.Contains(t, p.Hint, "Team, People")
 	p = r.expectProblem("proof_required", "POST "+schema.PathPasskeyChallenge, fmt.Sprintf(`{"id":%d,"response":%s}`, question.ID, approveBody), ada.headers()...)
 	require.Contains(t, p.Hint, "You have none yet")
 

@@ -105,7 +105,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if !caller.Identity.CanPost(s.App) {
 		return nil, nil, &schema.HintError{
 			Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(s.App) + ", which this token is not valid for", Cause: schema.ErrNotAllowed},
-			Hint: "An admin can change the applications of a token under Settings, People.",
+			Hint: "An admin can change the applications of a token under Team, Tokens.",
 		}
 	}
 	isTest := caller.IsProbe && strings.HasPrefix(s.Session, control.TestSession) || !caller.IsProbe && h.Tests != nil && h.Tests.Owns(s.IdempotencyKey)

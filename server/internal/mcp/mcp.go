@@ -137,7 +137,7 @@ func (c *call) requireOperator(action string) error {
 	case c.by.Identity.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent token can ask and wait, but " + action + " is for people. Tell your user what you are waiting for."}
 	case !c.by.Identity.IsAuthenticated():
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Over MCP, " + action + " requires a person's token, on every hub. Create one under Settings, People, and give it to this client as HOOKBACK_TOKEN or in the header Authorization: Bearer."}
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Over MCP, " + action + " requires a person's token, on every hub. Create one under Team, Tokens, and give it to this client as HOOKBACK_TOKEN or in the header Authorization: Bearer."}
 	case !c.by.Identity.HasRole(schema.Operator):
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This person is a viewer and cannot answer. An admin can make them an operator."}
 	default:

@@ -225,7 +225,7 @@ func (p *Post) resolveRecipients(env *Environment) ([]string, error) {
 		}
 		return nil, &schema.HintError{
 			Err:  invalidField("humanInTheLoop."+field, "requires accounts, and this hub has none yet"),
-			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a new one), invite others under Settings, People, then ask again.",
+			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a new one), invite others under Team, People, then ask again.",
 		}
 	}
 	names, err := env.Accounts.ResolveRecipients(to)

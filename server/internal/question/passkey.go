@@ -148,7 +148,7 @@ func IsCovered(threshold schema.PasskeyThreshold, class schema.Class, level sche
 func passkeyHint(isPaired bool, by *schema.Responder) string {
 	switch {
 	case !by.Verified:
-		return "Sign in to the dashboard, add a passkey under Settings, People, and answer there. Denying needs no passkey."
+		return "Sign in to the dashboard, add a passkey under Team, People, and answer there. Denying needs no passkey."
 	case by.Via == "link":
 		return "Approve this on a device with a passkey. A link can't show a passkey. Open the request in the dashboard and answer it there. Denying needs no passkey."
 	case isPaired:
@@ -156,7 +156,7 @@ func passkeyHint(isPaired bool, by *schema.Responder) string {
 	case by.Via == chat:
 		return "Approve this on a device with a passkey. A chat can't show one. Denying needs no passkey."
 	default:
-		return "Answer in the dashboard, which asks for your passkey. Add one under Settings, People. Denying needs no passkey."
+		return "Answer in the dashboard, which asks for your passkey. Add one under Team, People. Denying needs no passkey."
 	}
 }
 

@@ -166,17 +166,14 @@ export const lazyInboxText = {
       'Only certain people can answer this.',
       'Sign in so the hub can check whether you are one of them.',
     ],
-    role: [
-      'You can view, but not answer.',
-      'You are a viewer. An admin can change that in Settings, People.',
-    ],
+    role: ['You can view, but not answer.', 'You are a viewer. An admin can change that in Team, People.'],
     own: [
       'You can’t decide your own request.',
       'It came from you or from a program you run. Another person must decide it.',
     ],
     passkey: ['This needs a passkey.', 'Approving at this risk level requires one.'],
-    addPasskey: 'Add yours in Settings, People',
-    signInAndAdd: 'Sign in, and add yours in Settings, People',
+    addPasskey: 'Add yours in Team, People',
+    signInAndAdd: 'Sign in, and add yours in Team, People',
     denyWithout: '; denying needs none.',
     elsewhere: [
       'This needs your passkey,',

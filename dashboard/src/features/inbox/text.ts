@@ -45,7 +45,8 @@ export const inboxText = {
 
   emptyState: {
     first: 'No requests yet',
-    firstHint: 'Connect your agents or send a test request. Setup walks you through every command.',
+    firstHint:
+      'Connect your agents or send a test request. Settings, Agents walks you through every command.',
     setUp: 'Get started',
     clear: 'You’re all caught up',
     working: (n: number) =>

@@ -5,6 +5,7 @@ export const text = {
   title: 'People',
   intro: 'Stored in the hub, for everyone who uses it.',
   you: 'You',
+  everyone: 'Everyone',
   yourPasskeys: 'Your passkeys',
   signedIn: 'Signed in',
   tokens: 'Tokens',
@@ -67,7 +68,7 @@ export const resetText = {
 export const noticeText = {
   claimed: {
     before: 'You own this hub as',
-    hint: 'It is locked: only people who are signed in can answer. You can unlock it under People.',
+    hint: 'It is locked: only people who are signed in can answer. You can unlock it under Team, People.',
     close: 'Close',
   },
   open: 'This hub is not locked.',
@@ -118,6 +119,8 @@ export const signInsText = {
 }
 
 export const tokenText = {
+  intro: 'For agents on other machines and in containers, and for scripts.',
+  signInTo: 'manage tokens',
   lifetimes: [
     { days: 7, label: '7 days' },
     { days: 30, label: '30 days' },
@@ -196,7 +199,7 @@ export const signInText = {
   ownHubHint:
     'It prints a sign-in link in the terminal where it was started; without a terminal, the link is in the file sign-in-link next to the database. Open the link, or paste it here.',
   otherHub: 'Someone else’s hub',
-  otherHubHint: 'Ask an admin to create a link for you in Settings, People.',
+  otherHubHint: 'Ask an admin to create a link for you in Team, People.',
   lockedOut: 'Locked out?',
   lockedOutCommand: 'Stop the hub and run',
   lockedOutHint: 'It prints a link for that person.',

@@ -208,7 +208,7 @@ export const agentsText = {
   note: (measure: string) =>
     `Figures of an agent exclude its subagents. The bar is its share of the ${measure}.`,
   telemetryHint: 'Tokens and cost per agent require the agent’s telemetry:',
-  setup: 'Setup',
+  setup: 'Settings, Agents',
 }
 
 /** The tools and models of a session. */

@@ -1,4 +1,4 @@
-/** User-visible strings of Setup. Commands and sample programs are in steps.ts and agentCommands.ts. */
+/** User-visible strings of Settings, Agents. Commands and sample programs are in steps.ts and agentCommands.ts. */
 export const text = {
   title: 'Connect your agents',
   listensAt: 'This hub listens at',
@@ -11,7 +11,7 @@ export const text = {
   testResult: (approved: boolean) => `You ${approved ? 'approved' : 'denied'} it. That is the whole loop.`,
   answerTest: 'Answer it in the inbox',
   testFailed: 'No test request was sent:',
-  testElsewhere: 'another site opened this address. Use the button in Setup.',
+  testElsewhere: 'another site opened this address. Use the button in Settings, Agents.',
   close: 'Close',
   agentsTitle: 'Coding agents',
   agentsIntro:

@@ -14,7 +14,7 @@ export const failureText = {
     refused: 'The provider refused the sign-in. Ask its administrator whether you may use this hub.',
     lost: 'That sign-in was not started in this browser, or took longer than ten minutes. Start again here.',
     nameless:
-      'The provider sent a name that another person here already has. An admin can add your e-mail address under Settings, People, so the hub recognizes you.',
+      'The provider sent a name that another person here already has. An admin can add your e-mail address under Team, People, so the hub recognizes you.',
     'provider-down':
       'The hub can’t reach the provider right now. Try again in a moment, or use a sign-in link.',
   } as Record<string, string>,

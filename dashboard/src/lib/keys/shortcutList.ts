@@ -23,6 +23,7 @@ export const shortcutList: readonly Shortcut[] = [
   { keys: 'g e', description: actions['g e'], where: 'Everywhere' },
   { keys: 'g o', description: actions['g o'], where: 'Everywhere' },
   { keys: 'g r', description: actions['g r'], where: 'Everywhere' },
+  { keys: 'g t', description: actions['g t'], where: 'Everywhere' },
   { keys: 'g u', description: actions['g u'], where: 'Everywhere' },
   { keys: 'g ,', description: actions['g ,'], where: 'Everywhere' },
   { keys: 'Shift+F', description: actions['Shift+F'], where: 'Everywhere' },

@@ -4,21 +4,19 @@ export type Place =
   | { screen: 'review'; id: number }
   | { screen: 'vote'; id: number }
   | { screen: 'session'; app: string; session: string }
-  | {
-      screen:
-        | 'stream'
-        | 'sessions'
-        | 'overview'
-        | 'setup'
-        | 'settings'
-        | 'people'
-        | 'rules'
-        | 'notifications'
-        | 'audit'
-        | 'notFound'
-    }
+  | { screen: 'team'; tab: TeamTab }
+  | { screen: 'settings'; tab: SettingsTab }
+  | { screen: 'stream' | 'sessions' | 'overview' | 'rules' | 'notFound' }
 
 export type Screen = Place['screen']
+
+/** The tabs of Team, as in /team/people. */
+export const teamTabs = ['people', 'notifications', 'tokens', 'audit'] as const
+export type TeamTab = (typeof teamTabs)[number]
+
+/** The tabs of Settings, as in /settings/agents. */
+export const settingsTabs = ['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'] as const
+export type SettingsTab = (typeof settingsTabs)[number]
 
 const fixedPaths: Record<string, Place> = {
   '/': { screen: 'inbox' },
@@ -26,16 +24,35 @@ const fixedPaths: Record<string, Place> = {
   '/stream': { screen: 'stream' },
   '/sessions': { screen: 'sessions' },
   '/overview': { screen: 'overview' },
-  '/setup': { screen: 'setup' },
-  '/settings': { screen: 'settings' },
   '/rules': { screen: 'rules' },
-  '/settings/people': { screen: 'people' },
-  '/settings/notifications': { screen: 'notifications' },
-  '/settings/record': { screen: 'audit' },
+}
+for (const tab of teamTabs) fixedPaths[`/team/${tab}`] = { screen: 'team', tab }
+for (const tab of settingsTabs) fixedPaths[`/settings/${tab}`] = { screen: 'settings', tab }
+
+/** Paths that lead elsewhere: sections without a tab, and addresses in old mails and bookmarks. */
+const redirects: Record<string, string> = {
+  '/team': '/team/people',
+  '/settings': '/settings/agents',
+  '/setup': '/settings/agents',
+  '/settings/people': '/team/people',
+  '/settings/notifications': '/team/notifications',
+  '/settings/record': '/team/audit',
+}
+
+const withoutSlash = (path: string) => path.replace(/([^/])\/$/, '$1')
+
+/** The URL to show for a URL, with its query and fragment. */
+export function redirect(url: URL): URL {
+  const path = withoutSlash(url.pathname)
+  // hookback pair opens /settings?address=…#hub.
+  const to = path === '/settings' && url.hash === '#hub' ? '/settings/hub' : redirects[path]
+  const shown = new URL(url)
+  if (to) shown.pathname = to
+  return shown
 }
 
 export function parsePath(path: string): Place {
-  const place = fixedPaths[path.replace(/([^/])\/$/, '$1')]
+  const place = fixedPaths[withoutSlash(path)]
   if (place) return place
   const request = /^\/(inbox|r)\/(\d{1,15})\/?$/.exec(path)
   if (request) return { screen: request[1] === 'r' ? 'review' : 'inbox', id: Number(request[2]) }
@@ -83,13 +100,17 @@ class Router {
   /** The event id in the URL, as in /sessions/app/session#123. */
   event = $derived(eventInHash(this.hash))
 
+  constructor() {
+    this.replaceMoved()
+  }
+
   /** A URL that the address bar does not show yet. */
   private pending: { url: URL; timer: ReturnType<typeof setTimeout> } | undefined
 
   /** Navigates to a path. replace drops the current history entry. */
   go(to: string, { replace = false } = {}): void {
     this.flush()
-    const url = new URL(to, location.href)
+    const url = redirect(new URL(to, location.href))
     if (url.href === location.href) return
     if (replace) history.replaceState(null, '', url)
     else history.pushState(null, '', url)
@@ -131,7 +152,7 @@ class Router {
     const back = () => {
       clearTimeout(this.pending?.timer)
       this.pending = undefined
-      this.read()
+      this.replaceMoved()
     }
     const click = (e: MouseEvent) => this.click(e)
     window.addEventListener('popstate', back)
@@ -142,6 +163,13 @@ class Router {
       window.removeEventListener('hashchange', back)
       document.removeEventListener('click', click)
     }
+  }
+
+  /** Reads the address, and corrects it if its path leads elsewhere. */
+  private replaceMoved(): void {
+    const url = redirect(new URL(location.href))
+    if (url.href !== location.href) history.replaceState(history.state, '', url)
+    this.read(url)
   }
 
   private read(url: URL | Location = location): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { eventInHash, parsePath, router, sessionPath } from './router.svelte'
+import { eventInHash, parsePath, redirect, router, sessionPath } from './router.svelte'
 
 describe('parsePath', () => {
   test.each([
@@ -16,9 +16,10 @@ describe('parsePath', () => {
     ['/sessions/api/s1', { screen: 'session', app: 'api', session: 's1' }],
     ['/sessions/a%2Fb/..%2F..%3F%23', { screen: 'session', app: 'a/b', session: '../..?#' }],
     ['/overview', { screen: 'overview' }],
-    ['/setup', { screen: 'setup' }],
-    ['/settings/', { screen: 'settings' }],
-    ['/settings/people', { screen: 'people' }],
+    ['/team/people', { screen: 'team', tab: 'people' }],
+    ['/team/audit/', { screen: 'team', tab: 'audit' }],
+    ['/settings/agents', { screen: 'settings', tab: 'agents' }],
+    ['/settings/hub/', { screen: 'settings', tab: 'hub' }],
     ['/hitl/12/vote', { screen: 'vote', id: 12 }],
   ])('%s', (path, place) => expect(parsePath(path)).toEqual(place))
 
@@ -37,7 +38,27 @@ describe('parsePath', () => {
     '/constructor',
     '//',
     '/overview/x',
+    '/team/x',
+    '/team/people/x',
+    '/settings/tokens',
   ])('%s is not found', (path) => expect(parsePath(path)).toEqual({ screen: 'notFound' }))
+})
+
+test.each([
+  ['/setup', '/settings/agents'],
+  ['/setup/', '/settings/agents'],
+  ['/settings', '/settings/agents'],
+  ['/settings/?x=1', '/settings/agents?x=1'],
+  ['/settings?address=https%3A%2F%2Fa#hub', '/settings/hub?address=https%3A%2F%2Fa#hub'],
+  ['/settings/people#sign-in=abc', '/team/people#sign-in=abc'],
+  ['/settings/notifications#this-browser', '/team/notifications#this-browser'],
+  ['/settings/record', '/team/audit'],
+  ['/team', '/team/people'],
+  ['/team/tokens', '/team/tokens'],
+  ['/constructor', '/constructor'],
+])('redirects %s to %s', (from, to) => {
+  const { pathname, search, hash } = redirect(new URL(from, 'http://127.0.0.1:4000'))
+  expect(pathname + search + hash).toBe(to)
 })
 
 test('paths round-trip every agent and session name', () => {
@@ -88,7 +109,8 @@ describe('router', () => {
       return e.defaultPrevented
     }
     expect(click('/setup')).toBe(true)
-    expect(router.place).toEqual({ screen: 'setup' })
+    expect(router.place).toEqual({ screen: 'settings', tab: 'agents' })
+    expect(location.pathname).toBe('/settings/agents')
     expect(click('#main')).toBe(false)
     history.replaceState(null, '', '#9')
     window.dispatchEvent(new Event('hashchange'))

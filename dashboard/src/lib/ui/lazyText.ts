@@ -37,7 +37,6 @@ export const lazyUiText = {
   close: 'Close',
   loading: 'Loading…',
   done: 'Done',
-  settings: 'Settings',
 
   event: {
     label: (id: number) => `Event ${id}`,

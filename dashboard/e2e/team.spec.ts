@@ -1,0 +1,94 @@
+import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
+import { expect, openAt, test, visit } from './fixtures.ts'
+import { claimHub, invitePerson, userBadge } from './people.ts'
+
+const tabs = {
+  '/team/people': 'People',
+  '/team/notifications': 'Notifications',
+  '/team/tokens': 'Tokens',
+  '/team/audit': 'Audit log',
+  '/settings/agents': 'Connect your agents',
+  '/settings/appearance': 'Appearance',
+  '/settings/approvals': 'Approvals',
+  '/settings/keyboard': 'Keyboard shortcuts',
+  '/settings/browser': 'Browser',
+  '/settings/hub': 'Hub',
+}
+
+test.describe('Team', () => {
+  test('every link to an old address opens the new screen', async ({ page, hub }) => {
+    for (const [from, to, title] of [
+      ['/setup', '/settings/agents', 'Connect your agents'],
+      ['/settings', '/settings/agents', 'Connect your agents'],
+      ['/settings/people', '/team/people', 'People'],
+      ['/settings/notifications#this-browser', '/team/notifications#this-browser', 'Notifications'],
+      ['/settings/record', '/team/audit', 'Audit log'],
+      ['/settings#hub', '/settings/hub#hub', 'Hub'],
+      ['/team', '/team/people', 'People'],
+    ] as const) {
+      await openAt(page, hub, from)
+      await expect(page).toHaveURL(hub.url + to)
+      await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+      await openAt(page, hub, '/')
+      await visit(page, from)
+      await expect(page).toHaveURL(hub.url + to)
+      await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+      await page.goBack()
+      await expect(page).toHaveURL(hub.url + '/')
+    }
+  })
+
+  test('the rail leads to the tabs, by keyboard as well', async ({ page, hub }) => {
+    await openAt(page, hub)
+    await page.keyboard.press('g')
+    await page.keyboard.press('t')
+    await expect(page).toHaveURL(hub.url + '/team/people')
+    const rail = page.getByRole('navigation', { name: 'Main' })
+    await expect(rail.getByRole('link', { name: 'Team' })).toHaveAttribute('aria-current', 'page')
+    const audit = page.getByRole('navigation', { name: 'Team' }).getByRole('link', { name: 'Audit log' })
+    await audit.focus()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1, name: 'Audit log' })).toBeVisible()
+    await expect(audit).toBeFocused()
+    await expect(audit).toHaveAttribute('aria-current', 'page')
+  })
+
+  for (const width of [1360, 390]) {
+    test(`has no accessibility violations on any tab, light or dark, at ${width} px`, async ({
+      page,
+      hub,
+    }) => {
+      await page.setViewportSize({ width, height: 844 })
+      await openAt(page, hub)
+      const check = async (who: string) => {
+        for (const [path, title] of Object.entries(tabs)) {
+          await visit(page, path)
+          await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+          expect.soft(await accessibilityViolations(page), `${path}, ${who}`).toEqual([])
+          expect.soft(await horizontalOverflow(page), `${path}, ${who}`).toBeLessThanOrEqual(0)
+          expect.soft(await smallTargets(page), `${path}, ${who}`).toEqual([])
+        }
+      }
+      await check('signed out')
+      await page.goto(hub.signInLink)
+      await page.getByLabel('Your name').fill('mara')
+      await page.keyboard.press('Enter')
+      await expect(userBadge(page)).toContainText('mara')
+      await invitePerson(page, 'noor')
+      await check('signed in')
+    })
+  }
+
+  test('inviting a person takes three steps', async ({ page, hub, context }) => {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: hub.url })
+    await claimHub(page, hub)
+    await visit(page, '/team/people')
+    await page.getByRole('button', { name: 'Invite' }).click() // step 1
+    await page.keyboard.type('noor') // step 2
+    await page.keyboard.press('Enter')
+    const once = page.getByTestId('one-time-secret')
+    await expect(page.getByTestId('link-reach')).toContainText('only works on this computer')
+    await once.getByRole('button', { name: 'Copy link' }).click() // step 3
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('#sign-in=')
+  })
+})

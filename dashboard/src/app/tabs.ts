@@ -1,0 +1,17 @@
+import { settingsTabs, teamTabs } from '../lib/page/router.svelte'
+import { lazyAppText } from './lazyText'
+
+/** A tab of a screen, with its address. */
+export interface TabLink {
+  path: string
+  name: string
+}
+
+const text = lazyAppText.tabs
+
+export const teamLinks: TabLink[] = teamTabs.map((tab) => ({ path: `/team/${tab}`, name: text.team[tab] }))
+
+export const settingsLinks: TabLink[] = settingsTabs.map((tab) => ({
+  path: `/settings/${tab}`,
+  name: text.settings[tab],
+}))
