@@ -75,6 +75,9 @@ type Person struct {
 	LastSeenAt Millis `json:"lastSeenAt,omitempty"`
 	Passkeys   int    `json:"passkeys,omitempty"`
 	SignedIn   bool   `json:"signedIn,omitempty"` // has signed in since the account was created or reset
+	// Chats lists the kinds of chat accounts that the person linked, such as telegram. Only admins
+	// and the person see them.
+	Chats []string `json:"chats,omitempty"`
 	// SignInURL signs this person in once, within 15 minutes. It is shown once, to the admin who
 	// requested it. A token gets none.
 	SignInURL string `json:"signInUrl,omitempty"`

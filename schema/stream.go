@@ -83,7 +83,13 @@ type Presence struct {
 type ViewedRequest struct {
 	ID      EventID `json:"id"`
 	Screens int     `json:"screens"`
+	// People lists the signed-in people among the viewers, at most MaxNamedViewers. Only signed-in
+	// receivers get names.
+	People []string `json:"people,omitempty"`
 }
+
+// MaxNamedViewers is the maximum number of names of one viewed request.
+const MaxNamedViewers = 5
 
 // StatusChange reports a new status of a question on a version 2 stream.
 type StatusChange struct {

@@ -193,15 +193,19 @@ func (s *Service) endCredentials(c *store.PeopleChange, person *store.Person) {
 func (s *Service) List(ctx context.Context, caller Identity) []schema.Person {
 	people := s.Accounts(ctx)
 	for i := range people {
-		if caller.HasRole(schema.Admin) && caller.IsAuthenticated() || caller.IsAuthenticated() && !caller.Agent && caller.Name == people[i].Name {
-			continue
+		if !caller.SeesContactsOf(people[i].Name) {
+			people[i].Email = ""
 		}
-		people[i].Email = ""
 	}
 	if people == nil {
 		people = []schema.Person{}
 	}
 	return people
+}
+
+// SeesContactsOf reports whether the caller is an admin or that person.
+func (id Identity) SeesContactsOf(person string) bool {
+	return id.IsAuthenticated() && (id.HasRole(schema.Admin) || !id.Agent && id.Name == person)
 }
 
 // SignIns returns the caller's own sessions, or everyone's for an admin, last used first.

@@ -36,7 +36,8 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 }
 
 func (s *Server) listPeople(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Hub.People.List(c.UserContext(), caller(c).Identity), nil)
+	ctx, identity := c.UserContext(), caller(c).Identity
+	return replyJSON(c)(s.Notifier.WithChats(ctx, s.Hub.People.List(ctx, identity), identity.SeesContactsOf))
 }
 
 func (s *Server) addPerson(c *fiber.Ctx) error {

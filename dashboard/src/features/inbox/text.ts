@@ -77,6 +77,7 @@ export const inboxText = {
     session: 'session ',
     showSession: 'Show this session',
     viewers: (n: number) => `Also open on ${n === 1 ? 'another screen' : `${n} other screens`}.`,
+    looking: (n: number) => (n === 1 ? ' is looking.' : ' are looking.'),
     firstAnswer: ' The first answer counts.',
     alsoOpenIn: 'Also open in ',
     possessive: '’s',

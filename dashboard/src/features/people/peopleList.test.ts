@@ -4,6 +4,7 @@ import { me } from '../../lib/api/currentUser.svelte'
 import type { Me, Person } from '../../lib/api/types'
 import HubNotices from './HubNotices.svelte'
 import PeopleList from './PeopleList.svelte'
+import { signIns } from './signIns.svelte'
 
 const ada: Me = {
   ...{ name: 'ada', role: 'admin', verified: true, owner: true, owned: true, signIn: 's1' },
@@ -56,6 +57,25 @@ describe('PeopleList', () => {
     expect(posted).toEqual([])
     await fireEvent.click(within(dialog).getByText('Reset account'))
     await vi.waitFor(() => expect(posted).toEqual([{ path: '/api/people/bob/reset', body: {} }]))
+  })
+})
+
+describe('People', () => {
+  it('shows presence, passkeys, sign-ins and linked chats', async () => {
+    people[1] = person('bob', {
+      signedIn: true,
+      lastSeenAt: Date.now() - 42_000,
+      passkeys: 2,
+      chats: ['telegram'],
+    })
+    signIns.items = ['bob', 'bob', 'ada'].map((name, i) => ({
+      ...{ id: String(i), person: name, way: 'link' as const, createdAt: 1, lastSeenAt: 1, expiresAt: 2 },
+    }))
+    me.identity = ada
+    render(PeopleList)
+    const row = (await screen.findByText('bob')).closest('li')
+    expect(row?.textContent).toMatch(/active 4\d s ago · 2 passkeys · 2 sign-ins · Telegram linked/)
+    signIns.items = undefined
   })
 })
 

@@ -24,6 +24,8 @@ export const peopleText = {
   active: (ago: string) => `active ${ago}`,
   neverSignedIn: 'never signed in',
   passkeys: (n: number) => `${n} ${n === 1 ? 'passkey' : 'passkeys'}`,
+  signIns: (n: number) => `${n} ${n === 1 ? 'sign-in' : 'sign-ins'}`,
+  chats: { telegram: 'Telegram linked', slack: 'Slack linked' } as Record<string, string>,
   roleOf: (name: string) => `Role of ${name}`,
   email: 'E-mail',
   emailSuffix: (name: string) => ` of ${name}`,

@@ -253,7 +253,7 @@ export const v2FrameHello = {"type":"hello","data":{"hubId":"0193c5f8-0000-7000-
 export const v2FrameMessage = {"type":"message","data":{"source_app":"shop-api","session_id":"s1"}} satisfies Frame
 
 // prettier-ignore
-export const v2FramePresence = {"type":"presence","data":{"screens":2,"looking":[{"id":41,"screens":2}]}} satisfies Frame
+export const v2FramePresence = {"type":"presence","data":{"screens":2,"looking":[{"id":41,"screens":2,"people":["grace"]}]}} satisfies Frame
 
 // prettier-ignore
 export const v2FrameResync = {"type":"resync","data":{"hubId":"0193c5f8-0000-7000-8000-000000000002","seq":3,"serverTime":1734189234000,"version":"0.1.0"}} satisfies Frame
@@ -412,7 +412,7 @@ export const v2PasskeyDraftMade = {"name":"this laptop","credential":{"id":"AQID
 export const v2PasskeyOptionsGet = {"publicKey":{"challenge":"nWjV3vOEt2c","rpId":"hub.example.com","userVerification":"required"}} satisfies PasskeyOptions
 
 // prettier-ignore
-export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"signInUrl":"http://localhost:4000/#sign-in=Zm9v","signedIn":true} satisfies Person
+export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"chats":["telegram"],"signInUrl":"http://localhost:4000/#sign-in=Zm9v","signedIn":true} satisfies Person
 
 // prettier-ignore
 export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"grace@example.com","proof":{"id":"a2V5"}} satisfies PersonDraft
@@ -421,7 +421,7 @@ export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"gra
 export const v2PolicyLinePush = {"rule":"{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}","command":"hookback policy add '{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}'","text":"Bash with command that runs git push: ask","days":30,"asks":14,"ran":9,"complete":true} satisfies PolicyLine
 
 // prettier-ignore
-export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2}]} satisfies Presence
+export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2,"people":["grace"]}]} satisfies Presence
 
 // prettier-ignore
 export const v2ProblemDecided = {"type":"about:blank","title":"Conflict","status":409,"detail":"the question has been answered already, by mara","code":"decided","error":"the question has been answered already, by mara","humanInTheLoopStatus":{"status":"responded","respondedAt":1734189245000,"outcome":"deny","source":"human","respondedBy":{"name":"mara","verified":true},"revision":2}} satisfies Problem

@@ -1394,6 +1394,11 @@ export interface Person {
   /** has signed in since the account was created or reset */
   signedIn?: boolean
   /**
+   * Chats lists the kinds of chat accounts that the person linked, such as telegram. Only admins and the
+   * person see them.
+   */
+  chats?: string[]
+  /**
    * signInUrl signs this person in once, within 15 minutes. It is shown once, to the admin who requested
    * it. A token gets none.
    */
@@ -2235,6 +2240,11 @@ export interface UnaskedCalls {
 export interface ViewedRequest {
   id: EventID
   screens: number
+  /**
+   * People lists the signed-in people among the viewers, at most MaxNamedViewers. Only signed-in receivers
+   * get names.
+   */
+  people?: string[]
 }
 
 /**

@@ -30,6 +30,16 @@ describe('Presence', () => {
     expect(presence.otherViewers(9)).toBe(0)
   })
 
+  it('names the other people who look at a request', () => {
+    const presence = new Presence()
+    expect(presence.otherPeople(7, 'ada')).toEqual([])
+    presence.update({ screens: 3, looking: [{ id: 7, screens: 3, people: ['ada', 'grace', 'noor'] }] })
+    expect(presence.otherPeople(7, 'ada')).toEqual(['grace', 'noor'])
+    expect(presence.otherPeople(9, 'ada')).toEqual([])
+    presence.forget()
+    expect(presence.otherPeople(7, 'ada')).toEqual([])
+  })
+
   it('counts no one without data from the hub', () => {
     const presence = new Presence()
     presence.setViewing(7)

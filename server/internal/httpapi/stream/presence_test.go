@@ -67,7 +67,7 @@ func TestPresence_ListsMostViewedFirst(t *testing.T) {
 	}
 	looking[&stream{}] = 7
 	looking[&stream{}] = 0
-	p := presenceOf(looking)
+	p := presenceOf(looking, false)
 	require.Equal(t, 3*maxViewedRequests+2, p.Screens)
 	require.Len(t, p.Looking, maxViewedRequests)
 	require.Equal(t, schema.ViewedRequest{ID: 7, Screens: 2}, p.Looking[0])
@@ -88,6 +88,27 @@ func BenchmarkPresence(b *testing.B) {
 		p.broadcast()
 		p.scheduled = true
 	}
+}
+
+func TestPresence_NamesSignedInViewersToSignedInPeople(t *testing.T) {
+	t.Parallel()
+	tabs := []*stream{{person: "grace"}, {person: "ada"}, {person: "grace"}, {}}
+	viewing := map[*stream]schema.EventID{{person: "noor"}: 0}
+	for _, tab := range tabs {
+		viewing[tab] = 7
+	}
+	require.Equal(t, []schema.ViewedRequest{{ID: 7, Screens: 4, People: []string{"ada", "grace"}}}, presenceOf(viewing, true).Looking)
+	require.Equal(t, []schema.ViewedRequest{{ID: 7, Screens: 4}}, presenceOf(viewing, false).Looking)
+
+	p := Presence{viewing: map[*stream]schema.EventID{{person: "grace", wake: feed.NewWakeup()}: 7}}
+	p.broadcast()
+	require.Contains(t, string(*p.messageFor(&stream{person: "ada"})), "grace")
+	require.NotContains(t, string(*p.messageFor(&stream{})), "grace", "a client without a person")
+
+	for n := range 2 * schema.MaxNamedViewers {
+		viewing[&stream{person: string(rune('a' + n))}] = 7
+	}
+	require.Len(t, presenceOf(viewing, true).Looking[0].People, schema.MaxNamedViewers)
 }
 
 func TestPresence_TracksFocusedPeople(t *testing.T) {

@@ -273,7 +273,7 @@ func (st *stream) wakeWriter() {
 func (st *stream) hasPending() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return len(st.control) > 0 || len(st.notices) > 0 || st.wantsPresence && st.Presence.message.Load() != st.lastPresence || st.wantsFreezes() && st.freezes.message.Load() != st.lastFreezes
+	return len(st.control) > 0 || len(st.notices) > 0 || st.wantsPresence && st.Presence.messageFor(st) != st.lastPresence || st.wantsFreezes() && st.freezes.message.Load() != st.lastFreezes
 }
 
 // wantsFreezes reports whether the client receives the active freezes.
@@ -284,7 +284,7 @@ func (st *stream) wantsFreezes() bool { return st.start.Version == 2 && !st.sile
 func (st *stream) takePending(b []byte) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if latest := st.Presence.message.Load(); st.wantsPresence && latest != st.lastPresence {
+	if latest := st.Presence.messageFor(st); st.wantsPresence && latest != st.lastPresence {
 		b, st.lastPresence = append(b, *latest...), latest
 	}
 	if latest := st.freezes.message.Load(); st.wantsFreezes() && latest != st.lastFreezes {

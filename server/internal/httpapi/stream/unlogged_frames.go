@@ -34,10 +34,12 @@ const (
 
 // Presence tracks which request each client shows and broadcasts it to all. The message is
 // encoded once, so a change costs each client one write. It contains the full state rather
-// than changes, so a slow client misses nothing.
+// than changes, so a slow client misses nothing. Signed-in people get it with the names of the
+// viewers, other clients without.
 // Its zero value is empty.
 type Presence struct {
 	message atomic.Pointer[[]byte] // the encoded WebSocket message; nil before the first broadcast
+	named   atomic.Pointer[[]byte] // the same with names, for signed-in people
 
 	mu            sync.Mutex
 	viewing       map[*stream]schema.EventID // client → the request it shows, or 0
@@ -117,27 +119,43 @@ func (p *Presence) broadcast() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.scheduled, p.lastBroadcast = false, time.Now()
-	data, err := json.Marshal(presenceOf(p.viewing))
-	if err != nil {
-		return // cannot fail: the message contains only numbers
+	for names, message := range map[bool]*atomic.Pointer[[]byte]{false: &p.message, true: &p.named} {
+		data, err := json.Marshal(presenceOf(p.viewing, names))
+		if err != nil {
+			return // cannot fail: the message contains only numbers and names
+		}
+		frame := appendMessage(nil, schema.PresenceFrame, data)
+		message.Store(&frame)
 	}
-	message := appendMessage(nil, schema.PresenceFrame, data)
-	p.message.Store(&message)
 	for st := range p.viewing {
 		st.wakeWriter()
 	}
 }
 
-func presenceOf(viewing map[*stream]schema.EventID) schema.Presence {
-	screens := map[schema.EventID]int{}
-	for _, id := range viewing {
+// messageFor returns the latest message for a client; nil before the first broadcast.
+func (p *Presence) messageFor(st *stream) *[]byte {
+	if st.person != "" {
+		return p.named.Load()
+	}
+	return p.message.Load()
+}
+
+// presenceOf returns the state as a message. names: with the names of the viewers.
+func presenceOf(viewing map[*stream]schema.EventID, names bool) schema.Presence {
+	screens, people := map[schema.EventID]int{}, map[schema.EventID][]string{}
+	for st, id := range viewing {
 		if id != 0 {
 			screens[id]++
+		}
+		if id != 0 && names && st.person != "" {
+			people[id] = append(people[id], st.person)
 		}
 	}
 	list := make([]schema.ViewedRequest, 0, len(screens))
 	for id, n := range maps.All(screens) {
-		list = append(list, schema.ViewedRequest{ID: id, Screens: n})
+		slices.Sort(people[id])
+		named := slices.Compact(people[id]) // a person may have several tabs
+		list = append(list, schema.ViewedRequest{ID: id, Screens: n, People: named[:min(len(named), schema.MaxNamedViewers)]})
 	}
 	slices.SortFunc(list, func(a, b schema.ViewedRequest) int {
 		return cmp.Or(cmp.Compare(b.Screens, a.Screens), cmp.Compare(b.ID, a.ID))
@@ -184,7 +202,7 @@ func (st *stream) handleMessage(message []byte) bool {
 	}
 	st.mu.Lock()
 	if !st.wantsPresence { // earlier broadcasts do not include this client
-		st.wantsPresence, st.lastPresence = true, st.Presence.message.Load()
+		st.wantsPresence, st.lastPresence = true, st.Presence.messageFor(st)
 	}
 	st.mu.Unlock()
 	st.Presence.setViewing(st, viewing.ID)
