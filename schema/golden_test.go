@@ -79,6 +79,9 @@ var messageTypes = map[string]reflect.Type{
 	"Freeze":          reflect.TypeFor[control.Freeze](),
 	"FreezeDraft":     reflect.TypeFor[control.FreezeDraft](),
 	"FreezeList":      reflect.TypeFor[control.FreezeList](),
+	"Claim":           reflect.TypeFor[control.Claim](),
+	"ClaimDraft":      reflect.TypeFor[control.ClaimDraft](),
+	"ClaimList":       reflect.TypeFor[control.ClaimList](),
 	"TestRequest":     reflect.TypeFor[schema.TestRequest](),
 	"TestTicket":      reflect.TypeFor[control.TestTicket](),
 	"TestDenial":      reflect.TypeFor[control.TestDenial](),
@@ -125,6 +128,7 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 
 	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
 	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
+	schema.ClaimFrame:    reflect.TypeFor[[]control.Claim](),
 	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
 }
 

@@ -31,7 +31,8 @@ const (
 
 	// RiskFrame reports the rating of a tool call, about a second after its event and when it changes.
 	// It is not part of the log (no seq): a page that reconnects reads the ratings again.
-	RiskFrame FrameType = "risk" // data: RiskyCall
+	RiskFrame  FrameType = "risk"  // data: RiskyCall
+	ClaimFrame FrameType = "claim" // data: [Claim], all of them, see package control; no seq
 )
 
 // Frame is one message of /stream. A version 2 message can also be a JSON array of frames.

@@ -40,6 +40,7 @@ var messages = []any{
 	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.ChatAccounts{}, schema.ChatCode{}, schema.NotificationSettings{},
 	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
 	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{}, control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.Reach{}, control.ReachSettings{}, control.PairingCode{},
+	control.Claim{}, control.ClaimDraft{}, control.ClaimList{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
 	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
 	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},
@@ -56,6 +57,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
 	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
 	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
+	schema.ClaimFrame:    reflect.TypeFor[[]control.Claim](),
 	schema.RiskFrame:     reflect.TypeFor[history.RiskyCall](),
 }
 
@@ -64,7 +66,7 @@ var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft",
-	"SafetySettings", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
+	"SafetySettings", "ClaimDraft", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
 	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest", "CredentialAction", "Confirmation",
 }
 
@@ -199,7 +201,7 @@ func inspectSource(dir string, visit func(ast.Node)) error {
 // frameSchema returns the schema of a frame, in which the data depends on the type.
 func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
-	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame} {
+	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame} {
 		properties := jsonschema.NewProperties()
 		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})
 		properties.Set("data", typeSchema(frameData[kind]))

@@ -24,6 +24,7 @@ const (
 	Ratings                       // a tool call was rated; not in the log, the note is a history.RiskyCall
 	Messages                      // the messages to a session changed; not in the log, the note is a control.MessagesChanged
 	Frozen                        // a freeze began or was lifted; not in the log
+	Claims                        // people claimed or released a request; not in the log, the note is a []control.Claim
 )
 
 // Fact is one thing that happened: an entry of the log, or something outside the log.

@@ -42,6 +42,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.messageHandlers(), s.freezeHandlers(),
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
+		s.claims.Handlers(func(c *fiber.Ctx) auth.Identity { return caller(c).Identity }),
 	} {
 		maps.Copy(all, part)
 	}

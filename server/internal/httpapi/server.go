@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/httpapi/assets"
+	"github.com/hookback/hookback/server/internal/httpapi/claims"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
@@ -142,6 +143,7 @@ type Server struct {
 	netHTTP middleware.NetHTTP
 	streams *stream.Server
 	held    *held.Server
+	claims  *claims.Claims
 	conns   *middleware.Connections
 	places  *middleware.Places
 
@@ -179,6 +181,11 @@ func New(cfg Config) *Server {
 		Hub: cfg.Hub, Places: s.places, MaxWaiting: cfg.Places.Waiting.Total, Stopping: s.stopping,
 		Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log,
 	}}
+	s.claims = claims.New(claims.Config{Presence: cfg.Presence, Log: cfg.Log})
+	if cfg.Hub != nil {
+		s.claims.Store, s.claims.Feed, s.claims.People = cfg.Hub.Store, cfg.Hub.Feed, cfg.Hub.People
+		go s.claims.Run(s.stopping)
+	}
 	s.app = fiber.New(fiber.Config{
 		// Without Immutable, strings of a request are overwritten by a later one.
 		Immutable:     true,
@@ -209,7 +216,7 @@ func New(cfg Config) *Server {
 		if handler == nil {
 			panic("httpapi: no handler of " + r.Method + " " + r.Path)
 		}
-		chain := []fiber.Handler{s.requireAccess(r), s.admit(r), checkQuery(r), handler}
+		chain := []fiber.Handler{s.requireAccess(r), s.admit(r), middleware.CheckQuery(r), handler}
 		s.app.Add(r.Method, r.Path, chain...)
 		if r.Method == fiber.MethodGet {
 			s.app.Add(fiber.MethodHead, r.Path, chain...)

@@ -24,6 +24,16 @@ export const lazyInboxText = {
     earlier: (id: number) => `Request #${id}`,
   },
 
+  claim: {
+    isOn: (person: string) => `${person} is on it`,
+    mine: 'You’re on it',
+    from: (by: string) => `(handed over by ${by})`,
+    take: 'I’m on it',
+    release: 'Release',
+    handOver: 'Hand over to…',
+    failed: 'The claim did not change.',
+  },
+
   reasons: {
     label: 'Reasons that are sent at once',
     sends: (reason: string) => `Send: ${reason}`,

@@ -3,6 +3,7 @@ import { call, post } from './api'
 import type {
   Channel,
   ChannelDraft,
+  ClaimList,
   Freeze,
   FreezeDraft,
   FreezeList,
@@ -50,6 +51,15 @@ export const freeze = (draft: FreezeDraft) => post<Freeze>('/api/freezes', draft
 
 /** Lifts a freeze. */
 export const liftFreeze = (id: number) => remove<Freeze>(`/api/freezes/${id}`)
+
+/** Who handles which pending request. */
+export const claims = () => call<ClaimList>('/api/claims')
+
+/** Shows to everyone that the person handles the request, or hands it over. */
+export const claim = (id: number, to?: string) => post<ClaimList>(`/events/${id}/claim`, to ? { to } : {})
+
+/** Ends a claim. */
+export const releaseClaim = (id: number) => remove<ClaimList>(`/events/${id}/claim`)
 
 /** The filters of a request list. */
 export interface RequestQuery {

@@ -288,6 +288,30 @@ export interface ChatCode {
   bots: string[]
 }
 
+/**
+ * Claim states that a person handles a pending request. It informs the others and blocks nothing. The hub
+ * keeps claims in memory only: a restart ends them, and they are not in the audit log.
+ */
+export interface Claim {
+  id: EventID
+  person: string
+  /** who handed the request over to Person */
+  by?: string
+  /** renewed while a page of Person shows the request */
+  expires_at: Millis
+}
+
+/** ClaimDraft is the body of POST /events/:id/claim. */
+export interface ClaimDraft {
+  /** a person with the role operator; absent: the caller */
+  to?: string
+}
+
+/** ClaimList is the response of the routes of claims: all active claims, by the id of the request. */
+export interface ClaimList {
+  claims: Claim[]
+}
+
 /** Class is the hub's classification of a tool call. */
 export type Class = 'harmless' | 'risky' | 'unknown'
 
@@ -622,6 +646,7 @@ export type Frame =
   | { type: 'message'; data: MessagesChanged; seq?: number }
   | { type: 'freeze'; data: Freeze[]; seq?: number }
   | { type: 'risk'; data: RiskyCall; seq?: number }
+  | { type: 'claim'; data: Claim[]; seq?: number }
 
 /** FrameType is the type of a message on /stream. */
 export type FrameType =
@@ -634,6 +659,7 @@ export type FrameType =
   | 'message'
   | 'freeze'
   | 'risk'
+  | 'claim'
 
 /** Freeze stops the agents of its scope at their next tool call until a person lifts it. */
 export interface Freeze {

@@ -42,6 +42,7 @@ export const shortcutList: readonly Shortcut[] = [
   { keys: 't', description: actions.t, where: 'Inbox' },
   { keys: 'Shift+X', description: actions['Shift+X'], where: 'Inbox' },
   { keys: 'h', description: actions.h, where: 'Inbox' },
+  { keys: 'o', description: actions.o, where: 'Inbox' },
   { keys: 'x', description: actions.x, where: 'Inbox' },
   { keys: '.', description: actions['.'], where: 'Inbox' },
   { keys: 'Shift+J', description: actions['Shift+J'], where: 'Inbox' },

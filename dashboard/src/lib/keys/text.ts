@@ -38,6 +38,7 @@ export const shortcutText = {
     'Shift+K': 'Extend selection up',
     'Shift+A': 'Review and approve the selection',
     z: 'Undo the last answer',
+    o: 'Claim the request, or release it',
     y: 'Copy the link to the request',
     m: 'Message the agent',
     '$mod+Enter': 'Send the text',

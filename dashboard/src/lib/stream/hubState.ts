@@ -24,7 +24,7 @@ import { clearRatings, storeRatings } from './ratings'
 import { RingBuffer } from './ringBuffer'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from '../api/types'
-import type { Freeze, MessagesChanged, RiskyCall } from '../api/schema'
+import type { Claim, Freeze, MessagesChanged, RiskyCall } from '../api/schema'
 import { apiText } from '../api/text'
 
 /** Number of events in the ring buffer. */
@@ -69,6 +69,8 @@ export class HubState {
   hubId = ''
   /** The active freezes, oldest first. */
   freezes: readonly Freeze[] = []
+  /** Who handles which pending request. */
+  claims: readonly Claim[] = []
   /** How often ratings of tool calls changed. */
   ratingChanges = 0
   /** How often the hub reconnected with another database. */
@@ -108,6 +110,7 @@ export class HubState {
       },
       rating: (call) => this.storeRatings([call]),
       freezes: (active) => this.setFreezes(active),
+      claims: (active) => this.setClaims(active),
       signedOut: () => this.signedOut(),
       notOpened: () => this.notOpened(),
     })
@@ -129,6 +132,12 @@ export class HubState {
   setFreezes(active: readonly Freeze[]): void {
     this.freezes = active
     this.scheduler.invalidate('freezes')
+  }
+
+  /** Replaces the active claims. */
+  setClaims(active: readonly Claim[]): void {
+    this.claims = active
+    this.scheduler.invalidate('presence')
   }
 
   /** Sets the verified name of the user; empty for none. */

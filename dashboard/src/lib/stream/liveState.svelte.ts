@@ -98,6 +98,11 @@ export const live = {
     presence()
     return hub.presence
   },
+  /** Who handles which pending request. */
+  get claims() {
+    presence()
+    return hub.claims
+  },
   /** The active freezes, oldest first. */
   get freezes() {
     freezes()

@@ -77,6 +77,18 @@ func (p *Presence) IsViewing(person string) bool {
 	return false
 }
 
+// IsShowing reports whether a client of that person shows the request.
+func (p *Presence) IsShowing(person string, id schema.EventID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for st, shown := range p.viewing {
+		if shown == id && st.person == person && person != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // setViewing records which request a client shows; id 0 means none.
 func (p *Presence) setViewing(st *stream, id schema.EventID) {
 	p.mu.Lock()
@@ -217,7 +229,7 @@ const maxQueuedNotices = 64 << 10
 
 // noticeFrames are the frames that are not part of the log, by the kind of their fact. The note
 // of the fact is the frame's data.
-var noticeFrames = map[feed.Kinds]schema.FrameType{feed.Messages: schema.MessageFrame, feed.Ratings: schema.RiskFrame}
+var noticeFrames = map[feed.Kinds]schema.FrameType{feed.Messages: schema.MessageFrame, feed.Ratings: schema.RiskFrame, feed.Claims: schema.ClaimFrame}
 
 // followNotices sends the facts of noticeFrames to every stream of version 2 until ctx ends.
 func (s *Server) followNotices(ctx context.Context) {
