@@ -178,8 +178,8 @@ type Responder struct {
 	// Process is the program that sent the answer, if the operating system reports it (Linux).
 	Process *Process `json:"process,omitempty"`
 	// Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link sent only to this
-	// person), telegram (chat account that this person linked) or rule. It is empty if the name is not verified.
-	Via string `json:"via,omitempty" jsonschema:"enum=session,enum=token,enum=proxy,enum=link,enum=telegram,enum=rule"`
+	// person), telegram or slack (chat account that this person linked) or rule. It is empty if the name is not verified.
+	Via string `json:"via,omitempty" jsonschema:"enum=session,enum=token,enum=proxy,enum=link,enum=telegram,enum=slack,enum=rule"`
 	// Passkey is set if a passkey assertion verified this exact answer.
 	Passkey bool `json:"passkey,omitempty"`
 	// SelfApproval is set if the answering process is a descendant of the asking process.

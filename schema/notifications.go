@@ -62,13 +62,14 @@ type Channel struct {
 	// Person is the owner of the channel; absent for a shared channel. A shared smtp channel sends
 	// to each person's own address.
 	Person    string `json:"person,omitempty"`
+	Detail    string `json:"detail,omitempty" jsonschema:"enum=brief"` // as in ChannelDraft; absent: full
 	CreatedAt Millis `json:"createdAt"`
 	CreatedBy string `json:"createdBy"`
 	// Secret verifies the signatures of a webhook (Standard Webhooks, whsec_…). It is shown once.
 	Secret string `json:"secret,omitempty"`
 	// Paused is set while the circuit breaker of the channel is open: the hub sends nothing before this time.
 	Paused Millis `json:"paused,omitempty"`
-	// Bot is the user name of the bot that takes answers; telegram only, once it is known.
+	// Bot is the user name of the bot that takes answers, once it is known.
 	Bot string `json:"bot,omitempty"`
 	// NoAnswers is why the bot takes no answers, as a sentence; absent: it takes them, or its kind never does.
 	NoAnswers string `json:"noAnswers,omitempty"`
@@ -77,12 +78,18 @@ type Channel struct {
 // ChatAccounts is the body of GET /api/chat-accounts.
 type ChatAccounts struct {
 	Accounts []ChatAccount `json:"accounts"`
-	Bots     []string      `json:"bots"` // user names of the bots that take answers
+	Bots     []ChatBot     `json:"bots"` // that take answers
+}
+
+// ChatBot is a bot that takes answers.
+type ChatBot struct {
+	Kind string `json:"kind" jsonschema:"enum=telegram,enum=slack"`
+	Name string `json:"name"` // its user name
 }
 
 // ChatAccount is an account of a chat service with which a person answers.
 type ChatAccount struct {
-	Kind     string `json:"kind" jsonschema:"enum=telegram"`
+	Kind     string `json:"kind" jsonschema:"enum=telegram,enum=slack"`
 	Account  string `json:"account"` // the service's number of the account
 	Label    string `json:"label"`   // the name that the account shows
 	LinkedAt Millis `json:"linkedAt"`
@@ -90,9 +97,9 @@ type ChatAccount struct {
 
 // ChatCode is the body of POST /api/chat-accounts/codes: a code that links a chat account once.
 type ChatCode struct {
-	Code      string   `json:"code"` // sent to a bot as "/start CODE"
-	ExpiresAt Millis   `json:"expiresAt"`
-	Bots      []string `json:"bots"` // user names of the bots that take answers
+	Code      string    `json:"code"` // sent to a bot: "/start CODE" in Telegram, CODE in Slack
+	ExpiresAt Millis    `json:"expiresAt"`
+	Bots      []ChatBot `json:"bots"` // that take answers
 }
 
 // ChannelDraft is the body of POST /api/channels.
@@ -102,7 +109,8 @@ type ChannelDraft struct {
 	// gotify://, pushover://, mattermost://); smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS or
 	// smtps:// for mail; https:// or http:// for a webhook.
 	URL    string `json:"url"`
-	Person string `json:"person,omitempty"` // as in Channel
+	Person string `json:"person,omitempty"`                                   // as in Channel
+	Detail string `json:"detail,omitempty" jsonschema:"enum=full,enum=brief"` // default full; brief: no question, call and buttons
 }
 
 // ChannelTestResult is the result of a test message.

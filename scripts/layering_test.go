@@ -86,10 +86,12 @@ var mayImport = map[string][]string{
 	"server/internal/auth":           {"schema", "schema/sign", "server/internal/feed", "server/internal/store"},
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
-	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/telegram"},
+	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/notify/slack", "server/internal/notify/telegram"},
 	// The chat services in which people answer; package notify sends by them.
 	"server/internal/notify/buttons":    {"schema", "server/internal/question", "server/internal/risk", "server/internal/store"},
-	"server/internal/notify/telegram":   {"schema", "server/internal/auth", "server/internal/feed", "server/internal/notify/buttons", "server/internal/store"},
+	"server/internal/notify/chat":       {"schema", "server/internal/auth", "server/internal/feed", "server/internal/notify/buttons", "server/internal/store"},
+	"server/internal/notify/slack":      {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
+	"server/internal/notify/telegram":   {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/notifytest": nil, // tests only
 	"server/internal/mcp":               {"schema", "schema/inbox", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/auth", "server/internal/store", "server/internal/filter"},
 	"server/internal/delivery":          {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
@@ -264,12 +266,12 @@ var storeMethods = map[string][]string{
 	"SetPushKeys":               {"server/internal/notify"},
 	"AddPushSubscription":       {"server/internal/notify"},
 	"RemovePushSubscription":    {"server/internal/notify", "server/internal/httpapi"},
-	"UseLink":                   {"server/internal/notify", "server/internal/notify/telegram"},
+	"UseLink":                   {"server/internal/notify", "server/internal/notify/chat"},
 	"SetChatOffset":             {"server/internal/notify/telegram"},
-	"LinkChatAccount":           {"server/internal/notify/telegram"},
+	"LinkChatAccount":           {"server/internal/notify/chat"},
 	"UnlinkChatAccount":         {"server/internal/httpapi"},
-	"AddChatMessage":            {"server/internal/notify/telegram"},
-	"SettleChatMessage":         {"server/internal/notify/telegram"},
+	"AddChatMessage":            {"server/internal/notify/chat"},
+	"SettleChatMessage":         {"server/internal/notify/chat"},
 
 	"ChatOffset": nil, "ChatAccount": nil, "ChatAccounts": nil, "ChatMessage": nil, "MessagesToSettle": nil,
 

@@ -16,7 +16,7 @@ test.describe('Chat', () => {
       await openAt(page, hub, '/team/notifications')
       await expect(page.locator('[data-channel="phones"]')).toContainText('@hookback_test_bot')
 
-      await page.getByRole('button', { name: 'Link my Telegram account' }).click()
+      await page.getByRole('button', { name: 'Link a chat account' }).click()
       const code = await page.getByText(/^\/start \S+$/).innerText()
       telegram.say(code)
       await expect(async () => {

@@ -13,6 +13,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/notify/slack"
 	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -23,6 +24,9 @@ const (
 	webhookName = "webhook"
 	pushName    = "push"
 )
+
+// briefDetail is the detail of a channel whose messages show neither question nor call.
+const briefDetail = "brief"
 
 // MaxChannels limits the channels of a hub, because each has its own goroutines.
 const MaxChannels = 50
@@ -47,7 +51,10 @@ func NewChannel(d *schema.ChannelDraft, by string) (*store.Channel, error) {
 	if err != nil || len(d.URL) > 4096 || u.Host == "" {
 		return nil, &schema.FieldError{Field: "url", Detail: urlFormat} // without the input, which is a secret
 	}
-	c := &store.Channel{Name: name, URL: d.URL, Person: d.Person, CreatedBy: by, Kind: u.Scheme}
+	c := &store.Channel{Name: name, URL: d.URL, Person: d.Person, CreatedBy: by, Kind: u.Scheme, IsBrief: d.Detail == briefDetail}
+	if d.Detail != "" && d.Detail != "full" && !c.IsBrief {
+		return nil, &schema.FieldError{Field: "detail", Detail: "must be full or brief"}
+	}
 	switch _, isChat := chatServices[u.Scheme]; {
 	case u.Scheme == "http" || u.Scheme == "https":
 		c.Kind = webhookName
@@ -111,9 +118,12 @@ func checkChatURL(service, address string) error {
 			return &schema.FieldError{Field: "url", Detail: "must not set " + name + ": messages are plain text with one link, to the request"}
 		}
 	}
-	if service == telegram.Via {
+	switch {
+	case service == telegram.Via:
 		_, err = telegram.ParseAddress(address)
-	} else {
+	case service == slack.Via && slack.HasSocket(address):
+		_, err = slack.ParseAddress(address)
+	default:
 		_, err = new(router.ServiceRouter).Locate(address)
 	}
 	if err != nil {
@@ -140,6 +150,9 @@ func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	public := schema.Channel{
 		ID: c.ID, Name: c.Name, Kind: c.Kind, Address: publicAddress(c), Person: c.Person,
 		CreatedAt: schema.Millis(c.CreatedAt.UnixMilli()), CreatedBy: c.CreatedBy,
+	}
+	if c.IsBrief {
+		public.Detail = briefDetail
 	}
 	n.mu.Lock()
 	w := n.workers[c.ID]

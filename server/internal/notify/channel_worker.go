@@ -9,7 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/notify/telegram"
+	"github.com/hookback/hookback/server/internal/notify/chat"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -32,8 +32,9 @@ type channelWorker struct {
 	channel        int64
 	due            feed.Wakeup // a notification may be due
 	stop           context.CancelFunc
-	bot            *telegram.Bot // of a Telegram channel, once it runs; guarded by Notifier.mu
-	abandonedCalls atomic.Int64  // library calls that timed out and have not returned
+	bot            chat.Bot     // of a channel that takes answers, once it runs; guarded by Notifier.mu
+	botToken       string       // of bot
+	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
 
 	mu               sync.Mutex
 	failures         int       // consecutive
@@ -66,67 +67,6 @@ func (n *Notifier) stopWorker(channel int64) {
 	if w := n.workers[channel]; w != nil {
 		w.stop()
 		delete(n.workers, channel)
-	}
-}
-
-// bot returns the bot of a Telegram channel. The first call starts it, if the notifier runs.
-func (n *Notifier) bot(c *store.Channel) (*telegram.Bot, error) {
-	address, err := telegram.ParseAddress(c.URL)
-	if err != nil {
-		return nil, permanentError{errors.New("the address of the channel is no longer valid")}
-	}
-	w := n.worker(c.ID)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if w.bot != nil {
-		return w.bot, nil
-	}
-	api := n.telegramURL
-	if address.Server != nil {
-		api = address.Server.String()
-	}
-	bot := telegram.New(telegram.Config{
-		Channel: c.ID, Token: address.Token, Chats: address.Chats, Silent: address.Silent,
-		Store: n.Store, Hub: n.Answers, Accounts: n.Accounts, Feed: n.Feed, Codes: n.codes, Key: n.Store.Identity().Subkey("chat buttons"),
-		HTTP: n.client, API: api, Clock: n.Clock, Log: n.Log,
-	})
-	if address.Server != nil && !n.madeByOwner(c) { // it could press a button in the name of any linked account
-		bot.Stop("The hub takes answers from a Bot API server of one's own only for the owner, who adds the channel.")
-	}
-	for _, other := range n.workers {
-		if other.bot != nil && other.bot.Token == address.Token {
-			bot.Stop("Another channel has the same bot, and takes its answers.")
-		}
-	}
-	if n.runCtx == nil || n.workers[c.ID] != w {
-		return bot, nil // not started, or the channel was removed
-	}
-	w.bot = bot
-	ctx, stop := context.WithCancel(n.runCtx)
-	stopWorker := w.stop
-	w.stop = func() { stop(); stopWorker() }
-	n.group.Go(func() {
-		if err := bot.Run(ctx); err != nil {
-			n.Log.Error("answers from telegram stopped", "channel", c.ID, "err", err)
-		}
-	})
-	return bot, nil
-}
-
-// madeByOwner reports whether the present owner of the hub added a channel.
-func (n *Notifier) madeByOwner(c *store.Channel) bool {
-	creator, known := n.identityOf(c.CreatedBy)
-	return known && creator.Owner && !c.CreatedAt.Before(n.createdAt(c.CreatedBy))
-}
-
-// startChannel starts the worker of a channel, and its bot.
-func (n *Notifier) startChannel(c *store.Channel) {
-	n.worker(c.ID)
-	if c.Kind != telegram.Via {
-		return
-	}
-	if _, err := n.bot(c); err != nil {
-		n.Log.Error("a bot was not started", "channel", c.ID, "err", err)
 	}
 }
 

@@ -1,8 +1,10 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -10,21 +12,23 @@ import (
 // NewChatCode returns a code with which a person links a chat account, once.
 func (n *Notifier) NewChatCode(person string) schema.ChatCode {
 	code, expires := n.codes.New(person, n.Clock())
-	return schema.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.botNames()}
+	return schema.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}
 }
 
-// botNames returns the user names of the bots that take answers, sorted.
-func (n *Notifier) botNames() []string {
+// bots returns the bots that take answers, sorted.
+func (n *Notifier) bots() []schema.ChatBot {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	names := []string{}
+	list := []schema.ChatBot{}
 	for _, w := range n.workers {
 		if w.bot != nil && w.bot.Stopped() == "" && w.bot.Name() != "" {
-			names = append(names, w.bot.Name())
+			list = append(list, schema.ChatBot{Kind: w.bot.Kind(), Name: w.bot.Name()})
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.SortFunc(list, func(a, b schema.ChatBot) int {
+		return cmp.Or(strings.Compare(b.Kind, a.Kind), strings.Compare(a.Name, b.Name))
+	})
+	return list
 }
 
 // ChatAccounts returns the chat accounts of a person, and the bots of the hub.
@@ -33,7 +37,7 @@ func (n *Notifier) ChatAccounts(ctx context.Context, person string) (schema.Chat
 	if err != nil {
 		return schema.ChatAccounts{}, err
 	}
-	out := schema.ChatAccounts{Accounts: []schema.ChatAccount{}, Bots: n.botNames()}
+	out := schema.ChatAccounts{Accounts: []schema.ChatAccount{}, Bots: n.bots()}
 	since, _ := n.Accounts.CreatedAt(person)
 	for _, a := range stored {
 		if !a.LinkedAt.Before(since) { // else it is of an earlier account of the same name

@@ -35,6 +35,7 @@ type harness struct {
 	stop      func()       // stops everything; safe to call twice
 	watching  sync.Map     // person → true while watching
 	botAPI    string       // base URL of Telegram; empty: the real one
+	slackAPI  string       // base URL of Slack; empty: the real one
 	createdAt sync.Map     // person → creation time; missing: always existed
 	nowMS     atomic.Int64 // Unix ms; 0: system clock
 	timing    timing
@@ -156,7 +157,7 @@ func (h *harness) start() {
 	notifier := New(Config{
 		Store: db, Feed: log, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true, Guard: loopbackGuard(h.t),
 		Hub: statusWriter{Hub: h.hub, before: h.onShow}, Accounts: fakeAccounts{h}, Viewers: fakeViewers{h}, timing: h.timing,
-		Answers: h, telegramURL: h.botAPI,
+		Answers: h, telegramURL: h.botAPI, slackURL: h.slackAPI,
 	})
 	h.Notifier = notifier
 	ctx, cancel := context.WithCancel(context.Background())

@@ -75,6 +75,16 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 	return m
 }
 
+// brief returns the message without what the agent asks: for a channel that shows no details.
+func (m *message) brief() *message {
+	if m.isTest || m.isAccount {
+		return m
+	}
+	short := *m
+	short.session, short.text, short.tool, short.intent = "", "", "", ""
+	return &short
+}
+
 func (n *Notifier) testMessage(person string) *message {
 	now := n.Clock()
 	m := &message{
@@ -110,7 +120,11 @@ func (m *message) subject() string {
 	if m.isTest {
 		return m.headline()
 	}
-	return m.headline() + ": " + singleLine(cmp.Or(m.intent, m.text), maxSubjectChars)
+	subject := singleLine(cmp.Or(m.intent, m.text), maxSubjectChars)
+	if subject == "" {
+		return m.headline()
+	}
+	return m.headline() + ": " + subject
 }
 
 // plain returns the message as plain text. clean escapes text for the channel's markup.

@@ -10,7 +10,7 @@
 //
 // Text from agents is untrusted. A message links to the dashboard and carries no decision, with two
 // exceptions: a signed link (signed_link.go), which is only sent by mail to one named person, and the
-// buttons of package telegram, which decide only what their message shows completely.
+// buttons of packages telegram and slack, which decide only what their message shows completely.
 package notify
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/netguard"
-	"github.com/hookback/hookback/server/internal/notify/telegram"
+	"github.com/hookback/hookback/server/internal/notify/chat"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -43,7 +43,7 @@ type Hub interface {
 
 // Accounts are the accounts of the hub. *auth.Service implements it.
 type Accounts interface {
-	telegram.Accounts
+	chat.Accounts
 	Accounts(ctx context.Context) []schema.Person
 	CheckSignedIn(cookie, person string) error
 }
@@ -64,8 +64,8 @@ type Config struct {
 	}
 	Feed *feed.Feed
 	Hub  Hub
-	// Answers stores the answers from chats; required if there is a channel of Telegram.
-	Answers telegram.Hub
+	// Answers stores the answers from chats; required if a channel has a bot.
+	Answers chat.Hub
 
 	// Reach is the hub's address for links; nil: Base, which is checked by no one.
 	Reach    Reach
@@ -83,6 +83,7 @@ type Config struct {
 
 	timing      timing
 	telegramURL string // base URL of the Bot API, for tests
+	slackURL    string // base URL of Slack's Web API, for tests
 }
 
 // timing holds the timeouts, retries and circuit breaker settings.
@@ -120,7 +121,7 @@ type Notifier struct {
 	workers map[int64]*channelWorker // channel id → worker; 0: Web Push
 	group   sync.WaitGroup
 	plan    planState
-	codes   *telegram.Codes // with which people link chat accounts
+	codes   *chat.Codes // with which people link chat accounts
 
 	outcomes map[string]*atomic.Int64 // by state, and retried attempts
 
@@ -142,13 +143,10 @@ func New(cfg Config) *Notifier {
 	if cfg.Guard == nil {
 		cfg.Guard = new(netguard.Guard)
 	}
-	if cfg.telegramURL == "" {
-		cfg.telegramURL = "https://api.telegram.org"
-	}
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
 	cfg.timing.setDefaults()
 	n := &Notifier{
-		Config: cfg, workers: map[int64]*channelWorker{}, codes: new(telegram.Codes),
+		Config: cfg, workers: map[int64]*channelWorker{}, codes: new(chat.Codes),
 		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
 	}
 	if cfg.Reach == nil {

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
-	"github.com/hookback/hookback/server/internal/notify/buttons"
-	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -57,48 +54,20 @@ func (n *Notifier) openSender(ctx context.Context, id int64) (*sender, error) {
 
 func (n *Notifier) newSender(c *store.Channel) *sender {
 	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: SendsPerPerson(c), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
-	switch c.Kind {
-	case webhookName:
+	switch {
+	case c.Kind == webhookName:
 		out.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }
-	case smtpName:
+	case c.Kind == smtpName:
 		out.send = func(ctx context.Context, m *message) error { return n.sendMail(ctx, c, m) }
-	case telegram.Via:
-		out.send = func(ctx context.Context, m *message) error { return n.sendTelegram(ctx, c, m) }
+	case hasBot(c):
+		out.send = func(ctx context.Context, m *message) error { return n.sendByBot(ctx, c, m) }
 	default:
 		out.send = func(ctx context.Context, m *message) error { return n.sendChat(ctx, c, m) }
 	}
+	if send := out.send; c.IsBrief {
+		out.send = func(ctx context.Context, m *message) error { return send(ctx, m.brief()) }
+	}
 	return out
-}
-
-// sendTelegram sends a message by a bot. A request has buttons if it may be answered by one.
-func (n *Notifier) sendTelegram(ctx context.Context, c *store.Channel, m *message) error {
-	bot, err := n.bot(c)
-	if err != nil {
-		return err
-	}
-	if m.question == 0 {
-		err = bot.SendText(ctx, m.plain(verbatim))
-	} else {
-		err = n.sendRequest(ctx, bot, m)
-	}
-	if telegram.IsPermanent(err) {
-		return permanentError{err}
-	}
-	return err
-}
-
-func (n *Notifier) sendRequest(ctx context.Context, bot *telegram.Bot, m *message) error {
-	stored, err := n.Store.Question(ctx, m.question)
-	if err != nil {
-		return err
-	}
-	q, err := buttons.Read(stored)
-	if err != nil {
-		return err
-	}
-	return bot.Send(ctx, &telegram.Message{
-		Notice: m.id, Question: q, Headline: m.headline(), Footer: strings.TrimSpace(m.footer(verbatim)), Plain: m.plain(verbatim),
-	})
 }
 
 // checkResponse returns an error for a status other than 2xx. It is permanent unless a

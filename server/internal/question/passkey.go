@@ -73,7 +73,7 @@ func (s *Snapshot) requireAssertion(r *schema.Response, isPaired bool, by *schem
 		}
 		by.Passkey = err == nil
 		return err
-	case !s.needsPasskey(r, isPaired || by.Via == "link" || by.Via == chat):
+	case !s.needsPasskey(r, isPaired || by.Via == "link" || isChat(by.Via)):
 		return nil
 	default:
 		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: s.Status}, Hint: passkeyHint(isPaired, by)}
@@ -105,8 +105,8 @@ func passkeyProofs(q *store.Question) (proofs []sign.PasskeyProof, err error) {
 	return proofs, nil
 }
 
-// chat is the proof of a name whose answers come through a chat service.
-const chat = "telegram"
+// isChat reports whether an answer came through a chat service.
+func isChat(via string) bool { return via == "telegram" || via == "slack" }
 
 // needsPasskey reports whether the answer allows something that the configured threshold
 // covers. Edited arguments count, too: they may be riskier than the original ones. If weak is set, as
@@ -153,7 +153,7 @@ func passkeyHint(isPaired bool, by *schema.Responder) string {
 		return "Approve this on a device with a passkey. A link can't show a passkey. Open the request in the dashboard and answer it there. Denying needs no passkey."
 	case isPaired:
 		return "Approve this on a device with a passkey. Denying needs no passkey."
-	case by.Via == chat:
+	case isChat(by.Via):
 		return "Approve this on a device with a passkey. A chat can't show one. Denying needs no passkey."
 	default:
 		return "Answer in the dashboard, which asks for your passkey. Add one under Team, People. Denying needs no passkey."

@@ -102,6 +102,7 @@ type Channel struct {
 	URL        string // secret, encrypted in the database
 	Secret     string // of a webhook, encrypted in the database; empty: none
 	Person     string // owner; empty: shared by everyone
+	IsBrief    bool   // its messages show no details
 	CreatedAt  time.Time
 	CreatedBy  string
 }

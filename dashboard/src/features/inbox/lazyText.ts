@@ -222,6 +222,7 @@ export const lazyInboxText = {
       proxy: 'by your proxy',
       link: 'by a signed link',
       telegram: 'via Telegram',
+      slack: 'via Slack',
     } as Record<string, string>,
     verified: 'verified',
     verifiedHint: 'Verified by sign-in or token.',

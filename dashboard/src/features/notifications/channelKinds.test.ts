@@ -7,6 +7,13 @@ const urlOf = (kind: string, fields: Record<string, string>) =>
 it.each<[string, Record<string, string>, string | undefined]>([
   ['slack', { url: 'https://hooks.slack.com/services/T01/B02/xyz' }, 'slack://hook:T01-B02-xyz@webhook'],
   ['slack', { url: 'https://example.com/services/T01/B02/xyz' }, undefined],
+  [
+    'slackButtons',
+    { bot: 'xoxb-1234567890', app: 'xapp-1-A1-234567', channels: 'C1A, C2B' },
+    'slack://xoxb-1234567890:xapp-1-A1-234567@slack?channels=C1A,C2B',
+  ],
+  ['slackButtons', { bot: 'xoxb-1234567890', app: 'xapp-1-A1-234567', channels: '#general' }, undefined],
+  ['slackButtons', { bot: 'xapp-1234567890', app: 'xapp-1-A1-234567', channels: 'C1A' }, undefined],
   ['discord', { url: 'https://discord.com/api/webhooks/12/a-b_c' }, 'discord://a-b_c@12'],
   ['telegram', { token: '11:AA-b', chats: '@team, 5' }, 'telegram://11:AA-b@telegram?chats=%40team,5'],
   ['telegram', { token: '11:AA-b', chats: ' ' }, undefined],

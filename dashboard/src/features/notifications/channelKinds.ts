@@ -54,6 +54,42 @@ export const channelKinds: readonly ChannelKind[] = [
     ),
   },
   {
+    id: 'slackButtons',
+    name: kindText.slackButtons.name,
+    instructions: kindText.slackButtons.instructions,
+    fields: [
+      {
+        id: 'bot',
+        label: kindText.slackButtons.bot,
+        hint: kindText.slackButtons.botHint,
+        placeholder: 'xoxb-…',
+        secret: true,
+      },
+      {
+        id: 'app',
+        label: kindText.slackButtons.app,
+        hint: kindText.slackButtons.appHint,
+        placeholder: 'xapp-…',
+        secret: true,
+      },
+      {
+        id: 'channels',
+        label: kindText.slackButtons.channels,
+        hint: kindText.slackButtons.channelsHint,
+        placeholder: 'C0123456789',
+      },
+    ],
+    url: (f) => {
+      const channels = (f.channels ?? '').split(/[\s,]+/).filter(Boolean)
+      const isValid =
+        /^xoxb-[\w-]{10,}$/.test(f.bot ?? '') &&
+        /^xapp-[\w-]{10,}$/.test(f.app ?? '') &&
+        channels.length > 0 &&
+        channels.every((id) => /^[A-Z0-9]{3,30}$/.test(id))
+      return isValid ? `slack://${f.bot}:${f.app}@slack?channels=${channels.join(',')}` : undefined
+    },
+  },
+  {
     id: 'discord',
     name: kindText.discord.name,
     instructions: kindText.discord.instructions,

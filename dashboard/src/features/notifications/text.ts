@@ -7,7 +7,7 @@ export const text = {
   settings: 'Settings',
   channels: 'Channels',
   myPreferences: 'My preferences',
-  chatAccounts: 'Answer in Telegram',
+  chatAccounts: 'Answer in Telegram or Slack',
   thisBrowser: 'This browser',
   loading: 'Loading …',
   from: 'from',
@@ -21,6 +21,7 @@ export const channelText = {
   addedBy: 'added by',
   paused: (until: string) => `Sending fails. The hub retries after ${until}.`,
   takesAnswers: (bot: string) => `@${bot} takes answers.`,
+  brief: 'without details',
   testing: 'Sending a test …',
   testSent: 'Test sent.',
   testFailed: 'Test failed:',
@@ -45,6 +46,8 @@ export const channelText = {
   nameHint: 'Shown on requests: “sent to on-call”.',
   onlyMe: 'Only for me',
   onlyMeHint: 'Otherwise it gets the requests of everyone.',
+  briefLabel: 'Without details',
+  briefHint: 'Messages name the agent only, without the request, the call, and buttons.',
   invalid: 'This does not look valid. Compare it with the example in the field.',
   back: 'Back',
 }
@@ -52,14 +55,16 @@ export const channelText = {
 /** Strings of the chat accounts with which a person answers. */
 export const chatText = {
   intro:
-    'Press a button or reply in Telegram to answer as yourself. Requests of high risk always need this page.',
-  noBot: 'No bot takes answers yet. An admin adds a channel of kind Telegram with the token of a bot.',
-  link: 'Link my Telegram account',
-  linkAction: 'link your Telegram account',
+    'Press a button in Telegram or Slack, or reply in Telegram, to answer as yourself. Requests of high risk always need this page.',
+  noBot: 'No bot takes answers yet. An admin adds a channel of kind Telegram, or Slack with buttons.',
+  link: 'Link a chat account',
+  linkAction: 'link a chat account',
   linked: (label: string) => `${label} is linked.`,
   codeTitle: 'Link your account',
   open: (bot: string) => `Open @${bot} and press Start`,
   send: (bots: string) => `Or send this to ${bots} in a private chat. It works once, for ten minutes.`,
+  sendInSlack: (bots: string) =>
+    `In Slack, send this to ${bots} in a direct message. It works once, for ten minutes.`,
   copyCode: 'Copy the message',
   check: 'I have sent it',
   notYet: 'No new account yet. Send the message to the bot, then check again.',
@@ -107,6 +112,17 @@ export const kindText = {
   slack: {
     name: 'Slack',
     instructions: 'In Slack, open Apps, add “Incoming WebHooks” to a channel, and copy its URL.',
+  },
+  slackButtons: {
+    name: 'Slack with buttons',
+    instructions:
+      'At api.slack.com/apps, create an app, turn on Socket Mode, Interactivity, and the event message.im, add the bot scopes chat:write and im:history, and install it. Then add the app to the channels.',
+    bot: 'Bot token',
+    botHint: 'Under OAuth & Permissions.',
+    app: 'App token',
+    appHint: 'With the scope connections:write, under Basic Information.',
+    channels: 'Channels',
+    channelsHint: 'Channel IDs from each channel’s details, separated by commas.',
   },
   discord: {
     name: 'Discord',

@@ -178,22 +178,22 @@ export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies
 export const v2ChallengeRequestApprove = {"id":12,"response":{"permission":true,"comment":"Checked the list.","revision":2}} satisfies ChallengeRequest
 
 // prettier-ignore
-export const v2ChannelTelegram = {"id":4,"name":"on-call","kind":"telegram","address":"telegram://…","createdAt":1767323045000,"createdBy":"ada","bot":"hookback_ada_bot","noAnswers":"Another program reads the messages of this bot. Give the hub a bot for itself, then add the channel again."} satisfies Channel
+export const v2ChannelTelegram = {"id":4,"name":"on-call","kind":"telegram","address":"telegram://…","detail":"brief","createdAt":1767323045000,"createdBy":"ada","bot":"hookback_ada_bot","noAnswers":"Another program reads the messages of this bot. Give the hub a bot for itself, then add the channel again."} satisfies Channel
 
 // prettier-ignore
 export const v2ChannelWebhook = {"id":3,"name":"our own service","kind":"webhook","address":"https://ops.example.com","person":"Anna","createdAt":1795262400000,"createdBy":"Anna","secret":"whsec_c2lnbmVkIHdpdGggdGhpcywgc2hvd24gb25jZSE=","paused":1795262700000} satisfies Channel
 
 // prettier-ignore
-export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.example.com/hookback-anna","person":"Anna"} satisfies ChannelDraft
+export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.example.com/hookback-anna","person":"Anna","detail":"brief"} satisfies ChannelDraft
 
 // prettier-ignore
 export const v2ChannelTestResultFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies ChannelTestResult
 
 // prettier-ignore
-export const v2ChatAccountsLinked = {"accounts":[{"kind":"telegram","account":"1001","label":"@ada","linkedAt":1767323045000}],"bots":["hookback_ada_bot"]} satisfies ChatAccounts
+export const v2ChatAccountsLinked = {"accounts":[{"kind":"telegram","account":"1001","label":"@ada","linkedAt":1767323045000}],"bots":[{"kind":"telegram","name":"hookback_ada_bot"}]} satisfies ChatAccounts
 
 // prettier-ignore
-export const v2ChatCodeCreated = {"code":"K7QWZ3M5T2XPLB6NDRVY4GHJAC","expiresAt":1767323645000,"bots":["hookback_ada_bot"]} satisfies ChatCode
+export const v2ChatCodeCreated = {"code":"K7QWZ3M5T2XPLB6NDRVY4GHJAC","expiresAt":1767323645000,"bots":[{"kind":"telegram","name":"hookback_ada_bot"},{"kind":"slack","name":"hookback"}]} satisfies ChatCode
 
 // prettier-ignore
 export const v2ClaimHandedOver = {"id":42,"person":"ada","by":"grace","expires_at":1734189365000} satisfies Claim

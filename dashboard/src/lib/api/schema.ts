@@ -228,13 +228,15 @@ export interface Channel {
    * person's own address.
    */
   person?: string
+  /** as in ChannelDraft; absent: full */
+  detail?: 'brief'
   createdAt: Millis
   createdBy: string
   /** Secret verifies the signatures of a webhook (Standard Webhooks, whsec_…). It is shown once. */
   secret?: string
   /** Paused is set while the circuit breaker of the channel is open: the hub sends nothing before this time. */
   paused?: Millis
-  /** Bot is the user name of the bot that takes answers; telegram only, once it is known. */
+  /** Bot is the user name of the bot that takes answers, once it is known. */
   bot?: string
   /**
    * noAnswers is why the bot takes no answers, as a sentence; absent: it takes them, or its kind never
@@ -254,6 +256,8 @@ export interface ChannelDraft {
   url: string
   /** as in Channel */
   person?: string
+  /** default full; brief: no question, call and buttons */
+  detail?: 'full' | 'brief'
 }
 
 /** ChannelTestResult is the result of a test message. */
@@ -264,7 +268,7 @@ export interface ChannelTestResult {
 
 /** ChatAccount is an account of a chat service with which a person answers. */
 export interface ChatAccount {
-  kind: 'telegram'
+  kind: 'telegram' | 'slack'
   /** the service's number of the account */
   account: string
   /** the name that the account shows */
@@ -275,17 +279,24 @@ export interface ChatAccount {
 /** ChatAccounts is the body of GET /api/chat-accounts. */
 export interface ChatAccounts {
   accounts: ChatAccount[]
-  /** user names of the bots that take answers */
-  bots: string[]
+  /** that take answers */
+  bots: ChatBot[]
+}
+
+/** ChatBot is a bot that takes answers. */
+export interface ChatBot {
+  kind: 'telegram' | 'slack'
+  /** its user name */
+  name: string
 }
 
 /** ChatCode is the body of POST /api/chat-accounts/codes: a code that links a chat account once. */
 export interface ChatCode {
-  /** sent to a bot as "/start CODE" */
+  /** sent to a bot: "/start CODE" in Telegram, CODE in Slack */
   code: string
   expiresAt: Millis
-  /** user names of the bots that take answers */
-  bots: string[]
+  /** that take answers */
+  bots: ChatBot[]
 }
 
 /**
@@ -1621,10 +1632,10 @@ export interface Responder {
   process?: Process
   /**
    * Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link sent only to
-   * this person), telegram (chat account that this person linked) or rule. It is empty if the name is not
-   * verified.
+   * this person), telegram or slack (chat account that this person linked) or rule. It is empty if the name
+   * is not verified.
    */
-  via?: 'session' | 'token' | 'proxy' | 'link' | 'telegram' | 'rule'
+  via?: 'session' | 'token' | 'proxy' | 'link' | 'telegram' | 'slack' | 'rule'
   /** Passkey is set if a passkey assertion verified this exact answer. */
   passkey?: boolean
   /** possibleSelfApproval is set if the answering process is a descendant of the asking process. */

@@ -181,8 +181,29 @@ func fullText(q *Question) (string, error) {
 		return "", err
 	}
 	b.WriteByte('\n')
-	b.Write(shown.Bytes())
+	b.WriteString(unescaped(shown.String()))
 	return b.String(), nil
+}
+
+// unescaped returns a JSON text with <, > and & for their escape sequences, as a person reads them.
+func unescaped(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+6 <= len(text) {
+			if plain, ok := map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}[strings.ToLower(text[i:i+6])]; ok {
+				b.WriteByte(plain)
+				i += 5
+				continue
+			}
+		}
+		b.WriteString(text[i : i+2]) // another escape sequence, such as \\
+		i++
+	}
+	return b.String()
 }
 
 var errHidden = errors.New("a string contains characters that can't be seen")

@@ -9,7 +9,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
+
+	"github.com/hookback/hookback/server/internal/notify/chat"
 )
 
 const (
@@ -26,24 +29,6 @@ type client struct {
 	http  *http.Client
 	base  string
 	token string
-}
-
-// apiError is a refusal of the Bot API.
-type apiError struct {
-	Method      string
-	Code        int
-	Description string
-	RetryAfter  time.Duration // 429 only
-}
-
-func (e *apiError) Error() string {
-	return fmt.Sprintf("telegram refused %s: %d %s", e.Method, e.Code, e.Description)
-}
-
-// isPermanent reports whether a repetition would be refused as well.
-func isPermanent(err error) bool {
-	var refused *apiError
-	return errors.As(err, &refused) && refused.Code >= 400 && refused.Code < 500 && refused.Code != http.StatusTooManyRequests && refused.Code != http.StatusRequestTimeout
 }
 
 // call calls a method. Its errors do not contain the token.
@@ -79,12 +64,15 @@ func (c *client) call(ctx context.Context, method string, wait time.Duration, pa
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&reply); err != nil {
 		if resp.StatusCode >= 400 {
-			return &apiError{Method: method, Code: resp.StatusCode}
+			return &chat.Refusal{Service: Via, Method: method, Code: resp.StatusCode}
 		}
 		return fmt.Errorf("read the reply of telegram: %w", err)
 	}
 	if !reply.OK {
-		return &apiError{method, max(reply.ErrorCode, resp.StatusCode), reply.Description, time.Duration(reply.Parameters.RetryAfter) * time.Second}
+		return &chat.Refusal{
+			Service: Via, Method: method, Code: max(reply.ErrorCode, resp.StatusCode), Description: reply.Description,
+			RetryAfter: time.Duration(reply.Parameters.RetryAfter) * time.Second,
+		}
 	}
 	if result == nil {
 		return nil
@@ -107,7 +95,10 @@ type user struct {
 	Username  string `json:"username"`
 }
 
-type chat struct {
+// account returns the name of the account in the list of linked accounts.
+func (u *user) account() string { return strconv.FormatInt(u.ID, 10) }
+
+type place struct {
 	ID   int64  `json:"id"`
 	Type string `json:"type"`
 }
@@ -115,7 +106,7 @@ type chat struct {
 type chatMessage struct {
 	ID      int64        `json:"message_id"`
 	From    *user        `json:"from"`
-	Chat    chat         `json:"chat"`
+	Chat    place        `json:"chat"`
 	Text    string       `json:"text"`
 	ReplyTo *chatMessage `json:"reply_to_message"`
 }

@@ -18,7 +18,7 @@ type channelLedgerData struct {
 	Person string `json:"person,omitempty"`
 }
 
-const queryChannels = `SELECT id, name, kind, url, secret, person, created_at, created_by FROM channels WHERE stream_id = 1 ORDER BY id`
+const queryChannels = `SELECT id, name, kind, url, secret, person, is_brief, created_at, created_by FROM channels WHERE stream_id = 1 ORDER BY id`
 
 func (s *engine) Channels(ctx context.Context) ([]store.Channel, error) {
 	rows, err := s.readers.query(ctx, queryChannels)
@@ -28,7 +28,7 @@ func (s *engine) Channels(ctx context.Context) ([]store.Channel, error) {
 // scanChannels reads and decrypts the rows of queryChannels.
 func scanChannels(rows *sql.Rows, err error, key decrypter) ([]store.Channel, error) {
 	return collect(rows, err, func(rows *sql.Rows, c *store.Channel) error {
-		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, timeColumn{&c.CreatedAt}, &c.CreatedBy); err != nil {
+		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &c.IsBrief, timeColumn{&c.CreatedAt}, &c.CreatedBy); err != nil {
 			return err
 		}
 		url, errURL := key.Decrypt(channelPlace("url", c.ID), c.URL)
@@ -55,8 +55,8 @@ func (s *engine) AddChannel(ctx context.Context, c *store.Channel, limit int) er
 		}
 		c.CreatedAt = t.now
 		url, secret := s.identity.Encrypt(channelPlace("url", c.ID), c.URL), s.identity.Encrypt(channelPlace("secret", c.ID), c.Secret)
-		_, err := t.exec(`INSERT INTO channels (stream_id, id, name, kind, url, secret, person, created_at, created_by) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.ID, c.Name, c.Kind, url, secret, c.Person, toMillis(c.CreatedAt), c.CreatedBy)
+		_, err := t.exec(`INSERT INTO channels (stream_id, id, name, kind, url, secret, person, is_brief, created_at, created_by) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.ID, c.Name, c.Kind, url, secret, c.Person, c.IsBrief, toMillis(c.CreatedAt), c.CreatedBy)
 		if err != nil {
 			return err
 		}

@@ -45,8 +45,11 @@ func (s suite) TestChats_MessagesOfSettledQuestions(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
 	ctx := t.Context()
-	c := &store.Channel{Name: "c", Kind: "telegram", URL: "u", CreatedBy: "ada"}
+	c := &store.Channel{Name: "c", Kind: "telegram", URL: "u", CreatedBy: "ada", IsBrief: true}
 	require.NoError(t, b.AddChannel(ctx, c, 9))
+	stored, err := b.Channels(ctx)
+	require.NoError(t, err)
+	require.True(t, stored[0].IsBrief)
 	open := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
 	answered := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
 	for i, id := range []schema.EventID{open, answered} {
