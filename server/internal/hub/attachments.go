@@ -43,15 +43,16 @@ func (h *Hub) awaitReconnectLocked(id schema.EventID) {
 		return
 	}
 	var t *time.Timer
-	t = time.AfterFunc(h.ReconnectGrace, func() { h.abandonDetached(id, t) })
+	t = time.AfterFunc(h.ReconnectGrace, func() { h.abandonDetached(id, &t) })
 	a.timers[id] = t
 }
 
-// abandonDetached abandons a question unless a request has attached since timer was started.
-func (h *Hub) abandonDetached(id schema.EventID, timer *time.Timer) {
+// abandonDetached abandons a question unless a request has attached since timer was started. The
+// timer can fire before its variable is set; the mutex orders both.
+func (h *Hub) abandonDetached(id schema.EventID, timer **time.Timer) {
 	a := &h.attached
 	a.mu.Lock()
-	isCurrent := a.timers[id] == timer && !a.stopped
+	isCurrent := a.timers[id] == *timer && !a.stopped
 	if isCurrent {
 		delete(a.timers, id)
 	}
