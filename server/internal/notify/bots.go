@@ -34,7 +34,7 @@ func (n *Notifier) newBot(c *store.Channel) (bot chat.Bot, token string, err err
 	}
 	bot = telegram.New(telegram.Config{Config: config, Token: address.Token, Chats: address.Chats, Silent: address.Silent, HTTP: n.client, API: api})
 	if address.Server != nil && !n.madeByOwner(c) { // it could press a button in the name of any linked account
-		bot.Stop("The hub takes answers from a Bot API server of one's own only for the owner, who adds the channel.")
+		bot.Stop("The hub takes answers from a private Bot API server only for the owner, who adds the channel.")
 	}
 	return bot, address.Token, err
 }

@@ -180,7 +180,7 @@ func SendsPerPerson(c *store.Channel) bool {
 	return err == nil && config.to == ""
 }
 
-// OwnBotServer reports whether the messages of a channel go through a Bot API server of one's own.
+// OwnBotServer reports whether the messages of a channel go through a private Bot API server.
 func OwnBotServer(c *store.Channel) bool {
 	address, err := telegram.ParseAddress(c.URL)
 	return c.Kind == telegram.Via && err == nil && address.Server != nil

@@ -75,7 +75,7 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 	return m
 }
 
-// brief returns the message without what the agent asks: for a channel that shows no details.
+// brief returns the message without question and call: for a channel that shows no details.
 func (m *message) brief() *message {
 	if m.isTest || m.isAccount {
 		return m

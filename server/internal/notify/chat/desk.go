@@ -1,4 +1,4 @@
-// Package chat takes answers from chat services: who pressed a button, what the button may decide,
+// Package chat takes answers from chat services: who pressed a button, which answers it may give,
 // and how messages are updated after the decision. Packages telegram and slack connect to their
 // service and call a Desk.
 //
@@ -278,7 +278,7 @@ func (d *Desk) read(ctx context.Context, id schema.EventID) (*buttons.Question, 
 	return buttons.Read(stored)
 }
 
-// Offer returns what a message about a question offers now.
+// Offer returns the present offer of a message about a question.
 func (d *Desk) Offer(q *buttons.Question) buttons.Offer {
 	if d.Stopped() != "" {
 		return buttons.Offer{Refused: "the hub does not read answers from this bot"}

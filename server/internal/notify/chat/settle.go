@@ -61,7 +61,7 @@ func (d *Desk) AddMessage(ctx context.Context, place store.ChatMessage, m *Messa
 const maxSettled = 64
 
 // SettleMessages updates the messages of settled questions until ctx ends. The rows of messages are an
-// outbox: after a failure or a restart it continues with those that still offer an answer.
+// outbox: after a failure or a restart it continues with the rows that still offer an answer.
 func (d *Desk) SettleMessages(ctx context.Context, update Update) error {
 	var retry <-chan time.Time
 	failures := 0

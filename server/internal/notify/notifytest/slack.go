@@ -114,7 +114,7 @@ func (f *Slack) Messages() (list []SlackMessage) {
 	return list
 }
 
-// Told returns what single accounts were told.
+// Told returns the texts that only one account sees.
 func (f *Slack) Told() []SlackText {
 	f.mu.Lock()
 	defer f.mu.Unlock()

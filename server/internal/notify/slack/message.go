@@ -84,7 +84,7 @@ func plain(text string) any {
 	return map[string]any{"type": "plain_text", "text": text, "emoji": false}
 }
 
-// verbatim shows text of an agent in a fixed-width font, as it is.
+// verbatim shows text of an agent in a fixed-width font, unchanged.
 func verbatim(text string) any {
 	return map[string]any{"type": "rich_text", "elements": []any{map[string]any{
 		"type": "rich_text_preformatted", "elements": []any{map[string]any{"type": "text", "text": text}},

@@ -285,7 +285,7 @@ func TestBot_UpdateIsHandledAgainAfterStopBetweenAnswerAndOffset(t *testing.T) {
 	id, m := h.ask("permission", "")
 	stopped := make(chan struct{})
 	var once sync.Once
-	h.AfterAnswer = func() error { // the answer is stored; what follows does not happen
+	h.AfterAnswer = func() error { // the answer is stored; the rest does not happen
 		once.Do(func() { close(stopped) })
 		return schema.ErrStopping
 	}
