@@ -86,13 +86,14 @@ var mayImport = map[string][]string{
 	"server/internal/auth":           {"schema", "schema/sign", "server/internal/feed", "server/internal/store"},
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
-	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/notify/slack", "server/internal/notify/telegram"},
+	"server/internal/notify":         {"schema", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/notify/ntfy", "server/internal/notify/slack", "server/internal/notify/telegram"},
 	// The chat services in which people answer; package notify sends by them.
 	"server/internal/notify/buttons":    {"schema", "server/internal/question", "server/internal/risk", "server/internal/store"},
 	"server/internal/notify/chat":       {"schema", "server/internal/auth", "server/internal/feed", "server/internal/notify/buttons", "server/internal/store"},
+	"server/internal/notify/ntfy":       {"schema", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/slack":      {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/telegram":   {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
-	"server/internal/notify/notifytest": nil, // tests only
+	"server/internal/notify/notifytest": {"schema", "server/internal/auth", "server/internal/feed", "server/internal/hub", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store", "server/internal/storetest"}, // tests only
 	"server/internal/mcp":               {"schema", "schema/inbox", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/auth", "server/internal/store", "server/internal/filter"},
 	"server/internal/delivery":          {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
 
@@ -238,8 +239,8 @@ var storeMethods = map[string][]string{
 	"RunIndexer":      {"server/internal/app"},
 	"Wait":            {"server/internal/app"},
 	"SetPublish":      {"server/internal/hub", "server/internal/app"},
-	"Close":           {"server/internal/app"},
-	"ChangePeople":    {"server/internal/auth"},
+	"Close":           {"server/internal/app", "server/internal/notify/notifytest"},
+	"ChangePeople":    {"server/internal/auth", "server/internal/notify/notifytest"},
 	"People":          {"server/internal/auth"},
 
 	"CreateFreeze":              {"server/internal/hub"},
@@ -282,7 +283,7 @@ var storeMethods = map[string][]string{
 	"Activity": nil, "Spend": nil, "ProjectionCursor": nil, "ProjectionLag": nil, "Pruned": nil, "Decisions": nil, "LogEntries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsWithID": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"ActiveFreezes": nil, "FreezeOf": nil, "AutomaticFreezes": nil, "SafetySettings": nil, "ReachSettings": nil, "HasGrants": nil, "RatingCursor": nil, "RatingEntries": nil, "OverruledCalls": nil, "OpenCalls": nil, "RiskyCalls": nil, "CallCounts": nil,
-	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/query", "server/internal/notify", "server/internal/reach"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},
+	"Identity": {"server/internal/app", "server/internal/hub", "server/internal/query", "server/internal/notify", "server/internal/notify/notifytest", "server/internal/reach"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},
 	"HasKey": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 	"Inbox": nil, "OpenUndoWindows": nil, "InboxCounts": nil, "InboxDays": nil,
 	"LiveRules": nil, "Messages": nil, "HasMessages": nil, "HasWaitingMessages": nil, "GroupMembers": nil, "Questions": nil, "Rules": nil,

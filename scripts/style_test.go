@@ -261,8 +261,8 @@ func TestStyle_GoroutinesAreChecked(t *testing.T) {
 		})
 	}
 	for dir, where := range starts {
-		command := dir == "server" || strings.HasPrefix(dir, "scripts")                // its goroutines end with the process
-		testServer := dir == "server/hubtest" || dir == "agentclient/internal/fakehub" // checked by the tests that start it
+		command := dir == "server" || strings.HasPrefix(dir, "scripts")                                                              // its goroutines end with the process
+		testServer := dir == "server/hubtest" || dir == "agentclient/internal/fakehub" || dir == "server/internal/notify/notifytest" // checked by the tests that start it
 		if command || testServer {
 			continue
 		}
@@ -296,7 +296,7 @@ func TestStyle_NoCommentBanners(t *testing.T) {
 // included: it is mostly markup and style, and browser tests cover it.
 func TestStyle_TestRatio(t *testing.T) {
 	t.Parallel()
-	isTest := regexp.MustCompile(`_test\.go$|\.txtar$|/hubtest/|/storetest/|/fakehub/|^scripts/fault/`)
+	isTest := regexp.MustCompile(`_test\.go$|\.txtar$|/hubtest/|/storetest/|/fakehub/|/notifytest/|^scripts/fault/`)
 	isTool := regexp.MustCompile(`^scripts/|^schema/gen/`)
 	code, tests := 0, 0
 	for _, name := range sources(t, ".go", ".txtar") {

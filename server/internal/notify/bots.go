@@ -1,12 +1,16 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/notify/chat"
+	"github.com/hookback/hookback/server/internal/notify/ntfy"
 	"github.com/hookback/hookback/server/internal/notify/slack"
 	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
@@ -14,33 +18,39 @@ import (
 
 // hasBot reports whether a channel sends by a bot that takes answers.
 func hasBot(c *store.Channel) bool {
-	return c.Kind == telegram.Via || c.Kind == slack.Via && slack.HasSocket(c.URL)
+	return c.Kind == telegram.Via || c.Kind == slack.Via && slack.HasSocket(c.URL) || ntfy.TakesAnswers(c.URL)
 }
 
 // newBot returns the bot of a channel, and the token that must not be used twice.
-func (n *Notifier) newBot(c *store.Channel) (bot chat.Bot, token string, err error) {
+func (n *Notifier) newBot(c *store.Channel) (bot *chat.Bot, token string, err error) {
 	config := chat.Config{
 		Channel: c.ID, IsBrief: c.IsBrief, Store: n.Store, Hub: n.Answers, Accounts: n.Accounts, Feed: n.Feed, Codes: n.codes,
 		Key: n.Store.Identity().Subkey("chat buttons"), Clock: n.Clock, Log: n.Log,
 	}
-	if c.Kind == slack.Via {
+	switch c.Kind {
+	case ntfy.Kind:
+		address, err := ntfy.ParseAddress(c.URL)
+		b := ntfy.New(ntfy.Config{Config: config, Address: address, HTTP: n.client, HubID: n.Store.HubID()})
+		return &chat.Bot{Desk: b.Desk, Service: b}, "", err
+	case slack.Via:
 		address, err := slack.ParseAddress(c.URL)
-		return slack.New(slack.Config{Config: config, Address: address, HTTP: n.client, API: n.slackURL}), address.AppToken, err
+		b := slack.New(slack.Config{Config: config, Address: address, HTTP: n.client, API: n.slackURL})
+		return &chat.Bot{Desk: b.Desk, Service: b}, address.AppToken, err
 	}
 	address, err := telegram.ParseAddress(c.URL)
 	api := n.telegramURL
 	if address.Server != nil {
 		api = address.Server.String()
 	}
-	bot = telegram.New(telegram.Config{Config: config, Token: address.Token, Chats: address.Chats, Silent: address.Silent, HTTP: n.client, API: api})
+	b := telegram.New(telegram.Config{Config: config, Token: address.Token, Chats: address.Chats, Silent: address.Silent, HTTP: n.client, API: api})
 	if address.Server != nil && !n.madeByOwner(c) { // it could press a button in the name of any linked account
-		bot.Stop("The hub takes answers from a private Bot API server only for the owner, who adds the channel.")
+		b.Stop("The hub takes answers from a private Bot API server only for the owner, who adds the channel.")
 	}
-	return bot, address.Token, err
+	return &chat.Bot{Desk: b.Desk, Service: b}, address.Token, err
 }
 
 // bot returns the bot of a channel. The first call starts it, if the notifier runs.
-func (n *Notifier) bot(c *store.Channel) (chat.Bot, error) {
+func (n *Notifier) bot(c *store.Channel) (*chat.Bot, error) {
 	w := n.worker(c.ID)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,7 +62,7 @@ func (n *Notifier) bot(c *store.Channel) (chat.Bot, error) {
 		return nil, permanentError{errors.New("the address of the channel is no longer valid")}
 	}
 	for _, other := range n.workers {
-		if other.bot != nil && other.botToken == token {
+		if other.bot != nil && token != "" && other.botToken == token {
 			bot.Stop("Another channel has the same bot, and takes its answers.")
 		}
 	}
@@ -105,7 +115,7 @@ func (n *Notifier) sendByBot(ctx context.Context, c *store.Channel, m *message) 
 	return err
 }
 
-func (n *Notifier) sendRequest(ctx context.Context, bot chat.Bot, m *message) error {
+func (n *Notifier) sendRequest(ctx context.Context, bot *chat.Bot, m *message) error {
 	stored, err := n.Store.Question(ctx, m.question)
 	if err != nil {
 		return err
@@ -118,5 +128,46 @@ func (n *Notifier) sendRequest(ctx context.Context, bot chat.Bot, m *message) er
 	if m.onlyOn == "" {
 		out.Link = m.url
 	}
+	if address, token, ok := strings.Cut(m.link, "#"); ok && n.Reach.IsChecked() {
+		out.Vote = &chat.Vote{URL: address, Token: token}
+	}
 	return bot.Send(ctx, &out)
+}
+
+// NewChatCode returns a code with which a person links a chat account, once.
+func (n *Notifier) NewChatCode(person string) schema.ChatCode {
+	code, expires := n.codes.New(person, n.Clock())
+	return schema.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}
+}
+
+// bots returns the bots that take answers, sorted.
+func (n *Notifier) bots() []schema.ChatBot {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := []schema.ChatBot{}
+	for _, w := range n.workers {
+		if w.bot != nil && w.bot.Stopped() == "" && w.bot.Name() != "" {
+			list = append(list, schema.ChatBot{Kind: w.bot.Kind(), Name: w.bot.Name()})
+		}
+	}
+	slices.SortFunc(list, func(a, b schema.ChatBot) int {
+		return cmp.Or(strings.Compare(b.Kind, a.Kind), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// ChatAccounts returns the chat accounts of a person, and the bots of the hub.
+func (n *Notifier) ChatAccounts(ctx context.Context, person string) (schema.ChatAccounts, error) {
+	stored, err := n.Store.ChatAccounts(ctx, person)
+	if err != nil {
+		return schema.ChatAccounts{}, err
+	}
+	out := schema.ChatAccounts{Accounts: []schema.ChatAccount{}, Bots: n.bots()}
+	since, _ := n.Accounts.CreatedAt(person)
+	for _, a := range stored {
+		if !a.LinkedAt.Before(since) { // else it is of an earlier account of the same name
+			out.Accounts = append(out.Accounts, schema.ChatAccount{Kind: a.Kind, Account: a.Account, Label: a.Label, LinkedAt: schema.Millis(a.LinkedAt.UnixMilli())})
+		}
+	}
+	return out, nil
 }

@@ -32,7 +32,7 @@ type channelWorker struct {
 	channel        int64
 	due            feed.Wakeup // a notification may be due
 	stop           context.CancelFunc
-	bot            chat.Bot     // of a channel that takes answers, once it runs; guarded by Notifier.mu
+	bot            *chat.Bot    // of a channel that takes answers, once it runs; guarded by Notifier.mu
 	botToken       string       // of bot
 	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
 

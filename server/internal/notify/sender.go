@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
+	"github.com/hookback/hookback/server/internal/notify/ntfy"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -17,14 +18,14 @@ import (
 type sender struct {
 	send      func(context.Context, *message) error
 	redactor  secretRedactor
-	perPerson bool // sends to each person's own address, so a message may contain a signed link
+	perPerson bool // a message reaches one person only, so it may contain a signed link
 	createdBy string
 	createdAt time.Time
 }
 
-// maySendLinks reports whether messages to a person may contain a signed link. The mail server
+// maySendLinks reports whether messages to a person may contain a signed link. The server of the channel
 // reads links that answer in the person's name, so only the owner chooses it, or an admin for
-// their own mail. Another admin could answer for everyone.
+// their own channel. Another admin could answer for everyone.
 func (n *Notifier) maySendLinks(s *sender, person string) bool {
 	creator, known := n.identityOf(s.createdBy)
 	if !s.perPerson || !known || s.createdAt.Before(n.createdAt(s.createdBy)) {
@@ -53,7 +54,7 @@ func (n *Notifier) openSender(ctx context.Context, id int64) (*sender, error) {
 }
 
 func (n *Notifier) newSender(c *store.Channel) *sender {
-	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: SendsPerPerson(c), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
+	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: SendsPerPerson(c) || c.Person != "" && ntfy.TakesAnswers(c.URL), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
 	switch {
 	case c.Kind == webhookName:
 		out.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }

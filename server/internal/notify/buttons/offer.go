@@ -124,9 +124,27 @@ func OfferFor(q *Question, limits Limits) Offer {
 	return offer
 }
 
+// level returns the highest risk that the agent or the hub found; empty: none is known.
+func (q *Question) level() schema.Risk {
+	return risk.Highest(q.Ask.Risk, append([]schema.Finding{{Risk: q.Status.Risk}}, q.Status.Findings...))
+}
+
+// IsLowRisk reports whether the hub knows that the call is harmless, and the agent marks no higher risk. A
+// question about no call is of low risk if the agent says so.
+func (q *Question) IsLowRisk() bool {
+	switch level := q.level(); q.Status.Class {
+	case schema.ClassHarmless:
+		return level == "" || level == schema.LowRisk
+	case "":
+		return level == schema.LowRisk
+	default:
+		return false
+	}
+}
+
 // refusal returns why a question has no button, apart from its text.
 func refusal(q *Question, limits Limits) string {
-	level := risk.Highest(q.Ask.Risk, append([]schema.Finding{{Risk: q.Status.Risk}}, q.Status.Findings...))
+	level := q.level()
 	switch {
 	case q.Status.IsSettled():
 		return "it is answered"

@@ -69,13 +69,18 @@ type Message struct {
 	Headline string
 	Footer   string // risk, deadline and link
 	Link     string // to the request; empty if it works only on the hub's machine
+	// Vote answers as the only recipient; nil: the message may have no signed link.
+	Vote *Vote
 	// Plain is the message if it may offer no answer; with a shortened question, without links of
 	// the agent.
 	Plain string
 }
 
-// Bot sends messages of one channel and takes answers.
-type Bot interface {
+// Vote is a signed link, whose token is posted to a URL of the hub.
+type Vote struct{ URL, Token string }
+
+// Service is the part of a bot that differs between services.
+type Service interface {
 	// Run takes answers and updates messages until ctx ends.
 	Run(ctx context.Context) error
 
@@ -84,14 +89,12 @@ type Bot interface {
 
 	// SendText sends a message that is not about a question.
 	SendText(ctx context.Context, text string) error
+}
 
-	// Kind is the kind of channel, and Name the bot's user name; empty while it is unknown.
-	Kind() string
-	Name() string
-
-	// Stop makes the bot take no more answers, for a reason as one sentence. Stopped returns it.
-	Stop(reason string)
-	Stopped() string
+// Bot sends messages of one channel and takes answers.
+type Bot struct {
+	*Desk
+	Service
 }
 
 // Desk is the part of a bot that all services share.

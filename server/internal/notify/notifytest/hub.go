@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -31,19 +29,19 @@ type Hub struct {
 	Store store.Store
 	Auth  *auth.Service
 	Hub   *hub.Hub
-	Bot   chat.Bot
+	Bot   *chat.Bot
 	Brief bool // from the next Open on
 
 	BeforeAnswer func() error // runs before each answer of the bot
 	AfterAnswer  func() error // runs after each stored answer
 
 	file   string
-	newBot func(chat.Config) chat.Bot
+	newBot func(chat.Config) *chat.Bot
 	stop   func()
 }
 
 // NewHub starts a hub with a bot.
-func NewHub(t *testing.T, newBot func(chat.Config) chat.Bot) *Hub {
+func NewHub(t *testing.T, newBot func(chat.Config) *chat.Bot) *Hub {
 	h := &Hub{T: t, file: storetest.NewFile(t), Codes: new(chat.Codes), newBot: newBot}
 	h.Open()
 	var people store.PeopleChange
@@ -52,7 +50,7 @@ func NewHub(t *testing.T, newBot func(chat.Config) chat.Bot) *Hub {
 		people.Persons = append(people.Persons, store.Person{Name: name, Role: role, Owner: i == 0, CreatedAt: time.UnixMilli(1)})
 	}
 	_, err := h.Store.ChangePeople(t.Context(), &people)
-	require.NoError(t, err)
+	h.check(err)
 	h.Restart()
 	return h
 }
@@ -77,7 +75,7 @@ func (h *Hub) RespondAs(ctx context.Context, id schema.EventID, r *schema.Respon
 func (h *Hub) Open() {
 	db := storetest.Open(h.T, storetest.Options{File: h.file})
 	people, err := auth.Open(context.Background(), auth.Config{Store: db})
-	require.NoError(h.T, err)
+	h.check(err)
 	log := feed.New(db.Head(), 4096, 16<<20)
 	h.Store, h.Auth = db, people
 	h.Hub = hub.New(hub.Config{Store: db, People: people, Feed: log})
@@ -85,7 +83,7 @@ func (h *Hub) Open() {
 		Channel: Channel, IsBrief: h.Brief, Store: db, Hub: h, Accounts: people, Feed: log, Codes: h.Codes,
 		Key: db.Identity().Subkey("chat buttons"), Log: slog.New(slog.NewTextHandler(h.T.Output(), nil)),
 	})
-	h.stop = func() { require.NoError(h.T, db.Close()) }
+	h.stop = func() { h.check(db.Close()) }
 }
 
 // Run starts the bot.
@@ -98,7 +96,7 @@ func (h *Hub) Run() {
 	h.stop = sync.OnceFunc(func() {
 		cancel()
 		group.Wait()
-		require.NoError(h.T, <-failed)
+		h.check(<-failed)
 		closeStore()
 	})
 	h.T.Cleanup(h.stop)
@@ -114,10 +112,12 @@ func (h *Hub) Restart() {
 	h.Run()
 }
 
-// Eventually waits until ok.
-func (h *Hub) Eventually(what string, ok func() bool) {
+// check fails the test if err is an error.
+func (h *Hub) check(err error) {
 	h.T.Helper()
-	require.Eventually(h.T, ok, time.Minute, 5*time.Millisecond, what)
+	if err != nil {
+		h.T.Error(err)
+	}
 }
 
 // Ask stores a question and sends the message about it. more are further members.
@@ -126,9 +126,9 @@ func (h *Hub) Ask(kind, payload, more string) schema.EventID {
 	body := fmt.Sprintf(`{"source_app":"shop","session_id":"s","hook_event_type":"PermissionRequest","payload":%s,
 		"humanInTheLoop":{"type":%q,"question":"Shall I?"%s}}`, payload, kind, more)
 	saved, err := h.Hub.Ingest(h.T.Context(), []byte(body), hub.Caller{})
-	require.NoError(h.T, err)
+	h.check(err)
 	h.Hub.ResponseSent(saved.ID)
-	require.NoError(h.T, h.Bot.Send(h.T.Context(), h.Message(saved.ID)))
+	h.check(h.Bot.Send(h.T.Context(), h.Message(saved.ID)))
 	return saved.ID
 }
 
@@ -143,8 +143,8 @@ func (h *Hub) Message(id schema.EventID) *chat.Message {
 // Question returns a stored question.
 func (h *Hub) Question(id schema.EventID) *buttons.Question {
 	stored, err := h.Store.Question(h.T.Context(), id)
-	require.NoError(h.T, err)
+	h.check(err)
 	q, err := buttons.Read(stored)
-	require.NoError(h.T, err)
+	h.check(err)
 	return q
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// Via is how a person's answer is recorded.
+const Via = "slack"
+
 // Address is the content of a channel's address: slack://BOT_TOKEN:APP_TOKEN@slack?channels=C0123,….
 // The bot token sends messages; the app token opens the socket on which answers arrive.
 type Address struct {

@@ -28,9 +28,15 @@ func newHarness(t *testing.T) *harness {
 	fake := notifytest.NewSlack(t)
 	address, err := slack.ParseAddress(fake.Address("C123"))
 	require.NoError(t, err)
-	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) chat.Bot {
-		return slack.New(slack.Config{Config: cfg, Address: address, HTTP: fake.Client(), API: fake.URL})
+	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) *chat.Bot {
+		bot := slack.New(slack.Config{Config: cfg, Address: address, HTTP: fake.Client(), API: fake.URL})
+		return &chat.Bot{Desk: bot.Desk, Service: bot}
 	})}
+}
+
+func (h *harness) eventually(what string, ok func() bool) {
+	h.T.Helper()
+	require.Eventually(h.T, ok, time.Minute, 5*time.Millisecond, what)
 }
 
 // link links an account with a person as the dashboard does.
@@ -38,11 +44,11 @@ func (h *harness) link(user, person string) {
 	h.T.Helper()
 	code, _ := h.Codes.New(person, time.Now())
 	h.fake.Say(user, "im", code)
-	h.Eventually("the account is linked", func() bool {
+	h.eventually("the account is linked", func() bool {
 		a, err := h.Store.ChatAccount(h.T.Context(), slack.Via, "T1:"+user)
 		return err == nil && a.Person == person
 	})
-	h.Eventually("the message is acknowledged", func() bool { return h.fake.Unconfirmed() == 0 })
+	h.eventually("the message is acknowledged", func() bool { return h.fake.Unconfirmed() == 0 })
 }
 
 // ask stores a question and sends the message about it. more are further members.
@@ -64,7 +70,7 @@ func (h *harness) pressValue(user string, m *notifytest.SlackMessage, value stri
 	h.T.Helper()
 	before := len(h.fake.Told())
 	h.fake.Press(user, m, value)
-	h.Eventually("the press is answered", func() bool { return len(h.fake.Told()) > before && h.fake.Unconfirmed() == 0 })
+	h.eventually("the press is answered", func() bool { return len(h.fake.Told()) > before && h.fake.Unconfirmed() == 0 })
 	told := h.fake.Told()[before]
 	require.Equal(h.T, []string{m.Channel, user}, []string{told.Channel, told.User})
 	return told.Text
@@ -72,7 +78,7 @@ func (h *harness) pressValue(user string, m *notifytest.SlackMessage, value stri
 
 func (h *harness) requireOutcomeShown(m *notifytest.SlackMessage, outcome string) {
 	h.T.Helper()
-	h.Eventually("the message shows "+outcome, func() bool {
+	h.eventually("the message shows "+outcome, func() bool {
 		for _, now := range h.fake.Messages() {
 			if now.TS == m.TS {
 				return strings.Contains(now.Text, "The request was "+outcome+".") && len(now.Buttons) == 0
@@ -137,7 +143,7 @@ func TestBot_CodeLinksOnceAndOnlyInDirectMessages(t *testing.T) {
 	h.fake.Say("U1", "im", " "+code+"\n")
 	h.fake.Say("U2", "im", code)
 	h.fake.Say("U2", "im", "hello")
-	h.Eventually("the direct messages are answered", func() bool { return len(h.fake.Messages()) == 3 })
+	h.eventually("the direct messages are answered", func() bool { return len(h.fake.Messages()) == 3 })
 	var replies []string
 	for _, m := range h.fake.Messages() {
 		replies = append(replies, m.Channel+" "+m.Summary)
@@ -202,7 +208,7 @@ func TestBot_PressIsHandledAgainAfterStopBetweenAnswerAndAck(t *testing.T) {
 	require.Equal(t, 1, h.fake.Unconfirmed())
 	h.Open()
 	h.Run()
-	h.Eventually("the press is answered", func() bool { return len(h.fake.Told()) == 1 })
+	h.eventually("the press is answered", func() bool { return len(h.fake.Told()) == 1 })
 	require.Equal(t, "Already approved by grace.", h.fake.Told()[0].Text)
 	require.Equal(t, schema.Approve, h.Question(id).Status.Outcome)
 	h.requireOutcomeShown(m, "approved by grace")
@@ -220,7 +226,7 @@ func TestBot_CutConnectionsAndLimitsAreRetried(t *testing.T) {
 	h.fake.Refuse("chat.update", "internal_error")
 	h.fake.Press("U1", m, m.Buttons["Approve"])
 	h.requireOutcomeShown(m, "approved by grace")
-	h.Eventually("the press is delivered again", func() bool { return h.fake.Unconfirmed() == 0 })
+	h.eventually("the press is delivered again", func() bool { return h.fake.Unconfirmed() == 0 })
 	var texts []string
 	for _, told := range h.fake.Told() {
 		texts = append(texts, told.Text)
@@ -236,7 +242,7 @@ func TestBot_ConnectsAgainWhenSlackAsks(t *testing.T) {
 	h.link("U1", "grace")
 	before := h.fake.Opened()
 	require.NoError(t, h.fake.Disconnect(t.Context(), "refresh_requested"))
-	h.Eventually("a new connection", func() bool { return h.fake.Opened() > before })
+	h.eventually("a new connection", func() bool { return h.fake.Opened() > before })
 	id, m := h.ask("permission", "")
 	h.press("U1", m, "Approve")
 	require.Equal(t, schema.Approve, h.Question(id).Status.Outcome)
@@ -261,7 +267,7 @@ func TestBot_RevokedTokensAndSwitchedOffSocketStopIt(t *testing.T) {
 		h := newHarness(t)
 		h.link("U1", "grace")
 		require.NoError(t, tc.end(h), name)
-		h.Eventually(name, func() bool { return strings.Contains(h.Bot.Stopped(), tc.want) })
+		h.eventually(name, func() bool { return strings.Contains(h.Bot.Stopped(), tc.want) })
 		_, m := h.ask("permission", "")
 		require.Empty(t, m.Buttons, "no one reads their answers")
 		require.NotContains(t, h.Bot.Stopped(), h.fake.AppToken)

@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// Via is how a person's answer is recorded.
+const Via = "telegram"
+
 // Address is the content of a channel's address: telegram://TOKEN@telegram?chats=CHAT,… with
 // notification=no for messages without a sound. A host other than telegram is a Bot API server of
 // one's own, reached over https, or over http on loopback.

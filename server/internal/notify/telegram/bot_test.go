@@ -33,9 +33,15 @@ type harness struct {
 
 func newHarness(t *testing.T) *harness {
 	fake := notifytest.NewTelegram(t)
-	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) chat.Bot {
-		return telegram.New(telegram.Config{Config: cfg, Token: fake.Token, Chats: []string{"1001"}, HTTP: fake.Client(), API: fake.URL})
+	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) *chat.Bot {
+		bot := telegram.New(telegram.Config{Config: cfg, Token: fake.Token, Chats: []string{"1001"}, HTTP: fake.Client(), API: fake.URL})
+		return &chat.Bot{Desk: bot.Desk, Service: bot}
 	})}
+}
+
+func (h *harness) eventually(what string, ok func() bool) {
+	h.T.Helper()
+	require.Eventually(h.T, ok, time.Minute, 5*time.Millisecond, what)
 }
 
 // link links an account with a person as the dashboard does.
@@ -44,7 +50,7 @@ func (h *harness) link(account int64, person string) {
 	code, _ := h.Codes.New(person, time.Now())
 	before := len(h.fake.Messages())
 	h.fake.Say(account, "private", "/start "+code, 0)
-	h.Eventually("the bot replies", func() bool { return len(h.fake.Messages()) > before })
+	h.eventually("the bot replies", func() bool { return len(h.fake.Messages()) > before })
 	_, err := h.Store.ChatAccount(h.T.Context(), telegram.Via, fmt.Sprint(account))
 	require.NoError(h.T, err)
 }
@@ -73,13 +79,13 @@ func (h *harness) pressData(account int64, m *notifytest.TelegramMessage, data s
 	h.T.Helper()
 	before := len(h.fake.Toasts())
 	h.fake.Press(account, m, data)
-	h.Eventually("the press is answered", func() bool { return len(h.fake.Toasts()) > before })
+	h.eventually("the press is answered", func() bool { return len(h.fake.Toasts()) > before })
 	return h.fake.Toasts()[before]
 }
 
 func (h *harness) requireOutcomeShown(m *notifytest.TelegramMessage, outcome string) {
 	h.T.Helper()
-	h.Eventually("the message shows "+outcome, func() bool {
+	h.eventually("the message shows "+outcome, func() bool {
 		now := h.fake.Messages()[m.ID-1]
 		return strings.Contains(now.Text, "The request was "+outcome+".") && len(now.Buttons) == 0
 	})
@@ -111,7 +117,7 @@ func TestBot_ChoiceAndTextAreAnswered(t *testing.T) {
 	id, m = h.ask("question", "")
 	require.True(t, m.ForceReply)
 	h.fake.Say(graceAccount, "private", "because", m.ID)
-	h.Eventually("the text is the answer", func() bool { return h.Question(id).Status.IsSettled() })
+	h.eventually("the text is the answer", func() bool { return h.Question(id).Status.IsSettled() })
 	require.Equal(t, "because", *h.Question(id).Status.Response.Response)
 	h.requireOutcomeShown(m, "answered by grace")
 }
@@ -126,7 +132,7 @@ func TestBot_ForeignAccountDecidesNothing(t *testing.T) {
 	text, reply := h.ask("question", "")
 	before := len(h.fake.Messages())
 	h.fake.SayInGroup(foreignAccount, graceAccount, "yes", reply.ID)
-	h.Eventually("the bot replies", func() bool { return len(h.fake.Messages()) > before })
+	h.eventually("the bot replies", func() bool { return len(h.fake.Messages()) > before })
 	require.Equal(t, "This account is not linked to a person.", h.fake.Messages()[before].Text)
 	require.False(t, h.Question(text).Status.IsSettled())
 }
@@ -157,7 +163,7 @@ func TestBot_CodeLinksOnceAndOnlyInPrivate(t *testing.T) {
 	h.fake.Say(foreignAccount, "group", "/start "+code, 0)
 	h.fake.Say(graceAccount, "private", "/start "+code, 0)
 	h.fake.Say(foreignAccount, "private", "/start "+code, 0)
-	h.Eventually("both private messages are answered", func() bool { return len(h.fake.Messages()) == 2 })
+	h.eventually("both private messages are answered", func() bool { return len(h.fake.Messages()) == 2 })
 	require.Equal(t, "This account is now linked to grace. Your answers here count as theirs.", h.fake.Messages()[0].Text)
 	require.Contains(t, h.fake.Messages()[1].Text, "This code is not valid.")
 	_, err := h.Store.ChatAccount(t.Context(), telegram.Via, fmt.Sprint(foreignAccount))
@@ -165,7 +171,7 @@ func TestBot_CodeLinksOnceAndOnlyInPrivate(t *testing.T) {
 
 	expired, _ := h.Codes.New("ada", time.Now().Add(-time.Hour))
 	h.fake.Say(foreignAccount, "private", "/start "+expired, 0)
-	h.Eventually("the code is refused", func() bool { return len(h.fake.Messages()) == 3 })
+	h.eventually("the code is refused", func() bool { return len(h.fake.Messages()) == 3 })
 	require.Contains(t, h.fake.Messages()[2].Text, "This code is not valid.")
 }
 
@@ -249,7 +255,7 @@ func TestBot_HighRiskHasNoButtonAndIsNeverDecided(t *testing.T) {
 			require.Equal(t, "Answer in the dashboard: its risk is "+string(level)+".", h.pressData(graceAccount, m, data))
 			before := len(h.fake.Messages())
 			h.fake.Say(graceAccount, "private", "yes", m.ID)
-			h.Eventually("the bot replies", func() bool { return len(h.fake.Messages()) > before })
+			h.eventually("the bot replies", func() bool { return len(h.fake.Messages()) > before })
 			require.False(t, h.Question(id).Status.IsSettled(), "%s %s", level, kind)
 		}
 	}
@@ -296,7 +302,7 @@ func TestBot_UpdateIsHandledAgainAfterStopBetweenAnswerAndOffset(t *testing.T) {
 	require.Equal(t, 1, h.fake.Unconfirmed())
 	h.Open()
 	h.Run()
-	h.Eventually("the update is answered", func() bool { return len(h.fake.Toasts()) == 1 })
+	h.eventually("the update is answered", func() bool { return len(h.fake.Toasts()) == 1 })
 	require.Equal(t, "Already approved by grace.", h.fake.Toasts()[0])
 	require.Equal(t, schema.Approve, h.Question(id).Status.Outcome)
 	h.requireOutcomeShown(m, "approved by grace")
@@ -315,7 +321,7 @@ func TestBot_CutConnectionsAndLimitsAreRetried(t *testing.T) {
 	h.fake.Press(graceAccount, m, m.Buttons["Approve"])
 	h.requireOutcomeShown(m, "approved by grace")
 	require.Equal(t, schema.Approve, h.Question(id).Status.Outcome)
-	h.Eventually("all failures have happened", func() bool {
+	h.eventually("all failures have happened", func() bool {
 		return h.fake.Pending("getUpdates") == 0 && h.fake.Pending("editMessageText") == 0
 	})
 	require.Empty(t, h.Bot.Stopped())
@@ -328,7 +334,7 @@ func TestBot_SecondPollerAndRevokedTokenStopIt(t *testing.T) {
 		h.link(graceAccount, "grace")
 		h.fake.Fail("getUpdates", notifytest.Failure{Code: code})
 		h.fake.Say(graceAccount, "private", "hello", 0) // ends the open poll
-		h.Eventually("the bot stops", func() bool { return strings.Contains(h.Bot.Stopped(), want) })
+		h.eventually("the bot stops", func() bool { return strings.Contains(h.Bot.Stopped(), want) })
 		require.NotContains(t, h.Bot.Stopped(), h.fake.Token)
 	}
 }
