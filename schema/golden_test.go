@@ -51,7 +51,7 @@ var messageTypes = map[string]reflect.Type{
 	"Overview":        reflect.TypeFor[history.Overview](),
 	"SpendReport":     reflect.TypeFor[history.SpendReport](), "NowReport": reflect.TypeFor[history.NowReport](),
 	"RiskyCalls": reflect.TypeFor[history.RiskyCalls](), "PolicyLine": reflect.TypeFor[history.PolicyLine](),
-	"OTLPResponse":  reflect.TypeFor[schema.OTLPResponse](),
+	"OTLPResponse":  reflect.TypeFor[history.OTLPResponse](),
 	"Control":       reflect.TypeFor[schema.Control](),
 	"Extend":        reflect.TypeFor[schema.Extend](),
 	"Me":            reflect.TypeFor[schema.Me](),

@@ -117,12 +117,12 @@ var agents = []Route{
 	{
 		Method: "POST", Path: schema.PathOTLPLogs, Access: schema.AccessPost, Summary: "Receive OpenTelemetry logs",
 		Description: "Receives OpenTelemetry log records of coding agents (OTLP/HTTP JSON). Requests to models become events of their session.",
-		Response:    schema.OTLPResponse{}, Returns: "accepted, at least in part",
+		Response:    history.OTLPResponse{}, Returns: "accepted, at least in part",
 	},
 	{
 		Method: "POST", Path: schema.PathOTLPMetrics, Access: schema.AccessPost, Summary: "Receive OpenTelemetry metrics",
 		Description: "Receives OpenTelemetry metrics of coding agents (OTLP/HTTP JSON). Tokens and cost become events of their session.",
-		Response:    schema.OTLPResponse{}, Returns: "accepted, at least in part",
+		Response:    history.OTLPResponse{}, Returns: "accepted, at least in part",
 	},
 	{
 		Method: "POST", Path: schema.PathClaudeCode, Access: schema.AccessPost, Summary: "Receive Claude Code's hooks",

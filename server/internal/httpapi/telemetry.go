@@ -6,7 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/sessions/otlp"
@@ -19,9 +19,9 @@ func (s *Server) otlpLogs(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var response schema.OTLPResponse
+	var response history.OTLPResponse
 	if result.Rejected > 0 {
-		response.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: result.Rejected, ErrorMessage: noSessionMessage}
+		response.PartialSuccess = history.PartialSuccess{RejectedLogRecords: result.Rejected, ErrorMessage: noSessionMessage}
 	}
 	return reply(c)(json.Marshal(response))
 }
@@ -31,9 +31,9 @@ func (s *Server) otlpMetrics(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var response schema.OTLPResponse
+	var response history.OTLPResponse
 	if result.Rejected > 0 {
-		response.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: result.Rejected, ErrorMessage: noSessionMessage}
+		response.PartialSuccess = history.PartialSuccess{RejectedDataPoints: result.Rejected, ErrorMessage: noSessionMessage}
 	}
 	return reply(c)(json.Marshal(response))
 }

@@ -1,4 +1,4 @@
-package schema
+package history
 
 // OTLPResponse is the response to an OTLP request. As OpenTelemetry requires, records that the hub
 // does not use count as accepted. A record without a session is rejected.
