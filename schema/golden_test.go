@@ -94,8 +94,8 @@ var messageTypes = map[string]reflect.Type{
 	"Channel":              reflect.TypeFor[schema.Channel](),
 	"ChannelDraft":         reflect.TypeFor[schema.ChannelDraft](),
 	"ChannelTestResult":    reflect.TypeFor[schema.ChannelTestResult](),
-	"ChatAccounts":         reflect.TypeFor[schema.ChatAccounts](),
-	"ChatCode":             reflect.TypeFor[schema.ChatCode](),
+	"ChatAccounts":         reflect.TypeFor[control.ChatAccounts](),
+	"ChatCode":             reflect.TypeFor[control.ChatCode](),
 	"NotificationSettings": reflect.TypeFor[schema.NotificationSettings](),
 
 	"CallReport":       reflect.TypeFor[schema.CallReport](),

@@ -37,7 +37,7 @@ var messages = []any{
 	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
 	inbox.HitlRequest{}, inbox.HitlPage{}, inbox.HitlVote{}, inbox.HitlCancel{}, inbox.HitlStats{},
 	inbox.Approval{}, inbox.ApproveCall{}, inbox.RejectCall{}, inbox.AgentApproval{},
-	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.ChatAccounts{}, schema.ChatCode{}, schema.NotificationSettings{},
+	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, control.ChatAccounts{}, control.ChatCode{}, schema.NotificationSettings{},
 	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
 	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{}, control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.Reach{}, control.ReachSettings{}, control.PairingCode{},
 	control.Claim{}, control.ClaimDraft{}, control.ClaimList{},

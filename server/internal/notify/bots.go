@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/notify/chat"
 	"github.com/hookback/hookback/server/internal/notify/ntfy"
@@ -135,38 +136,38 @@ func (n *Notifier) sendRequest(ctx context.Context, bot *chat.Bot, m *message) e
 }
 
 // NewChatCode returns a code with which a person links a chat account, once.
-func (n *Notifier) NewChatCode(person string) schema.ChatCode {
+func (n *Notifier) NewChatCode(person string) control.ChatCode {
 	code, expires := n.codes.New(person, n.Clock())
-	return schema.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}
+	return control.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}
 }
 
 // bots returns the bots that take answers, sorted.
-func (n *Notifier) bots() []schema.ChatBot {
+func (n *Notifier) bots() []control.ChatBot {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	list := []schema.ChatBot{}
+	list := []control.ChatBot{}
 	for _, w := range n.workers {
 		if w.bot != nil && w.bot.Stopped() == "" && w.bot.Name() != "" {
-			list = append(list, schema.ChatBot{Kind: w.bot.Kind(), Name: w.bot.Name()})
+			list = append(list, control.ChatBot{Kind: w.bot.Kind(), Name: w.bot.Name()})
 		}
 	}
-	slices.SortFunc(list, func(a, b schema.ChatBot) int {
+	slices.SortFunc(list, func(a, b control.ChatBot) int {
 		return cmp.Or(strings.Compare(b.Kind, a.Kind), strings.Compare(a.Name, b.Name))
 	})
 	return list
 }
 
 // ChatAccounts returns the chat accounts of a person, and the bots of the hub.
-func (n *Notifier) ChatAccounts(ctx context.Context, person string) (schema.ChatAccounts, error) {
+func (n *Notifier) ChatAccounts(ctx context.Context, person string) (control.ChatAccounts, error) {
 	stored, err := n.Store.ChatAccounts(ctx, person)
 	if err != nil {
-		return schema.ChatAccounts{}, err
+		return control.ChatAccounts{}, err
 	}
-	out := schema.ChatAccounts{Accounts: []schema.ChatAccount{}, Bots: n.bots()}
+	out := control.ChatAccounts{Accounts: []control.ChatAccount{}, Bots: n.bots()}
 	since, _ := n.Accounts.CreatedAt(person)
 	for _, a := range stored {
 		if !a.LinkedAt.Before(since) { // else it is of an earlier account of the same name
-			out.Accounts = append(out.Accounts, schema.ChatAccount{Kind: a.Kind, Account: a.Account, Label: a.Label, LinkedAt: schema.Millis(a.LinkedAt.UnixMilli())})
+			out.Accounts = append(out.Accounts, control.ChatAccount{Kind: a.Kind, Account: a.Account, Label: a.Label, LinkedAt: schema.Millis(a.LinkedAt.UnixMilli())})
 		}
 	}
 	return out, nil
