@@ -2,7 +2,10 @@ import type { Binding } from '../lib/keys/shortcuts'
 import { summaryLine, shortSession } from '../lib/stream/eventView'
 import { shortcutLines } from '../lib/keys/shortcutList'
 import { requestTitle, type Lists, type Request } from '../lib/stream/requests'
-import type { Event } from '../lib/api/types'
+import type { Event, Person } from '../lib/api/types'
+import { roleNames } from '../lib/format/roles'
+import { settingsTabs } from '../lib/page/router.svelte'
+import { settingsLinks, type TabLink } from './tabs'
 import { lazyAppText } from './lazyText'
 
 const copy = lazyAppText.palette
@@ -15,9 +18,52 @@ export interface PaletteItem {
   text: string
   /** Shown next to the text; also searched. */
   hint?: string
+  /** Other words for it, searched but not shown. */
+  synonyms?: string
   /** Its keys, in tinykeys' notation. */
   keys?: string
   run: () => void
+}
+
+/** The text that a query is compared with. */
+export const searchText = ({ text, hint = '', synonyms = '', group }: PaletteItem): string =>
+  `${text} ${hint} ${synonyms} ${group}`
+
+/** The tabs of a screen. */
+export function tabItems(
+  tabs: readonly TabLink[],
+  screen: string,
+  go: (path: string) => void,
+): PaletteItem[] {
+  return tabs.map(({ path, name }) => ({
+    group: groups.goTo,
+    text: name,
+    hint: screen,
+    run: () => go(path),
+  }))
+}
+
+/** Every setting, which leads to its tab. */
+export function settingItems(go: (path: string) => void): PaletteItem[] {
+  return settingsLinks.flatMap(({ path, name }, i) =>
+    Object.entries(copy.settings[settingsTabs[i] ?? 'agents']).map(([text, synonyms]) => ({
+      group: groups.settings,
+      text,
+      hint: name,
+      synonyms,
+      run: () => go(path),
+    })),
+  )
+}
+
+/** The people of the hub, who are listed in one place. */
+export function personItems(people: readonly Person[], go: (path: string) => void): PaletteItem[] {
+  return people.map(({ name, role }) => ({
+    group: groups.people,
+    text: name,
+    hint: roleNames[role] ?? role,
+    run: () => go('/team/people'),
+  }))
 }
 
 const short = (text: string) => text.split('\n')[0]?.slice(0, 160) ?? ''
