@@ -1,3 +1,4 @@
+import { accessibilityViolations } from './accessibility.ts'
 import { expect, openAt, test } from './fixtures.ts'
 import type { Page } from '@playwright/test'
 import type { HubProcess } from './hub.ts'
@@ -97,14 +98,20 @@ test.describe('Live updates', () => {
     const line = page.getByTestId('connection')
     await hub.stop()
     await expect(line).toHaveAttribute('data-phase', 'waiting')
-    await expect(line).toContainText('Hub restarting')
-    await expect(line).toContainText(/in \d+ s|now/)
+    const banner = page.getByTestId('connection-banner')
+    await expect(banner).toContainText('Hub restarting')
+    await expect(banner).toContainText(/in \d+ s|now/)
+    const list = await page.getByTestId('rows').boundingBox()
+    const above = await banner.boundingBox()
+    expect(above!.y + above!.height).toBeLessThanOrEqual(list!.y)
+    expect(await accessibilityViolations(page)).toEqual([])
     await hub.restart()
     for (let i = 0; i < 2; i++) await hub.batch(600, () => ({}))
     // There is no button if the page has reconnected by itself.
-    const connectNow = page.getByRole('button', { name: /connect now/ })
+    const connectNow = page.getByRole('button', { name: 'Connect now' })
     await connectNow.evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()))
     await expect(line).toContainText('Live again · hub restarted')
+    await expect(banner).toHaveCount(0)
     await expect(page.getByText('1,205 events')).toBeVisible()
   })
 

@@ -1,6 +1,6 @@
 import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
-import { expect, openAt, test, visit } from './fixtures.ts'
-import { claimHub, invitePerson, userBadge } from './people.ts'
+import { expect, openAt, test, visit, waitUntilLive } from './fixtures.ts'
+import { claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts'
 
 const tabs = {
   '/team/people': 'People',
@@ -78,6 +78,62 @@ test.describe('Team', () => {
       await check('signed in')
     })
   }
+
+  test('a locked hub asks visitors to sign in, and shows names to signed-in people only', async ({
+    page,
+    hub,
+    agent,
+    browser,
+    watch,
+  }) => {
+    await claimHub(page, hub)
+    const visitor = await openInNewBrowser(browser, watch, hub.url)
+    await waitUntilLive(visitor)
+    const notice = visitor.getByTestId('hub-locked')
+    await expect(notice).toContainText('Sign in to answer.')
+    await expect(visitor.getByRole('heading', { name: 'This hub is locked' })).toBeVisible()
+    await expect(visitor.getByRole('link', { name: 'Get started' })).toHaveCount(0)
+    expect(await accessibilityViolations(visitor)).toEqual([])
+
+    const { id } = await agent.ask(hub, { question: 'Deploy?' })
+    await agent.ask(hub, { question: 'Delete?' })
+    await expect(notice).toContainText('2 requests are waiting. Sign in to answer.')
+    await notice.getByRole('button', { name: 'Sign in' }).click()
+    await expect(visitor.getByRole('dialog', { name: 'Sign in' })).toBeVisible()
+
+    const link = await invitePerson(page, 'grace')
+    const grace = await openInNewBrowser(browser, watch, link)
+    await expect(userBadge(grace)).toContainText('grace')
+    await expect(grace.getByTestId('hub-locked')).toHaveCount(0)
+    await visit(grace, `/inbox/${id}`)
+    await visit(page, `/inbox/${id}`)
+    await expect(page.getByTestId('other-viewers')).toContainText('grace is looking.')
+    expect(await accessibilityViolations(page)).toEqual([])
+    await visitor.goto(`${hub.url}/inbox/${id}`)
+    await waitUntilLive(visitor)
+    await expect(visitor.getByTestId('other-viewers')).toContainText('Also open on 2 other screens.')
+  })
+
+  test('the palette opens the invitation, and finds people and settings', async ({ page, hub }) => {
+    await claimHub(page, hub)
+    await invitePerson(page, 'grace')
+    const find = async (text: string) => {
+      await page.keyboard.press('Control+k')
+      await expect(page.getByTestId('palette').getByRole('combobox')).toBeFocused()
+      await page.keyboard.type(text)
+    }
+    const chosen = page.getByTestId('palette').getByRole('option', { selected: true })
+    await find('invite')
+    await page.keyboard.press('Enter')
+    await expect(page.getByLabel('Name', { exact: true })).toBeFocused()
+    await expect(page).toHaveURL(`${hub.url}/team/people`)
+    await find('grace')
+    await expect(chosen).toContainText('grace')
+    await page.keyboard.press('Escape')
+    await find('quiet hours')
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL(`${hub.url}/settings/browser`)
+  })
 
   test('inviting a person takes three steps', async ({ page, hub, context }) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: hub.url })

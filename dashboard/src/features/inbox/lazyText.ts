@@ -169,6 +169,8 @@ export const lazyInboxText = {
     sameAs: ['Same request as ', ': one answer applies to both.'],
   },
 
+  /** The empty inbox of a signed-out visitor. */
+  lockedHub: { title: 'This hub is locked', hint: 'Sign in to answer requests.' },
   blocked: {
     signedOut: ['You are signed out.', 'Sign in again to answer. Your draft is kept.'],
     locked: ['The hub is locked.', 'Sign in to answer.'],

@@ -92,6 +92,19 @@ describe('HubNotices', () => {
     expect(screen.queryByRole('button')).toBeNull()
   })
 
+  it('asks a signed-out visitor of a locked hub to sign in', async () => {
+    me.sessionExpired = false
+    me.identity = { ...anonymous, owned: true, locked: true, canAnswer: false }
+    expect(me.hasNotices).toBe(true)
+    render(HubNotices)
+    expect(screen.getByTestId('hub-locked').textContent).toMatch(/^\s*Sign in to answer\.\s*Sign in$/)
+    await fireEvent.click(screen.getByRole('button', { name: 'Sign in' }))
+    expect(me.dialog).toEqual({ step: 'how' })
+    me.close()
+    me.identity = { ...ada, locked: true }
+    expect(me.hasNotices).toBe(false)
+  })
+
   it('shows recent changes of accounts, the newest first', () => {
     me.identity = {
       ...ada,

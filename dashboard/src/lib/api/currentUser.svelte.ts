@@ -76,10 +76,19 @@ class CurrentUser {
     return this.identity?.verified ?? true
   }
 
-  /** Whether every screen shows a banner: an owned hub is open, or accounts changed recently. */
+  /** Whether the user must sign in to answer: the hub is locked and shows its requests. */
+  get mustSignIn(): boolean {
+    return this.identity?.locked === true && !this.isVerified
+  }
+
+  /**
+   * Whether every screen shows a banner: an owned hub is open, a locked one asks to sign in, or
+   * accounts changed recently.
+   */
   get hasNotices(): boolean {
     const { owned = false, locked, changes = [] } = this.identity ?? {}
-    return !this.signInRequired && (this.claimed || (owned && !locked) || changes.length > 0)
+    const signIn = this.mustSignIn && !this.sessionExpired
+    return !this.signInRequired && (this.claimed || (owned && !locked) || signIn || changes.length > 0)
   }
 
   /** The verified name; empty if there is none. */
