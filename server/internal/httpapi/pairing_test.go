@@ -61,6 +61,7 @@ func TestPairing_CannotRaiseAuthority(t *testing.T) {
 		"PUT " + control.PathSafety:                 `{"equalFailures":5}`,
 		"POST " + schema.PathPeople + "/ada":        `{"email":"eve@example.com"}`,
 		"POST " + schema.PathPeople + "/grace/link": `{}`,
+		"POST " + schema.PathChatCodes:              `{}`,
 	} {
 		r.expectProblem("not_allowed", route, body, phone.headers()...)
 	}
