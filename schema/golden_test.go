@@ -23,7 +23,7 @@ import (
 
 // messageTypes are the types of goldens. A golden of Type[] holds several messages.
 var messageTypes = map[string]reflect.Type{
-	"RPC":             reflect.TypeFor[schema.RPC](),
+	"RPC":             reflect.TypeFor[control.RPC](),
 	"Event":           reflect.TypeFor[schema.Event](),
 	"HumanInTheLoop":  reflect.TypeFor[schema.HumanInTheLoop](),
 	"Status":          reflect.TypeFor[schema.Status](),

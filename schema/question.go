@@ -66,7 +66,7 @@ type HumanInTheLoop struct {
 	Question string   `json:"question"`
 	Type     Kind     `json:"type"`
 	Choices  []string `json:"choices,omitempty"` // labels; the form __…__ is reserved
-	// AllowOther is set if a choice can also be answered with a text, as Response.Response.
+	// AllowOther lets a person answer a choice with a text, as Response.Response.
 	AllowOther bool `json:"allowOther,omitempty"`
 
 	// ResponseWebSocketURL is the listener that the hub calls back with the answer. Without it the

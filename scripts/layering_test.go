@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"agentclient/internal/cli/policycmd":  {"schema", "agentclient", "agentclient/policy", "agentclient/hook", "agentclient/internal/cli"},
 	"agentclient/internal/cli/freeze":     {"schema", "schema/control", "agentclient/socket", "agentclient/internal/cli"},
 	"agentclient/internal/cli/trust":      {"schema", "schema/sign", "agentclient", "agentclient/receipt", "agentclient/internal/cli"},
-	"agentclient/internal/cli/mcp":        {"schema", "agentclient", "agentclient/socket", "agentclient/internal/cli"},
+	"agentclient/internal/cli/mcp":        {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/internal/cli"},
 	"agentclient/internal/cli/statusline": {"schema", "agentclient/internal/cli", "agentclient/internal/cli/report"},
 	"agentclient/internal/cli/desktop":    nil,
 	"agentclient/internal/cli/pair":       {"agentclient/internal/cli", "agentclient/internal/cli/desktop"},

@@ -154,7 +154,7 @@ var agents = []Route{
 			{"session", "session_id of this client's questions; default mcp"},
 			{"timeout", "timeout of this client's questions in seconds, unless a tool call sets one; default 300"},
 		},
-		Request: schema.RPC{}, Response: schema.RPC{}, Returns: "the response to the request", Also: map[int]string{202: "a notification was accepted"},
+		Request: control.RPC{}, Response: control.RPC{}, Returns: "the response to the request", Also: map[int]string{202: "a notification was accepted"},
 		Errors:   []error{schema.ErrNoRoute},
 		Examples: Examples{Request: []string{"v2.RPC.call"}, Response: []string{"v2.RPC.result", "v2.RPC.error"}},
 	},

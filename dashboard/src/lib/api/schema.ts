@@ -896,7 +896,7 @@ export interface HumanInTheLoop {
   type: Kind
   /** labels; the form __…__ is reserved */
   choices?: string[]
-  /** allowOther is set if a choice can also be answered with a text, as Response.Response. */
+  /** allowOther lets a person answer a choice with a text, as Response.Response. */
   allowOther?: boolean
   /**
    * responseWebSocketUrl is the listener that the hub calls back with the answer. Without it the agent
