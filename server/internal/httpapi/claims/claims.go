@@ -126,7 +126,10 @@ func (c *Claims) Claim(ctx context.Context, id schema.EventID, to string, by aut
 
 // Release ends a claim. Its person, who handed it over, and admins may; a request without a claim
 // stays without one.
-func (c *Claims) Release(id schema.EventID, by auth.Identity) error {
+func (c *Claims) Release(ctx context.Context, id schema.EventID, by auth.Identity) error {
+	if _, err := c.statusOf(ctx, id); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.active[id]

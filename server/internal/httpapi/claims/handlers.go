@@ -35,7 +35,7 @@ func (c *Claims) Handlers(identityOf func(*fiber.Ctx) auth.Identity) map[string]
 			if err != nil {
 				return err
 			}
-			if err := c.Release(id, identityOf(f)); err != nil {
+			if err := c.Release(f.UserContext(), id, identityOf(f)); err != nil {
 				return err
 			}
 			return f.JSON(c.List())
