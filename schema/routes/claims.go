@@ -20,6 +20,6 @@ var claims = []Route{
 	{
 		Method: "DELETE", Path: control.PathClaim, Access: schema.AccessKeep, Summary: "Release a request",
 		Description: "Ends a claim. Its person, the person who handed it over, and admins can do this.",
-		Response:    control.ClaimList{}, Returns: "the active claims",
+		Response:    control.ClaimList{}, Returns: "the active claims", Errors: []error{schema.ErrNoQuestion},
 	},
 }
