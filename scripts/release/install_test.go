@@ -159,7 +159,7 @@ func TestInstall_VerifiesSignatureWithCosign(t *testing.T) {
 	require.Contains(t, string(arguments), `--certificate-identity-regexp ^https://github.com/hookback/hookback/\.github/workflows/release\.yml@refs/tags/v`)
 }
 
-// TestInstall_RefusesBadDownload: each of these exits with 1, says why and installs nothing.
+// TestInstall_RefusesBadDownload: each of these exits with 1, gives the reason and installs nothing.
 func TestInstall_RefusesBadDownload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -198,7 +198,7 @@ func (s *Service) codeProblem(hash digest, code *store.Code, pairs bool) string 
 	}
 }
 
-// recordUsedPairing remembers a used code for a better message. A restart forgets it.
+// recordUsedPairing remembers a used code for a better message. A restart loses it.
 func (s *Service) recordUsedPairing(hash digest, code *store.Code) {
 	if code.Method != methodPair {
 		return

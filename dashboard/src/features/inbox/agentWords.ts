@@ -10,7 +10,7 @@ function lastText(chat: Json | undefined): string {
   return said?.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('') ?? ''
 }
 
-/** What the agent said in these events, oldest first, without repetitions. */
+/** The words of the agent in these events, oldest first, without repetitions. */
 export function agentWords(events: readonly Event[]): string[] {
   const words = events.map(({ payload, chat }) => {
     const said = payload.last_assistant_message

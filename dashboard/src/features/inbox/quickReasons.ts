@@ -1,6 +1,6 @@
 import { lazyInboxText } from './lazyText'
 
-/** What a reason is for: a denial, changes of a plan, a call that stays refused, or a question back. */
+/** The purpose of a reason: a denial, changes of a plan, a call that stays refused, or a question back. */
 export type ReasonKind = 'call' | 'plan' | 'appeal' | 'ask'
 
 /** A reason that a person of this browser sent. */

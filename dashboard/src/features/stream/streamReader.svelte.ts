@@ -96,7 +96,7 @@ export class StreamReader {
     this.canceled = true
   }
 
-  /** Stops the search and drops what it would still find. */
+  /** Stops the search and drops its further results. */
   stopSearch(): void {
     this.stop?.abort()
     this.stop = undefined

@@ -39,7 +39,7 @@ export class StreamView {
   private head = 0
   /** The next ring buffer position to read. */
   private next = 0
-  /** What the scan for the current filter reads, newest first; undefined once it is complete. */
+  /** The range that the scan for the current filter reads, newest first; undefined once it is complete. */
   private rest: { readonly start: number; at(i: number): Entry | undefined } | undefined
   /** The position in `rest` to read next. */
   private restAt = 0

@@ -43,7 +43,7 @@ export const createRule = (draft: RuleDraft) => post<Rule>('/api/rules', draft)
 /** Revokes a rule immediately; it stays in the list. */
 export const revokeRule = (id: number) => remove<Rule>(`/api/rules/${id}`)
 
-/** The active freezes, and what their agents do. */
+/** The active freezes, and the state of their agents. */
 export const freezes = () => call<FreezeList>('/api/freezes')
 
 /** Stops agents at their next tool call. If they are frozen already, returns the active freeze. */

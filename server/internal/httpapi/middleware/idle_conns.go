@@ -45,7 +45,7 @@ func (i *idleConns) remove(c *Conn) {
 	i.removeLocked(c)
 }
 
-// forget deletes a closed connection permanently.
+// forget removes a closed connection permanently.
 func (i *idleConns) forget(c *Conn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

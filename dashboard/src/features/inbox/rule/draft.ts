@@ -107,7 +107,7 @@ export function suggestConditions(args: Json | undefined): ConditionDraft[] {
 }
 
 /**
- * The scopes and conditions that can allow a call: all, or those that name it exactly. `exact` is
+ * The scopes and conditions that can allow a call: all, or the ones that name it exactly. `exact` is
  * the hub's statement about the call.
  */
 export function restrictToExact(c: RuleFormState, exact: RulePreview['exact']): RuleScope[] {
