@@ -16,6 +16,7 @@ export const appText = {
 
   screens: {
     inbox: 'Inbox',
+    now: 'Now',
     stream: 'Stream',
     sessions: 'Sessions',
     overview: 'Overview',
@@ -39,13 +40,6 @@ export const appText = {
     moreAgents: (n: number) => `and ${n} more`,
     mutedUntil: (time: string) => `Muted until ${time}`,
     unmute: 'Unmute',
-    states: {
-      'needs-you': 'needs you',
-      undelivered: 'not delivered',
-      working: 'working',
-      idle: 'idle',
-      ended: 'ended',
-    },
   },
 
   announcements: {

@@ -1,5 +1,3 @@
-import type { AgentState } from '../../lib/stream/agents'
-
 const plural = (n: number, one: string, many = one + 's') => (n === 1 ? one : many)
 
 /** User-visible strings of the overview. */
@@ -126,13 +124,6 @@ export const agentText = {
     cost: 'Cost',
     lastSeen: 'Last seen',
   },
-  states: {
-    'needs-you': 'needs you',
-    undelivered: 'not delivered',
-    working: 'working',
-    idle: 'idle',
-    ended: 'ended',
-  } satisfies Record<AgentState, string>,
   tokens: (t: { input: string; output: string; cacheRead: string; cacheWrite: string }) =>
     `${t.input} in, ${t.output} out, ${t.cacheRead} read from and ${t.cacheWrite} written to the cache`,
 }

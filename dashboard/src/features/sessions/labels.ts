@@ -4,12 +4,13 @@ import { requestOutcome, type Tone } from '../../lib/format/outcome'
 import { kindNames } from '../../lib/format/text'
 import { toRequest } from '../../lib/stream/requests'
 import type { Session as SessionSummary } from '../../lib/api/schema'
-import type { AgentState } from '../../lib/stream/agents'
+import { agentState, type AgentRequests, type AgentState } from '../../lib/stream/agents'
 import { splitInvisible } from '../../lib/format/invisibleChars'
 import { barDuration, barLine, unionDuration, type Bar, type Session } from './timeline'
 import { timelineText } from './text'
 
-export { formatCount, stateLabels } from './text'
+export { formatCount } from './text'
+export { formatDollars } from '../../lib/format/money'
 
 export interface BarStatus {
   label: string
@@ -74,20 +75,17 @@ export function escapeInvisible(text: string): string {
     .join('')
 }
 
-/** The state of a session, from its summary. */
+/** The state of a session, from its summary and, if the page has them, its requests. */
 export function sessionState(
   s: Pick<SessionSummary, 'pending' | 'ended' | 'lastAt'>,
   now: number,
+  { asks, waitsSince, lostAt }: AgentRequests = {},
 ): AgentState {
-  if (s.pending > 0) return 'needs-you'
-  if (s.ended) return 'ended'
-  return now - s.lastAt < 60_000 ? 'working' : 'idle'
-}
-
-/** An amount in dollars: "$0.04", "$12.30", "< $0.01". */
-export function formatDollars(usd: number): string {
-  if (usd > 0 && usd < 0.01) return '< $0.01'
-  return '$' + usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+  const pending = s.pending > 0 && waitsSince === undefined && lostAt === undefined
+  return agentState(
+    { ...s, asks: asks !== undefined || pending, waits: waitsSince !== undefined, lostAt },
+    now,
+  )
 }
 
 /** A directory, with ~ for a home directory. */

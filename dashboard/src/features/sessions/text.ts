@@ -1,5 +1,3 @@
-import type { AgentState } from '../../lib/stream/agents'
-
 /** User-visible strings of sessions. */
 export const text = {
   sessions: 'Sessions',
@@ -16,14 +14,6 @@ export const text = {
 /** "1 call", "12 calls" */
 export const formatCount = (n: number, one: string, many = one + 's'): string =>
   `${n.toLocaleString('en')} ${n === 1 ? one : many}`
-
-export const stateLabels: Record<AgentState, string> = {
-  'needs-you': 'needs you',
-  undelivered: 'not delivered',
-  working: 'working',
-  idle: 'idle',
-  ended: 'ended',
-}
 
 /** The list of sessions. */
 export const listText = {
@@ -198,7 +188,6 @@ export const agentsText = {
     cost: 'Cost',
     time: 'Time',
   },
-  states: { needsYou: 'needs you', working: 'working', idle: 'idle', ended: 'ended' },
   mainAgent: 'Main agent',
   level: (depth: number) => `, level ${depth}, started by`,
   tokens: (input: string, output: string, cached: string) =>

@@ -1,4 +1,5 @@
 import type { Kind, Risk } from '../api/types'
+import type { AgentState } from '../stream/agents'
 
 // Texts about requests and times that several screens show.
 
@@ -12,6 +13,17 @@ export const times = (n: number): string => (n === 1 ? 'once' : n === 2 ? 'twice
 export function joinNames(list: readonly string[]): string {
   if (list.length < 2) return list[0] ?? ''
   return `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
+}
+
+/** The names of the states of agents. */
+export const stateNames: Record<AgentState, string> = {
+  'needs-you': 'needs you',
+  undelivered: 'not delivered',
+  failing: 'failing',
+  working: 'working',
+  idle: 'idle',
+  gone: 'gone',
+  ended: 'ended',
 }
 
 export const kindNames: Record<Kind, string> = {

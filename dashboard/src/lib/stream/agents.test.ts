@@ -1,10 +1,85 @@
-import { expect, test } from 'vitest'
-import { anEvent } from '../../testing/factories'
-import { AgentRegistry, TEST_APP } from './agents'
+import { describe, expect, it, test } from 'vitest'
+import { aRequest, anEvent } from '../../testing/factories'
+import {
+  AgentRegistry,
+  TEST_APP,
+  agentState,
+  appState,
+  requestIndex,
+  type AgentFacts,
+  type AgentState,
+} from './agents'
+import { groupRequests, toRequest, type Request } from './requests'
+import type { Event } from '../api/types'
 
 test('AgentRegistry lists no test requests', () => {
   const agents = new AgentRegistry()
   agents.observe({ ...anEvent(1), source_app: 'api' })
   agents.observe({ ...anEvent(2), source_app: TEST_APP })
   expect(agents.all().map((a) => a.name)).toEqual(['api'])
+})
+
+describe('agentState', () => {
+  const now = 1_000_000
+  it.each<[string, AgentFacts, AgentState]>([
+    ['an event just now', { lastAt: now }, 'working'],
+    ['59 s without events', { lastAt: now - 59_999 }, 'working'],
+    ['a minute without events', { lastAt: now - 60_000 }, 'idle'],
+    ['a call that runs for minutes', { lastAt: now - 599_999, running: true }, 'working'],
+    ['a call without an end', { lastAt: now - 600_000, running: true }, 'idle'],
+    ['failed calls', { lastAt: now, failing: true, running: true }, 'failing'],
+    ['an end after failed calls', { lastAt: now, failing: true, ended: true }, 'ended'],
+    ['a request without a listener', { lastAt: now, lostAt: now }, 'gone'],
+    ['an event after that', { lastAt: now, lostAt: now - 1 }, 'working'],
+    ['votes of others', { lastAt: now, waits: true }, 'idle'],
+    ['an answer that was not delivered', { lastAt: now, undelivered: true, waits: true }, 'undelivered'],
+    [
+      'a request',
+      { lastAt: 0, asks: true, undelivered: true, ended: true, failing: true, waits: true },
+      'needs-you',
+    ],
+  ])('%s', (_, facts, state) => expect(agentState(facts, now)).toBe(state))
+})
+
+describe('requestIndex', () => {
+  const request = (e: Event) => toRequest(e) as Request
+  const at = anEvent(0).timestamp ?? 0
+  const lists = groupRequests(
+    [
+      request(aRequest(1)),
+      request(aRequest(2)),
+      request({ ...aRequest(3, {}, { waiter: 'lost' }), source_app: 'web' }),
+      request({ ...aRequest(4), session_id: 's2' }),
+      request({ ...aRequest(5, {}, { recipients: ['eve'], awaiting: ['eve'] }), source_app: 'ops' }),
+      request({ ...aRequest(6, { requiresResponse: false }), source_app: 'note' }),
+    ],
+    at,
+    new Map(),
+    'ada',
+  )
+  const index = requestIndex(lists)
+
+  it('is made once per lists', () => expect(requestIndex(lists)).toBe(index))
+
+  it('has the oldest request of a session and of an application', () => {
+    expect(index.of('api', 's1').asks?.id).toBe(1)
+    expect(index.of('api', 's2').asks?.id).toBe(4)
+    expect(index.of('api').asks?.id).toBe(1)
+    expect(index.of('api').waitsSince).toBe(at + 1)
+    expect(index.of('none')).toEqual({})
+  })
+
+  it('distinguishes lost requests, those of others and information', () => {
+    expect(index.of('web', 's1')).toEqual({ lostAt: at + 3 })
+    expect(index.of('ops', 's1')).toEqual({ waitsSince: at + 5 })
+    expect(index.of('note', 's1').waitsSince).toBeUndefined()
+  })
+
+  it('gives the state of an application', () => {
+    const agent = (name: string, lastSeen: number) => ({ name, lastSeen, ended: false })
+    expect(appState(agent('api', at), lists, at)).toBe('needs-you')
+    expect(appState(agent('web', at + 3), lists, at + 3)).toBe('gone')
+    expect(appState(agent('web', at + 4), lists, at + 4)).toBe('working')
+    expect(appState(agent('other', at), lists, at)).toBe('working')
+  })
 })

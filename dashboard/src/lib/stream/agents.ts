@@ -1,11 +1,12 @@
 import { receivedAt, isTelemetry } from './eventView'
 import type { Event } from '../api/types'
+import { needsAnswer, type Lists, type Request } from './requests'
 
 /** The application of the hub's own test requests. */
 export const TEST_APP = 'hookback-test'
 
-/** The state of an agent, derived from its events. */
-export type AgentState = 'needs-you' | 'undelivered' | 'working' | 'idle' | 'ended'
+/** The state of an agent. */
+export type AgentState = 'needs-you' | 'undelivered' | 'failing' | 'working' | 'idle' | 'gone' | 'ended'
 
 export interface Agent {
   readonly name: string
@@ -40,14 +41,102 @@ export class AgentRegistry {
   }
 }
 
-/** The state of an agent, given its open requests and undelivered answers. */
-export function agentState(
-  agent: Agent,
-  now: number,
-  waiting: { asks: boolean; undelivered: boolean },
-): AgentState {
-  if (waiting.asks) return 'needs-you'
-  if (waiting.undelivered) return 'undelivered'
-  if (agent.ended) return 'ended'
-  return now - agent.lastSeen < 60_000 ? 'working' : 'idle'
+/** How long after its last event an agent counts as working, ms. */
+const WORKING_FOR = 60_000
+/** How long a tool call without further events counts as work, ms. */
+const MAX_CALL = 600_000
+
+/** What is known about an agent: of an application, a session or a part of one. */
+export interface AgentFacts {
+  /** The time of its last event. */
+  lastAt: number
+  ended?: boolean
+  /** A request of it needs the user. */
+  asks?: boolean
+  /** An answer was not delivered to it. */
+  undelivered?: boolean
+  /** It waits for other people than the user. */
+  waits?: boolean
+  /** When it asked the newest request for whose answer it no longer listens. */
+  lostAt?: number
+  /** Its last tool calls failed. */
+  failing?: boolean
+  /** A tool call runs. */
+  running?: boolean
+}
+
+/** The state of an agent on every screen. The hub's package now has the same order. */
+export function agentState(facts: AgentFacts, now: number): AgentState {
+  const quiet = now - facts.lastAt
+  if (facts.asks) return 'needs-you'
+  if (facts.undelivered) return 'undelivered'
+  if (facts.waits) return 'idle'
+  if (facts.lostAt !== undefined && facts.lostAt >= facts.lastAt) return 'gone'
+  if (facts.ended) return 'ended'
+  if (facts.failing) return 'failing'
+  return quiet < WORKING_FOR || (facts.running && quiet < MAX_CALL) ? 'working' : 'idle'
+}
+
+/** What the requests of an application or a session say about its agent. */
+export interface AgentRequests {
+  /** The oldest request that needs the user. */
+  asks?: Request
+  undelivered?: Request
+  /** When the oldest request that an agent waits for was asked, whoever answers it. */
+  waitsSince?: number
+  lostAt?: number
+}
+
+const noRequests: AgentRequests = {}
+
+/** The requests of agents, by application and by session. */
+export class RequestIndex {
+  private readonly byKey = new Map<string, AgentRequests>()
+
+  constructor(lists: Lists) {
+    const waits = (r: Request, found: AgentRequests) => {
+      if (needsAnswer(r)) found.waitsSince = Math.min(found.waitsSince ?? Infinity, r.askedAt)
+    }
+    this.each(lists.needs, (r, found) => {
+      found.asks ??= r
+      waits(r, found)
+    })
+    this.each([...lists.votes, ...lists.snoozed], waits)
+    this.each(lists.undelivered, (r, found) => (found.undelivered ??= r))
+    this.each(lists.gone, (r, found) => (found.lostAt = Math.max(found.lostAt ?? 0, r.askedAt)))
+  }
+
+  of(app: string, session = ''): AgentRequests {
+    return this.byKey.get(keyOf(app, session)) ?? noRequests
+  }
+
+  private each(requests: Request[], add: (r: Request, found: AgentRequests) => void): void {
+    for (const r of requests)
+      for (const session of ['', r.event.session_id]) {
+        const key = keyOf(r.event.source_app, session)
+        const found = this.byKey.get(key) ?? {}
+        add(r, found)
+        this.byKey.set(key, found)
+      }
+  }
+}
+
+const keyOf = (app: string, session: string) => JSON.stringify([app, session])
+
+const indexes = new WeakMap<Lists, RequestIndex>()
+
+/** The index of these lists, made once. */
+export function requestIndex(lists: Lists): RequestIndex {
+  let index = indexes.get(lists)
+  if (!index) indexes.set(lists, (index = new RequestIndex(lists)))
+  return index
+}
+
+/** The state of an application's agent. */
+export function appState(agent: Agent, lists: Lists, now: number): AgentState {
+  const { asks, undelivered, lostAt } = requestIndex(lists).of(agent.name)
+  return agentState(
+    { lastAt: agent.lastSeen, ended: agent.ended, asks: !!asks, undelivered: !!undelivered, lostAt },
+    now,
+  )
 }
