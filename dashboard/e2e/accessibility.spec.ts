@@ -59,6 +59,7 @@ const screens = (ids: number[]) => [
   ...ids.map((id) => `/inbox/${id}`),
   `/r/${ids[0]}`,
   `/r/${ids[3]}`,
+  '/now',
   '/stream',
   `/stream?event=${ids[0]}&q=agent:api`,
   '/sessions',

@@ -1,6 +1,7 @@
 import Activity from '@lucide/svelte/icons/activity'
 import ChartColumn from '@lucide/svelte/icons/chart-column'
 import InboxIcon from '@lucide/svelte/icons/inbox'
+import Radar from '@lucide/svelte/icons/radar'
 import Layers from '@lucide/svelte/icons/layers'
 import Scale from '@lucide/svelte/icons/scale'
 import Settings from '@lucide/svelte/icons/settings-2'
@@ -14,6 +15,7 @@ import { appText } from './text'
  */
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
   review: () => import('../features/inbox/RequestPage.svelte'),
+  now: () => import('../features/now/Now.svelte'),
   stream: () => import('../features/stream/Stream.svelte'),
   overview: () => import('../features/overview/Overview.svelte'),
   settings: () => import('./Settings.svelte'),
@@ -36,6 +38,7 @@ export interface Destination {
 
 export const destinations: Destination[] = [
   { screen: 'inbox', name: appText.screens.inbox, path: '/', keys: 'g i', Icon: InboxIcon },
+  { screen: 'now', name: appText.screens.now, path: '/now', keys: 'g n', Icon: Radar },
   { screen: 'stream', name: appText.screens.stream, path: '/stream', keys: 'g s', Icon: Activity },
   { screen: 'sessions', name: appText.screens.sessions, path: '/sessions', keys: 'g e', Icon: Layers },
   { screen: 'overview', name: appText.screens.overview, path: '/overview', keys: 'g o', Icon: ChartColumn },

@@ -72,7 +72,7 @@ func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Locat
 	if err := s.tracker.advance(ctx); err != nil {
 		return r, err
 	}
-	r.KnownFrom = max(schema.Millis(s.tracker.knownFrom), r.StripFrom)
+	r.UpTo, r.KnownFrom = schema.EventID(s.tracker.at), max(schema.Millis(s.tracker.knownFrom), r.StripFrom)
 	v := &view{now: now.UnixMilli(), first: first, me: me.Name, mayDecide: s.mayDecide(me), tracker: &s.tracker, requests: s.tracker.requestsOf()}
 	if active, err = s.withAsking(ctx, active, v.requests); err != nil {
 		return r, err

@@ -217,7 +217,9 @@ func TestReport_DescribesSession(t *testing.T) {
 	require.EqualValues(t, noon.UnixMilli(), lane.StartedAt)
 	require.EqualValues(t, noon.Add(time.Second).UnixMilli(), lane.LastAt)
 	require.Equal(t, &history.NowEvent{ID: last, Type: "Stop", At: lane.LastAt}, lane.Last)
-	require.InDelta(t, 0.5, h.report().CostUSD, 1e-9)
+	r := h.report()
+	require.InDelta(t, 0.5, r.CostUSD, 1e-9)
+	require.Equal(t, last, r.UpTo)
 }
 
 func TestReport_StepIsNewestRunningCall(t *testing.T) {

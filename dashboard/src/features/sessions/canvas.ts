@@ -2,6 +2,7 @@ import { barLine, unionDuration, type Bar } from './timeline'
 import { AXIS, BAR, firstBarFrom, TRACK, type LaneRow } from './layout'
 import { formatOffset, type Gap, type TimeScale } from './timeScale'
 import { formatElapsed, barName, escapeInvisible } from './labels'
+import { drawHatching } from '../../lib/ui/hatching'
 import { timelineText } from './text'
 
 /** The computed colors of the theme. */
@@ -256,7 +257,7 @@ function drawBar(pen: Pen, p: Scene, bar: Bar, box: VisibleBox): void {
   pen.roundRect(x + 0.5, y + 0.5, Math.max(1, w - 1), BAR - 1, open ? [3, 0, 0, 3] : 3)
   pen.fillStyle = fill
   pen.fill()
-  if (bar.kind === 'wait') drawHatching(pen, { x, y, w }, c.wait)
+  if (bar.kind === 'wait') drawHatching(pen, { x, y, w, h: BAR }, c.wait)
   for (const wait of bar.waits ?? []) drawWaitWithin(pen, p, wait, y)
   pen.beginPath()
   pen.roundRect(x + 0.5, y + 0.5, Math.max(1, w - 1), BAR - 1, open ? [3, 0, 0, 3] : 3)
@@ -277,7 +278,7 @@ function drawWaitWithin(pen: Pen, p: Scene, wait: Bar, y: number): void {
   if (to < from) return
   pen.fillStyle = p.colors.waitTint
   pen.fillRect(from, y + 1, to - from, BAR - 2)
-  drawHatching(pen, { x: from, y, w: to - from }, p.colors.wait)
+  drawHatching(pen, { x: from, y, w: to - from, h: BAR }, p.colors.wait)
   drawWaitLabel(pen, p, wait, {
     x: from,
     y: y + BAR / 2 + 0.5,
@@ -286,24 +287,6 @@ function drawWaitWithin(pen: Pen, p: Scene, wait: Bar, y: number): void {
     fill: p.colors.waitTint,
   })
   if (wait === p.selected) drawOutline(pen, p, { x: from, y, w: to - from }, 2)
-}
-
-/** Slanted lines: waiting for a person. */
-function drawHatching(pen: Pen, { x, y, w }: Box, color: string): void {
-  pen.save()
-  pen.beginPath()
-  pen.rect(x + 1, y + 1, Math.max(0, w - 2), BAR - 2)
-  pen.clip()
-  pen.strokeStyle = color
-  pen.globalAlpha = 0.42
-  pen.lineWidth = 1.25
-  pen.beginPath()
-  for (let at = Math.floor(x / 7) * 7 - BAR; at < x + w; at += 7) {
-    pen.moveTo(at, y + BAR)
-    pen.lineTo(at + BAR, y)
-  }
-  pen.stroke()
-  pen.restore()
 }
 
 /** An arrow at the end of a bar that has not ended. */

@@ -1250,6 +1250,11 @@ export interface NowLane {
 export interface NowReport {
   /** when the report was made */
   at: Millis
+  /**
+   * upTo is the position in the log up to which the lanes are complete. Events with a greater id are not in
+   * them.
+   */
+  upTo: EventID
   /** open requests that the caller may answer and whose agent still listens */
   needsYou: number
   /** sessions in state working */

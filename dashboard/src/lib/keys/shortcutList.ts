@@ -19,6 +19,7 @@ export interface Shortcut {
 export const shortcutList: readonly Shortcut[] = [
   { keys: '$mod+k', description: actions['$mod+k'], where: 'Everywhere', fixed: true },
   { keys: 'g i', description: actions['g i'], where: 'Everywhere' },
+  { keys: 'g n', description: actions['g n'], where: 'Everywhere' },
   { keys: 'g s', description: actions['g s'], where: 'Everywhere' },
   { keys: 'g e', description: actions['g e'], where: 'Everywhere' },
   { keys: 'g o', description: actions['g o'], where: 'Everywhere' },

@@ -9,6 +9,7 @@ export const shortcutText = {
   actions: {
     '$mod+k': 'Find a screen, an agent, a request, an action',
     'g i': 'Go to the inbox',
+    'g n': 'Go to the agents that run now',
     'g s': 'Go to the stream',
     'g e': 'Go to the sessions',
     'g o': 'Go to the overview',

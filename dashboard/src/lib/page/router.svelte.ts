@@ -6,7 +6,7 @@ export type Place =
   | { screen: 'session'; app: string; session: string }
   | { screen: 'team'; tab: TeamTab }
   | { screen: 'settings'; tab: SettingsTab }
-  | { screen: 'stream' | 'sessions' | 'overview' | 'rules' | 'notFound' }
+  | { screen: 'now' | 'stream' | 'sessions' | 'overview' | 'rules' | 'notFound' }
 
 export type Screen = Place['screen']
 
@@ -21,6 +21,7 @@ export type SettingsTab = (typeof settingsTabs)[number]
 const fixedPaths: Record<string, Place> = {
   '/': { screen: 'inbox' },
   '/inbox': { screen: 'inbox' },
+  '/now': { screen: 'now' },
   '/stream': { screen: 'stream' },
   '/sessions': { screen: 'sessions' },
   '/overview': { screen: 'overview' },

@@ -1,0 +1,62 @@
+import type { AgentRequests, AgentState, RequestIndex } from '../../lib/stream/agents'
+import type { NowStep } from '../../lib/api/schema'
+import {
+  blockedFor,
+  laneState,
+  runningStep,
+  stripWaits,
+  type Lane,
+  type LaneModel,
+  type Wait,
+} from './laneModel'
+import type { LaneRank } from './laneOrder'
+
+/** A lane as it is shown. */
+export interface LaneView extends LaneRank {
+  lane: Lane
+  state: AgentState
+  requests: AgentRequests
+  step: NowStep | undefined
+  strip: { from: number; counts: number[] }
+  waits: Wait[]
+  knownFrom: number
+  /** How long people kept it waiting, ms. */
+  blocked: number
+}
+
+/** The lanes of the model that are shown now. */
+export function laneViews(model: LaneModel, index: RequestIndex, now: number): LaneView[] {
+  const { figures } = model
+  if (!figures) return []
+  const views: LaneView[] = []
+  for (const lane of model.lanes.values()) {
+    const requests = index.of(lane.source_app, lane.session_id)
+    if (!model.isShown(lane, requests, now)) continue
+    views.push({
+      key: lane.key,
+      lane,
+      requests,
+      state: laneState(lane, requests, now),
+      askedAt: requests.asks?.askedAt,
+      startedAt: lane.startedAt,
+      step: runningStep(lane, requests),
+      strip: model.strip(lane, now),
+      waits: stripWaits(lane, requests, figures.at),
+      knownFrom: figures.knownFrom,
+      blocked: blockedFor(lane, requests, figures.at, now),
+    })
+  }
+  return views
+}
+
+/** The length of the union of the waits after from, in whole seconds as ms. */
+export function unionLength(waits: readonly Wait[], from: number, now: number): number {
+  let length = 0
+  let reached = from
+  for (const wait of [...waits].sort((a, b) => a.from - b.from)) {
+    const to = wait.to ?? now
+    length += Math.max(0, to - Math.max(reached, wait.from))
+    reached = Math.max(reached, to)
+  }
+  return Math.floor(length / 1000) * 1000
+}
