@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // containers have no time zone database; adds 450 KB to the binary
 
 	"github.com/gofiber/fiber/v2"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -57,7 +57,7 @@ func (s *Server) overview(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	zone, err := parseTimeZone(c.Query("tz"))
+	zone, err := query.ParseTimeZone(c.Query("tz"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Server) overview(c *fiber.Ctx) error {
 }
 
 func (s *Server) now(c *fiber.Ctx) error {
-	zone, err := parseTimeZone(c.Query("tz"))
+	zone, err := query.ParseTimeZone(c.Query("tz"))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *Server) spend(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	zone, err := parseTimeZone(c.Query("tz"))
+	zone, err := query.ParseTimeZone(c.Query("tz"))
 	if err != nil {
 		return err
 	}
@@ -103,16 +103,6 @@ func (s *Server) spend(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentType, "text/csv; charset=utf-8")
 	c.Set(fiber.HeaderContentDisposition, `attachment; filename="hookback-cost.csv"`)
 	return c.Send(sessions.SpendCSV(groups, report.Rows))
-}
-
-// parseTimeZone returns the IANA time zone of that name, UTC for "". It rejects "Local",
-// because the hub's own zone means nothing to the client.
-func parseTimeZone(name string) (*time.Location, error) {
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
-		return nil, &schema.FieldError{Field: "tz", Detail: "must be an IANA time zone, such as Europe/Berlin"}
-	}
-	return zone, nil
 }
 
 // export streams a session as a file, page by page. Each page gets a full WriteTimeout.
