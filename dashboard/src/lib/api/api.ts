@@ -64,10 +64,20 @@ export async function call<T>(path: string, init?: RequestInit): Promise<T> {
     throw new ApiError(unreachable)
   }
   if (answer.status === 204) return undefined as T
-  if (answer.ok) return (await answer.json()) as T
+  if (answer.ok) return await readBody<T>(answer)
   const problem = await readProblem(answer)
   if (problem.code === 'sign_in' && path !== ME) notifyRefused(reading)
   throw new ApiError(problem)
+}
+
+/** Reads a body. A connection that ends meanwhile is a hub that can't be reached. */
+async function readBody<T>(answer: globalThis.Response): Promise<T> {
+  try {
+    return (await answer.json()) as T
+  } catch (error) {
+    if (error instanceof SyntaxError) throw error // the hub's fault
+    throw new ApiError(unreachable)
+  }
 }
 
 async function readProblem(answer: globalThis.Response): Promise<Problem> {
