@@ -29,7 +29,7 @@ test.describe('Notifications', () => {
     await openAt(page, hub, '/team/notifications')
     await page.getByRole('button', { name: 'Add channel' }).click()
     await page.getByLabel('Kind').selectOption('webhook')
-    await page.getByLabel('Name').fill('on-call')
+    await page.getByRole('textbox', { name: 'Name' }).fill('on-call')
     await page.getByLabel('URL').fill('nonsense')
     await expect(page.getByText('does not look valid')).toBeVisible()
     await expect(page.getByRole('button', { name: 'Add channel' })).toBeDisabled()

@@ -14,8 +14,8 @@ type NowReport struct {
 	At schema.Millis `json:"at"` // when the report was made
 	// UpTo is the position in the log up to which the lanes are complete. Events with a greater id are not in them.
 	UpTo     schema.EventID `json:"upTo"`
-	NeedsYou int64         `json:"needsYou"` // open requests that the caller may answer and whose agent still listens
-	Working  int64         `json:"working"`  // sessions in state working
+	NeedsYou int64          `json:"needsYou"` // open requests that the caller may answer and whose agent still listens
+	Working  int64          `json:"working"`  // sessions in state working
 	// BlockedMS is how long the questions that were resolved today, and the open ones, waited for a person.
 	// Times of questions that waited at the same time add up.
 	BlockedMS int64   `json:"blockedMs"`

@@ -533,11 +533,11 @@ func TestReport_TodayStartsAtMidnightOfZone(t *testing.T) {
 	h.pass(13 * time.Hour) // 01:00 of the next day
 	r := h.report()
 	require.Zero(t, r.CostUSD)
-	require.EqualValues(t, time.Hour.Milliseconds(), r.BlockedMS)
+	require.Equal(t, time.Hour.Milliseconds(), r.BlockedMS)
 	west, err := h.Report(t.Context(), auth.Identity{}, time.FixedZone("west", -8*3600))
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, west.CostUSD, 1e-9)
-	require.EqualValues(t, 13*time.Hour.Milliseconds(), west.BlockedMS)
+	require.Equal(t, 13*time.Hour.Milliseconds(), west.BlockedMS)
 }
 
 // BenchmarkReport_Restart measures the first report of a hub with many events.

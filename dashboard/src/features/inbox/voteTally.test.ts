@@ -194,7 +194,11 @@ describe('Vote card', () => {
   beforeEach(() => {
     sent = []
     me.identity = mara
-    vi.stubGlobal('fetch', async () => new globalThis.Response('{"before":[],"earlier":{}}'))
+    vi.stubGlobal('fetch', async (path: string) =>
+      path === '/api/people'
+        ? new globalThis.Response('[]')
+        : new globalThis.Response('{"before":[],"earlier":{}}'),
+    )
     vi.spyOn(document, 'hasFocus').mockReturnValue(true)
     stop = shortcuts.listen(window)
     shortcuts.endGrace()

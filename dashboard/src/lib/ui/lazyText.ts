@@ -32,17 +32,6 @@ export const policyLineText = {
   run: 'Run it on the machine of the agent. The hub never writes policy files.',
 }
 
-/** The banner of a lost connection. */
-export const connectionText = {
-  label: 'Connection',
-  lost: 'No connection to the hub.',
-  restarting: 'Hub restarting.',
-  hint: 'This page shows the last known state. Answers can’t be sent.',
-  retryIn: (seconds: number, attempt: number) =>
-    `Attempt ${attempt} ${seconds > 0 ? `in ${seconds} s` : 'now'}`,
-  connectNow: 'Connect now',
-}
-
 export const lazyUiText = {
   statisticsBehind: (n: number) => `Statistics are ${n} ${n === 1 ? 'second' : 'seconds'} behind`,
   close: 'Close',

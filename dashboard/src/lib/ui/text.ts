@@ -56,3 +56,14 @@ export const ratingText = {
   } satisfies Record<RiskyCall['decided'], string>,
   title: ({ codes }: RiskyCall) => (codes?.length ? `Found: ${codes.join(', ').replaceAll('_', ' ')}` : ''),
 }
+
+/** The banner of a lost connection. */
+export const connectionText = {
+  label: 'Connection',
+  lost: 'No connection to the hub.',
+  restarting: 'Hub restarting.',
+  hint: 'This page shows the last known state. Answers can’t be sent.',
+  retryIn: (seconds: number, attempt: number) =>
+    `Attempt ${attempt} ${seconds > 0 ? `in ${seconds} s` : 'now'}`,
+  connectNow: 'Connect now',
+}

@@ -56,7 +56,7 @@ type SlackText struct{ Channel, User, Text string }
 
 // NewSlack starts a workspace.
 func NewSlack(t *testing.T) *Slack {
-	f := &Slack{
+	f := &Slack{ //nolint:gosec // tokens of the fake
 		BotToken: "xoxb-1234567890-abcdefghij", AppToken: "xapp-1-A123-1234567890-abcdef", changed: make(chan struct{}),
 		failures: map[string][]Failure{}, problems: map[string][]string{}, disconnect: make(chan string),
 	}

@@ -193,7 +193,7 @@ func (b *Bot) publish(ctx context.Context, p *publication) error {
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // drained, so that the connection can be reused
 	if resp.StatusCode >= 300 {
-		return &chat.Refusal{Service: Kind, Method: "publish", Code: max(resp.StatusCode, http.StatusBadRequest)}
+		return &chat.RefusalError{Service: Kind, Method: "publish", Code: max(resp.StatusCode, http.StatusBadRequest)}
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func stopReason(err error) string {
 	if errors.Is(err, errSwitched) {
 		return "Socket Mode of this Slack app is off. Switch it on in the app's settings, then add the channel again."
 	}
-	var refused *chat.Refusal
+	var refused *chat.RefusalError
 	if !errors.As(err, &refused) {
 		return ""
 	}
@@ -248,7 +248,7 @@ func (b *Bot) tell(ctx context.Context, place, account, text string) {
 func (b *Bot) press(ctx context.Context, payload []byte) (place, account, text string, err error) {
 	var p interaction
 	if json.Unmarshal(payload, &p) != nil || p.Type != "block_actions" || len(p.Actions) != 1 || p.Actions[0].Type != "button" || p.Actions[0].Value == "" {
-		return "", "", "", nil
+		return "", "", "", nil //nolint:nilerr // documented
 	}
 	team, err := b.workspace(ctx)
 	if err != nil {
@@ -262,11 +262,11 @@ func (b *Bot) press(ctx context.Context, payload []byte) (place, account, text s
 const minCodeChars = 16
 
 // message links the account of a direct message with a code. In channels the bot ignores messages,
-// because everyone there can read the code.
+// because everyone there can read the code. It ignores a payload that is none.
 func (b *Bot) message(ctx context.Context, payload []byte) (place, account, text string, err error) {
 	var c callback
 	if json.Unmarshal(payload, &c) != nil {
-		return "", "", "", nil
+		return "", "", "", nil //nolint:nilerr // documented
 	}
 	e := &c.Event
 	if e.Type != "message" || e.ChannelType != "im" || e.Subtype != "" || e.Bot != "" || e.User == "" {

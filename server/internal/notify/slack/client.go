@@ -64,7 +64,7 @@ func (c *client) call(ctx context.Context, method, token string, params, result 
 		return fmt.Errorf("connect to slack: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	refused := &chat.Refusal{Service: Via, Method: method, Code: resp.StatusCode}
+	refused := &chat.RefusalError{Service: Via, Method: method, Code: resp.StatusCode}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		refused.RetryAfter = time.Duration(seconds) * time.Second
 	}

@@ -83,7 +83,7 @@ func (b *Bot) poll(ctx context.Context) {
 
 // stopReason returns why a bot can't read updates any more; empty: a repetition may succeed.
 func stopReason(err error) string {
-	var refused *chat.Refusal
+	var refused *chat.RefusalError
 	if !errors.As(err, &refused) {
 		return ""
 	}

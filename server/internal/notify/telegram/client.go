@@ -64,12 +64,12 @@ func (c *client) call(ctx context.Context, method string, wait time.Duration, pa
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&reply); err != nil {
 		if resp.StatusCode >= 400 {
-			return &chat.Refusal{Service: Via, Method: method, Code: resp.StatusCode}
+			return &chat.RefusalError{Service: Via, Method: method, Code: resp.StatusCode}
 		}
 		return fmt.Errorf("read the reply of telegram: %w", err)
 	}
 	if !reply.OK {
-		return &chat.Refusal{
+		return &chat.RefusalError{
 			Service: Via, Method: method, Code: max(reply.ErrorCode, resp.StatusCode), Description: reply.Description,
 			RetryAfter: time.Duration(reply.Parameters.RetryAfter) * time.Second,
 		}

@@ -1,1 +1,0 @@
-import{Ct as e,wt as t}from"./index-4LpKSAlR.js";import{t as n}from"./lazyText-CFIfpORs.js";var r=n.tabs,i=t.map(e=>({path:`/team/${e}`,name:r.team[e]})),a=e.map(e=>({path:`/settings/${e}`,name:r.settings[e]}));export{i as n,a as t};
