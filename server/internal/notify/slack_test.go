@@ -33,7 +33,7 @@ func TestSlack_PressAnswersAndMessageShowsIt(t *testing.T) {
 	fake.Say("U1", "im", code.Code)
 	require.Eventually(t, func() bool {
 		linked, err := h.ChatAccounts(t.Context(), "ada")
-		return err == nil && len(linked.Accounts) == 1
+		return err == nil && len(linked.Accounts) == 1 && len(fake.Messages()) == 1 // the bot's reply
 	}, time.Minute, time.Millisecond)
 	h.requireNotifications(h.askQuestion("May <!channel> I?"), "asked  sent")
 	messages := fake.Messages()
@@ -55,6 +55,7 @@ func TestSlack_OneChannelReadsAnswersOfAnApp(t *testing.T) {
 	t.Parallel()
 	h, fake := newSlackHarness(t)
 	first := h.addChannel(fake.Address("C123"))
+	require.Eventually(t, func() bool { return publicChannel(h, first).Bot != "" }, time.Minute, time.Millisecond)
 	second := h.addChannel(fake.Address("C456"))
 	require.Eventually(t, func() bool { // the notifier may still start
 		return strings.Contains(publicChannel(h, second).NoAnswers, "Another channel has the same bot")

@@ -96,6 +96,7 @@ func TestTelegram_OneChannelReadsAnswersOfABot(t *testing.T) {
 	t.Parallel()
 	h, fake := newTelegramHarness(t)
 	first := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1001")
+	require.Eventually(t, func() bool { return publicChannel(h, first).Bot != "" }, time.Minute, time.Millisecond)
 	second := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1002")
 	link(h, fake)
 	require.Eventually(t, func() bool { // the notifier may still start

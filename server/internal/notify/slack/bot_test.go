@@ -3,6 +3,7 @@ package slack_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,7 +49,11 @@ func (h *harness) link(user, person string) {
 		a, err := h.Store.ChatAccount(h.T.Context(), slack.Via, "T1:"+user)
 		return err == nil && a.Person == person
 	})
-	h.eventually("the message is acknowledged", func() bool { return h.fake.Unconfirmed() == 0 })
+	h.eventually("the message is acknowledged and answered", func() bool {
+		return h.fake.Unconfirmed() == 0 && slices.ContainsFunc(h.fake.Messages(), func(m notifytest.SlackMessage) bool {
+			return m.Channel == "D"+user && strings.Contains(m.Summary, "now linked to "+person)
+		})
+	})
 }
 
 // ask stores a question and sends the message about it. more are further members.
@@ -226,7 +231,7 @@ func TestBot_CutConnectionsAndLimitsAreRetried(t *testing.T) {
 	h.fake.Refuse("chat.update", "internal_error")
 	h.fake.Press("U1", m, m.Buttons["Approve"])
 	h.requireOutcomeShown(m, "approved by grace")
-	h.eventually("the press is delivered again", func() bool { return h.fake.Unconfirmed() == 0 })
+	h.eventually("the press is delivered again", func() bool { return h.fake.Unconfirmed() == 0 && len(h.fake.Told()) == 2 })
 	var texts []string
 	for _, told := range h.fake.Told() {
 		texts = append(texts, told.Text)
