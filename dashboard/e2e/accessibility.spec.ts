@@ -214,7 +214,7 @@ test.describe('Accessibility', () => {
 
     await page.keyboard.press('g')
     await page.keyboard.press('o')
-    await expect(page.getByRole('heading', { name: 'Overview', level: 1 })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'Reports', level: 1 })).toBeVisible()
     await page.keyboard.press('g')
     await page.keyboard.press(',')
     await expect(page.getByRole('heading', { name: 'Connect your agents', level: 1 })).toBeVisible()

@@ -282,10 +282,10 @@ test.describe('App shell', () => {
   test('gives every screen a URL', async ({ page, hub }) => {
     await openAt(page, hub)
     for (const [key, path, title] of [
-      ['o', '/overview', 'Overview'],
+      ['o', '/overview', 'Reports'],
       ['t', '/team/people', 'People'],
       ['u', '/settings/agents', 'Connect your agents'],
-      ['o', '/overview', 'Overview'],
+      ['o', '/overview', 'Reports'],
       [',', '/settings/agents', 'Connect your agents'],
       ['e', '/sessions', 'Sessions'],
     ] as const) {
@@ -306,7 +306,7 @@ test.describe('App shell', () => {
     await expect(page.getByRole('heading', { name: 'This screen did not load' })).toBeVisible()
     await page.unroute('**/assets/Overview-*.js')
     await page.getByRole('link', { name: 'Reload the page' }).click()
-    await expect(page.getByRole('heading', { name: 'Overview' })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'Reports' })).toBeVisible()
   })
 })
 

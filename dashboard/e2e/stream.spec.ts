@@ -34,6 +34,7 @@ test.describe('Stream', () => {
       payload: { tool_input: { command: `echo ${i}` } },
     }))
     await openAt(page, hub, '/stream')
+    await expect(page.getByLabel('Filter', { exact: true })).toBeVisible()
     await page.keyboard.press('/')
     await page.keyboard.type('type:Post*')
     await expect(page.getByText('10 events')).toBeVisible()

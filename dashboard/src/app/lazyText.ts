@@ -105,7 +105,7 @@ export const lazyAppText = {
     undelivered: (agent: string) => `${agent} · not delivered`,
     requestHint: (agent: string, id: number) => `${agent} · #${id}`,
     eventById: (id: string) => `Event #${id}`,
-    inStream: 'in the stream',
+    inStream: 'in Events',
     requestById: (id: string) => `Request #${id}`,
     inInbox: 'in the inbox',
   },

@@ -11,7 +11,12 @@ const go = vi.fn()
 
 /** What the palette searches, without what is live: requests, agents, sessions. */
 const items = (): PaletteItem[] => [
-  ...destinations.map((to) => ({ group: 'Go to' as const, text: to.name, run: () => go(to.path) })),
+  ...destinations.map(({ name, synonyms, path }) => ({
+    group: 'Go to' as const,
+    text: name,
+    synonyms,
+    run: () => go(path),
+  })),
   ...tabItems(teamLinks, 'Team', go),
   ...tabItems(settingsLinks, 'Settings', go),
   ...actionItems([], () => undefined),
@@ -38,9 +43,12 @@ describe('Palette', () => {
     ['team', 'Team'],
     ['settings', 'Settings'],
     ['inbox', 'Inbox'],
-    ['stream', 'Stream'],
+    ['stream', 'Events'],
     ['sessions', 'Sessions'],
-    ['overview', 'Overview'],
+    ['overview', 'Reports'],
+    ['history', 'Sessions'],
+    ['events', 'Events'],
+    ['cost', 'Reports'],
     ['rules', 'Rules'],
     ['new rule', 'New rule'],
     ['theme', 'Theme · Appearance'],

@@ -1,47 +1,75 @@
-import Activity from '@lucide/svelte/icons/activity'
-import ChartColumn from '@lucide/svelte/icons/chart-column'
+import HistoryIcon from '@lucide/svelte/icons/history'
 import InboxIcon from '@lucide/svelte/icons/inbox'
 import Radar from '@lucide/svelte/icons/radar'
-import Layers from '@lucide/svelte/icons/layers'
 import Scale from '@lucide/svelte/icons/scale'
 import Settings from '@lucide/svelte/icons/settings-2'
 import Users from '@lucide/svelte/icons/users'
 import type { Component } from 'svelte'
-import type { Screen } from '../lib/page/router.svelte'
+import { router, type Screen } from '../lib/page/router.svelte'
 import { appText } from './text'
+
+type Screens = Partial<Record<Screen, () => Promise<{ default: Component }>>>
+
+/** The tabs of History. */
+export const historyTabs: Screens = {
+  sessions: () => import('../features/sessions/Sessions.svelte'),
+  stream: () => import('../features/stream/Stream.svelte'),
+  overview: () => import('../features/overview/Overview.svelte'),
+}
+/** One function for all tabs, so that a change of tab keeps the screen around it. */
+const history = () => {
+  historyTabs[router.place.screen]?.().catch(() => undefined) // starts both loads at once
+  return import('./History.svelte')
+}
 
 /**
  * The lazily loaded screens: all but the inbox.
  */
-export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
+export const screens: Screens = {
   review: () => import('../features/inbox/RequestPage.svelte'),
   now: () => import('../features/now/Now.svelte'),
-  stream: () => import('../features/stream/Stream.svelte'),
-  overview: () => import('../features/overview/Overview.svelte'),
+  stream: history,
+  overview: history,
   settings: () => import('./Settings.svelte'),
   vote: () => import('../features/inbox/LinkVotePage.svelte'),
   team: () => import('./Team.svelte'),
   rules: () => import('../features/rules/Rules.svelte'),
-  sessions: () => import('../features/sessions/Sessions.svelte'),
+  sessions: history,
   session: () => import('../features/sessions/SessionPage.svelte'),
 }
 
-/** An entry of the main navigation. */
+/** A screen with an address and a shortcut of its own. */
 export interface Destination {
   screen: Screen
   name: string
+  /** Other words for it, for the palette. */
+  synonyms?: string
   path: string
   /** Its shortcut in tinykeys' notation. */
   keys: string
-  Icon: typeof Activity
+  /** In the main navigation. Others are tabs of an entry there. */
+  Icon?: typeof Scale
 }
 
 export const destinations: Destination[] = [
   { screen: 'inbox', name: appText.screens.inbox, path: '/', keys: 'g i', Icon: InboxIcon },
   { screen: 'now', name: appText.screens.now, path: '/now', keys: 'g n', Icon: Radar },
-  { screen: 'stream', name: appText.screens.stream, path: '/stream', keys: 'g s', Icon: Activity },
-  { screen: 'sessions', name: appText.screens.sessions, path: '/sessions', keys: 'g e', Icon: Layers },
-  { screen: 'overview', name: appText.screens.overview, path: '/overview', keys: 'g o', Icon: ChartColumn },
+  {
+    screen: 'sessions',
+    name: appText.screens.sessions,
+    synonyms: appText.screens.history,
+    path: '/sessions',
+    keys: 'g e',
+    Icon: HistoryIcon,
+  },
+  { screen: 'stream', name: appText.screens.stream, synonyms: 'stream log', path: '/stream', keys: 'g s' },
+  {
+    screen: 'overview',
+    name: appText.screens.overview,
+    synonyms: 'overview statistics cost',
+    path: '/overview',
+    keys: 'g o',
+  },
   { screen: 'rules', name: appText.screens.rules, path: '/rules', keys: 'g r', Icon: Scale },
   { screen: 'team', name: appText.screens.team, path: '/team/people', keys: 'g t', Icon: Users },
   {
@@ -55,5 +83,6 @@ export const destinations: Destination[] = [
 
 /** Loads the code of every screen in advance. A failed load is retried on first use. */
 export function preload(): void {
-  for (const load of Object.values(screens)) void load().catch(() => undefined)
+  for (const load of [...Object.values(screens), ...Object.values(historyTabs)])
+    void load().catch(() => undefined)
 }

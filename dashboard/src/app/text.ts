@@ -17,9 +17,10 @@ export const appText = {
   screens: {
     inbox: 'Inbox',
     now: 'Now',
-    stream: 'Stream',
+    history: 'History',
     sessions: 'Sessions',
-    overview: 'Overview',
+    stream: 'Events',
+    overview: 'Reports',
     rules: 'Rules',
     team: 'Team',
     settings: 'Settings',

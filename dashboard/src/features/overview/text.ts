@@ -2,7 +2,7 @@ const plural = (n: number, one: string, many = one + 's') => (n === 1 ? one : ma
 
 /** User-visible strings of the overview. */
 export const text = {
-  title: 'Overview',
+  title: 'Reports',
   upTo: (time: string) => `Up to ${time}, in your time zone`,
   intro: 'How people and agents do',
   days: 'Days',

@@ -15,12 +15,12 @@ export const text = {
   close: 'Close',
   agentsTitle: 'Coding agents',
   agentsIntro:
-    'One command per agent. Its permission prompts and questions appear here, and its tool calls in the stream. Each agent turns green when its first event arrives.',
+    'One command per agent. Its permission prompts and questions appear here, and its tool calls under Events. Each agent turns green when its first event arrives.',
   nothingArrives: 'No events?',
   nextSteps: 'Choose how this page alerts you in',
   settings: 'Settings',
   nextStepsReports: 'See how your agents do over time in the',
-  overview: 'overview',
+  overview: 'reports',
 }
 
 /** The list of coding agents, with the commands around it. */
@@ -103,7 +103,7 @@ export const stepText = {
     try: '2. Try it',
     help: 'hookback help lists its other commands.',
   },
-  send: { title: 'Send an event', text: 'An event without a question appears in the stream.' },
+  send: { title: 'Send an event', text: 'An event without a question appears under Events.' },
   curl: {
     title: 'curl',
     text: 'A question is one POST request. The hub stores the answer until it is fetched.',

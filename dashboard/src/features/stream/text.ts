@@ -1,9 +1,9 @@
-// The texts of the stream.
+// The texts of the events of all agents.
 
 const units: Record<string, string> = { s: 'second', m: 'minute', h: 'hour', d: 'day' }
 
 export const streamText = {
-  title: 'Stream',
+  title: 'Events',
   loading: 'Loading…',
   events: 'Events',
   eventCount: (n: number, count: string) => `${count} ${n === 1 ? 'event' : 'events'}`,

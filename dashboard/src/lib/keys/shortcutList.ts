@@ -10,7 +10,7 @@ export interface Shortcut {
   /** The default keys in tinykeys' notation. */
   keys: string
   description: string
-  where: 'Everywhere' | 'Inbox' | 'Stream'
+  where: 'Everywhere' | 'Inbox' | 'Events'
   /** It cannot be remapped. */
   fixed?: boolean
 }
@@ -53,10 +53,10 @@ export const shortcutList: readonly Shortcut[] = [
   { keys: 'y', description: actions.y, where: 'Inbox' },
   { keys: 'm', description: actions.m, where: 'Inbox' },
   { keys: '$mod+Enter', description: actions['$mod+Enter'], where: 'Inbox', fixed: true },
-  { keys: '/', description: actions['/'], where: 'Stream' },
-  { keys: 'p', description: actions.p, where: 'Stream' },
-  { keys: 'Space', description: actions.Space, where: 'Stream', fixed: true },
-  { keys: 'End', description: actions.End, where: 'Stream', fixed: true },
+  { keys: '/', description: actions['/'], where: 'Events' },
+  { keys: 'p', description: actions.p, where: 'Events' },
+  { keys: 'Space', description: actions.Space, where: 'Events', fixed: true },
+  { keys: 'End', description: actions.End, where: 'Events', fixed: true },
 ]
 
 const byKeys = new Map(shortcutList.map((key) => [key.keys, key]))
