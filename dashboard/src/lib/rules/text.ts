@@ -50,6 +50,7 @@ export const rulesText = {
     notPermission: 'Only permissions can have a rule.',
     risky: (level: 'High' | 'Critical') => `${level}-risk requests always need a person; rules never apply.`,
     noTool: 'There is no tool call here that a rule could match.',
+    plan: 'Every plan needs a person; rules never apply.',
     votes: 'This needs several votes; rules never apply.',
     recipients: 'This is addressed to certain people; rules never apply.',
   },

@@ -27,6 +27,11 @@ describe('ruleBlocker', () => {
     ['for certain people', asked({ recipients: { mode: 'owner' } }), /certain people/],
     ['for anyone', asked({ recipients: { mode: 'anyone' } }), undefined],
     ['without a call', asked({ toolCall: undefined }), /no tool call/],
+    [
+      'a plan',
+      asked({ toolCall: { name: 'ExitPlanMode', arguments: { plan: '# Limits' } } }),
+      /Every plan needs/,
+    ],
     ['a text', asked({ type: 'question' }), /Only permissions/],
   ])('%s', (_, request, why) => {
     if (why) expect(ruleBlocker(request)).toMatch(why)

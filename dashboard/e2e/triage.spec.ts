@@ -1,0 +1,126 @@
+import { choose, detail, expect, openAt, row, test, waitUntilLive } from './fixtures.ts'
+
+const bash = (command: string) => ({ toolCall: { name: 'Bash', arguments: { command } } })
+
+test.describe('Triage', () => {
+  test('moves the focus with the selection, and from the row to the answers', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const ids: number[] = []
+    for (let i = 0; i < 3; i++) ids.push((await agent.ask(hub, { question: `Q${i}`, ...bash(`ls ${i}`) })).id)
+    await openAt(page, hub)
+    await expect(detail(page, ids[0]!)).toBeVisible()
+    await page.keyboard.press('j')
+    await expect(row(page, ids[1]!)).toBeFocused()
+    await agent.ask(hub, { question: 'Soon', timeout: 50 }) // more urgent, so it is sorted first
+    await expect(page.getByTestId('list').locator('[data-id]')).toHaveCount(4)
+    await expect(row(page, ids[1]!)).toBeFocused()
+    await expect(detail(page, ids[1]!)).toBeVisible()
+    await page.keyboard.press('Tab')
+    await expect(detail(page, ids[1]!).getByRole('button', { name: /^Approve/ })).toBeFocused()
+    await page.keyboard.press('j')
+    await expect(row(page, ids[2]!)).toBeFocused()
+  })
+
+  test('scrolls the row of a linked request into view', async ({ page, hub, agent }) => {
+    const ids: number[] = []
+    for (let i = 0; i < 40; i++) ids.push((await agent.ask(hub, { question: `Q${i}` })).id)
+    await openAt(page, hub, `/inbox/${ids[35]}`)
+    await expect(row(page, ids[35]!)).toBeInViewport()
+    await page.reload()
+    await waitUntilLive(page)
+    await expect(row(page, ids[35]!)).toBeInViewport()
+    await expect(row(page, ids[0]!)).not.toBeInViewport()
+  })
+
+  test('offers no standing rules for a plan, and is neutral until its end was on screen', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const plan = '# Limits\n\n' + Array.from({ length: 120 }, (_, i) => `Step ${i}.`).join('\n\n')
+    const { id, answer } = await agent.ask(hub, {
+      question: 'Ready to code?',
+      toolCall: { name: 'ExitPlanMode', arguments: { plan } },
+      suggestions: [
+        { type: 'setMode', mode: 'acceptEdits', destination: 'session' },
+        { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'ls:*' }] },
+      ],
+    })
+    await openAt(page, hub)
+    await choose(page, id)
+    const card = detail(page, id)
+    await expect(card.getByLabel('Accept all file edits')).toBeVisible()
+    await expect(card).not.toContainText('Always allow')
+    const primary = card.getByRole('button', { name: /Scroll to review|Approve plan/ })
+    const background = () => primary.evaluate((b) => getComputedStyle(b).backgroundColor)
+    await expect(primary).toHaveText(/Scroll to review/)
+    const neutral = await background()
+    await expect(card.getByRole('button', { name: /Ask for changes…/ })).toBeVisible()
+    await primary.click()
+    await expect(primary).toHaveText(/Approve plan/)
+    expect(await background()).not.toBe(neutral)
+    await primary.click()
+    expect((await answer).permission).toBe(true)
+  })
+
+  test('writes prose in the direction of its script, and code from left to right', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const { id } = await agent.ask(hub, {
+      question: 'هل أشغّل npm test الآن؟\n\nthen deploy',
+      ...bash('echo مرحبا && ls'),
+      context: { userPrompt: 'احذف المجلد build من فضلك', lastMessage: 'I delete build.\nسأحذف build الآن.' },
+    })
+    const text = await agent.ask(hub, { type: 'question', question: 'ما الاسم؟' })
+    await openAt(page, hub)
+    await choose(page, id)
+    const card = detail(page, id)
+    const style = (selector: string) =>
+      card
+        .locator(selector)
+        .first()
+        .evaluate((e) => {
+          const { direction, unicodeBidi, textAlign } = getComputedStyle(e)
+          return { direction, unicodeBidi, textAlign }
+        })
+    const plaintext = { unicodeBidi: 'plaintext', textAlign: 'start' }
+    expect(await style('h1')).toEqual({ direction: 'rtl', ...plaintext })
+    expect(await style('[data-testid=your-prompt] .prose')).toEqual({ direction: 'rtl', ...plaintext })
+    expect(await style('[data-testid=agent-says] .prose')).toEqual({ direction: 'ltr', ...plaintext })
+    expect(await style('.call-preview code')).toMatchObject({ direction: 'ltr', unicodeBidi: 'isolate' })
+    await choose(page, text.id)
+    await detail(page, text.id).getByLabel('Your answer').fill('فريق API')
+    const box = detail(page, text.id).getByLabel('Your answer')
+    expect(await box.evaluate((e) => getComputedStyle(e).direction)).toBe('rtl')
+  })
+
+  test('shows every word of the bulk dialog, and starts at its first checkbox', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const long = 'x'.repeat(400)
+    const first = await agent.ask(hub, { question: long, ...bash(`echo ${long}`) })
+    await agent.ask(hub, { question: `Second ${long}`, ...bash('ls') })
+    await agent.ask(hub, { question: `Risky ${long}`, ...bash('rm -rf ~') })
+    for (const width of [1360, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      await openAt(page, hub, `/inbox/${first.id}`)
+      await expect(detail(page, first.id)).toBeVisible()
+      await page.keyboard.press('Shift+A')
+      const dialog = page.getByRole('dialog')
+      await expect(dialog.getByRole('checkbox').first()).toBeFocused()
+      const cut = await dialog.evaluate((d) => {
+        const { right } = d.getBoundingClientRect()
+        return [...d.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > right + 1).length
+      })
+      expect(cut, `${width} px`).toBe(0)
+      await page.keyboard.press('Escape')
+    }
+  })
+})
