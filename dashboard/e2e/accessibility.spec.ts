@@ -1,5 +1,5 @@
 import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
-import { expect, openAt, skipGrace, test, visit } from './fixtures.ts'
+import { expect, openAt, skipGrace, test, visit, openMore } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
 import type { Agent } from './agent.ts'
 
@@ -86,10 +86,13 @@ test.describe('Accessibility', () => {
         expect.soft(await smallTargets(page), `${path} has small targets`).toEqual([])
       }
       await visit(page, `/inbox/${ids[0]}`)
-      await page.getByRole('button', { name: /Edit/ }).click()
+      const menu = await openMore(page, ids[0]!)
+      expect.soft(await accessibilityViolations(page), 'more actions').toEqual([])
+      await menu.getByRole('button', { name: /Edit/ }).click()
       expect.soft(await accessibilityViolations(page), 'editing').toEqual([])
       await page.getByRole('button', { name: /Deny/ }).click()
       expect.soft(await accessibilityViolations(page), 'denying').toEqual([])
+      await visit(page, '/now') // a phone shows no tabs below a card
       for (const name of ['Keyboard shortcuts', 'Find']) {
         if (width < 760) await page.getByRole('button', { name: 'More', exact: true }).click()
         await page.getByRole('button', { name, exact: true }).filter({ visible: true }).click()

@@ -1,5 +1,5 @@
 import { openInNewBrowser, claimHub, invitePerson } from './people.ts'
-import { choose, detail, expect, row, test, waitUntilLive } from './fixtures.ts'
+import { choose, detail, expect, row, test, waitUntilLive, openMore } from './fixtures.ts'
 
 const SHOTS = process.env.SHOTS
 
@@ -24,7 +24,7 @@ test.describe('Claims', () => {
     await expect(detail(mara, id).getByTestId('claim')).toContainText('noor is on it')
     await expect(row(mara, id).getByTestId('claim-chip')).toHaveText('noor is on it')
 
-    await detail(noor, id).getByLabel('Hand over to…').selectOption('mara')
+    await (await openMore(noor, id)).getByLabel('Hand over to…').selectOption('mara')
     await expect(detail(mara, id).getByTestId('claim')).toContainText('You’re on it (handed over by noor)')
     await expect(detail(noor, id).getByTestId('claim')).toContainText('mara is on it')
     if (SHOTS)
@@ -54,9 +54,7 @@ test.describe('Claims', () => {
     })
     await page.setViewportSize({ width: 390, height: 780 })
     await page.goto(`${hub.url}/r/${id}`)
-    await detail(page, id)
-      .getByRole('button', { name: /I’m on it/ })
-      .click()
+    await (await openMore(page, id)).getByRole('button', { name: /I’m on it/ }).click()
     await expect(detail(page, id).getByTestId('claim')).toContainText('You’re on it')
     await detail(page, id)
       .getByRole('button', { name: /Something else/ })

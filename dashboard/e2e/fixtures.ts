@@ -1,4 +1,4 @@
-import { expect, test as base, type Page } from '@playwright/test'
+import { expect, test as base, type Locator, type Page } from '@playwright/test'
 import { Agent } from './agent.ts'
 import { HubProcess } from './hub.ts'
 
@@ -72,6 +72,14 @@ export const waitUntilLive = (page: Page) =>
 
 export const row = (page: Page, id: number) => page.getByTestId('list').locator(`[data-id="${id}"]`)
 export const detail = (page: Page, id: number) => page.locator(`[data-testid="detail"][data-request="${id}"]`)
+
+/** Opens the menu of a card with its further actions. */
+export async function openMore(page: Page, id: number): Promise<Locator> {
+  await detail(page, id).getByTestId('more').click()
+  const menu = page.getByRole('group', { name: 'More actions' })
+  await expect(menu).toBeVisible()
+  return menu
+}
 
 /** Selects a request with a click, which ends the grace period. */
 export async function choose(page: Page, id: number): Promise<void> {

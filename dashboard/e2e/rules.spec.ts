@@ -1,5 +1,5 @@
 import { accessibilityViolations } from './accessibility.ts'
-import { choose, detail, expect, openAt, row, test as base, visit } from './fixtures.ts'
+import { choose, detail, expect, openAt, row, test as base, visit, openMore } from './fixtures.ts'
 import { callApi, claimHub } from './people.ts'
 import type { Agent } from './agent.ts'
 import type { HubProcess } from './hub.ts'
@@ -33,7 +33,7 @@ test.describe('Rules', () => {
     const { id } = await ask(agent, hub, 'npm test -- --run c')
     await openAt(page, hub)
     await choose(page, id)
-    await detail(page, id).getByRole('button', { name: 'Always allow…' }).click()
+    await (await openMore(page, id)).getByRole('button', { name: 'Always allow…' }).click()
     const panel = page.getByRole('dialog', { name: 'Always allow calls like this' })
     await expect(panel.getByTestId('rule-call')).toContainText('npm test -- --run c')
     await expect(panel.getByTestId('rule-text')).toContainText('npm test')
@@ -76,7 +76,7 @@ test.describe('Rules', () => {
     const { id } = await ask(agent, hub, 'make check')
     await openAt(page, hub)
     await choose(page, id)
-    await detail(page, id).getByRole('button', { name: 'Always allow…' }).click()
+    await (await openMore(page, id)).getByRole('button', { name: 'Always allow…' }).click()
     const panel = page.getByRole('dialog', { name: 'Always allow calls like this' })
     await expect(panel.getByTestId('rule-text')).toContainText('command is "make check"')
     await expect(panel).toContainText('only the whole command can be allowed')
@@ -130,7 +130,9 @@ test.describe('Rules', () => {
     const { id } = await ask(agent, hub, 'rm -rf /home/dev/app', { risk: 'high' })
     await openAt(page, hub)
     await choose(page, id)
-    await expect(detail(page, id)).toContainText(/High-risk requests always need a person; rules never apply/)
+    await expect(await openMore(page, id)).toContainText(
+      /High-risk requests always need a person; rules never apply/,
+    )
     await expect(detail(page, id).getByRole('button', { name: /Always/ })).toHaveCount(0)
   })
 

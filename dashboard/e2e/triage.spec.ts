@@ -1,4 +1,5 @@
-import { choose, detail, expect, openAt, row, test, waitUntilLive } from './fixtures.ts'
+import { choose, detail, expect, openAt, openMore, row, test, visit, waitUntilLive } from './fixtures.ts'
+import { claimHub, invitePerson } from './people.ts'
 
 const bash = (command: string) => ({ toolCall: { name: 'Bash', arguments: { command } } })
 
@@ -97,6 +98,123 @@ test.describe('Triage', () => {
     await detail(page, text.id).getByLabel('Your answer').fill('فريق API')
     const box = detail(page, text.id).getByLabel('Your answer')
     expect(await box.evaluate((e) => getComputedStyle(e).direction)).toBe('rtl')
+  })
+
+  /** A request of each kind, with what its card shows. */
+  const kinds: [name: string, question: Record<string, unknown>][] = [
+    ['permission', { ...bash('ls'), timeout: 600 }],
+    ['high risk', { ...bash('rm -rf ~'), editable: true }],
+    ['diff', { toolCall: { name: 'Edit', arguments: { file_path: 'a', old_string: 'a', new_string: 'b' } } }],
+    ['plan', { toolCall: { name: 'ExitPlanMode', arguments: { plan: '# Plan' } } }],
+    ['choice', { type: 'choice', question: 'Which?', choices: ['One', 'Two', 'Three'], allowOther: true }],
+    ['question', { type: 'question', question: 'Name?', timeout: 3600 }],
+    [
+      'form',
+      {
+        type: 'question',
+        question: 'Two things',
+        questions: [
+          { id: 'a', question: 'Tone?', options: [{ label: 'Formal' }, { label: 'Short' }] },
+          { id: 'b', question: 'Name?' },
+        ],
+      },
+    ],
+    [
+      'vote',
+      {
+        ...bash('make deploy'),
+        requiredApprovals: 2,
+        recipients: { mode: 'selected_members', members: ['mara', 'noor'] },
+      },
+    ],
+    ['appeal', { ...bash('git push'), appeal: { by: 'auto mode', reason: 'Not asked for.' } }],
+    [
+      'stoppable',
+      { toolCall: { name: 'Bash', editable: true, arguments: { command: 'make' } }, interruptible: true },
+    ],
+  ]
+
+  for (const [width, height, tall] of [
+    [1360, 860, 56],
+    [1024, 700, 56],
+    [390, 780, 96],
+  ] as const) {
+    test(`keeps the action bar at the same place for every kind at ${width} px`, async ({
+      page,
+      hub,
+      agent,
+    }) => {
+      await page.setViewportSize({ width, height })
+      await claimHub(page, hub)
+      await invitePerson(page, 'noor')
+      const outside = hub.fromOtherProcess()
+      const ids: number[] = []
+      for (const [, question] of kinds) ids.push((await agent.ask(outside, question)).id)
+      await openAt(page, hub)
+      const places = new Set<string>()
+      for (const [i, id] of ids.entries()) {
+        await visit(page, `/inbox/${id}`)
+        const card = detail(page, id)
+        await expect(card.getByTestId('more')).toBeVisible()
+        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)))
+        const at = await card.evaluate((e) => {
+          const box = (selector: string) => e.querySelector(selector)?.getBoundingClientRect()
+          const [bar, end, pane] = [box('.buttons'), box('.bar-end'), box('.pane')]
+          const top = Math.min(bar?.top ?? Infinity, end?.top ?? Infinity)
+          const buttons = [...e.querySelectorAll('.buttons > .btn')].map((b) => b.getBoundingClientRect())
+          const question = box('h1')
+          return {
+            top,
+            bottom: end?.bottom,
+            height: Math.max(bar?.bottom ?? 0, end?.bottom ?? 0) - top,
+            lines: new Set(buttons.map((b) => Math.round(b.top))).size,
+            cut: [...e.querySelectorAll('.buttons > .btn')].filter((b) => b.scrollWidth > b.clientWidth + 1)
+              .length,
+            overlap: bar?.top === end?.top && buttons.some((b) => b.right > (end?.left ?? 0)),
+            // The gap between the end of a short content and the footer.
+            gap:
+              (pane?.bottom ?? 0) -
+              (e.querySelector('.content')?.lastElementChild?.getBoundingClientRect().bottom ?? 0),
+            question: question !== undefined,
+          }
+        })
+        const name = kinds[i]?.[0]
+        if (process.env.SHOTS)
+          await page.screenshot({ path: `${process.env.SHOTS}/bar-${width}-${name}.png` })
+        places.add(`${at.top} ${at.bottom}`)
+        expect.soft(at.height, `${name}: height`).toBe(tall)
+        expect.soft(at.lines, `${name}: lines of buttons`).toBeLessThanOrEqual(1)
+        expect.soft(at.cut, `${name}: cut labels`).toBe(0)
+        expect.soft(at.overlap, `${name}: overlap`).toBe(false)
+        if (name === 'question') expect.soft(at.gap, `${name}: gap`).toBeLessThanOrEqual(32)
+      }
+      expect([...places]).toHaveLength(1)
+    })
+  }
+
+  test('has every further action of a card in its menu', async ({ page, hub, agent }) => {
+    const call = { name: 'Bash', editable: true, arguments: { command: 'make' } }
+    const { id } = await agent.ask(hub, { toolCall: call, interruptible: true, timeout: 3600 })
+    await openAt(page, hub)
+    await choose(page, id)
+    const menu = await openMore(page, id)
+    const labels = (await menu.getByRole('button').allInnerTexts()).map((text) => text.split('\n')[0])
+    expect(labels).toEqual([
+      'Edit',
+      'Ask back…',
+      'Deny and stop',
+      'Extend',
+      'Snooze 5 min',
+      'Copy link',
+      'Always allow…',
+      'Always deny…',
+      'Cancel request',
+    ])
+    await page.keyboard.press('Escape')
+    await expect(menu).toBeHidden()
+    await expect(detail(page, id).getByTestId('more')).toBeFocused()
+    await (await openMore(page, id)).getByRole('button', { name: /Edit/ }).click()
+    await expect(page.getByLabel('command', { exact: true })).toBeVisible()
   })
 
   test('shows every word of the bulk dialog, and starts at its first checkbox', async ({

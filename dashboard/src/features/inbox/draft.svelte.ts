@@ -100,6 +100,14 @@ export function answersTo(questions: FormQuestion[], form: DraftState): Response
   return Object.fromEntries(answers)
 }
 
+/** The answer to a form; undefined while an answer or its reason is missing. */
+export function formAnswer(question: HumanInTheLoop, form: DraftState): Response | undefined {
+  const answers = answersTo(question.questions ?? [], form)
+  const reason = form.reason.trim()
+  if (!answers || (question.reasonRequired === 'always' && !reason)) return undefined
+  return reason ? { answers, reason } : { answers }
+}
+
 /** The whole draft as text; empty without any input. */
 export function draftText(question: HumanInTheLoop, form: DraftState): string {
   const lines = [form.text, form.reason, form.comment]

@@ -9,6 +9,8 @@ export const lazyInboxText = {
   you: '(you)',
   tryAgain: 'Try again',
   signIn: 'Sign in',
+  more: 'More',
+  moreActions: 'More actions',
 
   askBack: {
     stop: 'Deny and stop',

@@ -11,12 +11,3 @@ export const onResize =
     observer.observe(element)
     return () => observer.disconnect()
   }
-
-/** Reports the height of the element, without forcing a layout. */
-export const onHeight =
-  (fn: (px: number) => void): Attachment =>
-  (element) => {
-    const observer = new ResizeObserver(([entry]) => fn(entry?.borderBoxSize[0]?.blockSize ?? 0))
-    observer.observe(element)
-    return () => observer.disconnect()
-  }

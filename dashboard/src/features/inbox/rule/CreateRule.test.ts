@@ -1,4 +1,4 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/svelte'
+import { cleanup, render, screen } from '@testing-library/svelte'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { me } from '../../../lib/api/currentUser.svelte'
 import type { Me } from '../../../lib/api/types'
@@ -23,13 +23,13 @@ describe('CreateRule', () => {
       /No one owns this hub yet\. Become its owner to create rules/,
     ],
     ['sign in to an owned hub', { owned: true }, /Sign in to create rules/],
-  ])('asks a signed-out user to %s', async (_, more, text) => {
+  ])('asks a signed-out user to %s', (_, more, text) => {
     const fetched = vi.fn()
     vi.stubGlobal('fetch', fetched)
     me.identity = { ...anonymous, ...more }
     const question = { type: 'permission' as const, toolCall: { name: 'Bash', arguments: { command: 'ls' } } }
-    render(CreateRule, { request: toRequest(aRequest(1, question)) as Request })
-    await fireEvent.click(screen.getByRole('button', { name: /Always allow/ }))
+    const request = toRequest(aRequest(1, question)) as Request
+    render(CreateRule, { request, then: 'allow', close: vi.fn(), note: vi.fn() })
     expect(screen.getByTestId('sign-in-first').textContent).toMatch(text)
     expect(fetched).not.toHaveBeenCalled()
   })
