@@ -123,8 +123,9 @@ var mayImport = map[string][]string{
 	"server/docs":                        {},
 	"server/internal/httpapi/assets":     {"schema", "server/docs", "server/internal/httpapi/middleware"},
 	"server/internal/httpapi/held":       {"schema", "schema/control", "agentclient/hook", "server/internal/hub", "server/internal/httpapi/middleware"},
+	"server/internal/httpapi/telemetry":  {"schema", "schema/history", "server/internal/httpapi/middleware", "server/internal/hub", "server/internal/sessions/otlp"},
 	"server/internal/httpapi/claims":     {"schema", "schema/control", "server/internal/auth", "server/internal/feed", "server/internal/httpapi/middleware", "server/internal/question", "server/internal/store"},
-	"server/internal/httpapi":            {"server/internal/httpapi/claims", "server/internal/httpapi/held", "server/internal/ratings", "server/internal/reach", "server/internal/reach/qrcode", "server/internal/safety", "server/internal/now", "server/internal/testagent", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/sessions/otlp", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
+	"server/internal/httpapi":            {"server/internal/httpapi/claims", "server/internal/httpapi/telemetry", "server/internal/httpapi/held", "server/internal/ratings", "server/internal/reach", "server/internal/reach/qrcode", "server/internal/safety", "server/internal/now", "server/internal/testagent", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/delivery", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/safety", "server/internal/testagent",
@@ -214,6 +215,7 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 		"github.com/standard-webhooks":        "nowhere: tests only",
 		"github.com/emersion":                 "nowhere: tests only",
 		"github.com/zitadel":                  "nowhere: tests only",
+		"go.opentelemetry.io":                 "nowhere: tests only",
 	} {
 		for _, p := range packages {
 			for _, i := range p.Imports {

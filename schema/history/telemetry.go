@@ -1,5 +1,8 @@
 package history
 
+// PathOTLPTraces is the path of POST /v1/traces.
+const PathOTLPTraces = "/v1/traces"
+
 // OTLPResponse is the response to an OTLP request. As OpenTelemetry requires, records that the hub
 // does not use count as accepted. A record without a session is rejected.
 type OTLPResponse struct {

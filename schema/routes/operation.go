@@ -116,13 +116,18 @@ var sessionMessages = []Route{
 var agents = []Route{
 	{
 		Method: "POST", Path: schema.PathOTLPLogs, Access: schema.AccessPost, Summary: "Receive OpenTelemetry logs",
-		Description: "Receives OpenTelemetry log records of coding agents (OTLP/HTTP JSON). Requests to models become events of their session.",
+		Description: "Receives OpenTelemetry log records of coding agents (OTLP/HTTP as JSON or application/x-protobuf, plain or with gzip). Requests to models become events of their session.",
 		Response:    history.OTLPResponse{}, Returns: "accepted, at least in part",
 	},
 	{
 		Method: "POST", Path: schema.PathOTLPMetrics, Access: schema.AccessPost, Summary: "Receive OpenTelemetry metrics",
-		Description: "Receives OpenTelemetry metrics of coding agents (OTLP/HTTP JSON). Tokens and cost become events of their session.",
+		Description: "Receives OpenTelemetry metrics of coding agents (OTLP/HTTP as JSON or application/x-protobuf, plain or with gzip). Tokens and cost become events of their session.",
 		Response:    history.OTLPResponse{}, Returns: "accepted, at least in part",
+	},
+	{
+		Method: "POST", Path: history.PathOTLPTraces, Access: schema.AccessPost, Summary: "Count OpenTelemetry spans",
+		Description: "Counts and ignores the spans of an exporter that sends all signals to one address. Hooks report tool calls.",
+		Response:    history.OTLPResponse{}, Returns: "accepted and not stored",
 	},
 	{
 		Method: "POST", Path: schema.PathClaudeCode, Access: schema.AccessPost, Summary: "Receive Claude Code's hooks",

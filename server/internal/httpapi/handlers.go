@@ -22,6 +22,7 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
+	"github.com/hookback/hookback/server/internal/httpapi/telemetry"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -42,6 +43,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.messageHandlers(), s.freezeHandlers(),
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
+		telemetry.New(s.Hub, caller, s.Metrics.recordTelemetry).Routes(),
 		s.claims.Handlers(func(c *fiber.Ctx) auth.Identity { return caller(c).Identity }),
 	} {
 		maps.Copy(all, part)
@@ -81,8 +83,6 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + history.PathNow:          s.now,
 		"GET " + schema.PathRiskyCalls:    s.riskyCalls,
 		"GET " + schema.PathPolicyLine:    s.policyLine,
-		"POST " + schema.PathOTLPLogs:     s.otlpLogs,
-		"POST " + schema.PathOTLPMetrics:  s.otlpMetrics,
 		"POST " + schema.PathClaudeCode:   s.claudeHook,
 		"POST " + schema.PathAsk:          s.ask,
 		"GET " + schema.PathHub:           s.hubKey,

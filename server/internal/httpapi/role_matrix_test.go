@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
@@ -203,6 +204,7 @@ var matrixBodies = map[string]string{
 	schema.PathBatch:            `[{"source_app":"demo","session_id":"s1","hook_event_type":"Stop","payload":{}}]`,
 	schema.PathOTLPLogs:         `{}`,
 	schema.PathOTLPMetrics:      `{}`,
+	history.PathOTLPTraces:      `{}`,
 	schema.PathClaudeCode:       `{"hook_event_name":"Stop","session_id":"s1","cwd":"/home/dev/demo"}`,
 	schema.PathAsk:              `{"question":"Go?","source_app":"demo"}`,
 	schema.PathMCP:              `{}`,

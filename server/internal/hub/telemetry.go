@@ -16,13 +16,13 @@ import (
 type TelemetryResult struct{ Stored, Ignored, Rejected int }
 
 // IngestTelemetry converts the records of an OTLP request to events of the sessions they name
-// and stores them. parse is otlp.Logs or otlp.Metrics. Records of facts that hooks report are
+// and stores them. parse is a reader of package otlp. Records of facts that hooks report are
 // ignored. If an event can't be stored, it returns an error; the exporter then sends everything
 // again, and deduplication stores only the rest.
 func (h *Hub) IngestTelemetry(ctx context.Context, parse func([]byte) (otlp.Batch, error), body []byte, caller Caller) (TelemetryResult, error) {
 	batch, err := parse(body)
 	if errors.Is(err, otlp.ErrMalformed) {
-		return TelemetryResult{}, invalidField("", "must be an OTLP request in JSON with at most %d records", otlp.MaxRecords)
+		return TelemetryResult{}, invalidField("", "must be an OTLP request with at most %d records", otlp.MaxRecords)
 	}
 	if err != nil {
 		return TelemetryResult{}, err

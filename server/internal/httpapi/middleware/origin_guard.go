@@ -197,12 +197,12 @@ func setCORSHeaders(c *fiber.Ctx, origin string) {
 	c.Set("Access-Control-Allow-Private-Network", "true")
 }
 
-// checkMediaType rejects compressed bodies, and bodies from browsers that are not JSON. A
+// checkMediaType rejects compressed bodies, except for OTLP with gzip, and bodies from browsers that are not JSON. A
 // page can send forms and text/plain to any origin, but application/json requires a CORS
 // preflight.
 func checkMediaType(c *fiber.Ctx) error {
 	for _, e := range c.Request().Header.PeekAll(fiber.HeaderContentEncoding) {
-		if len(e) > 0 && !strings.EqualFold(string(e), "identity") {
+		if len(e) > 0 && !strings.EqualFold(string(e), "identity") && !(isOTLP(c) && IsCompressed(c)) {
 			return UnsupportedType(c)
 		}
 	}
@@ -214,6 +214,12 @@ func checkMediaType(c *fiber.Ctx) error {
 		return UnsupportedType(c)
 	}
 	return nil
+}
+
+// IsCompressed reports whether the body is compressed with gzip and nothing else.
+func IsCompressed(c *fiber.Ctx) bool {
+	encodings := c.Request().Header.PeekAll(fiber.HeaderContentEncoding)
+	return len(encodings) == 1 && strings.EqualFold(string(encodings[0]), "gzip")
 }
 
 func isFromBrowser(c *fiber.Ctx) bool {

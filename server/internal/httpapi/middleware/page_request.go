@@ -57,8 +57,8 @@ func matchesPath(pattern, path string) bool {
 	return true
 }
 
-// otlpHint tells how to configure an exporter for the encoding that the hub reads.
-const otlpHint = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none if compression is on."
+// otlpHint tells how to configure an exporter for the encodings that the hub reads.
+const otlpHint = "Send OTLP over HTTP: OTEL_EXPORTER_OTLP_PROTOCOL=http/json or http/protobuf, uncompressed or with gzip."
 
 // isOTLP reports whether the request is for an OTLP route.
 func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }

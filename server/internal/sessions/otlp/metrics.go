@@ -76,28 +76,48 @@ func Metrics(body []byte) (Batch, error) {
 	if err := decode(body, &request); err != nil {
 		return Batch{}, err
 	}
-	var b Batch
-	series := map[seriesKey]map[string]*modelSeries{}
-	records := 0
+	r := newMetricsReader()
 	for i := range request.ResourceMetrics {
 		source := &request.ResourceMetrics[i]
 		service := source.Resource.serviceName()
 		for _, scope := range source.ScopeMetrics {
 			for k := range scope.Metrics {
-				m := &scope.Metrics[k]
-				if records += 1 + len(m.Sum.Points); records > MaxRecords {
-					return Batch{}, ErrMalformed
+				if err := r.add(service, &scope.Metrics[k]); err != nil {
+					return Batch{}, err
 				}
-				b.addMetric(service, m, series)
 			}
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(series), seriesKey.compare) {
-		if err := b.emitSeries(key, series[key]); err != nil {
+	return r.batch()
+}
+
+// metricsReader merges the data points of a request.
+type metricsReader struct {
+	b       Batch
+	series  map[seriesKey]map[string]*modelSeries
+	records int
+}
+
+func newMetricsReader() *metricsReader {
+	return &metricsReader{series: map[seriesKey]map[string]*modelSeries{}}
+}
+
+// add adds a metric. Its only error is ErrMalformed, for too many records.
+func (r *metricsReader) add(service string, m *metric) error {
+	if r.records += 1 + len(m.Sum.Points); r.records > MaxRecords {
+		return ErrMalformed
+	}
+	r.b.addMetric(service, m, r.series)
+	return nil
+}
+
+func (r *metricsReader) batch() (Batch, error) {
+	for _, key := range slices.SortedFunc(maps.Keys(r.series), seriesKey.compare) {
+		if err := r.b.emitSeries(key, r.series[key]); err != nil {
 			return Batch{}, err
 		}
 	}
-	return b, nil
+	return r.b, nil
 }
 
 // seriesKey identifies the event that a data point belongs to.

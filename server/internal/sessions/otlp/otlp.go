@@ -1,5 +1,5 @@
-// Package otlp reads the telemetry that coding agents send over OpenTelemetry: the JSON bodies
-// of OTLP/HTTP, log records and metrics. It is pure. It keeps what hooks can't report: the model
+// Package otlp reads the telemetry that coding agents send over OpenTelemetry: the bodies of
+// OTLP/HTTP, log records and metrics, in JSON and in protobuf. It is pure. It keeps what hooks can't report: the model
 // of each request, its tokens, its duration and its cost.
 //
 //	Claude Code  claude_code.api_request, claude_code.api_error  → ApiRequest, ApiError
@@ -37,9 +37,9 @@ const (
 	maxMS         = 30 * 24 * 3600 * 1000
 )
 
-// ErrMalformed is returned for a body that is not a JSON object, is nested too deeply or has too
-// many records.
-var ErrMalformed = errors.New("not an OTLP request in JSON")
+// ErrMalformed is returned for a body that is not a JSON object or protobuf message, is nested too
+// deeply or has too many records.
+var ErrMalformed = errors.New("not an OTLP request")
 
 // Batch is the content of a request.
 type Batch struct {
