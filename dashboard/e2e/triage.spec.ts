@@ -100,6 +100,38 @@ test.describe('Triage', () => {
     expect(await box.evaluate((e) => getComputedStyle(e).direction)).toBe('rtl')
   })
 
+  test('fetches again after a lost connection, and keeps no error of it', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'May I?' })
+    await hub.post(`/events/${id}/respond`, { permission: false })
+    await openAt(page, hub)
+    const main = page.locator('main')
+    const screens = [
+      ['/?tab=decided', 'May I?'],
+      ['/overview', 'Time to answer'],
+      ['/sessions', 's1'],
+      ['/sessions/api/s1', 'May I?'],
+      ['/rules', 'No rules yet'],
+      ['/team/audit', 'hub'],
+      ['/settings/hub', 'Links work on one computer only.'],
+    ] as const
+    for (const [path] of screens) await visit(page, path) // loads the code of each screen
+    for (const [path, shows] of screens) {
+      await visit(page, '/settings/appearance')
+      await hub.stop()
+      await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
+      await page.evaluate((to) => {
+        history.pushState(null, '', to)
+        dispatchEvent(new PopStateEvent('popstate'))
+      }, path)
+      const failure = main.getByText(/could not be reached|can’t be reached|unreachable/i).first()
+      await expect.soft(failure, path).toBeVisible()
+      await hub.restart()
+      await waitUntilLive(page)
+      await expect.soft(failure, path).toBeHidden()
+      await expect.soft(main.getByText(shows).first(), path).toBeVisible()
+    }
+  })
+
   /** A request of each kind, with what its card shows. */
   const kinds: [name: string, question: Record<string, unknown>][] = [
     ['permission', { ...bash('ls'), timeout: 600 }],

@@ -68,14 +68,14 @@ describe('People', () => {
       passkeys: 2,
       chats: ['telegram'],
     })
-    signIns.items = ['bob', 'bob', 'ada'].map((name, i) => ({
+    signIns.value = ['bob', 'bob', 'ada'].map((name, i) => ({
       ...{ id: String(i), person: name, way: 'link' as const, createdAt: 1, lastSeenAt: 1, expiresAt: 2 },
     }))
     me.identity = ada
     render(PeopleList)
     const row = (await screen.findByText('bob')).closest('li')
     expect(row?.textContent).toMatch(/active 4\d s ago · 2 passkeys · 2 sign-ins · Telegram linked/)
-    signIns.items = undefined
+    signIns.value = undefined
   })
 })
 

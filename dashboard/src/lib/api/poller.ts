@@ -1,3 +1,5 @@
+import { onReconnect } from './reconnect'
+
 /** The browser features that Poller uses. Tests replace them. */
 export interface PollerEnvironment {
   now(): number
@@ -11,7 +13,7 @@ const browser: PollerEnvironment = {
 
 /**
  * Runs a task on request: one run at a time, at most one per interval, and none while the
- * tab is hidden. Requests in the meantime are coalesced into one run.
+ * tab is hidden. Requests in the meantime are coalesced into one run. A reconnect requests a run.
  */
 export class Poller {
   private timer: ReturnType<typeof setTimeout> | undefined
@@ -19,6 +21,7 @@ export class Poller {
   private pending = false
   private lastRun = -Infinity
   private stopped = false
+  private readonly unfollow = onReconnect(() => this.request())
 
   constructor(
     private readonly run: () => Promise<void>,
@@ -39,6 +42,7 @@ export class Poller {
 
   stop(): void {
     this.stopped = true
+    this.unfollow()
     clearTimeout(this.timer)
   }
 
