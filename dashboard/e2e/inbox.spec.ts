@@ -354,7 +354,7 @@ test.describe('Inbox', () => {
     await waitUntilLive(page)
     const second = await agent.ask(hub, { question: 'Second?' })
     await expect(row(page, second.id)).toBeVisible()
-    await expect(page.getByRole('region', { name: 'Needs you' }).getByRole('link')).toHaveCount(2)
+    await expect(page.getByRole('region', { name: 'Needs you' }).locator('[data-id]')).toHaveCount(2)
     await page.getByLabel('Your answer').press('Control+Enter')
     expect((await first.answer).response).toBe('my answer')
   })

@@ -132,6 +132,110 @@ test.describe('Triage', () => {
     }
   })
 
+  test('offers actions next to the row under the pointer or with the focus', async ({ page, hub, agent }) => {
+    const plain = await agent.ask(hub, { question: 'List', ...bash('ls'), timeout: 3600 })
+    const risky = await agent.ask(hub, { question: 'Wipe', ...bash('rm -rf ~'), timeout: 3600 })
+    await openAt(page, hub, `/inbox/${risky.id}`)
+    const actions = page.getByTestId('row-actions')
+    await expect(detail(page, risky.id)).toBeVisible()
+    await expect(actions).toHaveCount(0)
+    await row(page, risky.id).hover()
+    await expect(actions.getByRole('button', { name: 'Snooze 5 min' })).toBeVisible()
+    await expect(actions.getByRole('button', { name: 'Review and approve' })).toHaveCount(0)
+    await row(page, plain.id).hover()
+    await expect(actions).toHaveCount(1)
+    await actions.getByRole('button', { name: 'Review and approve' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Approve this request?' })
+    await expect(dialog.locator(`[data-id="${plain.id}"]`)).toBeVisible()
+    await page.keyboard.press('Escape')
+    await row(page, plain.id).hover()
+    await actions.getByRole('button', { name: 'Snooze 5 min' }).click()
+    await expect(
+      page.getByRole('region', { name: 'Snoozed' }).locator(`[data-id="${plain.id}"]`),
+    ).toBeVisible()
+    await expect(detail(page, risky.id)).toBeVisible()
+    await page.mouse.move(900, 400)
+    await expect(actions).toHaveCount(0)
+    await page.keyboard.press('k')
+    await page.keyboard.press('j')
+    await expect(row(page, plain.id)).toBeFocused()
+    await expect(actions.getByRole('link', { name: 'Show the session' })).toBeVisible()
+    await actions.getByRole('link', { name: 'Show the session' }).click()
+    await expect(page).toHaveURL(/\/sessions\/api\/s1/)
+  })
+
+  test('keeps every row in its place while requests arrive under the pointer', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const ids: number[] = []
+    for (let i = 0; i < 4; i++) ids.push((await agent.ask(hub, { question: `Q${i}`, timeout: 3600 })).id)
+    await openAt(page, hub)
+    await row(page, ids[1]!).hover()
+    const places = () => Promise.all(ids.map(async (id) => (await row(page, id).boundingBox())?.y))
+    const before = await places()
+    for (let i = 0; i < 3; i++) await agent.ask(hub, { question: `Urgent ${i}`, timeout: 40 })
+    await expect(page.getByRole('button', { name: /^\d+ moved/ })).toBeVisible()
+    expect(await places()).toEqual(before)
+  })
+
+  test('has a border between the panes that keys and the pointer move', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, {})
+    await openAt(page, hub)
+    await expect(detail(page, id)).toBeVisible()
+    const border = page.getByRole('separator', { name: 'Width of the list' })
+    const width = async () => Math.round((await page.getByTestId('list').boundingBox())?.width ?? 0)
+    await border.focus()
+    await page.keyboard.press('End')
+    await expect(border).toHaveAttribute('aria-valuenow', '560')
+    await expect.poll(width).toBe(559)
+    await page.keyboard.press('Home')
+    await expect.poll(width).toBe(299)
+    await page.keyboard.press('ArrowRight')
+    await expect(border).toHaveAttribute('aria-valuenow', '316')
+    await page.reload()
+    await expect.poll(width).toBe(315)
+    const box = await border.boundingBox()
+    await page.mouse.move(box!.x + 4, 400)
+    await page.mouse.down()
+    await page.mouse.move(box!.x + 104, 400)
+    await page.mouse.up()
+    await expect.poll(width).toBeGreaterThan(400)
+    await expect(detail(page, id)).toBeVisible()
+  })
+
+  test('groups the open requests by session or agent, and keeps the choice in the URL', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const ask = async (source_app: string, session_id: string) =>
+      (await agent.ask(hub, { question: `${source_app} ${session_id}` }, { source_app, session_id })).id
+    const [a, b, c, d] = [
+      await ask('web', 'one-session'),
+      await ask('infra', 'two-session'),
+      await ask('web', 'three-session'),
+      await ask('web', 'one-session'),
+    ]
+    await openAt(page, hub)
+    const list = page.getByTestId('list')
+    const order = () =>
+      list.locator('[data-id]').evaluateAll((all) => all.map((one) => Number(one.getAttribute('data-id'))))
+    await expect.poll(order).toEqual([a, b, c, d])
+    await page.getByRole('button', { name: /^Group by/ }).click()
+    await page.getByRole('radio', { name: 'Agent' }).click()
+    await expect(page).toHaveURL(/group=agent/)
+    await expect(list.getByRole('region', { name: 'web' }).locator('[data-id]')).toHaveCount(3)
+    await expect.poll(order).toEqual([a, c, d, b])
+    await choose(page, d)
+    await page.keyboard.press('j')
+    await expect(detail(page, b)).toBeVisible() // the order of the keys is the one on screen
+    await page.goto(`${hub.url}/?group=session`)
+    await expect.poll(order).toEqual([a, d, b, c])
+    await expect(list.getByRole('region', { name: /^web · one/ }).locator('[data-id]')).toHaveCount(2)
+  })
+
   /** A request of each kind, with what its card shows. */
   const kinds: [name: string, question: Record<string, unknown>][] = [
     ['permission', { ...bash('ls'), timeout: 600 }],

@@ -11,6 +11,20 @@ export const lazyInboxText = {
   signIn: 'Sign in',
   more: 'More',
   moreActions: 'More actions',
+  listWidth: 'Width of the list',
+
+  rowActions: {
+    approve: 'Review and approve',
+    snooze: 'Snooze 5 min',
+    unsnooze: 'End the snooze',
+    session: 'Show the session',
+  },
+
+  grouping: {
+    label: 'Group by',
+    menu: (by: string) => `Group by: ${by}`,
+    by: { none: 'Nothing', session: 'Session', agent: 'Agent' },
+  },
 
   askBack: {
     stop: 'Deny and stop',
@@ -73,6 +87,7 @@ export const lazyInboxText = {
     by: 'by ',
     decidingVote: '· the deciding vote',
     process: 'process',
+    details: 'Details',
     selfApproval: 'Possible self-approval.',
     selfApprovalHint: 'The program that answered is the one that asked, or was started by it.',
     newer: ['The agent asked again in ', '. It can’t tell the two answers apart.'],

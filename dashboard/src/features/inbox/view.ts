@@ -1,5 +1,6 @@
 import { freezeOf } from '../../lib/stream/freezes'
 import { isHighRisk, isRisky, requestTitle, type Lists, type Request } from '../../lib/stream/requests'
+import { shortSession } from '../../lib/stream/eventView'
 import { callSummary } from '../../lib/format/callPreview'
 import type { Freeze } from '../../lib/api/schema'
 import { inboxText } from './text'
@@ -16,10 +17,14 @@ export interface View {
   /** Only requests that wait for the signed-in person. */
   mine: boolean
   tab: Tab
+  group: Grouping
   /** The time range of askedAt, from inclusive, to exclusive, by the hub's clock. */
   from?: number
   to?: number
 }
+
+/** What the open requests are grouped by. */
+export type Grouping = 'none' | 'session' | 'agent'
 
 export type Tab = 'pending' | 'decided' | 'expired' | 'cancelled'
 
@@ -34,6 +39,7 @@ export const tabs: Record<Tab, { status: string }> = {
 export function parseView(query: URLSearchParams, within: { from?: number; to?: number } = {}): View {
   const get = (name: string) => query.get(name) ?? ''
   const tab = get('tab')
+  const group = get('group')
   return {
     kind: get('kind'),
     agents: query.getAll('agent').filter(Boolean),
@@ -42,6 +48,7 @@ export function parseView(query: URLSearchParams, within: { from?: number; to?: 
     mine: get('mine') !== '',
     ...within,
     tab: Object.hasOwn(tabs, tab) ? (tab as Tab) : 'pending',
+    group: group === 'session' || group === 'agent' ? group : 'none',
   }
 }
 
@@ -90,6 +97,24 @@ export function filterLists(all: Lists, view: View, me = ''): Lists {
     duplicates: all.duplicates,
     needsYou: all.needsYou,
   }
+}
+
+/** The group of a request: its key and its name, which the agent chose. */
+export function groupOf({ event }: Request, by: Grouping): { key: string; name: string } | undefined {
+  const { source_app: name, session_id: session } = event
+  if (by === 'none') return undefined
+  if (by === 'agent') return { key: name, name }
+  return { key: JSON.stringify([name, session]), name: `${name} · ${shortSession(session)}` }
+}
+
+/** Moves the requests of each group together, to the place of its first one. */
+export function inGroups(list: readonly Request[], by: Grouping): Request[] {
+  const groups = new Map<string, Request[]>()
+  for (const request of list) {
+    const key = groupOf(request, by)?.key ?? ''
+    groups.set(key, [...(groups.get(key) ?? []), request])
+  }
+  return [...groups.values()].flat()
 }
 
 /** The requests in display order, the order of J and K. gone: the list of them is expanded. */
