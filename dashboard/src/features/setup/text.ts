@@ -3,6 +3,8 @@ export const text = {
   title: 'Connect your agents',
   listensAt: 'This hub listens at',
   turnsGreen: 'Each step turns green when its first event arrives.',
+  steps: 'Steps',
+  done: 'done:',
   received: (ago: string) => `received ${ago} ago`,
   waiting: 'waiting for first event …',
   testTitle: 'Send a test request',

@@ -29,6 +29,7 @@ export const streamText = {
   tryAgain: 'Try again',
   older: 'Older events',
   needsYou: 'needs you',
+  largeEvent: (kilobytes: number) => `Large event (${kilobytes} kB). Open it to read it.`,
 
   filter: {
     label: 'Filter',
