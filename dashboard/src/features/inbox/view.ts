@@ -17,14 +17,14 @@ export interface View {
   /** Only requests that wait for the signed-in person. */
   mine: boolean
   tab: Tab
-  group: Grouping
+  group: GroupKind
   /** The time range of askedAt, from inclusive, to exclusive, by the hub's clock. */
   from?: number
   to?: number
 }
 
 /** What the open requests are grouped by. */
-export type Grouping = 'none' | 'session' | 'agent'
+export type GroupKind = 'none' | 'session' | 'agent'
 
 export type Tab = 'pending' | 'decided' | 'expired' | 'cancelled'
 
@@ -100,7 +100,7 @@ export function filterLists(all: Lists, view: View, me = ''): Lists {
 }
 
 /** The group of a request: its key and its name, which the agent chose. */
-export function groupOf({ event }: Request, by: Grouping): { key: string; name: string } | undefined {
+export function groupOf({ event }: Request, by: GroupKind): { key: string; name: string } | undefined {
   const { source_app: name, session_id: session } = event
   if (by === 'none') return undefined
   if (by === 'agent') return { key: name, name }
@@ -108,7 +108,7 @@ export function groupOf({ event }: Request, by: Grouping): { key: string; name: 
 }
 
 /** Moves the requests of each group together, to the place of its first one. */
-export function inGroups(list: readonly Request[], by: Grouping): Request[] {
+export function inGroups(list: readonly Request[], by: GroupKind): Request[] {
   const groups = new Map<string, Request[]>()
   for (const request of list) {
     const key = groupOf(request, by)?.key ?? ''
