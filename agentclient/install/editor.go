@@ -222,3 +222,32 @@ func (e *editor) cutUntracked(h handler) (err error) {
 	}
 	return nil
 }
+
+// ownContainers returns the containers that hold only our entries, the outermost first. The
+// manifest does not know them if it was lost, and they are to be removed with the entries.
+func (a *agentConfig) ownContainers(content string) (paths [][]string, err error) {
+	e := editor{agent: a, content: content, change: &Change{}}
+	if content == "" {
+		return nil, nil
+	}
+	ours, err := e.handlers()
+	if err != nil || len(ours) == 0 {
+		return nil, err
+	}
+	if _, err := e.removeEntries(true); err != nil {
+		return nil, err
+	}
+	without, err := jsonc.Parse(e.content)
+	if err != nil {
+		return nil, err
+	}
+	for n := 1; n <= len(ours[0].listPath); n++ {
+		for _, h := range ours {
+			path := h.listPath[:min(n, len(h.listPath))]
+			if without.Lookup(path...) == nil && !slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, path) }) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, nil
+}

@@ -80,6 +80,28 @@ func TestUninstall_WithoutManifestRemovesEmptyLists(t *testing.T) {
 	require.Equal(t, "{\n  \"model\": \"opus\"\n}\n", m.read(m.home(claudeFile)))
 }
 
+func TestUninstall_ManifestLostBeforeUpgrade(t *testing.T) {
+	t.Parallel()
+	for agent, file := range map[string]string{"claude-code": claudeFile, "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"} {
+		for _, before := range []string{
+			"{\n  \"model\": \"opus\"\n}\n",
+			"{\"hooks\": {\"Stop\": [\n  {\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}\n]}}",
+		} {
+			m := newTestMachine(t)
+			m.write(m.home(file), before)
+			m.install(installOptions(agent))
+			// An entry of an event that this version does not install any more.
+			m.write(m.home(file), strings.Replace(m.read(m.home(file)), `"SessionStart"`, `"PostToolBatch"`, 1))
+			require.NoError(t, os.RemoveAll(m.machine.State))
+			m.install(installOptions(agent))
+			require.NotContains(t, m.read(m.home(file)), "PostToolBatch")
+			m.uninstall(install.Options{})
+			after := m.read(m.home(file))
+			require.Equal(t, before, after, agent)
+		}
+	}
+}
+
 func TestInstall_ModifiedEntryIsKept(t *testing.T) {
 	t.Parallel()
 	m := newTestMachine(t)

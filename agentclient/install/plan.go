@@ -190,6 +190,9 @@ func (a *agentConfig) planChange(m Machine, file string, r *record, t installTar
 	content := c.Before
 	if r == nil || !c.Exists {
 		r = &record{Agent: a.name, Scope: t.Scope}
+		if r.CreatedPaths, err = a.ownContainers(content); err != nil {
+			return c, err
+		}
 	}
 	if !c.Exists {
 		content, r.Created, c.mode = "{}\n", true, 0o600
