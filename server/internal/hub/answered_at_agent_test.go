@@ -91,6 +91,8 @@ func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 		"a question answered in the agent's dialog": {hookEvent(t, "PermissionRequest", dialogCall), hookEvent(t, "PostToolUse", dialogAnswered), reasonAnswered},
 		"another tool does not answer a dialog":     {hookEvent(t, "PermissionRequest", dialogCall), hookEvent(t, "PostToolUse", lsCall, toolUse1), ""},
 		"the turn ends":                             {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "Stop"), reasonDropped},
+		"a person interrupts the turn":              {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "Interrupt"), "dismissed in the agent"},
+		"a person interrupts the main agent":        {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "Interrupt"), ""},
 		"the turn fails":                            {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "StopFailure"), reasonDropped},
 		"the next prompt":                           {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "UserPromptSubmit", `"prompt_id":"p2"`), reasonDropped},
 		"the main agent stops":                      {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "Stop"), ""},

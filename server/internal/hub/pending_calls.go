@@ -93,7 +93,7 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]question
 // at the agent.
 func (h *Hub) detectAnswerAtAgent(ctx context.Context, e *store.Event) {
 	switch e.Type {
-	case "PostToolUse", "PostToolUseFailure", "PermissionDenied", "Stop", "StopFailure", "SubagentStop", "UserPromptSubmit":
+	case "PostToolUse", "PostToolUseFailure", "PermissionDenied", "Stop", "StopFailure", "Interrupt", "SubagentStop", "UserPromptSubmit":
 	default:
 		return
 	}

@@ -23,6 +23,7 @@ const (
 	reasonAnswered  = "answered in the terminal"
 	reasonContinued = "the agent continued: the call ran"
 	reasonDropped   = "the agent continued without the call"
+	reasonDismissed = "dismissed in the agent" // as the hook reports it, see hookrun
 )
 
 // HookFacts holds the members of a hook event that identify its agent, call and prompt.
@@ -101,6 +102,8 @@ func isAgentDialog(tool string) bool { return tool == "AskUserQuestion" || tool 
 func (s *Snapshot) closeReason(eventType string) string {
 	callRan := eventType == "PostToolUse" || eventType == "PostToolUseFailure"
 	switch {
+	case eventType == "Interrupt":
+		return reasonDismissed
 	case !callRan:
 		return reasonDropped
 	case s.Type != "PermissionRequest":
