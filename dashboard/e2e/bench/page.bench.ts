@@ -57,14 +57,14 @@ const sampleEvent = (i: number) => ({
 })
 
 let sent = 0
-async function post(hub: HubProcess, n: number) {
+async function post(hub: HubProcess, n: number, make = sampleEvent) {
   const from = sent
   sent += n
-  await hub.batch(n, (i) => sampleEvent(from + i))
+  await hub.batch(n, (i) => make(from + i))
 }
 
 /** Posts rate events a second. The returned function stops it and waits for the last post. */
-function feed(hub: HubProcess, rate: number): () => Promise<void> {
+function feed(hub: HubProcess, rate: number, make = sampleEvent): () => Promise<void> {
   const began = performance.now()
   let posted = 0
   let running = true
@@ -73,7 +73,7 @@ function feed(hub: HubProcess, rate: number): () => Promise<void> {
       const due = Math.floor(((performance.now() - began) / 1000) * rate) - posted
       if (due > 0) {
         posted += due
-        await post(hub, Math.min(due, 1000))
+        await post(hub, Math.min(due, 1000), make)
       }
       await new Promise((next) => setTimeout(next, 20))
     }
@@ -119,8 +119,8 @@ const frames = (page: Page, seconds: number) =>
     seconds,
   )
 
-async function underLoad(page: Page, hub: HubProcess, cdp: CDPSession, rate: number) {
-  const stop = feed(hub, rate)
+async function underLoad(page: Page, hub: HubProcess, cdp: CDPSession, rate: number, make = sampleEvent) {
+  const stop = feed(hub, rate, make)
   await frames(page, 2)
   const before = await metrics(cdp)
   const began = performance.now()
@@ -206,6 +206,22 @@ test('keeps frame rate and heap within limits under a steady event rate', async 
     record(`${name} at ${RATE}/s: frames`, other.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
     record(`${name} at ${RATE}/s: script`, other.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
   }
+})
+
+const LANES = 50
+const LANE_RATE = 100
+
+test('keeps Now within limits with many lanes', async ({ page, hub }) => {
+  const lane = (i: number) => ({ ...sampleEvent(i), session_id: `lane-${i % LANES}` })
+  await hub.batch(LANES * 4, lane)
+  await openAt(page, hub, '/now')
+  await expect(page.getByRole('link', { name: /lane-|go test/ }).first()).toBeVisible()
+  const cdp = await attach(page)
+  const now = await underLoad(page, hub, cdp, LANE_RATE, lane)
+  const title = `now, ${LANES} lanes at ${LANE_RATE}/s`
+  record(`${title}: script, style, layout, paint`, now.task, 'ms/s', { most: 300 })
+  record(`${title}: script`, now.script, 'ms/s')
+  record(`${title}: frames`, now.perSecond, 'a second', { least: 55 })
 })
 
 const PENDING = 500
