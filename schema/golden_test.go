@@ -82,6 +82,10 @@ var messageTypes = map[string]reflect.Type{
 	"Claim":           reflect.TypeFor[control.Claim](),
 	"ClaimDraft":      reflect.TypeFor[control.ClaimDraft](),
 	"ClaimList":       reflect.TypeFor[control.ClaimList](),
+	"Alert":           reflect.TypeFor[control.Alert](),
+	"AlertList":       reflect.TypeFor[control.AlertList](),
+	"AlertRule":       reflect.TypeFor[control.AlertRule](),
+	"AlertRuleList":   reflect.TypeFor[control.AlertRuleList](),
 	"TestRequest":     reflect.TypeFor[schema.TestRequest](),
 	"TestTicket":      reflect.TypeFor[control.TestTicket](),
 	"TestDenial":      reflect.TypeFor[control.TestDenial](),
@@ -129,6 +133,7 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
 	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
 	schema.ClaimFrame:    reflect.TypeFor[[]control.Claim](),
+	schema.AlertFrame:    reflect.TypeFor[[]control.Alert](),
 	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
 }
 

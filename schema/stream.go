@@ -33,6 +33,7 @@ const (
 	// It is not part of the log (no seq): a page that reconnects reads the ratings again.
 	RiskFrame  FrameType = "risk"  // data: RiskyCall
 	ClaimFrame FrameType = "claim" // data: [Claim], all of them, see package control; no seq
+	AlertFrame FrameType = "alert" // data: [Alert], all open ones, see package control; no seq
 )
 
 // Frame is one message of /stream. A version 2 message can also be a JSON array of frames.

@@ -40,7 +40,7 @@ var messages = []any{
 	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, control.ChatAccounts{}, control.ChatCode{}, schema.NotificationSettings{},
 	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
 	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{}, control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.Reach{}, control.ReachSettings{}, control.PairingCode{},
-	control.Claim{}, control.ClaimDraft{}, control.ClaimList{},
+	control.Claim{}, control.ClaimDraft{}, control.ClaimList{}, control.Alert{}, control.AlertList{}, control.AlertRule{}, control.AlertRuleList{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
 	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
 	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},
@@ -58,6 +58,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
 	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
 	schema.ClaimFrame:    reflect.TypeFor[[]control.Claim](),
+	schema.AlertFrame:    reflect.TypeFor[[]control.Alert](),
 	schema.RiskFrame:     reflect.TypeFor[history.RiskyCall](),
 }
 
@@ -66,7 +67,7 @@ var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft",
-	"SafetySettings", "ClaimDraft", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
+	"SafetySettings", "ClaimDraft", "AlertRule", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
 	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest", "CredentialAction", "Confirmation",
 }
 
@@ -201,7 +202,7 @@ func inspectSource(dir string, visit func(ast.Node)) error {
 // frameSchema returns the schema of a frame, in which the data depends on the type.
 func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
-	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame} {
+	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame, schema.AlertFrame} {
 		properties := jsonschema.NewProperties()
 		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})
 		properties.Set("data", typeSchema(frameData[kind]))

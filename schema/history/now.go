@@ -40,7 +40,8 @@ const (
 	LaneFailing  LaneState = "failing"   // its last three tool calls failed, or its turn ended with an error
 	LaneWorking  LaneState = "working"   // it sent an event in the last minute, or a tool call runs
 	LaneIdle     LaneState = "idle"
-	LaneGone     LaneState = "gone" // it asked and listens no more
+	LaneFrozen   LaneState = "frozen" // a freeze stops it
+	LaneGone     LaneState = "gone"   // it asked and listens no more
 	LaneEnded    LaneState = "ended"
 )
 
@@ -49,7 +50,7 @@ type NowLane struct {
 	SourceApp string    `json:"source_app"`
 	SessionID string    `json:"session_id"`
 	Title     string    `json:"title,omitempty"` // the first prompt, shortened
-	State     LaneState `json:"state" jsonschema:"enum=needs_you,enum=failing,enum=working,enum=idle,enum=gone,enum=ended"`
+	State     LaneState `json:"state" jsonschema:"enum=needs_you,enum=failing,enum=working,enum=idle,enum=frozen,enum=gone,enum=ended"`
 
 	Step      *NowStep         `json:"step,omitempty"`     // absent: no tool call runs
 	Requests  []schema.EventID `json:"requests,omitempty"` // open, oldest first; at most 20

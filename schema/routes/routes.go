@@ -21,6 +21,7 @@ var Groups = []Group{
 	{"Requests", "The inbox of requests, votes, and approvals in the formats of other systems", slices.Concat(requests, authenticated(requests), approvals)},
 	{"People", "Accounts, roles, sign-ins, tokens and passkeys", slices.Concat(people, passkeys)},
 	{"Claims", "Who handles which pending request", claims},
+	{"Alerts", "Stuck agents, repeated failures and spending", alerts},
 	{"Rules", "Stored decisions that answer matching requests", rules},
 	{"Control", "Messages and freezes of people for running agents", freezes},
 	{"Notifications", "Channels, personal settings and signed links", notifications},

@@ -63,6 +63,8 @@ describe('Palette', () => {
     ['claude', 'Connect your agents'],
     ['telegram', 'Add a notification channel'],
     ['passkey', 'Add a passkey'],
+    ['new alert', 'New alert'],
+    ['stuck', 'New alert'],
     ['shortcuts', 'Show the shortcuts of this screen · help'],
     ['remap', 'Change a shortcut · Keyboard'],
     ['undo', 'Time to undo an answer · Approvals'],

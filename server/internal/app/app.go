@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/dashboard"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/delivery"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -58,6 +59,7 @@ type App struct {
 	sessions   *sessions.Service
 	ratings    *ratings.Follower
 	safety     *safety.Follower
+	alerts     *alerts.Follower
 	reach      *reach.Address
 	tests      *testagent.Agent
 	notifier   *notify.Notifier
@@ -164,6 +166,11 @@ func (a *App) open(ctx context.Context) (err error) {
 	spending := &safety.SpendRule{Store: a.store, Hub: a.hub, Limits: limits, Clock: a.cfg.Clock, Log: a.log}
 	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Spending: spending, Clock: a.cfg.Clock, Log: a.log})
 	a.ratings = ratings.New(ratings.Config{Store: a.store, Feed: a.feed, Log: a.log})
+	alertRules, err := alerts.OpenRules(ctx, a.store, a.feed)
+	if err != nil {
+		return err
+	}
+	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
 	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
 	a.tests = testagent.New(testagent.Config{Store: a.store, Feed: a.feed, URL: a.URL(), HubKey: a.store.Identity().Public(), Log: a.log})
 	a.hub.Tests = a.tests
@@ -174,7 +181,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Safety: limits, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Safety: limits, Alerts: a.alerts, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
@@ -241,6 +248,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("deadlines", func() error { return a.hub.Run(workers) })
 	start("projections", func() error { return a.sessions.Run(workers) })
 	start("ratings", func() error { return a.ratings.Run(workers) })
+	start("alerts", func() error { return a.alerts.Run(workers) })
 	start("automatic freeze", func() error { return a.safety.Run(workers) })
 	start("public address", func() error { return a.reach.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })

@@ -7,7 +7,7 @@ import (
 )
 
 // Kinds is a set of kinds of facts.
-type Kinds uint16
+type Kinds uint32
 
 // The kinds of facts. A change of a question can be of several kinds.
 const (
@@ -24,6 +24,9 @@ const (
 	Ratings                       // a tool call was rated; not in the log, the note is a history.RiskyCall
 	Messages                      // the messages to a session changed; not in the log, the note is a control.MessagesChanged
 	Frozen                        // a freeze began or was lifted; not in the log
+	Alerts                        // an alert opened or closed; not in the log, the note is a []control.Alert
+	AlertRules                    // the alert rules changed; not in the log
+	NewAlert                      // an alert opened; not in the log, the note is a control.Alert
 	Claims                        // people claimed or released a request; not in the log, the note is a []control.Claim
 )
 

@@ -20,6 +20,7 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/httpapi/alertapi"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/telemetry"
@@ -44,7 +45,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
 		telemetry.New(s.Hub, caller, s.Metrics.recordTelemetry).Routes(),
-		s.claims.Handlers(func(c *fiber.Ctx) auth.Identity { return caller(c).Identity }),
+		s.claims.Handlers(identityOf), alertapi.Handlers(s.Alerts, identityOf),
 	} {
 		maps.Copy(all, part)
 	}
@@ -459,6 +460,8 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 	c.Response().SetBodyRaw(b)
 	return nil
 }
+
+func identityOf(c *fiber.Ctx) auth.Identity { return caller(c).Identity }
 
 func caller(c *fiber.Ctx) hub.Caller {
 	by := hub.Caller{Remote: middleware.AddrPortOf(c.Context().RemoteAddr()), Local: middleware.AddrPortOf(c.Context().LocalAddr())}

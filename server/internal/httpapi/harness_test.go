@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -100,11 +101,13 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	})
 	limits, err := safety.OpenLimits(t.Context(), db, 0)
 	require.NoError(t, err)
+	alertRules, err := alerts.OpenRules(t.Context(), db, log)
+	require.NoError(t, err)
 	public, err := reach.Open(t.Context(), reach.Config{Store: db, Local: "http://localhost:4000", Machine: "laptop"})
 	require.NoError(t, err)
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Reach: public, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Reach: public, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

@@ -220,6 +220,8 @@ var matrixBodies = map[string]string{
 	inbox.PathAgentApprove:      `{"approvalId":"ID","approved":true}`,
 	control.PathReach:           `{"publicUrl":"http://localhost:4000"}`,
 	control.PathSafety:          `{"equalFailures":5}`,
+	control.PathAlertRules:      `{"kind":"stuck"}`,
+	control.PathAlertRule:       `{"kind":"stuck"}`,
 	control.PathMessages:        `{"source_app":"demo","session_id":"s1","text":"Hi"}`,
 	schema.PathRules:            `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,
 	schema.PathRulePreview:      `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
+	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/httpapi/assets"
 	"github.com/hookback/hookback/server/internal/httpapi/claims"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
@@ -53,6 +54,7 @@ type Config struct {
 	Now       *now.Service
 	Ratings   *ratings.Follower
 	Safety    *safety.Limits
+	Alerts    *alerts.Follower
 	Reach     *reach.Address
 	TestAgent *testagent.Agent // nil: test requests fail
 	Tickets   *testagent.Tickets

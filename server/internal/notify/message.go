@@ -53,6 +53,7 @@ type message struct {
 	onlyOn      string    // name of the only machine where url works; empty: url works elsewhere
 	isTest      bool      // a test of the channel
 	isAccount   bool      // about a change of an account, not about a question
+	isAlert     bool      // about an alert, not about a question
 	ledger      *ledgerHead
 }
 
@@ -108,6 +109,9 @@ func (m *message) headline() string {
 		return "An account of your hub was changed"
 	}
 	app := singleLine(m.app, maxNameChars)
+	if m.isAlert {
+		return "Hookback alert: " + cmp.Or(app, "all agents")
+	}
 	switch m.kind {
 	case schema.NotificationReminder:
 		return app + " is still waiting for an answer"

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/netguard"
@@ -123,7 +124,8 @@ type Notifier struct {
 	plan    planState
 	codes   *chat.Codes // with which people link chat accounts
 
-	outcomes map[string]*atomic.Int64 // by state, and retried attempts
+	outcomes map[string]*atomic.Int64  // by state, and retried attempts
+	alerted  map[alertReader]time.Time // of the last alert; guarded by mu
 
 	linkMu sync.Mutex // serializes uses of signed links
 	keyMu  sync.Mutex // serializes creation of the Web Push keys
@@ -146,7 +148,7 @@ func New(cfg Config) *Notifier {
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
 	cfg.timing.setDefaults()
 	n := &Notifier{
-		Config: cfg, workers: map[int64]*channelWorker{}, codes: new(chat.Codes),
+		Config: cfg, workers: map[int64]*channelWorker{}, alerted: map[alertReader]time.Time{}, codes: new(chat.Codes),
 		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
 	}
 	if cfg.Reach == nil {
@@ -179,7 +181,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	n.group.Go(func() { n.statuses.run(ctx) })
 	reload := false            // removals of channels may have been missed
 	var retry <-chan time.Time // set by a failure, until it fires
-	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts|feed.Channels, func(b *feed.Batch) error {
+	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts|feed.Channels|feed.NewAlert, func(b *feed.Batch) error {
 		n.handleNotes(b)
 		reload = reload || b.Rescan
 		if retry != nil && !b.Fired {
@@ -217,6 +219,8 @@ func (n *Notifier) handleNotes(b *feed.Batch) {
 			n.announce(note)
 		case store.AnonymousRemoval:
 			n.forgetChannels(note)
+		case control.Alert:
+			n.announceAlert(note)
 		}
 	}
 }

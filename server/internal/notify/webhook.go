@@ -21,7 +21,7 @@ const webhookSecretPrefix = "whsec_"
 
 // webhookBody is a Standard Webhooks payload. Text from agents is not escaped beyond JSON.
 type webhookBody struct {
-	Type      string `json:"type"` // request.asked, request.reminder, request.escalated, account.changed, or test
+	Type      string `json:"type"` // request.asked, request.reminder, request.escalated, account.changed, alert.opened, or test
 	Timestamp string `json:"timestamp"`
 	Data      struct {
 		ID        schema.EventID `json:"id,omitempty"`
@@ -47,6 +47,8 @@ func (m *message) webhookBody() ([]byte, error) {
 		h.Type = "test"
 	case m.isAccount:
 		h.Type = "account.changed"
+	case m.isAlert:
+		h.Type = "alert.opened"
 	}
 	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.url, m.app, m.session
 	h.Data.OnlyOn = m.onlyOn

@@ -82,6 +82,8 @@ func (v *view) lane(s *history.Session) history.NowLane {
 		lane.State = history.LaneNeedsYou
 	case waits != nil:
 		lane.State = history.LaneIdle // until others have voted
+	case !lane.Ended && v.tracker.store.FreezeOf(s.SourceApp, s.SessionID) != nil:
+		lane.State = history.LaneFrozen
 	case lost != nil && (lane.Last == nil || lane.Last.ID <= lost.id):
 		lane.State = history.LaneGone
 	default:
@@ -131,7 +133,7 @@ func (v *view) activityState(lane *history.NowLane) history.LaneState {
 
 // order is the order of the lanes by state.
 var order = []history.LaneState{
-	history.LaneNeedsYou, history.LaneFailing, history.LaneWorking, history.LaneIdle, history.LaneGone, history.LaneEnded,
+	history.LaneNeedsYou, history.LaneFailing, history.LaneWorking, history.LaneIdle, history.LaneFrozen, history.LaneGone, history.LaneEnded,
 }
 
 func rank(state history.LaneState) int { return slices.Index(order, state) }

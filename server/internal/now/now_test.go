@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -174,13 +175,16 @@ func TestReport_OrdersLanesByState(t *testing.T) {
 	h.changeStatus(gone, func(st *schema.Status) { st.Waiter = schema.Lost })
 	h.post("idle", "Stop", `{}`)
 	h.post("ended", "SessionEnd", `{}`)
+	h.post("stopped", "Stop", `{}`)
+	_, _, err := h.store.CreateFreeze(t.Context(), control.Freeze{Scope: control.FreezeSession, SourceApp: "api", SessionID: "stopped", By: "ada"})
+	require.NoError(t, err)
 	h.pass(2 * time.Minute)
 	h.post("working", "Stop", `{}`)
 	h.post("failing", "StopFailure", `{}`)
 	h.ask("asking")
 	h.pass(30 * time.Second)
 	r := h.report()
-	require.Equal(t, []string{"asking needs_you", "failing failing", "working working", "idle idle", "gone gone", "ended ended"}, states(r))
+	require.Equal(t, []string{"asking needs_you", "failing failing", "working working", "idle idle", "stopped frozen", "gone gone", "ended ended"}, states(r))
 	require.EqualValues(t, 1, r.NeedsYou)
 	require.EqualValues(t, 1, r.Working)
 	require.Zero(t, r.MoreLanes)

@@ -58,6 +58,7 @@ type Store interface {
 	Messages
 	Freezes
 	Safety
+	Alerts
 	Reach
 	Admin
 }

@@ -73,6 +73,7 @@ export const actions: Record<string, string> = {
   'hub.unlocked': 'unlocked the hub',
   'key.rotated': 'rotated the key',
   'key.replaced': 'replaced the key',
+  'alerts.changed': 'changed the alert rules',
   'reach.changed': 'changed the public address',
   'rule.made': 'created a rule',
   'rule.revoked': 'revoked a rule',

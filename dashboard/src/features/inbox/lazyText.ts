@@ -6,6 +6,10 @@ import { plural, times } from '../../lib/format/text'
 const countOf = (n: number, single: boolean) => (single && n === 1 ? '' : ` ${times(n)}`)
 
 export const lazyInboxText = {
+  alerts: {
+    title: (n: number) => `Alerts (${n})`,
+    all: 'All agents',
+  },
   you: '(you)',
   tryAgain: 'Try again',
   signIn: 'Sign in',

@@ -7,6 +7,7 @@ export const text = {
   settings: 'Settings',
   channels: 'Channels',
   myPreferences: 'My preferences',
+  alerts: 'Alerts',
   chatAccounts: 'Answer in Telegram or Slack',
   thisBrowser: 'This browser',
   loading: 'Loading …',
@@ -192,4 +193,47 @@ export const kindText = {
   webhookUrl: 'Webhook URL',
   webhookHint: 'Treat this URL like a password.',
   server: 'Server',
+}
+
+/** Strings of the alert rules. */
+export const alertText = {
+  intro:
+    'The hub watches running agents and notifies operators through the channels above, within their quiet hours. An alert stops nothing.',
+  none: 'No alert rules yet.',
+  add: 'Add an alert',
+  kind: 'Alert when',
+  kinds: {
+    stuck: 'an agent is stuck',
+    errors: 'many calls fail',
+    loop: 'an agent repeats itself',
+    spend: 'agents spend too much',
+  },
+  minutes: 'Minutes without an event',
+  percent: 'Percent that failed',
+  calls: 'Of the last calls',
+  equalCalls: 'Equal calls in a row',
+  failures: 'Equal failures in a row',
+  usd: 'US dollars',
+  window: 'Window',
+  windows: { 60: 'one hour', 1440: '24 hours', 10080: '7 days', 43200: '30 days' } as Record<number, string>,
+  per: 'Counted',
+  pers: { all: 'for all agents', app: 'for each agent', person: 'for each person' } as Record<string, string>,
+  app: 'Agent (empty: all)',
+  save: 'Add',
+  cancel: 'Cancel',
+  remove: 'Remove',
+  removeRule: (sentence: string) => `Remove the alert “${sentence}”`,
+  adminsOnly: 'Only admins can change alerts.',
+  signInTo: 'Sign in to change alerts.',
+  open: 'open now',
+  loading: 'Loading …',
+  only: (app: string) => ` Only ${app}.`,
+  sentences: {
+    stuck: (minutes: number) => `An agent in the middle of a turn reports nothing for ${minutes} min.`,
+    errors: (percent: number, calls: number) =>
+      `${percent} % of the last ${calls} calls of a session failed.`,
+    loop: (failures: number, calls: number) =>
+      `A session repeats the same failure ${failures} times or the same call ${calls} times.`,
+    spend: (usd: number, per: string, window: string) => `More than $${usd} ${per} in ${window}.`,
+  },
 }

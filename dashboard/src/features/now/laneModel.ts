@@ -1,3 +1,5 @@
+import { freezeOf } from '../../lib/stream/freezes'
+import type { Freeze } from '../../lib/api/schema'
 import { TEST_APP, agentState, type AgentRequests, type AgentState } from '../../lib/stream/agents'
 import { isPrompt, isTelemetry, mainArgument, receivedAt } from '../../lib/stream/eventView'
 import { toolOf } from '../../lib/stream/eventText'
@@ -140,7 +142,12 @@ function stepText(e: Event): string {
 }
 
 /** The state of a lane, with the requests that the page knows. */
-export function laneState(lane: Lane, requests: AgentRequests, now: number): AgentState {
+export function laneState(
+  lane: Lane,
+  requests: AgentRequests,
+  now: number,
+  freezes: readonly Freeze[] = [],
+): AgentState {
   const { asks, undelivered, waitsSince, lostAt } = requests
   return agentState(
     {
@@ -150,6 +157,7 @@ export function laneState(lane: Lane, requests: AgentRequests, now: number): Age
       undelivered: undelivered !== undefined,
       waits: waitsSince !== undefined,
       lostAt,
+      frozen: !!freezeOf(freezes, lane),
       failing: lane.failing,
       running: lane.step !== undefined,
     },

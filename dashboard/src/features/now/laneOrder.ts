@@ -6,8 +6,9 @@ const ranks: Record<AgentState, number> = {
   failing: 2,
   working: 3,
   idle: 4,
-  gone: 5,
-  ended: 6,
+  frozen: 5,
+  gone: 6,
+  ended: 7,
 }
 
 /** What the order of lanes depends on. */

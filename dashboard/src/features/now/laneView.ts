@@ -1,3 +1,4 @@
+import type { Freeze } from '../../lib/api/schema'
 import type { AgentRequests, AgentState, RequestIndex } from '../../lib/stream/agents'
 import type { NowStep } from '../../lib/api/schema'
 import {
@@ -25,7 +26,12 @@ export interface LaneView extends LaneRank {
 }
 
 /** The lanes of the model that are shown now. */
-export function laneViews(model: LaneModel, index: RequestIndex, now: number): LaneView[] {
+export function laneViews(
+  model: LaneModel,
+  index: RequestIndex,
+  now: number,
+  freezes: readonly Freeze[] = [],
+): LaneView[] {
   const { figures } = model
   if (!figures) return []
   const views: LaneView[] = []
@@ -36,7 +42,7 @@ export function laneViews(model: LaneModel, index: RequestIndex, now: number): L
       key: lane.key,
       lane,
       requests,
-      state: laneState(lane, requests, now),
+      state: laneState(lane, requests, now, freezes),
       askedAt: requests.asks?.askedAt,
       startedAt: lane.startedAt,
       step: runningStep(lane, requests),

@@ -77,7 +77,7 @@ export function escapeInvisible(text: string): string {
 
 /** The state of a session, from its summary and, if the page has them, its requests. */
 export function sessionState(
-  s: Pick<SessionSummary, 'pending' | 'ended' | 'lastAt'>,
+  s: Pick<SessionSummary, 'pending' | 'ended' | 'lastAt'> & { frozen?: boolean },
   now: number,
   { asks, waitsSince, lostAt }: AgentRequests = {},
 ): AgentState {

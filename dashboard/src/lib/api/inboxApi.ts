@@ -1,6 +1,9 @@
 // API calls for requests, rules, notification channels and the audit log.
 import { call, post } from './api'
 import type {
+  AlertList,
+  AlertRule,
+  AlertRuleList,
   Channel,
   ChannelDraft,
   ClaimList,
@@ -29,6 +32,18 @@ const remove = <T>(path: string, body: unknown = {}) =>
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
+
+/** The open alerts and the newest closed ones. */
+export const alerts = () => call<AlertList>('/api/alerts')
+
+/** The alert rules. */
+export const alertRules = () => call<AlertRuleList>('/api/alert-rules')
+
+/** Creates an alert rule and returns all. */
+export const createAlertRule = (rule: AlertRule) => post<AlertRuleList>('/api/alert-rules', rule)
+
+/** Removes an alert rule and returns the others. */
+export const removeAlertRule = (id: number) => remove<AlertRuleList>(`/api/alert-rules/${id}`)
 
 /** All rules, active and ended, newest first. */
 export const rules = () => call<Rule[]>('/api/rules')

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -107,6 +107,18 @@ export const v2AgentApprovalConfirmed = {"approvalId":"17","decision_type":"conf
 
 // prettier-ignore
 export const v2AgentApprovalDenied = {"approvalId":"17","approved":false,"reason":"User cancelled"} satisfies AgentApproval
+
+// prettier-ignore
+export const v2AlertOpen = {"id":7,"rule":2,"kind":"errors","source_app":"api-refactor","session_id":"s-1","evidence":"12 of the last 20 calls failed.","opened_at":1795262800000} satisfies Alert
+
+// prettier-ignore
+export const v2AlertListBoth = {"open":[{"id":7,"rule":2,"kind":"errors","source_app":"api-refactor","session_id":"s-1","evidence":"12 of the last 20 calls failed.","opened_at":1795262800000}],"closed":[{"id":3,"rule":1,"kind":"spend","person":"ada","evidence":"ada spent $12.40 of $10 in 24 hours.","opened_at":1795262800000,"closed_at":1795262900000}]} satisfies AlertList
+
+// prettier-ignore
+export const v2AlertRuleSpend = {"id":0,"kind":"spend","minutes":1440,"usd":10,"per":"person"} satisfies AlertRule
+
+// prettier-ignore
+export const v2AlertRuleListAllKinds = {"rules":[{"id":1,"kind":"stuck","source_app":"api-refactor","minutes":15},{"id":2,"kind":"errors","percent":50,"calls":20},{"id":3,"kind":"loop","calls":8,"failures":5},{"id":4,"kind":"spend","minutes":1440,"usd":10,"per":"person"}]} satisfies AlertRuleList
 
 // prettier-ignore
 export const v2AnswerAskBack = {"permission":false,"askBack":"Why a force push?","respondedAt":1734189245000,"outcome":"deny","source":"human"} satisfies Answer
@@ -248,6 +260,9 @@ export const v2EventsBatch = [{"source_app":"shop-api","session_id":"s","hook_ev
 
 // prettier-ignore
 export const v2ExtendQuarter = {"seconds":900} satisfies Extend
+
+// prettier-ignore
+export const v2FrameAlert = {"type":"alert","data":[{"id":7,"rule":2,"kind":"errors","source_app":"api-refactor","session_id":"s-1","evidence":"12 of the last 20 calls failed.","opened_at":1795262800000}]} satisfies Frame
 
 // prettier-ignore
 export const v2FrameClaim = {"type":"claim","data":[{"id":42,"person":"ada","by":"grace","expires_at":1734189365000}]} satisfies Frame

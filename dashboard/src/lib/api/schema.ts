@@ -79,6 +79,62 @@ export interface AgentStat {
 }
 
 /**
+ * Alert is one finding of an alert rule. It is open until the condition ends; a rule has at most one open
+ * alert per session, application or person.
+ */
+export interface Alert {
+  id: number
+  /** id of the rule */
+  rule: number
+  kind: string
+  source_app?: string
+  session_id?: string
+  person?: string
+  /** a sentence of the hub, such as "12 of the last 20 calls failed." */
+  evidence: string
+  opened_at: Millis
+  closed_at?: Millis
+}
+
+/**
+ * AlertList is the response of GET /api/alerts: the open alerts and the newest closed ones, the newest
+ * first.
+ */
+export interface AlertList {
+  open: Alert[]
+  closed: Alert[]
+}
+
+/**
+ * AlertRule is a condition that the hub watches. It informs people and stops nothing. Members that its kind
+ * does not have are 0 or empty.
+ */
+export interface AlertRule {
+  /** 0 in a request */
+  id: number
+  kind: 'stuck' | 'errors' | 'loop' | 'spend'
+  /** source_app limits the rule to one application. */
+  source_app?: string
+  /** Minutes without an event (stuck, default 15), or the window (spend, default 1440). */
+  minutes?: number
+  /** Percent of the last Calls that failed (errors), default 50 of 20. */
+  percent?: number
+  /** Calls is the number of last calls (errors), or of equal calls in a row (loop, default 8). */
+  calls?: number
+  /** Failures is the number of equal failures in a row (loop), default 5. */
+  failures?: number
+  /** USD is the cost within the window (spend) of everything, of each application, or of each person. */
+  usd?: number
+  /** default all */
+  per?: string
+}
+
+/** AlertRuleList is the response of the routes of alert rules: all rules, by id. */
+export interface AlertRuleList {
+  rules: AlertRule[]
+}
+
+/**
  * Answer is the result that the agent receives: a text frame on its listener, or the body of GET
  * /events/:id/response.
  */
@@ -658,6 +714,7 @@ export type Frame =
   | { type: 'freeze'; data: Freeze[]; seq?: number }
   | { type: 'risk'; data: RiskyCall; seq?: number }
   | { type: 'claim'; data: Claim[]; seq?: number }
+  | { type: 'alert'; data: Alert[]; seq?: number }
 
 /** FrameType is the type of a message on /stream. */
 export type FrameType =
@@ -671,6 +728,7 @@ export type FrameType =
   | 'freeze'
   | 'risk'
   | 'claim'
+  | 'alert'
 
 /** Freeze stops the agents of its scope at their next tool call until a person lifts it. */
 export interface Freeze {
@@ -1222,7 +1280,7 @@ export interface NowLane {
   session_id: string
   /** the first prompt, shortened */
   title?: string
-  state: 'needs_you' | 'failing' | 'working' | 'idle' | 'gone' | 'ended'
+  state: 'needs_you' | 'failing' | 'working' | 'idle' | 'frozen' | 'gone' | 'ended'
   /** absent: no tool call runs */
   step?: NowStep
   /** open, oldest first; at most 20 */

@@ -22,6 +22,7 @@ export const stateNames: Record<AgentState, string> = {
   failing: 'failing',
   working: 'working',
   idle: 'idle',
+  frozen: 'frozen',
   gone: 'gone',
   ended: 'ended',
 }

@@ -1,12 +1,15 @@
 import { receivedAt, isTelemetry } from './eventView'
+import type { Freeze } from '../api/schema'
 import type { Event } from '../api/types'
+import { freezeOf } from './freezes'
 import { needsAnswer, type Lists, type Request } from './requests'
 
 /** The application of the hub's own test requests. */
 export const TEST_APP = 'hookback-test'
 
 /** The state of an agent. */
-export type AgentState = 'needs-you' | 'undelivered' | 'failing' | 'working' | 'idle' | 'gone' | 'ended'
+export type AgentState =
+  'needs-you' | 'undelivered' | 'failing' | 'working' | 'idle' | 'frozen' | 'gone' | 'ended'
 
 export interface Agent {
   readonly name: string
@@ -59,6 +62,8 @@ export interface AgentFacts {
   waits?: boolean
   /** When it asked the newest request for whose answer it no longer listens. */
   lostAt?: number
+  /** A freeze stops it. */
+  frozen?: boolean
   /** Its last tool calls failed. */
   failing?: boolean
   /** A tool call runs. */
@@ -71,6 +76,7 @@ export function agentState(facts: AgentFacts, now: number): AgentState {
   if (facts.asks) return 'needs-you'
   if (facts.undelivered) return 'undelivered'
   if (facts.waits) return 'idle'
+  if (facts.frozen && !facts.ended) return 'frozen'
   if (facts.lostAt !== undefined && facts.lostAt >= facts.lastAt) return 'gone'
   if (facts.ended) return 'ended'
   if (facts.failing) return 'failing'
@@ -133,10 +139,22 @@ export function requestIndex(lists: Lists): RequestIndex {
 }
 
 /** The state of an application's agent. */
-export function appState(agent: Agent, lists: Lists, now: number): AgentState {
+export function appState(
+  agent: Agent,
+  lists: Lists,
+  now: number,
+  freezes: readonly Freeze[] = [],
+): AgentState {
   const { asks, undelivered, lostAt } = requestIndex(lists).of(agent.name)
   return agentState(
-    { lastAt: agent.lastSeen, ended: agent.ended, asks: !!asks, undelivered: !!undelivered, lostAt },
+    {
+      lastAt: agent.lastSeen,
+      ended: agent.ended,
+      asks: !!asks,
+      undelivered: !!undelivered,
+      lostAt,
+      frozen: !!freezeOf(freezes, { source_app: agent.name, session_id: '' }),
+    },
     now,
   )
 }

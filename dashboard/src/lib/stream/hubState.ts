@@ -24,8 +24,8 @@ import { clearRatings, storeRatings } from './ratings'
 import { RingBuffer } from './ringBuffer'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from '../api/types'
-import type { Claim, Freeze, MessagesChanged, RiskyCall } from '../api/schema'
-import { apiText } from '../api/text'
+import type { Alert, Claim, Freeze, MessagesChanged, RiskyCall } from '../api/schema'
+import { missingResult } from './missingResult'
 
 /** Number of events in the ring buffer. */
 export const CAPACITY = 50_000
@@ -71,6 +71,8 @@ export class HubState {
   freezes: readonly Freeze[] = []
   /** Who handles which pending request. */
   claims: readonly Claim[] = []
+  /** The open alerts, the newest first. */
+  alerts: readonly Alert[] = []
   /** How often ratings of tool calls changed. */
   ratingChanges = 0
   /** How often the hub reconnected with another database. */
@@ -111,6 +113,7 @@ export class HubState {
       rating: (call) => this.storeRatings([call]),
       freezes: (active) => this.setFreezes(active),
       claims: (active) => this.setClaims(active),
+      alerts: (open) => this.setAlerts(open),
       signedOut: () => this.signedOut(),
       notOpened: () => this.notOpened(),
     })
@@ -131,6 +134,12 @@ export class HubState {
   /** Replaces the active freezes. */
   setFreezes(active: readonly Freeze[]): void {
     this.freezes = active
+    this.scheduler.invalidate('freezes')
+  }
+
+  /** Replaces the open alerts. */
+  setAlerts(open: readonly Alert[]): void {
+    this.alerts = open
     this.scheduler.invalidate('freezes')
   }
 
@@ -583,15 +592,6 @@ export class HubState {
   private announce(h: Announcement): void {
     for (const fn of this.announcementListeners) fn(h)
   }
-}
-
-const missingResult: Problem = {
-  type: 'about:blank',
-  title: apiText.noResult,
-  status: 0,
-  code: 'internal',
-  error: apiText.noResultDetail,
-  detail: apiText.noResultDetail,
 }
 
 function withStatus(request: Request, status: Status): Request {

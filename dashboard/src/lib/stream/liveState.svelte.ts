@@ -103,6 +103,11 @@ export const live = {
     presence()
     return hub.claims
   },
+  /** The open alerts, the newest first. */
+  get alerts() {
+    freezes()
+    return hub.alerts
+  },
   /** The active freezes, oldest first. */
   get freezes() {
     freezes()

@@ -1,5 +1,5 @@
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
-import type { Claim, Freeze, MessagesChanged, RiskyCall } from '../api/schema'
+import type { Alert, Claim, Freeze, MessagesChanged, RiskyCall } from '../api/schema'
 
 /** The state of the connection to the hub. */
 export type Connection =
@@ -33,6 +33,8 @@ export interface StreamHandlers {
   rating?(call: RiskyCall): void
   /** Receives the active freezes. */
   freezes?(active: Freeze[]): void
+  /** Receives the open alerts. */
+  alerts?(open: Alert[]): void
   /** Receives the active claims. */
   claims?(active: Claim[]): void
   connection(state: Connection): void
@@ -210,6 +212,7 @@ export class Stream {
       else if (frame.type === 'message') this.handlers.messages(frame.data as MessagesChanged)
       else if (frame.type === 'risk') this.handlers.rating?.(frame.data as RiskyCall)
       else if (frame.type === 'freeze') this.handlers.freezes?.(frame.data as Freeze[])
+      else if (frame.type === 'alert') this.handlers.alerts?.(frame.data as Alert[])
       else if (frame.type === 'claim') this.handlers.claims?.(frame.data as Claim[])
       else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
     }

@@ -1,0 +1,237 @@
+// Package alerts watches running agents by rules that people set: agents that report nothing, that fail
+// often, that repeat themselves, or that spend much. It follows the log, so it delays no event, and it
+// informs only: package safety is what stops agents. A finding is stored once, and closes by itself.
+package alerts
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// batchRows is the number of log rows per step.
+	batchRows = 512
+	// startRows is how far back a new follower reads.
+	startRows = 20_000
+	// maxSessions limits the sessions in memory. The follower then starts over.
+	maxSessions = 10_000
+	// pace is the shortest time between two steps, so that many events cost little.
+	pace = time.Second
+	// interval is the time between two checks of what time alone changes, and of spending.
+	interval = 30 * time.Second
+	// retryDelay is the delay after a step that failed.
+	retryDelay = 5 * time.Second
+	// forgetAfter is how long a session without events is watched: its agent was killed.
+	forgetAfter = 24 * time.Hour
+	// recentAlerts is the number of closed alerts that Read returns.
+	recentAlerts = 50
+)
+
+// Store is the part of a store that a Follower needs.
+type Store interface {
+	store.Log
+	store.Questions
+	store.Projections
+	store.Alerts
+}
+
+// Config holds the dependencies of a Follower. All are required except Clock and Log.
+type Config struct {
+	Store Store
+	Feed  *feed.Feed
+	Rules *Rules
+	Clock func() time.Time // default time.Now
+	Log   *slog.Logger     // default: discard
+}
+
+// Follower applies the rules to the log.
+type Follower struct {
+	Config
+	started  bool
+	at       int64 // last row read
+	sessions map[store.SessionKey]*session
+	open     map[scope]control.Alert
+
+	spending map[scope]control.Alert // of the rules of kind spend, at the last check
+	spentAt  time.Time               // of the last check; zero: check now
+}
+
+// scope is what an alert is about; a rule has one open alert for each.
+type scope struct {
+	rule                 int64
+	app, session, person string
+}
+
+func scopeOf(a *control.Alert) scope { return scope{a.Rule, a.SourceApp, a.SessionID, a.Person} }
+
+// New returns a Follower. It does nothing before Run.
+func New(cfg Config) *Follower {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Follower{Config: cfg}
+}
+
+// Read returns the open alerts and the newest closed ones.
+func (f *Follower) Read(ctx context.Context) (control.AlertList, error) {
+	open, err := f.Store.Alerts(ctx, true, maxSessions)
+	closed, errClosed := f.Store.Alerts(ctx, false, recentAlerts)
+	return control.AlertList{Open: append([]control.Alert{}, open...), Closed: append([]control.Alert{}, closed...)}, errors.Join(err, errClosed)
+}
+
+// Run applies the rules until ctx ends, and always returns nil. Without rules it rests.
+func (f *Follower) Run(ctx context.Context) error {
+	var last time.Time                                                             // of the last step
+	_ = f.Feed.Follow(ctx, feed.Entry|feed.AlertRules, func(b *feed.Batch) error { // ends with ctx
+		if rest := pace - time.Since(last); rest > 0 && !b.Has(feed.AlertRules) {
+			b.Timer = time.After(rest)
+			return nil
+		}
+		if b.Has(feed.AlertRules) {
+			f.spentAt = time.Time{}
+		}
+		wait := interval
+		err := f.Step(ctx)
+		if last = time.Now(); err != nil && ctx.Err() == nil {
+			f.Log.Error("alert rules not applied", "retry_in", retryDelay, "err", err)
+			wait = retryDelay
+		}
+		if len(f.Rules.List()) > 0 || len(f.open) > 0 {
+			b.Timer = time.After(wait)
+		}
+		return nil
+	})
+	return nil
+}
+
+// Step reads the log up to its end and applies the rules.
+func (f *Follower) Step(ctx context.Context) error {
+	rules := f.Rules.List()
+	if len(rules) == 0 && f.started && len(f.open) == 0 {
+		f.started = false // a rule that is added later reads the last rows again
+		return nil
+	}
+	if err := f.start(ctx, len(rules) > 0); err != nil {
+		return err
+	}
+	if err := f.read(ctx); err != nil {
+		return err
+	}
+	found := map[scope]control.Alert{}
+	now := f.Clock()
+	if err := f.checkSpending(ctx, rules, now); err != nil {
+		return err
+	}
+	maps.Copy(found, f.spending)
+	for i := range rules {
+		f.evaluate(&rules[i], now, found)
+	}
+	return f.update(ctx, found, schema.Millis(now.UnixMilli()))
+}
+
+// start reads the open alerts, and prepares to read the last rows of the log.
+func (f *Follower) start(ctx context.Context, watches bool) error {
+	if f.started && len(f.sessions) < maxSessions {
+		return nil
+	}
+	alerts, err := f.Store.Alerts(ctx, true, maxSessions)
+	if err != nil {
+		return err
+	}
+	f.open, f.sessions = map[scope]control.Alert{}, map[store.SessionKey]*session{}
+	for i := range alerts {
+		f.open[scopeOf(&alerts[i])] = alerts[i]
+	}
+	f.at = max(f.Store.Head()-startRows, f.Store.Pruned(), 0)
+	if !watches {
+		f.at = f.Store.Head()
+	}
+	pending, err := f.Store.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range pending { // also those that were asked before the first row
+		f.apply(&store.LogRow{Event: e})
+	}
+	f.started = true
+	return nil
+}
+
+// read applies the rows of the log since the last step.
+func (f *Follower) read(ctx context.Context) error {
+	for ctx.Err() == nil {
+		rows, err := f.Store.After(ctx, f.at, batchRows)
+		if errors.Is(err, store.ErrPruned) {
+			f.at = f.Store.Pruned()
+			continue
+		}
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for i := range rows {
+			f.at = rows[i].Seq
+			f.apply(&rows[i])
+		}
+	}
+	return ctx.Err()
+}
+
+func (f *Follower) apply(row *store.LogRow) {
+	e := row.Event
+	if e == nil || e.App == schema.TestApp {
+		return
+	}
+	key := store.SessionKey{App: e.App, Session: e.Session}
+	s := f.sessions[key]
+	if s == nil {
+		s = &session{}
+		f.sessions[key] = s
+	}
+	s.apply(row)
+}
+
+// update stores what changed since the last step: it opens the alerts that were found, and closes the
+// others.
+func (f *Follower) update(ctx context.Context, found map[scope]control.Alert, now schema.Millis) error {
+	changed := false
+	for key, a := range f.open {
+		if _, holds := found[key]; holds {
+			continue
+		}
+		if err := f.Store.CloseAlert(ctx, a.ID, now); err != nil {
+			return err
+		}
+		delete(f.open, key)
+		changed = true
+	}
+	for key, a := range found {
+		if _, isOpen := f.open[key]; isOpen {
+			continue
+		}
+		a.OpenedAt = now
+		stored, opened, err := f.Store.OpenAlert(ctx, a)
+		if err != nil {
+			return err
+		}
+		if opened {
+			f.open[key] = stored
+			changed = true
+			f.Feed.PublishFact(feed.Fact{Kinds: feed.NewAlert, Note: stored})
+		}
+	}
+	if changed {
+		f.Feed.PublishFact(feed.Fact{Kinds: feed.Alerts, Note: f.openAlerts()})
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package alerts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// evaluate adds the alerts of a rule about sessions whose condition holds now.
+func (f *Follower) evaluate(r *control.AlertRule, now time.Time, found map[scope]control.Alert) {
+	for key, s := range f.sessions {
+		quiet := now.Sub(time.UnixMilli(s.lastAt))
+		if r.SourceApp != "" && r.SourceApp != key.App || quiet > forgetAfter {
+			continue
+		}
+		if evidence := s.evidence(r, quiet); evidence != "" {
+			a := control.Alert{Rule: r.ID, Kind: r.Kind, SourceApp: key.App, SessionID: key.Session, Evidence: evidence}
+			found[scopeOf(&a)] = a
+		}
+	}
+}
+
+// checkSpending replaces the alerts of the rules of kind spend, at most once per interval.
+func (f *Follower) checkSpending(ctx context.Context, rules []control.AlertRule, now time.Time) error {
+	if since := now.Sub(f.spentAt); since >= 0 && since < interval {
+		return nil
+	}
+	spending := map[scope]control.Alert{}
+	for i := range rules {
+		if rules[i].Kind != control.AlertSpend {
+			continue
+		}
+		if err := f.evaluateSpend(ctx, &rules[i], now, spending); err != nil {
+			return err
+		}
+	}
+	f.spending, f.spentAt = spending, now
+	return nil
+}
+
+// evidence returns why the condition of a rule holds for the session; empty if it does not.
+func (s *session) evidence(r *control.AlertRule, quiet time.Duration) string {
+	switch r.Kind {
+	case control.AlertStuck:
+		if s.inTurn && len(s.open) == 0 && quiet >= time.Duration(r.Minutes)*time.Minute {
+			return fmt.Sprintf("No event for %s in the middle of a turn.", duration(r.Minutes))
+		}
+	case control.AlertErrors:
+		if failed, ok := s.failed(r.Calls); ok && failed*100 >= r.Percent*r.Calls {
+			return fmt.Sprintf("%d of the last %d calls failed.", failed, r.Calls)
+		}
+	case control.AlertLoop:
+		switch {
+		case s.failures >= r.Failures:
+			return fmt.Sprintf("The same call failed %d times in a row with the same error.", r.Failures)
+		case s.equal >= r.Calls:
+			return fmt.Sprintf("The same call ran %d times in a row.", r.Calls)
+		}
+	}
+	return ""
+}
+
+// evaluateSpend adds an alert for everything, or for each application or person, above the limit. The
+// window moves in quarter-hours, as the stored spending does.
+func (f *Follower) evaluateSpend(ctx context.Context, r *control.AlertRule, now time.Time, found map[scope]control.Alert) error {
+	from := now.Add(-time.Duration(r.Minutes) * time.Minute).UnixMilli()
+	groups, err := f.Store.Spend(ctx, from/store.QuarterMS, now.UnixMilli()/store.QuarterMS+1)
+	if err != nil {
+		return err
+	}
+	sums := map[string]float64{}
+	for g, spend := range groups {
+		if r.SourceApp != "" && r.SourceApp != g.App {
+			continue
+		}
+		name := map[string]string{control.PerApp: g.App, control.PerPerson: g.Person}[r.Per]
+		if r.Per == control.PerPerson && name == "" {
+			continue // unknown
+		}
+		sums[name] += spend.CostUSD
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		if sums[name] <= r.USD {
+			continue
+		}
+		a := control.Alert{Rule: r.ID, Kind: r.Kind, Evidence: fmt.Sprintf("%s spent more than %s in %s.", cmp.Or(name, r.SourceApp, "All agents"), dollars(r.USD), duration(r.Minutes))}
+		switch r.Per {
+		case control.PerApp:
+			a.SourceApp = name
+		case control.PerPerson:
+			a.Person = name
+		}
+		found[scopeOf(&a)] = a
+	}
+	return nil
+}
+
+// openAlerts returns the open alerts, the newest first; never nil.
+func (f *Follower) openAlerts() []control.Alert {
+	list := slices.AppendSeq(make([]control.Alert, 0, len(f.open)), maps.Values(f.open))
+	slices.SortFunc(list, func(a, b control.Alert) int { return cmp.Compare(b.ID, a.ID) })
+	return list
+}
+
+// dollars returns an amount such as $12.40 or $10.
+func dollars(usd float64) string { return "$" + strings.TrimSuffix(fmt.Sprintf("%.2f", usd), ".00") }
+
+// duration returns minutes in words.
+func duration(minutes int) string {
+	unit, n := "minute", minutes
+	if minutes%60 == 0 {
+		unit, n = "hour", minutes/60
+	}
+	if n == 1 {
+		return "one " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+)
+
+// MaxClosedAlerts is the number of closed alerts that are kept.
+const MaxClosedAlerts = 500
+
+// AlertSettings are the alert rules. Ids are not used again.
+type AlertSettings struct {
+	Rules  []control.AlertRule `json:"rules"`
+	LastID int64               `json:"lastId"`
+}
+
+// Alerts stores alert rules and what they found.
+type Alerts interface {
+	// AlertSettings returns the alert rules; none at first.
+	AlertSettings(ctx context.Context) (AlertSettings, error)
+
+	// SetAlertSettings replaces the alert rules and records them in the audit log.
+	SetAlertSettings(ctx context.Context, settings AlertSettings, by string) error
+
+	// OpenAlert stores an alert with the next id. If its rule has an open alert with the same
+	// application, session and person, it stores nothing and opened is false.
+	OpenAlert(ctx context.Context, a control.Alert) (stored control.Alert, opened bool, err error)
+
+	// CloseAlert closes an alert. One that is closed stays as it is. Of the closed alerts, the newest
+	// MaxClosedAlerts are kept.
+	CloseAlert(ctx context.Context, id int64, at schema.Millis) error
+
+	// Alerts returns all open alerts, or the newest closed ones, at most limit, the newest first.
+	Alerts(ctx context.Context, open bool, limit int) ([]control.Alert, error)
+}
