@@ -247,6 +247,8 @@ var storeMethods = map[string][]string{
 	"ChangePeople":    {"server/internal/auth", "server/internal/notify/notifytest"},
 	"People":          {"server/internal/auth"},
 
+	"AlertSettings":             nil,
+	"Alerts":                    nil,
 	"SetAlertSettings":          {"server/internal/alerts"},
 	"OpenAlert":                 {"server/internal/alerts"},
 	"CloseAlert":                {"server/internal/alerts"},

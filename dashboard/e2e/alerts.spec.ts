@@ -10,7 +10,7 @@ test.describe('Alerts', () => {
     await page.getByRole('button', { name: 'Add an alert' }).click()
     const form = page.getByTestId('alert-form')
     await form.getByLabel('Alert when').selectOption({ label: 'many calls fail' })
-    await form.getByLabel('Of the last calls').fill('2')
+    await form.getByLabel('Number of last calls').fill('2')
     await form.getByRole('button', { name: 'Add', exact: true }).click()
     await expect(page.getByTestId('alert-rules')).toContainText(
       '50 % of the last 2 calls of a session failed.',

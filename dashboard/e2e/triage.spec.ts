@@ -236,7 +236,7 @@ test.describe('Triage', () => {
     await expect(list.getByRole('region', { name: /^web · one/ }).locator('[data-id]')).toHaveCount(2)
   })
 
-  /** A request of each kind, with what its card shows. */
+  /** A request of each kind, with the content of its card. */
   const kinds: [name: string, question: Record<string, unknown>][] = [
     ['permission', { ...bash('ls'), timeout: 600 }],
     ['high risk', { ...bash('rm -rf ~'), editable: true }],

@@ -21,7 +21,7 @@ const (
 	MaxAlertCalls   = 200
 )
 
-// AlertKind is what an alert rule watches.
+// AlertKind is the subject of an alert rule.
 type AlertKind string
 
 // The kinds of alert rules.

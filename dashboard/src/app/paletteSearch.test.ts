@@ -9,7 +9,7 @@ import { settingsLinks, teamLinks } from './tabs'
 const admin = { name: 'ada', role: 'admin', verified: true, canAnswer: true, canAdmin: true, locked: false }
 const go = vi.fn()
 
-/** What the palette searches, without what is live: requests, agents, sessions. */
+/** The entries of the palette except live ones: requests, agents, sessions. */
 const items = (): PaletteItem[] => [
   ...destinations.map(({ name, synonyms, path }) => ({
     group: 'Go to' as const,

@@ -38,7 +38,7 @@ export const screens: Screens = {
   session: () => import('../features/sessions/SessionPage.svelte'),
 }
 
-/** A screen with an address and a shortcut of its own. */
+/** A screen that an address and a shortcut open. */
 export interface Destination {
   screen: Screen
   name: string

@@ -4,10 +4,12 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -29,23 +31,18 @@ const (
 	interval = 30 * time.Second
 	// retryDelay is the delay after a step that failed.
 	retryDelay = 5 * time.Second
-	// forgetAfter is how long a session without events is watched: its agent was killed.
-	forgetAfter = 24 * time.Hour
 	// recentAlerts is the number of closed alerts that Read returns.
 	recentAlerts = 50
 )
 
-// Store is the part of a store that a Follower needs.
-type Store interface {
-	store.Log
-	store.Questions
-	store.Projections
-	store.Alerts
-}
-
 // Config holds the dependencies of a Follower. All are required except Clock and Log.
 type Config struct {
-	Store Store
+	Store interface {
+		store.Log
+		store.Questions
+		store.Projections
+		store.Alerts
+	}
 	Feed  *feed.Feed
 	Rules *Rules
 	Clock func() time.Time // default time.Now
@@ -63,14 +60,6 @@ type Follower struct {
 	spending map[scope]control.Alert // of the rules of kind spend, at the last check
 	spentAt  time.Time               // of the last check; zero: check now
 }
-
-// scope is what an alert is about; a rule has one open alert for each.
-type scope struct {
-	rule                 int64
-	app, session, person string
-}
-
-func scopeOf(a *control.Alert) scope { return scope{a.Rule, a.SourceApp, a.SessionID, a.Person} }
 
 // New returns a Follower. It does nothing before Run.
 func New(cfg Config) *Follower {
@@ -135,7 +124,7 @@ func (f *Follower) Step(ctx context.Context) error {
 	}
 	maps.Copy(found, f.spending)
 	for i := range rules {
-		f.evaluate(&rules[i], now, found)
+		evaluate(&rules[i], f.sessions, now, found)
 	}
 	return f.update(ctx, found, schema.Millis(now.UnixMilli()))
 }
@@ -161,7 +150,7 @@ func (f *Follower) start(ctx context.Context, watches bool) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range pending { // also those that were asked before the first row
+	for _, e := range pending { // also questions older than the first row
 		f.apply(&store.LogRow{Event: e})
 	}
 	f.started = true
@@ -233,5 +222,30 @@ func (f *Follower) update(ctx context.Context, found map[scope]control.Alert, no
 	if changed {
 		f.Feed.PublishFact(feed.Fact{Kinds: feed.Alerts, Note: f.openAlerts()})
 	}
+	return nil
+}
+
+// openAlerts returns the open alerts, the newest first; never nil.
+func (f *Follower) openAlerts() []control.Alert {
+	list := slices.AppendSeq(make([]control.Alert, 0, len(f.open)), maps.Values(f.open))
+	slices.SortFunc(list, func(a, b control.Alert) int { return cmp.Compare(b.ID, a.ID) })
+	return list
+}
+
+// checkSpending replaces the alerts of the rules of kind spend, at most once per interval.
+func (f *Follower) checkSpending(ctx context.Context, rules []control.AlertRule, now time.Time) error {
+	if since := now.Sub(f.spentAt); since >= 0 && since < interval {
+		return nil
+	}
+	spending := map[scope]control.Alert{}
+	for i := range rules {
+		if rules[i].Kind != control.AlertSpend {
+			continue
+		}
+		if err := evaluateSpend(ctx, f.Store, &rules[i], now, spending); err != nil {
+			return err
+		}
+	}
+	f.spending, f.spentAt = spending, now
 	return nil
 }

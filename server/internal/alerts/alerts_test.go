@@ -44,7 +44,7 @@ func newFixture(t testing.TB, rules ...control.AlertRule) *fixture {
 	return x
 }
 
-// restart replaces what keeps state in memory.
+// restart replaces the parts that keep state in memory.
 func (x *fixture) restart() {
 	x.t.Helper()
 	rules, err := alerts.OpenRules(x.t.Context(), x.db, x.feed)

@@ -13,9 +13,12 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+// forgetAfter is how long a session without events is watched: its agent was killed.
+const forgetAfter = 24 * time.Hour
+
 // evaluate adds the alerts of a rule about sessions whose condition holds now.
-func (f *Follower) evaluate(r *control.AlertRule, now time.Time, found map[scope]control.Alert) {
-	for key, s := range f.sessions {
+func evaluate(r *control.AlertRule, sessions map[store.SessionKey]*session, now time.Time, found map[scope]control.Alert) {
+	for key, s := range sessions {
 		quiet := now.Sub(time.UnixMilli(s.lastAt))
 		if r.SourceApp != "" && r.SourceApp != key.App || quiet > forgetAfter {
 			continue
@@ -25,24 +28,6 @@ func (f *Follower) evaluate(r *control.AlertRule, now time.Time, found map[scope
 			found[scopeOf(&a)] = a
 		}
 	}
-}
-
-// checkSpending replaces the alerts of the rules of kind spend, at most once per interval.
-func (f *Follower) checkSpending(ctx context.Context, rules []control.AlertRule, now time.Time) error {
-	if since := now.Sub(f.spentAt); since >= 0 && since < interval {
-		return nil
-	}
-	spending := map[scope]control.Alert{}
-	for i := range rules {
-		if rules[i].Kind != control.AlertSpend {
-			continue
-		}
-		if err := f.evaluateSpend(ctx, &rules[i], now, spending); err != nil {
-			return err
-		}
-	}
-	f.spending, f.spentAt = spending, now
-	return nil
 }
 
 // evidence returns why the condition of a rule holds for the session; empty if it does not.
@@ -69,9 +54,9 @@ func (s *session) evidence(r *control.AlertRule, quiet time.Duration) string {
 
 // evaluateSpend adds an alert for everything, or for each application or person, above the limit. The
 // window moves in quarter-hours, as the stored spending does.
-func (f *Follower) evaluateSpend(ctx context.Context, r *control.AlertRule, now time.Time, found map[scope]control.Alert) error {
+func evaluateSpend(ctx context.Context, s store.Projections, r *control.AlertRule, now time.Time, found map[scope]control.Alert) error {
 	from := now.Add(-time.Duration(r.Minutes) * time.Minute).UnixMilli()
-	groups, err := f.Store.Spend(ctx, from/store.QuarterMS, now.UnixMilli()/store.QuarterMS+1)
+	groups, err := s.Spend(ctx, from/store.QuarterMS, now.UnixMilli()/store.QuarterMS+1)
 	if err != nil {
 		return err
 	}
@@ -102,17 +87,10 @@ func (f *Follower) evaluateSpend(ctx context.Context, r *control.AlertRule, now 
 	return nil
 }
 
-// openAlerts returns the open alerts, the newest first; never nil.
-func (f *Follower) openAlerts() []control.Alert {
-	list := slices.AppendSeq(make([]control.Alert, 0, len(f.open)), maps.Values(f.open))
-	slices.SortFunc(list, func(a, b control.Alert) int { return cmp.Compare(b.ID, a.ID) })
-	return list
-}
-
 // dollars returns an amount such as $12.40 or $10.
 func dollars(usd float64) string { return "$" + strings.TrimSuffix(fmt.Sprintf("%.2f", usd), ".00") }
 
-// duration returns minutes in words.
+// duration returns minutes as text.
 func duration(minutes int) string {
 	unit, n := "minute", minutes
 	if minutes%60 == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// session is what the log says about a session, as far as rules need it.
+// session holds the facts of a session that rules need.
 type session struct {
 	lastAt int64                   // Unix ms of the last event
 	inTurn bool                    // it works on a prompt
@@ -93,3 +93,11 @@ func (s *session) failed(n int) (failed int, ok bool) {
 	}
 	return failed, true
 }
+
+// scope is the subject of an alert; a rule has one open alert for each.
+type scope struct {
+	rule                 int64
+	app, session, person string
+}
+
+func scopeOf(a *control.Alert) scope { return scope{a.Rule, a.SourceApp, a.SessionID, a.Person} }

@@ -119,7 +119,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	for _, o := range options {
 		o(&cfg)
 	}
-	cfg.Now = now.New(now.Config{Store: db, Sessions: cfg.Sessions, People: r.people})
+	cfg.Now = now.New(now.Config{Store: db, Freezes: db, Sessions: cfg.Sessions, People: r.people})
 	r.Server = New(cfg)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

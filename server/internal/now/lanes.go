@@ -22,6 +22,7 @@ const (
 
 // view makes the lanes of one caller.
 type view struct {
+	freezes   store.Freezes
 	now       int64 // Unix ms
 	first     int64 // number of the first bucket
 	me        string
@@ -82,7 +83,7 @@ func (v *view) lane(s *history.Session) history.NowLane {
 		lane.State = history.LaneNeedsYou
 	case waits != nil:
 		lane.State = history.LaneIdle // until others have voted
-	case !lane.Ended && v.tracker.store.FreezeOf(s.SourceApp, s.SessionID) != nil:
+	case !lane.Ended && v.freezes.FreezeOf(s.SourceApp, s.SessionID) != nil:
 		lane.State = history.LaneFrozen
 	case lost != nil && (lane.Last == nil || lane.Last.ID <= lost.id):
 		lane.State = history.LaneGone

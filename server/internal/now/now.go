@@ -24,9 +24,10 @@ const (
 	maxSessions = 2000
 )
 
-// Config holds the dependencies of a Service. Store and Sessions are required.
+// Config holds the dependencies of a Service. Store, Freezes and Sessions are required.
 type Config struct {
 	Store    Store
+	Freezes  store.Freezes // the same store
 	Sessions *sessions.Service
 	People   *auth.Service    // nil: every caller may answer
 	Clock    func() time.Time // default: time.Now
@@ -73,7 +74,7 @@ func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Locat
 		return r, err
 	}
 	r.UpTo, r.KnownFrom = schema.EventID(s.tracker.at), max(schema.Millis(s.tracker.knownFrom), r.StripFrom)
-	v := &view{now: now.UnixMilli(), first: first, me: me.Name, mayDecide: s.mayDecide(me), tracker: &s.tracker, requests: s.tracker.requestsOf()}
+	v := &view{freezes: s.Freezes, now: now.UnixMilli(), first: first, me: me.Name, mayDecide: s.mayDecide(me), tracker: &s.tracker, requests: s.tracker.requestsOf()}
 	if active, err = s.withAsking(ctx, active, v.requests); err != nil {
 		return r, err
 	}

@@ -47,7 +47,7 @@ func newTestHub(t testing.TB) *testHub {
 	h.hub = hub.New(hub.Config{Store: h.store, Feed: log, Clock: h.clock})
 	projected := &startedStore{Store: h.store, started: make(chan struct{})}
 	projections := sessions.New(sessions.Config{Store: projected, Feed: log, Executions: h.hub, Clock: h.clock})
-	h.Service = now.New(now.Config{Store: h.store, Sessions: projections, Clock: h.clock})
+	h.Service = now.New(now.Config{Store: h.store, Freezes: h.store, Sessions: projections, Clock: h.clock})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- projections.Run(ctx) }()

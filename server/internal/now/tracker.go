@@ -28,7 +28,6 @@ type Store interface {
 	store.Log
 	store.Questions
 	store.Projections
-	store.Freezes
 }
 
 // tracker reads the end of the log on request, each row once. It holds the last minutes of each session and

@@ -16,7 +16,7 @@ type AlertSettings struct {
 	LastID int64               `json:"lastId"`
 }
 
-// Alerts stores alert rules and what they found.
+// Alerts stores alert rules and their findings.
 type Alerts interface {
 	// AlertSettings returns the alert rules; none at first.
 	AlertSettings(ctx context.Context) (AlertSettings, error)

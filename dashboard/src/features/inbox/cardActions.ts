@@ -15,7 +15,7 @@ export interface CardAction {
   run: () => void
 }
 
-/** What the person can do with a permission, other than approve and deny, by importance. */
+/** The person's actions on a permission, other than approve and deny, by importance. */
 export function cardActions(
   request: Request,
   { form }: Draft,

@@ -23,7 +23,7 @@ export interface View {
   to?: number
 }
 
-/** What the open requests are grouped by. */
+/** The grouping of the open requests. */
 export type GroupKind = 'none' | 'session' | 'agent'
 
 export type Tab = 'pending' | 'decided' | 'expired' | 'cancelled'

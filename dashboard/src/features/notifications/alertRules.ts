@@ -9,7 +9,7 @@ export const kindDefaults: Record<AlertRule['kind'], Omit<AlertRule, 'id' | 'kin
   spend: { usd: 10, minutes: 1440, per: 'all' },
 }
 
-/** A window in words, such as 24 hours. */
+/** A window as text, such as 24 hours. */
 const windowText = (minutes: number): string => text.windows[minutes] ?? `${minutes} min`
 
 /** A rule as a sentence. */

@@ -210,7 +210,7 @@ export const alertText = {
   },
   minutes: 'Minutes without an event',
   percent: 'Percent that failed',
-  calls: 'Of the last calls',
+  calls: 'Number of last calls',
   equalCalls: 'Equal calls in a row',
   failures: 'Equal failures in a row',
   usd: 'US dollars',

@@ -6,7 +6,7 @@ export function onReconnect(fn: () => void): () => void {
   return () => listeners.delete(fn)
 }
 
-/** Reports that the page has reached the hub again: what was fetched before may be old, and errors are. */
+/** Reports that the page has reached the hub again: data from before may be old, and errors are. */
 export function announceReconnect(): void {
   for (const fn of [...listeners]) fn()
 }

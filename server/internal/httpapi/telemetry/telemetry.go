@@ -40,7 +40,7 @@ type Handlers struct {
 type parser = func([]byte) (otlp.Batch, error)
 
 // New returns handlers that store events in the hub. callerOf returns the caller of a request, and
-// record counts what became of the records of a signal: logs, metrics or traces.
+// record counts the outcomes of the records of a signal: logs, metrics or traces.
 func New(h *hub.Hub, callerOf func(*fiber.Ctx) hub.Caller, record func(string, hub.TelemetryResult)) *Handlers {
 	return &Handlers{ingest: h.IngestTelemetry, callerOf: callerOf, record: record, inflating: make(chan struct{}, maxInflating)}
 }
@@ -99,7 +99,7 @@ func inflate(body []byte) ([]byte, error) {
 	return plain, nil
 }
 
-var errNotGzip error = &schema.FieldError{Detail: "must be compressed as its Content-Encoding says"}
+var errNotGzip error = &schema.FieldError{Detail: "must be compressed with gzip, its Content-Encoding"}
 
 func sendJSON(c *fiber.Ctx, signal string, rejected int) error {
 	var response history.OTLPResponse

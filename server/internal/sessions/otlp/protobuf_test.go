@@ -108,7 +108,7 @@ func FuzzProtobuf(f *testing.F) {
 		var all logs.LogsData
 		got, err := otlp.LogsProtobuf(body)
 		if proto.Unmarshal(body, &all) != nil || err != nil {
-			return // the generated messages also check what the readers skip
+			return // the generated messages also check skipped fields
 		}
 		records := 0
 		for _, source := range all.ResourceLogs {

@@ -1,4 +1,4 @@
--- What alert rules found. The rules are hub settings.
+-- The findings of alert rules. The rules are hub settings.
 
 -- +goose Up
 
