@@ -1,5 +1,5 @@
 import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
-import { expect, openAt, skipGrace, test, visit, openMore } from './fixtures.ts'
+import { expect, openAt, skipGrace, test, visit, openMore, choose, detail } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
 import type { Agent } from './agent.ts'
 
@@ -46,11 +46,27 @@ async function fill(hub: HubProcess, agent: Agent) {
       { id: 'b', question: 'Name?' },
     ],
   })
+  const plan = await agent.ask(hub, {
+    question: 'Ready to code?',
+    toolCall: { name: 'ExitPlanMode', arguments: { plan: '# Limits\n\n1. Add a bucket\n\nما زال' } },
+    suggestions: [{ type: 'setMode', mode: 'acceptEdits' }],
+  })
+  const appeal = await agent.ask(hub, {
+    question: 'Push it?',
+    toolCall: { name: 'Bash', arguments: { command: 'git push' } },
+    appeal: { by: 'auto mode', reason: 'Not asked for.' },
+  })
+  const other = await agent.ask(hub, {
+    type: 'choice',
+    question: 'أيّ إطار نستخدم؟',
+    choices: ['Jest', 'Vitest'],
+    allowOther: true,
+  })
   const done = await agent.ask(hub, { question: 'Settled' })
   await hub.post(`/events/${done.id}/respond`, { permission: false, reason: 'Use the copy' })
   const lost = await agent.ask(hub, { question: 'Lost', responseWebSocketUrl: 'ws://10.1.2.3:9/x' })
   await hub.post(`/events/${lost.id}/respond`, { permission: true })
-  return [permission, edit, text, choice, several, done, lost].map((a) => a.id)
+  return [permission, edit, text, choice, several, done, lost, plan, appeal, other].map((a) => a.id)
 }
 
 /** The paths of every screen, with each kind of request. */
@@ -69,6 +85,10 @@ const screens = (ids: number[]) => [
   '/rules',
   ...['people', 'notifications', 'tokens', 'audit'].map((tab) => `/team/${tab}`),
   ...['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'].map((tab) => `/settings/${tab}`),
+  '/?tab=decided',
+  '/?tab=expired&find=none',
+  '/?group=session',
+  '/inbox/999999',
   '/nowhere',
 ]
 
@@ -92,6 +112,44 @@ test.describe('Accessibility', () => {
       expect.soft(await accessibilityViolations(page), 'editing').toEqual([])
       await page.getByRole('button', { name: /Deny/ }).click()
       expect.soft(await accessibilityViolations(page), 'denying').toEqual([])
+      for (const [id, key, form] of [
+        [ids[0], 't', 'extending'],
+        [ids[0], 'Shift+X', 'canceling'],
+        [ids[0], 'q', 'asking back'],
+        [ids[3], 'c', 'commenting on a choice'],
+        [ids[9], 'r', 'another answer to a choice'],
+        [ids[7], 'd', 'asking for changes of a plan'],
+        [ids[8], 'd', 'keeping a refusal'],
+      ] as const) {
+        await visit(page, '/')
+        await choose(page, id!)
+        await page.keyboard.press('Escape')
+        await page.keyboard.press(key)
+        const card = detail(page, id!)
+        await expect(
+          card.getByRole('button', { name: /^Back/ }).or(card.getByLabel('Your answer')).first(),
+        ).toBeVisible()
+        expect.soft(await accessibilityViolations(page), form).toEqual([])
+        expect.soft(await horizontalOverflow(page), `${form} scrolls sideways`).toBeLessThanOrEqual(0)
+        expect.soft(await smallTargets(page), `${form} has small targets`).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('Escape')
+      }
+      await visit(page, '/')
+      await page.getByRole('button', { name: /^Group by/ }).click()
+      expect.soft(await accessibilityViolations(page), 'group menu').toEqual([])
+      await page.keyboard.press('Escape')
+      if (width >= 760) {
+        await page.getByTestId('list').locator('[data-id]').first().hover()
+        await expect(page.getByTestId('row-actions')).toBeVisible()
+        expect.soft(await accessibilityViolations(page), 'actions of a row').toEqual([])
+        expect.soft(await smallTargets(page), 'actions of a row').toEqual([])
+      }
+      await page.keyboard.press('Shift+A')
+      await expect(page.getByRole('dialog')).toBeVisible()
+      expect.soft(await accessibilityViolations(page), 'bulk approval').toEqual([])
+      expect.soft(await horizontalOverflow(page), 'bulk approval scrolls sideways').toBeLessThanOrEqual(0)
+      await page.keyboard.press('Escape')
       await visit(page, '/now') // a phone shows no tabs below a card
       for (const name of ['Keyboard shortcuts', 'Find']) {
         if (width < 760) await page.getByRole('button', { name: 'More', exact: true }).click()

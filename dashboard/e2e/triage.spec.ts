@@ -328,6 +328,33 @@ test.describe('Triage', () => {
     })
   }
 
+  test('keeps the action bar in its place while a form is open', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { ...bash('make'), timeout: 3600 })
+    await openAt(page, hub)
+    for (const width of [1360, 390]) {
+      await page.setViewportSize({ width, height: 780 })
+      await visit(page, '/')
+      await choose(page, id)
+      const bar = detail(page, id).getByTestId('action-bar')
+      await expect(detail(page, id).getByTestId('more')).toBeVisible()
+      const bottom = async () => {
+        const box = await bar.boundingBox()
+        return Math.round(box!.y + box!.height)
+      }
+      const before = await bottom()
+      for (const key of ['d', 't', 'q', 'Shift+X']) {
+        await page.keyboard.press(key)
+        await expect(detail(page, id).getByRole('button', { name: /^Back/ })).toBeVisible()
+        expect(await bottom(), key).toBe(before)
+        const back = await detail(page, id).getByRole('button', { name: /^Back/ }).boundingBox()
+        const end = await bar.boundingBox()
+        expect(back!.x + back!.width <= end!.x || back!.y + back!.height <= end!.y + 1, key).toBe(true)
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('Escape')
+      }
+    }
+  })
+
   test('has every further action of a card in its menu', async ({ page, hub, agent }) => {
     const call = { name: 'Bash', editable: true, arguments: { command: 'make' } }
     const { id } = await agent.ask(hub, { toolCall: call, interruptible: true, timeout: 3600 })
