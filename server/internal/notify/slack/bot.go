@@ -53,40 +53,16 @@ func New(cfg Config) *Bot {
 
 // Run takes answers and updates messages until ctx ends.
 func (b *Bot) Run(ctx context.Context) error {
-	var group sync.WaitGroup
-	defer group.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	group.Go(func() { b.listen(ctx) })
-	return b.SettleMessages(ctx, b.update)
+	return b.RunBot(ctx, chat.Reader{Read: b.listen, StopReason: stopReason}, b.update)
 }
 
-// listen connects and reads answers until ctx ends or Slack refuses the app.
-func (b *Bot) listen(ctx context.Context) {
-	failures := 0
-	for ctx.Err() == nil && b.Stopped() == "" {
-		greeted, err := b.listenOnce(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if why := stopReason(err); why != "" {
-			b.Stop(why)
-			b.Log.Error("answers from slack stopped", "channel", b.Channel, "err", err)
-			return
-		}
-		if greeted {
-			failures = 0
-		}
-		if errors.Is(err, errRefresh) && greeted {
-			continue
-		}
-		failures++
-		delay := chat.RetryDelay(err, failures)
-		b.Log.Warn("connection to slack ended", "channel", b.Channel, "retry_in", delay, "err", err)
-		if !feed.Sleep(ctx, delay) {
-			return
-		}
+// listen reads answers from one connection. greeted reports whether Slack accepted it.
+func (b *Bot) listen(ctx context.Context) (greeted bool, err error) {
+	greeted, err = b.listenOnce(ctx)
+	if greeted && errors.Is(err, errRefresh) {
+		return true, nil
 	}
+	return greeted, err
 }
 
 var (
@@ -146,7 +122,7 @@ const (
 	ackTimeout = 10 * time.Second
 )
 
-// listenOnce reads answers from one connection. greeted reports whether Slack accepted it.
+// listenOnce reads answers until the connection ends, which is always an error.
 func (b *Bot) listenOnce(ctx context.Context) (greeted bool, err error) {
 	if _, err := b.workspace(ctx); err != nil {
 		return false, err
@@ -167,7 +143,7 @@ func (b *Bot) listenOnce(ctx context.Context) (greeted bool, err error) {
 		return false, errors.New("connect to slack: the socket did not open") // without the URL, which has a ticket
 	}
 	defer func() { _ = conn.CloseNow() }()
-	conn.SetReadLimit(maxReply)
+	conn.SetReadLimit(chat.MaxReply)
 	ctx, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()

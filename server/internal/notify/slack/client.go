@@ -1,26 +1,18 @@
 package slack
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/hookback/hookback/server/internal/notify/chat"
 )
 
-const (
-	// callTimeout limits a request.
-	callTimeout = 15 * time.Second
-	// maxReply limits a response, and a message on the socket.
-	maxReply = 4 << 20
-)
+// callTimeout limits a request.
+const callTimeout = 15 * time.Second
 
 // client calls the Web API of Slack.
 type client struct {
@@ -45,32 +37,13 @@ var problems = map[string]int{
 func (c *client) call(ctx context.Context, method, token string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	body, err := json.Marshal(params)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", method, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/"+method, bytes.NewReader(body))
+	resp, text, err := chat.PostJSON(ctx, c.http, Via, c.base+"/"+method, token, params)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/json; charset=utf-8")
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := c.http.Do(req)
-	if err != nil {
-		var withURL *url.Error
-		if errors.As(err, &withURL) {
-			err = withURL.Err
-		}
-		return fmt.Errorf("connect to slack: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
 	refused := &chat.RefusalError{Service: Via, Method: method, Code: resp.StatusCode}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		refused.RetryAfter = time.Duration(seconds) * time.Second
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
-	if err != nil {
-		return fmt.Errorf("read the reply of slack: %w", err)
 	}
 	var reply struct {
 		OK    bool   `json:"ok"`

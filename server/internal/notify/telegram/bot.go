@@ -11,9 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/notify/chat"
 	"github.com/hookback/hookback/server/internal/store"
@@ -47,38 +45,7 @@ func New(cfg Config) *Bot {
 
 // Run takes answers and updates messages until ctx ends.
 func (b *Bot) Run(ctx context.Context) error {
-	var group sync.WaitGroup
-	defer group.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	group.Go(func() { b.poll(ctx) })
-	return b.SettleMessages(ctx, b.update)
-}
-
-// poll reads updates until ctx ends or Telegram refuses the bot.
-func (b *Bot) poll(ctx context.Context) {
-	failures := 0
-	for ctx.Err() == nil && b.Stopped() == "" {
-		err := b.pollOnce(ctx)
-		if err == nil {
-			failures = 0
-			continue
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if why := stopReason(err); why != "" {
-			b.Stop(why)
-			b.Log.Error("answers from telegram stopped", "channel", b.Channel, "err", err)
-			return
-		}
-		failures++
-		delay := chat.RetryDelay(err, failures)
-		b.Log.Warn("updates from telegram not read", "channel", b.Channel, "retry_in", delay, "err", err)
-		if !feed.Sleep(ctx, delay) {
-			return
-		}
-	}
+	return b.RunBot(ctx, chat.Reader{Read: b.poll, StopReason: stopReason}, b.update)
 }
 
 // stopReason returns why a bot can't read updates any more; empty: a repetition may succeed.
@@ -97,8 +64,13 @@ func stopReason(err error) string {
 	}
 }
 
-// pollOnce reads the next updates and handles them.
-func (b *Bot) pollOnce(ctx context.Context) error {
+// poll reads the next updates and handles them.
+func (b *Bot) poll(ctx context.Context) (accepted bool, err error) {
+	err = b.handleUpdates(ctx)
+	return err == nil, err
+}
+
+func (b *Bot) handleUpdates(ctx context.Context) error {
 	if b.Name() == "" {
 		var me user
 		if err := b.api.call(ctx, "getMe", 0, struct{}{}, &me); err != nil {

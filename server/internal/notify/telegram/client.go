@@ -1,12 +1,9 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,8 +17,6 @@ const (
 	pollWait = 50 * time.Second
 	// callTimeout limits every other request, and what a poll takes beyond pollWait.
 	callTimeout = 15 * time.Second
-	// maxReply limits a response of Telegram.
-	maxReply = 4 << 20
 )
 
 // client calls the Bot API.
@@ -35,24 +30,11 @@ type client struct {
 func (c *client) call(ctx context.Context, method string, wait time.Duration, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, wait+callTimeout)
 	defer cancel()
-	body, err := json.Marshal(params)
+	address := c.base + "/bot" + url.PathEscape(c.token) + "/" + method
+	resp, text, err := chat.PostJSON(ctx, c.http, Via, address, "", params)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", method, err)
+		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/bot"+url.PathEscape(c.token)+"/"+method, bytes.NewReader(body))
-	if err != nil {
-		return errors.New("the token of the bot is not valid")
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.http.Do(req)
-	if err != nil {
-		var withURL *url.Error
-		if errors.As(err, &withURL) {
-			err = withURL.Err // without the address, which contains the token
-		}
-		return fmt.Errorf("connect to telegram: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
 	var reply struct {
 		OK          bool            `json:"ok"`
 		Result      json.RawMessage `json:"result"`
@@ -62,7 +44,7 @@ func (c *client) call(ctx context.Context, method string, wait time.Duration, pa
 			RetryAfter int `json:"retry_after"`
 		} `json:"parameters"`
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&reply); err != nil {
+	if err := json.Unmarshal(text, &reply); err != nil {
 		if resp.StatusCode >= 400 {
 			return &chat.RefusalError{Service: Via, Method: method, Code: resp.StatusCode}
 		}
