@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +13,14 @@ import (
 func (p *testEnv) startCodex(t testing.TB, m *model, env ...string) (wait func() string) {
 	t.Helper()
 	p.installHooks(t, "codex")
+	p.configureCodex(t, m)
+	return p.startProgram(t, append(p.codexEnv(), env...), agentProgram(t, "codex"),
+		"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "Go")
+}
+
+// configureCodex lets Codex use the mock model in a project that it trusts.
+func (p *testEnv) configureCodex(t testing.TB, m *model) {
+	t.Helper()
 	writeFile(t, p.home, ".codex/config.toml", `model = "none"
 model_provider = "loopback"
 [model_providers.loopback]
@@ -23,10 +30,9 @@ wire_api = "responses"
 env_key = "LOOPBACK_KEY"
 request_max_retries = 0
 stream_max_retries = 0
+[projects."`+p.project+`"]
+trust_level = "trusted"
 `)
-	env = append(p.env("LOOPBACK_KEY=none", "CODEX_HOME="+filepath.Join(p.home, ".codex")), env...)
-	return p.startProgram(t, env, agentProgram(t, "codex"),
-		"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "Go")
 }
 
 // codexShell is a call of Codex's shell tool that creates a file.
