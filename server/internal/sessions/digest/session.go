@@ -70,6 +70,8 @@ type Call struct {
 type PermissionCall struct {
 	ID    schema.EventID `json:"id"`
 	UseID string         `json:"use"`
+	Agent string         `json:"agent,omitempty"`
+	Tool  string         `json:"tool,omitempty"`
 }
 
 // Message is a model's message whose tokens are included in Session.MessageTokens.
@@ -114,7 +116,7 @@ func (s *Session) Add(f *EventFacts) Step {
 	case ToolStart:
 		s.startCall(f)
 	case ToolEnd:
-		isRepeat = f.UseID != "" && slices.Contains(s.EndedCalls, f.UseID)
+		isRepeat = f.UseID != "" && slices.Contains(s.EndedCalls, f.callKey())
 		if !isRepeat {
 			step.Ended = s.endCall(f)
 			step.Execution = s.takeOutcome(f)
@@ -128,7 +130,7 @@ func (s *Session) Add(f *EventFacts) Step {
 		s.startWait(f)
 	}
 	if f.AsksPermission && f.UseID != "" {
-		s.Permissions = append(makeRoom(s.Permissions, maxOpenCalls), PermissionCall{f.ID, f.UseID})
+		s.Permissions = append(makeRoom(s.Permissions, maxOpenCalls), PermissionCall{f.ID, f.UseID, f.Agent, f.Tool})
 	}
 	if f.Failed && !isRepeat {
 		step.Failed = true
@@ -226,7 +228,7 @@ func (s *Session) endCall(f *EventFacts) *ToolUse {
 	s.Sum.Tools++
 	use := &ToolUse{Tool: f.Tool, MS: -1, Failed: f.Failed}
 	if f.UseID != "" {
-		s.EndedCalls = append(makeRoom(s.EndedCalls, maxEndedCalls), f.UseID)
+		s.EndedCalls = append(makeRoom(s.EndedCalls, maxEndedCalls), f.callKey())
 	}
 	if i := s.findCall(f); i >= 0 {
 		c := s.OpenCalls[i]
@@ -292,10 +294,36 @@ func (s *HumanWait) HumanWaitMS() int64 {
 	return s.Sum.HumanWaitMS + max(0, int64(s.Sum.LastAt)-s.WaitingSince)
 }
 
+// callKey returns the key of a call with an id. Some agents number the calls of each subagent from 1.
+func (f *EventFacts) callKey() string {
+	if f.Agent == "" {
+		return f.UseID
+	}
+	return f.Agent + "/" + f.UseID
+}
+
+// findPermission returns the index of the question about the call that f ended, or -1: that of the
+// same agent, or one that names no agent.
+func (s *Session) findPermission(f *EventFacts) int {
+	found := -1
+	for i, p := range s.Permissions {
+		if f.UseID == "" || p.UseID != f.UseID || p.Tool != "" && f.Tool != "" && p.Tool != f.Tool {
+			continue
+		}
+		if p.Agent == f.Agent {
+			return i
+		}
+		if p.Agent == "" && found < 0 {
+			found = i
+		}
+	}
+	return found
+}
+
 // takeOutcome returns the outcome of the call that a permission question was about, or nil. The
 // question is then forgotten.
 func (s *Session) takeOutcome(f *EventFacts) *ExecutionOutcome {
-	i := slices.IndexFunc(s.Permissions, func(a PermissionCall) bool { return f.UseID != "" && a.UseID == f.UseID })
+	i := s.findPermission(f)
 	if i < 0 {
 		return nil
 	}

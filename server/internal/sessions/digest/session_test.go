@@ -167,8 +167,27 @@ func TestSession_ExecutionOutcome(t *testing.T) {
 		require.Equal(t, &ExecutionOutcome{Question: question.ID, At: 5000, Execution: c.want}, r.last.Execution, name)
 		r.addEvent(6, c.typ, "Bash", c.payload)
 		require.Nil(t, r.last.Execution, "once")
-		require.Equal(t, []PermissionCall{{2, "b"}}, r.s.Permissions)
+		require.Equal(t, []PermissionCall{{ID: 2, UseID: "b", Tool: "Bash"}}, r.s.Permissions)
 	}
+}
+
+// TestSession_ParallelCallsWithEqualIDs: some agents number the calls of each subagent from 1, so an
+// id names a call of one agent only.
+func TestSession_ParallelCallsWithEqualIDs(t *testing.T) {
+	t.Parallel()
+	r := &recorder{t: t}
+	first := r.addQuestion(1, "Bash", `{"tool_use_id":"call_1","agent_id":"x"}`, permissionQuestion)
+	second := r.addQuestion(2, "Bash", `{"tool_use_id":"call_1"}`, permissionQuestion)
+	r.addEvent(3, "PostToolUse", "Read", `{"tool_use_id":"call_1","agent_id":"y"}`)
+	require.Nil(t, r.last.Execution, "another tool of another agent")
+	r.addEvent(4, "PostToolUse", "Bash", `{"tool_use_id":"call_1"}`)
+	require.Equal(t, second.ID, r.last.Execution.Question)
+	r.addEvent(5, "PostToolUse", "Bash", `{"tool_use_id":"call_1","agent_id":"x"}`)
+	require.Equal(t, first.ID, r.last.Execution.Question)
+
+	unnamed := r.addQuestion(6, "Bash", `{"tool_use_id":"call_2"}`, permissionQuestion)
+	r.addEvent(7, "PostToolUse", "Bash", `{"tool_use_id":"call_2","agent_id":"x"}`)
+	require.Equal(t, unnamed.ID, r.last.Execution.Question, "the question names no agent")
 }
 
 // TestSession_Tokens: totals replace each other, single values add up, and only one source
@@ -302,5 +321,5 @@ func TestSession_EventDoesNotEndOwnCall(t *testing.T) {
 	e := newEvent("PostToolUse", `{"tool_use_id":"a"}`).withQuestion(permissionQuestion)
 	r.add(e)
 	require.Nil(t, r.last.Execution)
-	require.Equal(t, []PermissionCall{{e.ID, "a"}}, r.s.Permissions)
+	require.Equal(t, []PermissionCall{{ID: e.ID, UseID: "a"}}, r.s.Permissions)
 }
