@@ -37,7 +37,7 @@ var problems = map[string]int{
 func (c *client) call(ctx context.Context, method, token string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	resp, text, err := chat.PostJSON(ctx, c.http, Via, c.base+"/"+method, token, params)
+	resp, text, err := chat.Endpoint{HTTP: c.http, Service: Via, URL: c.base + "/" + method, Token: token}.Post(ctx, params)
 	if err != nil {
 		return err
 	}

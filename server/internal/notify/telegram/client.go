@@ -31,7 +31,7 @@ func (c *client) call(ctx context.Context, method string, wait time.Duration, pa
 	ctx, cancel := context.WithTimeout(ctx, wait+callTimeout)
 	defer cancel()
 	address := c.base + "/bot" + url.PathEscape(c.token) + "/" + method
-	resp, text, err := chat.PostJSON(ctx, c.http, Via, address, "", params)
+	resp, text, err := chat.Endpoint{HTTP: c.http, Service: Via, URL: address}.Post(ctx, params)
 	if err != nil {
 		return err
 	}
