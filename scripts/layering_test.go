@@ -141,7 +141,7 @@ var mayImport = map[string][]string{
 	"scripts/architecture": nil,
 	"scripts/licenses":     nil,
 	"scripts/demo":         {"schema", "schema/control", "agentclient"},
-	"scripts/fault":        {"schema", "agentclient"},
+	"scripts/fault":        {"schema", "agentclient", "agentclient/hook"},
 	"scripts/bench":        nil,
 }
 

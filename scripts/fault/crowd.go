@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -145,6 +146,8 @@ func (s *crowdScenario) answerMany(ctx context.Context) (time.Duration, error) {
 // hook sends a permission request of Claude Code, which waits until the owner answers it, and returns
 // the decision.
 func (s *crowdScenario) hook(ctx context.Context) (string, error) {
+	// An agent with a prompt of its own waits also if no one has the dashboard open.
+	s.owner.header.Set(hook.ClaudeEntrypointHeader, "cli")
 	input := json.RawMessage(`{"hook_event_name":"PermissionRequest","session_id":"hook","cwd":"/","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"true"}}`)
 	var reply json.RawMessage
 	done := make(chan error, 1)
@@ -162,7 +165,7 @@ func (s *crowdScenario) hook(ctx context.Context) (string, error) {
 		}
 		select {
 		case err := <-done:
-			return "", fmt.Errorf("the hook got %q before anyone answered: %w", reply, err)
+			return "", errors.Join(fmt.Errorf("the hook got %q before anyone answered", reply), err)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
