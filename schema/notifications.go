@@ -133,11 +133,12 @@ type PushKeys struct {
 // PushMessage is the message to a browser's service worker. It contains only the title and the request's
 // id, unless the person chose AnswerByPush.
 type PushMessage struct {
-	ID    EventID `json:"id"`
-	Title string  `json:"title"`
-	Tag   string  `json:"tag"`             // equal for all messages about one question
-	Text  string  `json:"text,omitempty"`  // the complete permission request, with Token
-	Token string  `json:"token,omitempty"` // of a signed link that answers it while the person is signed in
+	ID       EventID `json:"id"`
+	Title    string  `json:"title"`
+	Tag      string  `json:"tag"`                // equal for all messages about one question
+	Text     string  `json:"text,omitempty"`     // the complete permission request, with Token
+	Token    string  `json:"token,omitempty"`    // of a signed link that answers it while the person is signed in
+	NeedsYou *int64  `json:"needsYou,omitempty"` // see Me; the badge of an installed page. absent: unknown
 	// Settled is set once the question is resolved, so that the notification can be cleared.
 	Settled bool `json:"settled,omitempty"`
 }

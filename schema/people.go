@@ -41,6 +41,10 @@ type Me struct {
 
 	Paired bool `json:"paired,omitempty"` // a paired device, which has at most the role operator
 
+	// NeedsYou is the number of pending requests that the caller may answer and whose agent still
+	// listens, equal calls counted once. The response to a sign-in has none.
+	NeedsYou int64 `json:"needsYou,omitempty"`
+
 	// Locked is set if the hub accepts answers only from signed-in operators.
 	Locked    bool `json:"locked"`
 	CanAnswer bool `json:"canAnswer"`

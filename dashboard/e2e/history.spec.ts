@@ -108,8 +108,8 @@ test.describe('History', () => {
     await chart.getByRole('button', { name: 'Requests as a table' }).click()
     await expect(chart.locator('tbody tr')).toHaveCount(7)
     await expect(chart.locator('tbody tr').last()).toContainText(/2.*1.*1.*1/s)
-    await expect(page.getByTestId('waiting-on-me')).toContainText('1 request needs you')
-    await page.getByTestId('waiting-on-me').getByRole('link').click()
+    await expect(page.getByTestId('count')).toHaveText('1 need you')
+    await visit(page, '/?days=7')
     await expect(row(page, ids.open)).toBeVisible()
     await expect(page).toHaveURL(/days=7/)
 

@@ -159,6 +159,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	})
 	a.hub.Reach = a.notifier
 	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
+	a.notifier.Needs = a.query
 	limits, err := safety.OpenLimits(ctx, a.store, a.cfg.FreezeAfter)
 	if err != nil {
 		return err

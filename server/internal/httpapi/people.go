@@ -158,7 +158,10 @@ func (s *Server) me(c *fiber.Ctx) error {
 
 func (s *Server) sendMe(c *fiber.Ctx, identity auth.Identity) error {
 	canAct := identity.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0
-	return reply(c)(json.Marshal(s.Hub.People.Me(identity, canAct, s.isLocal(c))))
+	me := s.Hub.People.Me(identity, canAct, s.isLocal(c))
+	var err error
+	me.NeedsYou, err = s.Query.NeedsYou(c.UserContext(), identity)
+	return replyJSON(c)(me, err)
 }
 
 func (s *Server) signIn(c *fiber.Ctx) error {

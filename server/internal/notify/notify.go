@@ -73,6 +73,10 @@ type Config struct {
 	Base     string
 	Accounts Accounts // nil: none
 	Viewers  Viewers  // nil: unknown
+	// Needs counts the requests that need a person; nil: unknown.
+	Needs interface {
+		NeedsYou(ctx context.Context, me auth.Identity) (int64, error)
+	}
 	// Guard decides which addresses channels may connect to; nil: public ones only.
 	Guard *netguard.Guard
 	// PushAnywhere lets Web Push use Guard, too. By default it connects to public addresses only,

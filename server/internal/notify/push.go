@@ -141,6 +141,11 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) erro
 	if err != nil {
 		return err
 	}
+	if identity, known := n.identityOf(person); known && n.Needs != nil {
+		if count, err := n.Needs.NeedsYou(ctx, identity); err == nil { // else the badge stays
+			p.NeedsYou = &count
+		}
+	}
 	body, err := json.Marshal(p.PushMessage)
 	if err != nil {
 		return permanentError{err}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/ecdh"
@@ -20,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
@@ -99,6 +101,21 @@ func TestPush_RevealsNoQuestionText(t *testing.T) {
 	m = b.decrypt(t, 1)
 	require.True(t, m.Settled)
 	require.Equal(t, "request-"+id.String(), m.Tag)
+}
+
+// fixedNeeds is the number of requests that need anyone.
+type fixedNeeds int64
+
+func (n fixedNeeds) NeedsYou(context.Context, auth.Identity) (int64, error) { return int64(n), nil }
+
+func TestPush_CarriesTheNumberForTheBadge(t *testing.T) {
+	t.Parallel()
+	h, b := newHarness(t, ada), newTestBrowser(t)
+	h.Needs = fixedNeeds(3) // before anything is sent
+	require.NoError(t, h.Subscribe(t.Context(), "ada", b.subscription()))
+	id := h.askQuestion("May I?")
+	h.requireNotifications(id, "asked ada sent")
+	require.Equal(t, new(int64(3)), b.decrypt(t, 0).NeedsYou)
 }
 
 // A person who chose so answers with a button of the notification, once, and only while signed in there.

@@ -41,12 +41,11 @@ func (v *view) fill(r *history.NowReport, active []history.Session, today time.T
 		}
 	}
 	midnight := query.DayStarts(today, 1)[0].UnixMilli()
+	if v.mayDecide {
+		r.NeedsYou = query.CountNeeds(v.tracker.open, func(q *openRequest) *query.OpenRequest { return &q.OpenRequest }, v.me)
+	}
 	for _, q := range v.tracker.open {
-		// Equal calls count once: an answer to the first of them is for all.
-		if v.needsCaller(q) && v.tracker.open[q.status.SameAs] == nil {
-			r.NeedsYou++
-		}
-		if q.isLive() {
+		if q.IsLive() {
 			r.BlockedMS += max(0, v.now-max(q.askedAt, midnight))
 		}
 	}
@@ -60,7 +59,9 @@ func (v *view) fill(r *history.NowReport, active []history.Session, today time.T
 	}
 }
 
-func (v *view) needsCaller(q *openRequest) bool { return v.mayDecide && q.needs(v.me) }
+func (v *view) needsCaller(q *openRequest) bool {
+	return v.mayDecide && q.IsLive() && q.MayAnswer(v.me)
+}
 
 // lane returns the lane of a session without its strip.
 func (v *view) lane(s *history.Session) history.NowLane {
@@ -85,7 +86,7 @@ func (v *view) lane(s *history.Session) history.NowLane {
 		lane.State = history.LaneIdle // until others have voted
 	case !lane.Ended && v.freezes.FreezeOf(s.SourceApp, s.SessionID) != nil:
 		lane.State = history.LaneFrozen
-	case lost != nil && (lane.Last == nil || lane.Last.ID <= lost.id):
+	case lost != nil && (lane.Last == nil || lane.Last.ID <= lost.ID):
 		lane.State = history.LaneGone
 	default:
 		lane.State = v.activityState(&lane)
@@ -102,15 +103,15 @@ func (v *view) lane(s *history.Session) history.NowLane {
 func (v *view) addRequests(lane *history.NowLane, requests []*openRequest) (asks, waits, lost *openRequest) {
 	for _, q := range requests {
 		if len(lane.Requests) < maxRequests {
-			lane.Requests = append(lane.Requests, q.id)
+			lane.Requests = append(lane.Requests, q.ID)
 		}
 		switch {
-		case q.isLive():
+		case q.IsLive():
 			waits = cmp.Or(waits, q)
 			if asks == nil && v.needsCaller(q) {
 				asks = q
 			}
-		case q.asks:
+		case q.Asks:
 			lost = q
 		}
 	}
@@ -148,7 +149,7 @@ func (v *view) addStrip(lane *history.NowLane) {
 		waits = slices.Clone(a.waits)
 	}
 	for _, q := range v.requests[key] {
-		if q.isLive() {
+		if q.IsLive() {
 			waits = append(waits, q.wait())
 		}
 	}

@@ -123,7 +123,7 @@ func (s *Service) withAsking(ctx context.Context, active []history.Session, requ
 		}
 	}
 	// Those that have waited the longest are within the limit.
-	slices.SortFunc(missing, func(a, b store.SessionKey) int { return cmp.Compare(requests[a][0].id, requests[b][0].id) })
+	slices.SortFunc(missing, func(a, b store.SessionKey) int { return cmp.Compare(requests[a][0].ID, requests[b][0].ID) })
 	for i, key := range missing {
 		session := history.Session{SourceApp: key.App, SessionID: key.Session}
 		if i < history.MaxLanes {

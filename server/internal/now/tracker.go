@@ -10,6 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/intent"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -43,13 +44,10 @@ type tracker struct {
 
 // openRequest is a pending question.
 type openRequest struct {
-	id      schema.EventID
+	query.OpenRequest
 	key     store.SessionKey
 	askedAt int64
 	text    string
-	asks    bool // an answer is required
-	votes   bool // several approvals are required
-	status  schema.Status
 }
 
 // advance reads the log up to its end.
@@ -113,7 +111,7 @@ func (t *tracker) apply(row *store.LogRow) error {
 	switch {
 	case row.Change && !row.Ends:
 		if r := t.open[e.ID]; r != nil {
-			return readStatus(e, &r.status)
+			return readStatus(e, &r.Status)
 		}
 		return nil
 	case e.App == schema.TestApp || digest.IsTelemetry(e.Type):
@@ -149,21 +147,13 @@ func readStatus(e *store.Event, into *schema.Status) error {
 
 // addRequest adds a question, unless it is settled or a test.
 func (t *tracker) addRequest(e *store.Event) error {
-	r := &openRequest{id: e.ID, key: store.SessionKey{App: e.App, Session: e.Session}, askedAt: e.ReceivedAt.UnixMilli()}
-	var q schema.HumanInTheLoop
-	if err := q.UnmarshalJSON(e.Question); err != nil {
-		return fmt.Errorf("read stored question %d: %w", e.ID, err)
-	}
-	if err := readStatus(e, &r.status); err != nil {
+	open, q, ok, err := query.ReadOpenRequest(e)
+	if err != nil || !ok {
 		return err
 	}
-	if r.status.IsSettled() || r.status.Test || r.status.Probe || e.App == schema.TestApp {
-		return nil
-	}
-	r.asks = q.RequiresResponse == nil || *q.RequiresResponse
-	r.votes = max(q.RequiredApprovals, r.status.RequiredApprovals) > 1
-	if r.text = q.Question; r.status.Intent != nil {
-		r.text = intent.String(r.status.Intent)
+	r := &openRequest{OpenRequest: open, key: store.SessionKey{App: e.App, Session: e.Session}, askedAt: e.ReceivedAt.UnixMilli()}
+	if r.text = q.Question; r.Status.Intent != nil {
+		r.text = intent.String(r.Status.Intent)
 	}
 	r.text = shorten(r.text)
 	t.open[e.ID] = r
@@ -178,7 +168,7 @@ func (t *tracker) resolve(a *activity, e *store.Event) error {
 	if err := readStatus(e, &st); err != nil {
 		return err
 	}
-	if r == nil || r.asks {
+	if r == nil || r.Asks {
 		a.addWait(e.ReceivedAt.UnixMilli(), int64(st.RespondedAt))
 	}
 	if st.Response == nil || st.Response.Permission == nil || !*st.Response.Permission {
@@ -211,24 +201,9 @@ func (t *tracker) requestsOf() map[store.SessionKey][]*openRequest {
 		bySession[r.key] = append(bySession[r.key], r)
 	}
 	for _, list := range bySession {
-		slices.SortFunc(list, func(a, b *openRequest) int { return int(a.id - b.id) })
+		slices.SortFunc(list, func(a, b *openRequest) int { return int(a.ID - b.ID) })
 	}
 	return bySession
-}
-
-// isLive reports whether its agent waits for an answer and still listens.
-func (r *openRequest) isLive() bool { return r.asks && r.status.Waiter != schema.Lost }
-
-// needs reports whether the person of that name may answer it now: it requires an answer, has none within its undo
-// window, its agent listens, and the person did not vote. The name is empty for a caller who is not signed in.
-func (r *openRequest) needs(name string) bool {
-	if !r.isLive() || r.status.Held != nil {
-		return false
-	}
-	if r.status.Recipients != nil {
-		return slices.Contains(r.status.Awaiting, name)
-	}
-	return !r.votes || !slices.ContainsFunc(r.status.Votes, func(v schema.Vote) bool { return v.User == name })
 }
 
 // wait returns the interval in which the request waits for a person.

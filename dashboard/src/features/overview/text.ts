@@ -16,7 +16,6 @@ export const text = {
   emptyHint: (within: string) => `No agent was active ${within}.`,
   connect: 'Connect one',
   connectHint: 'to see its work here.',
-  needYou: 'Need you now',
   notDelivered: 'Not delivered',
   answered: (within: string) => `Answered ${within}`,
   median: 'Median time to answer',
@@ -98,8 +97,6 @@ export const requestText = {
   day: 'Requested on',
   note: (n: string, range: string) => `${n} requests, ${range.toLowerCase()}, by current state`,
   empty: 'No requests in this period.',
-  waiting: (n: number) => `${n} ${n === 1 ? 'request needs' : 'requests need'} you`,
-  show: (n: number) => `Show ${plural(n, 'it', 'them')}`,
   states: {
     decided: 'Decided',
     expired: 'Expired',

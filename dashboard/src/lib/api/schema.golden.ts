@@ -394,7 +394,7 @@ export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permiss
 export const v2LockStateOn = {"locked":true} satisfies LockState
 
 // prettier-ignore
-export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"],"owned":true,"changes":[{"change":"reset","person":"grace","by":"ada","at":1795262400000}]} satisfies Me
+export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"needsYou":2,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"],"owned":true,"changes":[{"change":"reset","person":"grace","by":"ada","at":1795262400000}]} satisfies Me
 
 // prettier-ignore
 export const v2MePaired = {"name":"ada","role":"operator","verified":true,"signIn":"s_7f3b","paired":true,"locked":true,"canAnswer":true,"canAdmin":false,"passkeyFor":"high","passkeyAt":"https://hub.example.com","owned":true} satisfies Me
@@ -472,7 +472,7 @@ export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable
 export const v2PushKeyPublic = {"key":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"} satisfies PushKey
 
 // prettier-ignore
-export const v2PushMessageAnswer = {"id":41,"title":"shop: run npm test","tag":"request-41","text":"Claude Code wants to run npm test in ~/shop.","token":"v1.eyJxIjo0MX0.c2lnbmF0dXJl"} satisfies PushMessage
+export const v2PushMessageAnswer = {"id":41,"title":"shop: run npm test","tag":"request-41","needsYou":2,"text":"Claude Code wants to run npm test in ~/shop.","token":"v1.eyJxIjo0MX0.c2lnbmF0dXJl"} satisfies PushMessage
 
 // prettier-ignore
 export const v2PushMessageSettled = {"id":41,"title":"shop asks for an answer","tag":"request-41","settled":true} satisfies PushMessage

@@ -1149,6 +1149,11 @@ export interface Me {
   passkeys?: number
   /** a paired device, which has at most the role operator */
   paired?: boolean
+  /**
+   * needsYou is the number of pending requests that the caller may answer and whose agent still listens,
+   * equal calls counted once. The response to a sign-in has none.
+   */
+  needsYou?: number
   /** Locked is set if the hub accepts answers only from signed-in operators. */
   locked: boolean
   canAnswer: boolean
@@ -1600,6 +1605,8 @@ export interface PushMessage {
   text?: string
   /** of a signed link that answers it while the person is signed in */
   token?: string
+  /** see Me; the badge of an installed page. absent: unknown */
+  needsYou?: number
   /** Settled is set once the question is resolved, so that the notification can be cleared. */
   settled?: boolean
 }

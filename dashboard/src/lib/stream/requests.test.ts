@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import fc from 'fast-check'
 import { groupRequests, needsYou, requestTitle, toRequest, type Request } from './requests'
 import { aRequest } from '../../testing/factories'
+import cases from '../../testing/needs-you-cases.json'
 import type { HumanInTheLoop, Status } from '../api/types'
 
 const asked = (id: number, status: Partial<Status> = {}, question: Partial<HumanInTheLoop> = {}) =>
@@ -46,6 +47,16 @@ describe('needsYou', () => {
     expect(count(asked(1, { waiters: 2, ...lost }), asked(2, { sameAs: 1 }))).toBe(1)
     expect(count(asked(1, { waiters: 2, ...lost }), asked(2, { sameAs: 1, ...lost }))).toBe(0)
   })
+
+  it.each(cases.map((c, i) => [i, c] as const))(
+    'counts as the hub does in state %i',
+    (_, { requests, needsYou }) => {
+      const all = requests.map(({ id, status, question }) =>
+        asked(id, status as Partial<Status>, question as Partial<HumanInTheLoop>),
+      )
+      expect(count(...all)).toBe(needsYou)
+    },
+  )
 
   it('agrees with its definition in every state', () => {
     const status = fc.record(
