@@ -35,7 +35,7 @@ export function cardActions(
   const { toolCall } = question
   if (toolCall?.editable === true && !limited && !editBlocker(toolCall.arguments)) {
     if (form.panel === 'edit')
-      actions.push({ label: inboxText.permission.discardEdits, keys: 'e', run: discardEdits })
+      actions.push({ label: lazyInboxText.card.discardEdits, keys: 'e', run: discardEdits })
     else actions.push({ label: inboxText.edit, keys: 'e', run: open('edit') })
   }
   function discardEdits() {

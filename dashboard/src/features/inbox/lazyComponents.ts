@@ -1,4 +1,5 @@
 // The components of a request that the first paint can do without, as a separate chunk.
+export { default as AgentSays } from './AgentSays.svelte'
 export { default as CancelRequest } from './CancelRequest.svelte'
 export { default as AlwaysAllow } from './AlwaysAllow.svelte'
 export { default as AskBack } from './AskBack.svelte'

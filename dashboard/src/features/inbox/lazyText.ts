@@ -15,6 +15,24 @@ export const lazyInboxText = {
   signIn: 'Sign in',
   more: 'More',
   moreActions: 'More actions',
+
+  choice: {
+    reasonHint: 'This agent requires a reason with every answer.',
+    commentHint: 'Sent to the agent with your choice.',
+    pressAgain: '· press again',
+    addComment: 'Add a comment',
+    risky: 'Risky: hold the key or the button.',
+  },
+
+  card: {
+    extend: 'Extend',
+    copyLink: 'Copy link',
+    snooze: 'Snooze 5 min',
+    unsnooze: (left: string) => `Snoozed ${left}: end now`,
+    cancel: 'Cancel',
+    cancelRequest: ' request',
+    discardEdits: 'Discard edits',
+  },
   listWidth: 'Width of the list',
 
   rowActions: {
@@ -302,6 +320,11 @@ export const lazyInboxText = {
     unfoldAll: 'Unfold all',
   },
   question: {
+    answer: 'Your answer',
+    placeholder: 'Your answer. The agent receives it exactly as you write it.',
+    send: 'Send',
+    draftKept: 'Saved as a draft until you send it.',
+    toWrite: 'to write',
     pickAny: 'pick any',
     other: 'Something else…',
     otherLabel: (question: string) => `Another answer to: ${question}`,

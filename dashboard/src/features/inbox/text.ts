@@ -96,14 +96,8 @@ export const inboxText = {
     unknownKind: ['This page does not support requests of the kind “', '”. You can only cancel it here.'],
     noDeadline: 'No deadline',
     informational: 'for information',
-    extend: 'Extend',
-    copyLink: 'Copy link',
     linkCopied: 'Link copied.',
     linkIs: (url: string) => `Link: ${url}`,
-    snooze: 'Snooze 5 min',
-    unsnooze: (left: string) => `Snoozed ${left}: end now`,
-    cancel: 'Cancel',
-    cancelRequest: ' request',
     readMore: 'There is more to review. Press again to decide.',
     scrolled: 'Scrolled to the request. Press again to decide.',
     nothingSent: 'Nothing was sent.',
@@ -177,23 +171,6 @@ export const inboxText = {
     approvePlan: 'Approve plan',
     approveEdits: (n: number) => `Approve with ${n} ${plural(n, 'edit', 'edits')}`,
     hold: 'hold',
-    discardEdits: 'Discard edits',
-  },
-
-  choice: {
-    reasonHint: 'This agent requires a reason with every answer.',
-    commentHint: 'Sent to the agent with your choice.',
-    pressAgain: '· press again',
-    addComment: 'Add a comment',
-    risky: 'Risky: hold the key or the button.',
-  },
-
-  question: {
-    answer: 'Your answer',
-    placeholder: 'Your answer. The agent receives it exactly as you write it.',
-    send: 'Send',
-    draftKept: 'Saved as a draft until you send it.',
-    toWrite: 'to write',
   },
 
   reason: { required: '· required' },
