@@ -493,6 +493,9 @@ describe('Request', () => {
       },
       { problem: { type: '', title: '', status: 409, code: 'decided', error: '' } },
     )
+    const process = screen.getByTestId<HTMLDetailsElement>('process')
+    expect(process.textContent).toMatch(/Details\s*\/bin\/sh \(7\) ← agent \(3\)/)
+    expect(process.open).toBe(false)
     const text = screen.getByTestId('settled').textContent ?? ''
     for (const part of [
       'Denied',

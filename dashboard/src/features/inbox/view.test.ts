@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { groupRequests, toRequest, type Request } from '../../lib/stream/requests'
 import { aRequest } from '../../testing/factories'
 import type { HumanInTheLoop, Status } from '../../lib/api/types'
-import { bulkBlocker, matchesView, visibleOrder, filterLists, parseView } from './view'
+import { bulkBlocker, inGroups, matchesView, visibleOrder, filterLists, parseView } from './view'
 
 const asked = (id: number, question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) =>
   toRequest(aRequest(id, question, status)) as Request
@@ -24,6 +24,27 @@ describe('bulkBlocker', () => {
   ])('%s', (_, request, why) => {
     if (why) expect(bulkBlocker(request)).toMatch(why)
     else expect(bulkBlocker(request)).toBeUndefined()
+  })
+})
+
+describe('inGroups', () => {
+  const from = (id: number, source_app: string, session_id: string): Request => {
+    const request = asked(id)
+    return { ...request, event: { ...request.event, source_app, session_id } }
+  }
+  const list = [from(1, 'web', 'a'), from(2, 'infra', 'a'), from(3, 'web', 'b'), from(4, 'web', 'a')]
+
+  it.each([
+    ['none', [1, 2, 3, 4]],
+    ['agent', [1, 3, 4, 2]],
+    ['session', [1, 4, 2, 3]], // sessions of two agents may have the same name
+  ] as const)('moves each group to the place of its first request: %s', (by, ids) =>
+    expect(inGroups(list, by).map((r) => r.id)).toEqual(ids),
+  )
+
+  it('reads the choice from the URL', () => {
+    expect(view('group=session').group).toBe('session')
+    expect(view('group=constructor').group).toBe('none')
   })
 })
 
