@@ -51,6 +51,7 @@ var messageTypes = map[string]reflect.Type{
 	"Overview":        reflect.TypeFor[history.Overview](),
 	"SpendReport":     reflect.TypeFor[history.SpendReport](), "NowReport": reflect.TypeFor[history.NowReport](),
 	"RiskyCalls": reflect.TypeFor[history.RiskyCalls](), "PolicyLine": reflect.TypeFor[history.PolicyLine](),
+	"SessionFiles":  reflect.TypeFor[history.SessionFiles](),
 	"OTLPResponse":  reflect.TypeFor[history.OTLPResponse](),
 	"Control":       reflect.TypeFor[schema.Control](),
 	"Extend":        reflect.TypeFor[schema.Extend](),

@@ -152,6 +152,34 @@ type SessionDetail struct {
 	LagMS   int64       `json:"lagMs,omitempty"` // how old the state is; absent: current
 }
 
+// PathSessionFiles is the path of GET /api/session/files.
+const PathSessionFiles = "/api/session/files"
+
+// Limits of SessionFiles.
+const (
+	MaxFiles     = 500
+	MaxFileEdits = 20
+)
+
+// SessionFiles are the files that the tool calls of a session changed, the last changed first. Calls that
+// failed, were denied or interrupted do not count, and neither do changes by commands, except for
+// patches.
+type SessionFiles struct {
+	Files []ChangedFile `json:"files"`          // at most MaxFiles (500)
+	More  int64         `json:"more,omitempty"` // number of further files
+}
+
+// ChangedFile is a file that tool calls changed.
+type ChangedFile struct {
+	Path    string           `json:"path"`                                                      // as the agent wrote it
+	Change  string           `json:"change" jsonschema:"enum=edited,enum=written,enum=deleted"` // the last one
+	Added   int64            `json:"added"`                                                     // lines, summed over all calls; a written file adds all of its lines
+	Removed int64            `json:"removed"`                                                   // lines
+	Calls   int64            `json:"calls"`
+	Events  []schema.EventID `json:"events"` // of the last calls with their arguments, newest first; at most MaxFileEdits (20)
+	LastAt  schema.Millis    `json:"lastAt"`
+}
+
 // ModelUse is the usage of one model. Metrics do not report the number of requests, so usage known
 // only from metrics does not count in Requests.
 type ModelUse struct {

@@ -24,6 +24,12 @@ var past = []Route{
 		Response:    history.SessionDetail{}, Returns: "the session", Errors: []error{schema.ErrNotFound},
 	},
 	{
+		Method: "GET", Path: history.PathSessionFiles, Access: schema.AccessRead, Summary: "List the files that a session changed",
+		Description: "Returns the files that the tool calls of a session changed, the last changed first, with the lines added and removed and the events of the last calls. A call that failed, was denied or interrupted does not count.",
+		Query:       []Param{appParam, idParam},
+		Response:    history.SessionFiles{}, Returns: "the files", Errors: []error{schema.ErrNotFound},
+	},
+	{
 		Method: "GET", Path: schema.PathExport, Access: schema.AccessRead, Summary: "Download a session",
 		Description: "Downloads a session: its events, one per line, or a Markdown report.",
 		Query:       []Param{appParam, idParam, {"format", "ndjson or markdown; default ndjson"}},

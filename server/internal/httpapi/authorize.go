@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
@@ -86,7 +87,7 @@ func hasRequestSecret(c *fiber.Ctx, r routes.Route) bool {
 
 // appScopedRoutes are the lists that the source_app parameter restricts to one application.
 // All other lists ignore it and contain events of every application.
-var appScopedRoutes = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport, schema.PathRiskyCalls, control.PathMessages}
+var appScopedRoutes = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport, history.PathSessionFiles, schema.PathRiskyCalls, control.PathMessages}
 
 // authorizeRead restricts a token that is bound to applications to their events: single
 // events by id, and appScopedRoutes with source_app.

@@ -79,6 +79,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathSessions:      s.sessions,
 		"GET " + schema.PathSession:       s.session,
 		"GET " + schema.PathExport:        s.export,
+		"GET " + history.PathSessionFiles: s.sessionFiles,
 		"GET " + schema.PathOverview:      s.overview,
 		"GET " + history.PathSpend:        s.spend,
 		"GET " + history.PathNow:          s.now,

@@ -190,7 +190,7 @@ func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string)
 	}
 	if slices.Contains(appScopedRoutes, route.Path) && route.Method+route.Path != "POST"+control.PathMessages || route.Path == control.PathWait {
 		path += "?source_app=demo"
-		if route.Path == schema.PathSession || route.Path == schema.PathExport {
+		if route.Path == schema.PathSession || route.Path == schema.PathExport || route.Path == history.PathSessionFiles {
 			path += "&session_id=s1"
 		}
 	}

@@ -105,6 +105,10 @@ func (s *Server) spend(c *fiber.Ctx) error {
 	return c.Send(sessions.SpendCSV(groups, report.Rows))
 }
 
+func (s *Server) sessionFiles(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Sessions.Files(c.UserContext(), sessionKey(c)))
+}
+
 // export streams a session as a file, page by page. Each page gets a full WriteTimeout.
 func (s *Server) export(c *fiber.Ctx) error {
 	format := c.Query("format", "ndjson")

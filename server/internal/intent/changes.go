@@ -54,59 +54,65 @@ func split(text string) []string {
 func lines(text string) int { return len(split(text)) }
 
 var patchVerbs = []struct{ mark, verb string }{
-	{"*** Update File: ", "Edit"}, {"*** Add File: ", "Write"}, {"*** Delete File: ", "Delete"},
+	{"*** Update File: ", VerbEdit}, {"*** Add File: ", VerbWrite}, {"*** Delete File: ", VerbDelete},
 }
 
 // patchIntent returns the intent of a patch. With several files it names the first.
 func patchIntent(patch, cwd string) (in schema.Intent, ok bool) {
+	files := patchFiles(patch)
+	if len(files) == 0 {
+		return schema.Intent{}, false
+	}
 	var added, removed int
-	var files []string
-	verb := ""
+	for _, f := range files {
+		added, removed = added+f.Added, removed+f.Removed
+	}
+	in = schema.Intent{Verb: files[0].Verb, Object: shortPath(files[0].Path, cwd), Change: plusMinus(added, removed)}
+	switch {
+	case len(files) > 1:
+		in.Verb, in.Change = VerbEdit, in.Change+" in "+count(len(files), "file")
+	case in.Verb == VerbWrite:
+		in.Change = "new file"
+	case in.Verb == VerbDelete:
+		in.Change = ""
+	}
+	return in, true
+}
+
+// patchFiles returns the changes of a patch by file, in the order of their first lines.
+func patchFiles(patch string) (files []FileChange) {
 	before := ""
-	addFile := func(file, v string) {
-		if !slices.Contains(files, file) {
-			files = append(files, file)
-		}
-		if verb == "" {
-			verb = v
+	at := -1 // the file of the following lines
+	addFile := func(path, verb string) {
+		if at = slices.IndexFunc(files, func(f FileChange) bool { return f.Path == path }); at < 0 {
+			at = len(files)
+			files = append(files, FileChange{Path: path, Verb: verb})
 		}
 	}
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, "\r\n")
-		at := slices.IndexFunc(patchVerbs, func(p struct{ mark, verb string }) bool { return strings.HasPrefix(line, p.mark) })
+		mark := slices.IndexFunc(patchVerbs, func(p struct{ mark, verb string }) bool { return strings.HasPrefix(line, p.mark) })
 		switch {
-		case at >= 0:
-			addFile(line[len(patchVerbs[at].mark):], patchVerbs[at].verb)
+		case mark >= 0:
+			addFile(line[len(patchVerbs[mark].mark):], patchVerbs[mark].verb)
 		case strings.HasPrefix(line, "--- "):
 			before = unifiedPath(line)
 		case strings.HasPrefix(line, "+++ "):
 			switch after := unifiedPath(line); {
 			case after == "/dev/null":
-				addFile(before, "Delete")
+				addFile(before, VerbDelete)
 			case before == "/dev/null":
-				addFile(after, "Write")
+				addFile(after, VerbWrite)
 			default:
-				addFile(after, "Edit")
+				addFile(after, VerbEdit)
 			}
-		case strings.HasPrefix(line, "+"):
-			added++
-		case strings.HasPrefix(line, "-"):
-			removed++
+		case at >= 0 && strings.HasPrefix(line, "+"):
+			files[at].Added++
+		case at >= 0 && strings.HasPrefix(line, "-"):
+			files[at].Removed++
 		}
 	}
-	if len(files) == 0 {
-		return schema.Intent{}, false
-	}
-	in = schema.Intent{Verb: verb, Object: shortPath(files[0], cwd), Change: plusMinus(added, removed)}
-	switch {
-	case len(files) > 1:
-		in.Verb, in.Change = "Edit", in.Change+" in "+count(len(files), "file")
-	case verb == "Write":
-		in.Change = "new file"
-	case verb == "Delete":
-		in.Change = ""
-	}
-	return in, true
+	return files
 }
 
 // unifiedPath returns the path of a line that starts with "--- " or "+++ ".

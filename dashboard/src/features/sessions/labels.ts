@@ -88,5 +88,9 @@ export function sessionState(
   )
 }
 
+/** A path below a directory, or else with ~ for a home directory. */
+export const shortPath = (path: string, cwd: string): string =>
+  cwd && path.startsWith(cwd + '/') ? path.slice(cwd.length + 1) : shortDir(path)
+
 /** A directory, with ~ for a home directory. */
 export const shortDir = (cwd: string): string => cwd.replace(/^\/(?:home|Users)\/[^/]+(?=\/|$)/, '~')

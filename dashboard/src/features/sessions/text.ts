@@ -80,7 +80,13 @@ export const headText = {
 /** The tabs and controls of a session. */
 export const viewText = {
   show: 'Show',
-  tabs: { timeline: 'Timeline', transcript: 'Transcript', agents: 'Agents', tools: 'Tools' },
+  tabs: {
+    timeline: 'Timeline',
+    transcript: 'Transcript',
+    files: 'Files',
+    agents: 'Agents',
+    tools: 'Tools',
+  },
   eventsLoaded: 'Events loaded',
   progress: (loaded: number, total: number | undefined) =>
     total === undefined
@@ -228,4 +234,14 @@ export const riskText = {
   risky: (n: number) => `${n} risky ${n === 1 ? 'call' : 'calls'}`,
   refused: (n: number) => `${n} refused`,
   note: 'No finding does not mean safe.',
+}
+
+/** Strings of the files that a session changed. */
+export const filesText = {
+  none: 'No tool call has changed a file.',
+  hint: 'Changes by tools that edit files and by patches. Commands can change other files.',
+  changes: { edited: 'edited', written: 'written', deleted: 'deleted' },
+  noDiff: 'The calls have no text to compare.',
+  older: (n: number) => `${formatCount(n, 'older call')} not shown`,
+  more: (n: number) => `and ${formatCount(n, 'further file')}`,
 }

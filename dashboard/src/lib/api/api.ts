@@ -12,6 +12,7 @@ import type {
   Person,
   PushKey,
   SessionDetail,
+  SessionFiles,
   SessionPage,
   SignIn,
   TestRequest,
@@ -202,6 +203,10 @@ const sessionQuery = (app: string, session: string) =>
 /** The totals of a session and its tools. */
 export const session = (app: string, id: string) =>
   call<SessionDetail>(`/api/session?${sessionQuery(app, id)}`)
+
+/** The files that a session changed. */
+export const sessionFiles = (app: string, id: string) =>
+  call<SessionFiles>(`/api/session/files?${sessionQuery(app, id)}`)
 
 /** The newest messages to a session, oldest first. */
 export const sessionMessages = (app: string, id: string) =>

@@ -268,6 +268,22 @@ export interface ChallengeRequest {
   response: Response
 }
 
+/** ChangedFile is a file that tool calls changed. */
+export interface ChangedFile {
+  /** as the agent wrote it */
+  path: string
+  /** the last one */
+  change: 'edited' | 'written' | 'deleted'
+  /** lines, summed over all calls; a written file adds all of its lines */
+  added: number
+  /** lines */
+  removed: number
+  calls: number
+  /** of the last calls with their arguments, newest first; at most MaxFileEdits (20) */
+  events: EventID[]
+  lastAt: Millis
+}
+
 /**
  * Channel is a configured destination for notifications. Its address is a secret that is never returned
  * after the channel was created.
@@ -1991,6 +2007,17 @@ export interface SessionDetail {
   agents: AgentNode[]
   /** how old the state is; absent: current */
   lagMs?: number
+}
+
+/**
+ * SessionFiles are the files that the tool calls of a session changed, the last changed first. Calls that
+ * failed, were denied or interrupted do not count, and neither do changes by commands, except for patches.
+ */
+export interface SessionFiles {
+  /** at most MaxFiles (500) */
+  files: ChangedFile[]
+  /** number of further files */
+  more?: number
 }
 
 /**
