@@ -7,6 +7,20 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+// The verbs of changes of files.
+const (
+	VerbEdit   = "Edit"
+	VerbWrite  = "Write"
+	VerbDelete = "Delete"
+)
+
+// FileChange is the change of one file by a tool call, as its arguments describe it.
+type FileChange struct {
+	Path           string // as the agent wrote it
+	Verb           string // VerbEdit, VerbWrite or VerbDelete
+	Added, Removed int    // lines; a file that is written as a whole adds all of its lines
+}
+
 // maxCompared limits the lines that are compared one by one.
 const maxCompared = 400
 

@@ -7,20 +7,6 @@ import (
 	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
-// The verbs of changes of files.
-const (
-	VerbEdit   = "Edit"
-	VerbWrite  = "Write"
-	VerbDelete = "Delete"
-)
-
-// FileChange is the change of one file by a tool call, as its arguments describe it.
-type FileChange struct {
-	Path           string // as the agent wrote it
-	Verb           string // VerbEdit, VerbWrite or VerbDelete
-	Added, Removed int    // lines; a file that is written as a whole adds all of its lines
-}
-
 // Files returns the files that a tool call changes: by a patch, also one in a command, or by a tool that
 // changes a file. Commands can change any other file, too.
 func Files(tool string, arguments json.RawMessage) []FileChange {

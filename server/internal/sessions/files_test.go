@@ -12,14 +12,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// endCall posts the end of a call of session s and returns the event's id.
-func (h *testHub) endCall(typ, useID, tool, input, members string) schema.EventID {
+// call posts an event of a tool call of session s and returns its id. members are those of its payload
+// after tool_name.
+func (h *testHub) call(typ, useID, tool, members string) schema.EventID {
 	h.t.Helper()
-	if input != "" {
-		members += `,"tool_input":` + input
-	}
 	return h.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":%q,"payload":{"tool_use_id":%q,"tool_name":%q%s}}`, typ, useID, tool, members)).ID
 }
+
+func input(arguments string) string { return `,"tool_input":` + arguments }
 
 func (h *testHub) files() history.SessionFiles {
 	h.t.Helper()
@@ -33,15 +33,15 @@ func TestFiles_CountsWhatRan(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	edit := `{"file_path":"/src/list.go","old_string":"a\nb\nc","new_string":"a\nB\nc\nd"}`
-	first := h.endCall("PostToolUse", "t1", "Edit", edit, "")
-	h.endCall("PostToolUse", "t1", "Edit", edit, "") // reported twice
-	h.endCall("PostToolUseFailure", "t2", "Edit", edit, `,"error":"String to replace not found"`)
-	h.endCall("PostToolUseFailure", "t3", "Write", `{"file_path":"/src/interrupted.go","content":"x"}`, `,"is_interrupt":true`)
-	h.endCall("PreToolUse", "t4", "Write", `{"file_path":"/src/denied.go","content":"x"}`, "") // never ran
-	h.endCall("PostToolUse", "t5", "Read", `{"file_path":"/src/read.go"}`, "")
-	written := h.endCall("PostToolUse", "t6", "Write", `{"file_path":"/src/new.go","content":"`+strings.Repeat(`line\n`, 90_000)+`"}`, "") // listed without its payload
-	started := h.endCall("PreToolUse", "t7", "apply_patch", `{"input":"*** Begin Patch\n*** Update File: /src/list.go\n@@\n-a\n+b\n+c\n*** Delete File: old.go\n*** End Patch"}`, "")
-	h.endCall("PostToolUse", "t7", "apply_patch", "", "") // its end has no arguments
+	first := h.call("PostToolUse", "t1", "Edit", input(edit))
+	h.call("PostToolUse", "t1", "Edit", input(edit)) // reported twice
+	h.call("PostToolUseFailure", "t2", "Edit", input(edit)+`,"error":"String to replace not found"`)
+	h.call("PostToolUseFailure", "t3", "Write", input(`{"file_path":"/src/interrupted.go","content":"x"}`)+`,"is_interrupt":true`)
+	h.call("PreToolUse", "t4", "Write", input(`{"file_path":"/src/denied.go","content":"x"}`)) // never ran
+	h.call("PostToolUse", "t5", "Read", input(`{"file_path":"/src/read.go"}`))
+	written := h.call("PostToolUse", "t6", "Write", input(`{"file_path":"/src/new.go","content":"`+strings.Repeat(`line\n`, 90_000)+`"}`)) // listed without its payload
+	started := h.call("PreToolUse", "t7", "apply_patch", input(`{"input":"*** Begin Patch\n*** Update File: /src/list.go\n@@\n-a\n+b\n+c\n*** Delete File: old.go\n*** End Patch"}`))
+	h.call("PostToolUse", "t7", "apply_patch", "") // its end has no arguments
 	at := func(id schema.EventID) schema.Millis {
 		e, _, err := h.Store.Event(t.Context(), id)
 		require.NoError(t, err)
@@ -64,10 +64,10 @@ func TestFiles_AreLimited(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	for i := range history.MaxFiles + 3 {
-		h.endCall("PostToolUse", fmt.Sprint("t", i), "Write", fmt.Sprintf(`{"file_path":"f%d","content":"x"}`, i), "")
+		h.call("PostToolUse", fmt.Sprint("t", i), "Write", input(fmt.Sprintf(`{"file_path":"f%d","content":"x"}`, i)))
 	}
 	for i := range history.MaxFileEdits + 5 {
-		h.endCall("PostToolUse", fmt.Sprint("e", i), "Edit", `{"file_path":"often","old_string":"a","new_string":"b"}`, "")
+		h.call("PostToolUse", fmt.Sprint("e", i), "Edit", input(`{"file_path":"often","old_string":"a","new_string":"b"}`))
 	}
 	files := h.files()
 	require.Len(t, files.Files, history.MaxFiles)
