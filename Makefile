@@ -94,6 +94,10 @@ e2e-agents: ## test with real coding agents from npm and a mock model on loopbac
 e2e-reference: $(installed) build ## test the version 1 dashboard and scripts of the checkout HOOKBACK_REFERENCE, after npm install in apps/client; needs python3 with websockets, requests and dotenv
 	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e-reference
 
+.PHONY: e2e-collector
+e2e-collector: ## test traces with a real OpenTelemetry Collector, killed and restarted; downloads about 300 modules
+	cd scripts/collector && go test -count=1 -timeout 10m .
+
 .PHONY: recipes
 recipes: agentclient/recipes/node_modules/.package-lock.json ## run the recipes for agent frameworks with a real hub and a mock model; needs python3
 	HOOKBACK_RECIPES=1 go test -count=1 -timeout 5m ./agentclient/recipes

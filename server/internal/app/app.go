@@ -36,6 +36,7 @@ import (
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/testagent"
+	"github.com/hookback/hookback/server/internal/traces"
 )
 
 // Size of the feed's ring buffer. It holds the frames that a dashboard needs to resume after a short
@@ -60,6 +61,7 @@ type App struct {
 	ratings    *ratings.Follower
 	safety     *safety.Follower
 	alerts     *alerts.Follower
+	traces     *traces.Follower // nil: none are sent
 	reach      *reach.Address
 	tests      *testagent.Agent
 	notifier   *notify.Notifier
@@ -167,11 +169,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	spending := &safety.SpendRule{Store: a.store, Hub: a.hub, Limits: limits, Clock: a.cfg.Clock, Log: a.log}
 	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Spending: spending, Clock: a.cfg.Clock, Log: a.log})
 	a.ratings = ratings.New(ratings.Config{Store: a.store, Feed: a.feed, Log: a.log})
-	alertRules, err := alerts.OpenRules(ctx, a.store, a.feed)
-	if err != nil {
+	if err := a.openFollowers(ctx); err != nil {
 		return err
 	}
-	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
 	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
 	a.tests = testagent.New(testagent.Config{Store: a.store, Feed: a.feed, URL: a.URL(), HubKey: a.store.Identity().Public(), Log: a.log})
 	a.hub.Tests = a.tests
@@ -182,13 +182,24 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Safety: limits, Alerts: a.alerts, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Safety: limits, Alerts: a.alerts, Traces: a.traces, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),
 		TLS:           a.cfg.TLSCert != "", TrustProxy: a.cfg.trustedProxies(), ProxyHeader: a.cfg.ProxyHeader,
 	})
 	return nil
+}
+
+// openFollowers builds the workers that follow the log and change nothing in it.
+func (a *App) openFollowers(ctx context.Context) error {
+	alertRules, err := alerts.OpenRules(ctx, a.store, a.feed)
+	if err != nil {
+		return err
+	}
+	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
+	a.traces, err = a.cfg.OTLP.newFollower(traces.Config{Store: a.store, Feed: a.feed, Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log}, portOf(a.listeners[0]))
+	return err
 }
 
 // dashboardURL returns the one address at which people open the dashboard. There is only
@@ -250,6 +261,9 @@ func (a *App) Run(ctx context.Context) error {
 	start("projections", func() error { return a.sessions.Run(workers) })
 	start("ratings", func() error { return a.ratings.Run(workers) })
 	start("alerts", func() error { return a.alerts.Run(workers) })
+	if a.traces != nil {
+		start("traces", func() error { return a.traces.Run(workers) })
+	}
 	start("automatic freeze", func() error { return a.safety.Run(workers) })
 	start("public address", func() error { return a.reach.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })

@@ -70,6 +70,9 @@ type Config struct {
 	// hour; empty: none.
 	Witness string
 
+	// OTLP is the collector that receives the turns of agents as traces; zero value: none.
+	OTLP OTLP
+
 	// Retention is how long events are kept; default 30 days. Negative: forever.
 	Retention time.Duration
 	// RetentionSize is the maximum size of the database in bytes; the oldest events are
@@ -204,7 +207,7 @@ func (cfg Config) check() error {
 	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("-public-url %s: must be the address of the dashboard, such as https://hub.example.com", cfg.PublicURL)
 	}
-	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), checkWitness(cfg.Witness)); err != nil {
+	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), checkWitness(cfg.Witness), cfg.OTLP.check()); err != nil {
 		return err
 	}
 	for _, name := range cfg.AllowHosts {

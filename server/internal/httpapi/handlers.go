@@ -411,7 +411,7 @@ func (s *Server) ready(c *fiber.Ctx) error {
 	if h.Status != "ok" {
 		c.Status(fiber.StatusServiceUnavailable)
 	} else {
-		h.Detail = lagWarning(&stats)
+		h.Detail = strings.Trim(lagWarning(&stats)+"; "+s.Traces.Warning(), "; ")
 	}
 	return reply(c)(json.Marshal(h))
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/testagent"
+	"github.com/hookback/hookback/server/internal/traces"
 )
 
 // MCP returns the handler of one Model Context Protocol request. Waiting ends when waitCtx
@@ -55,6 +56,7 @@ type Config struct {
 	Ratings   *ratings.Follower
 	Safety    *safety.Limits
 	Alerts    *alerts.Follower
+	Traces    *traces.Follower // nil: none are sent
 	Reach     *reach.Address
 	TestAgent *testagent.Agent // nil: test requests fail
 	Tickets   *testagent.Tickets

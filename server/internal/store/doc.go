@@ -60,5 +60,6 @@ type Store interface {
 	Safety
 	Alerts
 	Reach
+	Traces
 	Admin
 }

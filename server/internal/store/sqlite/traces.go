@@ -1,0 +1,25 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const queryTraceCursor = `SELECT count(*), coalesce(max(sent), 0), coalesce(max(resume), 0) FROM trace_cursor WHERE stream_id = 1`
+
+func (s *engine) TraceEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, seq, err
+	}
+	return s.readEntries(ctx, seq, limit)
+}
+
+func (s *engine) TraceCursor(ctx context.Context) (cursor store.TraceCursor, isSet bool, err error) {
+	err = s.readers.get(ctx, []any{&isSet, &cursor.Sent, &cursor.Resume}, queryTraceCursor)
+	return cursor, isSet, err
+}
+
+func (s *engine) SetTraceCursor(ctx context.Context, cursor store.TraceCursor) error {
+	return s.writer.exec(ctx, false, `INSERT OR REPLACE INTO trace_cursor (stream_id, sent, resume) VALUES (1, ?, ?)`, cursor.Sent, cursor.Resume)
+}
