@@ -50,8 +50,7 @@ type attribute struct {
 
 // spanStatus is the status of a span. 0: unset, 2: error.
 type spanStatus struct {
-	Code    int    `json:"code,omitempty"`
-	Message string `json:"message,omitempty"`
+	Code int `json:"code,omitempty"`
 }
 
 // span is a span in the JSON encoding of OTLP.
@@ -83,9 +82,9 @@ func (s *span) finish(ms int64) {
 	}
 }
 
-func (s *span) fail(kind, message string) {
+func (s *span) fail(kind string) {
 	s.setText("error.type", kind)
-	s.Status = spanStatus{Code: 2, Message: cut(message, maxText)}
+	s.Status.Code = 2
 }
 
 // setText sets an attribute; an empty text sets none.

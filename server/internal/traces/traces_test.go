@@ -268,8 +268,24 @@ func TestFollower_SendsContentOnRequest(t *testing.T) {
 	x.steps()
 	spans := x.take()
 	require.JSONEq(t, `[{"role":"user","parts":[{"type":"text","content":"secret plan"}]}]`, spans["invoke_agent claude-code"][0].attribute("gen_ai.input.messages"))
+	x.post("s2", "UserPromptSubmit", `{}`)
+	x.post("s2", "StopFailure", `{"error":"rate limit"}`)
+	x.steps()
+	require.Equal(t, "rate limit", x.take()["invoke_agent shop"][0].attribute("exception.message"))
 	require.JSONEq(t, `{"command":"rm secret"}`, spans["execute_tool Bash"][0].attribute("gen_ai.tool.call.arguments"))
 	require.Equal(t, "secret reason", spans["execute_tool Read"][0].attribute("exception.message"))
+}
+
+func TestFollower_MarksFailureOfAgent(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	x.post("s1", "UserPromptSubmit", `{"prompt":"p"}`)
+	x.post("s1", "StopFailure", `{"error":"secret limit"}`)
+	x.steps()
+	require.NotContains(t, x.body, "secret")
+	root := x.take()["invoke_agent shop"][0]
+	require.Equal(t, 2, root.Status.Code)
+	require.Equal(t, "agent_error", root.attribute("error.type"))
 }
 
 // A denied call ends with the answer, and a question alone is a separate trace.

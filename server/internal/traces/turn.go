@@ -110,7 +110,8 @@ func (t *turn) apply(f *facts) {
 		t.startWait(f, agent)
 	}
 	if f.endsTurn && f.Failed {
-		agent.fail("agent_error", f.Error)
+		agent.fail("agent_error")
+		t.setContent(agent, "exception.message", f.Error)
 	}
 	t.stopped = t.stopped || f.endsTurn
 }
@@ -187,7 +188,7 @@ func (t *turn) endCall(f *facts) {
 		return // its start is not in this turn
 	}
 	if f.Failed {
-		c.fail("tool_error", "")
+		c.fail("tool_error")
 		t.setContent(c.span, "exception.message", f.Error)
 	}
 	outcome := "ran"
