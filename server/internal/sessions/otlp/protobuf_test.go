@@ -2,7 +2,6 @@ package otlp_test
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,7 +115,7 @@ func FuzzProtobuf(f *testing.F) {
 				records += len(scope.LogRecords)
 			}
 		}
-		require.Equal(t, records, len(got.Events)+got.Ignored+got.Rejected, fmt.Sprintf("%x", body))
+		require.Equal(t, records, len(got.Events)+got.Ignored+got.Rejected, "%x", body)
 		_, _ = otlp.MetricsProtobuf(body)
 	})
 }
