@@ -32,6 +32,8 @@ async function show(data) {
     renotify: message.settled !== true,
     requireInteraction: message.settled !== true,
   })
+  if (Number.isSafeInteger(message.needsYou) && 'setAppBadge' in navigator)
+    await navigator.setAppBadge(message.needsYou).catch(() => undefined)
   if (message.settled !== true) return
   for (const shown of await self.registration.getNotifications({ tag })) shown.close()
 }

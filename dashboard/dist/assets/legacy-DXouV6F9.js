@@ -1,1 +1,0 @@
-import{yt as e}from"./client-BU-41M0G.js";e();

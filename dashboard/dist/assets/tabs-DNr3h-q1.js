@@ -1,1 +1,0 @@
-import{Tt as e,wt as t}from"./index-Bi_cHYxt.js";import{t as n}from"./lazyText-CFIfpORs.js";var r=n.tabs,i=e.map(e=>({path:`/team/${e}`,name:r.team[e]})),a=t.map(e=>({path:`/settings/${e}`,name:r.settings[e]}));export{i as n,a as t};
