@@ -80,6 +80,10 @@ func (r *harness) requireAccepted(route *routes.Route, label, body string, heade
 			r.answer(e.ID, `{"permission":true}`)
 		}
 		path := strings.Replace(schema.At(route.Path, e.ID), ":name", "grace", 1)
+		if route.Path == control.PathAlertRule { // its id is that of a rule
+			_, _ = r.do("POST", control.PathAlertRules, `{"kind":"stuck"}`, headers...)
+			path = control.PathAlertRules + "/1"
+		}
 		resp, b := r.do(route.Method, path, r.aboutEvent(route, body, &e), headers...)
 		if resp.StatusCode == route.Success() && route.Method == "POST" && route.Path == control.PathFreezes {
 			var f control.Freeze
