@@ -212,7 +212,11 @@ const LANES = 50
 const LANE_RATE = 100
 
 test('keeps Now within limits with many lanes', async ({ page, hub }) => {
-  const lane = (i: number) => ({ ...sampleEvent(i), source_app: 'api', session_id: `lane-${(i >> 1) % LANES}` })
+  const lane = (i: number) => ({
+    ...sampleEvent(i),
+    source_app: 'api',
+    session_id: `lane-${(i >> 1) % LANES}`,
+  })
   await hub.batch(LANES * 4, lane)
   await openAt(page, hub, '/now')
   await expect(page.getByTestId('lanes').locator('li')).toHaveCount(LANES)

@@ -70,14 +70,6 @@ func (f *facts) opensTurn() bool {
 	return f.HasQuestion
 }
 
-// isTelemetry reports whether the event reports, later, work that was done.
-func (f *facts) isTelemetry() bool {
-	switch f.Kind {
-	case digest.ModelRequest, digest.UsageMetrics, digest.StatusReport:
-		return true
-	}
-	return false
-}
 
 // provider returns the provider of a model, as the conventions name it; empty: unknown.
 func provider(model string) string {
