@@ -70,7 +70,6 @@ func (f *facts) opensTurn() bool {
 	return f.HasQuestion
 }
 
-
 // provider returns the provider of a model, as the conventions name it; empty: unknown.
 func provider(model string) string {
 	model = strings.ToLower(model)
