@@ -52,10 +52,9 @@ type Config struct {
 // Follower applies the rules to the log.
 type Follower struct {
 	Config
-	started  bool
-	at       int64 // last row read
-	sessions map[store.SessionKey]*session
-	open     map[scope]control.Alert
+	at       int64                         // last row read
+	sessions map[store.SessionKey]*session // nil without rules
+	open     map[scope]control.Alert       // nil until loaded
 
 	spending map[scope]control.Alert // of the rules of kind spend, at the last check
 	spentAt  time.Time               // of the last check; zero: check now
@@ -106,19 +105,22 @@ func (f *Follower) Run(ctx context.Context) error {
 
 // Step reads the log up to its end and applies the rules.
 func (f *Follower) Step(ctx context.Context) error {
-	rules := f.Rules.List()
-	if len(rules) == 0 && f.started && len(f.open) == 0 {
-		f.started = false // a rule that is added later reads the last rows again
-		return nil
+	if err := f.loadOpen(ctx); err != nil {
+		return err
 	}
-	if err := f.start(ctx, len(rules) > 0); err != nil {
+	now := f.Clock()
+	found := map[scope]control.Alert{}
+	rules := f.Rules.List()
+	if len(rules) == 0 {
+		f.sessions = nil // a rule that is added later reads the last rows again
+		return f.update(ctx, found, schema.Millis(now.UnixMilli()))
+	}
+	if err := f.start(ctx); err != nil {
 		return err
 	}
 	if err := f.read(ctx); err != nil {
 		return err
 	}
-	found := map[scope]control.Alert{}
-	now := f.Clock()
 	if err := f.checkSpending(ctx, rules, now); err != nil {
 		return err
 	}
@@ -129,31 +131,36 @@ func (f *Follower) Step(ctx context.Context) error {
 	return f.update(ctx, found, schema.Millis(now.UnixMilli()))
 }
 
-// start reads the open alerts, and prepares to read the last rows of the log.
-func (f *Follower) start(ctx context.Context, watches bool) error {
-	if f.started && len(f.sessions) < maxSessions {
+// loadOpen reads the alerts that an earlier run of the hub left open, once.
+func (f *Follower) loadOpen(ctx context.Context) error {
+	if f.open != nil {
 		return nil
 	}
 	alerts, err := f.Store.Alerts(ctx, true, maxSessions)
 	if err != nil {
 		return err
 	}
-	f.open, f.sessions = map[scope]control.Alert{}, map[store.SessionKey]*session{}
+	f.open = map[scope]control.Alert{}
 	for i := range alerts {
 		f.open[scopeOf(&alerts[i])] = alerts[i]
 	}
-	f.at = max(f.Store.Head()-startRows, f.Store.Pruned(), 0)
-	if !watches {
-		f.at = f.Store.Head()
+	return nil
+}
+
+// start prepares to read the last rows of the log, if that was not done or there are too many sessions.
+func (f *Follower) start(ctx context.Context) error {
+	if f.sessions != nil && len(f.sessions) < maxSessions {
+		return nil
 	}
 	pending, err := f.Store.Pending(ctx)
 	if err != nil {
 		return err
 	}
+	f.sessions = map[store.SessionKey]*session{}
+	f.at = max(f.Store.Head()-startRows, f.Store.Pruned(), 0)
 	for _, e := range pending { // also questions older than the first row
 		f.apply(&store.LogRow{Event: e})
 	}
-	f.started = true
 	return nil
 }
 

@@ -253,6 +253,17 @@ func TestRules_CloseTheirAlertsWhenTheyChange(t *testing.T) {
 	require.Empty(t, x.read().Open, "another application")
 }
 
+// TestFollower_ReadsEarlierEventsForNewRule: the follower ran without a rule after the events.
+func TestFollower_ReadsEarlierEventsForNewRule(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	x.end("a", "exit status 1")
+	x.end("b", "exit status 1")
+	require.Empty(t, x.read().Open)
+	require.NoError(t, x.Rules.Create(t.Context(), control.AlertRule{Kind: control.AlertErrors, Calls: 2}, "ada"))
+	x.requireOpen("2 of the last 2 calls failed.")
+}
+
 func TestFollower_AnnouncesAlerts(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t)
