@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SpendReport } from '../../lib/api/schema'
-import { spendColumns, topNames } from './spend'
+import { spendColumns, topNames, monthForecast } from './spend'
 
 const row = (day: string, person: string, costUsd: number) => ({
   day,
@@ -46,4 +46,15 @@ describe('spendColumns', () => {
     const names = topNames(r, 'person', false)
     expect(spendColumns(r, { group: 'person', names, inDollars: false }, 1, now)[0]?.parts[0]?.n).toBe(11)
   })
+})
+
+describe('monthForecast', () => {
+  test.each([
+    ['in the middle of a month of 30 days', 15, new Date(2026, 10, 16), 30],
+    ['on the last day', 30, new Date(2026, 10, 30), 30 * (30 / 29)],
+    ['without a cost', 0, new Date(2026, 10, 16), 0],
+  ])('continues the line %s', (_, cost, now, want) => expect(monthForecast(cost, now)).toBeCloseTo(want, 6))
+
+  test('is unknown on the first day', () =>
+    expect(monthForecast(5, new Date(2026, 10, 1, 12))).toBeUndefined())
 })

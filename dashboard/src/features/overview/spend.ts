@@ -71,3 +71,14 @@ export function spendColumns(
     }
   })
 }
+
+/**
+ * The cost of the whole month if the rest of it costs as much per day as the part until now. It is
+ * undefined within the first day, which says too little.
+ */
+export function monthForecast(costUsd: number, now: Date): number | undefined {
+  const start = new Date(now.getFullYear(), now.getMonth(), 1).getTime()
+  const end = new Date(now.getFullYear(), now.getMonth() + 1, 1).getTime()
+  const elapsed = now.getTime() - start
+  return elapsed < 86_400_000 ? undefined : (costUsd * (end - start)) / elapsed
+}

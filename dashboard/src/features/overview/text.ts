@@ -76,6 +76,8 @@ export const spendText = {
   title: 'Cost',
   label: 'Cost by day',
   note: (total: string, within: string) => `${total} ${within}, as agents reported it`,
+  month: (spent: string) => `${spent} this month`,
+  forecast: (total: string) => `, ${total} by its end at the same pace (straight-line forecast)`,
   tokensOnly: 'Agents reported no cost. The chart shows tokens.',
   loading: 'Loading …',
   empty: (within: string) => `No agent reported tokens or a cost ${within}.`,
