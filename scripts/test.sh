@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) page=$(mktemp)
+trap 'rm -f "$log" "$page"' EXIT
 summary=()
 failed=0
 
@@ -23,11 +23,23 @@ go_tests() {
   make --no-print-directory test-go packages="$(go list ./... | grep -vE "$checked" | tr '\n' ' ')" 2>&1 | tee "$log"
 }
 
+# The parts that test the page. Its output follows that of the Go tests.
+page_tests() {
+  summary=() failed=0
+  part recipes make --no-print-directory recipes
+  part dashboard make --no-print-directory test-dashboard
+  part browser make --no-print-directory e2e
+  printf '\n== page\n'
+  printf '%s\n' "${summary[@]}"
+  return $failed
+}
+
 part check make --no-print-directory check
+# Both wait more than they compute, so they run at the same time.
+page_tests >"$page" 2>&1 &
 part go go_tests
-part recipes make --no-print-directory recipes
-part dashboard make --no-print-directory test-dashboard
-part browser make --no-print-directory e2e
+part page wait $!
+cat "$page"
 
 printf '\n== go test, package by package\n'
 grep -E '^(ok|FAIL|---|panic:)' "$log" || true
