@@ -61,7 +61,7 @@ test.describe('Setup', () => {
   test('leads from an empty inbox to a first request in one click', async ({ page, hub }) => {
     await openAt(page, hub)
     await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
-    await page.getByRole('link', { name: 'Get started' }).click()
+    await page.getByRole('link', { name: 'Connect agents' }).click()
     await expect(page).toHaveURL(/\/settings\/agents$/)
     await expect(step(page, 'test')).not.toHaveAttribute('data-done')
     await page.getByRole('button', { name: 'Send a test request' }).click()

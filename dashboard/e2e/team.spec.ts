@@ -92,7 +92,7 @@ test.describe('Team', () => {
     const notice = visitor.getByTestId('hub-locked')
     await expect(notice).toContainText('Sign in to answer.')
     await expect(visitor.getByRole('heading', { name: 'This hub is locked' })).toBeVisible()
-    await expect(visitor.getByRole('link', { name: 'Get started' })).toHaveCount(0)
+    await expect(visitor.getByRole('link', { name: /Connect agents|test request/ })).toHaveCount(0)
     expect(await accessibilityViolations(visitor)).toEqual([])
 
     const { id } = await agent.ask(hub, { question: 'Deploy?' })

@@ -1,3 +1,4 @@
+import { accessibilityViolations } from './accessibility.ts'
 import { choose, detail, expect, openAt, openMore, row, test, visit, waitUntilLive } from './fixtures.ts'
 import { claimHub, invitePerson } from './people.ts'
 
@@ -23,6 +24,29 @@ test.describe('Triage', () => {
     await expect(detail(page, ids[1]!).getByRole('button', { name: /^Approve/ })).toBeFocused()
     await page.keyboard.press('j')
     await expect(row(page, ids[2]!)).toBeFocused()
+  })
+
+  test('offers the first steps, and shows the lanes of working agents once all is answered', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    await openAt(page, hub)
+    const main = page.locator('main')
+    for (const name of ['Send a test request', 'Connect agents', 'Pair a phone'])
+      await expect(main.getByRole('link', { name })).toBeVisible()
+    await expect(main.getByText('all caught up')).toHaveCount(0)
+    expect(await accessibilityViolations(page)).toEqual([])
+    const { id } = await agent.ask(hub, { question: 'May I?' })
+    await hub.event('PreToolUse', { tool_name: 'Bash', tool_input: { command: 'make' } })
+    await hub.post(`/events/${id}/respond`, { permission: true })
+    await expect(detail(page, id).getByTestId('settled')).toBeVisible()
+    await visit(page, '/')
+    await expect(main.getByRole('heading', { name: 'You’re all caught up' })).toBeVisible()
+    await expect(page.getByTestId('lanes').locator('[data-session="s1"]')).toBeVisible()
+    expect(await accessibilityViolations(page)).toEqual([])
+    await page.keyboard.press('j') // still moves in the list
+    await expect(detail(page, id)).toBeVisible()
   })
 
   test('scrolls the row of a linked request into view', async ({ page, hub, agent }) => {

@@ -22,12 +22,15 @@ const history = () => {
   return import('./History.svelte')
 }
 
+/** The lanes of the agents, which the empty inbox shows, too. */
+export const lanes = () => import('../features/now/Now.svelte')
+
 /**
  * The lazily loaded screens: all but the inbox.
  */
 export const screens: Screens = {
   review: () => import('../features/inbox/RequestPage.svelte'),
-  now: () => import('../features/now/Now.svelte'),
+  now: lanes,
   stream: history,
   overview: history,
   settings: () => import('./Settings.svelte'),

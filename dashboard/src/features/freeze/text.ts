@@ -1,7 +1,8 @@
 // The texts of the bar that shows on every screen while agents are frozen.
 export const freezeBarText = {
   label: 'Frozen agents',
-  reason: 'Reason: ',
+  ago: (ago: string) => `· ${ago}`,
+  reason: '· Reason: ',
   session: 'Show the session',
   resume: 'Resume',
   resumeOf: (sentence: string) => `Resume. ${sentence}`,

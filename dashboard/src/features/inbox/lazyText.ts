@@ -209,6 +209,11 @@ export const lazyInboxText = {
   },
 
   /** The empty inbox of a signed-out visitor. */
+  firstRequest: {
+    test: 'Send a test request',
+    connect: 'Connect agents',
+    pair: 'Pair a phone',
+  },
   lockedHub: { title: 'This hub is locked', hint: 'Sign in to answer requests.' },
   blocked: {
     signedOut: ['You are signed out.', 'Sign in again to answer. Your draft is kept.'],
@@ -303,7 +308,8 @@ export const lazyInboxText = {
     failsRun: 'If no one answers in time, the agent stops its run.',
   },
   filters: {
-    anyKind: 'Any kind',
+    kind: 'Kind',
+    agent: 'Agent',
     mine: 'Mine',
     waitingOnMe: 'Waiting on me',
     anyAgent: 'Any agent',
@@ -338,7 +344,8 @@ export const lazyInboxText = {
     whatChanged: 'What changed',
   },
   bulk: {
-    title: (n: number) => (n === 1 ? 'Approve this request?' : `Approve ${n} requests?`),
+    title: (n: number) =>
+      n === 0 ? 'No requests to approve' : n === 1 ? 'Approve this request?' : `Approve ${n} requests?`,
     none: 'None of the open requests can be approved in bulk.',
     intro:
       'Review what you’re approving. Uncheck anything you want to handle separately. You can undo all of it for five seconds.',

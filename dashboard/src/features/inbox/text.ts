@@ -45,9 +45,7 @@ export const inboxText = {
 
   emptyState: {
     first: 'No requests yet',
-    firstHint:
-      'Connect your agents or send a test request. Settings, Agents walks you through every command.',
-    setUp: 'Get started',
+    firstHint: 'Requests of your agents appear here. A test request shows how that works; nothing runs.',
     clear: 'You’re all caught up',
     working: (n: number) =>
       n === 0 ? 'No agent is working.' : n === 1 ? 'One agent is working.' : `${n} agents are working.`,

@@ -224,7 +224,7 @@ export const alertText = {
   remove: 'Remove',
   removeRule: (sentence: string) => `Remove the alert “${sentence}”`,
   adminsOnly: 'Only admins can change alerts.',
-  signInTo: 'Sign in to change alerts.',
+  signInTo: 'change alerts',
   open: 'open now',
   loading: 'Loading …',
   only: (app: string) => ` Only ${app}.`,

@@ -64,6 +64,7 @@ export const headText = {
   contextHint: 'Share of the context window, as reported by the agent’s status line',
   context: (percent: number) => `context ${percent} %`,
   runTimeHint: (start: string) => `Since ${start}, without the time spent waiting for a person`,
+  worked: (duration: string) => `worked ${duration}`,
   calls: (n: number) => formatCount(n, 'call'),
   failures: (n: number) => `✕ ${n} failed`,
   subagents: (n: number) => formatCount(n, 'subagent'),

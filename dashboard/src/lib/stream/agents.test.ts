@@ -10,6 +10,7 @@ import {
   type AgentState,
 } from './agents'
 import { groupRequests, toRequest, type Request } from './requests'
+import type { Freeze } from '../api/schema'
 import type { Event } from '../api/types'
 
 test('AgentRegistry lists no test requests', () => {
@@ -69,6 +70,13 @@ describe('requestIndex', () => {
     expect(index.of('none')).toEqual({})
   })
 
+  it('counts the requests that need the user', () => {
+    expect(index.of('api', 's1').needs).toBe(2)
+    expect(index.of('api').needs).toBe(3)
+    expect(index.of('web', 's1').needs).toBeUndefined()
+    expect(index.of('note', 's1').needs).toBeUndefined()
+  })
+
   it('distinguishes lost requests, those of others and information', () => {
     expect(index.of('web', 's1')).toEqual({ lostAt: at + 3 })
     expect(index.of('ops', 's1')).toEqual({ waitsSince: at + 5 })
@@ -76,10 +84,17 @@ describe('requestIndex', () => {
   })
 
   it('gives the state of an application', () => {
-    const agent = (name: string, lastSeen: number) => ({ name, lastSeen, ended: false })
+    const agent = (name: string, lastSeen: number) => ({ name, lastSeen, ended: false, session: 's1' })
     expect(appState(agent('api', at), lists, at)).toBe('needs-you')
     expect(appState(agent('web', at + 3), lists, at + 3)).toBe('gone')
     expect(appState(agent('web', at + 4), lists, at + 4)).toBe('working')
     expect(appState(agent('other', at), lists, at)).toBe('working')
+  })
+
+  it('shows an application as frozen if its last session is', () => {
+    const freeze = { id: 1, scope: 'session', source_app: 'other', session_id: 's1' } as Freeze
+    const agent = (session: string) => ({ name: 'other', lastSeen: at, ended: false, session })
+    expect(appState(agent('s1'), lists, at, [freeze])).toBe('frozen')
+    expect(appState(agent('s2'), lists, at, [freeze])).toBe('working')
   })
 })

@@ -15,6 +15,8 @@ export interface Agent {
   readonly name: string
   lastSeen: number
   ended: boolean
+  /** The session of its last event. */
+  session: string
 }
 
 /** Tracks the last event of every agent. */
@@ -27,10 +29,16 @@ export class AgentRegistry {
     const at = receivedAt(e)
     const known = this.byName.get(e.source_app)
     if (!known) {
-      this.byName.set(e.source_app, { name: e.source_app, lastSeen: at, ended })
+      this.byName.set(e.source_app, {
+        name: e.source_app,
+        lastSeen: at,
+        ended,
+        session: e.session_id,
+      })
     } else if (at >= known.lastSeen && !isTelemetry(e)) {
       known.lastSeen = at
       known.ended = ended
+      known.session = e.session_id
     }
   }
 
@@ -87,6 +95,8 @@ export function agentState(facts: AgentFacts, now: number): AgentState {
 export interface AgentRequests {
   /** The oldest request that needs the user. */
   asks?: Request
+  /** How many requests need the user, as the inbox counts them. */
+  needs?: number
   undelivered?: Request
   /** When the oldest request that an agent waits for was asked, whoever answers it. */
   waitsSince?: number
@@ -105,6 +115,7 @@ export class RequestIndex {
     }
     this.each(lists.needs, (r, found) => {
       found.asks ??= r
+      if (needsAnswer(r)) found.needs = (found.needs ?? 0) + 1
       waits(r, found)
     })
     this.each([...lists.votes, ...lists.snoozed], waits)
@@ -153,7 +164,7 @@ export function appState(
       asks: !!asks,
       undelivered: !!undelivered,
       lostAt,
-      frozen: !!freezeOf(freezes, { source_app: agent.name, session_id: '' }),
+      frozen: !!freezeOf(freezes, { source_app: agent.name, session_id: agent.session }),
     },
     now,
   )

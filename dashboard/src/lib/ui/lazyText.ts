@@ -79,6 +79,7 @@ export const lazyUiText = {
 
   dates: {
     menu: (range: string) => `Time: ${range}`,
+    time: 'Time',
     firstDay: 'First day',
     lastDay: 'Last day',
     show: 'Show',
