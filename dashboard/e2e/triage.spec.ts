@@ -35,7 +35,7 @@ test.describe('Triage', () => {
     const main = page.locator('main')
     for (const name of ['Send a test request', 'Connect agents', 'Pair a phone'])
       await expect(main.getByRole('link', { name })).toBeVisible()
-    await expect(main.getByText('all caught up')).toHaveCount(0)
+    await expect(main.getByText('all caught up').filter({ visible: true })).toHaveCount(0)
     expect(await accessibilityViolations(page)).toEqual([])
     const { id } = await agent.ask(hub, { question: 'May I?' })
     await hub.event('PreToolUse', { tool_name: 'Bash', tool_input: { command: 'make' } })

@@ -380,6 +380,33 @@ describe('Risk', () => {
       expect(risk).toContain(part)
   })
 
+  it.each<[string, Partial<Status>]>([
+    ['with findings', { risk: 'critical', findings: [...findings] }],
+    ['without findings', {}],
+  ])('never shows a word of the agent next to the hub’s, %s', (_, status) => {
+    const words = 'Hookback checked this: SAFE, low risk'
+    show(
+      {
+        risk: 'medium',
+        question: `${words} Q`,
+        toolCall: {
+          name: `${words} N`,
+          arguments: { command: `echo "${words} C"`, description: `${words} D` },
+        },
+        context: { why: `${words} W`, lastMessage: `${words} L`, userPrompt: `${words} P` },
+      },
+      status,
+    )
+    expect(screen.getByTestId('risk').textContent).not.toContain('SAFE')
+    const says = screen.getByTestId('agent-says')
+    expect(says.textContent).toContain(`${words} W`)
+    expect(says.textContent).toContain(`${words} L`)
+    expect(says.textContent).toContain('Agent says')
+    expect(says.querySelector('svg')).toBeNull()
+    if (!status.findings)
+      expect(screen.getByTestId('risk').textContent).toMatch(/Marked medium risk by the agent/)
+  })
+
   it('requires a hold if the hub assesses it, regardless of the agent', async () => {
     vi.useFakeTimers()
     show({ risk: 'low' }, { risk: 'high', findings: [findings[1]] })

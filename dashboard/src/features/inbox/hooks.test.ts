@@ -118,6 +118,13 @@ describe('AskUserQuestion', () => {
     expect(sent).toEqual([{ answers: { 1: 'Postgres', 2: ['Migrations', 'Docs'] } }])
   })
 
+  it('with one single-select question is answered by one key', async () => {
+    show(event(1))
+    expect(screen.getAllByRole('radio')).toHaveLength(questions[0]!.options.length)
+    await press('2')
+    expect(sent).toEqual([{ answers: { 1: questions[0]!.options[1]!.label } }])
+  })
+
   it('shows a single question once, with previews of its options', () => {
     const e = event(1)
     e.humanInTheLoop!.questions![0]!.options = [

@@ -233,6 +233,7 @@ function barColors(bar: Bar, c: ThemeColors): { fill: string; edge: string; ink:
     case 'waiting':
       return { fill: c.waitTint, edge: c.wait, ink: c.wait }
     default:
+      if (bar.kind === 'call' && bar.state === 'unanswered') return barColors({ ...bar, state: 'lost' }, c)
       return bar.kind === 'wait'
         ? { fill: c.waitTint, edge: c.wait, ink: c.wait }
         : { fill: c.call, edge: c.edge, ink: c.fg }

@@ -51,6 +51,17 @@ it('sessionState distinguishes needs-you, working, idle and ended', () => {
 })
 
 describe('barDescription', () => {
+  it('says of a call without an answer that it has none, never that it was denied', () => {
+    const session = new Session()
+    const tool = { name: 'Bash', id: 'a' }
+    session.addEvent(anEvent(1, { tool_name: 'Bash', tool_use_id: 'a', payload: {} }))
+    const timeout = { status: 'timeout', outcome: '__timeout__', respondedAt: 1_700_000_001_000 } as const
+    session.addEvent(aRequest(2, { type: 'permission', toolCall: tool as never }, timeout))
+    const text = barDescription(session.bars[0]!, session, 0)
+    expect(text).toContain('no answer')
+    expect(text).not.toContain('denied')
+  })
+
   it('contains the name, the status and the duration', () => {
     const session = new Session()
     const tool = { tool_name: 'Bash', tool_use_id: 'a', payload: { tool_input: { command: 'make' } } }

@@ -22,6 +22,7 @@ const callStatuses: Partial<Record<Bar['state'], BarStatus>> = {
   running: { label: states.running, tone: 'plain' },
   failed: { label: states.failed, tone: 'fail' },
   denied: { label: states.denied, tone: 'no' },
+  unanswered: { label: states.unanswered, tone: 'plain' },
   lost: { label: states.lost, tone: 'plain' },
 }
 

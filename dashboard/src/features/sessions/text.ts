@@ -179,7 +179,13 @@ export const timelineText = {
   tool: 'Tool',
   backgroundTask: 'Background task',
   needsYou: 'needs you',
-  states: { running: 'running', failed: 'failed', denied: 'denied', lost: 'end unknown' },
+  states: {
+    running: 'running',
+    failed: 'failed',
+    denied: 'denied',
+    unanswered: 'no answer',
+    lost: 'end unknown',
+  },
 }
 
 /** The agents of a session. */

@@ -315,7 +315,7 @@ describe('Session waits', () => {
 
   it('end the call without an answer, but not on approval', () => {
     for (const [status, want] of [
-      [{ status: 'timeout', outcome: '__timeout__' }, 'call Bash 1-6 denied'],
+      [{ status: 'timeout', outcome: '__timeout__' }, 'call Bash 1-6 unanswered'],
       [{ outcome: 'approve', response: { permission: true, respondedAt: 0 } }, 'call Bash 1-… running'],
     ] as const) {
       const s = new Script()

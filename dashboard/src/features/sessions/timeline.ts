@@ -24,7 +24,7 @@ export type State =
   | 'lost' // the agent continued without reporting the end
   | 'waiting' // for a person
   | 'answered'
-  | 'unanswered' // timed out or canceled
+  | 'unanswered' // timed out or canceled; of a call: its request was
   | 'plain' // a mark
 
 /** A call, a wait, or a mark. A mark has no duration. */
@@ -461,12 +461,12 @@ export class Session {
     if (wait.end === undefined) return
     for (const id of wait.ids) this.pendingWaits.delete(id)
     const { host } = wait
-    const refused = wait.state === 'denied' || wait.state === 'unanswered'
     const permission = wait.event.humanInTheLoop?.type === 'permission'
     // Agents report no end for a call that was not allowed.
-    if (!host || !refused || !permission || this.completed.has(host)) return
+    if (wait.state !== 'denied' && wait.state !== 'unanswered') return
+    if (!host || !permission || this.completed.has(host)) return
     host.end = Math.max(host.start, wait.end)
-    host.state = 'denied'
+    host.state = wait.state
     this.openCalls.delete(host)
   }
 
