@@ -23,7 +23,7 @@ const (
 	batchRows = 512
 	// startRows is how far back a new follower reads.
 	startRows = 20_000
-	// maxSessions limits the sessions in memory. The follower then starts over.
+	// maxSessions limits the sessions in memory. The half without events for longest is then forgotten.
 	maxSessions = 10_000
 	// pace is the shortest time between two steps, so that many events cost little.
 	pace = time.Second
@@ -147,9 +147,9 @@ func (f *Follower) loadOpen(ctx context.Context) error {
 	return nil
 }
 
-// start prepares to read the last rows of the log, if that was not done or there are too many sessions.
+// start prepares to read the last rows of the log, if that was not done.
 func (f *Follower) start(ctx context.Context) error {
-	if f.sessions != nil && len(f.sessions) < maxSessions {
+	if f.sessions != nil {
 		return nil
 	}
 	pending, err := f.Store.Pending(ctx)
@@ -185,16 +185,30 @@ func (f *Follower) read(ctx context.Context) error {
 
 func (f *Follower) apply(row *store.LogRow) {
 	e := row.Event
-	if e == nil || e.App == schema.TestApp {
+	if e == nil || e.App == schema.TestApp || row.Change && !row.Ends {
 		return
 	}
 	key := store.SessionKey{App: e.App, Session: e.Session}
 	s := f.sessions[key]
 	if s == nil {
+		f.makeRoom()
 		s = &session{}
 		f.sessions[key] = s
 	}
 	s.apply(row)
+}
+
+// makeRoom forgets the half of the sessions without events for longest, if there are too many.
+func (f *Follower) makeRoom() {
+	if len(f.sessions) < maxSessions {
+		return
+	}
+	keys := slices.SortedFunc(maps.Keys(f.sessions), func(a, b store.SessionKey) int {
+		return cmp.Compare(f.sessions[a].lastAt, f.sessions[b].lastAt)
+	})
+	for _, key := range keys[:len(keys)/2] {
+		delete(f.sessions, key)
+	}
 }
 
 // update stores what changed since the last step: it opens the alerts that were found, and closes the

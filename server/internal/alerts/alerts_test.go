@@ -1,7 +1,9 @@
 package alerts_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +38,8 @@ func newFixture(t testing.TB, rules ...control.AlertRule) *fixture {
 	db := storetest.Open(t, storetest.Options{Fast: true})
 	t.Cleanup(func() { _ = db.Close() })
 	f := feed.New(0, 64, 1<<20)
-	x := &fixture{t: t, db: db, feed: f, hub: hub.New(hub.Config{Store: db, Feed: f}), now: time.Now()}
+	x := &fixture{t: t, db: db, feed: f, now: time.Now()}
+	x.hub = hub.New(hub.Config{Store: db, Feed: f, Clock: func() time.Time { return x.now }})
 	x.restart()
 	for _, r := range rules {
 		require.NoError(t, x.Rules.Create(t.Context(), r, "ada"))
@@ -131,6 +134,59 @@ func TestStuck_IgnoresAgentsThatWaitForPeople(t *testing.T) {
 	require.Empty(t, x.read().Open)
 	x.restart()
 	require.Empty(t, x.read().Open, "also after a restart")
+}
+
+func TestStuck_CountsFromTheAnswer(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, control.AlertRule{Kind: control.AlertStuck, Minutes: 5})
+	x.post("s", "UserPromptSubmit", `{"prompt":"go"}`)
+	ack, err := x.hub.Ingest(t.Context(), []byte(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},
+		"humanInTheLoop":{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:1/"}}`), hub.Caller{})
+	require.NoError(t, err)
+	x.now = x.now.Add(time.Hour)
+	yes := true
+	_, err = x.hub.Respond(t.Context(), ack.ID, &schema.Response{Permission: &yes}, hub.Caller{})
+	require.NoError(t, err)
+	require.Empty(t, x.read().Open, "the agent has just got its answer")
+	x.restart()
+	require.Empty(t, x.read().Open, "also after a restart")
+	x.now = x.now.Add(6 * time.Minute)
+	x.requireOpen("No event for 5 minutes in the middle of a turn.")
+}
+
+// countingStore counts the rows of the log that were read.
+type countingStore struct {
+	store.Store
+	rows int
+}
+
+func (s *countingStore) After(ctx context.Context, seq int64, limit int) ([]store.LogRow, error) {
+	rows, err := s.Store.After(ctx, seq, limit)
+	s.rows += len(rows)
+	return rows, err
+}
+
+func TestFollower_ReadsTheLogOnceWithManySessions(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, control.AlertRule{Kind: control.AlertStuck})
+	counted := &countingStore{Store: x.db}
+	x.Store = counted
+	for batch := range 11 {
+		var body []string
+		for i := range 1000 {
+			body = append(body, fmt.Sprintf(`{"source_app":"a","session_id":"%d-%d","hook_event_type":"Notification","payload":{}}`, batch, i))
+		}
+		_, _, err := x.hub.IngestBatch(t.Context(), []byte("["+strings.Join(body, ",")+"]"), hub.Caller{})
+		require.NoError(t, err)
+	}
+	x.post("s", "UserPromptSubmit", `{"prompt":"go"}`)
+	require.Empty(t, x.read().Open)
+	read := counted.rows
+	require.Empty(t, x.read().Open)
+	require.Equal(t, read, counted.rows, "rows that were read before")
+	x.now = x.now.Add(16 * time.Minute)
+	x.requireOpen("No event for 15 minutes in the middle of a turn.")
+	require.Equal(t, read, counted.rows)
 }
 
 func TestErrors_FollowsTheLastCalls(t *testing.T) {

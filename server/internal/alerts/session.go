@@ -1,6 +1,8 @@
 package alerts
 
 import (
+	"cmp"
+	"encoding/json"
 	"strings"
 
 	"github.com/hookback/hookback/schema"
@@ -32,10 +34,8 @@ func (s *session) apply(row *store.LogRow) {
 	e := row.Event
 	switch {
 	case row.Change:
-		if row.Ends {
-			delete(s.open, e.ID)
-		}
-		s.lastAt = max(s.lastAt, e.ReceivedAt.UnixMilli())
+		delete(s.open, e.ID)
+		s.lastAt = max(s.lastAt, endOf(e.Status)) // the agent works again from here
 		return
 	case e.Question != nil && !row.Ends:
 		if s.open == nil {
@@ -57,6 +57,15 @@ func (s *session) apply(row *store.LogRow) {
 			ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload,
 		}))
 	}
+}
+
+// endOf returns when a question ended; 0 if its status does not have it.
+func endOf(status []byte) int64 {
+	var st schema.Status
+	if json.Unmarshal(status, &st) != nil {
+		return 0
+	}
+	return int64(cmp.Or(st.RespondedAt, st.ExpiresAt))
 }
 
 // end adds the end of a tool call. An agent may report it twice.
