@@ -199,9 +199,16 @@ test.describe('Triage', () => {
     await row(page, ids[1]!).hover()
     const places = () => Promise.all(ids.map(async (id) => (await row(page, id).boundingBox())?.y))
     const before = await places()
-    for (let i = 0; i < 3; i++) await agent.ask(hub, { question: `Urgent ${i}`, timeout: 40 })
+    for (let i = 0; i < 5; i++) {
+      await hub.batch(10, (n) => ({
+        hook_event_type: 'PermissionRequest',
+        session_id: `s${i}-${n}`,
+        humanInTheLoop: { type: 'permission', question: `Urgent ${i}.${n}`, timeout: 50 },
+      }))
+      await expect(page.getByTestId('count')).toContainText(String(4 + 10 * (i + 1)))
+      expect(await places()).toEqual(before)
+    }
     await expect(page.getByRole('button', { name: /^\d+ moved/ })).toBeVisible()
-    expect(await places()).toEqual(before)
   })
 
   test('has a border between the panes that keys and the pointer move', async ({ page, hub, agent }) => {
