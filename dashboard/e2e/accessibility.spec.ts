@@ -2,6 +2,7 @@ import { accessibilityViolations, horizontalOverflow, smallTargets } from './acc
 import { expect, openAt, skipGrace, test, visit, openMore, choose, detail } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
 import type { Agent } from './agent.ts'
+import { claimHub, invitePerson, openInNewBrowser } from './people.ts'
 
 async function fill(hub: HubProcess, agent: Agent) {
   await hub.event('UserPromptSubmit', { prompt: 'Deploy it' })
@@ -92,7 +93,95 @@ const screens = (ids: number[]) => [
   '/nowhere',
 ]
 
+/** Cards that fill does not have. */
+const cards: Record<string, Record<string, unknown>> = {
+  vote: {
+    question: 'Deploy it?',
+    toolCall: { name: 'Bash', arguments: { command: 'make deploy' } },
+    requiredApprovals: 2,
+    recipients: { mode: 'selected_members', members: ['mara', 'noor'] },
+  },
+  'new file': { toolCall: { name: 'Write', arguments: { file_path: '/srv/.env', content: 'A=1\nB=2' } } },
+  'MCP call': { toolCall: { name: 'mcp__stripe__create_refund', arguments: { amount: 25000 } } },
+  'long call': { toolCall: { name: 'Bash', arguments: { command: 'echo 1234567890\n'.repeat(400) } } },
+  'single choice': {
+    type: 'question',
+    question: 'Which tone?',
+    questions: [
+      {
+        id: 'a',
+        question: 'Which tone?',
+        options: [{ label: 'Friendly', description: 'short' }, { label: 'Formal' }],
+      },
+    ],
+  },
+  information: { type: 'question', question: 'The build is green.', requiresResponse: false },
+  'required reason': { question: 'Skip the tests?', reasonRequired: 'always' },
+  rated: {
+    question: 'Remove it?',
+    risk: 'medium',
+    toolCall: { name: 'Bash', arguments: { command: 'sudo rm -rf /srv' } },
+  },
+}
+
 test.describe('Accessibility', () => {
+  for (const width of [1280, 390]) {
+    test(`has no violations on cards of a team, signed out or without the hub, at ${width} px`, async ({
+      page,
+      hub,
+      agent,
+      browser,
+      watch,
+    }) => {
+      const check = async (on: typeof page, what: string) => {
+        expect.soft(await accessibilityViolations(on), what).toEqual([])
+        expect.soft(await horizontalOverflow(on), `${what} scrolls sideways`).toBeLessThanOrEqual(0)
+        expect.soft(await smallTargets(on), `${what} has small targets`).toEqual([])
+      }
+      await page.setViewportSize({ width, height: 844 })
+      await claimHub(page, hub)
+      await invitePerson(page, 'noor')
+      const outside = hub.fromOtherProcess()
+      const ids = new Map<string, number>()
+      for (const [name, question] of Object.entries(cards))
+        ids.set(name, (await agent.ask(outside, question)).id)
+      for (const [name, id] of ids) {
+        await visit(page, `/inbox/${id}`)
+        await expect(detail(page, id)).toBeVisible()
+        await check(page, name)
+      }
+      await visit(page, '/')
+      const visitor = await openInNewBrowser(browser, watch, hub.url)
+      await visitor.setViewportSize({ width, height: 844 })
+      await expect(visitor.getByTestId('hub-locked')).toBeVisible()
+      for (const path of [
+        '/',
+        `/inbox/${ids.get('vote')}`,
+        '/now',
+        '/sessions',
+        '/team/people',
+        '/settings/hub',
+      ]) {
+        await visit(visitor, path)
+        await check(visitor, `signed out: ${path}`)
+      }
+      for (const path of ['/now', '/sessions', '/overview', '/team/people']) await visit(page, path) // loads their code
+      await hub.stop()
+      await expect(page.getByTestId('connection-banner')).toBeVisible()
+      for (const path of [
+        '/',
+        `/inbox/${ids.get('rated')}`,
+        '/now',
+        '/sessions',
+        '/overview',
+        '/team/people',
+      ]) {
+        await visit(page, path)
+        await check(page, `without the hub: ${path}`)
+      }
+    })
+  }
+
   for (const width of [1360, 390]) {
     test(`has no violations on any screen, light or dark, at ${width} px`, async ({ page, hub, agent }) => {
       await page.setViewportSize({ width, height: 844 })
@@ -224,6 +313,65 @@ test.describe('Accessibility', () => {
         )
         .toEqual([])
     }
+  })
+
+  test('supports a test request, approval, denial with a reason, votes and invitations by keyboard alone', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const focused = (name: RegExp | string) => page.locator(':focus').and(page.getByRole('link', { name }))
+    const tabTo = async (found: () => Promise<number>) => {
+      for (let i = 0; i < 60 && (await found()) === 0; i++) await page.keyboard.press('Tab')
+    }
+    await page.clock.install()
+    await claimHub(page, hub)
+    await invitePerson(page, 'noor')
+    await tabTo(() => focused('Send a test request').count())
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/inbox\/\d+$/)
+    const tested = Number(/\d+$/.exec(page.url())?.[0])
+    await expect(detail(page, tested).getByRole('button', { name: /^Approve/ })).toBeEnabled()
+    await skipGrace(page)
+    await page.keyboard.press('a')
+    await expect(detail(page, tested).getByTestId('settled')).toContainText('Approved')
+
+    const outside = hub.fromOtherProcess()
+    const { id, answer } = await agent.ask(outside, { question: 'Push it?' })
+    const vote = await agent.ask(outside, cards.vote!)
+    await expect(page.getByTestId('count')).toContainText('2')
+    await tabTo(() => page.locator(`a[data-id="${id}"]:focus`).count())
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    for (let i = 0; i < 5 && !(await detail(page, id).isVisible()); i++) await page.keyboard.press('j')
+    await expect(detail(page, id)).toBeVisible()
+    await skipGrace(page)
+    await page.keyboard.press('d')
+    await page.keyboard.type('Use the branch')
+    await page.keyboard.press('Control+Enter')
+    expect(await answer).toMatchObject({ permission: false, reason: 'Use the branch' })
+    await expect(detail(page, vote.id)).toBeVisible()
+    await skipGrace(page)
+    await page.keyboard.press('a')
+    await expect(detail(page, vote.id).getByTestId('votes')).toContainText('1 of 2')
+
+    await page.keyboard.press('Control+k')
+    await expect(page.getByTestId('palette').getByRole('combobox')).toBeFocused()
+    await page.keyboard.type('invite')
+    await page.keyboard.press('Enter')
+    await expect(page.getByLabel('Name', { exact: true })).toBeFocused()
+    await page.keyboard.type('grace')
+    await page.keyboard.press('Enter')
+    const once = page.getByTestId('one-time-secret')
+    await expect(once).toContainText('grace')
+    await tabTo(() =>
+      page
+        .locator(':focus')
+        .and(once.getByRole('button', { name: 'Done' }))
+        .count(),
+    )
+    await page.keyboard.press('Enter')
+    await expect(once).toHaveCount(0)
   })
 
   test('supports answering, the stream, sessions and settings by keyboard alone', async ({
