@@ -439,6 +439,17 @@ describe('Recent activity', () => {
     expect(section.textContent).toContain('go test ./...')
     expect(section.querySelector('a[href="/inbox/900"]')).not.toBeNull()
   })
+
+  it.each([
+    ['collapsed below a call', { toolCall: { name: 'Bash', arguments: { command: 'ls' } } }, false],
+    ['open without one', {}, true],
+  ])('is %s', async (_, question, open) => {
+    led = { before: [anEvent(902)], earlier: { approved: 0, denied: 0, other: 0 } }
+    show(question)
+    const section = await screen.findByTestId('recent-activity')
+    expect(section.querySelector('details')?.open).toBe(open)
+    expect(section.querySelector('summary')?.textContent).toContain('(1)')
+  })
 })
 
 describe('Long call', () => {

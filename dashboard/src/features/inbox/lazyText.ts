@@ -277,7 +277,7 @@ export const lazyInboxText = {
   },
 
   activity: {
-    title: 'Recent activity',
+    titleOf: (n: number) => `Recent activity (${n})`,
     show: 'Show it',
     denied: (n: number, single: boolean) => `denied${countOf(n, single)}`,
     approved: (n: number, single: boolean) => `approved${countOf(n, single)}`,
