@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema/internal/object"
@@ -124,6 +125,14 @@ type Intent struct {
 	Verb   string `json:"verb"`
 	Object string `json:"object,omitempty"`
 	Change string `json:"change,omitempty"`
+}
+
+// Title returns the intent in a few words; empty for nil.
+func (i *Intent) Title() string {
+	if i == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(i.Verb+" "+i.Object+" "+i.Change), " ")
 }
 
 // DeadlineExtension is a change of a question's deadline by a person. Agent shows whether the

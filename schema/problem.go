@@ -34,6 +34,7 @@ var (
 	ErrUndecided       = errors.New("the question has no answer yet")
 	ErrNoRetry         = errors.New("the answer can't be sent again")
 	ErrNoRule          = errors.New("this rule can't be created")
+	ErrNoPolicy        = errors.New("this policy can't be used")
 	ErrExpired         = errors.New("the question is closed")
 	ErrSessionEnded    = errors.New("the session has ended")
 	ErrNotSupported    = errors.New("this agent can't do this")
@@ -78,6 +79,7 @@ var problems = []struct {
 	{ErrUndecided, "undecided", http.StatusConflict},
 	{ErrNoRetry, "no_retry", http.StatusConflict},
 	{ErrNoRule, "no_rule", http.StatusUnprocessableEntity},
+	{ErrNoPolicy, "no_policy", http.StatusUnprocessableEntity},
 	{ErrKeyConflict, "key_conflict", http.StatusConflict},
 	{ErrStale, "stale", http.StatusConflict},
 	{ErrSessionEnded, "session_ended", http.StatusConflict},

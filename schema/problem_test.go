@@ -27,7 +27,7 @@ var sentinels = map[string]error{
 	"ErrSessionEnded": schema.ErrSessionEnded, "ErrNotSupported": schema.ErrNotSupported, "ErrHandedOver": schema.ErrHandedOver,
 	"ErrStale": schema.ErrStale, "ErrFull": schema.ErrFull, "ErrBusy": schema.ErrBusy, "ErrStopping": schema.ErrStopping,
 	"ErrInternal": schema.ErrInternal, "ErrHeld": schema.ErrHeld, "ErrNotHeld": schema.ErrNotHeld, "ErrRisky": schema.ErrRisky,
-	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry, "ErrNoRule": schema.ErrNoRule,
+	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry, "ErrNoRule": schema.ErrNoRule, "ErrNoPolicy": schema.ErrNoPolicy,
 	"ErrSignIn": schema.ErrSignIn, "ErrNotAllowed": schema.ErrNotAllowed, "ErrSelfApproval": schema.ErrSelfApproval, "ErrProofRequired": schema.ErrProofRequired,
 	"ErrTooMany": schema.ErrTooMany, "ErrKeyConflict": schema.ErrKeyConflict, "ErrStorage": schema.ErrStorage,
 }

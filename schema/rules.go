@@ -74,10 +74,17 @@ const DefaultRuleTTL = 8 * time.Hour
 const MaxConditions = 20
 
 // RuleDraft is the body of POST /api/rules and POST /api/rules/preview: a rule that a person
-// creates from a stored question, whose call it takes over. The question itself is not answered
-// unless ApplyNow is set.
+// creates from a stored question, whose call it takes over, or from scratch. The question itself is
+// not answered unless ApplyNow is set.
 type RuleDraft struct {
-	From  EventID     `json:"from"`
+	From EventID `json:"from,omitempty"` // absent: from scratch, with the scope when or tool
+	// The calls of a rule from scratch: Tool and, according to the reach, the application, the session
+	// and the absolute path of the project.
+	Tool      string `json:"tool,omitempty"`
+	SourceApp string `json:"source_app,omitempty"`
+	SessionID string `json:"session_id,omitempty"`
+	Cwd       string `json:"cwd,omitempty"`
+
 	Then  string      `json:"then" jsonschema:"enum=allow,enum=deny"`
 	Scope string      `json:"scope" jsonschema:"enum=call,enum=arguments,enum=when,enum=tool"`
 	When  []Condition `json:"when,omitempty"` // 1 to MaxConditions (20); only for the scope when

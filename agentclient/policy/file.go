@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -266,4 +267,18 @@ func excerpt(text string) string {
 		return text
 	}
 	return string([]rune(text)[:59]) + "…"
+}
+
+// Weight returns an upper bound of the steps that evaluating a call takes, for each byte of its
+// arguments: the length of the patterns, and the size of the compiled regular expressions.
+func (f *File) Weight() (weight int) {
+	for i := range f.rules {
+		for _, c := range f.rules[i].when {
+			weight += len(c.text)
+			if tree, err := syntax.Parse(c.text, syntax.Perl); c.op == "regex" && err == nil {
+				weight += programSize(tree)
+			}
+		}
+	}
+	return weight
 }

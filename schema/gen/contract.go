@@ -33,6 +33,7 @@ var messages = []any{
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, history.SearchResult{}, history.QuestionContext{},
 	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{}, history.OTLPResponse{},
+	history.PolicyList{}, history.ReplayDraft{}, history.Replay{}, history.AutomaticPage{}, control.PolicyReport{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
 	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
 	inbox.HitlRequest{}, inbox.HitlPage{}, inbox.HitlVote{}, inbox.HitlCancel{}, inbox.HitlStats{},
@@ -66,7 +67,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
-	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft",
+	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft", "ReplayDraft",
 	"SafetySettings", "ClaimDraft", "AlertRule", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
 	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest", "CredentialAction", "Confirmation",
 }

@@ -316,8 +316,20 @@ type PolicyLine struct {
 	Days    int    `json:"days"`    // of history that were read
 	Asks    int64  `json:"asks"`    // calls that the rule would have asked about
 	Ran     int64  `json:"ran"`     // the part of Asks that ran without failure
+	// Draft is the start of a rule of the hub about such calls: its tool, its conditions and where the
+	// call came from. A person chooses the rest.
+	Draft PolicyDraft `json:"draft"`
 	// Complete is false if there was more history than the hub reads for one request.
 	Complete bool `json:"complete"`
+}
+
+// PolicyDraft has the members of a schema.RuleDraft from scratch that a call determines.
+type PolicyDraft struct {
+	Tool      string             `json:"tool"`           // as the agent names it
+	When      []schema.Condition `json:"when,omitempty"` // absent: no condition matches the call reliably
+	SourceApp string             `json:"source_app"`
+	SessionID string             `json:"session_id"`
+	Cwd       string             `json:"cwd,omitempty"`
 }
 
 // DayCount counts the outcomes of the questions that were resolved on one day.

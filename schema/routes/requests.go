@@ -3,6 +3,7 @@ package routes
 import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/inbox"
 )
 
@@ -91,13 +92,13 @@ var rules = []Route{
 	},
 	{
 		Method: "POST", Path: schema.PathRules, Access: schema.AccessKeep, Summary: "Create a rule",
-		Description: "Creates a rule that answers permissions on behalf of its creator, from a request that a person has seen.",
+		Description: "Creates a rule that answers permissions on behalf of its creator, from a request that a person has seen, or from scratch.",
 		Request:     schema.RuleDraft{}, Response: schema.Rule{}, Returns: "the new rule",
 		Errors: []error{schema.ErrNotFound, schema.ErrNoQuestion, schema.ErrNoRule},
 	},
 	{
 		Method: "POST", Path: schema.PathRulePreview, Access: schema.AccessKeep, Summary: "Preview a rule",
-		Description: "Previews a rule without creating it: its sentence, and a comparison with the newest stored permissions.",
+		Description: "Previews a rule, from a request or from scratch, without creating it: its sentence, and a comparison with the newest stored permissions.",
 		Request:     schema.RuleDraft{}, Response: schema.RulePreview{}, Returns: "the preview",
 		Errors: []error{schema.ErrNotFound, schema.ErrNoQuestion, schema.ErrNoRule},
 	},
@@ -105,6 +106,23 @@ var rules = []Route{
 		Method: "DELETE", Path: schema.PathRule, Access: schema.AccessKeep, Summary: "Revoke a rule",
 		Description: "Revokes a rule. It stays listed.",
 		Response:    schema.Rule{}, Returns: "the revoked rule",
+	},
+	{
+		Method: "GET", Path: history.PathAutomatic, Access: schema.AccessRead, Summary: "List automatic answers",
+		Description: "Returns the answers that rules of the hub gave, newest first. A page can be short or empty and still have a next page.",
+		Query:       []Param{{"before", "only ids below this one: next of the previous page"}, {"limit", "1 to 200, default 50"}},
+		Response:    history.AutomaticPage{}, Returns: "the answers",
+	},
+	{
+		Method: "GET", Path: history.PathPolicies, Access: schema.AccessRead, Summary: "List the policies in force",
+		Description: "Returns the policy files (hookback.json) that hooks reported in the last 30 days: the newest report about each file on each machine, with its rules as sentences and their hits in the calls of these days. The hub reads no files of projects and writes no policy files.",
+		Response:    history.PolicyList{}, Returns: "the policies",
+	},
+	{
+		Method: "POST", Path: history.PathReplay, Access: schema.AccessRead, Summary: "Replay a policy or a rule",
+		Description: "Compares the text of a policy file, or a draft of a rule, with the calls of the last 30 days. It creates nothing.",
+		Request:     history.ReplayDraft{}, Response: history.Replay{}, Returns: "the comparison",
+		Errors: []error{schema.ErrNotFound, schema.ErrNoQuestion, schema.ErrNoRule, schema.ErrNoPolicy},
 	},
 }
 

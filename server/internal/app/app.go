@@ -35,6 +35,7 @@ import (
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/studio"
 	"github.com/hookback/hookback/server/internal/testagent"
 	"github.com/hookback/hookback/server/internal/traces"
 )
@@ -182,7 +183,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Safety: limits, Alerts: a.alerts, Traces: a.traces, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Studio: studio.New(studio.Config{Calls: a.ratings, Clock: a.cfg.Clock}), Safety: limits, Alerts: a.alerts, Traces: a.traces, Reach: a.reach, TestAgent: a.tests, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		LocalAccounts: a.cfg.localAccounts(),

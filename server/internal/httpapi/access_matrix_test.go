@@ -31,7 +31,7 @@ func TestAccess_BoundTokenReadsOnlyItsApps(t *testing.T) {
 			continue
 		}
 		path := strings.Replace(route.Path, ":id", bank.ID.String(), 1) + "?source_app=demo&session_id=s1"
-		resp, answer := r.do("GET", path, "", agent...)
+		resp, answer := r.do(route.Method, path, matrixBodies[route.Path], agent...)
 		require.NotContains(t, string(answer), "bank", route.Path)
 		if !slices.Contains(appScopedRoutes, route.Path) {
 			require.Equal(t, http.StatusForbidden, resp.StatusCode, "%s: %s", path, answer)

@@ -33,6 +33,7 @@ import (
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
+	"github.com/hookback/hookback/server/internal/studio"
 )
 
 func TestMain(m *testing.M) {
@@ -116,6 +117,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 			".sources":         {Data: []byte("abc")},
 		},
 	}
+	cfg.Studio = studio.New(studio.Config{Calls: cfg.Ratings})
 	for _, o := range options {
 		o(&cfg)
 	}

@@ -225,6 +225,7 @@ var matrixBodies = map[string]string{
 	control.PathMessages:        `{"source_app":"demo","session_id":"s1","text":"Hi"}`,
 	schema.PathRules:            `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,
 	schema.PathRulePreview:      `{"from":ID,"then":"deny","scope":"call","reach":"session"}`,
+	history.PathReplay:          `{"policy":"{\"rules\":[]}"}`,
 	schema.PathPerson:           `{"role":"operator"}`,
 	schema.PathTokens:           `{"name":"more","person":"NAME"}`,
 	schema.PathPasskeyConfirm:   `{"do":"link","target":"NAME"}`,

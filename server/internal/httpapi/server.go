@@ -31,6 +31,7 @@ import (
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/studio"
 	"github.com/hookback/hookback/server/internal/testagent"
 	"github.com/hookback/hookback/server/internal/traces"
 )
@@ -54,6 +55,7 @@ type Config struct {
 	Sessions  *sessions.Service
 	Now       *now.Service
 	Ratings   *ratings.Follower
+	Studio    *studio.Service
 	Safety    *safety.Limits
 	Alerts    *alerts.Follower
 	Traces    *traces.Follower // nil: none are sent

@@ -18,20 +18,38 @@ import (
 // compileDraft compiles a draft to a rule, and returns the call that it is created from. If
 // the error is a rules.IneligibleError, the rule is returned with it.
 func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Caller) (*schema.Rule, *rules.Call, error) {
-	call := &rules.Call{} // Compile rejects it
-	if d.From > 0 {
-		s, err := h.readSnapshot(ctx, d.From)
-		if err != nil {
-			return nil, nil, err
-		}
-		if s.IsStartedByRequester(h.actor(caller)) {
-			return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
-		}
-		call = ruleCall(&s.Event, &s.Ask, callRisk{s.Status.Risk, s.Status.Class})
-		call.IsRestricted = call.IsRestricted || len(s.Status.Recipients) > 0
+	by := cmp.Or(caller.Identity.Name, store.LocalName)
+	if d.From <= 0 {
+		return h.compileScratch(d, by)
 	}
-	rule, err := rules.Compile(d, call, cmp.Or(caller.Identity.Name, store.LocalName), h.nowMillis())
+	s, err := h.readSnapshot(ctx, d.From)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.IsStartedByRequester(h.actor(caller)) {
+		return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
+	}
+	call := ruleCall(&s.Event, &s.Ask, callRisk{s.Status.Risk, s.Status.Class})
+	call.IsRestricted = call.IsRestricted || len(s.Status.Recipients) > 0
+	rule, err := rules.Compile(d, call, by, h.nowMillis())
 	return rule, call, err
+}
+
+// compileScratch compiles a draft that comes from no question, and returns the sample call with the
+// highest risk, or the one that the draft is refused for.
+func (h *Hub) compileScratch(d *schema.RuleDraft, by string) (rule *schema.Rule, worst *rules.Call, err error) {
+	now := h.nowMillis()
+	for _, sample := range rules.Samples(d) {
+		known := risk.Assess(sample.Tool, sample.Arguments, sample.Cwd)
+		sample.Class, sample.HubRisk = known.Class, known.Risk
+		if rule, err = rules.Compile(d, sample, by, now); err != nil {
+			return rule, sample, err
+		}
+		if worst == nil || risk.Highest(worst.HubRisk, known.Findings) != worst.HubRisk {
+			worst = sample
+		}
+	}
+	return rule, worst, nil
 }
 
 // CreateRule creates a rule and returns it as schema.Rule in JSON. It answers questions
@@ -39,6 +57,11 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
 	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
+	}
+	if d.From == 0 { // no one has seen a call: a program must not create the rule with a person's token
+		if err := h.People.Check(schema.AccessOwn, caller.Identity); err != nil {
+			return nil, err
+		}
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the expiry is computed
 	rule, call, err := h.compileDraft(ctx, d, caller)
@@ -108,7 +131,10 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 	if err != nil {
 		return nil, err
 	}
-	preview.Rule, preview.Exact = *rule, rules.ExactScope(call)
+	preview.Rule = *rule
+	if d.From > 0 {
+		preview.Exact = rules.ExactScope(call)
+	}
 	return preview.encode()
 }
 
@@ -142,6 +168,14 @@ func (p *rulePreview) evaluate(ctx context.Context, db store.Questions) error {
 	return nil
 }
 
+// covers reports whether the rule would have answered a stored permission.
+func (p *rulePreview) covers(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) bool {
+	call := ruleCall(e, q, callRisk{st.Risk, st.Class})
+	call.ID = 0 // ignore when the rule was created
+	call.IsRestricted = call.IsRestricted || len(st.Recipients) > 0
+	return p.set.Decide(call, p.rule.CreatedAt) != nil
+}
+
 // addQuestion compares the rule with the outcome of one stored permission.
 func (p *rulePreview) addQuestion(e *store.Event) {
 	var q schema.HumanInTheLoop
@@ -150,14 +184,11 @@ func (p *rulePreview) addQuestion(e *store.Event) {
 		return
 	}
 	p.Looked++
-	call := ruleCall(e, &q, callRisk{st.Risk, st.Class})
-	call.ID = 0 // ignore when the rule was created
-	call.IsRestricted = call.IsRestricted || len(st.Recipients) > 0
-	if p.set.Decide(call, p.rule.CreatedAt) == nil {
+	if !p.covers(e, &q, &st) {
 		return
 	}
 	p.Matched++
-	byPerson := st.Source == schema.ByHuman || st.Source == schema.ByQuorum
+	byPerson := isByPerson(&st)
 	agreeing := map[string]schema.Outcome{schema.ThenAllow: schema.Approve, schema.ThenDeny: schema.Deny}[p.rule.Then]
 	switch {
 	case byPerson && st.Outcome == agreeing && st.Response != nil && st.Response.ModifiedArguments == nil:

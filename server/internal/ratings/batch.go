@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/store"
@@ -18,7 +17,6 @@ type batch struct {
 	counts  map[store.CallKey]store.CallCount
 	// overruled are the calls that a directive decided, by event: the hook reports a call first.
 	overruled map[schema.EventID]history.CallDecider
-	rule      *policy.File // counts only the calls that it matches, and rates none; nil: all
 }
 
 func (b *batch) apply(entry *store.LogEntry) {
@@ -41,30 +39,22 @@ func (b *batch) apply(entry *store.LogEntry) {
 		}
 		return
 	}
-	c := b.open.find(key, &f)
-	if f.step == started && c != nil && (f.useID == "" || c.UseID != f.useID) {
-		c = nil // the same call again, not one event twice
-	}
+	c := b.open.callOf(key, &f)
 	if c == nil {
 		if f.step == ended || f.tool == "" {
 			return // its start is not in the log
 		}
-		if b.rule != nil && b.rule.Evaluate(f.policyCall()).Effect != policy.Ask {
-			return
-		}
 		c = newCall(e, &f)
-		if b.rule == nil {
-			c.Risk, c.Codes = f.rate()
-		}
+		c.Risk, c.Codes = f.rate()
 		b.add(c)
 	}
 	b.change(c, func() {
-		b.applyStep(c, e, &f)
+		applyStep(c, e, &f)
 		overrule(c, b.overruled[e.ID])
 	})
 }
 
-func (b *batch) applyStep(c *store.RatedCall, e *store.Event, f *callFacts) {
+func applyStep(c *store.RatedCall, e *store.Event, f *callFacts) {
 	switch f.step {
 	case started:
 		if f.isPermission {

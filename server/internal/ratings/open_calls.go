@@ -88,6 +88,15 @@ func (o *openCalls) find(key store.SessionKey, f *callFacts) *store.RatedCall {
 	return nil
 }
 
+// callOf returns the call that an event belongs to; nil if it starts another one.
+func (o *openCalls) callOf(key store.SessionKey, f *callFacts) *store.RatedCall {
+	c := o.find(key, f)
+	if f.step == started && c != nil && (f.useID == "" || c.UseID != f.useID) {
+		return nil // the same call again, not one event twice
+	}
+	return c
+}
+
 // findQuestion returns the call that a question is about, or nil.
 func (o *openCalls) findQuestion(key store.SessionKey, question schema.EventID) *store.RatedCall {
 	for _, c := range o.bySession[key] {

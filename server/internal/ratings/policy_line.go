@@ -22,14 +22,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Limits of a back-test.
-const (
-	testedDays   = 30
-	testedEvents = 20_000
-	testTime     = time.Second
-	pageTime     = 100 * time.Millisecond
-)
-
 // PolicyLine proposes a rule for hookback.json that asks a person about calls such as the one that
 // an event starts, and tests the rule on the history. It returns schema.ErrNotFound if the event
 // starts no call.
@@ -43,8 +35,41 @@ func (f *Follower) PolicyLine(ctx context.Context, id schema.EventID, now time.T
 		return nil, schema.ErrNotFound
 	}
 	rule, text := proposeRule(&facts)
-	line := &history.PolicyLine{Rule: text, Command: "hookback policy add " + shellQuote(text), Text: rule.Rules()[0].Sentence, Days: testedDays}
+	line := &history.PolicyLine{Rule: text, Command: "hookback policy add " + shellQuote(text), Text: rule.Rules()[0].Sentence, Days: PastDays, Draft: draftRule(e, &facts)}
 	return line, f.testRule(ctx, rule, facts.tool, now, line)
+}
+
+// draftRule returns the start of a rule of the hub about calls such as this one.
+func draftRule(e *store.Event, f *callFacts) history.PolicyDraft {
+	d := history.PolicyDraft{Tool: f.tool, SourceApp: e.App, SessionID: e.Session, Cwd: f.cwd}
+	add := func(argument, is, text string) {
+		value, err := json.Marshal(text)
+		if err == nil && len(d.When) == 0 {
+			d.When = []schema.Condition{{Argument: argument, Is: is, Value: value}}
+		}
+	}
+	digest.EachMember(f.arguments, func(name string, value []byte) {
+		text := digest.StringValue(value)
+		switch {
+		case text == "" || len(text) > 500 || strings.Contains(name, "."):
+		case call.IsCommand(f.tool, name):
+			if fields, simple := call.ParseSimpleCommand(f.tool, text, f.cwd); simple && len(fields) > 0 {
+				add(name, "starts_with", strings.Join(fields[:programWords(fields)], " "))
+			}
+		case call.IsPathName(call.NormalizeName(name)):
+			add(name, "equals", text)
+		}
+	})
+	return d
+}
+
+// programWords returns how many words at the start of a command name what it does: the program, and its
+// subcommand if there is one.
+func programWords(fields []string) int {
+	if len(fields) > 1 && words.MatchString(fields[0]) && words.MatchString(fields[1]) && !strings.HasPrefix(fields[1], "-") && !strings.ContainsAny(fields[1], "/.") {
+		return 2
+	}
+	return 1
 }
 
 // policyRule is a rule of hookback.json.
@@ -79,12 +104,12 @@ func encodeRule(r policyRule) (string, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // people read it
 	err := e.Encode(r)
-	return escapeInvisible(strings.TrimSuffix(b.String(), "\n")), err
+	return EscapeInvisible(strings.TrimSuffix(b.String(), "\n")), err
 }
 
-// escapeInvisible escapes the characters of JSON that a terminal or a page does not show: people
+// EscapeInvisible escapes, as JSON does, the characters that a terminal or a page does not show: people
 // paste the rule into a shell, where a delete character removes what they see.
-func escapeInvisible(text string) string {
+func EscapeInvisible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if unicode.IsPrint(r) {
@@ -141,7 +166,7 @@ func commandConditions(line string) (list []map[string]any) {
 		return list
 	}
 	programs := []string{fields[0]}
-	if len(fields) > 1 && words.MatchString(fields[1]) && !strings.HasPrefix(fields[1], "-") && !strings.ContainsAny(fields[1], "/.") {
+	if programWords(fields) == 2 {
 		programs = []string{fields[0] + " " + fields[1], fields[0]}
 	}
 	option := firstOption(fields[1:])
@@ -186,38 +211,19 @@ func (f *Follower) testRule(ctx context.Context, rule *policy.File, tool string,
 	if err != nil {
 		return err
 	}
-	events, complete, err := f.searchBack(ctx, terms, now)
+	calls, complete, err := f.PastCalls(ctx, terms, now)
 	if err != nil {
 		return err
 	}
 	line.Complete = complete
-	b := batch{open: newOpenCalls(nil), counts: map[store.CallKey]store.CallCount{}, before: map[*store.RatedCall]store.RatedCall{}, rule: rule}
-	for _, e := range slices.Backward(events) {
-		b.apply(&store.LogEntry{Seq: int64(e.ID), Event: e})
-	}
-	for key, n := range b.counts {
-		line.Asks += n.Calls
-		if key.Outcome == history.CallRan {
-			line.Ran += n.Calls
+	for i := range calls {
+		if rule.Evaluate(calls[i].Call).Effect != policy.Ask {
+			continue
+		}
+		line.Asks++
+		if calls[i].Outcome == history.CallRan {
+			line.Ran++
 		}
 	}
 	return nil
-}
-
-// searchBack returns the matching events of the last days, newest first, and whether these are all.
-func (f *Follower) searchBack(ctx context.Context, terms *filter.Filter, now time.Time) (events []*store.Event, complete bool, err error) {
-	q := store.Search{Filter: terms, From: now.Add(-testedDays * 24 * time.Hour), Limit: schema.MaxPageLimit, MaxBytes: store.MaxPageBytes, Timeout: pageTime}
-	for began := time.Now(); len(events) < testedEvents && time.Since(began) < testTime; {
-		page, err := f.Store.Search(ctx, q)
-		if err != nil {
-			return nil, false, err
-		}
-		slices.Reverse(page.Events)
-		events = append(events, page.Events...)
-		if page.Complete {
-			return events, true, nil
-		}
-		q.Before = page.SearchedTo
-	}
-	return events, false, nil
 }

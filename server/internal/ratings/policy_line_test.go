@@ -55,7 +55,7 @@ func TestPolicyLine_TestsHistory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"tool":"Bash","when":{"command":{"option":["f","force"],"runs":"git push"}},"then":"ask"}`, line.Rule)
 	require.Equal(t, "hookback policy add '"+line.Rule+"'", line.Command)
-	require.Equal(t, []any{int64(6), int64(4), testedDays, true}, []any{line.Asks, line.Ran, line.Days, line.Complete})
+	require.Equal(t, []any{int64(6), int64(4), PastDays, true}, []any{line.Asks, line.Ran, line.Days, line.Complete})
 	require.Contains(t, line.Text, "git push")
 	_, err = x.PolicyLine(t.Context(), x.post("Stop", `{}`, ""), time.Now())
 	require.ErrorIs(t, err, schema.ErrNotFound)

@@ -42,11 +42,11 @@ func Compile(d *schema.RuleDraft, call *Call, by string, now schema.Millis) (*sc
 	case schema.ReachSession:
 		r.SourceApp, r.SessionID = call.App, call.Session
 	case schema.ReachProject:
-		r.SourceApp, r.Cwd = call.App, call.workingDir
+		r.SourceApp, r.Cwd = call.App, call.projectDir()
 	case schema.ReachAgent:
 		r.SourceApp = call.App
 	}
-	if d.Then == schema.ThenAllow && r.Call == "" {
+	if d.Then == schema.ThenAllow && r.Call == "" && !call.IsSample {
 		r.Command = call.ownCommand()
 	}
 	r.Text = Sentence(r, call)
@@ -62,8 +62,8 @@ const maxTTL = 365 * 24 * time.Hour
 func validateDraft(tool string, d *schema.RuleDraft) error {
 	fieldError := func(field, detail string) error { return &schema.FieldError{Field: field, Detail: detail} }
 	switch {
-	case d.From < 1:
-		return fieldError("from", "must be the id of a question")
+	case d.From < 0 || d.From == 0 && d.Tool == "":
+		return fieldError("from", "must be the id of a question, or tool must name the tool of a rule from scratch")
 	case d.Then != schema.ThenAllow && d.Then != schema.ThenDeny:
 		return fieldError("then", "must be allow or deny")
 	case !slices.Contains([]string{schema.ScopeCall, schema.ScopeArguments, schema.ScopeWhen, schema.ScopeTool}, d.Scope):
@@ -78,6 +78,11 @@ func validateDraft(tool string, d *schema.RuleDraft) error {
 		return fieldError("when", "must have at least one condition with the scope when, and none with another scope")
 	case len(d.When) > schema.MaxConditions:
 		return fieldError("when", fmt.Sprintf("has more than %d conditions", schema.MaxConditions))
+	}
+	if d.From == 0 {
+		if err := validateScratch(d); err != nil {
+			return err
+		}
 	}
 	for i, c := range d.When {
 		if _, err := compileCondition(tool, c, fmt.Sprintf("when.%d", i)); err != nil {
@@ -105,6 +110,8 @@ func refusalReason(d *schema.RuleDraft, r *schema.Rule, call *Call) string {
 		return "The agent did not report its session."
 	case r.Call != "":
 		return ""
+	case call.IsSample:
+		return scratchRefusal(d, r, call)
 	}
 	if reason := conditionRefusal(d, call); reason != "" || d.Then == schema.ThenDeny {
 		return reason

@@ -40,6 +40,7 @@ type Call struct {
 	Class              schema.Class // empty: unknown
 	IsRestricted       bool         // named people, or more than one, must decide
 	Redacted           bool         // a secret was removed from its arguments
+	IsSample           bool         // it stands for the calls of a rule from scratch, see Samples
 
 	decoded     bool
 	args        *policy.Value // the arguments; nil: not an object, or ambiguous

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -170,6 +170,9 @@ export const v2ApproveCallEdited = {"modifiedArguments":{"orderId":"1234","amoun
 
 // prettier-ignore
 export const v2ApproveCallProved = {"proof":{"id":"AQIDBA","type":"public-key","response":{"signature":"MEUCIQ"}}} satisfies ApproveCall
+
+// prettier-ignore
+export const v2AutomaticPageOne = {"answers":[{"event":41,"source_app":"shop","session_id":"s-1","tool":"Bash","title":"Run npm test","risk":"low","rule":{"id":3,"text":"Allow Bash when command starts with \"npm test\", for all agents, until it is revoked"},"author":"ada","active":true,"then":"allow","at":1795262300000}],"next":41} satisfies AutomaticPage
 
 // prettier-ignore
 export const v2BatchResultsMixed = [{"event":{"id":21,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e12","source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash"},"timestamp":1734189234000}},{"problem":{"type":"about:blank","title":"Bad Request","status":400,"detail":"session_id is required and must be a non-empty string","code":"invalid","field":"session_id","error":"session_id is required and must be a non-empty string"}}] satisfies BatchResult[]
@@ -445,7 +448,13 @@ export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"e
 export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"grace@example.com","proof":{"id":"a2V5"}} satisfies PersonDraft
 
 // prettier-ignore
-export const v2PolicyLinePush = {"rule":"{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}","command":"hookback policy add '{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}'","text":"Bash with command that runs git push: ask","days":30,"asks":14,"ran":9,"complete":true} satisfies PolicyLine
+export const v2PolicyLinePush = {"rule":"{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}","command":"hookback policy add '{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}'","text":"Bash with command that runs git push: ask","days":30,"asks":14,"ran":9,"draft":{"tool":"Bash","when":[{"argument":"command","is":"starts_with","value":"git push"}],"source_app":"shop","session_id":"s-1","cwd":"/home/ada/shop"},"complete":true} satisfies PolicyLine
+
+// prettier-ignore
+export const v2PolicyListTwoFiles = {"policies":[{"origin":"user","path":"/home/ada/.config/hookback/hookback.json","cwd":"/home/ada/shop","host":"ada-laptop","person":"ada","hash":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","reportedAt":1795262300000,"event":40,"sessions":12,"text":"{\"rules\": [\n  {\"tool\": \"Bash\", \"when\": {\"command\": {\"runs\": \"git push\"}}, \"then\": \"ask\"},\n  {\"tool\": \"Bash\", \"when\": {\"command\": {\"glob\": \"npm test*\"}}, \"then\": \"allow\"}\n]}\n","problems":[],"rules":[{"index":0,"then":"ask","sentence":"Bash when command runs \"git push\": ask","json":"{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}","hits":14,"opposed":0},{"index":1,"then":"allow","sentence":"Bash when command matches \"npm test*\": allow","json":"{\"tool\":\"Bash\",\"when\":{\"command\":{\"glob\":\"npm test*\"}},\"then\":\"allow\"}","hits":3,"opposed":1}]},{"origin":"project","path":"/home/ada/shop/hookback.json","cwd":"/home/ada/shop","host":"ada-laptop","person":"ada","hash":"","reportedAt":1795262300000,"event":40,"sessions":3,"problems":[{"text":"the policy is not a regular file"}],"rules":[]}],"complete":true} satisfies PolicyList
+
+// prettier-ignore
+export const v2PolicyReportTwoFiles = {"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","host":"ada-laptop","cwd":"/home/ada/shop","files":[{"origin":"user","path":"/home/ada/.config/hookback/hookback.json","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","text":"{\"rules\": [{\"tool\": \"Bash\", \"when\": {\"command\": {\"runs\": \"git push\"}}, \"then\": \"ask\"}]}"},{"origin":"project","path":"/home/ada/shop/hookback.json","problem":"the policy is not a regular file"}]} satisfies PolicyReport
 
 // prettier-ignore
 export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2,"people":["grace"]}]} satisfies Presence
@@ -505,6 +514,15 @@ export const v2ReceiptApproved = {"envelope":{"payloadType":"application/vnd.in-
 export const v2RejectCallReason = {"reason":"This order was already refunded"} satisfies RejectCall
 
 // prettier-ignore
+export const v2ReplayOpposed = {"days":30,"looked":1204,"allowed":3,"denied":1,"asked":14,"unmatched":1186,"opposed":1,"complete":true,"problems":[{"line":3,"column":1,"text":"no agent we know has a tool \"Bsh\"; did you mean \"Bash\"?"}],"examples":[{"event":41,"source_app":"shop","tool":"Bash","title":"Run npm publish","effect":"allow","rule":1,"sentence":"Bash when command starts with \"npm publish\": allow","decided":"person","outcome":"refused","opposed":true,"at":1795262300000}]} satisfies Replay
+
+// prettier-ignore
+export const v2ReplayDraftPolicy = {"policy":"{\"rules\": [{\"tool\": \"Bash\", \"when\": {\"command\": {\"runs\": \"git push\"}}, \"then\": \"ask\"}]}","origin":"user"} satisfies ReplayDraft
+
+// prettier-ignore
+export const v2ReplayDraftRule = {"rule":{"tool":"Bash","then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"everywhere"}} satisfies ReplayDraft
+
+// prettier-ignore
 export const v2ResponseAskBack = {"permission":false,"askBack":"Why a force push?"} satisfies Response
 
 // prettier-ignore
@@ -536,6 +554,12 @@ export const v2RiskyCallsCalls = {"calls":[{"id":87,"source_app":"shop-api","ses
 
 // prettier-ignore
 export const v2RuleRevoked = {"id":3,"then":"allow","text":"Allow Bash in /home/dev/shop when command starts with \"npm test\", for 8 hours","tool":"Bash","call":"9f2c","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"command":["npm","test","--bail"],"source_app":"shop","session_id":"s-1","cwd":"/home/dev/shop","reason":"Run the tests.","from":41,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795291200000,"revokedAt":1795280000000,"revokedBy":"ada","uses":12,"lastUseAt":1795270000000} satisfies Rule
+
+// prettier-ignore
+export const v2RuleDraftFromScratchSession = {"tool":"Bash","source_app":"shop","session_id":"s-1","then":"allow","scope":"when","when":[{"argument":"command","is":"equals","value":"npm test"}],"reach":"session"} satisfies RuleDraft
+
+// prettier-ignore
+export const v2RuleDraftFromScratch = {"tool":"Bash","source_app":"shop","cwd":"/home/ada/shop","then":"deny","scope":"when","when":[{"argument":"command","is":"starts_with","value":"git push"}],"reach":"project","ttlSeconds":0} satisfies RuleDraft
 
 // prettier-ignore
 export const v2RuleDraftWords = {"from":412,"then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"project","ttlSeconds":28800,"reason":"Tests may always run.","applyNow":true} satisfies RuleDraft

@@ -226,6 +226,31 @@ export interface ApproveCall {
   proof?: Record<string, unknown>
 }
 
+/** AutomaticAnswer is an answer that a rule of the hub gave. */
+export interface AutomaticAnswer {
+  event: EventID
+  source_app: string
+  session_id: string
+  tool: string
+  /** what the call does */
+  title: string
+  risk?: Risk
+  rule: RuleRef
+  /** who created the rule */
+  author?: string
+  /** the rule still answers, so it can be revoked */
+  active?: boolean
+  then: 'allow' | 'deny'
+  at: Millis
+}
+
+/** AutomaticPage is a page of GET /api/automatic: the answers that rules of the hub gave, newest first. */
+export interface AutomaticPage {
+  answers: AutomaticAnswer[]
+  /** before of the next page; absent: the last one */
+  next?: EventID
+}
+
 /** BatchResult is the result for one event of POST /events/batch: the stored event, or the problem. */
 export interface BatchResult {
   event?: Event
@@ -1540,6 +1565,29 @@ export interface PersonDraft {
   proof?: Record<string, unknown>
 }
 
+/** PolicyDraft has the members of a schema.RuleDraft from scratch that a call determines. */
+export interface PolicyDraft {
+  /** as the agent names it */
+  tool: string
+  /** absent: no condition matches the call reliably */
+  when?: Condition[]
+  source_app: string
+  session_id: string
+  cwd?: string
+}
+
+/** PolicyFile is a policy file in a PolicyReport. */
+export interface PolicyFile {
+  origin: 'user' | 'project'
+  path: string
+  /** of the file, in hexadecimal; absent: it can't be read */
+  sha256?: string
+  /** the file; absent if it does not fit in the report */
+  text?: string
+  /** why there is no text */
+  problem?: string
+}
+
 /**
  * PolicyLine is a rule for hookback.json about calls such as one that ran, from GET /api/policy-line, with
  * its effect on the history.
@@ -1557,8 +1605,64 @@ export interface PolicyLine {
   asks: number
   /** the part of Asks that ran without failure */
   ran: number
+  /**
+   * Draft is the start of a rule of the hub about such calls: its tool, its conditions and where the call
+   * came from. A person chooses the rest.
+   */
+  draft: PolicyDraft
   /** Complete is false if there was more history than the hub reads for one request. */
   complete: boolean
+}
+
+/**
+ * PolicyList is the result of GET /api/policies: the policy files that hooks reported as in force, the
+ * user's before those of projects.
+ */
+export interface PolicyList {
+  /** at most 100 */
+  policies: ReportedPolicy[]
+  /**
+   * Complete is false if there was more history than the hub reads for one request: then files can be
+   * missing, and hits are too low.
+   */
+  complete: boolean
+}
+
+/** PolicyProblem is a mistake in a policy, or the reason why it can't be read. */
+export interface PolicyProblem {
+  /** from 1; absent: the whole file */
+  line?: number
+  /** from 1, in characters */
+  column?: number
+  text: string
+}
+
+/**
+ * PolicyReport is the payload of an event of type HookbackPolicy. A hook sends it once per session and
+ * Hash.
+ */
+export interface PolicyReport {
+  /** of the list of files */
+  hash: string
+  /** the machine's name */
+  host?: string
+  /** the agent's directory */
+  cwd?: string
+  /** in the order of evaluation */
+  files: PolicyFile[]
+}
+
+/** PolicyRule is a rule of a policy file, and its effect on the calls of the last 30 days. */
+export interface PolicyRule {
+  /** from 0 */
+  index: number
+  then: 'allow' | 'ask' | 'deny'
+  sentence: string
+  /** the rule itself, for hookback policy add */
+  json: string
+  /** calls that the rule decides */
+  hits: number
+  opposed: number
 }
 
 /** Presence reports how many pages follow the hub, including the receiver, and which requests they show. */
@@ -1709,6 +1813,90 @@ export interface RejectCall {
   reason?: string
 }
 
+/**
+ * Replay is the result of POST /api/policies/replay: the effect that a draft would have had. A policy is
+ * compared with tool calls, a rule of the hub with permissions that were requested.
+ */
+export interface Replay {
+  days: number
+  /** calls or permissions that were compared */
+  looked: number
+  allowed: number
+  denied: number
+  asked: number
+  /** left to the agent, or for a rule to people */
+  unmatched: number
+  /** Opposed counts the calls that the draft would allow and a person denied, or the reverse. */
+  opposed: number
+  /** Complete is false if the hub did not compare all calls of these days. */
+  complete: boolean
+  /** probable mistakes */
+  problems: PolicyProblem[]
+  /** at most 50; opposed first, then the newest */
+  examples: ReplayExample[]
+}
+
+/**
+ * ReplayDraft is the body of POST /api/policies/replay: either the text of a hookback.json or a rule of the
+ * hub.
+ */
+export interface ReplayDraft {
+  /** at most MaxPolicyText (32 KiB) */
+  policy?: string
+  /** default user */
+  origin?: 'user' | 'project'
+  rule?: RuleDraft
+}
+
+/** ReplayExample is a call that a draft decides. */
+export interface ReplayExample {
+  event: EventID
+  source_app: string
+  tool: string
+  /** what the call does */
+  title: string
+  effect: 'allow' | 'deny' | 'ask'
+  /** index of the rule, from 0 */
+  rule: number
+  sentence: string
+  /** at the time */
+  decided: 'person' | 'rule' | 'policy' | 'grant' | 'agent'
+  outcome: 'open' | 'ran' | 'failed' | 'refused'
+  opposed?: boolean
+  at: Millis
+}
+
+/**
+ * ReportedPolicy is the newest report about a policy file on a host. It is what the agent's machine
+ * reported, so nothing in it is verified.
+ */
+export interface ReportedPolicy {
+  origin: 'user' | 'project'
+  path: string
+  /** the directory of the agent that reported it */
+  cwd?: string
+  /** the machine's name */
+  host?: string
+  /** who ran the agent, see Session */
+  person?: string
+  /** SHA-256 of the file, in hexadecimal; empty: it can't be read */
+  hash: string
+  reportedAt: Millis
+  /** the report */
+  event: EventID
+  /** of the last 30 days that reported the file in any version */
+  sessions: number
+  /**
+   * Text is the file as reported, without secrets. It is absent if the file can't be read or is larger than
+   * a report.
+   */
+  text?: string
+  /** why the rules are not known; otherwise empty */
+  problems: PolicyProblem[]
+  /** in the order of evaluation */
+  rules: PolicyRule[]
+}
+
 /** Responder identifies the person or rule that answered a question. */
 export interface Responder {
   name: string
@@ -1837,10 +2025,20 @@ export interface Rule {
 
 /**
  * RuleDraft is the body of POST /api/rules and POST /api/rules/preview: a rule that a person creates from a
- * stored question, whose call it takes over. The question itself is not answered unless applyNow is set.
+ * stored question, whose call it takes over, or from scratch. The question itself is not answered unless
+ * applyNow is set.
  */
 export interface RuleDraft {
-  from: EventID
+  /** absent: from scratch, with the scope when or tool */
+  from?: EventID
+  /**
+   * The calls of a rule from scratch: Tool and, according to the reach, the application, the session and
+   * the absolute path of the project.
+   */
+  tool?: string
+  source_app?: string
+  session_id?: string
+  cwd?: string
   then: 'allow' | 'deny'
   scope: 'call' | 'arguments' | 'when' | 'tool'
   /** 1 to MaxConditions (20); only for the scope when */

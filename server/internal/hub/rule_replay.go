@@ -1,0 +1,133 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/rules"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Limits of a replay. It reports the questions read until the first limit is reached.
+const (
+	replayDays         = 30
+	replayMaxQuestions = 20_000
+	replayTimeLimit    = time.Second
+)
+
+// ReplayRule compares a rule with the permissions of the last days, without creating it. A rule that
+// can't be created is a schema.ErrNoRule.
+func (h *Hub) ReplayRule(ctx context.Context, d *schema.RuleDraft) (*history.Replay, error) {
+	rule, _, err := h.compileDraft(ctx, d, Caller{})
+	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
+		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := ruleReplay{preview: rulePreview{rule: rule}, since: h.Clock().AddDate(0, 0, -replayDays)}
+	r.Days, r.Problems = replayDays, []history.PolicyProblem{}
+	if r.preview.set, err = rules.NewSet([]rules.StoredRule{{Rule: *rule, Since: rule.CreatedAt}}); err != nil {
+		return nil, err
+	}
+	if err := r.read(ctx, h.Store); err != nil {
+		return nil, err
+	}
+	r.Unmatched = r.Looked - r.Allowed - r.Denied
+	r.Examples = append([]history.ReplayExample{}, r.opposed...)
+	r.Examples = append(r.Examples, r.others[:min(len(r.others), history.MaxReplayExamples-len(r.opposed))]...)
+	return &r.Replay, nil
+}
+
+// ruleReplay compares a rule with past permissions.
+type ruleReplay struct {
+	history.Replay
+	preview         rulePreview // evaluates the rule
+	since           time.Time
+	opposed, others []history.ReplayExample // newest first
+}
+
+// read reads stored questions, newest first, until a limit is reached.
+func (r *ruleReplay) read(ctx context.Context, db store.Questions) error {
+	deadline := time.Now().Add(replayTimeLimit)
+	for before := schema.EventID(math.MaxInt64); r.Looked < replayMaxQuestions && time.Now().Before(deadline); {
+		page, err := db.Questions(ctx, before, previewPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if e.ReceivedAt.Before(r.since) {
+				r.Complete = true
+				return nil
+			}
+			if time.Now().After(deadline) {
+				return nil
+			}
+			r.add(e)
+		}
+		if len(page) == 0 {
+			r.Complete = true
+			return nil
+		}
+		before = page[len(page)-1].ID
+	}
+	return nil
+}
+
+// add compares the rule with a stored permission.
+func (r *ruleReplay) add(e *store.Event) {
+	var q schema.HumanInTheLoop
+	var st schema.Status
+	if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
+		return
+	}
+	r.Looked++
+	rule := r.preview.rule
+	if !r.preview.covers(e, &q, &st) {
+		return
+	}
+	if rule.Then == schema.ThenAllow {
+		r.Allowed++
+	} else {
+		r.Denied++
+	}
+	list := &r.others
+	opposed := isByPerson(&st) && st.Outcome == map[string]schema.Outcome{schema.ThenAllow: schema.Deny, schema.ThenDeny: schema.Approve}[rule.Then]
+	if opposed {
+		r.Opposed++
+		list = &r.opposed
+	}
+	if len(*list) < history.MaxReplayExamples {
+		*list = append(*list, replayExample(e, &q, &st, rule, opposed))
+	}
+}
+
+func replayExample(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, rule *schema.Rule, opposed bool) history.ReplayExample {
+	call, _ := question.CallOf(e, q)
+	example := history.ReplayExample{
+		Event: e.ID, SourceApp: e.App, Tool: call.Name, Title: st.Intent.Title(), Effect: rule.Then, Sentence: rule.Text,
+		Decided: history.DecidedByPerson, Outcome: history.CallOpen, Opposed: opposed, At: schema.Millis(e.ReceivedAt.UnixMilli()),
+	}
+	if st.Source == schema.ByRule {
+		example.Decided = history.DecidedByRule
+	}
+	switch {
+	case st.Outcome == schema.Deny:
+		example.Outcome = history.CallRefused
+	case st.Execution != nil && st.Execution.State == schema.Succeeded:
+		example.Outcome = history.CallRan
+	case st.Execution != nil && st.Execution.State == schema.ToolFailed:
+		example.Outcome = history.CallFailed
+	}
+	return example
+}
+
+func isByPerson(st *schema.Status) bool {
+	return st.Source == schema.ByHuman || st.Source == schema.ByQuorum
+}

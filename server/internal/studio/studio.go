@@ -1,0 +1,53 @@
+// Package studio reads what policies do: the files that hooks reported as in force, and the effect of
+// a policy on the history. It changes nothing.
+package studio
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/ratings"
+)
+
+// Config holds the dependencies of a Service. Calls is required.
+type Config struct {
+	Calls *ratings.Follower
+	Clock func() time.Time // default: time.Now
+}
+
+// Service reads policies. Its methods are safe for concurrent use.
+type Service struct {
+	Config
+	slots   chan struct{} // holds an element per read: each uses a whole processor
+	waiting atomic.Int64
+}
+
+// Limits of concurrent reads.
+const (
+	maxReads   = 2
+	maxWaiting = 16
+)
+
+// New returns a service.
+func New(cfg Config) *Service {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	return &Service{Config: cfg, slots: make(chan struct{}, maxReads)}
+}
+
+// Acquire waits for a place to read, which the caller must release.
+func (s *Service) Acquire(ctx context.Context) (release func(), err error) {
+	defer s.waiting.Add(-1)
+	if s.waiting.Add(1) > maxWaiting {
+		return nil, &schema.HintError{Err: schema.ErrBusy, Hint: "Too many policies are being replayed. Try again in a moment."}
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return func() { <-s.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
