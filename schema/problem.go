@@ -51,49 +51,50 @@ var (
 	ErrInternal        = errors.New("internal error in the hub")
 )
 
-// problems maps each error to its code and HTTP status, in both directions.
+// problems maps each error to its code and HTTP status, in both directions. The pointers make it constant
+// data: copies of the errors would be code, in every program that imports this package.
 var problems = []struct {
-	err    error
+	err    *error
 	code   string
 	status int
 }{
-	{ErrInvalid, "invalid", http.StatusBadRequest},
-	{ErrTooLarge, "too_large", http.StatusRequestEntityTooLarge},
-	{ErrUnsupportedType, "unsupported_type", http.StatusUnsupportedMediaType},
-	{ErrForbidden, "forbidden", http.StatusForbidden},
-	{ErrSignIn, "sign_in", http.StatusUnauthorized},
-	{ErrNotAllowed, "not_allowed", http.StatusForbidden},
-	{ErrSelfApproval, "self_approval", http.StatusForbidden},
-	{ErrProofRequired, "proof_required", http.StatusForbidden},
-	{ErrTooMany, "too_many", http.StatusTooManyRequests},
-	{ErrMisdirected, "misdirected", http.StatusMisdirectedRequest},
-	{ErrNotFound, "not_found", http.StatusNotFound},
-	{ErrNoRoute, "no_route", http.StatusNotFound},
-	{ErrMethod, "method_not_allowed", http.StatusMethodNotAllowed},
-	{ErrNoQuestion, "no_question", http.StatusUnprocessableEntity},
-	{ErrWrongAnswer, "wrong_answer", http.StatusUnprocessableEntity},
-	{ErrDecided, "decided", http.StatusConflict},
-	{ErrHeld, "held", http.StatusConflict},
-	{ErrNotHeld, "not_held", http.StatusConflict},
-	{ErrRisky, "too_risky", http.StatusUnprocessableEntity},
-	{ErrUndecided, "undecided", http.StatusConflict},
-	{ErrNoRetry, "no_retry", http.StatusConflict},
-	{ErrNoRule, "no_rule", http.StatusUnprocessableEntity},
-	{ErrNoPolicy, "no_policy", http.StatusUnprocessableEntity},
-	{ErrKeyConflict, "key_conflict", http.StatusConflict},
-	{ErrStale, "stale", http.StatusConflict},
-	{ErrSessionEnded, "session_ended", http.StatusConflict},
-	{ErrNotSupported, "not_supported", http.StatusUnprocessableEntity},
-	{ErrHandedOver, "handed_over", http.StatusConflict},
-	{ErrFrozen, "frozen", http.StatusConflict},
-	{ErrTestPending, "test_pending", http.StatusConflict},
-	{ErrTestFailed, "test_failed", http.StatusServiceUnavailable},
-	{ErrExpired, "expired", http.StatusGone},
-	{ErrFull, "disk_full", http.StatusInsufficientStorage},
-	{ErrStorage, "storage", http.StatusServiceUnavailable},
-	{ErrBusy, "busy", http.StatusServiceUnavailable},
-	{ErrStopping, "stopping", http.StatusServiceUnavailable},
-	{ErrInternal, "internal", http.StatusInternalServerError},
+	{&ErrInvalid, "invalid", http.StatusBadRequest},
+	{&ErrTooLarge, "too_large", http.StatusRequestEntityTooLarge},
+	{&ErrUnsupportedType, "unsupported_type", http.StatusUnsupportedMediaType},
+	{&ErrForbidden, "forbidden", http.StatusForbidden},
+	{&ErrSignIn, "sign_in", http.StatusUnauthorized},
+	{&ErrNotAllowed, "not_allowed", http.StatusForbidden},
+	{&ErrSelfApproval, "self_approval", http.StatusForbidden},
+	{&ErrProofRequired, "proof_required", http.StatusForbidden},
+	{&ErrTooMany, "too_many", http.StatusTooManyRequests},
+	{&ErrMisdirected, "misdirected", http.StatusMisdirectedRequest},
+	{&ErrNotFound, "not_found", http.StatusNotFound},
+	{&ErrNoRoute, "no_route", http.StatusNotFound},
+	{&ErrMethod, "method_not_allowed", http.StatusMethodNotAllowed},
+	{&ErrNoQuestion, "no_question", http.StatusUnprocessableEntity},
+	{&ErrWrongAnswer, "wrong_answer", http.StatusUnprocessableEntity},
+	{&ErrDecided, "decided", http.StatusConflict},
+	{&ErrHeld, "held", http.StatusConflict},
+	{&ErrNotHeld, "not_held", http.StatusConflict},
+	{&ErrRisky, "too_risky", http.StatusUnprocessableEntity},
+	{&ErrUndecided, "undecided", http.StatusConflict},
+	{&ErrNoRetry, "no_retry", http.StatusConflict},
+	{&ErrNoRule, "no_rule", http.StatusUnprocessableEntity},
+	{&ErrNoPolicy, "no_policy", http.StatusUnprocessableEntity},
+	{&ErrKeyConflict, "key_conflict", http.StatusConflict},
+	{&ErrStale, "stale", http.StatusConflict},
+	{&ErrSessionEnded, "session_ended", http.StatusConflict},
+	{&ErrNotSupported, "not_supported", http.StatusUnprocessableEntity},
+	{&ErrHandedOver, "handed_over", http.StatusConflict},
+	{&ErrFrozen, "frozen", http.StatusConflict},
+	{&ErrTestPending, "test_pending", http.StatusConflict},
+	{&ErrTestFailed, "test_failed", http.StatusServiceUnavailable},
+	{&ErrExpired, "expired", http.StatusGone},
+	{&ErrFull, "disk_full", http.StatusInsufficientStorage},
+	{&ErrStorage, "storage", http.StatusServiceUnavailable},
+	{&ErrBusy, "busy", http.StatusServiceUnavailable},
+	{&ErrStopping, "stopping", http.StatusServiceUnavailable},
+	{&ErrInternal, "internal", http.StatusInternalServerError},
 }
 
 // FieldError is an ErrInvalid or ErrWrongAnswer that names the member at fault: Field, dotted, such as
@@ -147,12 +148,12 @@ const ProblemMediaType = "application/problem+json"
 // ErrInternal, and its text is not sent.
 func ProblemOf(err error) Problem {
 	for _, row := range problems {
-		if !errors.Is(err, row.err) {
+		if !errors.Is(err, *row.err) {
 			continue
 		}
 		p := Problem{
 			Type: "about:blank", Title: http.StatusText(row.status), Status: row.status,
-			Code: row.code, Detail: row.err.Error(),
+			Code: row.code, Detail: (*row.err).Error(),
 		}
 		var field *FieldError
 		if errors.As(err, &field) {
@@ -187,7 +188,7 @@ func (e *HintError) Unwrap() error { return e.Err }
 func Problems() []Problem {
 	all := make([]Problem, len(problems))
 	for i, row := range problems {
-		all[i] = ProblemOf(row.err)
+		all[i] = ProblemOf(*row.err)
 	}
 	return all
 }
@@ -217,7 +218,7 @@ func (p Problem) Err() error {
 func (p Problem) protocolError() error {
 	for _, row := range problems {
 		if row.code == p.Code {
-			return row.err
+			return *row.err
 		}
 	}
 	if p.Status >= 400 && p.Status < 500 {
