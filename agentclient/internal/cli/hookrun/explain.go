@@ -2,11 +2,9 @@ package hookrun
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/hook"
@@ -109,10 +107,8 @@ func printJSON(w io.Writer, title string, v any) {
 // unescapeHTML replaces the escapes that encoding/json adds for HTML. SetEscapeHTML does
 // not reach types with their own MarshalJSON.
 func unescapeHTML(text string) string {
-	plain := map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
-	return regexp.MustCompile(`\\(u003c|u003e|u0026|.)`).ReplaceAllStringFunc(text, func(escape string) string {
-		return cmp.Or(plain[escape], escape)
-	})
+	// An escaped backslash comes first: \\u003c is text.
+	return strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(text)
 }
 
 func outputText(text []byte) string {
