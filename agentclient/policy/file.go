@@ -66,7 +66,7 @@ func (f *File) Warnings() []Problem { return f.warnings }
 func Read(file string) (*File, error) { return read(file, nil) }
 
 func read(file string, call *Call) (*File, error) {
-	text, err := readText(file)
+	text, err := ReadText(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func read(file string, call *Call) (*File, error) {
 	return parse(file, text, call)
 }
 
-// readText reads a regular file of limited size. A pipe could block a hook.
-func readText(file string) ([]byte, error) {
+// ReadText reads the text of a policy: a regular file of limited size. A pipe could block a hook.
+func ReadText(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:

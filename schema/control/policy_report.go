@@ -7,9 +7,9 @@ const PolicyEvent = "HookbackPolicy"
 // MaxPolicyReport limits the texts of a PolicyReport, in bytes.
 const MaxPolicyReport = 32 << 10
 
-// PolicyReport is the payload of an event of type HookbackPolicy. A hook sends it once per session and Hash.
+// PolicyReport is the payload of an event of type HookbackPolicy. A hook sends it when a session starts,
+// and again only if a file changed: its idempotency key has the hash of the report.
 type PolicyReport struct {
-	Hash  string       `json:"hash"`           // of the list of files
 	Host  string       `json:"host,omitempty"` // the machine's name
 	Cwd   string       `json:"cwd,omitempty"`  // the agent's directory
 	Files []PolicyFile `json:"files"`          // in the order of evaluation

@@ -3,8 +3,6 @@ package hookrun
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net"
@@ -110,8 +108,7 @@ func idempotencyKey(e *schema.Event) string {
 	}
 	key := strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, e.ToolUseID}, "/")
 	if len(key) > schema.MaxName {
-		sum := sha256.Sum256([]byte(key))
-		return "hook/" + hex.EncodeToString(sum[:])
+		return "hook/" + hashOf([]byte(key))
 	}
 	return key
 }

@@ -216,6 +216,7 @@ func (h *hookRun) answer(c *hook.Call, v hook.Verdict) (status int) {
 		}
 	}
 	finish()
+	h.reportPolicy(c)
 	return status
 }
 

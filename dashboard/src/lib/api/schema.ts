@@ -1638,12 +1638,10 @@ export interface PolicyProblem {
 }
 
 /**
- * PolicyReport is the payload of an event of type HookbackPolicy. A hook sends it once per session and
- * Hash.
+ * PolicyReport is the payload of an event of type HookbackPolicy. A hook sends it when a session starts,
+ * and again only if a file changed: its idempotency key has the hash of the report.
  */
 export interface PolicyReport {
-  /** of the list of files */
-  hash: string
   /** the machine's name */
   host?: string
   /** the agent's directory */

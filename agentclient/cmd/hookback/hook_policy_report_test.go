@@ -1,0 +1,125 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
+	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+const userPolicy = `{"rules": [{"tool": "Bash", "then": "ask"}]}`
+
+// sessionStart returns Claude Code's SessionStart input.
+func sessionStart(session string) string {
+	return `{"session_id":"` + session + `","hook_event_name":"SessionStart","source":"startup"}`
+}
+
+// policyReports runs the hook for each input in order and returns the reports that the hub has then.
+func policyReports(t *testing.T, c *hookCommand, inputs ...string) (reports []control.PolicyReport) {
+	t.Helper()
+	for _, input := range inputs {
+		c.stdin = strings.NewReader(input)
+		require.Equal(t, noOutput, c.run(t))
+		c.deliverSpooled()
+	}
+	var events []schema.Event
+	require.NoError(t, getJSON(t, c.hub+schema.PathEvents+"?hook_event_type="+control.PolicyEvent, &events))
+	for _, e := range events {
+		require.Equal(t, "claude-code", e.Agent)
+		require.Empty(t, e.ToolUseID)
+		var report control.PolicyReport
+		require.NoError(t, json.Unmarshal(e.Payload, &report))
+		reports = append(reports, report)
+	}
+	return reports
+}
+
+func sha256Hex(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestHookPolicyReport_OncePerSessionAndVersion(t *testing.T) {
+	t.Parallel()
+	c := newHookCommand(t, hubtest.Start(t).URL(), "")
+	writePolicy(t, filepath.Join(c.home, ".config", "hookback"), userPolicy)
+	writePolicy(t, c.home, projectPolicy)
+	reports := policyReports(t, c, sessionStart("s1"), `{"session_id":"s1","hook_event_name":"SessionEnd"}`, sessionStart("s1"), sessionStart("s2"))
+	require.Len(t, reports, 2, "one per session")
+	require.NotEmpty(t, reports[0].Host)
+	require.Equal(t, c.home, reports[0].Cwd)
+	require.Equal(t, []control.PolicyFile{
+		{Origin: "user", Path: filepath.Join(c.home, ".config", "hookback", policy.FileName), SHA256: sha256Hex(userPolicy), Text: userPolicy},
+		{Origin: "project", Path: filepath.Join(c.home, policy.FileName), SHA256: sha256Hex(projectPolicy), Text: projectPolicy},
+	}, reports[0].Files)
+	require.Equal(t, reports[0], reports[1])
+
+	writePolicy(t, c.home, userPolicy)
+	reports = policyReports(t, c, sessionStart("s1"))
+	require.Len(t, reports, 3, "a resumed session reports a changed file")
+	require.Equal(t, userPolicy, reports[2].Files[1].Text)
+}
+
+func TestHookPolicyReport_WithoutPolicyNothing(t *testing.T) {
+	t.Parallel()
+	c := newHookCommand(t, hubtest.Start(t).URL(), "")
+	require.Empty(t, policyReports(t, c, sessionStart("s1")))
+	writePolicy(t, c.home, projectPolicy)
+	c.args = append(c.args, "--observe")
+	require.Empty(t, policyReports(t, c, sessionStart("s2")), "the hook applies no policy")
+}
+
+func TestHookPolicyReport_UnreadableAndLargeFiles(t *testing.T) {
+	t.Parallel()
+	c := newHookCommand(t, hubtest.Start(t).URL(), "")
+	user := filepath.Join(c.home, ".config", "hookback")
+	require.NoError(t, os.MkdirAll(filepath.Join(user, policy.FileName), 0o700)) // a directory
+	large := `{"rules": []` + strings.Repeat(" ", control.MaxPolicyReport) + `}`
+	writePolicy(t, c.home, large)
+	reports := policyReports(t, c, sessionStart("s1"))
+	require.Len(t, reports, 1)
+	require.Equal(t, []control.PolicyFile{
+		{Origin: "user", Path: filepath.Join(user, policy.FileName), Problem: "the policy is not a regular file"},
+		{Origin: "project", Path: filepath.Join(c.home, policy.FileName), SHA256: sha256Hex(large)},
+	}, reports[0].Files)
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, policy.FileName), make([]byte, 2<<20), 0o600))
+	reports = policyReports(t, c, sessionStart("s2"))
+	require.Contains(t, reports[1].Files[1].Problem, "larger than 1 MiB")
+}
+
+// The project can be anywhere, also behind a link that leads nowhere.
+func TestHookPolicyReport_ProjectOutsideHome(t *testing.T) {
+	t.Parallel()
+	c := newHookCommand(t, hubtest.Start(t).URL(), "")
+	project := t.TempDir()
+	writePolicy(t, project, userPolicy)
+	require.NoError(t, os.Symlink(filepath.Join(project, "missing"), filepath.Join(c.home, policy.FileName)))
+	c.env = []string{"CLAUDE_PROJECT_DIR=" + project}
+	reports := policyReports(t, c, sessionStart("s1"))
+	require.Len(t, reports, 1)
+	require.Equal(t, project, reports[0].Cwd)
+	require.Len(t, reports[0].Files, 2)
+	require.Equal(t, control.PolicyFile{Origin: "project", Path: filepath.Join(project, policy.FileName), SHA256: sha256Hex(userPolicy), Text: userPolicy}, reports[0].Files[0])
+	require.Equal(t, filepath.Join(c.home, policy.FileName), reports[0].Files[1].Path)
+	require.Contains(t, reports[0].Files[1].Problem, "no such file")
+}
+
+// No hub is no reason to lose the report: a later hook sends it.
+func TestHookPolicyReport_IsSpooled(t *testing.T) {
+	t.Parallel()
+	c := newHookCommand(t, clitest.ClosedHubURL(t), sessionStart("s1"))
+	writePolicy(t, c.home, projectPolicy)
+	require.Equal(t, noOutput, c.run(t))
+	require.Equal(t, 2, c.spooledEvents())
+}
