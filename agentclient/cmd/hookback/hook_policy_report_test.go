@@ -96,6 +96,11 @@ func TestHookPolicyReport_UnreadableAndLargeFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, policy.FileName), make([]byte, 2<<20), 0o600))
 	reports = policyReports(t, c, sessionStart("s2"))
 	require.Contains(t, reports[1].Files[1].Problem, "larger than 1 MiB")
+
+	writePolicy(t, c.home, strings.Repeat("\x01", control.MaxPolicyReport)) // each is six characters in JSON
+	reports = policyReports(t, c, sessionStart("s3"))
+	require.NotEmpty(t, reports[2].Files[1].SHA256)
+	require.Empty(t, reports[2].Files[1].Text)
 }
 
 // The project can be anywhere, also behind a link that leads nowhere.

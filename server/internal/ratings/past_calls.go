@@ -30,25 +30,27 @@ type PastCall struct {
 	Cwd    string
 	At     time.Time      // of its first event
 	Answer schema.Outcome // approve or deny, if a person answered a question about it here
+	IsCut  bool           // the arguments are not known: the event is too large for a list
 }
 
 // PastCalls returns the calls of the matching events, oldest first, and whether these are all calls of
 // the last days.
 func (f *Follower) PastCalls(ctx context.Context, terms *filter.Filter, now time.Time) (calls []PastCall, complete bool, err error) {
 	var events []pastEvent
-	size := 0
+	size, isUnknown := 0, false
 	complete, err = f.SearchBack(ctx, terms, now, func(e *store.Event) bool {
 		p, ok := newPastEvent(e)
 		if ok {
 			events = append(events, p)
 			size += len(p.facts.arguments)
+			isUnknown = isUnknown || p.facts.tool == "" && e.PayloadBytes > 0 // the payload, which a list leaves out, names it
 		}
 		return size <= pastArguments
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	return joinCalls(events), complete, nil
+	return joinCalls(events), complete && !isUnknown, nil
 }
 
 // SearchBack calls visit with the matching events of the last days, newest first, until it returns
@@ -76,7 +78,7 @@ func (f *Follower) SearchBack(ctx context.Context, terms *filter.Filter, now tim
 
 // pastEvent is the part of an event that concerns a call.
 type pastEvent struct {
-	event  store.Event // without its large members
+	event  store.Event // without its payload
 	facts  callFacts
 	status *schema.Status // of its question
 }
@@ -92,7 +94,7 @@ func newPastEvent(e *store.Event) (p pastEvent, ok bool) {
 	if p.facts.step == ended && p.facts.useID != "" {
 		p.facts.arguments = nil // the start has them
 	}
-	p.event = store.Event{ID: e.ID, ReceivedAt: e.ReceivedAt, App: e.App, Session: e.Session, Type: e.Type}
+	p.event = store.Event{ID: e.ID, ReceivedAt: e.ReceivedAt, App: e.App, Session: e.Session, Type: e.Type, PayloadBytes: e.PayloadBytes}
 	var st schema.Status
 	if e.Question != nil {
 		p.event.Question = []byte("{}")
@@ -124,7 +126,7 @@ func joinCalls(events []pastEvent) (calls []PastCall) {
 			c = newCall(e, f)
 			open.add(c)
 			index[c] = len(calls)
-			calls = append(calls, PastCall{RatedCall: c, Call: f.policyCall(), Cwd: f.cwd, At: e.ReceivedAt})
+			calls = append(calls, PastCall{RatedCall: c, Call: f.policyCall(), Cwd: f.cwd, At: e.ReceivedAt, IsCut: len(f.arguments) == 0 && e.PayloadBytes > 0})
 		}
 		applyStep(c, e, f)
 		if p.status != nil {

@@ -58,8 +58,11 @@ func setArgument(arguments map[string]any, c *schema.Condition) {
 	if json.Unmarshal(c.Value, &value) != nil {
 		return
 	}
-	if text, isText := value.(string); isText && c.Is == "glob" {
+	switch text, isText := value.(string); {
+	case isText && c.Is == "glob":
 		value = wildcards.ReplaceAllString(text, "x")
+	case isText && c.Is == "under":
+		value = strings.TrimRight(text, "/") + "/x"
 	}
 	names := strings.Split(c.Argument, ".")
 	for _, name := range names[:len(names)-1] {

@@ -18,6 +18,7 @@ import (
 // file is a parsed policy file.
 type file struct {
 	policy   *policy.File // its locations are NAME:LINE with a line per rule
+	weight   int          // see policy.File.Weight
 	rules    []history.PolicyRule
 	warnings []history.PolicyProblem
 }
@@ -58,6 +59,7 @@ func parseFile(name, text string, origin history.PolicyOrigin) (*file, error) {
 	if origin != history.OriginUser {
 		f.policy = f.policy.ForProject()
 	}
+	f.weight = f.policy.Weight()
 	for i, rule := range f.policy.Rules() {
 		f.rules[i].Sentence = ratings.EscapeInvisible(rule.Sentence)
 	}

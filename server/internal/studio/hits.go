@@ -30,15 +30,16 @@ func newEvaluator(files []*file) evaluator {
 	var policies []*policy.File
 	for _, f := range files {
 		policies = append(policies, f.policy)
-		e.weight += f.policy.Weight()
+		e.weight += f.weight
 	}
 	e.policy = policy.Join(policies...)
 	return e
 }
 
-// evaluate returns the policy's decision about a call, or false if that could take too long.
+// evaluate returns the policy's decision about a call, or false if its arguments are not known or that
+// could take too long.
 func (e *evaluator) evaluate(c *ratings.PastCall) (policy.Result, bool) {
-	if e.weight*len(c.Call.Arguments) > maxSteps {
+	if c.IsCut || e.weight*len(c.Call.Arguments) > maxSteps {
 		return policy.Result{}, false
 	}
 	return e.policy.Evaluate(c.Call), true

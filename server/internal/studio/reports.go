@@ -56,11 +56,13 @@ func (s *Service) readReports(ctx context.Context, now time.Time) (r *reports, c
 		return nil, false, err
 	}
 	r = &reports{files: map[fileKey]*reportedFile{}, sessions: map[store.SessionKey][]fileKey{}}
+	isUnknown := false
 	complete, err = s.Calls.SearchBack(ctx, terms, now, func(e *store.Event) bool {
 		r.add(e)
+		isUnknown = isUnknown || e.PayloadBytes > 0 // too large for a list
 		return true
 	})
-	return r, complete, err
+	return r, complete && !isUnknown, err
 }
 
 // add adds a report that is older than the ones before.
@@ -133,9 +135,8 @@ func (s *Service) Policies(ctx context.Context) (*history.PolicyList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &history.PolicyList{Policies: []history.ReportedPolicy{}, Complete: complete}
+	list := &history.PolicyList{Policies: []history.ReportedPolicy{}, Complete: complete && len(r.files) <= maxPolicies}
 	listed := r.listed()
-	list.Complete = list.Complete && len(listed) == len(r.files)
 	for i, p := range listed {
 		p.parse(strconv.Itoa(i))
 		p.Sessions = int64(len(p.seen))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
 
@@ -29,6 +30,12 @@ func (h *hookRun) reportPolicy(c *hook.Call) {
 	e := &c.Event
 	e.HookEventType, e.Summary, e.Chat, e.Extra = control.PolicyEvent, "", nil, nil
 	e.Payload, _ = json.Marshal(report) // strings always encode
+	if len(e.Payload) > schema.MaxListed { // many characters are escaped, and the hub would not read it
+		for i := range report.Files {
+			report.Files[i].Text = ""
+		}
+		e.Payload, _ = json.Marshal(report)
+	}
 	e.ToolUseID = hashOf(e.Payload)
 	e.IdempotencyKey, e.ToolUseID = idempotencyKey(e), ""
 	c.Capabilities = 0 // messages are for events of the agent
