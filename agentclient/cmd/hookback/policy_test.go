@@ -102,6 +102,21 @@ func TestPolicyCheck_PrintsRulesOrProblems(t *testing.T) {
 	require.Contains(t, d.policy(t.Context(), "check").out, "no rules, so no opinion")
 }
 
+// The Policy studio exports rules as the hub reads them: with every member, and escapes for what no
+// terminal shows.
+func TestPolicyAdd_TakesExportedRule(t *testing.T) {
+	d := newPolicyProject(t)
+	const exported = `{"tool":"Ba\u200bsh","when":{"command":{"runs":"git push","option":["f","force"],"regex":"origin\\b"},"timeout":{"greater":5}},"then":"ask","risk":"high","reason":"It's published."}`
+	file := d.write(t, `{"rules": []}`)
+	got := d.policy(t.Context(), "add", "--project", exported)
+	require.Equal(t, cli.ExitOK, got.status, got.err)
+	got = d.policy(t.Context(), "check")
+	require.Equal(t, file+"\n   1. Ba·sh when command matches /origin\\b/ and command runs \"git push\" with the option f or force and timeout is greater than 5: ask (high risk), because: It's published.\n", got.out)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), exported)
+}
+
 func TestPolicy_RejectsWrongUsage(t *testing.T) {
 	d := newPolicyProject(t)
 	for want, args := range map[string][]string{

@@ -2,8 +2,6 @@ package hookrun
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -29,7 +27,7 @@ func (h *hookRun) reportPolicy(c *hook.Call) {
 	}
 	e := &c.Event
 	e.HookEventType, e.Summary, e.Chat, e.Extra = control.PolicyEvent, "", nil, nil
-	e.Payload, _ = json.Marshal(report) // strings always encode
+	e.Payload, _ = json.Marshal(report)    // strings always encode
 	if len(e.Payload) > schema.MaxListed { // many characters are escaped, and the hub would not read it
 		for i := range report.Files {
 			report.Files[i].Text = ""
@@ -69,10 +67,4 @@ func (h *hookRun) policyReport(c *hook.Call) (report control.PolicyReport) {
 		}
 	}
 	return report
-}
-
-// hashOf returns the SHA-256 of a text in hexadecimal.
-func hashOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }

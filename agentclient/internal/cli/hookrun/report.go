@@ -3,6 +3,8 @@ package hookrun
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net"
@@ -111,4 +113,10 @@ func idempotencyKey(e *schema.Event) string {
 		return "hook/" + hashOf([]byte(key))
 	}
 	return key
+}
+
+// hashOf returns the SHA-256 of a text in hexadecimal.
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
