@@ -10,6 +10,13 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+func (s *Server) policyHandlers() map[string]fiber.Handler {
+	return map[string]fiber.Handler{
+		"GET " + schema.PathPolicyLine: s.policyLine,
+		"GET " + schema.PathRiskyCalls: s.riskyCalls,
+	}
+}
+
 func (s *Server) riskyCalls(c *fiber.Ctx) error {
 	key := sessionKey(c)
 	if key.App == "" && key.Session != "" {

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 func (s *Server) ruleHandlers() map[string]fiber.Handler {
@@ -14,6 +16,7 @@ func (s *Server) ruleHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathRules:       s.createRule,
 		"POST " + schema.PathRulePreview: s.previewRule,
 		"DELETE " + schema.PathRule:      s.revokeRule,
+		"GET " + history.PathAutomatic:   s.automatic,
 	}
 }
 
@@ -41,4 +44,20 @@ func (s *Server) revokeRule(c *fiber.Ctx) error {
 		return schema.ErrNotFound
 	}
 	return reply(c)(s.Hub.RevokeRule(c.UserContext(), id, caller(c)))
+}
+
+func (s *Server) automatic(c *fiber.Ctx) error {
+	limit, err := queryInt(c, "limit", bounds{min: 1, max: history.MaxAutomatic, fallback: 50})
+	if err != nil {
+		return err
+	}
+	before, err := queryInt(c, "before", bounds{min: 1, max: unbounded})
+	if err != nil {
+		return err
+	}
+	page, err := s.Query.Automatic(c.UserContext(), schema.EventID(before), int(limit))
+	if err != nil {
+		return err
+	}
+	return reply(c)(json.Marshal(page))
 }

@@ -28,7 +28,9 @@ func TestRulesFromScratch_AnswerLaterRequests(t *testing.T) {
 		create(`{"tool":"Bash","source_app":"shop","session_id":"s1","then":"deny","scope":"when","when":[{"argument":"command","is":"equals","value":"npm install"}],"reach":"session"}`).Text)
 	require.Equal(t, `Deny every call of mcp__shop__note, asked by shop in /home/dev/shop and below, for 8 hours`,
 		create(`{"tool":"mcp__shop__note","source_app":"shop","cwd":"/home/dev/shop","then":"deny","scope":"tool","reach":"project"}`).Text)
-	outcome := func(command string) schema.Outcome { return r.post(commandQuestion(command)).HumanInTheLoopStatus.Outcome }
+	outcome := func(command string) schema.Outcome {
+		return r.post(commandQuestion(command)).HumanInTheLoopStatus.Outcome
+	}
 	require.Equal(t, schema.Approve, outcome("git fetch origin"))
 	require.Equal(t, schema.Deny, outcome("npm install"))
 	for _, command := range []string{

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
-	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/hub/backtest"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/rules"
@@ -29,7 +29,7 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 	if s.IsStartedByRequester(h.actor(caller)) {
 		return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 	}
-	call := ruleCall(&s.Event, &s.Ask, callRisk{s.Status.Risk, s.Status.Class})
+	call := backtest.CallOf(&s.Event, &s.Ask, backtest.Rating{Risk: s.Status.Risk, Class: s.Status.Class})
 	call.IsRestricted = call.IsRestricted || len(s.Status.Recipients) > 0
 	rule, err := rules.Compile(d, call, by, h.nowMillis())
 	return rule, call, err
@@ -107,14 +107,6 @@ func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, 
 	return json.Marshal(rule.Rule)
 }
 
-// Limits of a preview. It reports the questions read until the first limit is reached.
-const (
-	previewMaxQuestions = 5000
-	previewPage         = 250
-	previewTimeLimit    = 750 * time.Millisecond
-	previewMaxExamples  = 5
-)
-
 // PreviewRule replays stored permissions against a rule without creating it, and
 // returns a schema.RulePreview as JSON.
 func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
@@ -122,11 +114,9 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 		return nil, err
 	}
 	rule, call, err := h.compileDraft(ctx, d, caller)
-	preview := rulePreview{rule: rule}
+	preview := schema.RulePreview{}
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		preview.Refused, err = string(reason), nil
-	} else if err == nil {
-		err = preview.evaluate(ctx, h.Store)
 	}
 	if err != nil {
 		return nil, err
@@ -135,88 +125,18 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 	if d.From > 0 {
 		preview.Exact = rules.ExactScope(call)
 	}
-	return preview.encode()
+	return backtest.Preview(ctx, h.Store, preview)
 }
 
-// rulePreview compares a rule with the decisions of people.
-type rulePreview struct {
-	schema.RulePreview
-	rule                           *schema.Rule
-	set                            *rules.Set     // contains only this rule
-	opposedExamples, otherExamples []*store.Event // newest first
-}
-
-// evaluate reads stored questions, newest first, until a limit is reached.
-func (p *rulePreview) evaluate(ctx context.Context, db store.Questions) error {
-	var err error
-	if p.set, err = rules.NewSet([]rules.StoredRule{{Rule: *p.rule, Since: p.rule.CreatedAt}}); err != nil {
-		return err
+// ReplayRule compares a rule with the permissions of the last days, without creating it. A rule that
+// can't be created is a schema.ErrNoRule.
+func (h *Hub) ReplayRule(ctx context.Context, d *schema.RuleDraft) (*history.Replay, error) {
+	rule, _, err := h.compileDraft(ctx, d, Caller{})
+	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
+		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
 	}
-	deadline := time.Now().Add(previewTimeLimit)
-	for before := schema.EventID(math.MaxInt64); p.Looked < previewMaxQuestions && time.Now().Before(deadline); {
-		page, err := db.Questions(ctx, before, previewPage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		before = page[len(page)-1].ID
-		for _, e := range page {
-			if p.Looked < previewMaxQuestions {
-				p.addQuestion(e)
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-// covers reports whether the rule would have answered a stored permission.
-func (p *rulePreview) covers(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) bool {
-	call := ruleCall(e, q, callRisk{st.Risk, st.Class})
-	call.ID = 0 // ignore when the rule was created
-	call.IsRestricted = call.IsRestricted || len(st.Recipients) > 0
-	return p.set.Decide(call, p.rule.CreatedAt) != nil
-}
-
-// addQuestion compares the rule with the outcome of one stored permission.
-func (p *rulePreview) addQuestion(e *store.Event) {
-	var q schema.HumanInTheLoop
-	var st schema.Status
-	if json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
-		return
-	}
-	p.Looked++
-	if !p.covers(e, &q, &st) {
-		return
-	}
-	p.Matched++
-	byPerson := isByPerson(&st)
-	agreeing := map[string]schema.Outcome{schema.ThenAllow: schema.Approve, schema.ThenDeny: schema.Deny}[p.rule.Then]
-	switch {
-	case byPerson && st.Outcome == agreeing && st.Response != nil && st.Response.ModifiedArguments == nil:
-		p.Agreed++
-	case byPerson && (st.Outcome == schema.Approve || st.Outcome == schema.Deny):
-		p.Opposed++
-		if len(p.opposedExamples) < previewMaxExamples {
-			p.opposedExamples = append(p.opposedExamples, e)
-		}
-		return
-	default:
-		p.Undecided++
-	}
-	if len(p.otherExamples) < previewMaxExamples {
-		p.otherExamples = append(p.otherExamples, e)
-	}
-}
-
-// encode returns the schema.RulePreview as JSON. Its examples have the list format of
-// events.
-func (p *rulePreview) encode() ([]byte, error) {
-	examples := append(p.opposedExamples, p.otherExamples...)
-	out := struct {
-		schema.RulePreview
-		Examples []json.RawMessage `json:"examples"`
-	}{p.RulePreview, []json.RawMessage{}}
-	for _, e := range examples[:min(len(examples), previewMaxExamples)] {
-		out.Examples = append(out.Examples, e.AppendJSON(nil, schema.MaxListed))
-	}
-	return json.Marshal(out)
+	return backtest.Replay(ctx, h.Store, rule, h.Clock())
 }

@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub/backtest"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
@@ -18,39 +18,18 @@ import (
 // person's answer, with its own commit and notifications. If anything fails, the
 // question is left to a person.
 
-// ruleCall returns the view of a stored question that rules are matched against.
-func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known callRisk) *rules.Call {
-	c := &rules.Call{
-		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: known.Risk, Class: known.Class,
-		IsRestricted: question.IsRestricted(q),
-	}
-	call, ok := question.CallOf(e, q)
-	c.Tool, c.Arguments, c.Cwd = call.Name, call.Arguments, call.Cwd
-	if ok {
-		c.Hash = call.Hash()
-	}
-	c.Redacted = bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix))
-	return c
-}
-
-// callRisk is the classification of the call in a stored status.
-type callRisk struct {
-	Risk  schema.Risk  `json:"risk"`
-	Class schema.Class `json:"class"`
-}
-
 // pendingRisk returns the hub's estimate in a stored status, and whether a rule
 // may still answer: the question is pending, has no answer in its undo window, and is
 // not addressed to certain people.
-func pendingRisk(e *store.Event) (risk callRisk, unanswered bool, err error) {
+func pendingRisk(e *store.Event) (risk backtest.Rating, unanswered bool, err error) {
 	var st struct {
-		callRisk
+		backtest.Rating
 		Status     schema.State    `json:"status"`
 		Held       json.RawMessage `json:"held"`
 		Recipients []string        `json:"recipients"`
 	}
 	err = json.Unmarshal(e.Status, &st)
-	return st.callRisk, st.Status == schema.Pending && st.Held == nil && len(st.Recipients) == 0, err
+	return st.Rating, st.Status == schema.Pending && st.Held == nil && len(st.Recipients) == 0, err
 }
 
 // applyRules lets the rules answer a question that was just stored, and returns the
@@ -67,7 +46,7 @@ func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInT
 	if err != nil || !unanswered {
 		return e
 	}
-	if answered := h.decideByRule(ctx, e.ID, ruleCall(e, q, risk), 0); answered != nil {
+	if answered := h.decideByRule(ctx, e.ID, backtest.CallOf(e, q, risk), 0); answered != nil {
 		return answered
 	}
 	return e
@@ -154,7 +133,7 @@ func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 		if err != nil || !unanswered || e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
 			continue
 		}
-		call := ruleCall(e, &q, risk)
+		call := backtest.CallOf(e, &q, risk)
 		if onlyRule != 0 {
 			call.ID = 0 // ignore when the rule was created
 		}

@@ -31,7 +31,7 @@ func describeCalls(r *schema.Rule, call *Call) string {
 	conditions := make([]string, len(r.When))
 	for i, c := range r.When {
 		if value, err := policy.ParseValue(c.Value, schema.MaxDepth); err == nil {
-			conditions[i] = c.Argument + " " + policy.DescribeTest(c.Is, value)
+			conditions[i] = displayName(c.Argument) + " " + policy.DescribeTest(c.Is, value)
 		}
 	}
 	return policy.DescribeCalls(tool, conditions) + describeOptions(r)

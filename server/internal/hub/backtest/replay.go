@@ -1,9 +1,8 @@
-package hub
+package backtest
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"time"
 
@@ -21,22 +20,15 @@ const (
 	replayTimeLimit    = time.Second
 )
 
-// ReplayRule compares a rule with the permissions of the last days, without creating it. A rule that
-// can't be created is a schema.ErrNoRule.
-func (h *Hub) ReplayRule(ctx context.Context, d *schema.RuleDraft) (*history.Replay, error) {
-	rule, _, err := h.compileDraft(ctx, d, Caller{})
-	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
-		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
-	}
+// Replay compares a rule with the permissions of the last days.
+func Replay(ctx context.Context, db store.Questions, rule *schema.Rule, now time.Time) (*history.Replay, error) {
+	set, err := rules.NewSet([]rules.StoredRule{{Rule: *rule, Since: rule.CreatedAt}})
 	if err != nil {
 		return nil, err
 	}
-	r := ruleReplay{preview: rulePreview{rule: rule}, since: h.Clock().AddDate(0, 0, -replayDays)}
+	r := replay{preview: preview{rule: rule, set: set}, since: now.AddDate(0, 0, -replayDays)}
 	r.Days, r.Problems = replayDays, []history.PolicyProblem{}
-	if r.preview.set, err = rules.NewSet([]rules.StoredRule{{Rule: *rule, Since: rule.CreatedAt}}); err != nil {
-		return nil, err
-	}
-	if err := r.read(ctx, h.Store); err != nil {
+	if err := r.read(ctx, db); err != nil {
 		return nil, err
 	}
 	r.Unmatched = r.Looked - r.Allowed - r.Denied
@@ -45,16 +37,16 @@ func (h *Hub) ReplayRule(ctx context.Context, d *schema.RuleDraft) (*history.Rep
 	return &r.Replay, nil
 }
 
-// ruleReplay compares a rule with past permissions.
-type ruleReplay struct {
+// replay compares a rule with past permissions.
+type replay struct {
 	history.Replay
-	preview         rulePreview // evaluates the rule
+	preview         preview // evaluates the rule
 	since           time.Time
 	opposed, others []history.ReplayExample // newest first
 }
 
 // read reads stored questions, newest first, until a limit is reached.
-func (r *ruleReplay) read(ctx context.Context, db store.Questions) error {
+func (r *replay) read(ctx context.Context, db store.Questions) error {
 	deadline := time.Now().Add(replayTimeLimit)
 	for before := schema.EventID(math.MaxInt64); r.Looked < replayMaxQuestions && time.Now().Before(deadline); {
 		page, err := db.Questions(ctx, before, previewPage)
@@ -81,7 +73,7 @@ func (r *ruleReplay) read(ctx context.Context, db store.Questions) error {
 }
 
 // add compares the rule with a stored permission.
-func (r *ruleReplay) add(e *store.Event) {
+func (r *replay) add(e *store.Event) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
@@ -104,14 +96,14 @@ func (r *ruleReplay) add(e *store.Event) {
 		list = &r.opposed
 	}
 	if len(*list) < history.MaxReplayExamples {
-		*list = append(*list, replayExample(e, &q, &st, rule, opposed))
+		*list = append(*list, r.example(e, &q, &st, opposed))
 	}
 }
 
-func replayExample(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, rule *schema.Rule, opposed bool) history.ReplayExample {
+func (r *replay) example(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, opposed bool) history.ReplayExample {
 	call, _ := question.CallOf(e, q)
 	example := history.ReplayExample{
-		Event: e.ID, SourceApp: e.App, Tool: call.Name, Title: st.Intent.Title(), Effect: rule.Then, Sentence: rule.Text,
+		Event: e.ID, SourceApp: e.App, Tool: call.Name, Title: st.Intent.Title(), Effect: r.preview.rule.Then, Sentence: r.preview.rule.Text,
 		Decided: history.DecidedByPerson, Outcome: history.CallOpen, Opposed: opposed, At: schema.Millis(e.ReceivedAt.UnixMilli()),
 	}
 	if st.Source == schema.ByRule {
@@ -126,8 +118,4 @@ func replayExample(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, 
 		example.Outcome = history.CallFailed
 	}
 	return example
-}
-
-func isByPerson(st *schema.Status) bool {
-	return st.Source == schema.ByHuman || st.Source == schema.ByQuorum
 }
