@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -274,13 +273,13 @@ func TestAcquire_LimitsReads(t *testing.T) {
 
 	waiting, stop := context.WithCancel(t.Context())
 	var done sync.WaitGroup
-	for range 16 {
+	var errs [16]error
+	for i := range errs {
 		done.Go(func() {
-			err := error(schema.ErrBusy)
-			for errors.Is(err, schema.ErrBusy) { // while the loop below has the last place
-				_, err = x.Acquire(waiting)
+			errs[i] = schema.ErrBusy
+			for errors.Is(errs[i], schema.ErrBusy) { // while the loop below has the last place
+				_, errs[i] = x.Acquire(waiting)
 			}
-			assert.ErrorIs(t, err, context.Canceled)
 		})
 	}
 	require.Eventually(t, func() bool {
@@ -289,6 +288,9 @@ func TestAcquire_LimitsReads(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	stop()
 	done.Wait()
+	for _, err := range errs {
+		require.ErrorIs(t, err, context.Canceled)
+	}
 	for _, release := range releases {
 		release()
 	}
