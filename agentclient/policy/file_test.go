@@ -296,3 +296,21 @@ func FuzzParsePolicy(f *testing.F) {
 		require.Equal(t, got, p.Evaluate(call))
 	})
 }
+
+// The weight of a policy bounds the steps of its patterns.
+func TestFile_WeightCountsPatterns(t *testing.T) {
+	t.Parallel()
+	weight := func(when string) int {
+		f, err := policy.Parse("f", []byte(`{"rules":[{"tool":"Bash","when":{"command":`+when+`},"then":"ask"}]}`))
+		require.NoError(t, err)
+		return f.Weight()
+	}
+	require.Equal(t, 4, weight(`{"glob":"rm *"}`))
+	require.Equal(t, 8, weight(`{"glob":"rm *","contains":"-rf "}`))
+	require.Zero(t, weight(`{"greater":5}`))
+	require.Greater(t, weight(`{"regex":"a{1000}"}`), 1000)
+	require.Greater(t, weight(`{"regex":"(a{30}){30}"}`), 900)
+	empty, err := policy.Parse("f", []byte(`{"rules":[{"tool":"*","then":"ask"}]}`))
+	require.NoError(t, err)
+	require.Zero(t, empty.Weight())
+}

@@ -11,10 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -127,4 +129,36 @@ func TestHookPolicyReport_IsSpooled(t *testing.T) {
 	writePolicy(t, c.home, projectPolicy)
 	require.Equal(t, noOutput, c.run(t))
 	require.Equal(t, 2, c.spooledEvents())
+}
+
+// The hub lists what hooks report: the rules that decided, with their hits.
+func TestHookPolicyReport_ReachesPolicyList(t *testing.T) {
+	c := newHookCommand(t, hubtest.Start(t).URL(), "")
+	writePolicy(t, filepath.Join(c.home, ".config", "hookback"), userPolicy)
+	writePolicy(t, c.home, projectPolicy)
+	policyReports(t, c, sessionStart("s1"))
+	for _, command := range []string{"rm -r /x", "ls"} {
+		c.stdin = strings.NewReader(preToolUse(command))
+		require.Contains(t, c.run(t).out, "Approval required", "the user's rule comes first")
+		c.deliverSpooled()
+	}
+	var list history.PolicyList
+	require.NoError(t, getJSON(t, c.hub+history.PathPolicies, &list))
+	require.True(t, list.Complete)
+	require.Len(t, list.Policies, 2)
+	user, project := list.Policies[0], list.Policies[1]
+	require.Equal(t, []any{history.OriginUser, sha256Hex(userPolicy), userPolicy, c.home, int64(1)}, []any{user.Origin, user.Hash, user.Text, user.Cwd, user.Sessions})
+	require.NotEmpty(t, user.Host)
+	require.NotEmpty(t, user.Person)
+	require.Equal(t, "Bash: ask", user.Rules[0].Sentence)
+	require.EqualValues(t, 1, user.Rules[0].Hits, "both calls have one id")
+	require.Len(t, project.Rules, 3)
+	require.Zero(t, project.Rules[1].Hits)
+	require.Contains(t, project.Rules[2].Sentence, "left to the agent")
+
+	// Its rules can be exported, and replayed before they are.
+	d := newPolicyProject(t)
+	got := d.policy(t.Context(), "add", "--project", project.Rules[0].JSON)
+	require.Equal(t, cli.ExitOK, got.status, got.err)
+	require.Contains(t, got.out, project.Rules[0].Sentence)
 }

@@ -311,3 +311,36 @@ func TestPolicyLine_HasDraft(t *testing.T) {
 	r.requestJSON(fmt.Sprintf("GET %s?event=%d", schema.PathPolicyLine, id), "", &line)
 	require.Empty(t, line.Draft.When, "no condition matches it reliably")
 }
+
+// A reader can send any rule: patterns that take long, too many conditions, names that mislead.
+func TestReplay_HostileRules(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.post(commandQuestion("echo " + strings.Repeat("a", 20<<10)))
+	condition := func(argument, is string, value any) string {
+		text, err := json.Marshal(map[string]any{"argument": argument, "is": is, "value": value})
+		require.NoError(t, err)
+		return string(text)
+	}
+	draft := func(tool string, conditions ...string) string {
+		return fmt.Sprintf(`{"rule":{"tool":%q,"then":"deny","scope":"when","when":[%s],"reach":"everywhere"}}`, tool, strings.Join(conditions, ","))
+	}
+	glob := condition("command", "glob", strings.Repeat("*a", 1500)+"b")
+	var got history.Replay
+	r.requestJSON("POST "+history.PathReplay, draft("Bash", strings.Split(strings.Repeat(glob+"\n", schema.MaxConditions-1), "\n")[:schema.MaxConditions-1]...), &got)
+	require.EqualValues(t, 1, got.Looked)
+	require.Zero(t, got.Denied)
+	for _, body := range []string{
+		draft("Bash", strings.Split(strings.Repeat(glob+"\n", schema.MaxConditions), "\n")...), // one too many
+		draft("Bash", condition("command", "glob", strings.Repeat("*", 5000))),
+		draft("Bash", condition("command", "regex", "(a+)+$")),
+		draft("Bash", condition("command", "equals", map[string]any{"a": 1})),
+		draft("Bash", condition("..", "equals", "x")),
+		draft("", condition("command", "equals", "x")),
+	} {
+		resp, b := r.do("POST", history.PathReplay, body)
+		require.Equal(t, http.StatusBadRequest, resp.StatusCode, "%.200s: %s", body, b)
+	}
+	p := r.expectProblem("no_rule", "POST "+history.PathReplay, `{"rule":{"tool":"Ba\u202esh","then":"deny","scope":"tool","reach":"everywhere"}}`)
+	require.Contains(t, p.Hint, "high risk", "hidden characters in a name are of high risk")
+}
