@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,13 +73,13 @@ func (n *Notifier) accountMessage(person string, change schema.AccountChange) *m
 }
 
 // announceAlert notifies operators of a new alert, through every channel and browser, within their
-// quiet hours and cooldown. It does not block. As with a change of an account, a message that can't be
+// quiet hours and cooldown, and at most maxAlertsPerMinute. It does not block. As with a change of an account, a message that can't be
 // sent is logged and not sent again: the inbox shows the alert, too.
 func (n *Notifier) announceAlert(a control.Alert) {
 	n.mu.Lock()
 	ctx := n.runCtx
 	n.mu.Unlock()
-	if ctx == nil || ctx.Err() != nil {
+	if ctx == nil || ctx.Err() != nil || !n.admitAlert(&a) {
 		return
 	}
 	n.group.Go(func() {
@@ -88,16 +89,45 @@ func (n *Notifier) announceAlert(a control.Alert) {
 			return
 		}
 		for i := range r.channels {
-			for _, person := range n.readersOf(r, &r.channels[i]) {
-				n.sendAlert(ctx, &r.channels[i], person, a)
-			}
+			n.sendAlerts(ctx, &r.channels[i], n.readersOf(r, &r.channels[i]), a)
 		}
-		for person := range r.pushSubscribers {
-			if n.isOperator(person) {
-				n.sendAlert(ctx, &store.Channel{}, person, a)
-			}
+		n.sendAlerts(ctx, &store.Channel{}, slices.DeleteFunc(slices.Collect(maps.Keys(r.pushSubscribers)), func(person string) bool {
+			return !n.isOperator(person)
+		}), a)
+	})
+}
+
+// sendAlerts sends an alert to each of the people through a channel. It does not block. A channel sends
+// one alert at a time: it would refuse several at once.
+func (n *Notifier) sendAlerts(ctx context.Context, c *store.Channel, people []string, a control.Alert) {
+	n.group.Go(func() {
+		w := n.worker(c.ID)
+		w.announcing.Lock()
+		defer w.announcing.Unlock()
+		for _, person := range people {
+			n.sendAlert(ctx, c, person, a)
 		}
 	})
+}
+
+// maxAlertsPerMinute limits the alerts that are announced: a network that fails, or an agent with many
+// sessions, can open thousands at once.
+const maxAlertsPerMinute = 20
+
+// admitAlert reports whether an alert is announced. The last one of a minute says that there are more.
+func (n *Notifier) admitAlert(a *control.Alert) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := n.Clock(); now.Sub(n.alertsSince).Abs() >= time.Minute {
+		n.alertsSince, n.alerts = now, 0
+	}
+	switch n.alerts++; {
+	case n.alerts == maxAlertsPerMinute:
+		a.Evidence += " More alerts are in the inbox."
+	case n.alerts == maxAlertsPerMinute+1:
+		n.Log.Warn("alerts not announced", "reason", "too many in a minute")
+	}
+	return n.alerts <= maxAlertsPerMinute
 }
 
 func (n *Notifier) isOperator(person string) bool {

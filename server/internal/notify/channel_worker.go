@@ -34,6 +34,7 @@ type channelWorker struct {
 	stop           context.CancelFunc
 	bot            *chat.Bot    // of a channel that takes answers, once it runs; guarded by Notifier.mu
 	botToken       string       // of bot
+	announcing     sync.Mutex   // held while an alert is sent
 	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
 
 	mu               sync.Mutex

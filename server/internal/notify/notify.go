@@ -131,6 +131,9 @@ type Notifier struct {
 	outcomes map[string]*atomic.Int64  // by state, and retried attempts
 	alerted  map[alertReader]time.Time // of the last alert; guarded by mu
 
+	alertsSince time.Time // start of the minute in which alerts are counted; guarded by mu
+	alerts      int       // in that minute; guarded by mu
+
 	linkMu sync.Mutex // serializes uses of signed links
 	keyMu  sync.Mutex // serializes creation of the Web Push keys
 }
