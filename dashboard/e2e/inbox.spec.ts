@@ -398,6 +398,7 @@ test.describe('Inbox', () => {
     await expect.poll(shown).toEqual([soon.id, wipe.id, edit.id])
 
     for (let i = 0; i < 5; i++) await agent.ask(hub, { question: `More ${i}` })
+    await page.mouse.move(900, 400) // the filters appear above no row under the pointer
     await expect(page.getByLabel('Search the requests')).toBeVisible()
     expect((await rows.first().boundingBox())?.y).toBeLessThanOrEqual(128)
   })

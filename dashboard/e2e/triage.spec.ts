@@ -209,6 +209,8 @@ test.describe('Triage', () => {
       expect(await places()).toEqual(before)
     }
     await expect(page.getByRole('button', { name: /^\d+ moved/ })).toBeVisible()
+    await page.mouse.move(900, 400)
+    await expect(page.getByLabel('Search the requests')).toBeVisible()
   })
 
   test('has a border between the panes that keys and the pointer move', async ({ page, hub, agent }) => {
