@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { NowLane, NowReport } from '../../lib/api/schema'
+import type { Freeze, NowLane, NowReport } from '../../lib/api/schema'
 import type { Event } from '../../lib/api/types'
 import { RequestIndex } from '../../lib/stream/agents'
 import { groupRequests, noLists, toRequest, type Request } from '../../lib/stream/requests'
@@ -93,6 +93,14 @@ describe('LaneModel', () => {
     expect(states(model)).toEqual(['failing'])
     model.add(event(16, 'SessionEnd'))
     expect(states(model)).toEqual(['ended'])
+  })
+
+  it('is frozen while a freeze stops its session', () => {
+    const freeze = { id: 1, scope: 'session', source_app: 'api', session_id: 's1' } as Freeze
+    const stateWith = (freezes: Freeze[]) => laneViews(loaded(), noRequests, NOW, freezes).map((v) => v.state)
+    expect(stateWith([freeze])).toEqual(['frozen'])
+    expect(stateWith([{ ...freeze, session_id: 's2' }])).toEqual(['working'])
+    expect(stateWith([{ id: 1, scope: 'all' } as Freeze])).toEqual(['frozen'])
   })
 
   it('moves the strip with the time', () => {

@@ -30,6 +30,8 @@ describe('agentState', () => {
     ['a call without an end', { lastAt: now - 600_000, running: true }, 'idle'],
     ['failed calls', { lastAt: now, failing: true, running: true }, 'failing'],
     ['an end after failed calls', { lastAt: now, failing: true, ended: true }, 'ended'],
+    ['a freeze', { lastAt: now, frozen: true, failing: true }, 'frozen'],
+    ['an end of a frozen session', { lastAt: now, frozen: true, ended: true }, 'ended'],
     ['a request without a listener', { lastAt: now, lostAt: now }, 'gone'],
     ['an event after that', { lastAt: now, lostAt: now - 1 }, 'working'],
     ['votes of others', { lastAt: now, waits: true }, 'idle'],
