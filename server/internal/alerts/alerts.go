@@ -31,6 +31,9 @@ const (
 	interval = 30 * time.Second
 	// retryDelay is the delay after a step that failed.
 	retryDelay = 5 * time.Second
+	// maxAnnounced limits the alerts per minute that people are notified of: a network that fails, or an
+	// agent with many sessions, can open thousands at once.
+	maxAnnounced = 20
 	// recentAlerts is the number of closed alerts that Read returns.
 	recentAlerts = 50
 )
@@ -58,6 +61,9 @@ type Follower struct {
 
 	spending map[scope]control.Alert // of the rules of kind spend, at the last check
 	spentAt  time.Time               // of the last check; zero: check now
+
+	announced      int // alerts in the minute that began at announcedSince
+	announcedSince schema.Millis
 }
 
 // New returns a Follower. It does nothing before Run.
@@ -237,13 +243,28 @@ func (f *Follower) update(ctx context.Context, found map[scope]control.Alert, no
 		if opened {
 			f.open[key] = stored
 			changed = true
-			f.Feed.PublishFact(feed.Fact{Kinds: feed.NewAlert, Note: stored})
+			f.announce(stored)
 		}
 	}
 	if changed {
 		f.Feed.PublishFact(feed.Fact{Kinds: feed.Alerts, Note: f.openAlerts()})
 	}
 	return nil
+}
+
+// announce publishes a new alert, for notifications. The last one of a minute says that there are more.
+func (f *Follower) announce(a control.Alert) {
+	if since := a.OpenedAt - f.announcedSince; since < 0 || since >= schema.Millis(time.Minute.Milliseconds()) {
+		f.announced, f.announcedSince = 0, a.OpenedAt
+	}
+	switch f.announced++; {
+	case f.announced > maxAnnounced:
+		return
+	case f.announced == maxAnnounced:
+		f.Log.Warn("more alerts than are announced in a minute", "limit", maxAnnounced)
+		a.Evidence += " More alerts are in the inbox."
+	}
+	f.Feed.PublishFact(feed.Fact{Kinds: feed.NewAlert, Note: a})
 }
 
 // openAlerts returns the open alerts, the newest first; never nil.

@@ -189,6 +189,30 @@ func TestFollower_ReadsTheLogOnceWithManySessions(t *testing.T) {
 	require.Equal(t, read, counted.rows)
 }
 
+func TestFollower_AnnouncesAtMost20PerMinute(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, control.AlertRule{Kind: control.AlertStuck})
+	for i := range 50 {
+		x.post(fmt.Sprint("s", i), "UserPromptSubmit", `{"prompt":"go"}`)
+	}
+	x.now = x.now.Add(16 * time.Minute)
+	require.Len(t, x.read().Open, 50, "the inbox has all")
+	x.post("late", "UserPromptSubmit", `{"prompt":"go"}`)
+	x.now = x.now.Add(16 * time.Minute)
+	require.Len(t, x.read().Open, 51)
+	var announced []control.Alert
+	require.ErrorIs(t, x.feed.Follow(t.Context(), feed.NewAlert, func(b *feed.Batch) error {
+		for _, fact := range b.Facts {
+			announced = append(announced, fact.Note.(control.Alert))
+		}
+		return context.Canceled
+	}), context.Canceled)
+	require.Len(t, announced, 21)
+	for i, a := range announced {
+		require.Equal(t, i == 19, strings.HasSuffix(a.Evidence, "More alerts are in the inbox."), i)
+	}
+}
+
 func TestErrors_FollowsTheLastCalls(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t, control.AlertRule{Kind: control.AlertErrors, Calls: 4, Percent: 50})

@@ -19,13 +19,7 @@ import (
 // the change, too.
 func (n *Notifier) announce(a auth.Announcement) {
 	names, change := a.To, a.Change
-	n.mu.Lock()
-	ctx := n.runCtx
-	n.mu.Unlock()
-	if ctx == nil || ctx.Err() != nil {
-		return
-	}
-	n.group.Go(func() {
+	n.inBackground(func(ctx context.Context) {
 		channels, err := n.Store.Channels(ctx)
 		if err != nil {
 			n.Log.Error("account change not announced", "person", change.Person, "err", err)
@@ -35,6 +29,16 @@ func (n *Notifier) announce(a auth.Announcement) {
 			n.announceThrough(ctx, &channels[i], names, change)
 		}
 	})
+}
+
+// inBackground starts work that ends with the notifier. It does nothing if the notifier does not run.
+func (n *Notifier) inBackground(work func(context.Context)) {
+	n.mu.Lock()
+	ctx := n.runCtx
+	n.mu.Unlock()
+	if ctx != nil && ctx.Err() == nil {
+		n.group.Go(func() { work(ctx) })
+	}
 }
 
 // announceThrough sends one message per person, or one for all on a shared channel.
@@ -73,16 +77,10 @@ func (n *Notifier) accountMessage(person string, change schema.AccountChange) *m
 }
 
 // announceAlert notifies operators of a new alert, through every channel and browser, within their
-// quiet hours and cooldown, and at most maxAlertsPerMinute. It does not block. As with a change of an account, a message that can't be
+// quiet hours and cooldown. It does not block. As with a change of an account, a message that can't be
 // sent is logged and not sent again: the inbox shows the alert, too.
 func (n *Notifier) announceAlert(a control.Alert) {
-	n.mu.Lock()
-	ctx := n.runCtx
-	n.mu.Unlock()
-	if ctx == nil || ctx.Err() != nil || !n.admitAlert(&a) {
-		return
-	}
-	n.group.Go(func() {
+	n.inBackground(func(ctx context.Context) {
 		r, err := n.loadRecipients(ctx)
 		if err != nil {
 			n.Log.Error("alert not announced", "alert", a.ID, "err", err)
@@ -105,29 +103,9 @@ func (n *Notifier) sendAlerts(ctx context.Context, c *store.Channel, people []st
 		w.announcing.Lock()
 		defer w.announcing.Unlock()
 		for _, person := range people {
-			n.sendAlert(ctx, c, person, a)
+			n.sendAlert(ctx, w, c, person, a)
 		}
 	})
-}
-
-// maxAlertsPerMinute limits the alerts that are announced: a network that fails, or an agent with many
-// sessions, can open thousands at once.
-const maxAlertsPerMinute = 20
-
-// admitAlert reports whether an alert is announced. The last one of a minute says that there are more.
-func (n *Notifier) admitAlert(a *control.Alert) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if now := n.Clock(); now.Sub(n.alertsSince).Abs() >= time.Minute {
-		n.alertsSince, n.alerts = now, 0
-	}
-	switch n.alerts++; {
-	case n.alerts == maxAlertsPerMinute:
-		a.Evidence += " More alerts are in the inbox."
-	case n.alerts == maxAlertsPerMinute+1:
-		n.Log.Warn("alerts not announced", "reason", "too many in a minute")
-	}
-	return n.alerts <= maxAlertsPerMinute
 }
 
 func (n *Notifier) isOperator(person string) bool {
@@ -154,42 +132,27 @@ func (n *Notifier) readersOf(r *recipients, c *store.Channel) (names []string) {
 	return names
 }
 
-// sendAlert sends an alert through a channel, or through Web Push for the channel 0.
-func (n *Notifier) sendAlert(ctx context.Context, c *store.Channel, person string, a control.Alert) {
+// sendAlert sends an alert through a channel, or through Web Push for the channel 0. Messages about
+// requests have another cooldown.
+func (n *Notifier) sendAlert(ctx context.Context, w *channelWorker, c *store.Channel, person string, a control.Alert) {
 	settings, err := n.Store.NotificationSettings(ctx, person)
-	if err == nil && (inQuietHours(&settings, n.Clock()) || !n.passesCooldown(c.ID, person, settings.CooldownMinutes)) {
+	now := n.Clock()
+	last, sent := w.alerted[person]
+	if err == nil && (inQuietHours(&settings, now) || sent && now.Sub(last) < time.Duration(settings.CooldownMinutes)*time.Minute) {
 		return
 	}
+	w.alerted[person] = now
 	out, err := n.openSender(ctx, c.ID)
 	if err == nil {
 		m := n.alertMessage(person, a)
 		if m.email = n.emailOf(ctx, person); m.email == "" && SendsPerPerson(c) {
 			return
 		}
-		err = n.worker(c.ID).sendWithTimeout(ctx, out, m)
+		err = w.sendWithTimeout(ctx, out, m)
 	}
 	if err != nil && ctx.Err() == nil {
 		n.Log.Warn("alert not announced", "alert", a.ID, "channel", c.ID, "err", out.errorText(err))
 	}
-}
-
-// alertReader is a person at a channel.
-type alertReader struct {
-	channel int64
-	person  string
-}
-
-// passesCooldown reports whether the last alert to that person at that channel was sent long enough ago,
-// and records this one. Messages about requests have another cooldown.
-func (n *Notifier) passesCooldown(channel int64, person string, minutes int) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	key, now := alertReader{channel, person}, n.Clock()
-	if last, sent := n.alerted[key]; sent && now.Sub(last) < time.Duration(minutes)*time.Minute {
-		return false
-	}
-	n.alerted[key] = now
-	return true
 }
 
 func (n *Notifier) alertMessage(person string, a control.Alert) *message {

@@ -32,10 +32,11 @@ type channelWorker struct {
 	channel        int64
 	due            feed.Wakeup // a notification may be due
 	stop           context.CancelFunc
-	bot            *chat.Bot    // of a channel that takes answers, once it runs; guarded by Notifier.mu
-	botToken       string       // of bot
-	announcing     sync.Mutex   // held while an alert is sent
-	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
+	bot            *chat.Bot            // of a channel that takes answers, once it runs; guarded by Notifier.mu
+	botToken       string               // of bot
+	announcing     sync.Mutex           // held while an alert is sent
+	alerted        map[string]time.Time // time of the last alert by person; guarded by announcing
+	abandonedCalls atomic.Int64         // library calls that timed out and have not returned
 
 	mu               sync.Mutex
 	failures         int       // consecutive
@@ -50,7 +51,7 @@ func (n *Notifier) worker(channel int64) *channelWorker {
 	if w := n.workers[channel]; w != nil {
 		return w
 	}
-	w := &channelWorker{notifier: n, channel: channel, due: feed.NewWakeup(), stop: func() {}}
+	w := &channelWorker{notifier: n, channel: channel, due: feed.NewWakeup(), stop: func() {}, alerted: map[string]time.Time{}}
 	if n.runCtx == nil {
 		return w // not started: Run creates the workers and reads due notifications
 	}

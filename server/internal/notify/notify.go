@@ -128,11 +128,7 @@ type Notifier struct {
 	plan    planState
 	codes   *chat.Codes // with which people link chat accounts
 
-	outcomes map[string]*atomic.Int64  // by state, and retried attempts
-	alerted  map[alertReader]time.Time // of the last alert; guarded by mu
-
-	alertsSince time.Time // start of the minute in which alerts are counted; guarded by mu
-	alerts      int       // in that minute; guarded by mu
+	outcomes map[string]*atomic.Int64 // by state, and retried attempts
 
 	linkMu sync.Mutex // serializes uses of signed links
 	keyMu  sync.Mutex // serializes creation of the Web Push keys
@@ -155,7 +151,7 @@ func New(cfg Config) *Notifier {
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
 	cfg.timing.setDefaults()
 	n := &Notifier{
-		Config: cfg, workers: map[int64]*channelWorker{}, alerted: map[alertReader]time.Time{}, codes: new(chat.Codes),
+		Config: cfg, workers: map[int64]*channelWorker{}, codes: new(chat.Codes),
 		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
 	}
 	if cfg.Reach == nil {
