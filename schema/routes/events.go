@@ -33,6 +33,9 @@ var (
 	answeredExample = []string{"v1.Event.responded"}
 )
 
+// shareErrors are the errors of wrong secrets, on the routes that share links open.
+var shareErrors = []error{schema.ErrTooMany}
+
 var events = []Route{
 	{
 		Method: "POST", Path: schema.PathEvents, Access: schema.AccessPost, Summary: "Store an event",
@@ -70,7 +73,7 @@ var events = []Route{
 			{"before", "only ids below this one"}, {"after", "only ids above this one, oldest first; 0 starts at the beginning"},
 			{"limit", "1 to 1000, default 100"}, summaryParam,
 		},
-		Response: []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
+		Response: []schema.Event{}, Returns: "the events", Errors: shareErrors, Examples: Examples{Response: []string{"v2.Event[].batch"}},
 	},
 	{
 		Method: "GET", Path: schema.PathFilterOptions, Access: schema.AccessRead, Summary: "List filter values",
@@ -92,7 +95,7 @@ var events = []Route{
 	{
 		Method: "GET", Path: schema.PathEvent, Access: schema.AccessRead, Summary: "Read an event",
 		Description: "Returns one complete event with its transcript.",
-		Response:    schema.Event{}, Returns: "the event", Examples: Examples{Response: answeredExample},
+		Response:    schema.Event{}, Returns: "the event", Errors: shareErrors, Examples: Examples{Response: answeredExample},
 	},
 	{
 		Method: "GET", Path: schema.PathContext, Access: schema.AccessRead, Summary: "Read a question's context",

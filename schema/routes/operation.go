@@ -21,13 +21,13 @@ var past = []Route{
 		Method: "GET", Path: schema.PathSession, Access: schema.AccessRead, Summary: "Read a session",
 		Description: "Returns one session with its tools, models and agents.",
 		Query:       []Param{appParam, idParam},
-		Response:    history.SessionDetail{}, Returns: "the session", Errors: []error{schema.ErrNotFound},
+		Response:    history.SessionDetail{}, Returns: "the session", Errors: append([]error{schema.ErrNotFound}, shareErrors...),
 	},
 	{
 		Method: "GET", Path: history.PathSessionFiles, Access: schema.AccessRead, Summary: "List the files that a session changed",
 		Description: "Returns the files that the tool calls of a session changed, the last changed first, with the lines added and removed and the events of the last calls. A call that failed, was denied or interrupted does not count.",
 		Query:       []Param{appParam, idParam},
-		Response:    history.SessionFiles{}, Returns: "the files", Errors: []error{schema.ErrNotFound},
+		Response:    history.SessionFiles{}, Returns: "the files", Errors: append([]error{schema.ErrNotFound}, shareErrors...),
 	},
 	{
 		Method: "GET", Path: schema.PathExport, Access: schema.AccessRead, Summary: "Download a session",

@@ -115,6 +115,16 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 	return session, err
 }
 
+// RefuseAttempt counts a wrong secret from that network as a failed sign-in. It returns err, or
+// schema.ErrTooMany if too many have failed.
+func (s *Service) RefuseAttempt(from netip.Addr, err error) error {
+	if limited := s.signInLimiter.check(from, s.Clock()); limited != nil {
+		return limited
+	}
+	s.signInLimiter.recordFailure(from, s.Clock())
+	return err
+}
+
 func (s *Service) newLinkHint() string {
 	if s.HasOwner() {
 		return "Ask an admin for a new one, or stop the hub and run its program with -sign-in NAME."

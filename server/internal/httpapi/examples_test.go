@@ -31,6 +31,7 @@ var refusedExamples = map[string]string{
 func TestExamples_AreAccepted(t *testing.T) {
 	t.Parallel()
 	r := setupNotifications(t)
+	r.runProjector() // only known sessions are shared
 	owner := r.openHubOwner("ada")
 	for _, name := range []string{"grace", "mara", "jun", "ola", "Anna"} {
 		r.addPerson(owner, fmt.Sprintf(`{"name":%q}`, name))

@@ -24,6 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/policyapi"
+	"github.com/hookback/hookback/server/internal/httpapi/shareapi"
 	"github.com/hookback/hookback/server/internal/httpapi/telemetry"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
@@ -46,7 +47,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
 		telemetry.New(s.Hub, caller, s.Metrics.recordTelemetry).Routes(),
-		s.claims.Handlers(identityOf), alertapi.Handlers(s.Alerts, identityOf), policyapi.Handlers(s.Studio, s.Hub, unmarshal),
+		s.claims.Handlers(identityOf), alertapi.Handlers(s.Alerts, identityOf), policyapi.Handlers(s.Studio, s.Hub, unmarshal), shareapi.Handlers(s.Shares, identityOf, s.linkTo),
 	} {
 		maps.Copy(all, part)
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
+	"github.com/hookback/hookback/server/internal/shares"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 	"github.com/hookback/hookback/server/internal/studio"
@@ -121,6 +122,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	for _, o := range options {
 		o(&cfg)
 	}
+	cfg.Shares = shares.New(shares.Config{Store: db, Sessions: cfg.Sessions, People: r.people, Clock: authConfig.Clock})
 	cfg.Now = now.New(now.Config{Store: db, Freezes: db, Sessions: cfg.Sessions, People: r.people})
 	r.Server = New(cfg)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

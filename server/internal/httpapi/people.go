@@ -52,17 +52,20 @@ func (s *Server) addPerson(c *fiber.Ctx) error {
 	return replyJSON(c)(person, err)
 }
 
-// signInURL returns the sign-in link with that code: at the public address if this hub answers there,
+// signInURL returns the sign-in link with that code.
+func (s *Server) signInURL(c *fiber.Ctx, code string) string { return s.linkTo(c, "/#sign-in="+code) }
+
+// linkTo returns the URL of a path of the dashboard: at the public address if this hub answers there,
 // otherwise at the address that the caller used.
-func (s *Server) signInURL(c *fiber.Ctx, code string) string {
+func (s *Server) linkTo(c *fiber.Ctx, path string) string {
 	if public := s.Reach.Read(); public.State == control.ReachOK {
-		return public.PublicURL + "/#sign-in=" + code
+		return public.PublicURL + path
 	}
 	scheme := "http://"
 	if s.TLS || strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderOrigin)), "https://") { // behind a TLS proxy; the origin guard has checked the header
 		scheme = "https://"
 	}
-	return scheme + c.Get(fiber.HeaderHost) + "/#sign-in=" + code
+	return scheme + c.Get(fiber.HeaderHost) + path
 }
 
 // personName returns the decoded name from the path, or "" if its escaping is invalid.

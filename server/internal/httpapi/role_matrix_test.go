@@ -109,6 +109,8 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 		_, headers := r.createToken(b, `{"name":"own","person":"`+name+`"}`)
 		return headers
 	}
+	stopProjector := r.runProjector()
+	r.post(event(0)) // the session of the share links
 	_, agent := r.createToken(m.admin, `{"name":"build"}`)
 	_, bound := r.createToken(m.admin, `{"name":"demo","apps":["demo"]}`)
 	tcpClient := r.client
@@ -137,7 +139,10 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 		{name: "admin", column: "Admin", person: "ada", headers: ada.headers()},
 		{name: "admin token", column: "Admin", person: "ada", token: true, headers: own(ada, "ada")},
 		{name: "owner", column: "Admin", person: "olga", headers: m.admin.headers()},
+		{name: shareCaller, headers: with(control.ShareHeader, r.share(oscar, `{"source_app":"demo","session_id":"s1"}`))},
+		{name: "share link of an owner", headers: append(m.admin.headers(), control.ShareHeader, r.share(oscar, `{"source_app":"demo","session_id":"s1"}`))},
 	}
+	stopProjector() // it writes to the database
 	m.db, err = sql.Open("sqlite", r.dbFile)
 	require.NoError(t, err)
 	m.db.SetMaxOpenConns(1) // data_version belongs to a connection
@@ -172,6 +177,8 @@ func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string)
 		id = m.newSession(person).Identity.ID
 	case schema.PathToken:
 		id = m.newToken(person)
+	case control.PathShare:
+		id = m.newShare()
 	}
 	if route.Path == schema.PathRule {
 		id = m.addRule(id)
@@ -190,11 +197,18 @@ func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string)
 	}
 	if slices.Contains(appScopedRoutes, route.Path) && route.Method+route.Path != "POST"+control.PathMessages || route.Path == control.PathWait {
 		path += "?source_app=demo"
-		if route.Path == schema.PathSession || route.Path == schema.PathExport || route.Path == history.PathSessionFiles {
+		if route.Path == schema.PathSession || route.Path == schema.PathExport || route.Path == history.PathSessionFiles || strings.HasPrefix(c.name, shareCaller) {
 			path += "&session_id=s1"
 		}
 	}
 	return path, body
+}
+
+// shareCaller is the caller with the secret of a share link. shareRoutes are all routes that it opens.
+const shareCaller = "share link"
+
+var shareRoutes = []string{
+	"GET " + control.PathShared, "GET " + schema.PathSession, "GET " + history.PathSessionFiles, "GET " + schema.PathEvents, "GET " + schema.PathEvent,
 }
 
 // matrixBodies are valid bodies by path. ID, NAME and SECRET stand for the question or object,
@@ -218,6 +232,7 @@ var matrixBodies = map[string]string{
 	inbox.PathApproveCall:       `{}`,
 	inbox.PathRejectCall:        `{}`,
 	inbox.PathAgentApprove:      `{"approvalId":"ID","approved":true}`,
+	control.PathShares:          `{"source_app":"demo","session_id":"s1"}`,
 	control.PathReach:           `{"publicUrl":"http://localhost:4000"}`,
 	control.PathSafety:          `{"equalFailures":5}`,
 	control.PathAlertRules:      `{"kind":"stuck"}`,
@@ -240,6 +255,9 @@ var matrixBodies = map[string]string{
 
 // refusedByHandler are routes that refuse these requests for a reason other than their class.
 var refusedByHandler = map[string]string{
+	control.PathShared:  "the request has no share link",
+	control.PathShares:  "a share link takes an operator",
+	control.PathShare:   "only the author and admins revoke a share link",
 	schema.PathLink:     "the link is not signed by this hub",
 	schema.PathLinkVote: "the link is not signed by this hub",
 
@@ -265,6 +283,13 @@ func (m *matrix) newToken(person string) string {
 	token, err := m.people.CreateToken(m.t.Context(), schema.TokenDraft{Name: "t", Person: person}, m.identity(person))
 	require.NoError(m.t, err)
 	return token.ID
+}
+
+// newShare returns the id of a share link of the owner.
+func (m *matrix) newShare() string {
+	link, _, err := m.Shares.Create(m.t.Context(), control.ShareDraft{SourceApp: "demo", SessionID: "s1"}, m.identity("olga"))
+	require.NoError(m.t, err)
+	return link.ID
 }
 
 func (m *matrix) addAccount() string {
@@ -320,6 +345,10 @@ func (m *matrix) send(c matrixCaller, route routes.Route, path, body string) (in
 func (m *matrix) expected(c matrixCaller, route routes.Route) int {
 	column, session := c.column, !c.token
 	switch {
+	case strings.HasPrefix(c.name, shareCaller) && slices.Contains(shareRoutes, route.Method+" "+route.Path):
+		return 0
+	case strings.HasPrefix(c.name, shareCaller):
+		return http.StatusForbidden // also if the request has credentials of the owner
 	case c.name == "cookie only" && route.Method == http.MethodGet:
 		column = "Admin" // the cookie permits reading
 	case route.Path == schema.PathMe && len(c.headers) > 2 && column == "" && c.name != "behind a proxy":

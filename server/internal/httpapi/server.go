@@ -30,6 +30,7 @@ import (
 	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
+	"github.com/hookback/hookback/server/internal/shares"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/studio"
 	"github.com/hookback/hookback/server/internal/testagent"
@@ -58,6 +59,7 @@ type Config struct {
 	Studio    *studio.Service
 	Safety    *safety.Limits
 	Alerts    *alerts.Follower
+	Shares    *shares.Service
 	Traces    *traces.Follower // nil: none are sent
 	Reach     *reach.Address
 	TestAgent *testagent.Agent // nil: test requests fail

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,15 +17,17 @@ import (
 	"github.com/hookback/hookback/schema/history"
 )
 
-// runProjector runs the projector until the test ends.
-func (r *harness) runProjector() {
+// runProjector runs the projector until the test ends or calls stop.
+func (r *harness) runProjector() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Sessions.Run(ctx) }()
-	r.t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		require.NoError(r.t, <-done)
 	})
+	r.t.Cleanup(stop)
+	return stop
 }
 
 // waitForSession waits until the projection of a session contains that many events.

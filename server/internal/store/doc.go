@@ -61,5 +61,6 @@ type Store interface {
 	Alerts
 	Reach
 	Traces
+	Shares
 	Admin
 }

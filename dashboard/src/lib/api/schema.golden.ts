@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -584,6 +584,18 @@ export const v2SessionFilesTwo = {"files":[{"path":"internal/order/list.go","cha
 
 // prettier-ignore
 export const v2SessionPagePage = {"sessions":[{"source_app":"api-refactor","session_id":"f3a91c07","parent_session_id":"a0","title":"Upgrade the hub to schema v4","cwd":"/home/mara/src/payments","branch":"main","model":"claude-opus-4-1","startedAt":1795262400000,"lastAt":1795262900000,"ended":true,"firstId":3,"lastId":90,"status":"waiting_human","events":88,"tools":31,"failures":2,"agents":2,"asked":4,"pending":1,"waitedMs":31000,"humanWaitMs":30000,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":0.42,"transcript":90}],"next":"90","lagMs":1500} satisfies SessionPage
+
+// prettier-ignore
+export const v2ShareCreated = {"id":"K7QZ2M4XW3BN5RTA","source_app":"shop-api","session_id":"s1","person":"ada","createdAt":1795262800000,"expiresAt":1795349200000,"transcript":true,"url":"https://hub.example.com/shared#hubsh_K7QZ2M4XW3BN5RTA_EXAMPLEEXAMPLEEXAMPLEEXAM"} satisfies Share
+
+// prettier-ignore
+export const v2ShareDraftDay = {"source_app":"shop-api","session_id":"s1","hours":24,"transcript":true} satisfies ShareDraft
+
+// prettier-ignore
+export const v2SharesListed = [{"id":"K7QZ2M4XW3BN5RTA","source_app":"shop-api","session_id":"s1","person":"ada","createdAt":1795262800000,"expiresAt":1795349200000,"lastOpenedAt":1795266400000,"opens":3}] satisfies Share[]
+
+// prettier-ignore
+export const v2SharedSessionWithTranscript = {"source_app":"shop-api","session_id":"s1","person":"ada","expiresAt":1795349200000,"transcript":true} satisfies SharedSession
 
 // prettier-ignore
 export const v2SignInBrowser = {"id":"s_7f3a","person":"ada","userAgent":"Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0","way":"link","createdAt":1795262400000,"lastSeenAt":1795262460000,"expiresAt":1795305600000,"current":true} satisfies SignIn

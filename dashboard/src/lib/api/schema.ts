@@ -2228,6 +2228,47 @@ export interface SessionPage {
   lagMs?: number
 }
 
+/**
+ * Share is a link that shows one session to people who are not signed in, read-only. It ends at its expiry,
+ * when it is revoked, when its author is no longer an operator, and when the session is deleted.
+ */
+export interface Share {
+  id: string
+  source_app: string
+  session_id: string
+  /** its author */
+  person: string
+  createdAt: Millis
+  expiresAt: Millis
+  /** Transcript is set if the link also shows the transcripts of the session. */
+  transcript?: boolean
+  /** lastOpenedAt is when the link was last opened, and Opens how often, counted at most once per minute. */
+  lastOpenedAt?: Millis
+  opens?: number
+  /** URL is the link itself. It is shown once, to its author. */
+  url?: string
+}
+
+/** ShareDraft is the body of POST /api/shares. */
+export interface ShareDraft {
+  source_app: string
+  session_id: string
+  /** Hours is the life of the link: 1, 24 or 168; default 24. */
+  hours?: number
+  /** also show the transcripts */
+  transcript?: boolean
+}
+
+/** SharedSession is what a share link shows, for the page that opens it. */
+export interface SharedSession {
+  source_app: string
+  session_id: string
+  /** the author of the link */
+  person: string
+  expiresAt: Millis
+  transcript?: boolean
+}
+
 /** SignIn is a signed-in browser. */
 export interface SignIn {
   id: string

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -123,6 +124,7 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 		// A later account of that name must not inherit these.
 		write(`DELETE FROM browsers WHERE stream_id = 1 AND person = ?`, name)
 		write(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ?`, name)
+		write(`DELETE FROM shares WHERE stream_id = 1 AND person = ?`, name)
 	}
 	for _, id := range c.RemovedSignIns {
 		write(`DELETE FROM sign_ins WHERE stream_id = 1 AND id = ?`, id)
@@ -140,6 +142,7 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 		write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt), p.SignedIn, toMillis(p.ResetAt), p.ResetBy, toMillis(p.PromotedAt), p.PromotedBy)
+		write(`DELETE FROM shares WHERE stream_id = 1 AND person = ? AND (? OR created_at <= ?)`, p.Name, p.Role == schema.Viewer, toMillis(p.ResetAt))
 	}
 	for _, i := range c.SignIns {
 		write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -316,7 +316,7 @@ var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n 
 	WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ? AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?
 	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, nameSegmentBits, nameSegmentBits, nameSegmentSize-1)
 
-// deleteSessionIfEmpty removes a session without events from the projections.
+// deleteSessionIfEmpty removes a session without events from the projections, with its share links.
 func (t *tx) deleteSessionIfEmpty(app, session string) error {
 	var first, last, found int64
 	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
@@ -335,6 +335,9 @@ func (t *tx) deleteSessionIfEmpty(app, session string) error {
 	if _, err := t.exec(`DELETE FROM session_tools WHERE stream_id = 1 AND first = ?`, first); err != nil {
 		return err
 	}
-	_, err = t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
+	if _, err = t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session); err != nil {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM shares WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
 	return err
 }
