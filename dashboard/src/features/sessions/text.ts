@@ -73,9 +73,52 @@ export const headText = {
   tokens: (input: string, output: string) => `${input} in, ${output} out`,
   costHint: 'As reported by the agent',
   startedBy: 'started by session',
+  share: 'Share',
   export: 'Export',
   markdownHint: 'to read and share',
   ndjsonHint: 'every event, one per line',
+}
+
+/** The dialog that shares a session. */
+export const shareText = {
+  title: 'Share this session',
+  intro:
+    'Anyone with the link sees exactly this session, read-only and without signing in: prompts, tool calls with their outcomes, and changed files.',
+  lifetime: 'Works for',
+  lifetimes: [
+    { value: 1, label: '1 hour' },
+    { value: 24, label: '1 day' },
+    { value: 168, label: '7 days' },
+  ],
+  transcript: 'With transcript',
+  transcriptHint: 'the whole conversation, if the agent sent it',
+  create: 'Create link',
+  created: 'Share link',
+  copyLink: 'Copy the link',
+  once: 'Send it now: the hub stores only its hash, and it is not shown again.',
+  links: 'Links to this session',
+  none: 'No one else can see this session.',
+  notLoaded: 'The dialog did not load. The hub may be offline, or newer than this page.',
+  signInTo: 'share sessions',
+  viewer: 'Viewers cannot share sessions.',
+}
+
+/** The page of a share link. */
+export const sharedText = {
+  title: (session: string) => `Shared session ${session}`,
+  region: 'Shared session',
+  sharedBy: 'Shared by',
+  readOnly: 'read-only',
+  endsIn: (interval: string) => `ends in ${interval}`,
+  refresh: 'Refresh',
+  loading: 'Loading …',
+  retry: 'Try again',
+  ended: 'This link has ended',
+  endedHint:
+    'Links to a session work for a limited time and can be revoked. Ask the person who shared it for a new one.',
+  incomplete: 'This link is incomplete',
+  incompleteHint: 'Open the whole link again. Its last part, after the #, is missing.',
+  failed: 'The session could not be loaded',
 }
 
 /** The tabs and controls of a session. */

@@ -54,20 +54,26 @@ function problem(title: string, status: number, code: string, detail: string): P
 
 const ME = '/api/me'
 
+/** The secret of the share link that this page shows. Its requests carry no other credentials. */
+let shareSecret = ''
+export const showShare = (secret: string) => void (shareSecret = secret)
+
 export async function call<T>(path: string, init?: RequestInit): Promise<T> {
   const reading = init?.method === undefined
   // Reads are authenticated by the cookie alone; a stale key must not make them fail.
   const key = reading && path !== ME ? '' : signInKey()
   let answer: globalThis.Response
+  let sent = key ? { ...init, headers: { ...init?.headers, [KEY_HEADER]: key } } : init
+  if (shareSecret) sent = { ...init, credentials: 'omit', headers: { 'Hookback-Share': shareSecret } }
   try {
-    answer = await fetch(path, key ? { ...init, headers: { ...init?.headers, [KEY_HEADER]: key } } : init)
+    answer = await fetch(path, sent)
   } catch {
     throw new ApiError(unreachable)
   }
   if (answer.status === 204) return undefined as T
   if (answer.ok) return await readBody<T>(answer)
   const problem = await readProblem(answer)
-  if (problem.code === 'sign_in' && path !== ME) notifyRefused(reading)
+  if (problem.code === 'sign_in' && path !== ME && !shareSecret) notifyRefused(reading)
   throw new ApiError(problem)
 }
 

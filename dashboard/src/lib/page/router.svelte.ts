@@ -6,7 +6,7 @@ export type Place =
   | { screen: 'session'; app: string; session: string }
   | { screen: 'team'; tab: TeamTab }
   | { screen: 'settings'; tab: SettingsTab }
-  | { screen: 'now' | 'stream' | 'sessions' | 'overview' | 'rules' | 'notFound' }
+  | { screen: 'now' | 'stream' | 'sessions' | 'overview' | 'rules' | 'shared' | 'notFound' }
 
 export type Screen = Place['screen']
 
@@ -26,6 +26,7 @@ const fixedPaths: Record<string, Place> = {
   '/sessions': { screen: 'sessions' },
   '/overview': { screen: 'overview' },
   '/rules': { screen: 'rules' },
+  '/shared': { screen: 'shared' },
 }
 for (const tab of teamTabs) fixedPaths[`/team/${tab}`] = { screen: 'team', tab }
 for (const tab of settingsTabs) fixedPaths[`/settings/${tab}`] = { screen: 'settings', tab }

@@ -8,6 +8,7 @@ describe('parsePath', () => {
     ['/inbox', { screen: 'inbox' }],
     ['/inbox/', { screen: 'inbox' }],
     ['/inbox/12', { screen: 'inbox', id: 12 }],
+    ['/shared', { screen: 'shared' }],
     ['/r/12', { screen: 'review', id: 12 }],
     ['/r/12/', { screen: 'review', id: 12 }],
     ['/stream', { screen: 'stream' }],

@@ -168,6 +168,23 @@ export const signInFirstText = {
 }
 
 /** The note next to a link: which devices can open it. */
+/** The list of share links. */
+export const shareListText = {
+  title: 'Share links',
+  intro: 'They show one session to people who are not signed in. Create them on the page of a session.',
+  list: 'Share links',
+  by: 'by',
+  transcript: 'with transcript',
+  created: (ago: string) => `created ${ago}`,
+  ends: (interval: string) => `ends in ${interval}`,
+  neverOpened: 'never opened',
+  opened: (times: number, ago: string) =>
+    `opened ${times === 1 ? 'once' : `${count(times)} times`}, last ${ago}`,
+  revoke: 'Revoke',
+  confirmRevoke: 'Confirm revoke',
+  about: (session: string, person: string) => `link to ${session} by ${person}`,
+}
+
 export const linkReachText = {
   local: 'This link only works on this computer,',
   copied: 'It only works on this computer.',
