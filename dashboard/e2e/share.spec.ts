@@ -2,7 +2,7 @@ import type { Browser, Page } from '@playwright/test'
 import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
 import { expect, openAt, test } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
-import { callApi, claimHub, invitePerson, openInNewBrowser } from './people.ts'
+import { callApi, claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts'
 
 /** Reports a session with a prompt, an edit, a failed command and a transcript. */
 async function reportSession(hub: HubProcess): Promise<void> {
@@ -200,6 +200,7 @@ test.describe('Share link', () => {
     await reportSession(hub)
     await claimHub(page, hub)
     const noor = await openInNewBrowser(browser, watch, await invitePerson(page, 'noor'))
+    await expect(userBadge(noor)).toContainText('noor')
     await openAt(noor, hub, '/sessions/api/s1')
     const { page: stranger } = await openAsStranger(browser, watch, await share(noor, hub))
     await expect(stranger.getByTestId('shared-by')).toContainText('Shared by noor')
