@@ -16,6 +16,8 @@ var (
 	zoneParam = Param{"tz", "IANA time zone of the days, such as Europe/Berlin; default UTC"}
 	// summaryParam keeps the first screen of a page small. GET /events/:id has the whole event.
 	summaryParam = Param{"summary", "1 shortens questions above 16 KiB and leaves out the payloads of questions above 16 KiB, marked by questionTruncated and payloadTruncated; default 0"}
+	// requestSummaryParam keeps the inbox of a page small, whatever the agents ask.
+	requestSummaryParam = Param{"summary", summaryParam.Description + "; 2 shortens each question with its event to 1.5 kB"}
 	reasonParam  = Param{"reason", "same as in the body, which takes precedence"}
 )
 
@@ -71,7 +73,7 @@ var events = []Route{
 			{"status", "questions in this state: pending, responded, timeout, error, or undelivered"},
 			{"q", "text in the summary, question or payload"}, fromParam, toParam,
 			{"before", "only ids below this one"}, {"after", "only ids above this one, oldest first; 0 starts at the beginning"},
-			{"limit", "1 to 1000, default 100"}, summaryParam,
+			{"limit", "1 to 1000, default 100"}, requestSummaryParam,
 		},
 		Response: []schema.Event{}, Returns: "the events", Errors: shareErrors, Examples: Examples{Response: []string{"v2.Event[].batch"}},
 	},

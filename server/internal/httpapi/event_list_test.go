@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/query"
 )
 
 // Clients page through all events from after=0.
@@ -111,4 +112,40 @@ func TestEventList_SummaryShortensLargeQuestions(t *testing.T) {
 	}
 	resp, _ := r.do("GET", schema.PathRecent+"?summary=2", "")
 	require.Equal(t, 400, resp.StatusCode)
+}
+
+// The dashboard reads the pending requests as summaries, so that its first card does not depend on what agents ask.
+func TestEventList_RequestSummariesAreSmall(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	const requests = 20
+	for i := range requests {
+		huge := strings.Repeat("é", 1<<(i%19)) // up to 0.5 MB
+		r.post(fmt.Sprintf(`{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","tool_name":"Bash","payload":{"tool_input":{"command":%q}},
+			"humanInTheLoop":{"question":%q,"type":"permission","toolCall":{"name":"Bash","argumentsRef":"/tool_input"},"context":{"why":%q,"diff":%q}}}`,
+			i, huge, huge[:min(len(huge), 4096)], huge[:min(len(huge), 8192)], huge[:min(len(huge), 8192)]))
+	}
+	list := func(path string) (events []json.RawMessage) {
+		r.expectOK(&events, "GET "+path, "")
+		return events
+	}
+	short := list(schema.PathEvents + "?status=pending&limit=200&summary=2")
+	require.Len(t, short, requests)
+	whole := list(schema.PathEvents + "?status=pending&limit=200")
+	for i, text := range short {
+		require.LessOrEqual(t, len(text), query.MaxRequestSummary)
+		var e, full schema.Event
+		require.NoError(t, json.Unmarshal(text, &e))
+		require.NoError(t, json.Unmarshal(whole[i], &full))
+		require.Equal(t, full.ID, e.ID)
+		require.Equal(t, full.HumanInTheLoopStatus.Revision, e.HumanInTheLoopStatus.Revision)
+		require.Equal(t, full.HumanInTheLoopStatus.Risk, e.HumanInTheLoopStatus.Risk)
+		require.Equal(t, len(whole[i]) > query.MaxRequestSummary, e.QuestionTruncated, "only large ones are shortened")
+	}
+	older := list(schema.PathEvents + "?status=pending&limit=5&summary=2&before=11")
+	require.Len(t, older, 5)
+	require.JSONEq(t, string(short[9]), string(older[4]))
+	require.Equal(t, "summary", r.expectProblem("invalid", "GET "+schema.PathEvents+"?summary=3", "").Field)
+	require.Equal(t, "summary", r.expectProblem("invalid", "GET "+schema.PathRecent+"?summary=2", "").Field)
+	require.Equal(t, "sumary", r.expectProblem("invalid", "GET "+schema.PathEvents+"?sumary=2", "").Field)
 }

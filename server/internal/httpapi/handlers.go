@@ -210,11 +210,14 @@ func (s *Server) findEvents(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	summaries, err := querySummaries(c)
+	summary, err := queryInt(c, "summary", bounds{max: 2})
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Query.FindEvents(c.UserContext(), f, summaries))
+	if summary == 2 {
+		return reply(c)(s.Query.FindRequests(c.UserContext(), f))
+	}
+	return reply(c)(s.Query.FindEvents(c.UserContext(), f, summary == 1))
 }
 
 func (s *Server) search(c *fiber.Ctx) error {

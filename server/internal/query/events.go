@@ -63,6 +63,18 @@ func (s *Service) FindEvents(ctx context.Context, f store.Filter, summaries bool
 	})
 }
 
+// FindRequests is FindEvents with request summaries: an event with a question has at most MaxRequestSummary
+// bytes, without its names.
+func (s *Service) FindRequests(ctx context.Context, f store.Filter) ([]byte, error) {
+	return s.lists.get(s.Store.Head(), listQuery{filter: f, requests: true}, func() ([]byte, error) {
+		events, err := s.Store.Find(context.WithoutCancel(ctx), f)
+		if err != nil {
+			return nil, err
+		}
+		return encodeList(summarizeRequests(events), nil, !f.Oldest && f.After == 0), nil
+	})
+}
+
 // FilterOptions returns the values that a filter can offer.
 func (s *Service) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
 	return s.Store.FilterOptions(ctx)

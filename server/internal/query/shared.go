@@ -60,4 +60,5 @@ type listQuery struct {
 	filter    store.Filter
 	newest    int // without a filter: the number of newest events
 	summaries bool
+	requests  bool // with request summaries
 }

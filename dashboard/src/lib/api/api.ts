@@ -130,10 +130,10 @@ export const recent = (limit = 300) => call<Event[]>(`/events/recent?limit=${lim
 
 /**
  * Events that match every filter, oldest first; without `after`, the newest of them. Large questions
- * are shortened.
+ * are shortened; with summary 2, each question with its event has at most 1.5 kB.
  */
-export function find(filter: EventQuery): Promise<Event[]> {
-  const query = new URLSearchParams({ summary: '1' })
+export function find(filter: EventQuery, summary: 1 | 2 = 1): Promise<Event[]> {
+  const query = new URLSearchParams({ summary: String(summary) })
   for (const [name, value] of Object.entries(filter)) query.set(name, String(value))
   return call<Event[]>(`/events?${query}`)
 }

@@ -231,6 +231,24 @@ describe('HubState answer', () => {
     expect(responded).toEqual({ permission: true })
   })
 
+  it('keeps the status of a whole request when a list has a summary of the same revision', () => {
+    const findings = [{ code: 'recursive_delete', risk: 'high' as const, text: 'Deletes everything.' }]
+    const whole = aRequest(105)
+    whole.humanInTheLoopStatus = { status: 'pending', revision: 4, findings }
+    say({ type: 'event', data: whole })
+    const summary = { ...aRequest(105), questionTruncated: true }
+    summary.humanInTheLoopStatus = { status: 'pending', revision: 4 }
+    say({ type: 'event', data: summary })
+    expect(hub.request(105)?.status.findings).toEqual(findings)
+    expect(hub.request(105)?.event.questionTruncated).toBeUndefined()
+
+    // A newer one takes no answer until the request is fetched again: findings may have changed.
+    summary.humanInTheLoopStatus = { status: 'pending', revision: 5 }
+    say({ type: 'event', data: summary })
+    expect(hub.request(105)?.status.revision).toBe(5)
+    expect(hub.request(105)?.event.questionTruncated).toBe(true)
+  })
+
   it('is sent once; a second one is ignored', async () => {
     void hub.answer(90, { permission: true })
     expect(await hub.answer(90, { permission: false })).toBe(false)

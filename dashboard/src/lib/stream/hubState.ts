@@ -77,8 +77,9 @@ export class HubState {
   ratingChanges = 0
   /** How often the hub reconnected with another database. */
   replacements = 0
-  /** Whether the first snapshot is loaded. Before that, an empty inbox means nothing. */
-  loaded = false
+  /** Whether the pending requests are loaded. Before that, an empty inbox means nothing. */
+  listed = false
+  loaded = false // the whole first snapshot
 
   /** The verified name of the user; empty if there is none. */
   private name = ''
@@ -439,16 +440,15 @@ export class HubState {
   }
 
   private async snapshot(): Promise<void> {
-    const [recent, pending, undelivered] = await Promise.all([
-      this.calls.recent(300),
-      this.fetchAll('pending'),
-      this.fetchAll('undelivered'),
-      this.loadRatings(), // before the events, which a filter may select by their ratings
-    ])
-    for (const event of [...pending, ...undelivered]) {
+    const lists = await Promise.all([this.fetchAll('pending'), this.fetchAll('undelivered')])
+    for (const event of lists.flat()) {
       this.storeRequest(event)
       this.agents.observe(event)
     }
+    this.listed = true // the first card does not wait for the events
+    this.changed()
+    // The ratings come before the events, which a filter may select by them.
+    const [recent] = await Promise.all([this.calls.recent(300), this.loadRatings()])
     for (const event of recent) this.ingest(event)
     this.loaded = true
     this.changed()
@@ -474,7 +474,7 @@ export class HubState {
     let found: Event[] = []
     for (;;) {
       const before = found[0] ? { before: found[0].id } : {}
-      const page = await this.calls.find({ status, limit: REQUEST_PAGE, ...before })
+      const page = await this.calls.find({ status, limit: REQUEST_PAGE, ...before }, 2)
       found = [...page, ...found]
       if (page.length < REQUEST_PAGE) return found
     }

@@ -54,6 +54,10 @@ export const live = {
     inbox()
     return snoozedUntil(request, snoozed)
   },
+  get listed() {
+    inbox()
+    return hub.listed
+  },
   get loaded() {
     inbox()
     return hub.loaded

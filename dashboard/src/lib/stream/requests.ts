@@ -46,16 +46,17 @@ export const isWhole = (e: Event): boolean => !e.questionTruncated && !e.payload
 /** Converts an event to a request; undefined without a question. before: its previous state. */
 export function toRequest(listed: Event, before?: Request): Request | undefined {
   const status = listed.humanInTheLoopStatus ?? { status: 'pending' }
-  // A list does not remove members that the page already has.
-  const known = before && isWhole(before.event) && !isWhole(listed)
-  const event = known ? { ...before.event, humanInTheLoopStatus: status } : listed
+  // A list does not remove members that the page already has, of the event or of its status. A list with a
+  // newer status does: a person fetches the request again, because lists shorten statuses, too.
+  const known = before && isWhole(before.event) && !isWhole(listed) && !isNewer(status, before.status)
+  const event = known ? before.event : listed
   const question = event.humanInTheLoop
   if (!question) return undefined
   return {
     id: event.id,
     event,
     question,
-    status: before && isNewer(before.status, status) ? before.status : status,
+    status: before && (known || isNewer(before.status, status)) ? before.status : status,
     askedAt: receivedAt(event),
     submission: before?.submission,
     problem: before?.problem,
