@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // ToolCall is a call that is about to run, the input of policies and tools.
@@ -176,5 +178,10 @@ func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolC
 	isObject := bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
 	shown.Editable = r.ToolCall != nil && r.ToolCall.Editable && isObject
 	r.Kind, r.ToolCall = schema.Permission, &shown // the tool runs the call as it was made
+	r.Event.Extra = maps.Clone(r.Event.Extra)
+	if r.Event.Extra == nil {
+		r.Event.Extra = map[string]json.RawMessage{}
+	}
+	r.Event.Extra[control.HookMember] = json.RawMessage(`{"verdict":"ask","by":"policy"}`) // no allowance of the hub answers it
 	return r
 }

@@ -70,6 +70,7 @@ func TestGuard_RunsCallAfterApproval(t *testing.T) {
 	require.False(t, asked.ToolCall.Editable)
 	require.Equal(t, "refund", q.Event.ToolName)
 	require.Equal(t, "call-7", q.Event.ToolUseID)
+	require.JSONEq(t, `{"verdict":"ask","by":"policy"}`, string(q.Event.Extra["hook"]), "so that no allowance answers it")
 	require.Empty(t, do.calls(), "it ran before the approval")
 	_, err := q.Push(b.ctx, approval())
 	require.NoError(t, err)

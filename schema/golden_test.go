@@ -137,11 +137,12 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 	schema.StatusFrame: reflect.TypeFor[schema.StatusChange](),
 	schema.Resync:      reflect.TypeFor[schema.Hello](),
 
-	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
-	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
-	schema.ClaimFrame:    reflect.TypeFor[[]control.Claim](),
-	schema.AlertFrame:    reflect.TypeFor[[]control.Alert](),
-	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
+	schema.PresenceFrame:  reflect.TypeFor[schema.Presence](),
+	schema.MessageFrame:   reflect.TypeFor[control.MessagesChanged](),
+	schema.ClaimFrame:     reflect.TypeFor[[]control.Claim](),
+	schema.AlertFrame:     reflect.TypeFor[[]control.Alert](),
+	schema.AllowanceFrame: reflect.TypeFor[[]schema.Rule](),
+	schema.FreezeFrame:    reflect.TypeFor[[]control.Freeze](),
 }
 
 // golden is one file of testdata, version.Type.label.json. If encoding the decoded message yields a

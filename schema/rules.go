@@ -12,6 +12,9 @@ type Rule struct {
 	Then string `json:"then" jsonschema:"enum=allow,enum=deny"`
 	Text string `json:"text"` // the whole rule as a plain sentence, written by the hub
 
+	// Scope is session for an allowance: the rule answers the harmless and the unknown calls of its
+	// session, of every tool. Tool is empty then. Other rules have none.
+	Scope string `json:"scope,omitempty" jsonschema:"enum=session"`
 	// Scope of the rule: with Call, exactly this call of the tool; otherwise every call of Tool
 	// whose arguments meet all conditions of When.
 	Tool string      `json:"tool"`
@@ -51,6 +54,7 @@ const (
 	ScopeArguments = "arguments" // this tool with exactly these arguments, in any directory
 	ScopeWhen      = "when"      // calls of this tool that meet every condition of When
 	ScopeTool      = "tool"      // every call of this tool
+	ScopeSession   = "session"   // an allowance: harmless and unknown calls of the session, for AllowanceTTL
 )
 
 // The reaches of a RuleDraft, narrowest first.
@@ -67,8 +71,11 @@ const (
 	ThenDeny  = "deny"
 )
 
-// DefaultRuleTTL is the default lifetime of a rule.
-const DefaultRuleTTL = 8 * time.Hour
+// DefaultRuleTTL is the default lifetime of a rule. AllowanceTTL is the lifetime of an allowance.
+const (
+	DefaultRuleTTL = 8 * time.Hour
+	AllowanceTTL   = 15 * time.Minute
+)
 
 // MaxConditions is the maximum number of conditions of a rule.
 const MaxConditions = 20
@@ -86,11 +93,12 @@ type RuleDraft struct {
 	Cwd       string `json:"cwd,omitempty"`
 
 	Then  string      `json:"then" jsonschema:"enum=allow,enum=deny"`
-	Scope string      `json:"scope" jsonschema:"enum=call,enum=arguments,enum=when,enum=tool"`
+	Scope string      `json:"scope" jsonschema:"enum=call,enum=arguments,enum=when,enum=tool,enum=session"`
 	When  []Condition `json:"when,omitempty"` // 1 to MaxConditions (20); only for the scope when
 	Reach string      `json:"reach" jsonschema:"enum=session,enum=project,enum=agent,enum=everywhere"`
 	// TTLSeconds is the lifetime of the rule. If absent, it is DefaultRuleTTL (8 hours); 0 means
-	// until revoked. A rule with the reach session ends with the session at the latest.
+	// until revoked. A rule with the reach session ends with the session at the latest. With the
+	// scope session it is always AllowanceTTL (15 minutes).
 	TTLSeconds *int64 `json:"ttlSeconds,omitempty"`
 	Reason     string `json:"reason,omitempty"` // sent to the agent
 	// ApplyNow also applies the rule to matching pending questions. Otherwise it answers only later

@@ -34,6 +34,8 @@ const (
 	RiskFrame  FrameType = "risk"  // data: RiskyCall
 	ClaimFrame FrameType = "claim" // data: [Claim], all of them, see package control; no seq
 	AlertFrame FrameType = "alert" // data: [Alert], all open ones, see package control; no seq
+
+	AllowanceFrame FrameType = "allowance" // data: [Rule], all active ones of the scope session; no seq
 )
 
 // Frame is one message of /stream. A version 2 message can also be a JSON array of frames.

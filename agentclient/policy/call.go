@@ -177,7 +177,7 @@ func CheckArguments(arguments []byte) error {
 	switch node, err := ParseValue(arguments, maxDepth); {
 	case err != nil || node.kind != Object:
 		return errors.New("the arguments must be a JSON object")
-	case node.hasAmbiguousNames():
+	case node.HasAmbiguousNames():
 		return errors.New("the arguments have a duplicate name, or names that differ only in case")
 	default:
 		return nil

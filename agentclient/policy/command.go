@@ -146,7 +146,7 @@ func isExtracted(words []string, command string) bool {
 // the policy file.
 func (c *callArguments) isAllowable() bool {
 	args := c.object()
-	if args == nil || args.hasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
+	if args == nil || args.HasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
 		return false
 	}
 	seen := c.Command != ""

@@ -222,19 +222,19 @@ func (n *Value) everyText(yield func(string) bool) bool {
 	return true
 }
 
-// hasAmbiguousNames reports whether an object in the value has duplicate names, or names
+// HasAmbiguousNames reports whether an object in the value has duplicate names, or names
 // that differ only in case. Programs disagree on which member counts.
-func (n *Value) hasAmbiguousNames() bool {
+func (n *Value) HasAmbiguousNames() bool {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
 		name := strings.ToLower(m.name)
-		if seen[name] || m.value.hasAmbiguousNames() {
+		if seen[name] || m.value.HasAmbiguousNames() {
 			return true
 		}
 		seen[name] = true
 	}
 	for _, item := range n.items {
-		if item.hasAmbiguousNames() {
+		if item.HasAmbiguousNames() {
 			return true
 		}
 	}

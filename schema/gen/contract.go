@@ -55,12 +55,13 @@ var frameData = map[schema.FrameType]reflect.Type{
 	schema.StatusFrame: reflect.TypeFor[schema.StatusChange](),
 	schema.Resync:      reflect.TypeFor[schema.Hello](),
 
-	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
-	schema.MessageFrame:  reflect.TypeFor[control.MessagesChanged](),
-	schema.FreezeFrame:   reflect.TypeFor[[]control.Freeze](),
-	schema.ClaimFrame:    reflect.TypeFor[[]control.Claim](),
-	schema.AlertFrame:    reflect.TypeFor[[]control.Alert](),
-	schema.RiskFrame:     reflect.TypeFor[history.RiskyCall](),
+	schema.PresenceFrame:  reflect.TypeFor[schema.Presence](),
+	schema.MessageFrame:   reflect.TypeFor[control.MessagesChanged](),
+	schema.FreezeFrame:    reflect.TypeFor[[]control.Freeze](),
+	schema.ClaimFrame:     reflect.TypeFor[[]control.Claim](),
+	schema.AlertFrame:     reflect.TypeFor[[]control.Alert](),
+	schema.AllowanceFrame: reflect.TypeFor[[]schema.Rule](),
+	schema.RiskFrame:      reflect.TypeFor[history.RiskyCall](),
 }
 
 // fromClients are the types that clients send. Clients may send null for an optional member.
@@ -203,7 +204,7 @@ func inspectSource(dir string, visit func(ast.Node)) error {
 // frameSchema returns the schema of a frame, in which the data depends on the type.
 func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
-	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame, schema.AlertFrame} {
+	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame, schema.AlertFrame, schema.AllowanceFrame} {
 		properties := jsonschema.NewProperties()
 		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})
 		properties.Set("data", typeSchema(frameData[kind]))

@@ -92,7 +92,7 @@ var rules = []Route{
 	},
 	{
 		Method: "POST", Path: schema.PathRules, Access: schema.AccessKeep, Summary: "Create a rule",
-		Description: "Creates a rule that answers permissions on behalf of its creator, from a request that a person has seen, or from scratch.",
+		Description: "Creates a rule that answers permissions on behalf of its creator, from a request that a person has seen, or from scratch. With the scope session it allows the harmless and the unknown calls of that request's session for 15 minutes, replaces an earlier rule of this kind, and ends when the session is frozen.",
 		Request:     schema.RuleDraft{}, Response: schema.Rule{}, Returns: "the new rule",
 		Errors: []error{schema.ErrNotFound, schema.ErrNoQuestion, schema.ErrNoRule},
 	},

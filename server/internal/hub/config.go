@@ -83,6 +83,8 @@ type Hub struct {
 	rulesMu sync.Mutex                // serializes replacement of rules
 	rules   atomic.Pointer[rules.Set] // active rules; nil means none
 
+	allowances []schema.Rule // the active ones, as published; guarded by rulesMu
+
 	Viewers  Viewers      // open dashboard streams
 	Tests    TestRequests // set before the first request; nil: no event is a test request
 	Reach    Reach        // set before the first request; nil: no notifications

@@ -45,6 +45,7 @@ func (h *Hub) freeze(ctx context.Context, f control.Freeze) (_ control.Freeze, c
 	f.CreatedAt = h.nowMillis()
 	if f, created, err = h.Store.CreateFreeze(ctx, f); err == nil && created {
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Frozen})
+		h.revokeAllowances(context.WithoutCancel(ctx), f.By)
 		h.dropInvalidAnswers(context.WithoutCancel(ctx))
 		h.denyHeld(context.WithoutCancel(ctx))
 	}

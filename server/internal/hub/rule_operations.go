@@ -9,6 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub/backtest"
+	"github.com/hookback/hookback/server/internal/hub/rulecall"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/rules"
@@ -29,8 +30,7 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 	if s.IsStartedByRequester(h.actor(caller)) {
 		return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 	}
-	call := backtest.CallOf(&s.Event, &s.Ask, backtest.Rating{Risk: s.Status.Risk, Class: s.Status.Class})
-	call.IsRestricted = call.IsRestricted || len(s.Status.Recipients) > 0
+	call := rulecall.Of(&s.Event, &s.Ask, &s.Status)
 	rule, err := rules.Compile(d, call, by, h.nowMillis())
 	return rule, call, err
 }
@@ -52,6 +52,8 @@ func (h *Hub) compileScratch(d *schema.RuleDraft, by string) (rule *schema.Rule,
 	return rule, worst, nil
 }
 
+var errFrozenSession = &schema.HintError{Err: schema.ErrNoRule, Hint: "The session is frozen. Resume it first."}
+
 // CreateRule creates a rule and returns it as schema.Rule in JSON. It answers questions
 // created after it, and with ApplyNow also pending ones.
 func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
@@ -68,8 +70,11 @@ func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
 	}
-	if err == nil && rule.Then == schema.ThenAllow && question.IsCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
+	if err == nil && rule.Then == schema.ThenAllow && rule.Scope == "" && question.IsCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: "This hub requires a passkey for each approval of this call, and a rule has none."}
+	}
+	if err == nil && rule.Scope != "" && h.Store.FreezeOf(rule.SourceApp, rule.SessionID) != nil {
+		err = errFrozenSession
 	}
 	if err != nil {
 		return nil, err
@@ -77,6 +82,10 @@ func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller
 	created, err := h.Store.CreateRule(ctx, *rule)
 	if err != nil {
 		return nil, err
+	}
+	if rule.Scope != "" && h.Store.FreezeOf(rule.SourceApp, rule.SessionID) != nil { // in the meantime
+		h.revokeAllowances(context.WithoutCancel(ctx), question.HubActor)
+		return nil, errFrozenSession
 	}
 	if err := h.loadRules(context.WithoutCancel(ctx)); err != nil {
 		return nil, err

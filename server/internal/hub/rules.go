@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/hub/backtest"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/rulecall"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
@@ -17,20 +19,6 @@ import (
 // A rule answers a question right after it is stored, through the same transition as a
 // person's answer, with its own commit and notifications. If anything fails, the
 // question is left to a person.
-
-// pendingRisk returns the hub's estimate in a stored status, and whether a rule
-// may still answer: the question is pending, has no answer in its undo window, and is
-// not addressed to certain people.
-func pendingRisk(e *store.Event) (risk backtest.Rating, unanswered bool, err error) {
-	var st struct {
-		backtest.Rating
-		Status     schema.State    `json:"status"`
-		Held       json.RawMessage `json:"held"`
-		Recipients []string        `json:"recipients"`
-	}
-	err = json.Unmarshal(e.Status, &st)
-	return st.Rating, st.Status == schema.Pending && st.Held == nil && len(st.Recipients) == 0, err
-}
 
 // applyRules lets the rules answer a question that was just stored, and returns the
 // question in its resulting state.
@@ -42,11 +30,11 @@ func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInT
 	if set == nil || q.Type != schema.Permission || e.App == schema.TestApp {
 		return e
 	}
-	risk, unanswered, err := pendingRisk(e)
-	if err != nil || !unanswered {
+	call, ok := rulecall.Pending(e, q)
+	if !ok {
 		return e
 	}
-	if answered := h.decideByRule(ctx, e.ID, backtest.CallOf(e, q, risk), 0); answered != nil {
+	if answered := h.decideByRule(ctx, e.ID, call, 0); answered != nil {
 		return answered
 	}
 	return e
@@ -128,12 +116,14 @@ func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 		return
 	}
 	for _, e := range pending {
-		risk, unanswered, err := pendingRisk(e)
 		var q schema.HumanInTheLoop
-		if err != nil || !unanswered || e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
+		if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
 			continue
 		}
-		call := backtest.CallOf(e, &q, risk)
+		call, ok := rulecall.Pending(e, &q)
+		if !ok {
+			continue
+		}
 		if onlyRule != 0 {
 			call.ID = 0 // ignore when the rule was created
 		}
@@ -154,12 +144,44 @@ func (h *Hub) loadRules(ctx context.Context) error {
 	for i, r := range live {
 		entries[i] = rules.StoredRule{Rule: r.Rule, After: r.After, Since: r.Since}
 	}
+	h.publishAllowances(entries)
 	set, err := rules.NewSet(entries)
 	if err != nil {
 		h.Log.Error("rule compilation failed; calls that the rule may cover are left to a person", "err", err)
 	}
 	h.rules.Store(set)
 	return nil
+}
+
+// publishAllowances tells the pages which allowances are active, if that has changed. The caller holds
+// rulesMu.
+func (h *Hub) publishAllowances(live []rules.StoredRule) {
+	active := []schema.Rule{}
+	for i := range live {
+		if r := live[i].Rule; r.Scope == schema.ScopeSession {
+			r.Uses, r.LastUseAt = 0, 0
+			active = append(active, r)
+		}
+	}
+	if len(active)+len(h.allowances) > 0 && !reflect.DeepEqual(active, h.allowances) {
+		h.allowances = active
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Allowances, Note: active})
+	}
+}
+
+// revokeAllowances revokes the allowances of frozen sessions: after the freeze, a person decides again
+// whether to allow calls.
+func (h *Hub) revokeAllowances(ctx context.Context, by string) {
+	live, err := h.Store.LiveRules(ctx, h.Clock())
+	for i := range live {
+		if r := &live[i]; err == nil && r.Scope == schema.ScopeSession && h.Store.FreezeOf(r.SourceApp, r.SessionID) != nil {
+			_, err = h.Store.RevokeRule(ctx, r.ID, by, h.Clock())
+		}
+	}
+	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
+		h.rules.Store(nil)
+		h.Log.Error("revoking the allowances of frozen sessions failed; no rule is active", "err", err)
+	}
 }
 
 // initRules loads the rules at startup. It first ends session rules whose session ended

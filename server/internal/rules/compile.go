@@ -37,6 +37,8 @@ func Compile(d *schema.RuleDraft, call *Call, by string, now schema.Millis) (*sc
 		r.Call = call.callKey()
 	case schema.ScopeArguments:
 		r.Call = call.argumentsKey()
+	case schema.ScopeSession:
+		r.Scope, r.Tool, r.ExpiresAt = schema.ScopeSession, "", now+schema.Millis(schema.AllowanceTTL.Milliseconds())
 	}
 	switch d.Reach {
 	case schema.ReachSession:
@@ -46,7 +48,7 @@ func Compile(d *schema.RuleDraft, call *Call, by string, now schema.Millis) (*sc
 	case schema.ReachAgent:
 		r.SourceApp = call.App
 	}
-	if d.Then == schema.ThenAllow && r.Call == "" && !call.IsSample {
+	if d.Then == schema.ThenAllow && r.Call == "" && !call.IsSample && r.Scope == "" {
 		r.Command = call.ownCommand()
 	}
 	r.Text = Sentence(r, call)
@@ -66,10 +68,16 @@ func validateDraft(tool string, d *schema.RuleDraft) error {
 		return fieldError("from", "must be the id of a question, or tool must name the tool of a rule from scratch")
 	case d.Then != schema.ThenAllow && d.Then != schema.ThenDeny:
 		return fieldError("then", "must be allow or deny")
-	case !slices.Contains([]string{schema.ScopeCall, schema.ScopeArguments, schema.ScopeWhen, schema.ScopeTool}, d.Scope):
-		return fieldError("scope", "must be call, arguments, when or tool")
+	case !slices.Contains([]string{schema.ScopeCall, schema.ScopeArguments, schema.ScopeWhen, schema.ScopeTool, schema.ScopeSession}, d.Scope):
+		return fieldError("scope", "must be call, arguments, when, tool or session")
 	case !slices.Contains([]string{schema.ReachSession, schema.ReachProject, schema.ReachAgent, schema.ReachEverywhere}, d.Reach):
 		return fieldError("reach", "must be session, project, agent or everywhere")
+	case d.Scope == schema.ScopeSession && d.Then != schema.ThenAllow:
+		return fieldError("then", "must be allow with the scope session")
+	case d.Scope == schema.ScopeSession && d.Reach != schema.ReachSession:
+		return fieldError("reach", "must be session with the scope session")
+	case d.Scope == schema.ScopeSession && d.TTLSeconds != nil && *d.TTLSeconds != int64(schema.AllowanceTTL.Seconds()):
+		return fieldError("ttlSeconds", fmt.Sprintf("must be %.0f or absent with the scope session", schema.AllowanceTTL.Seconds()))
 	case d.TTLSeconds != nil && (*d.TTLSeconds < 0 || *d.TTLSeconds > int64(maxTTL.Seconds())):
 		return fieldError("ttlSeconds", fmt.Sprintf("must be from 0 (until it is revoked) to %d", int64(maxTTL.Seconds())))
 	case len(d.Reason) > schema.MaxReason:
@@ -94,6 +102,12 @@ func validateDraft(tool string, d *schema.RuleDraft) error {
 
 // refusalReason returns why the rule can't be made from this question, or "".
 func refusalReason(d *schema.RuleDraft, r *schema.Rule, call *Call) string {
+	if r.Scope == schema.ScopeSession { // the question only names the session
+		if call.Session == "" {
+			return noSession
+		}
+		return ""
+	}
 	if reason := IneligibleReason(call); reason != "" {
 		return reason
 	}
@@ -107,7 +121,7 @@ func refusalReason(d *schema.RuleDraft, r *schema.Rule, call *Call) string {
 	case d.Reach == schema.ReachProject && r.Cwd == "":
 		return "The agent did not report its working directory."
 	case d.Reach == schema.ReachSession && call.Session == "":
-		return "The agent did not report its session."
+		return noSession
 	case r.Call != "":
 		return ""
 	case call.IsSample:
@@ -119,6 +133,8 @@ func refusalReason(d *schema.RuleDraft, r *schema.Rule, call *Call) string {
 	commands := newCommandRule(r, compileConditions(d, call.Tool))
 	return commands.refusal(call)
 }
+
+const noSession = "The agent did not report its session."
 
 // compileConditions compiles conditions that are known to be valid.
 func compileConditions(d *schema.RuleDraft, tool string) []condition {

@@ -41,6 +41,8 @@ type Call struct {
 	IsRestricted       bool         // named people, or more than one, must decide
 	Redacted           bool         // a secret was removed from its arguments
 	IsSample           bool         // it stands for the calls of a rule from scratch, see Samples
+	HasFindings        bool         // the hub has findings about it
+	PolicyAsked        bool         // the agent's policy requires a person
 
 	decoded     bool
 	args        *policy.Value // the arguments; nil: not an object, or ambiguous

@@ -22,6 +22,8 @@ type Set struct {
 	byCall   map[string][]*compiledRule // schema.Rule.Call → rules for exactly that call
 	byTool   map[string][]*compiledRule // tool → all other rules
 	sessions map[sessionKey]bool        // sessions at whose end a rule expires
+	// allowances are the rules of the scope session.
+	allowances map[sessionKey][]*compiledRule
 }
 
 type sessionKey struct{ app, id string }
@@ -40,7 +42,7 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	s = &Set{byCall: map[string][]*compiledRule{}, byTool: map[string][]*compiledRule{}, sessions: map[sessionKey]bool{}}
+	s = &Set{byCall: map[string][]*compiledRule{}, byTool: map[string][]*compiledRule{}, sessions: map[sessionKey]bool{}, allowances: map[sessionKey][]*compiledRule{}}
 	for _, e := range list {
 		c := &compiledRule{StoredRule: e, specificity: specificity(&e.Rule)}
 		for i, condition := range e.When {
@@ -57,7 +59,10 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 		if e.SessionID != "" {
 			s.sessions[sessionKey{e.SourceApp, e.SessionID}] = true
 		}
-		if e.Call != "" {
+		if e.Scope == schema.ScopeSession {
+			key := sessionKey{e.SourceApp, e.SessionID}
+			s.allowances[key] = append(s.allowances[key], c)
+		} else if e.Call != "" {
 			s.byCall[e.Call] = append(s.byCall[e.Call], c)
 		} else {
 			s.byTool[e.Tool] = append(s.byTool[e.Tool], c)
@@ -109,6 +114,9 @@ func (s *Set) Len() (n int) {
 			n += len(group)
 		}
 	}
+	for _, group := range s.allowances {
+		n += len(group)
+	}
 	return n
 }
 
@@ -118,7 +126,7 @@ func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
 	if s == nil || IneligibleReason(c) != "" {
 		return nil
 	}
-	candidates := [3][]*compiledRule{s.byTool[c.Tool]}
+	candidates := [4][]*compiledRule{s.byTool[c.Tool], 3: s.allowances[sessionKey{c.App, c.Session}]}
 	if len(s.byCall) > 0 {
 		candidates[0], candidates[1], candidates[2] = s.byCall[c.callKey()], s.byCall[c.argumentsKey()], s.byTool[c.Tool]
 	}
@@ -159,7 +167,7 @@ func (r *compiledRule) isActive(c *Call, now schema.Millis) bool {
 	switch {
 	case r.SessionID != "" && (r.SessionID != c.Session || r.SourceApp != c.App):
 		return false
-	case r.SourceApp != "" && r.SourceApp != c.App, r.Tool != c.Tool:
+	case r.SourceApp != "" && r.SourceApp != c.App, r.Tool != c.Tool && r.Scope == "":
 		return false
 	case c.ID != 0 && c.ID <= r.After, r.RevokedAt != 0:
 		return false
@@ -186,6 +194,9 @@ func (r *compiledRule) evaluate(c *Call) policy.Verdict {
 		if !isWithin(c.workingDir, r.Cwd) {
 			return policy.NoMatch
 		}
+	}
+	if r.Scope == schema.ScopeSession {
+		return policy.MatchIf(isAllowable(c))
 	}
 	result := policy.Match
 	for i := range r.when {

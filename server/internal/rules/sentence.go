@@ -21,6 +21,8 @@ func Sentence(r *schema.Rule, call *Call) string {
 func describeCalls(r *schema.Rule, call *Call) string {
 	tool := displayName(r.Tool)
 	switch {
+	case r.Scope == schema.ScopeSession:
+		return "harmless and unknown calls"
 	case strings.HasPrefix(r.Call, anyDirPrefix):
 		return tool + " with exactly these arguments" + callExcerpt(call)
 	case r.Call != "":

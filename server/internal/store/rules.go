@@ -10,7 +10,8 @@ import (
 
 // Rules are the stored rules.
 type Rules interface {
-	// CreateRule stores a rule and returns it with its ID.
+	// CreateRule stores a rule and returns it with its ID. A rule of the scope session replaces
+	// that of the same session, which it revokes in the name of its author.
 	CreateRule(ctx context.Context, r schema.Rule) (Rule, error)
 
 	// RevokeRule revokes a rule and returns it. It fails with schema.ErrNotFound. A rule that

@@ -756,6 +756,7 @@ export type Frame =
   | { type: 'risk'; data: RiskyCall; seq?: number }
   | { type: 'claim'; data: Claim[]; seq?: number }
   | { type: 'alert'; data: Alert[]; seq?: number }
+  | { type: 'allowance'; data: Rule[]; seq?: number }
 
 /** FrameType is the type of a message on /stream. */
 export type FrameType =
@@ -770,6 +771,7 @@ export type FrameType =
   | 'risk'
   | 'claim'
   | 'alert'
+  | 'allowance'
 
 /** Freeze stops the agents of its scope at their next tool call until a person lifts it. */
 export interface Freeze {
@@ -1990,6 +1992,11 @@ export interface Rule {
   /** the whole rule as a plain sentence, written by the hub */
   text: string
   /**
+   * Scope is session for an allowance: the rule answers the harmless and the unknown calls of its session,
+   * of every tool. Tool is empty then. Other rules have none.
+   */
+  scope?: 'session'
+  /**
    * Scope of the rule: with Call, exactly this call of the tool; otherwise every call of Tool whose
    * arguments meet all conditions of When.
    */
@@ -2038,13 +2045,14 @@ export interface RuleDraft {
   session_id?: string
   cwd?: string
   then: 'allow' | 'deny'
-  scope: 'call' | 'arguments' | 'when' | 'tool'
+  scope: 'call' | 'arguments' | 'when' | 'tool' | 'session'
   /** 1 to MaxConditions (20); only for the scope when */
   when?: Condition[]
   reach: 'session' | 'project' | 'agent' | 'everywhere'
   /**
    * TTLSeconds is the lifetime of the rule. If absent, it is DefaultRuleTTL (8 hours); 0 means until
-   * revoked. A rule with the reach session ends with the session at the latest.
+   * revoked. A rule with the reach session ends with the session at the latest. With the scope session it
+   * is always AllowanceTTL (15 minutes).
    */
   ttlSeconds?: number
   /** sent to the agent */

@@ -1,3 +1,5 @@
+// Package backtest compares rules with the permissions of the log: with the decisions of people, and without
+// creating them.
 package backtest
 
 import (
@@ -7,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub/rulecall"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -63,9 +66,8 @@ func (p *preview) evaluate(ctx context.Context, db store.Questions) error {
 
 // covers reports whether the rule would have answered a stored permission.
 func (p *preview) covers(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) bool {
-	call := CallOf(e, q, Rating{st.Risk, st.Class})
+	call := rulecall.Of(e, q, st)
 	call.ID = 0 // ignore when the rule was created
-	call.IsRestricted = call.IsRestricted || len(st.Recipients) > 0
 	return p.set.Decide(call, p.rule.CreatedAt) != nil
 }
 

@@ -16,6 +16,9 @@ const (
 	queryRules     = ruleColumns + ` ORDER BY id DESC LIMIT ?`
 	queryLiveRules = ruleColumns + ` AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?) ORDER BY id`
 	queryRule      = ruleColumns + ` AND id = ?`
+
+	queryAllowances = `SELECT id FROM rules WHERE stream_id = 1 AND session = ? AND app = ? AND revoked_at = 0
+		AND (expires_at = 0 OR expires_at > ?) AND CAST(rule AS TEXT) ->> '$.scope' = 'session'`
 )
 
 // ruleLedgerData is the part of a rule that the audit log stores.
@@ -29,6 +32,9 @@ func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, err
 	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		var last sql.NullInt64
 		if err := t.get([]any{&last}, `SELECT max(id) FROM rules WHERE stream_id = 1`); err != nil {
+			return err
+		}
+		if err := t.revokeAllowances(&made.Rule); err != nil {
 			return err
 		}
 		made.ID, made.After = last.Int64+1, schema.EventID(t.counters.head)
@@ -47,14 +53,32 @@ func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, err
 	return made, err
 }
 
-func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (store.Rule, error) {
-	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
-		revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(at), by, id)
-		if err != nil || revoked == 0 {
-			return err
+// revokeAllowances revokes the active allowances of the session that r is a new one for.
+func (t *tx) revokeAllowances(r *schema.Rule) error {
+	if r.Scope != schema.ScopeSession {
+		return nil
+	}
+	rows, err := t.query(queryAllowances, r.SessionID, r.SourceApp, int64(r.CreatedAt))
+	ids, err := collect(rows, err, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
+	for _, id := range ids {
+		if err == nil {
+			err = t.revokeRule(id, r.CreatedBy, int64(r.CreatedAt))
 		}
-		return t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleLedgerData{ID: id}})
-	}})
+	}
+	return err
+}
+
+// revokeRule revokes a rule that is not revoked.
+func (t *tx) revokeRule(id int64, by string, at int64) error {
+	revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, at, by, id)
+	if err != nil || revoked == 0 {
+		return err
+	}
+	return t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleLedgerData{ID: id}})
+}
+
+func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (store.Rule, error) {
+	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.revokeRule(id, by, toMillis(at)) }})
 	if err != nil {
 		return store.Rule{}, err
 	}

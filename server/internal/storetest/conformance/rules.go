@@ -107,3 +107,29 @@ func (s suite) TestLiveRules_ExcludesEndedRules(t *testing.T) {
 	require.Equal(t, []int64{5, 4}, []int64{list[0].ID, list[1].ID}, "newest first, including ended ones")
 	require.Equal(t, int64(6), b.makeRule(t, nil).ID)
 }
+
+// A new allowance of a session ends the earlier one in the same commit. Other rules stay.
+func (s suite) TestCreateRule_ReplacesAllowance(t *testing.T) {
+	t.Parallel()
+	b := s.open(t)
+	allowance := func(app, session, by string) func(*schema.Rule) {
+		return func(r *schema.Rule) {
+			r.Scope, r.Tool, r.SourceApp, r.SessionID, r.CreatedBy = schema.ScopeSession, "", app, session, by
+			r.CreatedAt = schema.Millis(b.Clock.Now().UnixMilli())
+		}
+	}
+	ofSession := b.makeRule(t, func(r *schema.Rule) { r.SourceApp, r.SessionID = "app", "s" })
+	first := b.makeRule(t, allowance("app", "s", "ada"))
+	others := []int64{b.makeRule(t, allowance("app", "t", "ada")).ID, b.makeRule(t, allowance("other", "s", "ada")).ID}
+	second := b.makeRule(t, allowance("app", "s", "bob"))
+	require.Equal(t, append(append([]int64{ofSession.ID}, others...), second.ID), b.liveRuleIDs(t))
+	list, err := b.Rules(t.Context(), 9)
+	require.NoError(t, err)
+	require.Equal(t, first.ID, list[3].ID)
+	require.Equal(t, "bob", list[3].RevokedBy)
+	entries, err := b.Ledger(t.Context(), store.LedgerPage{Limit: 9, Oldest: true})
+	require.NoError(t, err)
+	require.Contains(t, string(entries[4]), `"rule.revoked"`)
+	require.Contains(t, string(entries[5]), `"rule.made"`)
+	require.Len(t, entries, 6)
+}

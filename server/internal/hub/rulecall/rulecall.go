@@ -1,0 +1,55 @@
+// Package rulecall presents stored questions to the rules.
+package rulecall
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/rules"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Of returns the view of a stored question that rules are matched against.
+func Of(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) *rules.Call {
+	c := &rules.Call{
+		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: st.Risk, Class: st.Class,
+		IsRestricted: question.IsRestricted(q) || len(st.Recipients) > 0,
+		HasFindings:  len(st.Findings) > 0, PolicyAsked: isAskedByPolicy(e),
+	}
+	call, ok := question.CallOf(e, q)
+	c.Tool, c.Arguments, c.Cwd = call.Name, call.Arguments, call.Cwd
+	if ok {
+		c.Hash = call.Hash()
+	}
+	c.Redacted = bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix))
+	return c
+}
+
+// Pending returns the view of a question that rules may still answer: it is pending, has no answer in
+// its undo window, and is not addressed to certain people.
+func Pending(e *store.Event, q *schema.HumanInTheLoop) (call *rules.Call, ok bool) {
+	var st schema.Status
+	if json.Unmarshal(e.Status, &st) != nil || st.Status != schema.Pending || st.Held != nil || len(st.Recipients) > 0 {
+		return nil, false
+	}
+	return Of(e, q, &st), true
+}
+
+// isAskedByPolicy reports whether the hook of the event states that its policy requires a person. A
+// member that can't be read counts as such a statement.
+func isAskedByPolicy(e *store.Event) bool {
+	if !bytes.Contains(e.Envelope, []byte(`"`+control.HookMember+`"`)) {
+		return false
+	}
+	var envelope map[string]json.RawMessage
+	var verdict control.HookVerdict
+	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) != nil {
+		return true
+	}
+	raw := envelope[control.HookMember]
+	return raw != nil && (json.Unmarshal(raw, &verdict) != nil || verdict.Verdict == control.VerdictAsk)
+}

@@ -1,0 +1,34 @@
+package rules
+
+import (
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk/call"
+)
+
+// An allowance is the rule of the scope session: for 15 minutes it approves the calls of one session
+// that are known to be harmless, and those about which nothing is known. A person sees each other
+// call.
+
+// isAllowable reports whether an allowance may approve the call. Call.Redacted was checked before.
+func isAllowable(c *Call) bool {
+	switch {
+	case c.PolicyAsked, isPlan(c.Tool), !isLow(c.AgentRisk), !isLow(c.HubRisk):
+		return false
+	case c.Class != schema.ClassHarmless && (c.Class != schema.ClassUnknown || c.HasFindings):
+		return false
+	}
+	c.decodeArguments()
+	return c.args != nil && !c.args.HasAmbiguousNames() // otherwise what was assessed may not be what runs
+}
+
+func isLow(r schema.Risk) bool { return r == "" || r == schema.LowRisk }
+
+// isPlan reports whether a tool presents the agent's plan.
+func isPlan(tool string) bool {
+	switch call.NormalizeName(tool) {
+	case "exitplanmode", "planmoderespond":
+		return true
+	default:
+		return false
+	}
+}
