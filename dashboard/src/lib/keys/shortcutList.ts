@@ -52,6 +52,8 @@ export const shortcutList: readonly Shortcut[] = [
   { keys: 'z', description: actions.z, where: 'Inbox' },
   { keys: 'y', description: actions.y, where: 'Inbox' },
   { keys: 'm', description: actions.m, where: 'Inbox' },
+  { keys: 'w', description: actions.w, where: 'Inbox' },
+  { keys: 'Shift+W', description: actions['Shift+W'], where: 'Inbox' },
   { keys: '$mod+Enter', description: actions['$mod+Enter'], where: 'Inbox', fixed: true },
   { keys: '/', description: actions['/'], where: 'Events' },
   { keys: 'p', description: actions.p, where: 'Events' },

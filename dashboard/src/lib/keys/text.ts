@@ -42,6 +42,8 @@ export const shortcutText = {
     o: 'Claim the request, or release it',
     y: 'Copy the link to the request',
     m: 'Message the agent',
+    w: 'Allow harmless calls of the session',
+    'Shift+W': 'End that allowance',
     '$mod+Enter': 'Send the text',
     '/': 'Search, filter',
     p: 'Propose a policy rule for a rated call',

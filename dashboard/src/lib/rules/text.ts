@@ -46,6 +46,27 @@ export const rulesText = {
     dontAskAgainHint: 'A rule denies exactly this call, with the same reason, until the session ends.',
   },
 
+  /** The rules that allow the harmless calls of a session. */
+  allowance: {
+    start: 'Allow harmless calls for 15 min',
+    title: 'Allow harmless calls of this session for 15 minutes?',
+    explain:
+      'For 15 minutes, the hub approves this session’s calls that it knows to be harmless, and those it knows nothing about, in your name. Each answer is recorded and names this allowance.',
+    never:
+      'You still decide calls of medium risk and above, calls with a finding, plans, appeals, questions, votes, requests to certain people, calls that need a passkey, and whatever the agent’s policy asks you about. Freezing the session ends the allowance.',
+    applyNow: 'Also approve matching pending requests',
+    applyNowHint: 'Otherwise only new requests are approved.',
+    confirm: 'Allow for 15 minutes',
+    again: 'Start again for 15 minutes',
+    cancel: 'Cancel',
+    signInTo: 'allow the calls of a session',
+    chipHint: (by: string, until: string) =>
+      `${by} allowed the harmless and unknown calls of this session until ${until}.`,
+    left: (left: string) => `Harmless calls allowed: ${left}`,
+    end: 'End',
+    endOf: ' the allowance of this session',
+  },
+
   blockers: {
     notPermission: 'Only permissions can have a rule.',
     risky: (level: 'High' | 'Critical') => `${level}-risk requests always need a person; rules never apply.`,

@@ -3,7 +3,7 @@ import { ApiError } from '../api/api'
 import { AgentRegistry } from './agents'
 import { Clock } from '../format/clock'
 import { Entry } from './eventView'
-import { FrameScheduler } from './frameScheduler'
+import { HubNotices } from './hubNotices'
 import { CallPairs } from './callPairs'
 import { Presence } from './presence'
 import {
@@ -24,7 +24,7 @@ import { clearRatings, storeRatings } from './ratings'
 import { RingBuffer } from './ringBuffer'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from '../api/types'
-import type { Alert, Claim, Freeze, MessagesChanged, RiskyCall } from '../api/schema'
+import type { MessagesChanged, RiskyCall } from '../api/schema'
 import { missingResult } from './missingResult'
 
 /** Number of events in the ring buffer. */
@@ -35,8 +35,6 @@ export const BEHIND = 2000
 const LOOK_BACK = 2000
 /** Number of requests in a result page; the last page has fewer. */
 const REQUEST_PAGE = 1000
-
-export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence' | 'freezes'
 
 /** A passkey assertion. */
 type Proof = NonNullable<Response['proof']>
@@ -52,9 +50,8 @@ export interface Announcement {
  * The client-side state of the hub. Events are plain objects in a ring buffer and a map;
  * the frame scheduler notifies the screens of changes, at most once per frame.
  */
-export class HubState {
+export class HubState extends HubNotices {
   readonly clock = new Clock()
-  readonly scheduler = new FrameScheduler<Topic>()
   readonly events = new RingBuffer<Entry>(CAPACITY)
   readonly agents = new AgentRegistry()
   readonly presence = new Presence()
@@ -67,12 +64,6 @@ export class HubState {
   lag = 0
   /** The id of the hub's database; empty before the first hello. */
   hubId = ''
-  /** The active freezes, oldest first. */
-  freezes: readonly Freeze[] = []
-  /** Who handles which pending request. */
-  claims: readonly Claim[] = []
-  /** The open alerts, the newest first. */
-  alerts: readonly Alert[] = []
   /** How often ratings of tool calls changed. */
   ratingChanges = 0
   /** How often the hub reconnected with another database. */
@@ -98,6 +89,7 @@ export class HubState {
     private readonly snoozed: Map<number, number> = new Map(),
     private readonly calls: typeof api = api,
   ) {
+    super()
     this.stream = new Stream({
       snapshot: () => this.snapshot(),
       frames: (frames) => this.frames(frames),
@@ -115,6 +107,7 @@ export class HubState {
       freezes: (active) => this.setFreezes(active),
       claims: (active) => this.setClaims(active),
       alerts: (open) => this.setAlerts(open),
+      allowances: (active) => this.setAllowances(active),
       signedOut: () => this.signedOut(),
       notOpened: () => this.notOpened(),
     })
@@ -130,24 +123,6 @@ export class HubState {
   onMessages(listener: (change: MessagesChanged) => void): () => void {
     this.messageListeners.add(listener)
     return () => this.messageListeners.delete(listener)
-  }
-
-  /** Replaces the active freezes. */
-  setFreezes(active: readonly Freeze[]): void {
-    this.freezes = active
-    this.scheduler.invalidate('freezes')
-  }
-
-  /** Replaces the open alerts. */
-  setAlerts(open: readonly Alert[]): void {
-    this.alerts = open
-    this.scheduler.invalidate('freezes')
-  }
-
-  /** Replaces the active claims. */
-  setClaims(active: readonly Claim[]): void {
-    this.claims = active
-    this.scheduler.invalidate('presence')
   }
 
   /** Sets the verified name of the user; empty for none. */

@@ -3,7 +3,8 @@ import { setTimeStyle } from '../format/clock'
 import { ShortcutDispatcher } from '../keys/shortcuts'
 import { snoozedUntil, type Request } from './requests'
 import { saveSnoozed, settings, loadSnoozed } from '../page/settings.svelte'
-import { HubState, type Topic } from './hubState'
+import type { Topic } from './hubNotices'
+import { HubState } from './hubState'
 
 // The bridge between the plain state and Svelte: reading one of these getters subscribes
 // the screen to the frame scheduler. Events never become proxies, which would be slow.
@@ -111,6 +112,11 @@ export const live = {
   get alerts() {
     freezes()
     return hub.alerts
+  },
+  /** The rules that allow the harmless calls of a session; some may have expired. */
+  get allowances() {
+    freezes()
+    return hub.allowances
   },
   /** The active freezes, oldest first. */
   get freezes() {

@@ -1,5 +1,5 @@
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
-import type { Alert, Claim, Freeze, MessagesChanged, RiskyCall } from '../api/schema'
+import type { Alert, Claim, Freeze, MessagesChanged, RiskyCall, Rule } from '../api/schema'
 
 /** The state of the connection to the hub. */
 export type Connection =
@@ -37,6 +37,8 @@ export interface StreamHandlers {
   alerts?(open: Alert[]): void
   /** Receives the active claims. */
   claims?(active: Claim[]): void
+  /** Receives the active allowances. */
+  allowances?(active: Rule[]): void
   connection(state: Connection): void
   /** The hub closed the connection because the sign-in ended. */
   signedOut?(): void
@@ -214,6 +216,7 @@ export class Stream {
       else if (frame.type === 'freeze') this.handlers.freezes?.(frame.data as Freeze[])
       else if (frame.type === 'alert') this.handlers.alerts?.(frame.data as Alert[])
       else if (frame.type === 'claim') this.handlers.claims?.(frame.data as Claim[])
+      else if (frame.type === 'allowance') this.handlers.allowances?.(frame.data as Rule[])
       else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
     }
     this.accept(frames)

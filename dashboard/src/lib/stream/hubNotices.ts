@@ -1,0 +1,41 @@
+import type { Alert, Claim, Freeze, Rule } from '../api/schema'
+import { FrameScheduler } from './frameScheduler'
+
+export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence' | 'freezes'
+
+/** The part of the hub's state that is not in its log. The hub sends each list as a whole. */
+export class HubNotices {
+  readonly scheduler = new FrameScheduler<Topic>()
+  /** The active freezes, oldest first. */
+  freezes: readonly Freeze[] = []
+  /** Who handles which pending request. */
+  claims: readonly Claim[] = []
+  /** The rules that allow the harmless calls of a session; some may have expired. */
+  allowances: readonly Rule[] = []
+  /** The open alerts, the newest first. */
+  alerts: readonly Alert[] = []
+
+  /** Replaces the active freezes. */
+  setFreezes(active: readonly Freeze[]): void {
+    this.freezes = active
+    this.scheduler.invalidate('freezes')
+  }
+
+  /** Replaces the open alerts. */
+  setAlerts(open: readonly Alert[]): void {
+    this.alerts = open
+    this.scheduler.invalidate('freezes')
+  }
+
+  /** Replaces the active allowances. */
+  setAllowances(active: readonly Rule[]): void {
+    this.allowances = active
+    this.scheduler.invalidate('freezes')
+  }
+
+  /** Replaces the active claims. */
+  setClaims(active: readonly Claim[]): void {
+    this.claims = active
+    this.scheduler.invalidate('presence')
+  }
+}
