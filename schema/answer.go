@@ -114,9 +114,18 @@ type Status struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Intent summarizes the tool call that an approval allows; absent if the question is no permission for a call.
 	Intent *Intent `json:"intent,omitempty"`
+	// Defaults is what the hub's settings added to the question; absent: nothing.
+	Defaults *AppliedDefaults `json:"defaults,omitempty"`
 	// Held is an answer within its undo window. Until held.until the question stays pending and
 	// nothing is sent to the agent.
 	Held *PendingUndo `json:"held,omitempty"`
+}
+
+// AppliedDefaults is what the hub's settings added to a question that did not state it.
+type AppliedDefaults struct {
+	Members []string `json:"members"` // of timeout, recipients and requiredApprovals
+	// Reduced is set if a setting could not hold, because too few of its people may answer.
+	Reduced bool `json:"reduced,omitempty"`
 }
 
 // Intent is a tool call as one line: "Edit", "internal/order/list.go", "+4 −3". Object and Change quote the

@@ -101,6 +101,7 @@ var messageTypes = map[string]reflect.Type{
 	"ReachSettings":   reflect.TypeFor[control.ReachSettings](),
 	"PairingCode":     reflect.TypeFor[control.PairingCode](),
 	"SafetySettings":  reflect.TypeFor[control.SafetySettings](),
+	"RequestDefaults": reflect.TypeFor[control.RequestDefaults](),
 
 	"Channel":              reflect.TypeFor[schema.Channel](),
 	"ChannelDraft":         reflect.TypeFor[schema.ChannelDraft](),

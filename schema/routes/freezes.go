@@ -33,6 +33,16 @@ var freezes = []Route{
 		Request:     control.SafetySettings{}, Response: control.Safety{}, Returns: "the new limits",
 	},
 	{
+		Method: "GET", Path: control.PathRequestDefaults, Access: schema.AccessRead, Summary: "Read the defaults of requests",
+		Description: "Returns the deadline, recipients and number of approvals that hold for new questions that do not state them, by kind and risk.",
+		Response:    control.RequestDefaults{}, Returns: "the defaults",
+	},
+	{
+		Method: "PUT", Path: control.PathRequestDefaults, Access: schema.AccessAdmin, Summary: "Set the defaults of requests",
+		Description: "Replaces the defaults. They apply to questions that are posted from now on, and never shorten or replace what an agent states; only a number of approvals that is higher than the stated one applies. The change is an entry of the audit log.",
+		Request:     control.RequestDefaults{}, Response: control.RequestDefaults{}, Returns: "the new defaults",
+	},
+	{
 		Method: "GET", Path: control.PathReach, Access: schema.AccessRead, Summary: "Read the public address",
 		Description: "Returns the address that links start with, and whether this hub answered there at the last check. The hub checks it every 10 minutes.",
 		Response:    control.Reach{}, Returns: "the public address",

@@ -21,6 +21,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/httpapi/alertapi"
+	"github.com/hookback/hookback/server/internal/httpapi/defaultsapi"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/policyapi"
@@ -47,7 +48,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
 		telemetry.New(s.Hub, caller, s.Metrics.recordTelemetry).Routes(),
-		s.claims.Handlers(identityOf), alertapi.Handlers(s.Alerts, identityOf), policyapi.Handlers(s.Studio, s.Hub, unmarshal), shareapi.Handlers(s.Shares, identityOf, s.linkTo),
+		s.claims.Handlers(identityOf), alertapi.Handlers(s.Alerts, identityOf), policyapi.Handlers(s.Studio, s.Hub, unmarshal), shareapi.Handlers(s.Shares, identityOf, s.linkTo), defaultsapi.Handlers(s.Defaults, identityOf),
 	} {
 		maps.Copy(all, part)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/reach"
+	"github.com/hookback/hookback/server/internal/requestdefaults"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/shares"
@@ -98,8 +99,10 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	var err error
 	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)
+	defaults, err := requestdefaults.Open(t.Context(), db, r.people)
+	require.NoError(t, err)
 	h := hub.New(hub.Config{
-		Store: db, People: r.people, Feed: log, ReconnectGrace: grace,
+		Store: db, People: r.people, Feed: log, ReconnectGrace: grace, Defaults: defaults,
 	})
 	limits, err := safety.OpenLimits(t.Context(), db, 0)
 	require.NoError(t, err)
@@ -109,7 +112,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	require.NoError(t, err)
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Reach: public, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Reach: public, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

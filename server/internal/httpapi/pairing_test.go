@@ -59,6 +59,7 @@ func TestPairing_CannotRaiseAuthority(t *testing.T) {
 		"PUT " + control.PathReach:                  `{"publicUrl":""}`,
 		"POST " + schema.PathLock:                   `{"locked":false}`,
 		"PUT " + control.PathSafety:                 `{"equalFailures":5}`,
+		"PUT " + control.PathRequestDefaults:        `{"defaults":[]}`,
 		"POST " + schema.PathPeople + "/ada":        `{"email":"eve@example.com"}`,
 		"POST " + schema.PathPeople + "/grace/link": `{}`,
 		"POST " + schema.PathChatCodes:              `{}`,

@@ -235,6 +235,7 @@ var matrixBodies = map[string]string{
 	control.PathShares:          `{"source_app":"demo","session_id":"s1"}`,
 	control.PathReach:           `{"publicUrl":"http://localhost:4000"}`,
 	control.PathSafety:          `{"equalFailures":5}`,
+	control.PathRequestDefaults: `{"defaults":[]}`,
 	control.PathAlertRules:      `{"kind":"stuck"}`,
 	control.PathAlertRule:       `{"kind":"stuck"}`,
 	control.PathMessages:        `{"source_app":"demo","session_id":"s1","text":"Hi"}`,

@@ -28,6 +28,7 @@ import (
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/reach"
+	"github.com/hookback/hookback/server/internal/requestdefaults"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/shares"
@@ -58,6 +59,7 @@ type Config struct {
 	Ratings   *ratings.Follower
 	Studio    *studio.Service
 	Safety    *safety.Limits
+	Defaults  *requestdefaults.Settings
 	Alerts    *alerts.Follower
 	Shares    *shares.Service
 	Traces    *traces.Follower // nil: none are sent

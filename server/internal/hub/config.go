@@ -59,6 +59,9 @@ type Config struct {
 	// accounts and every caller is allowed.
 	People *auth.Service
 
+	// Defaults complete questions. Nil completes none.
+	Defaults question.Defaults
+
 	PendingLimits PendingLimits
 
 	// ReconnectGrace is the time in which a program whose request broke off can send it again; see

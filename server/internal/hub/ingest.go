@@ -178,7 +178,7 @@ func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *question.
 		p.Blocked = h.checkURL(p.Ask.ResponseWebSocketURL)
 	}
 	p.Follows = h.followedQuestion(ctx, &d.Event, p.Ask)
-	if question.IsRestricted(p.Ask) {
+	if question.IsRestricted(p.Ask) || h.Defaults != nil && h.Defaults.HasAny() {
 		p.Approvers = accounts{h.People}.approvers()
 	}
 	if err := question.New(d, p, &h.env); err != nil {

@@ -23,7 +23,7 @@ type Post struct {
 	Body           []byte                 // of the whole event, before redaction
 	Sent           sign.AskParts          // of the body
 	IsRedacted     bool                   // the stored event differs from the body
-	Approvers      []string               // all accounts that may answer; needed if IsRestricted
+	Approvers      []string               // all accounts that may answer; needed if IsRestricted, or with Environment.Defaults
 	Requester      string                 // authenticated name of the requester; empty: unknown
 	WaitsForAnswer bool                   // the request itself waits for the answer
 	Retries        bool                   // with WaitsForAnswer: it is sent again if its connection breaks
@@ -45,10 +45,18 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	if p.IsProbe && (q.Type != schema.Permission || q.Appeal != nil || IsRestricted(q) || q.EscalateTo != nil) {
 		return invalidField("humanInTheLoop.type", "with a ticket of hookback doctor must be a permission that anyone may deny")
 	}
-	recipients, err := p.resolveRecipients(env)
+	st := schema.Status{
+		Status: schema.Pending, Revision: 1, Risk: q.Risk, Follows: p.Follows, Test: d.App == schema.TestApp, Probe: p.IsProbe,
+	}
+	call, isCall := CallOf(&d.Event, q)
+	if isCall {
+		p.assess(&call, &st)
+	}
+	recipients, err := p.applyDefaults(env, &st, call.Name)
 	if err != nil {
 		return err
 	}
+	st.RequiredApprovals, st.Recipients, st.Awaiting = q.RequiredApprovals, recipients, recipients
 	if err := env.checkEscalation(q); err != nil {
 		return err
 	}
@@ -56,10 +64,6 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 		return fmt.Errorf("encode question: %w", err)
 	}
 	deadline := q.Deadline(d.ReceivedAt)
-	st := schema.Status{
-		Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk,
-		Recipients: recipients, Awaiting: recipients, Follows: p.Follows, Test: d.App == schema.TestApp, Probe: p.IsProbe,
-	}
 	if latest := d.ReceivedAt.Add(probeLifetime); p.IsProbe && (deadline.IsZero() || deadline.After(latest)) {
 		deadline = latest
 	}
@@ -82,21 +86,25 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.NewQuestion.Lifeline = store.ByListener
 	}
-	if c, ok := CallOf(&d.Event, q); ok {
-		c.assess(&st, q)
-		if original, ok := p.originalCall(); ok {
-			addRedactionFinding(&st, &original)
-		}
-		d.NewQuestion.Call = c.Hash()
-		d.NewQuestion.Appeal = p.appealDigest(&c, env)
+	if isCall {
+		d.NewQuestion.Call = call.Hash()
+		d.NewQuestion.Appeal = p.appealDigest(&call, env)
 		if !p.IsProbe { // the answer to another question is none to this one
-			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, &c)
+			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, &call)
 		}
 	}
 	if d.Status, err = json.Marshal(st); err != nil {
 		return fmt.Errorf("encode status: %w", err)
 	}
 	return env.addHashes(d, p)
+}
+
+// assess assesses the call of the question in its status.
+func (p *Post) assess(c *Call, st *schema.Status) {
+	c.assess(st, p.Ask)
+	if original, ok := p.originalCall(); ok {
+		addRedactionFinding(st, &original)
+	}
 }
 
 // originalCall returns the call before redaction; ok is false if nothing was redacted.

@@ -71,7 +71,8 @@ type Environment struct {
 	HubID    string
 	Key      *identity.Key
 	Accounts Accounts
-	Freezes  Freezes // nil: none
+	Freezes  Freezes  // nil: none
+	Defaults Defaults // nil: none
 	// NudgeAfter is the interval of reminders for a question without a deadline; 0: none.
 	NudgeAfter time.Duration
 }

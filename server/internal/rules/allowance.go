@@ -12,7 +12,7 @@ import (
 // isAllowable reports whether an allowance may approve the call. Call.Redacted was checked before.
 func isAllowable(c *Call) bool {
 	switch {
-	case c.PolicyAsked, isPlan(c.Tool), !isLow(c.AgentRisk), !isLow(c.HubRisk):
+	case c.PolicyAsked, call.IsPlan(c.Tool), !isLow(c.AgentRisk), !isLow(c.HubRisk):
 		return false
 	case c.Class != schema.ClassHarmless && (c.Class != schema.ClassUnknown || c.HasFindings):
 		return false
@@ -22,13 +22,3 @@ func isAllowable(c *Call) bool {
 }
 
 func isLow(r schema.Risk) bool { return r == "" || r == schema.LowRisk }
-
-// isPlan reports whether a tool presents the agent's plan.
-func isPlan(tool string) bool {
-	switch call.NormalizeName(tool) {
-	case "exitplanmode", "planmoderespond":
-		return true
-	default:
-		return false
-	}
-}

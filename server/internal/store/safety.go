@@ -6,13 +6,19 @@ import (
 	"github.com/hookback/hookback/schema/control"
 )
 
-// Safety stores the limits of automatic freezes.
+// Safety stores the limits of automatic freezes and the defaults of questions.
 type Safety interface {
 	// SafetySettings returns the stored limits; zero if there are none.
 	SafetySettings(ctx context.Context) (control.SafetySettings, error)
 
 	// SetSafetySettings replaces the limits and records it in the audit log.
 	SetSafetySettings(ctx context.Context, settings control.SafetySettings, by string) error
+
+	// RequestDefaults returns the stored defaults of questions; zero if there are none.
+	RequestDefaults(ctx context.Context) (control.RequestDefaults, error)
+
+	// SetRequestDefaults replaces the defaults and records it in the audit log.
+	SetRequestDefaults(ctx context.Context, settings control.RequestDefaults, by string) error
 
 	// AutomaticFreezes returns the automatic freezes that f selects, lifted ones too, the newest
 	// first.

@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, RequestDefaults, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -526,6 +526,9 @@ export const v2ReplayDraftPolicy = {"policy":"{\"rules\": [{\"tool\": \"Bash\", 
 export const v2ReplayDraftRule = {"rule":{"tool":"Bash","then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"everywhere"}} satisfies ReplayDraft
 
 // prettier-ignore
+export const v2RequestDefaultsThree = {"defaults":[{"kind":"permission","risk":"critical","timeoutSeconds":1800,"recipients":{"mode":"selected_members","members":["ada","grace"]},"requiredApprovals":2},{"kind":"plan","timeoutSeconds":0},{"risk":"unknown","recipients":{"mode":"owner_admins"}}]} satisfies RequestDefaults
+
+// prettier-ignore
 export const v2ResponseAskBack = {"permission":false,"askBack":"Why a force push?"} satisfies Response
 
 // prettier-ignore
@@ -629,6 +632,9 @@ export const v2StatusBlocked = {"status":"error","outcome":"__cancelled__","sour
 
 // prettier-ignore
 export const v2StatusByRule = {"status":"responded","respondedAt":1795262400004,"response":{"permission":true,"respondedAt":1795262400004},"outcome":"approve","source":"rule","revision":2,"respondedBy":{"name":"rule 3","verified":true,"via":"rule"},"rule":{"id":3,"text":"Allow Read of anything under /home/dev/shop, for 8 hours"},"sameAs":41} satisfies Status
+
+// prettier-ignore
+export const v2StatusDefaults = {"status":"pending","expiresAt":1795264200000,"revision":1,"requiredApprovals":2,"awaiting":["ada","grace"],"recipients":["ada","grace"],"risk":"critical","defaults":{"members":["timeout","recipients","requiredApprovals"],"reduced":true}} satisfies Status
 
 // prettier-ignore
 export const v2StatusDeliveredByClose = {"status":"responded","respondedAt":1734189245000,"response":{"choice":"Vitest","respondedAt":1734189245000},"outcome":"Vitest","source":"human","respondedBy":{"name":"someone on this machine","verified":false},"revision":4,"waiter":"unknown","delivery":{"state":"delivered","attempts":1,"confirmed":"close","deliveredAt":1734189245012}} satisfies Status

@@ -193,6 +193,14 @@ export interface Appeal {
   reason?: string
 }
 
+/** AppliedDefaults is what the hub's settings added to a question that did not state it. */
+export interface AppliedDefaults {
+  /** of timeout, recipients and requiredApprovals */
+  members: string[]
+  /** Reduced is set if a setting could not hold, because too few of its people may answer. */
+  reduced?: boolean
+}
+
 /** Approval is a pending permission in GET /api/approvals. */
 export interface Approval {
   /** the event's id, as text */
@@ -1897,6 +1905,31 @@ export interface ReportedPolicy {
   rules: PolicyRule[]
 }
 
+/** RequestDefault is what holds for new questions of a kind and a risk that do not state it. */
+export interface RequestDefault {
+  /** Kind is the kind of question; absent: every kind. A plan of an agent is no other permission. */
+  kind?: 'permission' | 'plan' | 'choice' | 'question'
+  /**
+   * Risk is the hub's estimate; absent: every risk. low: the call is known to be harmless. unknown: nothing
+   * is known, or there is no call.
+   */
+  risk?: 'low' | 'unknown' | 'medium' | 'high' | 'critical'
+  /** timeoutSeconds is the time to answer, 10 to 604800; 0: no deadline; absent: 300. */
+  timeoutSeconds?: number
+  recipients?: Recipients
+  /** requiredApprovals applies to questions that require fewer, 2 to 20. Absent: none. */
+  requiredApprovals?: number
+}
+
+/**
+ * RequestDefaults is the body of GET and PUT /api/settings/requests. For each of the three settings, the
+ * first entry that matches the question and has the setting counts.
+ */
+export interface RequestDefaults {
+  /** at most 20 */
+  defaults: RequestDefault[]
+}
+
 /** Responder identifies the person or rule that answered a question. */
 export interface Responder {
   name: string
@@ -2487,6 +2520,8 @@ export interface Status {
    * call.
    */
   intent?: Intent
+  /** Defaults is what the hub's settings added to the question; absent: nothing. */
+  defaults?: AppliedDefaults
   /**
    * Held is an answer within its undo window. Until held.until the question stays pending and nothing is
    * sent to the agent.

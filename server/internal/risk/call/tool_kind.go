@@ -51,6 +51,16 @@ func NormalizeName(name string) string {
 	return strings.ToLower(separators.Replace(shell.Truncate(name)))
 }
 
+// IsPlan reports whether a tool presents the agent's plan.
+func IsPlan(tool string) bool {
+	switch NormalizeName(tool) {
+	case "exitplanmode", "planmoderespond":
+		return true
+	default:
+		return false
+	}
+}
+
 // Dialect returns the dialect of the shell that a tool runs.
 func (k Kind) Dialect() shell.Dialect {
 	switch k {

@@ -17,6 +17,15 @@ func (s *engine) SetSafetySettings(ctx context.Context, settings control.SafetyS
 	return s.setHubSettings(ctx, "safety", settings, by)
 }
 
+func (s *engine) RequestDefaults(ctx context.Context) (settings control.RequestDefaults, err error) {
+	err = s.hubSettings(ctx, "requests", &settings)
+	return settings, err
+}
+
+func (s *engine) SetRequestDefaults(ctx context.Context, settings control.RequestDefaults, by string) error {
+	return s.setHubSettings(ctx, "requests", settings, by)
+}
+
 func (s *engine) AutomaticFreezes(ctx context.Context, f store.AutomaticFreezeFilter) ([]control.Freeze, error) {
 	rows, err := s.readers.query(ctx, freezeColumns+` AND rule <> '' AND (?1 = '' OR rule = ?1) AND (?2 = '' OR app = ?2 AND (?3 = '' OR session = ?3))
 		ORDER BY id DESC LIMIT ?4`, string(f.Rule), f.App, f.Session, f.Limit)

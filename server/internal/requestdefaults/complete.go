@@ -1,0 +1,97 @@
+package requestdefaults
+
+import (
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/question"
+)
+
+// The settings complete a question that does not state its deadline, its recipients, or as many
+// approvals. What an agent states is never replaced, and a setting never makes a question undecidable:
+// if too few of its people may answer, everyone may, and if that does not suffice, fewer approvals are
+// needed, at least those that the agent requires. The status of the question tells people so.
+
+const selectedMembers = "selected_members"
+
+// approvers are recipients and a number of approvals; nil and 0 are as stated.
+type approvers struct {
+	to      *schema.Recipients
+	n       int
+	reduced bool // less than the settings want
+}
+
+// Complete implements question.Defaults.
+func (s *Settings) Complete(q *schema.HumanInTheLoop, tool string, class schema.Class, risk schema.Risk) (forms []question.CompletedAsk) {
+	d := s.of(q.Type, tool, class, risk)
+	ask, hasTimeout, reduced := *q, false, false
+	if q.Timeout == nil && d.TimeoutSeconds != nil {
+		seconds := float64(*d.TimeoutSeconds)
+		ask.Timeout, hasTimeout = &seconds, true
+		if ask.Validate() != nil { // such as a reminder without a deadline
+			ask.Timeout, hasTimeout, reduced = nil, false, true
+		}
+	}
+	for _, a := range s.approverOptions(q, &d) {
+		form := question.CompletedAsk{Ask: ask, Applied: &schema.AppliedDefaults{Members: []string{}, Reduced: reduced || a.reduced}}
+		if hasTimeout {
+			form.Applied.Members = append(form.Applied.Members, "timeout")
+		}
+		if a.to != nil {
+			form.Ask.Recipients = a.to
+			form.Applied.Members = append(form.Applied.Members, "recipients")
+		}
+		if a.n > 0 {
+			form.Ask.RequiredApprovals = a.n
+			form.Applied.Members = append(form.Applied.Members, "requiredApprovals")
+		}
+		if len(form.Applied.Members) == 0 && !form.Applied.Reduced {
+			form.Applied = nil
+		}
+		forms = append(forms, form)
+	}
+	return forms
+}
+
+// approverOptions returns the wanted recipients and approvals, then what can replace them, and at last
+// what the question states.
+func (s *Settings) approverOptions(q *schema.HumanInTheLoop, d *control.RequestDefault) (options []approvers) {
+	least := max(q.RequiredApprovals, 1)
+	n := d.RequiredApprovals
+	if n <= least || q.Type == schema.FreeText || q.AllowOther {
+		n = 0
+	}
+	var to, everyone *schema.Recipients
+	isReduced := false
+	if q.Recipients == nil {
+		to, isReduced = s.available(d.Recipients)
+		everyone = &schema.Recipients{Mode: "anyone"}
+	}
+	if to != nil || n > 0 {
+		options = append(options, approvers{to, n, isReduced})
+		isReduced = true
+	}
+	for m := n; m > least; m-- {
+		options = append(options, approvers{everyone, m, true})
+	}
+	if to != nil && n > 0 {
+		options = append(options, approvers{to, 0, true})
+	}
+	return append(options, approvers{reduced: isReduced})
+}
+
+// available returns the recipients who may answer now, nil for none, and whether some may not.
+func (s *Settings) available(r *schema.Recipients) (to *schema.Recipients, reduced bool) {
+	if r == nil || r.Mode != selectedMembers {
+		return r, false
+	}
+	members := slices.DeleteFunc(slices.Clone(r.Members), func(name string) bool {
+		_, err := s.people.ResolveRecipients(&schema.Recipients{Mode: selectedMembers, Members: []string{name}})
+		return err != nil
+	})
+	if len(members) == 0 {
+		return nil, true
+	}
+	return &schema.Recipients{Mode: selectedMembers, Members: members}, len(members) < len(r.Members)
+}
