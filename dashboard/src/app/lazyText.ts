@@ -83,6 +83,7 @@ export const lazyAppText = {
       },
       hub: {
         'Public address': 'URL HTTPS Tailscale reach links',
+        'Defaults of requests': 'timeout deadline recipients approvals quorum two people',
         'Automatic freezes': 'safety limits spending budget cost failures',
         'Version and key id': 'about database fingerprint doctor',
       },

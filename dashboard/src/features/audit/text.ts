@@ -71,6 +71,7 @@ export const actions: Record<string, string> = {
   'grant.revoked': 'revoked a one-time approval',
   'grant.expired': 'let a one-time approval expire',
   'message.saved': 'sent a message',
+  'requests.changed': 'changed the defaults of requests',
   'safety.changed': 'changed the limits of automatic freezes',
   'hub.locked': 'locked the hub',
   'hub.unlocked': 'unlocked the hub',

@@ -39,6 +39,11 @@ export function automaticActions(r: Request): string[] {
   if (status.escalatedAt) facts.push(copy.escalated(clockTime(status.escalatedAt), targets))
   else if (to && q.escalateAfterSeconds && isDecidable(r))
     facts.push(copy.escalates(clockTime(r.askedAt + q.escalateAfterSeconds * 1000), targets))
+  if (status.defaults) {
+    const { members, reduced } = status.defaults
+    if (members.length > 0) facts.push(copy.byDefault(joinNames(members.map((m) => copy.defaults[m] ?? m))))
+    if (reduced) facts.push(copy.reducedDefaults)
+  }
   if (q.onTimeout === 'fail_run' && isDecidable(r) && status.expiresAt) facts.push(copy.failsRun)
   return facts
 }

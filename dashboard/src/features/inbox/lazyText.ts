@@ -305,6 +305,14 @@ export const lazyInboxText = {
     reminds: (n: number, every: string) => `Reminds at most ${times(n)}, every ${every}.`,
     escalated: (at: string, who: string) => `Escalated at ${at} to ${who}.`,
     escalates: (at: string, who: string) => `Escalates at ${at} to ${who}.`,
+    defaults: {
+      timeout: 'the deadline',
+      recipients: 'the recipients',
+      requiredApprovals: 'the number of approvals',
+    } as Record<string, string>,
+    byDefault: (what: string) => `Set by the hub’s settings: ${what}.`,
+    reducedDefaults:
+      'The hub’s settings could not apply completely, because some of their people may not answer here.',
     failsRun: 'If no one answers in time, the agent stops its run.',
   },
   filters: {

@@ -1,0 +1,61 @@
+import type { RequestDefault } from '../../lib/api/schema'
+import { joinNames } from '../../lib/format/text'
+import { requestsText as text } from './text'
+
+/** The times to choose from, in seconds; 0: no deadline. */
+export const times = [60, 300, 900, 3600, 28_800, 86_400, 604_800, 0] as const
+
+/** A time to answer; undefined: not set. */
+export const timeName = (seconds: number): string =>
+  (text.times as Record<number, string>)[seconds] ?? text.seconds(seconds)
+
+/** What a line applies to, and what holds then, as a sentence. */
+export function defaultSentence(d: RequestDefault): string {
+  const { timeoutSeconds: time, recipients: to, requiredApprovals: count = 0 } = d
+  const parts = [
+    time === undefined ? undefined : time === 0 ? text.noDeadline : text.deadline(timeName(time)),
+    to?.mode === undefined
+      ? undefined
+      : to.mode === 'anyone'
+        ? text.toEveryone
+        : text.toPeople(to.members?.length ? joinNames(to.members) : (text.to[to.mode] ?? to.mode)),
+    count > 0 ? text.approvals(count) : undefined,
+  ]
+  return (
+    text.subject(text.kinds[d.kind ?? ''], text.risks[d.risk ?? '']) +
+    parts.filter((part) => part !== undefined).join(', ')
+  )
+}
+
+/** The form of a new line. */
+export interface DefaultForm {
+  kind: NonNullable<RequestDefault['kind']> | ''
+  risk: NonNullable<RequestDefault['risk']> | ''
+  /** Seconds as text; empty: not set. */
+  time: string
+  mode: keyof typeof text.modes
+  members: string[]
+  approvals: number | null
+}
+
+export const emptyForm = (): DefaultForm => ({
+  kind: '',
+  risk: '',
+  time: '',
+  mode: '',
+  members: [],
+  approvals: null,
+})
+
+/** The line of a form, for the hub, which validates it. */
+export function toDefault(f: DefaultForm): RequestDefault {
+  return {
+    ...(f.kind && { kind: f.kind }),
+    ...(f.risk && { risk: f.risk }),
+    ...(f.time !== '' && { timeoutSeconds: Number(f.time) }),
+    ...(f.mode && {
+      recipients: { mode: f.mode, ...(f.mode === 'selected_members' && { members: f.members }) },
+    }),
+    ...(f.approvals !== null && f.approvals > 1 && { requiredApprovals: f.approvals }),
+  }
+}
