@@ -18,7 +18,7 @@ var (
 	summaryParam = Param{"summary", "1 shortens questions above 16 KiB and leaves out the payloads of questions above 16 KiB, marked by questionTruncated and payloadTruncated; default 0"}
 	// requestSummaryParam keeps the inbox of a page small, whatever the agents ask.
 	requestSummaryParam = Param{"summary", summaryParam.Description + "; 2 shortens each question with its event to 1.5 kB"}
-	reasonParam  = Param{"reason", "same as in the body, which takes precedence"}
+	reasonParam         = Param{"reason", "same as in the body, which takes precedence"}
 )
 
 // answerErrors are the errors of every operation that answers a question.

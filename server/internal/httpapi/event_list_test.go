@@ -147,5 +147,5 @@ func TestEventList_RequestSummariesAreSmall(t *testing.T) {
 	require.JSONEq(t, string(short[9]), string(older[4]))
 	require.Equal(t, "summary", r.expectProblem("invalid", "GET "+schema.PathEvents+"?summary=3", "").Field)
 	require.Equal(t, "summary", r.expectProblem("invalid", "GET "+schema.PathRecent+"?summary=2", "").Field)
-	require.Equal(t, "sumary", r.expectProblem("invalid", "GET "+schema.PathEvents+"?sumary=2", "").Field)
+	require.Equal(t, "sum", r.expectProblem("invalid", "GET "+schema.PathEvents+"?sum=2", "").Field)
 }

@@ -57,7 +57,7 @@ func appendContext(before []*store.Event, earlier []store.EarlierOutcome, last *
 			count.Other++
 		}
 	}
-	b := append([]byte(`{"before":`), encodeList(before, nil, true)...)
+	b := append([]byte(`{"before":`), encodeList(before, true)...)
 	b = append(b, `,"earlier":`...)
 	b = fmt.Appendf(b, `{"approved":%d,"denied":%d,"other":%d`, count.Approved, count.Denied, count.Other)
 	if last != nil {

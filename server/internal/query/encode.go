@@ -9,8 +9,8 @@ import (
 const MaxPageBytes = 4 << 20
 
 // encodeList encodes events as a JSON array of at most MaxPageBytes.
-func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
-	return encodeUpTo(MaxPageBytes, events, keep, dropOldest)
+func encodeList(events []*store.Event, dropOldest bool) []byte {
+	return encodeUpTo(MaxPageBytes, events, nil, dropOldest)
 }
 
 // encodeUpTo encodes events as a JSON array. Beyond limit bytes it omits events, from

@@ -46,7 +46,7 @@ func (s *Service) Recent(ctx context.Context, limit int, summaries bool) ([]byte
 		if err != nil {
 			return nil, err
 		}
-		return encodeList(summarizeAll(events, summaries), nil, true), nil
+		return encodeList(summarizeAll(events, summaries), true), nil
 	})
 }
 
@@ -59,7 +59,7 @@ func (s *Service) FindEvents(ctx context.Context, f store.Filter, summaries bool
 		if err != nil {
 			return nil, err
 		}
-		return encodeList(summarizeAll(events, summaries), nil, !f.Oldest && f.After == 0), nil
+		return encodeList(summarizeAll(events, summaries), !f.Oldest && f.After == 0), nil
 	})
 }
 
@@ -71,7 +71,7 @@ func (s *Service) FindRequests(ctx context.Context, f store.Filter) ([]byte, err
 		if err != nil {
 			return nil, err
 		}
-		return encodeList(summarizeRequests(events), nil, !f.Oldest && f.After == 0), nil
+		return encodeList(summarizeRequests(events), !f.Oldest && f.After == 0), nil
 	})
 }
 
