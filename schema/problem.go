@@ -37,6 +37,7 @@ var (
 	ErrNoPolicy        = errors.New("this policy can't be used")
 	ErrExpired         = errors.New("the question is closed")
 	ErrSessionEnded    = errors.New("the session has ended")
+	ErrSessionKnown    = errors.New("the hub has this session from its agent")
 	ErrNotSupported    = errors.New("this agent can't do this")
 	ErrHandedOver      = errors.New("the message is no longer waiting")
 	ErrKeyConflict     = errors.New("this key belongs to a different request")
@@ -84,6 +85,7 @@ var problems = []struct {
 	{&ErrKeyConflict, "key_conflict", http.StatusConflict},
 	{&ErrStale, "stale", http.StatusConflict},
 	{&ErrSessionEnded, "session_ended", http.StatusConflict},
+	{&ErrSessionKnown, "session_known", http.StatusConflict},
 	{&ErrNotSupported, "not_supported", http.StatusUnprocessableEntity},
 	{&ErrHandedOver, "handed_over", http.StatusConflict},
 	{&ErrFrozen, "frozen", http.StatusConflict},

@@ -24,7 +24,7 @@ var sentinels = map[string]error{
 	"ErrNoRoute": schema.ErrNoRoute, "ErrMethod": schema.ErrMethod, "ErrNoQuestion": schema.ErrNoQuestion,
 	"ErrWrongAnswer": schema.ErrWrongAnswer, "ErrDecided": schema.ErrDecided, "ErrExpired": schema.ErrExpired, "ErrFrozen": schema.ErrFrozen,
 	"ErrTestPending": schema.ErrTestPending, "ErrTestFailed": schema.ErrTestFailed,
-	"ErrSessionEnded": schema.ErrSessionEnded, "ErrNotSupported": schema.ErrNotSupported, "ErrHandedOver": schema.ErrHandedOver,
+	"ErrSessionEnded": schema.ErrSessionEnded, "ErrSessionKnown": schema.ErrSessionKnown, "ErrNotSupported": schema.ErrNotSupported, "ErrHandedOver": schema.ErrHandedOver,
 	"ErrStale": schema.ErrStale, "ErrFull": schema.ErrFull, "ErrBusy": schema.ErrBusy, "ErrStopping": schema.ErrStopping,
 	"ErrInternal": schema.ErrInternal, "ErrHeld": schema.ErrHeld, "ErrNotHeld": schema.ErrNotHeld, "ErrRisky": schema.ErrRisky,
 	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry, "ErrNoRule": schema.ErrNoRule, "ErrNoPolicy": schema.ErrNoPolicy,

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"schema/routes":          {"schema", "schema/sign", "schema/history", "schema/inbox", "schema/control"},
 	"schema/gen":             {"schema", "schema/sign", "schema/history", "schema/inbox", "schema/control", "schema/routes", "agentclient/install"},
 
-	"agentclient":                        {"schema", "schema/control", "schema/inbox", "agentclient/internal/deadline", "schema/sign", "agentclient/socket", "agentclient/policy", "agentclient/internal/pins", "agentclient/internal/reply", "agentclient/internal/transport"},
+	"agentclient":                        {"schema", "schema/control", "schema/history", "schema/inbox", "agentclient/internal/deadline", "schema/sign", "agentclient/socket", "agentclient/policy", "agentclient/internal/pins", "agentclient/internal/reply", "agentclient/internal/transport"},
 	"agentclient/internal/deadline":      nil,
 	"agentclient/policy":                 {"agentclient/policy/programs", "agentclient/internal/account"},
 	"agentclient/policy/programs":        nil,
@@ -116,6 +116,7 @@ var mayImport = map[string][]string{
 	"server/internal/reach":               {"schema", "schema/control", "schema/sign", "server/internal/feed", "server/internal/netguard", "server/internal/store"},
 	"server/internal/reach/qrcode":        nil,
 	"server/internal/testagent":           {"schema/control", "schema", "schema/sign", "agentclient", "agentclient/policy", "server/internal/feed", "server/internal/store"},
+	"server/internal/importer":           {"schema", "schema/history", "agentclient", "server/internal/intent"},
 	"server/internal/now":                 {"schema", "schema/history", "server/internal/auth", "server/internal/intent", "server/internal/query", "server/internal/sessions", "server/internal/sessions/digest", "server/internal/store"},
 	"server/internal/alerts":              {"schema", "schema/control", "server/internal/feed", "server/internal/sessions/digest", "server/internal/store"},
 	"server/internal/traces":              {"schema", "server/internal/feed", "server/internal/netguard", "server/internal/sessions/digest", "server/internal/store"},
@@ -139,7 +140,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi":             {"server/internal/alerts", "server/internal/shares", "server/internal/httpapi/shareapi", "server/internal/traces", "server/internal/httpapi/alertapi", "server/internal/httpapi/policyapi", "server/internal/httpapi/defaultsapi", "server/internal/requestdefaults", "server/internal/httpapi/claims", "server/internal/httpapi/telemetry", "server/internal/httpapi/held", "server/internal/ratings", "server/internal/studio", "server/internal/reach", "server/internal/reach/qrcode", "server/internal/safety", "server/internal/now", "server/internal/testagent", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
-		"server/internal/alerts", "server/internal/shares", "server/internal/delivery", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/requestdefaults", "server/internal/safety", "server/internal/studio", "server/internal/testagent", "server/internal/traces",
+		"server/internal/alerts", "server/internal/shares", "server/internal/delivery", "server/internal/hub", "server/internal/importer", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/requestdefaults", "server/internal/safety", "server/internal/studio", "server/internal/testagent", "server/internal/traces",
 	},
 	"server":                     {"server/internal/app"},
 	"server/cmd/hookback-server": {"server/internal/app"},

@@ -32,7 +32,7 @@ var messages = []any{
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, history.SearchResult{}, history.QuestionContext{},
-	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{}, history.OTLPResponse{},
+	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.ImportedSession{}, history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{}, history.OTLPResponse{},
 	history.PolicyList{}, history.ReplayDraft{}, history.Replay{}, history.AutomaticPage{}, control.PolicyReport{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
 	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},

@@ -83,6 +83,9 @@ type Session struct {
 	// ContextPercent is the used share of the context window, as reported by the status line.
 	ContextPercent float64        `json:"contextPercent,omitempty"`
 	Transcript     schema.EventID `json:"transcript,omitempty"` // the newest event with a transcript
+	// Imported is set for a session that is known only from its transcript: the hash of the transcript
+	// that hookback import sent last.
+	Imported string `json:"imported,omitempty"`
 }
 
 // PathSpend is the path of GET /api/spend.

@@ -48,7 +48,7 @@ var events = []Route{
 			{control.TestHeader, "a ticket of hookback doctor; a wrong, used or old one is refused"},
 		},
 		Request: schema.Event{}, Response: schema.Event{}, Returns: "the stored event; a repeated idempotency_key returns the first one",
-		Errors: []error{schema.ErrKeyConflict, schema.ErrTooMany, schema.ErrForbidden},
+		Errors: []error{schema.ErrKeyConflict, schema.ErrSessionKnown, schema.ErrTooMany, schema.ErrForbidden},
 		Examples: Examples{
 			Request:  []string{"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions", "v2.Event.quorum"},
 			Response: pendingExample,

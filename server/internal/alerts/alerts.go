@@ -15,6 +15,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -191,7 +192,7 @@ func (f *Follower) read(ctx context.Context) error {
 
 func (f *Follower) apply(row *store.LogRow) {
 	e := row.Event
-	if e == nil || e.App == schema.TestApp || row.Change && !row.Ends {
+	if e == nil || e.App == schema.TestApp || row.Change && !row.Ends || digest.IsImport(e.Type) {
 		return
 	}
 	key := store.SessionKey{App: e.App, Session: e.Session}

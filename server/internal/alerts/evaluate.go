@@ -62,7 +62,7 @@ func evaluateSpend(ctx context.Context, s store.Projections, r *control.AlertRul
 	}
 	sums := map[string]float64{}
 	for g, spend := range groups {
-		if r.SourceApp != "" && r.SourceApp != g.App {
+		if g.Imported || r.SourceApp != "" && r.SourceApp != g.App {
 			continue
 		}
 		name := map[string]string{control.PerApp: g.App, control.PerPerson: g.Person}[r.Per]

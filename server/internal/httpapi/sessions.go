@@ -32,7 +32,7 @@ func (s *Server) sessions(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	f.Limit, f.Before = int(limit), schema.EventID(cursor)
+	f.Limit, f.Before = int(limit), cursor
 	page, err := s.Sessions.Sessions(c.UserContext(), f)
 	if err != nil {
 		return err

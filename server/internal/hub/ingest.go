@@ -15,12 +15,12 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub/rawevent"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// sessionEndEvent is the type of the hook event that ends a session. After it no agent
-// waits for an answer.
+// sessionEndEvent is the type of the event that ends a session: no agent waits any longer.
 const sessionEndEvent = "SessionEnd"
 
 // StoredEvent is the result of storing an event.
@@ -87,8 +87,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 	return result, ids, err
 }
 
-// draft redacts and parses an event and returns its draft for the store, with the
-// question if it contains one.
+// draft redacts and parses an event. It returns its draft for the store, and its question if any.
 func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
 	// The draft's slices alias body. That is safe: the store is done with them when
 	// Append returns, and the feed keeps its own encoding.
@@ -107,6 +106,9 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 			Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(s.App) + ", which this token is not valid for", Cause: schema.ErrNotAllowed},
 			Hint: "An admin can change the applications of a token under Team, Tokens.",
 		}
+	}
+	if err := query.CheckImport(ctx, h.Store, s.Type, s.Session, s.Question != nil); err != nil {
+		return nil, nil, err
 	}
 	isTest := caller.IsProbe && strings.HasPrefix(s.Session, control.TestSession) || !caller.IsProbe && h.Tests != nil && h.Tests.Owns(s.IdempotencyKey)
 	if isTest != (s.App == schema.TestApp) || caller.IsProbe && !isTest {
@@ -199,8 +201,7 @@ func (h *Hub) addQuestion(ctx context.Context, d *store.EventDraft, p *question.
 	return h.reservePending(ctx, d, caller, program)
 }
 
-// supersede ends an older question of a shared listener. It runs on the store's writer
-// goroutine.
+// supersede ends an older question of a shared listener. It runs on the store's writer.
 func (h *Hub) supersede(older *store.Question, by schema.EventID) (*store.Change, error) {
 	s, err := h.decodeSnapshot(older)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -96,7 +97,7 @@ func (s *Service) activeSessions(ctx context.Context, since time.Time) (active [
 		}
 		lagMS = max(lagMS, page.LagMS)
 		for i := range page.Sessions {
-			if page.Sessions[i].LastAt >= schema.Millis(since.UnixMilli()) {
+			if session := &page.Sessions[i]; session.Imported == "" && session.LastAt >= schema.Millis(since.UnixMilli()) {
 				active = append(active, page.Sessions[i])
 			}
 		}
@@ -104,7 +105,9 @@ func (s *Service) activeSessions(ctx context.Context, since time.Time) (active [
 		if page.Next == "" || n == 0 || page.Sessions[n-1].LastAt < schema.Millis(since.UnixMilli()) {
 			break
 		}
-		f.Before = page.Sessions[n-1].LastID
+		if f.Before, err = strconv.ParseInt(page.Next, 10, 64); err != nil {
+			return nil, 0, err
+		}
 	}
 	return active, lagMS, nil
 }

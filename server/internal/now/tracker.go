@@ -114,7 +114,7 @@ func (t *tracker) apply(row *store.LogRow) error {
 			return readStatus(e, &r.Status)
 		}
 		return nil
-	case e.App == schema.TestApp || digest.IsTelemetry(e.Type):
+	case e.App == schema.TestApp || digest.IsTelemetry(e.Type) || digest.IsImport(e.Type):
 		return nil
 	}
 	a := t.session(store.SessionKey{App: e.App, Session: e.Session})

@@ -39,7 +39,7 @@ func (s *Service) Files(ctx context.Context, key store.SessionKey) (history.Sess
 				return c.list(), nil
 			}
 			filter.After = e.ID
-			if kind := digest.KindOf(e.Type); kind != digest.ToolStart && kind != digest.ToolEnd {
+			if kind := digest.KindOf(e.Type); kind != digest.ToolStart && kind != digest.ToolEnd && !digest.IsImport(e.Type) {
 				continue
 			}
 			if e.PayloadBytes > 0 { // lists leave out large payloads
@@ -56,6 +56,7 @@ func (s *Service) Files(ctx context.Context, key store.SessionKey) (history.Sess
 // changedFiles collects the changes of a session.
 type changedFiles struct {
 	byPath  map[string]*history.ChangedFile
+	more    int64                  // files that an import left out
 	started map[string]startedCall // by the id of the call
 	ended   []string               // ids of the last calls that ended; hooks may report an end twice
 }
@@ -67,6 +68,10 @@ type startedCall struct {
 }
 
 func (c *changedFiles) add(e *store.Event) {
+	if digest.IsImport(e.Type) {
+		c.replace(digest.ReadImport(e.Payload, e.ReceivedAt.UnixMilli()))
+		return
+	}
 	f := digest.Parse(&digest.Event{
 		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload,
 	})
@@ -101,6 +106,16 @@ func (c *changedFiles) add(e *store.Event) {
 	}
 }
 
+// replace sets the files of a transcript. A later import of a session has all files of an earlier one.
+func (c *changedFiles) replace(in *history.ImportedSession) {
+	c.byPath, c.more = map[string]*history.ChangedFile{}, max(0, in.MoreFiles)
+	for i := range in.Files[:min(len(in.Files), history.MaxFiles)] {
+		f := in.Files[i]
+		f.Events = []schema.EventID{} // the arguments of the calls are only in the transcript
+		c.byPath[f.Path] = &f
+	}
+}
+
 func (c *changedFiles) addChange(change *intent.FileChange, id schema.EventID, at int64) {
 	f := c.byPath[change.Path]
 	if f == nil {
@@ -120,8 +135,8 @@ func (c *changedFiles) list() history.SessionFiles {
 		files = append(files, *f)
 	}
 	slices.SortFunc(files, func(a, b history.ChangedFile) int {
-		return cmp.Or(cmp.Compare(b.LastAt, a.LastAt), cmp.Compare(b.Events[0], a.Events[0]), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(b.LastAt, a.LastAt), slices.Compare(b.Events, a.Events), cmp.Compare(a.Path, b.Path))
 	})
 	shown := min(len(files), history.MaxFiles)
-	return history.SessionFiles{Files: files[:shown], More: int64(len(files) - shown)}
+	return history.SessionFiles{Files: files[:shown], More: c.more + int64(len(files)-shown)}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
@@ -41,7 +42,7 @@ func (s *Service) Sessions(ctx context.Context, f store.SessionFilter) (history.
 		page.Sessions = append(page.Sessions, session)
 	}
 	if next > 0 {
-		page.Next = next.String()
+		page.Next = strconv.FormatInt(next, 10)
 	}
 	return page, nil
 }

@@ -199,6 +199,10 @@ func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	if session.Sum.Person != person && !step.New {
 		p.moved[session] = true
 	}
+	if f.Import != nil {
+		p.addImport(session, f.App, &step)
+		return
+	}
 	for _, part := range step.Spend {
 		key := store.SpendKey{Session: session.Sum.FirstID, Quarter: quarterHour(f.At), Model: part.Model}
 		p.Spend[key] = p.Spend[key].Add(store.Spend{Tokens: part.Tokens, CostUSD: part.Cost})
@@ -222,6 +226,27 @@ func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	if step.Execution != nil {
 		p.executions = append(p.executions, *step.Execution)
 	}
+}
+
+// addImport adds an import by the times of its session. It is no news: nothing happens now.
+func (p *projection) addImport(session *digest.Session, app string, step *digest.Step) {
+	in := step.Import
+	if in == nil {
+		return // the session is known from other events
+	}
+	first, total := session.Sum.FirstID, store.Activity{Events: 1}
+	for _, u := range in.Usage {
+		used := store.Spend{Tokens: u.Tokens, CostUSD: u.CostUSD}
+		key := store.SpendKey{Session: first, Quarter: quarterHour(int64(u.At)), Model: u.Model}
+		p.Spend[key] = p.Spend[key].Add(used)
+		p.addActivity(int64(u.At), app, store.Activity{Tokens: used.Tokens, CostUSD: used.CostUSD})
+	}
+	for _, t := range in.Tools {
+		key := store.ToolKey{Session: first, Quarter: quarterHour(in.At), Tool: t.Tool, Bucket: -1}
+		p.ToolTimes[key] = p.ToolTimes[key].Add(store.ToolTime{Calls: t.Calls, Failures: t.Failures})
+		total.Tools, total.Failures = total.Tools+t.Calls, total.Failures+t.Failures
+	}
+	p.addActivity(in.At, app, total)
 }
 
 func (p *projection) addToolUse(session schema.EventID, at int64, use *digest.ToolUse) {
@@ -305,7 +330,8 @@ func (p *projection) commit(ctx context.Context) error {
 			return fmt.Errorf("encode session of event %d: %w", m.FirstID, err)
 		}
 		p.Sessions = append(p.Sessions, store.SessionRow{
-			App: key.App, Session: key.Session, Person: m.Person, Moved: p.moved[session], First: m.FirstID, Last: m.LastID, Facts: facts,
+			App: key.App, Session: key.Session, Person: m.Person, Moved: p.moved[session], First: m.FirstID, Last: m.LastID,
+			Active: int64(m.LastAt), Imported: m.Imported != "", Facts: facts,
 			Text: strings.ToLower(strings.Join([]string{m.Title, key.App, key.Session, m.Cwd}, "\n")),
 		})
 	}

@@ -57,7 +57,7 @@ func (h *testHub) readProjections(quarters []int64) projectedTables {
 		Sessions: map[store.SessionKey]history.Session{}, Tools: map[string]map[store.ToolKey]store.ToolTime{},
 		Activity: map[int64]map[string]store.Activity{}, ToolTimes: map[int64]map[store.ToolKey]store.ToolTime{},
 	}
-	for cursor := schema.EventID(0); ; {
+	for cursor := int64(0); ; {
 		facts, next, err := h.Store.Sessions(ctx, store.SessionFilter{Before: cursor, Limit: 3})
 		require.NoError(h.t, err)
 		for _, raw := range facts {

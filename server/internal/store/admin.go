@@ -60,7 +60,9 @@ type Commit struct {
 
 // RetentionPolicy selects what Prune removes. Zero values remove nothing.
 type RetentionPolicy struct {
-	EventsBefore      time.Time // removes events without a question received before this time
+	// EventsBefore removes events without a question received before this time, and the sessions that
+	// are known only from transcripts and were last active before it.
+	EventsBefore      time.Time
 	MaxBytes          int64     // removes the oldest of them while the database holds more than this
 	QuestionsBefore   time.Time // removes questions received and last changed before this time, with all their rows
 	TestsBefore       time.Time // removes settled test requests, and what their agent reported, from before this time

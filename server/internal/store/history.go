@@ -102,6 +102,6 @@ type SessionFilter struct {
 	App    string
 	Person string
 	Text   string // in the title, the application, the session ID or its directory
-	Before schema.EventID
+	Before int64  // the position after the last page, as Sessions returned it
 	Limit  int
 }

@@ -26,9 +26,10 @@ type Projections interface {
 	ProjectionLag() Lag
 
 	// Sessions returns the facts of the sessions that f selects, latest active first. next is
-	// the Before of the next page; 0: this is the last one. A text search may return a short
-	// or empty page that still has a next one.
-	Sessions(ctx context.Context, f SessionFilter) (facts [][]byte, next schema.EventID, err error)
+	// the Before of the next page; 0: this is the last one. A text search returns the sessions
+	// with the newest events first, each page sorted by activity, and may return a short or
+	// empty page that still has a next one.
+	Sessions(ctx context.Context, f SessionFilter) (facts [][]byte, next int64, err error)
 
 	// SessionsWithID returns the sessions with this session ID in any application, latest
 	// active first.
@@ -119,6 +120,7 @@ type SpendKey struct {
 type SpendGroup struct {
 	Quarter            int64
 	App, Model, Person string
+	Imported           bool // reported by transcripts, not by running agents
 }
 
 // Spend is the usage of models.
@@ -137,6 +139,8 @@ type SessionRow struct {
 	App, Session string
 	Person       string // who ran it; empty: unknown
 	First, Last  schema.EventID
+	Active       int64  // Unix ms of the last activity; the order of Sessions
+	Imported     bool   // known from a transcript only
 	Text         string // searchable text, lower case
 	Facts        []byte
 	// Moved is set if the application or the person differs from the stored one. The usage of the

@@ -1084,6 +1084,51 @@ export interface HumanInTheLoop {
   suggestions?: unknown[]
 }
 
+/** ImportedSession is a session as its transcript records it. */
+export interface ImportedSession {
+  /** of the transcript; it changes if the session goes on */
+  hash: string
+  title?: string
+  cwd?: string
+  git_branch?: string
+  /** the latest */
+  model?: string
+  started_at: Millis
+  ended_at: Millis
+  /** number of subagents */
+  subagents?: number
+  usage?: ImportedUsage[]
+  /** most used first */
+  tools?: ImportedTool[]
+  /** the last changed first, without events */
+  files?: ChangedFile[]
+  moreFiles?: number
+  /** of the transcript */
+  lines: number
+  /** not counted in anything else */
+  unreadableLines?: number
+  /** the chat leaves out the oldest lines, or lines that are too long */
+  chatCut?: boolean
+}
+
+/** ImportedTool counts the ended calls of a tool. */
+export interface ImportedTool {
+  tool: string
+  calls: number
+  failures?: number
+}
+
+/** ImportedUsage is the usage of a model in a quarter-hour. */
+export interface ImportedUsage {
+  at: Millis
+  /** empty: unknown */
+  model?: string
+  requests?: number
+  tokens: Tokens
+  /** as the transcript states it, never estimated */
+  costUsd?: number
+}
+
 /**
  * Intent is a tool call as one line: "Edit", "internal/order/list.go", "+4 −3". Object and Change quote
  * the agent, with U+FFFD in place of hidden characters, and are shortened.
@@ -2231,6 +2276,11 @@ export interface Session {
   contextPercent?: number
   /** the newest event with a transcript */
   transcript?: EventID
+  /**
+   * Imported is set for a session that is known only from its transcript: the hash of the transcript that
+   * hookback import sent last.
+   */
+  imported?: string
 }
 
 /** SessionDetail is the result of GET /api/session: a session and its tools, models and agents. */

@@ -16,6 +16,9 @@
 //   - cost: the largest of the agent's own sum (status line, result, transcript), log
 //     records and metrics.
 //
+// The sum of an imported transcript is added to log records, metrics and payloads, which then report
+// later requests.
+//
 // The largest is right because a source can only miss requests (it was enabled late, it reports
 // once a minute) and never counts one twice: a repeat has the same idempotency key or replaces
 // the earlier value.
@@ -76,6 +79,8 @@ type EventFacts struct {
 	RequestUsage Usage          // of a ModelRequest, except the tokens, which are in Tokens
 	Series       []MetricSeries // of UsageMetrics
 
+	Import *history.ImportedSession // of a SessionImport
+
 	teammate string // the teammate that the event belongs to, in an agent team
 }
 
@@ -99,6 +104,7 @@ const (
 	SessionEnd
 	AgentStart
 	AgentEnd
+	SessionImport
 	ModelRequest // telemetry: one request to a model
 	UsageMetrics // telemetry: metrics
 	StatusReport // telemetry: a status line, or a request that failed

@@ -2,6 +2,7 @@ package digest
 
 import (
 	"cmp"
+	"encoding/json"
 	"hash/fnv"
 	"strings"
 
@@ -22,6 +23,11 @@ func Parse(e *Event) *EventFacts {
 	f := &EventFacts{
 		ID: e.ID, At: e.At, App: e.App, Session: e.Session, Tool: e.Tool,
 		Kind: kindByType[typ], Failed: failureTypes[typ],
+	}
+	if IsImport(e.Type) {
+		f.Kind, f.Failed = SessionImport, false
+		f.Import, f.HasTranscript = ReadImport(e.Payload, e.At), e.Transcript != nil
+		e = &Event{Envelope: e.Envelope} // the import has the totals of the transcript
 	}
 	EachMember(e.Payload, f.fromPayload)
 	envelope := make([]byte, 0, len(e.Envelope)+2)
@@ -280,3 +286,46 @@ func (f *EventFacts) fromQuestion(raw []byte) {
 		}
 	})
 }
+
+// IsImport reports whether events of this type stand for a session that a transcript records.
+func IsImport(typ string) bool { return typ == history.EventSessionImported }
+
+// ReadImport reads the payload of such an event. It ignores what it does not understand and what is
+// out of range. No time is later than receivedAt, in Unix ms.
+func ReadImport(payload []byte, receivedAt int64) *history.ImportedSession {
+	in := &history.ImportedSession{}
+	_ = json.Unmarshal(payload, in) // members of other types stay zero
+	latest := schema.Millis(receivedAt)
+	if in.EndedAt <= 0 || in.EndedAt > latest {
+		in.EndedAt = latest
+	}
+	if in.StartedAt <= 0 || in.StartedAt > in.EndedAt {
+		in.StartedAt = in.EndedAt
+	}
+	in.Hash = cmp.Or(shorten(in.Hash, textLength), "unknown")
+	in.Title, in.Cwd = shorten(in.Title, titleLength), shorten(in.Cwd, pathLength)
+	in.Branch, in.Model = shorten(in.Branch, textLength), shorten(in.Model, textLength)
+	in.Agents = bounded(in.Agents, history.MaxImportedUsage)
+	in.Usage = in.Usage[:min(len(in.Usage), history.MaxImportedUsage)]
+	for i := range in.Usage {
+		u := &in.Usage[i]
+		u.At, u.Model = min(max(u.At, in.StartedAt), in.EndedAt), shorten(u.Model, textLength)
+		u.Requests = bounded(u.Requests, maxTokens)
+		t := &u.Tokens
+		for _, n := range []*int64{&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite} {
+			*n = bounded(*n, maxTokens)
+		}
+		if !(u.CostUSD >= 0 && u.CostUSD <= maxCost) {
+			u.CostUSD = 0
+		}
+	}
+	in.Tools = in.Tools[:min(len(in.Tools), history.MaxImportedTools)]
+	for i := range in.Tools {
+		t := &in.Tools[i]
+		t.Tool, t.Calls = shorten(t.Tool, textLength), bounded(t.Calls, maxTokens)
+		t.Failures = min(bounded(t.Failures, maxTokens), t.Calls)
+	}
+	return in
+}
+
+func bounded(n, limit int64) int64 { return min(max(n, 0), limit) }

@@ -38,6 +38,7 @@ type Session struct {
 	TranscriptTokens map[string]history.Tokens `json:"chats,omitempty"`  // agent → sum of its latest transcript
 	MessageTokens    history.Tokens            `json:"used,omitzero"`    // sum over events
 	Messages         []Message                 `json:"messages,omitempty"`
+	Import           Import                    `json:"import,omitzero"`
 }
 
 // HumanWait holds the session's summary and the state of its waits for people.
@@ -89,6 +90,15 @@ type Step struct {
 	Tokens    history.Tokens
 	Cost      float64
 	Spend     []ModelSpend // Tokens and Cost by model; no element if both are 0
+	Import    *ImportStep  // of an import that changed the session; then all others but New are zero
+}
+
+// ImportStep is the change that an import makes to aggregates beyond its session. It is negative
+// where an earlier import of the session counted more.
+type ImportStep struct {
+	At    int64                   // of the end of the session, Unix ms
+	Usage []history.ImportedUsage // Requests is unused
+	Tools []history.ImportedTool
 }
 
 // ToolUse is one use of a tool.
@@ -107,6 +117,9 @@ type ExecutionOutcome struct {
 
 // Add adds an event of the session. Events must be added in log order.
 func (s *Session) Add(f *EventFacts) Step {
+	if f.Import != nil {
+		return s.addImport(f)
+	}
 	step := Step{New: s.Sum.Events == 0}
 	s.updateSummary(f)
 	updatePerson(&s.Sum, f.OSUser, f.UserEmail, f.TokenOwner)
@@ -146,6 +159,49 @@ func (s *Session) Add(f *EventFacts) Step {
 	return step
 }
 
+// addImport replaces what the session has from its transcript. It changes nothing in a session that
+// has other events: these report the same work.
+func (s *Session) addImport(f *EventFacts) Step {
+	step, m, in := Step{New: s.Sum.Events == 0}, &s.Sum, f.Import
+	if !step.New && m.Imported == "" {
+		m.Events, m.LastID = m.Events+1, f.ID
+		return step
+	}
+	updatePerson(m, f.OSUser, f.UserEmail, f.TokenOwner)
+	if step.New {
+		m.SourceApp, m.SessionID, m.FirstID = f.App, f.Session, f.ID
+	}
+	m.Events, m.LastID, m.Imported = m.Events+1, f.ID, in.Hash
+	m.Title, m.Cwd, m.Branch, m.Model = in.Title, in.Cwd, in.Branch, in.Model
+	m.StartedAt, m.LastAt, m.Ended = in.StartedAt, in.EndedAt, true
+	m.Agents, m.Transcript = in.Agents, 0
+	if f.HasTranscript {
+		m.Transcript = f.ID
+	}
+	step.Import = &ImportStep{At: int64(in.EndedAt)}
+	for _, sign := range []int64{-1, 1} {
+		for _, u := range s.Import.Usage {
+			step.Import.Usage = append(step.Import.Usage, history.ImportedUsage{
+				At: u.At, Model: u.Model, Tokens: addTokens(history.Tokens{}, u.Tokens, sign), CostUSD: float64(sign) * u.CostUSD,
+			})
+		}
+		for _, t := range s.Import.Tools {
+			step.Import.Tools = append(step.Import.Tools, history.ImportedTool{Tool: t.Tool, Calls: sign * t.Calls, Failures: sign * t.Failures})
+			m.Tools, m.Failures = m.Tools+sign*t.Calls, m.Failures+sign*t.Failures
+		}
+		if sign < 0 {
+			s.Import = Import{Usage: in.Usage, Tools: in.Tools}
+		}
+	}
+	if sum := s.Import.total(); sum.Tokens != (history.Tokens{}) {
+		m.Tokens = &sum.Tokens
+	} else {
+		m.Tokens = nil
+	}
+	m.CostUSD = s.Import.total().CostUSD
+	return step
+}
+
 // updateSummary updates the session's summary: its place, times, title, model and so on.
 func (s *Session) updateSummary(f *EventFacts) {
 	m := &s.Sum
@@ -154,7 +210,7 @@ func (s *Session) updateSummary(f *EventFacts) {
 		m.StartedAt, m.FirstID = schema.Millis(f.At), f.ID
 	}
 	m.Events++
-	m.LastID = f.ID
+	m.LastID, m.Imported = f.ID, ""
 	if f.Kind.isTelemetry() {
 		s.TelemetryEvents++
 	}

@@ -89,7 +89,7 @@ func (s *Session) updateUsage(f *EventFacts) (history.Tokens, float64) {
 		s.ReportedCost = f.CostUSD
 	}
 	costBefore := s.Sum.CostUSD
-	s.Sum.CostUSD = max(s.ReportedCost, s.LoggedUsage.total().CostUSD, s.MeteredUsage.total().CostUSD)
+	s.Sum.CostUSD = max(s.ReportedCost, s.Import.total().CostUSD+max(s.LoggedUsage.total().CostUSD, s.MeteredUsage.total().CostUSD))
 	s.CostHistory.add(f.At, costBefore, s.Sum.CostUSD, startsTotal)
 	var tokensBefore history.Tokens
 	if s.Sum.Tokens != nil {
@@ -138,21 +138,19 @@ func (s *Session) addMessage(id string, used history.Tokens) {
 }
 
 func (s *Session) totalTokens() history.Tokens {
+	imported := s.Import.total().Tokens
 	if s.ReportedTokens != nil {
-		return *s.ReportedTokens
+		return larger(*s.ReportedTokens, imported)
 	}
 	var chats history.Tokens
 	for _, t := range s.TranscriptTokens {
 		chats = addTokens(chats, t, 1)
 	}
-	most := history.Tokens{}
-	for _, t := range []history.Tokens{s.LoggedUsage.total().Tokens, s.MeteredUsage.total().Tokens, *capTokens(chats)} {
-		most = larger(most, t)
+	requests := larger(s.LoggedUsage.total().Tokens, s.MeteredUsage.total().Tokens)
+	if requests == (history.Tokens{}) && chats == (history.Tokens{}) {
+		requests = s.MessageTokens
 	}
-	if most == (history.Tokens{}) {
-		return s.MessageTokens
-	}
-	return most
+	return larger(*capTokens(addTokens(imported, requests, 1)), *capTokens(chats))
 }
 
 // larger returns the larger of two sums, or a if they are equal.
@@ -172,6 +170,9 @@ func (s *Session) Models() []history.ModelUse {
 		from = s.MeteredUsage
 	}
 	list := make([]history.ModelUse, 0, len(from))
+	if len(from) == 0 {
+		return s.Import.models()
+	}
 	for model, usage := range from {
 		list = append(list, history.ModelUse{
 			Model: model, Requests: usage.Requests, DurationMS: usage.DurationMS, Tokens: usage.Tokens, CostUSD: usage.CostUSD,
@@ -200,4 +201,34 @@ func (s *Session) metricRises(before UsageByModel) (rises []ModelSpend) {
 		rises = append(rises, ModelSpend{model, addTokens(after.Tokens, before[model].Tokens, -1), after.CostUSD - before[model].CostUSD})
 	}
 	return rises
+}
+
+// Import is what a session has from its transcript. Telemetry and hooks add to it if the session
+// goes on.
+type Import struct {
+	Usage []history.ImportedUsage `json:"usage,omitempty"`
+	Tools []history.ImportedTool  `json:"tools,omitempty"`
+}
+
+// total returns the usage of the transcript.
+func (s *Import) total() (sum Usage) {
+	for _, u := range s.Usage {
+		sum = sum.add(Usage{Requests: u.Requests, Tokens: u.Tokens, CostUSD: u.CostUSD})
+	}
+	return sum
+}
+
+// models returns the usage of the transcript by model.
+func (s *Import) models() []history.ModelUse {
+	byModel := UsageByModel{}
+	for _, u := range s.Usage {
+		byModel.add(u.Model, Usage{Requests: u.Requests, Tokens: u.Tokens, CostUSD: u.CostUSD})
+	}
+	list := make([]history.ModelUse, 0, len(byModel))
+	for _, model := range slices.Sorted(maps.Keys(byModel)) {
+		u := byModel[model]
+		list = append(list, history.ModelUse{Model: model, Requests: u.Requests, Tokens: u.Tokens, CostUSD: u.CostUSD})
+	}
+	slices.SortStableFunc(list, compareByCost)
+	return list
 }

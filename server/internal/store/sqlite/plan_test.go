@@ -147,7 +147,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Sessions of an application", querySessionsOf, []any{"app", 9, 9}, true},
 		{"Sessions, search, active since", queryNewSessionTexts, []any{9, 9}, true},
 		{"Sessions, search", querySessionTexts, []any{9, 9}, true},
-		{"Sessions, search in an application", querySessionTextsOf, []any{"app", 9, 9}, true},
 		{"Sessions, found", querySessionByLast, []any{9}, true},
 		{"SessionTools", querySessionTools, []any{1}, true},
 		{"Decisions", queryDecisions, []any{0, 9}, true},
@@ -155,6 +154,8 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"ToolTimes", queryToolTimes, []any{1, 0, 9}, true},
 		{"SessionsOf, count", queryCountSessions, []any{"app", 9}, true},
 		{"SessionsOf, latest", queryLatestSession, []any{"app"}, true},
+		{"Prune, imported sessions", queryPrunableImports, []any{0, 9, 9}, true},
+		{"Prune, events of an import", queryImportEvents, []any{"app", "s", "Stop", 8, 255}, true},
 		{"Prune, remaining event of a session", queryRemainingEvent, []any{"app", "s"}, true},
 	}
 	for _, f := range filterCombinations() {

@@ -59,8 +59,8 @@ func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Act
 	return sums, nil
 }
 
-const querySpend = `SELECT quarter, app, model, person, sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost)
-	FROM spend INDEXED BY spend_by_quarter WHERE stream_id = 1 AND quarter >= ? AND quarter < ? GROUP BY quarter, app, model, person`
+const querySpend = `SELECT quarter, app, model, person, imported, sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost)
+	FROM spend INDEXED BY spend_by_quarter WHERE stream_id = 1 AND quarter >= ? AND quarter < ? GROUP BY quarter, app, model, person, imported`
 
 func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGroup]store.Spend, error) {
 	rows, err := s.readers.query(ctx, querySpend, from, to)
@@ -69,7 +69,7 @@ func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGrou
 		var key store.SpendGroup
 		var u store.Spend
 		t := &u.Tokens
-		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &u.CostUSD)
+		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &key.Imported, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &u.CostUSD)
 		sums[key] = u
 		return err
 	})
@@ -104,16 +104,12 @@ func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]s
 }
 
 const (
-	queryCountSessions = `SELECT count(*) FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? AND last >= ?`
-	queryLatestSession = `SELECT facts FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? ORDER BY last DESC LIMIT 1`
+	queryCountSessions = `SELECT count(*) FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? AND active >= ?`
+	queryLatestSession = `SELECT facts FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? ORDER BY active DESC LIMIT 1`
 )
 
 func (s *engine) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
-	first, err := s.firstSeqSince(ctx, since)
-	if err != nil {
-		return 0, nil, err
-	}
-	if err := s.readers.get(ctx, []any{&active}, queryCountSessions, app, first); err != nil {
+	if err := s.readers.get(ctx, []any{&active}, queryCountSessions, app, since.UnixMilli()<<activeShift); err != nil {
 		return 0, nil, err
 	}
 	err = ignoreNoRows(s.readers.get(ctx, []any{&latest}, queryLatestSession, app))

@@ -163,9 +163,10 @@ func (t *tx) applyProjection(d *store.ProjectionBatch) error {
 }
 
 func (t *tx) upsertSession(r *store.SessionRow) error {
-	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, person, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, text = excluded.text, facts = excluded.facts`,
-		r.App, r.Session, r.Person, r.First, r.Last, r.Text, r.Facts)
+	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, person, first, last, active, imported, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, active = excluded.active, imported = excluded.imported,
+			text = excluded.text, facts = excluded.facts`,
+		r.App, r.Session, r.Person, r.First, r.Last, activeKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
 	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
 		if _, err = t.exec(`UPDATE sessions SET person = ? WHERE stream_id = 1 AND app = ? AND session = ?`, r.Person, r.App, r.Session); err == nil {
 			_, err = t.exec(`UPDATE spend SET app = ?, person = ? WHERE stream_id = 1 AND first = ?`, r.App, r.Person, r.First)
@@ -177,6 +178,14 @@ func (t *tx) upsertSession(r *store.SessionRow) error {
 	// Retention may have overtaken the projector.
 	return t.deleteSessionIfEmpty(r.App, r.Session)
 }
+
+// activeKey returns the column active: a unique key in the order of the last activity.
+func activeKey(at int64, last schema.EventID) int64 {
+	return at<<activeShift | int64(last)&(1<<activeShift-1)
+}
+
+// activeShift leaves the keys of all times below 1<<53.
+const activeShift = 11
 
 func (t *tx) addActivity(key store.ActivityKey, a *store.Activity) error {
 	for _, unit := range [...]int64{1, quartersPerDay} {
@@ -204,12 +213,12 @@ func (t *tx) addSpend(spend map[store.SpendKey]store.Spend, owners map[schema.Ev
 		if owner == nil {
 			return fmt.Errorf("add the spending of session %d: its row is missing", key.Session)
 		}
-		_, err := t.exec(`INSERT INTO spend (stream_id, first, quarter, model, app, person, input, output, cache_read, cache_write, cost)
-			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		_, err := t.exec(`INSERT INTO spend (stream_id, first, quarter, model, app, person, imported, input, output, cache_read, cache_write, cost)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
 				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
-				cost = cost + excluded.cost`,
-			key.Session, key.Quarter, key.Model, owner.App, owner.Person,
+				cost = cost + excluded.cost, imported = excluded.imported`,
+			key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Imported,
 			s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD)
 		if err != nil {
 			return err

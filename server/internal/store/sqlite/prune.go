@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -28,6 +29,9 @@ func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (store.Prun
 	}
 	var result store.PruneResult
 	err := s.pruneEvents(ctx, &p, &pace, &result)
+	if err == nil {
+		err = s.pruneImports(ctx, &p, &pace, &result)
+	}
 	if err == nil {
 		err = s.pruneQuestions(ctx, &p, &pace, &result)
 	}
@@ -93,6 +97,58 @@ func (s *engine) pruneEvents(ctx context.Context, p *store.RetentionPolicy, pace
 		if more, err = s.pruneBatch(ctx, &events, pace, result); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+const (
+	queryPrunableImports = `SELECT active, app, session FROM sessions INDEXED BY sessions_imported
+		WHERE stream_id = 1 AND imported = 1 AND active > ? AND active < ? ORDER BY active LIMIT ?`
+	queryImportEvents = `SELECT e.seq, e.app, e.session, e.type, e.tool
+		FROM names a CROSS JOIN names n CROSS JOIN names y CROSS JOIN zones z
+		CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq BETWEEN z.zone << ?4 AND (z.zone << ?4) + ?5
+		WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ?1 AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?2
+			AND y.stream_id = 1 AND y.kind = 3 AND y.name = ?3 AND z.stream_id = 1 AND z.name = n.id
+			AND e.app = a.id AND e.session = n.id AND e.type = y.id AND e.asks = 0
+		ORDER BY z.zone, e.seq`
+)
+
+// pruneImports removes the sessions that are known only from transcripts and were last active before
+// p.EventsBefore: their events were received later, by the import.
+func (s *engine) pruneImports(ctx context.Context, p *store.RetentionPolicy, pace *prunePace, result *store.PruneResult) error {
+	if p.EventsBefore.IsZero() {
+		return nil
+	}
+	type importedSession struct {
+		active int64
+		key    store.SessionKey
+	}
+	var last importedSession
+	for more := true; more; {
+		var events int64
+		var err error
+		if more, err = pace.run(ctx, s.writer, func(t *tx, limit int) (n int, err error) {
+			rows, err := t.query(queryPrunableImports, last.active, p.EventsBefore.UnixMilli()<<activeShift, limit)
+			sessions, err := collect(rows, err, func(rows *sql.Rows, s *importedSession) error {
+				return rows.Scan(&s.active, &s.key.App, &s.key.Session)
+			})
+			for events = 0; err == nil && n < len(sessions); n++ {
+				last = sessions[n]
+				var pruned []prunedEvent
+				rows, err := t.query(queryImportEvents, last.key.App, last.key.Session, history.EventSessionImported, nameSegmentBits, nameSegmentSize-1)
+				if pruned, err = scanPruned(rows, err); err == nil {
+					err = t.removeEvents(pruned)
+				}
+				if err != nil {
+					return 0, err
+				}
+				events += int64(len(pruned))
+			}
+			return n, err
+		}); err != nil {
+			return err
+		}
+		result.Events += events
 	}
 	return nil
 }

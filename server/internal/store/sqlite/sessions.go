@@ -49,22 +49,20 @@ const sessionScanLimit = 20_000
 // Queries of a page of sessions. A text search reads only their texts, until it has a page
 // or has examined sessionScanLimit sessions.
 const (
-	querySessions = `SELECT last, facts FROM sessions INDEXED BY sessions_by_last
-		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionsOf = `SELECT last, facts FROM sessions INDEXED BY sessions_by_app
-		WHERE stream_id = 1 AND app = ? AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionsOfPerson = `SELECT last, facts FROM sessions WHERE rowid IN (
+	querySessions = `SELECT active, facts FROM sessions INDEXED BY sessions_by_active
+		WHERE stream_id = 1 AND active < ? ORDER BY active DESC LIMIT ?`
+	querySessionsOf = `SELECT active, facts FROM sessions INDEXED BY sessions_by_app
+		WHERE stream_id = 1 AND app = ? AND active < ? ORDER BY active DESC LIMIT ?`
+	querySessionsOfPerson = `SELECT active, facts FROM sessions WHERE rowid IN (
 		SELECT rowid FROM sessions INDEXED BY sessions_by_person
-		WHERE stream_id = 1 AND person = ?1 AND person <> '' AND (?2 = '' OR app = ?2) AND last < ?3 ORDER BY last DESC LIMIT ?4
-	) ORDER BY last DESC`
-	querySessionTexts = `SELECT last, person, text FROM sessions INDEXED BY sessions_by_last
+		WHERE stream_id = 1 AND person = ?1 AND person <> '' AND (?2 = '' OR app = ?2) AND active < ?3 ORDER BY active DESC LIMIT ?4
+	) ORDER BY active DESC`
+	querySessionTexts = `SELECT last, app, person, text FROM sessions INDEXED BY sessions_by_last
 		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionTextsOf = `SELECT last, person, text FROM sessions INDEXED BY sessions_by_app
-		WHERE stream_id = 1 AND app = ? AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionByLast = `SELECT facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
+	querySessionByLast = `SELECT active, facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
 )
 
-func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next schema.EventID, err error) {
+func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
 	if f.Before <= 0 {
 		f.Before = 1 << 62
 	}
@@ -96,7 +94,7 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 	return facts, 0, rows.Err()
 }
 
-func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next schema.EventID, err error) {
+func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
 	f.Text = strings.ToLower(f.Text)
 	oldest, err := s.texts.update(ctx, &s.readers.statements)
 	if err != nil {
@@ -104,51 +102,63 @@ func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (fac
 	}
 	found := s.texts.find(f)
 	if len(found) == f.Limit {
-		next = found[len(found)-1]
+		next = int64(found[len(found)-1])
 	} else if oldest > 0 { // the table has older sessions
 		var rest []schema.EventID
-		f.Before, f.Limit = min(f.Before, oldest), f.Limit-len(found)
+		f.Before, f.Limit = min(f.Before, int64(oldest)), f.Limit-len(found)
 		if rest, next, err = s.findSessions(ctx, f); err != nil {
 			return nil, 0, err
 		}
 		found = append(found, rest...)
 	}
+	facts, err = s.sessionsByLast(ctx, found)
+	return facts, next, err
+}
+
+// sessionsByLast returns the facts of the sessions with these newest events, latest active first.
+func (s *engine) sessionsByLast(ctx context.Context, found []schema.EventID) ([][]byte, error) {
+	type row struct {
+		active int64
+		facts  []byte
+	}
+	rows := make([]row, 0, len(found))
 	for _, last := range found {
-		var raw []byte
-		err := s.readers.get(ctx, []any{&raw}, querySessionByLast, last)
+		var r row
+		err := s.readers.get(ctx, []any{&r.active, &r.facts}, querySessionByLast, last)
 		if errors.Is(err, sql.ErrNoRows) {
 			s.texts.remove(last) // it was active just now and moved to an earlier page, or retention removed it
 			continue
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		facts = append(facts, raw)
+		rows = append(rows, r)
 	}
-	return facts, next, nil
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.active, a.active) })
+	facts := make([][]byte, len(rows))
+	for i := range rows {
+		facts[i] = rows[i].facts
+	}
+	return facts, nil
 }
 
-func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found []schema.EventID, next schema.EventID, err error) {
-	query, args := querySessionTexts, []any{f.Before, sessionScanLimit}
-	if f.App != "" {
-		query, args = querySessionTextsOf, append([]any{f.App}, args...)
-	}
-	rows, err := s.readers.query(ctx, query, args...)
+func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found []schema.EventID, next int64, err error) {
+	rows, err := s.readers.query(ctx, querySessionTexts, f.Before, sessionScanLimit)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = rows.Close() }()
 	scanned := 0
 	for rows.Next() {
-		var person, text sql.RawBytes
-		if err := rows.Scan(&next, &person, &text); err != nil {
+		var app, person, text sql.RawBytes
+		if err := rows.Scan(&next, &app, &person, &text); err != nil {
 			return nil, 0, err
 		}
 		scanned++
-		if f.Person != "" && f.Person != string(person) || !strings.Contains(string(text), f.Text) {
+		if f.App != "" && f.App != string(app) || f.Person != "" && f.Person != string(person) || !strings.Contains(string(text), f.Text) {
 			continue
 		}
-		if found = append(found, next); len(found) == f.Limit {
+		if found = append(found, schema.EventID(next)); len(found) == f.Limit {
 			return found, next, rows.Err()
 		}
 	}
@@ -261,7 +271,7 @@ func (c *sessionTexts) find(f store.SessionFilter) (found []schema.EventID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	app, person := unique.Make(f.App), unique.Make(f.Person)
-	before, _ := c.search(f.Before)
+	before, _ := c.search(schema.EventID(f.Before))
 	for _, e := range slices.Backward(c.entries[:before]) {
 		if len(found) == f.Limit {
 			break

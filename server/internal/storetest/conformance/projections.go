@@ -433,7 +433,11 @@ func (s suite) TestSessionsOf_CountsActiveSince(t *testing.T) {
 	for i := range 3 {
 		b.MustAppend(t, NewDraft("app", fmt.Sprint("s", i), "Stop", ""))
 	}
-	b.MustProject(t, &store.ProjectionBatch{Sessions: []store.SessionRow{NewSessionRow("old", 1, 1), NewSessionRow("s0", 2, 2), NewSessionRow("s1", 3, 3), NewSessionRow("s2", 4, 4)}})
+	rows := []store.SessionRow{NewSessionRow("old", 1, 1), NewSessionRow("s0", 2, 2), NewSessionRow("s1", 3, 3), NewSessionRow("s2", 4, 4)}
+	for i := range rows {
+		rows[i].Active = ClockStart.Add(min(1, time.Duration(i)) * time.Hour).UnixMilli()
+	}
+	b.MustProject(t, &store.ProjectionBatch{Sessions: rows})
 	for since, want := range map[time.Duration]int64{0: 4, time.Minute: 3, 2 * time.Hour: 0} {
 		active, latest, err := b.SessionsOf(ctx, "app", ClockStart.Add(since))
 		require.NoError(t, err)
@@ -444,6 +448,49 @@ func (s suite) TestSessionsOf_CountsActiveSince(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, active)
 	require.Nil(t, latest)
+}
+
+// A session that is known only from a transcript is removed by its own time, with its events and its
+// transcript: it was received later.
+func (s suite) TestPrune_RemovesImportsByOwnTime(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	var rows []store.SessionRow
+	add := func(session, typ string, active time.Duration, imported bool) schema.EventID {
+		d := NewDraft("app", session, typ, "")
+		d.Transcript = []byte(`[{"text":"zebra"}]`)
+		id := b.MustAppend(t, d).ID
+		row := NewSessionRow(session, id, id)
+		row.Active, row.Imported = ClockStart.Add(-active).UnixMilli(), imported
+		rows = append(rows, row)
+		return id
+	}
+	old := add("old", history.EventSessionImported, 40*24*time.Hour, true)
+	again := b.MustAppend(t, NewDraft("app", "old", history.EventSessionImported, "")).ID // the session was imported again
+	rows[0].Last = again
+	kept := []schema.EventID{
+		add("young", history.EventSessionImported, 20*24*time.Hour, true),
+		add("goes on", history.EventSessionImported, 40*24*time.Hour, false),
+		add("not an import", "Stop", 40*24*time.Hour, true),
+	}
+	b.MustProject(t, &store.ProjectionBatch{Sessions: rows})
+	require.Equal(t, []string{`{"last":3}`, `{"last":5}`, `{"last":4}`, `{"last":1}`}, b.sessionFacts(t, store.SessionFilter{}), "by their own time")
+	none, err := b.Prune(ctx, store.RetentionPolicy{MaxBytes: 1 << 40})
+	require.NoError(t, err)
+	require.Zero(t, none.Events)
+	done, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: ClockStart.Add(-30 * 24 * time.Hour), Batch: 1})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, done.Events)
+	for _, id := range []schema.EventID{old, again} {
+		_, _, err := b.Event(ctx, id)
+		require.ErrorIs(t, err, schema.ErrNotFound)
+	}
+	for _, id := range kept {
+		_, transcript, err := b.Event(ctx, id)
+		require.NoError(t, err)
+		require.NotEmpty(t, transcript)
+	}
+	require.Len(t, b.sessionFacts(t, store.SessionFilter{}), 3)
 }
 
 func (s suite) TestReaders_StopOnCancel(t *testing.T) {
