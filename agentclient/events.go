@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/sign"
 )
 
@@ -28,11 +29,6 @@ const maxPageBytes = 64 << 20
 // Events returns one page of the hub's events, oldest first. For the next page, set
 // After to the id of the last event. An empty page is the end.
 func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, error) {
-	endCall, err := c.beginCall()
-	if err != nil {
-		return nil, err
-	}
-	defer endCall()
 	values := url.Values{"after": {q.After.String()}}
 	if q.Type != "" {
 		values.Set("hook_event_type", q.Type)
@@ -50,11 +46,6 @@ func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, erro
 // with the given number. Each entry is returned byte for byte, because its hash covers
 // these bytes (see sign.LedgerCheck). An empty page is the end.
 func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, error) {
-	endCall, err := c.beginCall()
-	if err != nil {
-		return nil, err
-	}
-	defer endCall()
 	values := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(schema.MaxPageLimit)}}
 	return fetchJSON[[]json.RawMessage](ctx, c, schema.PathLedger, values)
 }
@@ -62,11 +53,6 @@ func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, er
 // LedgerHead returns the newest signed head of the audit log, an envelope of type
 // schema.HeadPayload. The error is schema.ErrNotFound if there is none yet. It verifies nothing.
 func (c *Client) LedgerHead(ctx context.Context) (*schema.Envelope, error) {
-	endCall, err := c.beginCall()
-	if err != nil {
-		return nil, err
-	}
-	defer endCall()
 	head, err := fetchJSON[*schema.Envelope](ctx, c, schema.PathLedgerHead, nil)
 	if err == nil && head == nil {
 		err = fmt.Errorf("%w: the reply contains no head", ErrMalformed)
@@ -77,11 +63,6 @@ func (c *Client) LedgerHead(ctx context.Context) (*schema.Envelope, error) {
 // Receipt returns the receipt of a settled question: the signed decision, with the passkey assertions
 // and the entry of the audit log. Package receipt verifies it.
 func (c *Client) Receipt(ctx context.Context, id schema.EventID) (*sign.Receipt, error) {
-	endCall, err := c.beginCall()
-	if err != nil {
-		return nil, err
-	}
-	defer endCall()
 	r, err := fetchJSON[*sign.Receipt](ctx, c, schema.At(schema.PathReceipt, id), nil)
 	if err == nil && r == nil {
 		err = fmt.Errorf("%w: the reply contains no receipt", ErrMalformed)
@@ -89,8 +70,23 @@ func (c *Client) Receipt(ctx context.Context, id schema.EventID) (*sign.Receipt,
 	return r, err
 }
 
+// Sessions returns one page of the hub's sessions, latest active first. cursor is the Next of the page
+// before it; empty: the first page.
+func (c *Client) Sessions(ctx context.Context, cursor string) (history.SessionPage, error) {
+	values := url.Values{"limit": {strconv.Itoa(history.MaxSessions)}}
+	if cursor != "" {
+		values.Set("cursor", cursor)
+	}
+	return fetchJSON[history.SessionPage](ctx, c, schema.PathSessions, values)
+}
+
 // fetchJSON decodes a body from the first hub that returns it.
 func fetchJSON[T any](ctx context.Context, c *Client, path string, values url.Values) (body T, firstErr error) {
+	endCall, err := c.beginCall()
+	if err != nil {
+		return body, err
+	}
+	defer endCall()
 	if len(values) > 0 {
 		path += "?" + values.Encode()
 	}

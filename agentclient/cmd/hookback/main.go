@@ -59,6 +59,7 @@ var commands = []command{
 	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", mcp.Run},
 	{"policy", "define which calls need approval: write, check and test rules", policycmd.Run},
 	{"server", "run the hub with the flags of hookback-server", up.Server},
+	{"import", "import the sessions that Claude Code kept before its hooks were installed", up.Import},
 	{"service", "let the system start the hub when you sign in", service.Run},
 	{"pair", "make the hub reachable from your phone through Tailscale", pair.Run},
 	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run},

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+
+	"github.com/hookback/hookback/server/internal/importer"
 )
 
 // Main runs hookback-server with these arguments until a signal stops it, and returns its exit
@@ -26,6 +28,9 @@ func Command(ctx context.Context, args []string, env func(string) string, stdout
 	if len(args) == 1 && (args[0] == "-version" || args[0] == "--version") {
 		_, _ = fmt.Fprintln(stdout, programVersion())
 		return 0
+	}
+	if len(args) > 0 && args[0] == "import" {
+		return importer.Run(ctx, args[1:], env, importer.Streams{In: os.Stdin, Out: stdout, Err: stderr})
 	}
 	cfg, rest, err := ParseFlags(args, env, stdout)
 	if errors.Is(err, ErrHelp) {
@@ -83,7 +88,7 @@ func runCommand(ctx context.Context, cfg Config, args []string, stdout io.Writer
 		_, _ = fmt.Fprint(stdout, report)
 		return err
 	default:
-		return fmt.Errorf("unknown command %q: the commands are backup FILE, rescue FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
+		return fmt.Errorf("unknown command %q: the commands are import, backup FILE, rescue FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
 	}
 }
 

@@ -208,6 +208,9 @@ func (s *session) follow(ctx context.Context, hub *child, p *page, done string) 
 		s.ask(c)
 		line = s.readLine()
 	}
+	if c == nil {
+		s.offerImport(ctx)
+	}
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	for {
@@ -224,6 +227,7 @@ func (s *session) follow(ctx context.Context, hub *child, p *page, done string) 
 		case text := <-line:
 			status = s.answerConnect(ctx, c, text)
 			c = nil
+			s.offerImport(ctx)
 		case r := <-reports:
 			s.printState(r.TestRequest, done)
 		case <-again.C:

@@ -19,7 +19,7 @@ import (
 const help = `hookback up [flags]
 
 Starts the hub, or finds the one that runs, and opens its page signed in. Then it offers to
-connect the coding agents on this machine.
+connect the coding agents on this machine, and to import the last 30 days of Claude Code sessions.
 
 A hub that it starts runs until you press Ctrl-C; its log is hub.log in the state directory
 (~/.local/state/hookback on Linux). A hub that is installed as a service is started through the
@@ -39,8 +39,8 @@ func (s *session) run(ctx context.Context, args []string) int {
 	f := cli.NewBareFlags("up", help)
 	f.IntVar(&s.port, "port", 4000, "the `port` of the hub on this machine")
 	f.BoolVar(&s.noOpen, "no-open", false, "open no browser")
-	f.BoolVar(&s.noWire, "no-wire", false, "connect no agents")
-	f.BoolVar(&s.yes, "yes", false, "connect the agents without asking")
+	f.BoolVar(&s.noWire, "no-wire", false, "connect no agents, import nothing")
+	f.BoolVar(&s.yes, "yes", false, "connect the agents and import without asking")
 	f.BoolVar(&s.test, "test", false, "send a test request; the page sends it if the hub runs already")
 	f.BoolVar(&s.sign, "sign-in", false, "make a new sign-in link for --name; a hub that runs as a service is restarted")
 	f.StringVar(&s.name, "name", accountName(), "your `name` on the page of a new hub; default: that of your account")
@@ -99,7 +99,9 @@ func (s *session) useRunning(ctx context.Context, found desktop.Hub) int {
 	if !s.open(page) && s.test {
 		fmt.Fprintf(s.std.Out, "Open %s to send the test request.\n", page)
 	}
-	return s.connect(ctx, s.readLine())
+	status := s.connect(ctx, s.readLine())
+	s.offerImport(ctx)
+	return status
 }
 
 // signInToService makes a sign-in link while the service is stopped, starts it, and opens the page with the

@@ -204,6 +204,26 @@ func TestUp_ConnectsAgents(t *testing.T) {
 	}
 }
 
+// The question itself is hookback-server's: see server/internal/importer.
+func TestUp_OffersImport(t *testing.T) {
+	for name, test := range map[string]struct {
+		terminal bool
+		args     []string
+		want     string
+	}{
+		"terminal": {true, nil, "import --offer --hub "}, "--yes": {false, []string{"--yes"}, "import --offer --hub "},
+		"--no-wire": {true, []string{"--no-wire"}, ""}, "no terminal": {false, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "owned")
+			d.start(test.terminal, "y\n", "✓ Ran", append(test.args, "--no-open")...)
+			require.Equal(t, test.want != "", strings.Contains(d.out.String(), "Imported 2 sessions"), &d.out)
+			require.Equal(t, test.want != "", strings.Contains(d.read("args.import"), "import --offer --hub http://127.0.0.1:"+strconv.Itoa(d.port)))
+			require.Equal(t, name == "--yes", strings.Contains(d.read("args.import"), " --yes=true"))
+		})
+	}
+}
+
 func TestUp_FindsRunningHub(t *testing.T) {
 	for version, warning := range map[string]string{"v1.2.3": "", "v1.9.0": "hookback: the hub is version v1.9.0, and this program v1.2.3; update the older one\n"} {
 		t.Run(version, func(t *testing.T) {
