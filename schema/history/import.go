@@ -17,7 +17,7 @@ const (
 
 // ImportedSession is a session as its transcript records it.
 type ImportedSession struct {
-	Hash      string        `json:"hash"` // of the transcript; it changes if the session goes on
+	Hash      string        `json:"hash"` // of the transcript; it changes if the session continues
 	Title     string        `json:"title,omitempty"`
 	Cwd       string        `json:"cwd,omitempty"`
 	Branch    string        `json:"git_branch,omitempty"`

@@ -54,7 +54,7 @@ func openProjects(env func(string) string) (*projects, error) {
 
 func (p *projects) close() { _ = p.root.Close() }
 
-// find returns the sessions, the least recently changed first, and what can't be read.
+// find returns the sessions, the least recently changed first, and an error for each unreadable entry.
 func (p *projects) find() (sessions []*sessionFiles, problems []error) {
 	folders, err := fs.ReadDir(p.root.FS(), ".")
 	if err != nil {

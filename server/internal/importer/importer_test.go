@@ -122,7 +122,7 @@ func (m *machine) sessions() []history.Session {
 	return page.Sessions
 }
 
-// state returns what the hub shows of everything.
+// state returns the sessions, the cost and the events of the hub.
 func (m *machine) state() string {
 	m.t.Helper()
 	var all []any
@@ -279,7 +279,7 @@ func TestImport_SkipsSessionsOfHooks(t *testing.T) {
 	require.Equal(t, before, m.state())
 }
 
-// A session that goes on with hooks keeps what its transcript had.
+// A session that continues with hooks keeps the usage of its transcript.
 func TestImport_SessionGoesOn(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -305,7 +305,7 @@ func TestImport_SessionGoesOn(t *testing.T) {
 	require.Contains(t, out, "1 known from hooks")
 }
 
-// Costs are those that the transcript states.
+// Costs are the amounts in the transcript.
 func TestImport_StatedCost(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/schema/history"
 )
 
-// summary counts what an import did.
+// summary counts the sessions of an import by result.
 type summary struct {
 	imported, known, unchanged, older, empty, refused, unread int
 

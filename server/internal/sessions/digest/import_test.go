@@ -66,7 +66,7 @@ func TestSession_ImportHasItsOwnTimes(t *testing.T) {
 	require.Zero(t, s.SpentSince(0), "no rule about spending counts it")
 }
 
-// The sum of all steps is the last import, whatever came before.
+// The sum of all steps is the last import.
 func TestSession_LaterImportReplaces(t *testing.T) {
 	t.Parallel()
 	var s Session
@@ -207,7 +207,7 @@ func TestParse_ImportHasExactType(t *testing.T) {
 	}
 }
 
-// Whatever agents post, the totals are numbers and never negative.
+// The totals of any payload are numbers and never negative.
 func FuzzReadImport(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"usage":[{"at":1,"tokens":{"input":1e300},"costUsd":1e400}]}`, `{"tools":[{"calls":9e18}]}`, `[]`, `null`} {
 		f.Add([]byte(seed))

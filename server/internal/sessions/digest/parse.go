@@ -290,8 +290,8 @@ func (f *EventFacts) fromQuestion(raw []byte) {
 // IsImport reports whether events of this type stand for a session that a transcript records.
 func IsImport(typ string) bool { return typ == history.EventSessionImported }
 
-// ReadImport reads the payload of such an event. It ignores what it does not understand and what is
-// out of range. No time is later than receivedAt, in Unix ms.
+// ReadImport reads the payload of such an event. It ignores unknown members and values out of
+// range. No time is later than receivedAt, in Unix ms.
 func ReadImport(payload []byte, receivedAt int64) *history.ImportedSession {
 	in := &history.ImportedSession{}
 	_ = json.Unmarshal(payload, in) // members of other types stay zero

@@ -159,7 +159,7 @@ func (s *Session) Add(f *EventFacts) Step {
 	return step
 }
 
-// addImport replaces what the session has from its transcript. It changes nothing in a session that
+// addImport replaces the usage and the tools of the session's transcript. It changes nothing in a session that
 // has other events: these report the same work.
 func (s *Session) addImport(f *EventFacts) Step {
 	step, m, in := Step{New: s.Sum.Events == 0}, &s.Sum, f.Import

@@ -203,8 +203,8 @@ func (s *Session) metricRises(before UsageByModel) (rises []ModelSpend) {
 	return rises
 }
 
-// Import is what a session has from its transcript. Telemetry and hooks add to it if the session
-// goes on.
+// Import is the usage and the tools of an imported transcript. Telemetry and hooks add to it if the session
+// continues.
 type Import struct {
 	Usage []history.ImportedUsage `json:"usage,omitempty"`
 	Tools []history.ImportedTool  `json:"tools,omitempty"`
