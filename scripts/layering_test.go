@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 	"server/internal/sessions/otlp":   {"schema"},
 	"server/internal/question":        {"schema", "schema/control", "schema/sign", "server/internal/intent", "server/internal/store", "server/internal/identity", "server/internal/peer", "server/internal/risk"},
 	"server/internal/query":           {"schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "server/internal/store", "server/internal/feed", "server/internal/auth", "server/internal/question", "server/internal/sessions/digest"},
-	"server/internal/sessions":        {"schema", "schema/history", "schema/inbox", "schema/control", "server/internal/store", "server/internal/feed", "server/internal/intent", "server/internal/query", "server/internal/sessions/digest"},
+	"server/internal/sessions":        {"schema", "schema/history", "schema/inbox", "schema/control", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/intent", "server/internal/query", "server/internal/sessions/digest"},
 	"server/internal/hub/rawevent":    {"schema"},
 	"server/internal/hub/backtest":    {"schema", "schema/history", "server/internal/hub/rulecall", "server/internal/question", "server/internal/rules", "server/internal/store"},
 	"server/internal/hub/rulecall":    {"schema", "schema/control", "server/internal/question", "server/internal/rules", "server/internal/store"},

@@ -12,7 +12,7 @@ var past = []Route{
 		Method: "GET", Path: schema.PathSessions, Access: schema.AccessRead, Summary: "List sessions",
 		Description: "Returns a page of sessions, most recently active first.",
 		Query: []Param{
-			{"source_app", "only this application"}, {"person", "only the sessions that this person ran, as reported"}, {"q", "text in the title, application, session id or directory; not case-sensitive"},
+			{"source_app", "only this application"}, {"person", "only the sessions that this person ran, as reported"}, {"q", "text in the title, application, session id or directory, then in the newest transcript of each session; not case-sensitive"},
 			{"limit", "1 to 200, default 50"}, {"cursor", "next of the previous page"},
 		},
 		Response: history.SessionPage{}, Returns: "a page of sessions",

@@ -11,6 +11,10 @@
 // a path into the payload or its tool_input. A list or object at that path matches if any scalar
 // in it does. A payload that is too large for a list (schema.MaxListed) is not searched.
 //
+// The key chat searches the transcript of an event: its value must occur in the text, where the values of
+// other keys must be equal to it. Only the newest transcript of each session is searched, and pages have
+// none: a page leaves such a filter to the hub.
+//
 // There is one difference: a page uses JavaScript's regular expressions, the hub uses RE2, which
 // runs in linear time. An expression that both accept means the same in both.
 package filter

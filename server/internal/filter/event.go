@@ -13,6 +13,7 @@ type Event struct {
 	Payload                  []byte
 	Question, Status         []byte // nil: not a question
 	Rating                   Rating
+	Transcript               string // the TranscriptText of its transcript; empty without one
 }
 
 // Rating is the hub's rating of the tool call that an event starts. Without one it is zero.

@@ -84,6 +84,9 @@ func (tok *token) toTerm() (term, error) {
 	}
 	if t.keyed && strings.Contains(t.value, "*") {
 		t.glob = strings.Split(t.value, "*")
+		if t.key == transcriptKey { // anywhere in the text
+			t.glob = append(append([]string{""}, t.glob...), "")
+		}
 	}
 	return t, nil
 }
@@ -106,6 +109,9 @@ func (t *term) matches(r *eventView) bool {
 	if !t.keyed {
 		return t.matchesText(r.searchText())
 	}
+	if t.key == transcriptKey {
+		return t.matchesTranscript(r.Transcript)
+	}
 	return r.anyValue(t.key, func(text string) bool { return t.matchesText(Fold(text)) })
 }
 
@@ -122,6 +128,20 @@ func (t *term) matchesText(text string) bool {
 		return matchGlob(t.glob, text)
 	default:
 		return text == t.value
+	}
+}
+
+// matchesTranscript tests the text of a transcript: the value of the term must occur in it.
+func (t *term) matchesTranscript(text string) bool {
+	switch {
+	case text == "":
+		return false
+	case t.regex != nil:
+		return t.regex.MatchString(text)
+	case t.glob != nil:
+		return matchGlob(t.glob, text)
+	default:
+		return strings.Contains(text, t.value)
 	}
 }
 
@@ -188,7 +208,9 @@ func riskLevels(value string) []string {
 	return nil
 }
 
-func isIndexedKey(key string) bool { return key != "id" && !isRatedKey(key) && !isStatusKey(key) }
+func isIndexedKey(key string) bool {
+	return key != "id" && key != transcriptKey && !isRatedKey(key) && !isStatusKey(key)
+}
 
 // isRatedKey reports whether the rating of a call is a value of key.
 func isRatedKey(key string) bool { return ratedFields[key] != nil }

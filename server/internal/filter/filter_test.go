@@ -24,11 +24,12 @@ func eventFromJSON(t testing.TB, raw []byte) *Event {
 		Question json.RawMessage `json:"humanInTheLoop"`
 		Status   json.RawMessage `json:"humanInTheLoopStatus"`
 		Rating   Rating
+		Chat     json.RawMessage
 	}
 	var members map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &known))
 	require.NoError(t, json.Unmarshal(raw, &members))
-	for _, own := range []string{"id", "payload", "humanInTheLoop", "humanInTheLoopStatus", "rating"} {
+	for _, own := range []string{"id", "chat", "payload", "humanInTheLoop", "humanInTheLoopStatus", "rating"} {
 		delete(members, own)
 	}
 	envelope, err := json.Marshal(members)
@@ -36,6 +37,7 @@ func eventFromJSON(t testing.TB, raw []byte) *Event {
 	return &Event{
 		ID: known.ID, App: known.App, Session: known.Session, Type: known.Type, Tool: known.Tool,
 		Envelope: envelope[1 : len(envelope)-1], Payload: known.Payload, Question: known.Question, Status: known.Status, Rating: known.Rating,
+		Transcript: TranscriptText(known.Chat, 1<<20),
 	}
 }
 

@@ -25,6 +25,16 @@ func (f *Filter) UsesRatings() bool {
 	return slices.ContainsFunc(f.terms, func(t term) bool { return t.keyed && isRatedKey(t.key) })
 }
 
+// UsesTranscripts reports whether a match depends on Event.Transcript.
+func (f *Filter) UsesTranscripts() bool {
+	return slices.ContainsFunc(f.terms, func(t term) bool { return t.keyed && t.key == transcriptKey })
+}
+
+// TranscriptsOnly reports whether only events with a transcript can match.
+func (f *Filter) TranscriptsOnly() bool {
+	return slices.ContainsFunc(f.terms, func(t term) bool { return t.keyed && t.key == transcriptKey && !t.negated })
+}
+
 // Status returns the state that a question must be in, or "" for any.
 func (f *Filter) Status() string { return f.exactValue("status") }
 

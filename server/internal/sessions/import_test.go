@@ -88,7 +88,9 @@ func TestSpendReport_ImportsCountAtTheirTime(t *testing.T) {
 	h.postImport("b", 3*24*time.Hour)
 	h.postImport("a", 24*time.Hour, func(in *history.ImportedSession) { in.Hash, in.Usage[0].CostUSD = "more", 2 }) // replaces
 	h.postImport("b", 3*24*time.Hour, func(in *history.ImportedSession) { in.Hash, in.Usage[0].Model = "other", "haiku" })
-	for _, step := range []func(){func() {}, func() { h.postImport("b", 3*24*time.Hour, func(in *history.ImportedSession) { in.Hash = "again"; in.Usage = nil }) }} {
+	for _, step := range []func(){func() {}, func() {
+		h.postImport("b", 3*24*time.Hour, func(in *history.ImportedSession) { in.Hash = "again"; in.Usage = nil })
+	}} {
 		step()
 		h.catchUp(h.newProjector())
 		var sum float64

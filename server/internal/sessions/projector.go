@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -26,6 +27,8 @@ const (
 	// maxUnsavedRows limits the rows without effect that are read again after a
 	// restart.
 	maxUnsavedRows = 4096
+	// maxTranscriptText is how much of the end of a transcript is searchable, in bytes.
+	maxTranscriptText = 1 << 20
 )
 
 // Run maintains the projections (sessions, tools, decisions, executions) from the log until ctx
@@ -87,7 +90,7 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	if err != nil || upTo == p.at {
 		return false, err
 	}
-	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, spenders: map[store.SessionKey]bool{}, moved: map[*digest.Session]bool{}, ProjectionBatch: store.ProjectionBatch{
+	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, spenders: map[store.SessionKey]bool{}, moved: map[*digest.Session]bool{}, texts: map[*digest.Session]*store.TranscriptText{}, ProjectionBatch: store.ProjectionBatch{
 		From: p.cursor, To: upTo,
 		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{}, Spend: map[store.SpendKey]store.Spend{},
 	}}
@@ -117,9 +120,10 @@ type projection struct {
 	cache      *sessionCache
 	sessions   map[store.SessionKey]*digest.Session // state after the rows applied so far
 	executions []digest.ExecutionOutcome
-	spenders   map[store.SessionKey]bool // sessions whose cost rose
-	moved      map[*digest.Session]bool  // sessions whose application or person changed
-	isNews     bool                      // has a new session or an execution, which pages show immediately
+	spenders   map[store.SessionKey]bool                 // sessions whose cost rose
+	texts      map[*digest.Session]*store.TranscriptText // of new transcripts
+	moved      map[*digest.Session]bool                  // sessions whose application or person changed
+	isNews     bool                                      // has a new session or an execution, which pages show immediately
 }
 
 func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
@@ -139,6 +143,9 @@ func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
 		p.addResolution(session, facts, e.Event.Status)
 	} else {
 		p.addEvent(session, facts)
+	}
+	if !e.Ends && e.Transcript != nil && session.Sum.Transcript == e.Event.ID {
+		p.texts[session] = &store.TranscriptText{Event: e.Event.ID, Text: filter.TranscriptText(e.Transcript, maxTranscriptText)}
 	}
 	return nil
 }
@@ -331,7 +338,7 @@ func (p *projection) commit(ctx context.Context) error {
 		}
 		p.Sessions = append(p.Sessions, store.SessionRow{
 			App: key.App, Session: key.Session, Person: m.Person, Moved: p.moved[session], First: m.FirstID, Last: m.LastID,
-			Active: int64(m.LastAt), Imported: m.Imported != "", Facts: facts,
+			Active: int64(m.LastAt), Imported: m.Imported != "", Transcript: p.texts[session], Facts: facts,
 			Text: strings.ToLower(strings.Join([]string{m.Title, key.App, key.Session, m.Cwd}, "\n")),
 		})
 	}

@@ -101,7 +101,9 @@ type SearchPage struct {
 type SessionFilter struct {
 	App    string
 	Person string
-	Text   string // in the title, the application, the session ID or its directory
-	Before int64  // the position after the last page, as Sessions returned it
+	// Text is searched in the title, the application, the session ID and the directory, then in the
+	// newest transcripts.
+	Text   string
+	Before int64 // the position after the last page, as Sessions returned it
 	Limit  int
 }

@@ -143,9 +143,17 @@ type SessionRow struct {
 	Imported     bool   // known from a transcript only
 	Text         string // searchable text, lower case
 	Facts        []byte
+	// Transcript is the text of the session's newest transcript, in its event; nil: the stored one stays.
+	Transcript *TranscriptText
 	// Moved is set if the application or the person differs from the stored one. The usage of the
 	// session moves with it.
 	Moved bool
+}
+
+// TranscriptText is what a search finds of a transcript.
+type TranscriptText struct {
+	Event schema.EventID
+	Text  string // see filter.TranscriptText
 }
 
 // ActivityKey identifies an activity aggregate.

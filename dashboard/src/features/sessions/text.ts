@@ -18,7 +18,7 @@ export const formatCount = (n: number, one: string, many = one + 's'): string =>
 /** The list of sessions. */
 export const listText = {
   search: 'Search sessions',
-  searchPlaceholder: 'Search prompt, directory, branch, id',
+  searchPlaceholder: 'Search prompt, directory, id, transcript',
   clearSearch: 'Clear search',
   agent: 'Agent',
   allAgents: 'All agents',
@@ -28,7 +28,7 @@ export const listText = {
   count: (n: number) => (n === 1 ? 'The only session' : `All ${n.toLocaleString('en')} sessions`),
   failed: 'Sessions could not be loaded',
   noMatch: 'No matching sessions',
-  noMatchHint: 'No prompt, directory, branch, or id matches.',
+  noMatchHint: 'No prompt, directory, id, or transcript matches.',
   showAll: 'Show all sessions',
   empty: 'No sessions yet',
   emptyHint:

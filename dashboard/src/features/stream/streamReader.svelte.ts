@@ -1,7 +1,7 @@
 import * as api from '../../lib/api/api'
 import { receivedAt, type Entry } from '../../lib/stream/eventView'
 import { runWhenIdle } from '../../lib/page/idleCallback'
-import type { Filter } from '../../lib/stream/filter'
+import { usesTranscripts, type Filter } from '../../lib/stream/filter'
 import { hub } from '../../lib/stream/liveState.svelte'
 import { searchHistory, type HistoryQuery } from './historySearch'
 import { rangeStart, isLimited, type TimeRange } from './timeRange'
@@ -116,7 +116,9 @@ export class StreamReader {
 
   /** Loads older rows until a page of matches is found. */
   async loadOlder(want = PAGE): Promise<void> {
-    const held = hub.events.at(hub.events.start)?.id
+    const held = usesTranscripts(this.view.filter)
+      ? (hub.events.at(hub.events.end - 1)?.id ?? 0) + 1
+      : hub.events.at(hub.events.start)?.id
     const than = this.view.reached ?? Math.min(this.view.at(0)?.id ?? Infinity, held ?? Infinity)
     if (this.stop || !this.hasMore || !Number.isFinite(than)) return
     await this.runSearch('back', than, want, (entries, reached, complete) => {

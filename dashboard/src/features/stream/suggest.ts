@@ -30,6 +30,7 @@ const keyDescriptions: [key: string, about: string][] = [
   ['kind', copy.keys.request],
   ['outcome', copy.keys.outcome],
   ['delivery', copy.keys.delivery],
+  ['chat', copy.keys.chat],
   ['model', copy.keys.model],
   ['error', copy.keys.error],
   ['id', copy.keys.id],

@@ -61,6 +61,7 @@ export const streamText = {
       outcome: 'of a request or a call',
       decided: 'who let a risky call run',
       delivery: 'delivery state of the answer',
+      chat: 'word in a transcript',
       model: 'name of the model',
       error: 'error message',
       id: 'one event',

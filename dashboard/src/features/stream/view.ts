@@ -1,5 +1,5 @@
 import type { Entry } from '../../lib/stream/eventView'
-import { matches, narrows, parse, type Filter } from '../../lib/stream/filter'
+import { matches, narrows, parse, usesTranscripts, type Filter } from '../../lib/stream/filter'
 import type { RingBuffer } from '../../lib/stream/ringBuffer'
 import { rangeStart, type TimeRange } from './timeRange'
 
@@ -97,6 +97,11 @@ export class StreamView {
     this.scan(now, proceed)
   }
 
+  /** Held entries have no transcripts: the hub finds the rows of a filter about them. */
+  private isMatch(entry: Entry): boolean {
+    return !usesTranscripts(this.filter) && matches(this.filter, entry)
+  }
+
   /** Whether some of the held entries are still to be read for the filter. */
   get scanning(): boolean {
     return this.rest !== undefined
@@ -107,12 +112,12 @@ export class StreamView {
    * screen is not full without them, or the scan is complete. Returns the number of new rows.
    */
   scan(now = 0, proceed = () => true): number {
-    const { rest, filter, range } = this
+    const { rest, range } = this
     if (!rest) return 0
     const from = rangeStart(range, now)
     for (let n = 1; this.restAt >= rest.start; n++) {
       const entry = rest.at(this.restAt--)
-      if (entry && isWithin(entry, from, range.to) && matches(filter, entry)) this.unshown.push(entry)
+      if (entry && isWithin(entry, from, range.to) && this.isMatch(entry)) this.unshown.push(entry)
       if (n % BETWEEN_CHECKS === 0 && !proceed()) break
     }
     if (this.restAt < rest.start) this.rest = undefined
@@ -141,11 +146,11 @@ export class StreamView {
       return this.reset(now)
     }
     const from = rangeStart(this.range, now)
-    const { filter, found } = this
+    const { found } = this
     const { to } = this.range
     const had = found.length
     this.ring.each(this.next, (entry) => {
-      if (isWithin(entry, from, to) && matches(filter, entry)) found.push(entry)
+      if (isWithin(entry, from, to) && this.isMatch(entry)) found.push(entry)
     })
     this.arrived += found.length - had
     this.next = this.ring.end

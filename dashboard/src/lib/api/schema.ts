@@ -1086,7 +1086,7 @@ export interface HumanInTheLoop {
 
 /** ImportedSession is a session as its transcript records it. */
 export interface ImportedSession {
-  /** of the transcript; it changes if the session goes on */
+  /** of the transcript; it changes if the session continues */
   hash: string
   title?: string
   cwd?: string

@@ -1,10 +1,11 @@
 import type { Event, Json } from '../api/types'
 import { fold, toolOf } from './eventText'
 import { ratedKeys, ratingOf } from './ratings'
+import { transcriptText } from './transcriptText'
 
 /**
  * A parsed filter: words that must all occur, `key:value` with `*` as a wildcard, `-` for
- * negation, `"a phrase"`, `/a regex/`. The hub searches its history with the same language
+ * negation, `"a phrase"`, `/a regex/`. `chat:` searches the transcripts, which only the hub has. The hub searches its history with the same language
  * (server/internal/filter); both run the cases in testing/filter-cases.json.
  */
 export interface Filter {
@@ -72,8 +73,14 @@ function valueTest(key: string | undefined, value: string, pattern: string | und
   const wanted = fold(value)
   const levels = key?.toLowerCase() === 'risk' ? riskLevels(wanted) : undefined
   if (levels) return (text: string) => levels.includes(text)
-  if (key === undefined) return (text: string) => text.includes(wanted)
+  if (key === undefined || (key.toLowerCase() === TRANSCRIPT && !wanted.includes('*')))
+    return (text: string) => text.includes(wanted)
   if (!wanted.includes('*')) return (text: string) => text === wanted
+  if (key?.toLowerCase() === TRANSCRIPT) {
+    const parts = wanted.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+    const regex = new RegExp(parts.join('.*'), 's')
+    return (text: string) => regex.test(text)
+  }
   const escaped = wanted.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
   const regex = new RegExp(`^${escaped}$`, 's')
   return (text: string) => regex.test(text)
@@ -93,6 +100,12 @@ function riskLevels(value: string): string[] | undefined {
 /** Whether a match depends on the ratings of calls, which follow their events. */
 export const usesRatings = (filter: Filter): boolean =>
   filter.terms.some(({ key }) => key !== undefined && Object.hasOwn(ratedKeys, key))
+
+/** The key of terms about transcripts. Events of lists and streams have none. */
+const TRANSCRIPT = 'chat'
+
+/** Whether only the hub can tell which events match. */
+export const usesTranscripts = (filter: Filter): boolean => filter.terms.some(({ key }) => key === TRANSCRIPT)
 
 /** Whether a row matches every term. */
 export function matches(filter: Filter, row: Filterable): boolean {
@@ -122,6 +135,11 @@ const REMEMBERED = 1000
 /** The match function of a term. Field values repeat, so their results are cached. */
 function termMatcher(key: string | undefined, test: (text: string) => boolean): Term['matches'] {
   if (key === undefined) return (row) => test(row.text())
+  if (key === TRANSCRIPT)
+    return ({ event }) => {
+      const chat = transcriptText(event.chat as Json | undefined)
+      return chat !== '' && test(chat)
+    }
   const field = Object.hasOwn(fields, key) ? fields[key] : undefined
   if (!field) {
     const path = key.split('.')
@@ -159,6 +177,7 @@ export const fields: Record<string, (e: Event) => unknown> = {
   kind: (e) => e.humanInTheLoop?.type,
   risk: (e) => e.humanInTheLoopStatus?.risk ?? e.humanInTheLoop?.risk,
   decided: () => undefined,
+  chat: () => undefined, // see termMatcher
   status: (e) => e.humanInTheLoopStatus?.status,
   outcome: (e) => e.humanInTheLoopStatus?.outcome,
   delivery: (e) => e.humanInTheLoopStatus?.delivery?.state,

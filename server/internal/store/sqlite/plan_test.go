@@ -184,6 +184,10 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 		plannedQuery{"Index, next event", queryNextEvent, []any{1}, true},
 		plannedQuery{"Index, events of a block", queryCountBlockEvents, []any{1, 9}, true},
 		plannedQuery{"Search, questions of a window", queryQuestionsBetween, []any{1, 9}, true},
+		plannedQuery{"Search, transcripts of a window", queryTranscriptsBetween, []any{1, 9}, true},
+		plannedQuery{"Search, text of a transcript", queryTranscript, []any{1}, true},
+		plannedQuery{"Sessions, search in transcripts", querySessionTranscripts, []any{9}, true},
+		plannedQuery{"Sessions, session of a transcript", querySessionOfTranscript, []any{"app", "s"}, true},
 		plannedQuery{"Search, rated calls of a window", queryRatedBetween, []any{1, 9}, true},
 		plannedQuery{"Ratings, calls of a range", queryRiskyCalls, []any{1, 9, 9}, true},
 		plannedQuery{"Ratings, calls of a session", querySessionsRisky, []any{"s", "app", 1, 9, 9}, true},
@@ -191,11 +195,12 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 	)
 	for _, text := range []string{
 		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
-		"kind:permission agent:app -tool:bash", "id:1", "risk:high agent:app",
+		"kind:permission agent:app -tool:bash", "id:1", "risk:high agent:app", "chat:word", "-chat:word tool:bash",
 	} {
 		for _, ascending := range []bool{false, true} {
 			run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}, ascending: ascending}
 			run.questionsOnly, run.ratedOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.RatedOnly(), run.Filter.Status()
+			run.transcriptsOnly = run.Filter.TranscriptsOnly()
 			require.NoError(t, run.setBounds(context.Background()))
 			list = append(list, plannedQuery{fmt.Sprintf("Search %s ascending=%v", text, ascending), run.sql(), []any{1, 9, 9}, !ascending})
 			for _, n := range run.conditions {

@@ -158,6 +158,9 @@ func (t *tx) applyProjection(d *store.ProjectionBatch) error {
 		if err := t.upsertSession(&d.Sessions[i]); err != nil {
 			return err
 		}
+		if err := t.setTranscript(&d.Sessions[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -177,6 +180,19 @@ func (t *tx) upsertSession(r *store.SessionRow) error {
 	}
 	// Retention may have overtaken the projector.
 	return t.deleteSessionIfEmpty(r.App, r.Session)
+}
+
+// setTranscript replaces the text of the session's transcript, unless retention has removed the event.
+func (t *tx) setTranscript(r *store.SessionRow) error {
+	if r.Transcript == nil {
+		return nil
+	}
+	_, err := t.exec(`DELETE FROM transcript_texts WHERE stream_id = 1 AND first = ?`, r.First)
+	if err == nil && r.Transcript.Text != "" {
+		_, err = t.exec(`INSERT INTO transcript_texts (stream_id, seq, first, text)
+			SELECT 1, ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?1)`, r.Transcript.Event, r.First, r.Transcript.Text)
+	}
+	return err
 }
 
 // activeKey returns the column active: a unique key in the order of the last activity.

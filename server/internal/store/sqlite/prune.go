@@ -227,6 +227,9 @@ func (t *tx) deleteEvent(seq int64) error {
 	if _, err := t.exec(`DELETE FROM chats WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
 		return err
 	}
+	if _, err := t.exec(`DELETE FROM transcript_texts WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
+		return err
+	}
 	if err := t.deleteRating(seq); err != nil {
 		return err
 	}

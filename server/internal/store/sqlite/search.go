@@ -16,7 +16,7 @@ import (
 func (s *engine) Search(ctx context.Context, q store.Search) (store.SearchPage, error) {
 	run := &searchRun{
 		Search: q, store: s, ascending: q.Oldest || q.After > 0,
-		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), ratedOnly: q.Filter.RatedOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Timeout),
+		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), ratedOnly: q.Filter.RatedOnly(), transcriptsOnly: q.Filter.TranscriptsOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Timeout),
 	}
 	if run.Limit <= 0 {
 		run.Limit = schema.RecentLimit
@@ -37,19 +37,20 @@ func (s *engine) Search(ctx context.Context, q store.Search) (store.SearchPage, 
 // searchRun is the state of one call of Store.Search.
 type searchRun struct {
 	store.Search
-	store         *engine
-	ascending     bool
-	from, to      int64 // range left to search, both inclusive
-	questionsOnly bool  // only questions can match
-	ratedOnly     bool  // only questions and rated calls can match
-	status        string
-	conditions    []nameCondition
-	trigrams      []uint32  // hashes of trigrams that every match contains
-	stmt          *sql.Stmt // reads the events of a range that satisfy the name conditions
-	deadline      time.Time
-	examined      int // events examined, plus firstBatch for every window
-	bytes         int
-	page          store.SearchPage
+	store           *engine
+	ascending       bool
+	from, to        int64 // range left to search, both inclusive
+	questionsOnly   bool  // only questions can match
+	ratedOnly       bool  // only questions and rated calls can match
+	transcriptsOnly bool  // only the newest transcripts can match
+	status          string
+	conditions      []nameCondition
+	trigrams        []uint32  // hashes of trigrams that every match contains
+	stmt            *sql.Stmt // reads the events of a range that satisfy the name conditions
+	deadline        time.Time
+	examined        int // events examined, plus firstBatch for every window
+	bytes           int
+	page            store.SearchPage
 }
 
 // setBounds sets the range and the name conditions of the search.
@@ -175,18 +176,26 @@ func (run *searchRun) visitAll(ctx context.Context, events []*store.Event) (more
 		}
 	}
 	for _, e := range events {
-		if !run.visit(e, ratings[int64(e.ID)]) {
+		view := e.FilterEvent()
+		view.Rating = ratings[int64(e.ID)]
+		if run.Filter.UsesTranscripts() {
+			err := run.store.readers.get(ctx, []any{&view.Transcript}, queryTranscript, e.ID)
+			if ignoreNoRows(err) != nil {
+				return false, err
+			}
+		}
+		if !run.visit(e, view) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
+const queryTranscript = `SELECT text FROM transcript_texts WHERE stream_id = 1 AND seq = ?`
+
 // visit examines one event. It returns false if the search has to stop.
-func (run *searchRun) visit(e *store.Event, rating filter.Rating) bool {
+func (run *searchRun) visit(e *store.Event, view *filter.Event) bool {
 	run.examined++
-	view := e.FilterEvent()
-	view.Rating = rating
 	if run.Filter.Match(view) {
 		size := len(e.Envelope) + len(e.Payload) + len(e.Question) + len(e.Status) + jsonOverhead
 		if len(run.page.Events) > 0 && run.bytes+size > run.MaxBytes {
@@ -227,6 +236,9 @@ func (run *searchRun) sql() string {
 	}
 	for _, condition := range run.conditions {
 		b.add(condition.sql(table))
+	}
+	if run.transcriptsOnly {
+		b.add(` AND EXISTS (SELECT 1 FROM transcript_texts t WHERE t.stream_id = 1 AND t.seq = ` + table + `.seq)`)
 	}
 	b.add(` AND ` + table + `.seq >= ? AND ` + table + `.seq <= ? ORDER BY ` + table + `.seq ` + (&filterQuery{ascending: run.ascending}).order() + ` LIMIT ?`)
 	return b.String()

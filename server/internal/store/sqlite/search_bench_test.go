@@ -165,3 +165,43 @@ func BenchmarkAppendIndexed(b *testing.B) {
 	b.ReportMetric(float64((cpu[0]-cpu[1]).Microseconds())/float64(n), "cpu-µs/indexed")
 	b.ReportMetric(0, "ns/op")
 }
+
+// BenchmarkSearchTranscripts searches 1,000 sessions with 256 KiB of transcript each for a word that none
+// has. calls is the number of calls until the search is complete.
+func BenchmarkSearchTranscripts(b *testing.B) {
+	s, ctx := newBenchStore(b, "NORMAL"), context.Background()
+	r := rand.New(rand.NewPCG(1, 1))
+	zipf := rand.NewZipf(r, 1.2, 20, uint64(len(vocabulary)-1))
+	const sessions, size = 1000, 256 << 10
+	for i := range sessions {
+		var text strings.Builder
+		for text.Len() < size {
+			text.WriteString(vocabulary[zipf.Uint64()] + " ")
+		}
+		e := s.MustAppend(b, conformance.NewDraft("app", fmt.Sprint("s", i), "Stop", ""))
+		row := conformance.NewSessionRow(fmt.Sprint("s", i), e.ID, e.ID)
+		row.Transcript = &store.TranscriptText{Event: e.ID, Text: text.String()}
+		s.MustProject(b, &store.ProjectionBatch{From: int64(i), Sessions: []store.SessionRow{row}})
+	}
+	b.Run("stream", func(b *testing.B) {
+		calls := 0
+		for b.Loop() {
+			_, n := s.SearchAll(b, store.Search{Filter: conformance.MustParse(b, "chat:notaword"), Timeout: 40 * time.Millisecond})
+			calls += n
+		}
+		b.ReportMetric(float64(calls)/float64(b.N), "calls")
+	})
+	b.Run("sessions", func(b *testing.B) {
+		calls := 0
+		for b.Loop() {
+			for f := (store.SessionFilter{Text: "notaword", Limit: 50}); ; calls++ {
+				_, next, err := s.Sessions(ctx, f)
+				require.NoError(b, err)
+				if f.Before = next; next == 0 {
+					break
+				}
+			}
+		}
+		b.ReportMetric(float64(calls)/float64(b.N)+1, "calls")
+	})
+}

@@ -16,7 +16,12 @@ func (run *searchRun) candidates(ctx context.Context, from, to int64) (*grams.Se
 		return set, nil
 	}
 	if run.ratedOnly {
-		if err := run.keepRatedSegments(ctx, set, grams.Range{From: from, To: to}); err != nil {
+		if err := run.keepSegmentsOf(ctx, set, grams.Range{From: from, To: to}, queryQuestionsBetween, queryRatedBetween); err != nil {
+			return nil, err
+		}
+	}
+	if run.transcriptsOnly {
+		if err := run.keepSegmentsOf(ctx, set, grams.Range{From: from, To: to}, queryTranscriptsBetween); err != nil {
 			return nil, err
 		}
 	}
@@ -28,16 +33,18 @@ func (run *searchRun) candidates(ctx context.Context, from, to int64) (*grams.Se
 	return set, run.keepSegmentsWithText(ctx, set, grams.Range{From: from, To: to})
 }
 
-// The questions and the rated calls in a range.
+// The questions, the rated calls and the transcripts in a range.
 const (
+	queryTranscriptsBetween = `SELECT seq FROM transcript_texts WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
+
 	queryQuestionsBetween = `SELECT seq FROM questions WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
 	queryRatedBetween     = `SELECT seq FROM risky_calls WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
 )
 
-// keepRatedSegments removes the segments without a question and without a rated call.
-func (run *searchRun) keepRatedSegments(ctx context.Context, set *grams.Set, r grams.Range) error {
+// keepSegmentsOf removes the segments without a row of any of the queries.
+func (run *searchRun) keepSegmentsOf(ctx context.Context, set *grams.Set, r grams.Range, queries ...string) error {
 	var found grams.Set
-	for _, query := range [...]string{queryQuestionsBetween, queryRatedBetween} {
+	for _, query := range queries {
 		rows, err := run.store.readers.query(ctx, query, r.From, r.To)
 		seqs, err := collect(rows, err, scanColumn[int64])
 		if err != nil {

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unique"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -96,10 +98,14 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 
 func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
 	f.Text = strings.ToLower(f.Text)
+	if before, ok := transcriptPosition(f.Before); ok {
+		return s.searchTranscripts(ctx, f, before)
+	}
 	oldest, err := s.texts.update(ctx, &s.readers.statements)
 	if err != nil {
 		return nil, 0, err
 	}
+	limit := f.Limit
 	found := s.texts.find(f)
 	if len(found) == f.Limit {
 		next = int64(found[len(found)-1])
@@ -112,7 +118,11 @@ func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (fac
 		found = append(found, rest...)
 	}
 	facts, err = s.sessionsByLast(ctx, found)
-	return facts, next, err
+	if f.Limit = limit - len(found); err != nil || next != 0 || f.Limit == 0 {
+		return facts, next, err
+	}
+	inTranscripts, next, err := s.searchTranscripts(ctx, f, s.head.Load()+1)
+	return append(facts, inTranscripts...), next, err
 }
 
 // sessionsByLast returns the facts of the sessions with these newest events, latest active first.
@@ -166,6 +176,75 @@ func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found
 		next = 0
 	}
 	return found, next, rows.Err()
+}
+
+// A search for sessions continues in the transcripts, newest first, after the last session whose text
+// matches. firstTranscriptPosition is added to positions there, and positions of sessions are smaller.
+const firstTranscriptPosition = 1 << 52
+
+// transcriptPosition returns the event before which a search continues in the transcripts.
+func transcriptPosition(before int64) (event int64, ok bool) {
+	return before - firstTranscriptPosition, before >= firstTranscriptPosition && before < 2*firstTranscriptPosition
+}
+
+// transcriptSearchTime limits a search in the transcripts. The transcript in progress is finished.
+const transcriptSearchTime = 40 * time.Millisecond
+
+const (
+	querySessionTranscripts = `SELECT t.seq, t.text, e.app, e.session FROM transcript_texts t
+		CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq = t.seq
+		WHERE t.stream_id = 1 AND t.seq < ? ORDER BY t.seq DESC`
+	querySessionOfTranscript = `SELECT person, text, facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
+)
+
+// searchTranscripts returns the sessions that f selects by their newest transcript alone. next is the
+// position of the next page; 0: there is none.
+func (s *engine) searchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
+	word, deadline := filter.Fold(f.Text), time.Now().Add(transcriptSearchTime)
+	rows, err := s.readers.query(ctx, querySessionTranscripts, before)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var seq int64
+		var text string
+		var ids nameIDs
+		if err := rows.Scan(&seq, &text, &ids.app, &ids.session); err != nil {
+			return nil, 0, err
+		}
+		if strings.Contains(text, word) {
+			found, err := s.sessionOfTranscript(ctx, ids, &f)
+			if err != nil {
+				return nil, 0, err
+			}
+			facts = append(facts, found...)
+		}
+		if len(facts) == f.Limit || time.Now().After(deadline) {
+			return facts, firstTranscriptPosition + seq, rows.Err()
+		}
+	}
+	return facts, 0, rows.Err()
+}
+
+// sessionOfTranscript returns the facts of a session, unless f excludes it or its own text matches: then
+// it was found already.
+func (s *engine) sessionOfTranscript(ctx context.Context, ids nameIDs, f *store.SessionFilter) (facts [][]byte, err error) {
+	app, err := s.dictionary.nameText(ctx, &s.readers.statements, appName, ids.app)
+	if err != nil || f.App != "" && f.App != app {
+		return nil, err
+	}
+	session, err := s.dictionary.nameText(ctx, &s.readers.statements, sessionName, ids.session)
+	if err != nil {
+		return nil, err
+	}
+	var person, text string
+	var raw []byte
+	err = s.readers.get(ctx, []any{&person, &text, &raw}, querySessionOfTranscript, app, session)
+	if err != nil || f.Person != "" && f.Person != person || strings.Contains(text, f.Text) {
+		return nil, ignoreNoRows(err)
+	}
+	return [][]byte{raw}, nil
 }
 
 // sessionTexts holds the texts of the newest sessions, because reading one from its row in
