@@ -109,6 +109,7 @@ type SpendRow struct {
 	App     *string `json:"source_app,omitempty"`
 	Model   *string `json:"model,omitempty"`
 	Person  *string `json:"person,omitempty"`
+	Project *string `json:"project,omitempty"` // the working directory of the sessions
 	Tokens  Tokens  `json:"tokens"`
 	CostUSD float64 `json:"costUsd"`
 }

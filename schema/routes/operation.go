@@ -58,9 +58,9 @@ var past = []Route{
 	},
 	{
 		Method: "GET", Path: history.PathSpend, Access: schema.AccessRead, Summary: "Read what agents spent",
-		Description: "Returns the tokens and the cost that agents reported over some days, including today, by day, application, model or person. A session's cost is never estimated. A cost counts for the model of the event that reported it, or else for the latest model of its session. Persons are as reported, see Session.",
+		Description: "Returns the tokens and the cost that agents reported over some days, including today, by day, application, model, person or project, which is the directory of the session. A session's cost is never estimated. A cost counts for the model of the event that reported it, or else for the latest model of its session. Persons are as reported, see Session.",
 		Query: []Param{
-			{"by", "what to group by: day, app, model and person, separated by commas; default day"}, {"days", "1 to 90, default 14"}, zoneParam,
+			{"by", "what to group by: day, app, model, person and project, separated by commas; default day"}, {"days", "1 to 90, default 14"}, zoneParam,
 			{"format", "json or csv; default json"},
 		},
 		Response: history.SpendReport{}, Returns: "the report; with format=csv a table, as text/csv",

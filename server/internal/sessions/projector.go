@@ -122,7 +122,7 @@ type projection struct {
 	executions []digest.ExecutionOutcome
 	spenders   map[store.SessionKey]bool                 // sessions whose cost rose
 	texts      map[*digest.Session]*store.TranscriptText // of new transcripts
-	moved      map[*digest.Session]bool                  // sessions whose application or person changed
+	moved      map[*digest.Session]bool                  // sessions whose application, person or directory changed
 	isNews     bool                                      // has a new session or an execution, which pages show immediately
 }
 
@@ -201,9 +201,9 @@ func (p *projection) addActivity(at int64, app string, a store.Activity) {
 
 func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	f.App = cmp.Or(session.Sum.SourceApp, f.App)
-	person := session.Sum.Person
+	person, cwd := session.Sum.Person, session.Sum.Cwd
 	step := session.Add(f)
-	if session.Sum.Person != person && !step.New {
+	if (session.Sum.Person != person || session.Sum.Cwd != cwd) && !step.New {
 		p.moved[session] = true
 	}
 	if f.Import != nil {
@@ -337,7 +337,7 @@ func (p *projection) commit(ctx context.Context) error {
 			return fmt.Errorf("encode session of event %d: %w", m.FirstID, err)
 		}
 		p.Sessions = append(p.Sessions, store.SessionRow{
-			App: key.App, Session: key.Session, Person: m.Person, Moved: p.moved[session], First: m.FirstID, Last: m.LastID,
+			App: key.App, Session: key.Session, Person: m.Person, Project: m.Cwd, Moved: p.moved[session], First: m.FirstID, Last: m.LastID,
 			Active: int64(m.LastAt), Imported: m.Imported != "", Transcript: p.texts[session], Facts: facts,
 			Text: strings.ToLower(strings.Join([]string{m.Title, key.App, key.Session, m.Cwd}, "\n")),
 		})

@@ -14,7 +14,7 @@ import (
 )
 
 // SpendGroups selects the members by which a spend report groups.
-type SpendGroups struct{ Day, App, Model, Person bool }
+type SpendGroups struct{ Day, App, Model, Person, Project bool }
 
 // ParseSpendGroups reads the names of groups, separated by commas.
 func ParseSpendGroups(list string) (g SpendGroups, err error) {
@@ -28,8 +28,10 @@ func ParseSpendGroups(list string) (g SpendGroups, err error) {
 			g.Model = true
 		case "person":
 			g.Person = true
+		case "project":
+			g.Project = true
 		default:
-			return g, &schema.FieldError{Field: "by", Detail: "must be day, app, model and person, separated by commas"}
+			return g, &schema.FieldError{Field: "by", Detail: "must be day, app, model, person and project, separated by commas"}
 		}
 	}
 	return g, nil
@@ -42,7 +44,7 @@ func (g SpendGroups) row(day string, of store.SpendGroup) history.SpendRow {
 		isGroup bool
 		into    **string
 		value   string
-	}{{g.Day, &row.Day, day}, {g.App, &row.App, of.App}, {g.Model, &row.Model, of.Model}, {g.Person, &row.Person, of.Person}} {
+	}{{g.Day, &row.Day, day}, {g.App, &row.App, of.App}, {g.Model, &row.Model, of.Model}, {g.Person, &row.Person, of.Person}, {g.Project, &row.Project, of.Project}} {
 		if member.isGroup {
 			*member.into = &member.value
 		}
@@ -51,7 +53,7 @@ func (g SpendGroups) row(day string, of store.SpendGroup) history.SpendRow {
 }
 
 // spendKey is a SpendRow without pointers.
-type spendKey struct{ day, app, model, person string }
+type spendKey struct{ day, app, model, person, project string }
 
 // SpendReport returns the tokens and the cost of the last days, including today, in a time zone. It
 // brings the projections up to date first.
@@ -72,7 +74,7 @@ func (s *Service) SpendReport(ctx context.Context, groups SpendGroups, days int,
 	for group, used := range spend {
 		i, _ := slices.BinarySearch(edges, group.Quarter+1)
 		fresh := groups.row(starts[i-1].Format(time.DateOnly), group)
-		key := spendKey{value(fresh.Day), value(fresh.App), value(fresh.Model), value(fresh.Person)}
+		key := spendKey{value(fresh.Day), value(fresh.App), value(fresh.Model), value(fresh.Person), value(fresh.Project)}
 		row, known := rows[key]
 		if !known {
 			row = fresh
@@ -89,7 +91,8 @@ func (s *Service) SpendReport(ctx context.Context, groups SpendGroups, days int,
 	}
 	slices.SortFunc(r.Rows, func(a, b history.SpendRow) int {
 		return cmp.Or(cmp.Compare(value(a.Day), value(b.Day)), cmp.Compare(b.CostUSD, a.CostUSD),
-			cmp.Compare(value(a.App), value(b.App)), cmp.Compare(value(a.Model), value(b.Model)), cmp.Compare(value(a.Person), value(b.Person)))
+			cmp.Compare(value(a.App), value(b.App)), cmp.Compare(value(a.Model), value(b.Model)), cmp.Compare(value(a.Person), value(b.Person)),
+			cmp.Compare(value(a.Project), value(b.Project)))
 	})
 	return r, nil
 }

@@ -20,6 +20,7 @@ func SpendCSV(groups SpendGroups, rows []history.SpendRow) []byte {
 		{groups.App, "source_app", func(row *history.SpendRow) string { return plainCell(value(row.App)) }},
 		{groups.Model, "model", func(row *history.SpendRow) string { return plainCell(value(row.Model)) }},
 		{groups.Person, "person", func(row *history.SpendRow) string { return plainCell(value(row.Person)) }},
+		{groups.Project, "project", func(row *history.SpendRow) string { return plainCell(value(row.Project)) }},
 		{true, "input_tokens", func(row *history.SpendRow) string { return strconv.FormatInt(row.Tokens.Input, 10) }},
 		{true, "output_tokens", func(row *history.SpendRow) string { return strconv.FormatInt(row.Tokens.Output, 10) }},
 		{true, "cache_read_tokens", func(row *history.SpendRow) string { return strconv.FormatInt(row.Tokens.CacheRead, 10) }},

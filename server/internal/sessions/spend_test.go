@@ -25,7 +25,7 @@ func (h *testHub) spendLines(by string, days int, zone *time.Location) (lines []
 	r, err = h.SpendReport(h.t.Context(), groups, days, zone)
 	require.NoError(h.t, err)
 	for _, row := range r.Rows {
-		line := fmt.Sprintf("%s %s %s %s %d+%d %.2f", value(row.Day), value(row.App), value(row.Model), value(row.Person), row.Tokens.Input, row.Tokens.Output, row.CostUSD)
+		line := fmt.Sprintf("%s %s %s %s %s %d+%d %.2f", value(row.Day), value(row.App), value(row.Model), value(row.Person), value(row.Project), row.Tokens.Input, row.Tokens.Output, row.CostUSD)
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 	return lines, r
@@ -57,22 +57,25 @@ func TestSpendReport_GroupsByDayModelAppAndPerson(t *testing.T) {
 		now = now.Add(later)
 		h.postAs(id, body)
 	}
-	step(0, ada, `{"source_app":"api","session_id":"1","hook_event_type":"SessionStart","os_user":"root","payload":{}}`)
+	step(0, ada, `{"source_app":"api","session_id":"1","hook_event_type":"SessionStart","os_user":"root","payload":{"cwd":"/src/api"}}`)
 	step(time.Minute, ada, request("api/1", "opus 100 10 0.50"))                                   // 22:51 UTC
 	step(29*time.Minute, ada, request("api/1", "haiku 50 5 0.05", `,"agent_id":"x"`))              // 23:20, a subagent
 	step(0, auth.Identity{}, request("web/2", "opus 200 20 1", `,"user_email":"bob@example.com"`)) // 23:20
 	step(0, auth.Identity{}, `{"source_app":"web","session_id":"3","hook_event_type":"SessionStart","os_user":"eve","payload":{}}`)
 	step(0, auth.Identity{}, `{"source_app":"web","session_id":"3","hook_event_type":"StatusLine","payload":{"cost":{"total_cost_usd":0.20},"model":"sonnet"}}`)
 	step(2*time.Hour, auth.Identity{}, `{"source_app":"web","session_id":"3","hook_event_type":"StatusLine","payload":{"cost":{"total_cost_usd":0.45},"model":"sonnet"}}`) // 01:20, the 21st
-	step(0, auth.Identity{}, request("web/3", "opus 7 3 0.30"))                                                                                                            // less than the agent's own sum: only the tokens count
+	step(0, auth.Identity{}, `{"source_app":"web","session_id":"3","hook_event_type":"Notification","payload":{"cwd":"/src/web"}}`)
+	step(0, auth.Identity{}, request("web/3", "opus 7 3 0.30")) // less than the agent's own sum: only the tokens count
 	h.catchUp(h.newProjector())
 
 	for by, want := range map[string][]string{
-		"day":        {"2026-11-20 350+35 1.75", "2026-11-21 7+3 0.25"},
-		"app":        {"web 207+23 1.45", "api 150+15 0.55"},
-		"model":      {"opus 307+33 1.50", "sonnet 0+0 0.45", "haiku 50+5 0.05"},
-		"person":     {"bob@example.com 200+20 1.00", "ada 150+15 0.55", "eve 7+3 0.45"},
-		"day,person": {"2026-11-20 bob@example.com 200+20 1.00", "2026-11-20 ada 150+15 0.55", "2026-11-20 eve 0+0 0.20", "2026-11-21 eve 7+3 0.25"},
+		"day":         {"2026-11-20 350+35 1.75", "2026-11-21 7+3 0.25"},
+		"app":         {"web 207+23 1.45", "api 150+15 0.55"},
+		"model":       {"opus 307+33 1.50", "sonnet 0+0 0.45", "haiku 50+5 0.05"},
+		"person":      {"bob@example.com 200+20 1.00", "ada 150+15 0.55", "eve 7+3 0.45"},
+		"project":     {"200+20 1.00", "/src/api 150+15 0.55", "/src/web 7+3 0.45"},
+		"project,app": {"web 200+20 1.00", "api /src/api 150+15 0.55", "web /src/web 7+3 0.45"},
+		"day,person":  {"2026-11-20 bob@example.com 200+20 1.00", "2026-11-20 ada 150+15 0.55", "2026-11-20 eve 0+0 0.20", "2026-11-21 eve 7+3 0.25"},
 	} {
 		lines, r := h.spendLines(by, 2, time.UTC)
 		require.Equal(t, want, lines, by)
@@ -112,8 +115,8 @@ func TestSpendReport_MovesWithSession(t *testing.T) {
 			}
 		}
 		h.catchUp(f)
-		lines, _ := h.spendLines("app,model,person", 1, time.UTC)
-		require.Equal(t, []string{"api haiku ada 100+10 0.25", "api opus ada 100+10 0.25"}, lines)
+		lines, _ := h.spendLines("app,model,person,project", 1, time.UTC)
+		require.Equal(t, []string{"api haiku ada /src/api 100+10 0.25", "api opus ada /src/api 100+10 0.25"}, lines)
 		page, err := h.Sessions(t.Context(), store.SessionFilter{Person: "ada", Limit: 5})
 		require.NoError(t, err)
 		require.Len(t, page.Sessions, 1)
@@ -166,8 +169,8 @@ func cancelled() context.Context {
 
 func TestSpendCSV_ProtectsFromFormulas(t *testing.T) {
 	t.Parallel()
-	day, model := "2026-11-20", `=HYPERLINK("http://x","y")`
-	table := SpendCSV(SpendGroups{Day: true, Model: true}, []history.SpendRow{{Day: &day, Model: &model, Tokens: history.Tokens{Input: 1, CacheRead: 2}, CostUSD: 0.125}})
-	require.Equal(t, "day,model,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost_usd\n"+
-		`2026-11-20,"'=HYPERLINK(""http://x"",""y"")",1,0,2,0,0.125000`+"\n", string(table))
+	day, model, project := "2026-11-20", `=HYPERLINK("http://x","y")`, "+1"
+	table := SpendCSV(SpendGroups{Day: true, Model: true, Project: true}, []history.SpendRow{{Day: &day, Model: &model, Project: &project, Tokens: history.Tokens{Input: 1, CacheRead: 2}, CostUSD: 0.125}})
+	require.Equal(t, "day,model,project,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost_usd\n"+
+		`2026-11-20,"'=HYPERLINK(""http://x"",""y"")",'+1,1,0,2,0,0.125000`+"\n", string(table))
 }

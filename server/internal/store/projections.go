@@ -120,6 +120,7 @@ type SpendKey struct {
 type SpendGroup struct {
 	Quarter            int64
 	App, Model, Person string
+	Project            string // the directory of the session; empty: unknown
 	Imported           bool // reported by transcripts, not by running agents
 }
 
@@ -138,6 +139,7 @@ func (s Spend) Add(o Spend) Spend {
 type SessionRow struct {
 	App, Session string
 	Person       string // who ran it; empty: unknown
+	Project      string // its directory; empty: unknown
 	First, Last  schema.EventID
 	Active       int64  // Unix ms of the last activity; the order of Sessions
 	Imported     bool   // known from a transcript only
@@ -145,7 +147,7 @@ type SessionRow struct {
 	Facts        []byte
 	// Transcript is the text of the session's newest transcript, in its event; nil: the stored one stays.
 	Transcript *TranscriptText
-	// Moved is set if the application or the person differs from the stored one. The usage of the
+	// Moved is set if the application, the person or the project differs from the stored one. The usage of the
 	// session moves with it.
 	Moved bool
 }

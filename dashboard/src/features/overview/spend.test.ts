@@ -31,6 +31,19 @@ describe('spendColumns', () => {
     expect(columns[0]?.parts.map((p) => p.name)).toEqual(['bob', 'ada', 'Unknown'])
   })
 
+  test('divides by project', () => {
+    const of = (project: string, costUsd: number) => ({ ...row('2026-11-21', 'ada', costUsd), project })
+    const r = report([of('/src/shop', 1), of('', 2), of('/src/api', 3)])
+    const names = topNames(r, 'project', true)
+    expect(names).toEqual(['/src/api', '', '/src/shop'])
+    const [column] = spendColumns(r, { group: 'project', names, inDollars: true }, 1, now)
+    expect(column?.parts.map((p) => [p.name, p.n])).toEqual([
+      ['/src/api', 3],
+      ['Unknown', 2],
+      ['/src/shop', 1],
+    ])
+  })
+
   test('adds up everyone beyond five', () => {
     const r = report([1, 2, 3, 4, 5, 6, 7].map((n) => row('2026-11-21', `p${n}`, n)))
     const names = topNames(r, 'person', true)

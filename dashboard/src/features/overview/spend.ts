@@ -2,12 +2,13 @@ import type { SpendReport, SpendRow } from '../../lib/api/schema'
 import { dayName, shortDay, totalTokens, type Column } from './chartData'
 import { spendText } from './text'
 
-export type SpendGroup = 'model' | 'app' | 'person'
+export type SpendGroup = 'model' | 'app' | 'project' | 'person'
 
 /** The groups of the chart, and their member in a row. */
 export const SPEND_GROUPS = [
   { by: 'model', member: 'model' },
   { by: 'app', member: 'source_app' },
+  { by: 'project', member: 'project' },
   { by: 'person', member: 'person' },
 ] as const satisfies { by: SpendGroup; member: keyof SpendRow }[]
 

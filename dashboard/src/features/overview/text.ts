@@ -82,7 +82,7 @@ export const spendText = {
   loading: 'Loading …',
   empty: (within: string) => `No agent reported tokens or a cost ${within}.`,
   by: 'By',
-  groups: { model: 'Model', app: 'Project', person: 'Person' },
+  groups: { model: 'Model', app: 'Agent', project: 'Project', person: 'Person' },
   day: 'Day',
   input: 'Tokens in',
   output: 'Tokens out',

@@ -2475,6 +2475,8 @@ export interface SpendRow {
   source_app?: string
   model?: string
   person?: string
+  /** the working directory of the sessions */
+  project?: string
   tokens: Tokens
   costUsd: number
 }

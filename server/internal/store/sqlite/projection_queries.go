@@ -59,8 +59,8 @@ func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Act
 	return sums, nil
 }
 
-const querySpend = `SELECT quarter, app, model, person, imported, sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost)
-	FROM spend INDEXED BY spend_by_quarter WHERE stream_id = 1 AND quarter >= ? AND quarter < ? GROUP BY quarter, app, model, person, imported`
+const querySpend = `SELECT quarter, app, model, person, project, imported, sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost)
+	FROM spend INDEXED BY spend_by_quarter WHERE stream_id = 1 AND quarter >= ? AND quarter < ? GROUP BY quarter, app, model, person, project, imported`
 
 func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGroup]store.Spend, error) {
 	rows, err := s.readers.query(ctx, querySpend, from, to)
@@ -69,7 +69,7 @@ func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGrou
 		var key store.SpendGroup
 		var u store.Spend
 		t := &u.Tokens
-		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &key.Imported, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &u.CostUSD)
+		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &key.Project, &key.Imported, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &u.CostUSD)
 		sums[key] = u
 		return err
 	})

@@ -172,7 +172,7 @@ func (t *tx) upsertSession(r *store.SessionRow) error {
 		r.App, r.Session, r.Person, r.First, r.Last, activeKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
 	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
 		if _, err = t.exec(`UPDATE sessions SET person = ? WHERE stream_id = 1 AND app = ? AND session = ?`, r.Person, r.App, r.Session); err == nil {
-			_, err = t.exec(`UPDATE spend SET app = ?, person = ? WHERE stream_id = 1 AND first = ?`, r.App, r.Person, r.First)
+			_, err = t.exec(`UPDATE spend SET app = ?, person = ?, project = ? WHERE stream_id = 1 AND first = ?`, r.App, r.Person, r.Project, r.First)
 		}
 	}
 	if err != nil || int64(r.Last) > t.counters.pruned {
@@ -229,12 +229,12 @@ func (t *tx) addSpend(spend map[store.SpendKey]store.Spend, owners map[schema.Ev
 		if owner == nil {
 			return fmt.Errorf("add the spending of session %d: its row is missing", key.Session)
 		}
-		_, err := t.exec(`INSERT INTO spend (stream_id, first, quarter, model, app, person, imported, input, output, cache_read, cache_write, cost)
-			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		_, err := t.exec(`INSERT INTO spend (stream_id, first, quarter, model, app, person, project, imported, input, output, cache_read, cache_write, cost)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
 				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
 				cost = cost + excluded.cost, imported = excluded.imported`,
-			key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Imported,
+			key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Project, owner.Imported,
 			s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD)
 		if err != nil {
 			return err

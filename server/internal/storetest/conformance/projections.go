@@ -391,12 +391,12 @@ func (s suite) TestSpend_FollowsSession(t *testing.T) {
 	key := store.SpendKey{Session: 1, Quarter: 100, Model: "opus"}
 	used := store.Spend{Tokens: history.Tokens{Input: 5, Output: 4, CacheRead: 3, CacheWrite: 2}, CostUSD: 0.5}
 	row := NewSessionRow("s", 1, 1)
-	row.Person = "ada"
+	row.Person, row.Project = "ada", "/src/a"
 	d := &store.ProjectionBatch{From: 0, To: 1, Sessions: []store.SessionRow{row}, Spend: map[store.SpendKey]store.Spend{key: used}}
 	require.NoError(t, b.ApplyProjection(ctx, d))
 	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
 	row = NewSessionRow("s", 1, 2)
-	row.Person, row.Moved = "bob", true
+	row.Person, row.Project, row.Moved = "bob", "/src/b", true
 	require.NoError(t, b.ApplyProjection(ctx, &store.ProjectionBatch{From: 1, To: 2, Sessions: []store.SessionRow{row}, Spend: map[store.SpendKey]store.Spend{
 		key: {Tokens: history.Tokens{Input: -2}, CostUSD: 0.25}, {Session: 1, Quarter: 101, Model: "opus"}: {CostUSD: 1},
 	}}))
@@ -406,10 +406,10 @@ func (s suite) TestSpend_FollowsSession(t *testing.T) {
 		want     map[store.SpendGroup]store.Spend
 	}{
 		"all": {0, 200, map[store.SpendGroup]store.Spend{
-			{Quarter: 100, App: "app", Model: "opus", Person: "bob"}: {Tokens: history.Tokens{Input: 3, Output: 4, CacheRead: 3, CacheWrite: 2}, CostUSD: 0.75},
-			{Quarter: 101, App: "app", Model: "opus", Person: "bob"}: {CostUSD: 1},
+			{Quarter: 100, App: "app", Model: "opus", Person: "bob", Project: "/src/b"}: {Tokens: history.Tokens{Input: 3, Output: 4, CacheRead: 3, CacheWrite: 2}, CostUSD: 0.75},
+			{Quarter: 101, App: "app", Model: "opus", Person: "bob", Project: "/src/b"}: {CostUSD: 1},
 		}},
-		"one":  {101, 102, map[store.SpendGroup]store.Spend{{Quarter: 101, App: "app", Model: "opus", Person: "bob"}: {CostUSD: 1}}},
+		"one":  {101, 102, map[store.SpendGroup]store.Spend{{Quarter: 101, App: "app", Model: "opus", Person: "bob", Project: "/src/b"}: {CostUSD: 1}}},
 		"none": {102, 200, map[store.SpendGroup]store.Spend{}},
 	} {
 		got, err := b.Spend(ctx, c.from, c.to)
