@@ -328,11 +328,6 @@ export const lazyInboxText = {
     noAgent: 'No matching agent',
     pending: (n: number | undefined) => `${n} pending`,
   },
-  call: {
-    changes: (n: number, lines: number) => `${n} changes, ${lines} lines`,
-    folded: (n: number) => `${n} folded`,
-    unfoldAll: 'Unfold all',
-  },
   question: {
     answer: 'Your answer',
     placeholder: 'Your answer. The agent receives it exactly as you write it.',

@@ -115,21 +115,6 @@ export const inboxText = {
     links: 'Links',
   },
 
-  call: {
-    label: (suffix: string) => `What will happen${suffix}`,
-    change: 'Change',
-    plan: 'Plan',
-    hidden: (n: number) =>
-      `Contains ${n === 1 ? 'one invisible character, shown as a box' : `${n} invisible characters, shown as boxes`}.`,
-    loadingPlan: 'Loading the plan…',
-    comparing: 'Comparing…',
-    compareFailed: 'The comparison did not load. Here is the unmodified call.',
-    showAll: '… show all',
-    someArguments: (n: number, of: number) => `Showing ${n} of ${of} arguments.`,
-    showAllArguments: 'Show all arguments',
-    rawJson: 'Raw JSON',
-  },
-
   findings: {
     label: (suffix: string) => `Why it is risky${suffix}`,
     levels: { low: 'Low', medium: 'Medium', high: 'High', critical: 'Critical' } satisfies Record<

@@ -77,6 +77,12 @@ export const lazyUiText = {
     deleted: 'file deleted',
   },
 
+  call: {
+    changes: (n: number, lines: number) => `${n} changes, ${lines} lines`,
+    folded: (n: number) => `${n} folded`,
+    unfoldAll: 'Unfold all',
+  },
+
   dates: {
     menu: (range: string) => `Time: ${range}`,
     time: 'Time',

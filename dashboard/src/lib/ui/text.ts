@@ -67,3 +67,19 @@ export const connectionText = {
     `Attempt ${attempt} ${seconds > 0 ? `in ${seconds} s` : 'now'}`,
   connectNow: 'Connect now',
 }
+
+/** A call to be decided. */
+export const callText = {
+  label: (suffix: string) => `What will happen${suffix}`,
+  change: 'Change',
+  plan: 'Plan',
+  hidden: (n: number) =>
+    `Contains ${n === 1 ? 'one invisible character, shown as a box' : `${n} invisible characters, shown as boxes`}.`,
+  loadingPlan: 'Loading the plan…',
+  comparing: 'Comparing…',
+  compareFailed: 'The comparison did not load. Here is the unmodified call.',
+  showAll: '… show all',
+  someArguments: (n: number, of: number) => `Showing ${n} of ${of} arguments.`,
+  showAllArguments: 'Show all arguments',
+  rawJson: 'Raw JSON',
+}

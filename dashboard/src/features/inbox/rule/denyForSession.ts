@@ -1,7 +1,7 @@
 import { ApiError } from '../../../lib/api/api'
 import { createRule } from '../../../lib/api/inboxApi'
 import type { Problem } from '../../../lib/api/types'
-import { sessionDenial } from './draft'
+import { sessionDenial } from '../../../lib/rules/draft'
 
 /** Creates a rule that denies exactly this call for the session. Returns the problem if that failed. */
 export async function denyForSession(id: number, reason = ''): Promise<Problem | undefined> {

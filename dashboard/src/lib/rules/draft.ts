@@ -1,8 +1,8 @@
-import { callPreview } from '../../../lib/format/callPreview'
-import type { Request } from '../../../lib/stream/requests'
-import type { Condition } from '../../../lib/api/schema'
-import type { Json, RuleDraft, RulePreview } from '../../../lib/api/types'
-import { rulesText } from '../../../lib/rules/text'
+import { callPreview } from '../format/callPreview'
+import type { Request } from '../stream/requests'
+import type { Condition } from '../api/schema'
+import type { Json, RuleDraft, RulePreview } from '../api/types'
+import { rulesText } from './text'
 
 const copy = rulesText.form
 

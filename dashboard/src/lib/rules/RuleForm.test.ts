@@ -1,13 +1,13 @@
 import { cleanup, render } from '@testing-library/svelte'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { toRequest, type Request } from '../../../lib/stream/requests'
-import { aRequest } from '../../../testing/factories'
-import type { RuleDraft, RulePreview } from '../../../lib/api/types'
+import { toRequest, type Request } from '../stream/requests'
+import { aRequest } from '../../testing/factories'
+import type { RuleDraft, RulePreview } from '../api/types'
 import RuleForm from './RuleForm.svelte'
 
 const drafts: RuleDraft[] = []
 let exact: RulePreview['exact']
-vi.mock('../../../lib/api/inboxApi', () => ({
+vi.mock('../api/inboxApi', () => ({
   createRule: vi.fn(),
   previewRule: (draft: RuleDraft) => {
     drafts.push(draft)

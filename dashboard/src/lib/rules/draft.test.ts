@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { toRequest, type Request } from '../../../lib/stream/requests'
-import { aRequest } from '../../../testing/factories'
-import type { HumanInTheLoop, Status } from '../../../lib/api/types'
+import { toRequest, type Request } from '../stream/requests'
+import { aRequest } from '../../testing/factories'
+import type { HumanInTheLoop, Status } from '../api/types'
 import {
   suggestConditions,
   restrictToExact,

@@ -1,6 +1,6 @@
-import { callPreview } from '../../../lib/format/callPreview'
-import { riskLevel, isHighRisk, type Request } from '../../../lib/stream/requests'
-import { rulesText } from '../../../lib/rules/text'
+import { callPreview } from '../format/callPreview'
+import { riskLevel, isHighRisk, type Request } from '../stream/requests'
+import { rulesText } from './text'
 
 const copy = rulesText.blockers
 
