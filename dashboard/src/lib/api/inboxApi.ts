@@ -1,6 +1,10 @@
 // API calls for requests, rules, notification channels and the audit log.
 import { call, post } from './api'
 import type {
+  AutomaticPage,
+  PolicyList,
+  Replay,
+  ReplayDraft,
   AlertList,
   AlertRule,
   AlertRuleList,
@@ -57,6 +61,17 @@ export const createRule = (draft: RuleDraft) => post<Rule>('/api/rules', draft)
 
 /** Revokes a rule immediately; it stays in the list. */
 export const revokeRule = (id: number) => remove<Rule>(`/api/rules/${id}`)
+
+/** The policy files that hooks reported, with their rules. */
+export const policies = () => call<PolicyList>('/api/policies')
+
+/** Compares the text of a policy file, or a draft of a rule, with the calls of the last 30 days. */
+export const replay = (draft: ReplayDraft, signal?: AbortSignal) =>
+  post<Replay>('/api/policies/replay', draft, signal)
+
+/** A page of the answers that rules gave, newest first. before: next of the previous page. */
+export const automatic = (before?: number) =>
+  call<AutomaticPage>(`/api/automatic${before === undefined ? '' : `?before=${before}`}`)
 
 /** The active freezes, and the state of their agents. */
 export const freezes = () => call<FreezeList>('/api/freezes')

@@ -95,3 +95,12 @@ export function splitInvisible(text: string): TextPiece[] {
 export function countInvisible(text: string): number {
   return splitInvisible(text).reduce((n, piece) => n + (piece.mark ? 1 : 0), 0)
 }
+
+/** Escapes invisible characters as in JSON: people paste the text into a shell. */
+export const escapeInvisible = (text: string): string =>
+  text.replace(hidden, (char) =>
+    Array.from(
+      { length: char.length },
+      (_, i) => '\\u' + char.charCodeAt(i).toString(16).padStart(4, '0'),
+    ).join(''),
+  )

@@ -3,11 +3,14 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { toRequest, type Request } from '../stream/requests'
 import { aRequest } from '../../testing/factories'
 import type { RuleDraft, RulePreview } from '../api/types'
+import { me } from '../api/currentUser.svelte'
 import RuleForm from './RuleForm.svelte'
+import { seedFromRequest } from './seeds'
 
 const drafts: RuleDraft[] = []
 let exact: RulePreview['exact']
-vi.mock('../api/inboxApi', () => ({
+vi.mock('../api/inboxApi', async (original) => ({
+  ...(await original<object>()),
   createRule: vi.fn(),
   previewRule: (draft: RuleDraft) => {
     drafts.push(draft)
@@ -15,16 +18,27 @@ vi.mock('../api/inboxApi', () => ({
   },
 }))
 
+vi.stubGlobal('fetch', () => Promise.reject(new TypeError('offline')))
+
 describe('RuleForm', () => {
   afterEach(() => {
     cleanup()
     drafts.length = 0
+    me.identity = undefined
   })
   const open = async (command: string) => {
     const call = { name: 'Bash', arguments: { command } }
     const request = toRequest(aRequest(7, { toolCall: call })) as Request
     const close = () => undefined
-    render(RuleForm, { request, then: 'allow', close, made: close })
+    me.identity = {
+      name: 'ada',
+      role: 'admin',
+      verified: true,
+      canAnswer: true,
+      canAdmin: true,
+      locked: true,
+    }
+    render(RuleForm, { seed: seedFromRequest(request, 'allow'), close, made: close })
     await vi.waitFor(() => expect(document.body.textContent).toContain('Allow some calls'))
     return [...document.querySelectorAll<HTMLInputElement>('input[type=radio][name$=-scope]')].map(
       (i) => i.value,

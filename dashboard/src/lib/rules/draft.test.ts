@@ -8,6 +8,7 @@ import {
   sessionDenial,
   toRuleDraft,
   comparisons,
+  emptyForm,
   validateCondition,
   type RuleFormState,
 } from './draft'
@@ -77,13 +78,11 @@ describe('suggestConditions', () => {
 
 describe('Rule request', () => {
   const choice = (more: Partial<RuleFormState> = {}): RuleFormState => ({
-    then: 'allow',
-    scope: 'when',
+    ...emptyForm(),
     clauses: suggestConditions({ amount: 5, note: 'x', urgent: true }),
     reach: 'session',
     ttlSeconds: 900,
     reason: ' ',
-    applyNow: false,
     ...more,
   })
 
@@ -121,6 +120,22 @@ describe('Rule request', () => {
       reason: 'no',
       applyNow: true,
     }))
+  it('names its tool and its place without a request', () => {
+    const c = { ...choice(), tool: ' Bash ', app: 'shop', cwd: '/home/dev/app' }
+    const when = [{ argument: 'amount', is: 'at_most', value: 5 }]
+    const base = { tool: 'Bash', then: 'allow', scope: 'when', ttlSeconds: 900, when }
+    expect(toRuleDraft(undefined, { ...c, reach: 'everywhere' })).toEqual({ ...base, reach: 'everywhere' })
+    expect(toRuleDraft(undefined, { ...c, reach: 'project' })).toEqual({
+      ...base,
+      reach: 'project',
+      source_app: 'shop',
+      cwd: '/home/dev/app',
+    })
+    expect(toRuleDraft(undefined, { ...c, reach: 'agent' })).toMatchObject({ source_app: 'shop' })
+    expect(toRuleDraft(undefined, { ...c, reach: 'session' })).toBeUndefined()
+    expect(toRuleDraft(undefined, { ...c, tool: ' ' })).toBeUndefined()
+    expect(toRuleDraft(undefined, { ...c, then: 'ask' })).toBeUndefined()
+  })
   it('is as narrow as possible to deny for the session', () =>
     expect(sessionDenial(7, '')).toEqual({
       from: 7,
@@ -133,13 +148,10 @@ describe('Rule request', () => {
 
 describe('restrictToExact', () => {
   const form = (more: Partial<RuleFormState> = {}): RuleFormState => ({
-    then: 'allow',
-    scope: 'when',
+    ...emptyForm(),
     clauses: suggestConditions({ command: 'make all -j4', timeout: 5 }),
     reach: 'project',
     ttlSeconds: 0,
-    reason: '',
-    applyNow: false,
     ...more,
   })
 

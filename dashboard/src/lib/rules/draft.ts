@@ -8,18 +8,25 @@ const copy = rulesText.form
 
 export type RuleScope = RuleDraft['scope']
 export type RuleReach = RuleDraft['reach']
+/** A comparison of the hub. */
 export type Comparison = Condition['is']
+/** A comparison of hookback.json. */
+export type FileComparison = 'equals' | 'contains' | 'glob' | 'regex' | 'greater' | 'less' | 'runs'
 
 /** A condition on one argument, as a line of the form. */
 export interface ConditionDraft {
   argument: string
-  is: Comparison
+  is: Comparison | FileComparison
   /** The text of the field. */
   value: string
   kind: 'text' | 'number' | 'flag'
   on: boolean
   /** The value in the current call. */
   here: string
+  /** The options of a program, for the comparison runs. */
+  options?: string
+  /** The person added it, so its argument can be changed. */
+  added?: boolean
 }
 
 /** The durations of a rule in seconds; 0 means until it is revoked. */
@@ -29,8 +36,10 @@ export const ruleDurations = [
   { seconds: 0, name: copy.durations.unlimited },
 ] as const
 
-/** The comparisons for each kind of argument, with their labels. */
-export const comparisons: Record<ConditionDraft['kind'], [Comparison, string][]> = {
+type Comparisons<T> = Record<ConditionDraft['kind'], [T, string][]>
+
+/** The comparisons of the hub for each kind of argument, with their labels. */
+export const comparisons: Comparisons<Comparison> = {
   text: [
     ['equals', copy.comparisons.equals],
     ['starts_with', copy.comparisons.startsWith],
@@ -44,6 +53,23 @@ export const comparisons: Record<ConditionDraft['kind'], [Comparison, string][]>
     ['at_least', copy.comparisons.atLeast],
   ],
   flag: [['equals', copy.comparisons.is]],
+}
+
+/** The comparisons of hookback.json. */
+export const fileComparisons: Comparisons<FileComparison> = {
+  text: [
+    ['runs', copy.comparisons.runs],
+    ['equals', copy.comparisons.equals],
+    ['contains', copy.comparisons.contains],
+    ['glob', copy.comparisons.glob],
+    ['regex', copy.comparisons.regex],
+  ],
+  number: [
+    ['equals', copy.comparisons.equals],
+    ['greater', copy.comparisons.greater],
+    ['less', copy.comparisons.less],
+  ],
+  flag: comparisons.flag as [FileComparison, string][],
 }
 
 /** The scalar arguments that a condition can refer to, including one level of nesting. */
@@ -129,40 +155,114 @@ export function restrictToExact(c: RuleFormState, exact: RulePreview['exact']): 
 export const isCommandClause = (clause: ConditionDraft) => COMMAND.test(clause.argument)
 
 /** Why a condition is incomplete; undefined if it is valid. */
-export function validateCondition({ kind, value }: ConditionDraft): string | undefined {
+export function validateCondition({ argument, kind, value }: ConditionDraft): string | undefined {
+  if (!argument.trim()) return copy.mustNameArgument
   if (kind === 'number' && (value.trim() === '' || !Number.isFinite(Number(value)))) return copy.mustBeNumber
   return kind === 'text' && value === '' ? copy.mustNotBeEmpty : undefined
 }
 
-const conditionOf = ({ argument, is, kind, value }: ConditionDraft): Condition => ({
-  argument,
-  is,
-  value: kind === 'number' ? Number(value) : kind === 'flag' ? value === 'true' : value,
+/** The checked conditions; undefined if one of them is incomplete. */
+export function checkedConditions(clauses: readonly ConditionDraft[]): ConditionDraft[] | undefined {
+  const on = clauses.filter((clause) => clause.on)
+  return on.some((clause) => validateCondition(clause) !== undefined) ? undefined : on
+}
+
+/** The value that a condition compares with. */
+export const operandOf = ({ kind, value }: ConditionDraft): string | number | boolean =>
+  kind === 'number' ? Number(value) : kind === 'flag' ? value === 'true' : value
+
+const conditionOf = (clause: ConditionDraft): Condition => ({
+  argument: clause.argument,
+  is: clause.is as Comparison,
+  value: operandOf(clause),
 })
+
+/** Where a rule is kept: the hub, or a line of hookback.json. */
+export type RuleTarget = 'hub' | 'file'
 
 /** The state of the form. */
 export interface RuleFormState {
-  then: RuleDraft['then']
+  target: RuleTarget
+  /** ask is for lines of hookback.json. */
+  then: RuleDraft['then'] | 'ask'
   scope: RuleScope
+  tool: string
   clauses: ConditionDraft[]
   reach: RuleReach
+  /** The agent, session and directory that the reach names, for a rule without a request. */
+  app: string
+  session: string
+  cwd: string
   ttlSeconds: number
   reason: string
+  /** For a line of hookback.json. */
+  risk?: string
   applyNow: boolean
 }
 
-/** The rule draft for the hub; undefined while the form is incomplete. */
-export function toRuleDraft(from: number, c: RuleFormState): RuleDraft | undefined {
+/** The form of a rule without a request, with no entries. */
+export const emptyForm = (): RuleFormState => ({
+  target: 'hub',
+  then: 'allow',
+  scope: 'when',
+  tool: '',
+  clauses: [addedCondition()],
+  reach: 'everywhere',
+  app: '',
+  session: '',
+  cwd: '',
+  ttlSeconds: ruleDurations[1].seconds,
+  reason: '',
+  applyNow: false,
+})
+
+/** A condition to be filled in. */
+export const addedCondition = (argument = 'command'): ConditionDraft => ({
+  argument,
+  is: 'starts_with',
+  value: '',
+  kind: 'text',
+  on: true,
+  here: '',
+  added: true,
+})
+
+/** The members of a draft that replace the request. */
+function scratchDraft(c: RuleFormState): Partial<RuleDraft> | undefined {
+  const tool = c.tool.trim()
+  const [app, cwd] = [c.app.trim(), c.cwd.trim()]
+  const missing = {
+    everywhere: false,
+    agent: !app,
+    project: !app || !cwd,
+    session: !app || !c.session,
+  }[c.reach]
+  if (!tool || missing) return undefined
+  return {
+    tool,
+    ...(c.reach !== 'everywhere' && { source_app: app }),
+    ...(c.reach === 'project' && { cwd }),
+    ...(c.reach === 'session' && { session_id: c.session }),
+  }
+}
+
+/**
+ * The draft of a rule of the hub; undefined while the form is incomplete. from: the request that it is
+ * created from, if there is one.
+ */
+export function toRuleDraft(from: number | undefined, c: RuleFormState): RuleDraft | undefined {
+  const origin = from === undefined ? scratchDraft(c) : { from }
+  if (!origin || c.then === 'ask') return undefined
   const draft: RuleDraft = {
-    from,
+    ...origin,
     then: c.then,
     scope: c.scope,
     reach: c.reach,
     ttlSeconds: c.ttlSeconds,
   }
   if (c.scope === 'when') {
-    const on = c.clauses.filter((clause) => clause.on)
-    if (on.length === 0 || on.some(validateCondition)) return undefined
+    const on = checkedConditions(c.clauses)
+    if (!on || on.length === 0) return undefined
     draft.when = on.map(conditionOf)
   }
   if (c.reason.trim()) draft.reason = c.reason.trim()

@@ -57,3 +57,19 @@ export function previewBar(
     { tone: 'undecided' as const, name: legend.undecided, n: p.undecided },
   ].filter(({ n }) => n > 0)
 }
+
+/** Of the hub: the maximum number of conditions of a rule. */
+const MAX_CONDITIONS = 20
+
+/** Orders rules as the hub evaluates them: by how little they cover, then by age. */
+export const byEvaluation = (a: Rule, b: Rule): number => specificity(a) - specificity(b) || a.id - b.id
+
+function specificity({ call, when = [], session_id, cwd, source_app }: Rule): number {
+  const reach = session_id ? 0 : cwd ? 1 : source_app ? 2 : 3
+  const calls = call
+    ? Number(call.startsWith('any:'))
+    : when.length > 0
+      ? 2 + MAX_CONDITIONS - when.length
+      : 3 * (MAX_CONDITIONS + 1)
+  return calls * 4 + reach
+}

@@ -35,7 +35,8 @@ class Rules {
   async revoke(id: number): Promise<Problem | undefined> {
     try {
       const rule = await revokeRule(id)
-      this.all = this.all?.map((other) => (other.id === id ? rule : other))
+      if (this.byId(id)) this.all = this.all?.map((other) => (other.id === id ? rule : other))
+      else this.add(rule) // created since the list was loaded
       return undefined
     } catch (error) {
       if (error instanceof ApiError) return error.problem

@@ -1,6 +1,18 @@
+import type { ReplayExample } from '../api/schema'
+
 // The texts of the rules screen, the rule form and the rule parts of a request.
 
 const times = (n: number) => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n.toLocaleString('en')} times`)
+
+const count = (n: number) => n.toLocaleString('en')
+
+const deciders: Record<ReplayExample['decided'], string> = {
+  agent: 'the agent',
+  policy: 'policy',
+  person: 'a person',
+  rule: 'a rule',
+  grant: 'a person, once',
+}
 
 export const rulesText = {
   title: 'Rules',
@@ -38,6 +50,8 @@ export const rulesText = {
   card: {
     allow: 'Always allow…',
     deny: 'Always deny…',
+    rule: 'Rule…',
+    newRule: 'Make a rule',
     created: (id: number) => `Rule ${id} created.`,
     createAction: 'create rules',
     notLoaded: 'This did not load. The hub may be offline, or newer than this page.',
@@ -79,9 +93,15 @@ export const rulesText = {
   form: {
     allowTitle: 'Always allow calls like this',
     denyTitle: 'Always deny calls like this',
-    answers: 'The rule answers',
+    newTitle: 'New rule',
+    answers: 'Decision',
     allow: 'Allow',
     deny: 'Deny',
+    ask: 'Ask a person',
+    target: 'Kept in',
+    targets: { hub: 'Hub', file: 'hookback.json' },
+    tool: 'Tool',
+    toolPlaceholder: 'For example: Bash',
     covers: 'Matching calls',
     scopes: {
       call: { name: 'Exactly this call', note: 'same tool, arguments and directory' },
@@ -93,26 +113,48 @@ export const rulesText = {
       command: 'The program runs code that the command names, so only the whole command can be allowed.',
     },
     where: 'Where',
-    reaches: { session: 'This session', project: 'This project', agent: 'This agent' },
+    reaches: {
+      session: 'This session',
+      project: 'This project',
+      agent: 'This agent',
+      everywhere: 'Everywhere',
+    },
+    scratchReaches: { project: 'A project', agent: 'An agent' } as Partial<Record<string, string>>,
+    agentName: 'Name of the agent',
+    directory: 'Folder of the project',
+    directoryPlaceholder: '/home/you/project',
     reachNotes: {
       session: 'Until this session of the agent ends.',
-      project: (directory: string) => `In ${directory} and below.`,
-      agent: (agent: string) => `In any directory where ${agent} works.`,
+      project: (directory: string) => (directory ? `In ${directory} and below.` : 'In a folder and below.'),
+      agent: (agent: string) => `In any directory where ${agent || 'the agent'} works.`,
+      everywhere: 'For every agent of this hub.',
     },
     howLong: 'How long',
     durations: { minutes: '15 min', hours: '8 h', unlimited: 'Until I revoke it' },
     message: 'Message to the agent',
+    reason: 'Reason',
+    reasonPlaceholder: 'For example: The command deletes a folder.',
     messagePlaceholder: 'For example: use the test database instead.',
     preview: 'The rule',
     checking: 'Checking…',
-    incomplete: 'Check at least one condition and fill it in.',
+    incomplete: 'Name the tool, and fill in at least one condition.',
+    ignored: 'These terms of the filter have no condition:',
+    copyCommand: 'Copy command',
+    fileHint: 'The hub never writes policy files.',
     applyNow: 'Also apply to matching pending requests',
-    applyNowHint: 'Otherwise the rule only answers new requests, and this one stays open.',
+    applyNowHint: 'Otherwise the rule only answers new requests, and pending ones stay open.',
     create: 'Create rule',
     cancel: 'Cancel',
     comparison: (argument: string) => `How to compare ${argument}`,
     flagValue: (argument: string) => `Value of ${argument}`,
     comparedWith: (argument: string) => `Value to compare ${argument} with`,
+    argument: (n: number) => `Argument of condition ${n}`,
+    argumentPlaceholder: 'command',
+    addCondition: 'Add condition',
+    removeCondition: (argument: string) => `Remove the condition on ${argument}`,
+    withOption: 'with option',
+    optionPlaceholder: 'any, or for example: r, recursive',
+    mustNameArgument: 'Name an argument of the tool.',
     mustBeNumber: 'This must be a number.',
     mustNotBeEmpty: 'This must not be empty.',
     comparisons: {
@@ -124,7 +166,24 @@ export const rulesText = {
       atMost: 'is at most',
       atLeast: 'is at least',
       is: 'is',
+      runs: 'runs program',
+      regex: 'matches regex',
+      greater: 'is greater than',
+      less: 'is less than',
     },
+  },
+
+  file: {
+    title: 'The line for hookback.json',
+    file: 'File',
+    origins: { user: 'User', project: 'Project' },
+    newPath: 'hookback.json',
+    newFile: 'new file',
+    noneReported: 'No hook has reported a policy file yet, so this shows a new one.',
+    unreadable: 'The hub does not have the text of this file.',
+    invalid: 'The reported file is not a valid policy, so the command will not change it.',
+    run: 'Run the command on the machine of the agent.',
+    runInProject: 'Run the command in the folder of the project. Project rules can ask and deny, not allow.',
   },
 
   backTest: {
@@ -141,5 +200,37 @@ export const rulesText = {
     summary: (looked: string, matched: string, parts: string) =>
       `Of the ${looked}, the rule would have answered ${matched}: ${parts}.`,
     legend: { agreed: 'Same as people decided', opposed: 'Opposite', undecided: 'Unanswered' },
+  },
+
+  replay: {
+    counts: {
+      allow: 'Allowed',
+      deny: 'Denied',
+      ask: 'Asked',
+      opposed: 'Opposed',
+    },
+    effects: { allow: 'Allow', deny: 'Deny', ask: 'Ask' },
+    looked: (n: number, days: number, requests: boolean) => {
+      const what = requests ? (n === 1 ? 'request' : 'requests') : n === 1 ? 'tool call' : 'tool calls'
+      return n === 0
+        ? `No ${what} in the last ${days} days.`
+        : `Compared with ${count(n)} ${what} of the last ${days} days.`
+    },
+    unmatched: (n: number, requests: boolean) =>
+      n === 0 ? '' : `${count(n)} ${n === 1 ? 'is' : 'are'} left to ${requests ? 'people' : 'the agent'}.`,
+    incomplete: 'There is more history than the hub reads for one replay.',
+    show: 'Show only',
+    examples: 'Examples',
+    limited: 'Only the first 50 are listed, opposed ones first.',
+    opposedNote: (n: number) =>
+      `A person decided the opposite ${n === 1 ? 'once' : n === 2 ? 'twice' : `${count(n)} times`}.`,
+    rule: (n: number) => `rule ${n}: `,
+    was: (decided: ReplayExample['decided'], outcome: ReplayExample['outcome']) => {
+      const by = deciders[decided]
+      if (outcome === 'refused') return `denied by ${by}`
+      if (outcome === 'open') return decided === 'person' ? 'a person was asked' : 'not finished'
+      const ran = outcome === 'failed' ? 'ran and failed' : 'ran'
+      return decided === 'agent' ? `${ran} without you` : `${ran}, approved by ${by}`
+    },
   },
 }
