@@ -83,7 +83,7 @@ const screens = (ids: number[]) => [
   '/sessions/api/s1',
   `/sessions/api/s1#${ids[0]}`,
   '/overview',
-  '/rules',
+  ...['rules', 'replay', 'automatic'].map((tab) => `/policy/${tab}`),
   ...['people', 'notifications', 'tokens', 'audit'].map((tab) => `/team/${tab}`),
   ...['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'].map((tab) => `/settings/${tab}`),
   '/?tab=decided',

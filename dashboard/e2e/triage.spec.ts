@@ -134,7 +134,7 @@ test.describe('Triage', () => {
       ['/overview', 'Time to answer'],
       ['/sessions', 's1'],
       ['/sessions/api/s1', 'May I?'],
-      ['/rules', 'No rules yet'],
+      ['/policy/rules', 'No rules yet'],
       ['/team/audit', 'hub'],
       ['/settings/hub', 'Links work on one computer only.'],
     ] as const

@@ -1,5 +1,5 @@
 // Strings of components outside the first load.
-import type { SettingsTab, TeamTab } from '../lib/page/router.svelte'
+import type { PolicyTab, SettingsTab, TeamTab } from '../lib/page/router.svelte'
 
 export const lazyAppText = {
   tabs: {
@@ -9,6 +9,11 @@ export const lazyAppText = {
       tokens: 'Tokens',
       audit: 'Audit log',
     } satisfies Record<TeamTab, string>,
+    policy: {
+      rules: 'Rules',
+      replay: 'Replay',
+      automatic: 'Automatic',
+    } satisfies Record<PolicyTab, string>,
     settings: {
       agents: 'Agents',
       appearance: 'Appearance',
@@ -49,7 +54,7 @@ export const lazyAppText = {
       newToken: 'new API key secret',
       newChannel: 'Telegram Slack ntfy e-mail webhook',
       newAlert: 'alerts stuck agent failures loop spend limit budget',
-      newRule: 'allow automatically policy',
+      newRule: 'allow deny always',
       pairPhone: 'mobile device QR code',
       addPasskey: 'fingerprint security key',
       connectAgents: 'setup install hooks Claude Code Codex',

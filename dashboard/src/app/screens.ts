@@ -36,7 +36,7 @@ export const screens: Screens = {
   settings: () => import('./Settings.svelte'),
   vote: () => import('../features/inbox/LinkVotePage.svelte'),
   team: () => import('./Team.svelte'),
-  rules: () => import('../features/rules/Rules.svelte'),
+  policy: () => import('./Policy.svelte'),
   sessions: history,
   session: () => import('../features/sessions/SessionPage.svelte'),
 }
@@ -73,7 +73,13 @@ export const destinations: Destination[] = [
     path: '/overview',
     keys: 'g o',
   },
-  { screen: 'rules', name: appText.screens.rules, path: '/rules', keys: 'g r', Icon: Scale },
+  {
+    screen: 'policy',
+    name: appText.screens.policy,
+    path: '/policy/rules',
+    keys: 'g p',
+    Icon: Scale,
+  },
   { screen: 'team', name: appText.screens.team, path: '/team/people', keys: 'g t', Icon: Users },
   {
     screen: 'settings',

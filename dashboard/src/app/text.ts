@@ -21,7 +21,7 @@ export const appText = {
     sessions: 'Sessions',
     stream: 'Events',
     overview: 'Reports',
-    rules: 'Rules',
+    policy: 'Policy',
     team: 'Team',
     settings: 'Settings',
   },

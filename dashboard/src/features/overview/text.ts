@@ -145,6 +145,7 @@ export const unaskedText = {
   refused: (n: string) => `${n} refused by reviewers`,
   appealed: (n: string) => `${n} appealed`,
   denied: (n: string) => `${n} denied by policy`,
-  note: 'No finding does not mean safe.',
+  newRule: 'Make a rule',
+  note: 'so that a person is asked next time. No finding does not mean safe.',
   incomplete: 'Older calls are still being counted.',
 }

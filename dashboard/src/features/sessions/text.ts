@@ -283,6 +283,8 @@ export const toolsText = {
 export const riskText = {
   risky: (n: number) => `${n} risky ${n === 1 ? 'call' : 'calls'}`,
   refused: (n: number) => `${n} refused`,
+  newRule: 'Make a rule',
+  soThat: 'so that a person is asked next time.',
   note: 'No finding does not mean safe.',
 }
 

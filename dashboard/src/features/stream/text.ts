@@ -38,6 +38,8 @@ export const streamText = {
     save: 'Save this filter',
     forgetTitle: 'Saved in this browser: remove it',
     saveTitle: 'Save this filter in this browser',
+    newRule: 'Make a rule',
+    newRuleTitle: 'Make a rule about the calls that the filter finds',
     clear: 'Clear the filter',
     help: 'How to filter',
     suggestions: 'Suggestions',

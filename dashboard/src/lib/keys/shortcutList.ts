@@ -10,7 +10,7 @@ export interface Shortcut {
   /** The default keys in tinykeys' notation. */
   keys: string
   description: string
-  where: 'Everywhere' | 'Inbox' | 'Events'
+  where: 'Everywhere' | 'Inbox' | 'Events' | 'Policy'
   /** It cannot be remapped. */
   fixed?: boolean
 }
@@ -23,7 +23,7 @@ export const shortcutList: readonly Shortcut[] = [
   { keys: 'g s', description: actions['g s'], where: 'Everywhere' },
   { keys: 'g e', description: actions['g e'], where: 'Everywhere' },
   { keys: 'g o', description: actions['g o'], where: 'Everywhere' },
-  { keys: 'g r', description: actions['g r'], where: 'Everywhere' },
+  { keys: 'g p', description: actions['g p'], where: 'Everywhere' },
   { keys: 'g t', description: actions['g t'], where: 'Everywhere' },
   { keys: 'g u', description: actions['g u'], where: 'Everywhere' },
   { keys: 'g ,', description: actions['g ,'], where: 'Everywhere' },
@@ -59,6 +59,7 @@ export const shortcutList: readonly Shortcut[] = [
   { keys: 'p', description: actions.p, where: 'Events' },
   { keys: 'Space', description: actions.Space, where: 'Events', fixed: true },
   { keys: 'End', description: actions.End, where: 'Events', fixed: true },
+  { keys: 'n', description: actions.n, where: 'Policy' },
 ]
 
 const byKeys = new Map(shortcutList.map((key) => [key.keys, key]))

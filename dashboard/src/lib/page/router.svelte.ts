@@ -5,14 +5,19 @@ export type Place =
   | { screen: 'vote'; id: number }
   | { screen: 'session'; app: string; session: string }
   | { screen: 'team'; tab: TeamTab }
+  | { screen: 'policy'; tab: PolicyTab }
   | { screen: 'settings'; tab: SettingsTab }
-  | { screen: 'now' | 'stream' | 'sessions' | 'overview' | 'rules' | 'shared' | 'notFound' }
+  | { screen: 'now' | 'stream' | 'sessions' | 'overview' | 'shared' | 'notFound' }
 
 export type Screen = Place['screen']
 
 /** The tabs of Team, as in /team/people. */
 export const teamTabs = ['people', 'notifications', 'tokens', 'audit'] as const
 export type TeamTab = (typeof teamTabs)[number]
+
+/** The tabs of Policy, as in /policy/rules. */
+export const policyTabs = ['rules', 'replay', 'automatic'] as const
+export type PolicyTab = (typeof policyTabs)[number]
 
 /** The tabs of Settings, as in /settings/agents. */
 export const settingsTabs = ['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'] as const
@@ -25,14 +30,16 @@ const fixedPaths: Record<string, Place> = {
   '/stream': { screen: 'stream' },
   '/sessions': { screen: 'sessions' },
   '/overview': { screen: 'overview' },
-  '/rules': { screen: 'rules' },
   '/shared': { screen: 'shared' },
 }
 for (const tab of teamTabs) fixedPaths[`/team/${tab}`] = { screen: 'team', tab }
+for (const tab of policyTabs) fixedPaths[`/policy/${tab}`] = { screen: 'policy', tab }
 for (const tab of settingsTabs) fixedPaths[`/settings/${tab}`] = { screen: 'settings', tab }
 
 /** Paths that lead elsewhere: sections without a tab, and addresses in old mails and bookmarks. */
 const redirects: Record<string, string> = {
+  '/policy': '/policy/rules',
+  '/rules': '/policy/rules',
   '/team': '/team/people',
   '/settings': '/settings/agents',
   '/setup': '/settings/agents',

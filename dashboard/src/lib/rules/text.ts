@@ -15,21 +15,6 @@ const deciders: Record<ReplayExample['decided'], string> = {
 }
 
 export const rulesText = {
-  title: 'Rules',
-  intro:
-    'Rules answer on behalf of their author. They never answer high-risk requests or requests that require several votes. Every answer of a rule is in the audit log.',
-  loading: 'Loading…',
-  outdated: ' This list is outdated.',
-  tryAgain: 'Try again',
-  empty: 'No rules yet',
-  emptyHint: [
-    'Every request goes to a person. To create a rule, choose “Always allow…” or “Always deny…” on a permission in the ',
-    'inbox',
-    '.',
-  ],
-  active: 'Active rules',
-  ended: (n: number) => `${n} expired or revoked ${n === 1 ? 'rule' : 'rules'}`,
-  endedLabel: 'Expired and revoked rules',
   rule: (id: number) => `rule ${id}`,
   createdBy: 'created by ',
   from: ' from ',

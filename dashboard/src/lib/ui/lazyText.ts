@@ -1,4 +1,4 @@
-import type { PolicyLine, RiskyCall } from '../api/schema'
+import type { RiskyCall } from '../api/schema'
 
 // Strings of components outside the first load.
 
@@ -17,19 +17,6 @@ const outcomes: Record<RiskyCall['outcome'], string> = {
   ran: 'ran',
   failed: 'ran and failed',
   refused: 'did not run',
-}
-
-/** The proposal of a policy rule. */
-export const policyLineText = {
-  title: 'Proposed policy rule',
-  loading: 'Testing a rule on the history …',
-  failed: 'No rule was proposed.',
-  tested: ({ asks, ran, days, complete }: PolicyLine) =>
-    `In the last ${days} days it would have asked ${asks === 1 ? 'once' : `${count(asks)} times`}; ` +
-    `${count(ran)} of those calls ran without failure.` +
-    (complete ? '' : ' Older calls were not read.'),
-  copy: 'Copy command',
-  run: 'Run it on the machine of the agent. The hub never writes policy files.',
 }
 
 export const lazyUiText = {
@@ -56,8 +43,8 @@ export const lazyUiText = {
     json: 'JSON',
     curl: 'curl',
     rated: ({ decided, outcome }: RiskyCall) => `${deciders[decided]} · ${outcomes[outcome]}`,
-    askNext: 'Ask next time',
-    askNextTitle: 'Propose a policy rule that asks about such calls (p)',
+    newRule: 'Make a rule',
+    newRuleTitle: 'Make a rule about such calls (p)',
     show: 'Show',
     tabs: { payload: 'Payload', raw: 'Raw', transcript: 'Transcript' } as Record<string, string>,
     loadingSize: (kib: number) => `Loading ${kib} KiB…`,
