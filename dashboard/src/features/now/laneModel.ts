@@ -1,7 +1,7 @@
 import { freezeOf } from '../../lib/stream/freezes'
 import type { Freeze } from '../../lib/api/schema'
 import { TEST_APP, agentState, type AgentRequests, type AgentState } from '../../lib/stream/agents'
-import { isPrompt, isTelemetry, mainArgument, receivedAt } from '../../lib/stream/eventView'
+import { isPrompt, isImport, isTelemetry, mainArgument, receivedAt } from '../../lib/stream/eventView'
 import { toolOf } from '../../lib/stream/eventText'
 import type { NowLane, NowReport, NowStep } from '../../lib/api/schema'
 import type { Event } from '../../lib/api/types'
@@ -61,7 +61,8 @@ export class LaneModel {
 
   /** Adds an event that the stream delivered. Those that the report contains are ignored. */
   add(e: Event): void {
-    if (!this.figures || e.id <= this.upTo || e.source_app === TEST_APP || isTelemetry(e)) return
+    if (!this.figures || e.id <= this.upTo || e.source_app === TEST_APP || isTelemetry(e) || isImport(e))
+      return
     this.upTo = e.id
     const at = receivedAt(e)
     const lane = this.laneOf(e, at)

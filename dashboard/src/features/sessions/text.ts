@@ -54,6 +54,8 @@ export const reported = 'reported'
 
 /** The header of a session. */
 export const headText = {
+  imported: 'Imported',
+  importedHint: 'Known only from its transcript (hookback import)',
   link: 'Link',
   workingDirectory: 'Working directory',
   branch: 'Branch',

@@ -28,6 +28,8 @@ export const text = {
 /** The list of coding agents, with the commands around it. */
 export const agentText = {
   connectAll: 'All agents on this machine',
+  importName: 'Import earlier sessions',
+  importLabel: 'Claude Code sessions of the last 30 days',
   connectAllName: 'Connect your agents',
   waiting: 'waiting for first event …',
   received: (ago: string) => `received ${ago} ago`,

@@ -20,6 +20,16 @@ test('AgentRegistry lists no test requests', () => {
   expect(agents.all().map((a) => a.name)).toEqual(['api'])
 })
 
+test('AgentRegistry counts an imported session as ended, at its own time', () => {
+  const agents = new AgentRegistry()
+  const imported = { ...anEvent(1), source_app: 'shop', hook_event_type: 'SessionImported', timestamp: 5 }
+  agents.observe(imported)
+  expect(agents.all()).toEqual([{ name: 'shop', lastSeen: 5, ended: true }])
+  agents.observe({ ...anEvent(2), source_app: 'shop' })
+  agents.observe({ ...imported, id: 3 })
+  expect(agents.all()[0]?.ended).toBe(false)
+})
+
 describe('agentState', () => {
   const now = 1_000_000
   it.each<[string, AgentFacts, AgentState]>([

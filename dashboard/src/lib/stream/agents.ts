@@ -1,4 +1,4 @@
-import { receivedAt, isTelemetry } from './eventView'
+import { isImport, isTelemetry, receivedAt } from './eventView'
 import type { Freeze } from '../api/schema'
 import type { Event } from '../api/types'
 import { freezeOf } from './freezes'
@@ -25,8 +25,8 @@ export class AgentRegistry {
 
   observe(e: Event): void {
     if (e.source_app === TEST_APP) return // no agent
-    const ended = e.hook_event_type === 'SessionEnd'
-    const at = receivedAt(e)
+    const ended = e.hook_event_type === 'SessionEnd' || isImport(e)
+    const at = isImport(e) ? (e.timestamp ?? 0) : receivedAt(e)
     const known = this.byName.get(e.source_app)
     if (!known) {
       this.byName.set(e.source_app, {

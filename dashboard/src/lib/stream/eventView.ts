@@ -25,6 +25,9 @@ const stylesByType: Record<string, EventStyle> = {
 
 const reports = new Set(['ApiRequest', 'ApiUsage', 'StatusLine'])
 
+/** Whether the event stands for a session of the past, from hookback import. */
+export const isImport = (e: Event): boolean => e.hook_event_type === 'SessionImported'
+
 /** Whether an event is telemetry, which reports earlier activity with a delay. */
 export const isTelemetry = (e: Event): boolean => reports.has(e.hook_event_type)
 
