@@ -317,7 +317,9 @@ test('shows the first card within limits', async ({ browser, hub }) => {
   record('the same with an event of 1 MB in history', history.time, 'ms', { most: 2000 })
   await hub.batch(2, (i) => request(`large${i}`, `echo ${megabyte}`))
   const large = await firstCard(browser, hub.url, 4)
-  record('work with 2 MB of pending calls, against without', large.work / history.work, 'times', { most: 1.15 })
+  record('work with 2 MB of pending calls, against without', large.work / history.work, 'times', {
+    most: 1.15,
+  })
 })
 
 test('keeps keys as fast with many requests, and moves nothing while deciding', async ({ page, hub }) => {
