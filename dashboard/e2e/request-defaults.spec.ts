@@ -94,13 +94,13 @@ test.describe('Request defaults', () => {
     await expect(page.getByText('changed the defaults of requests').first()).toBeVisible()
   })
 
-  test('are shown to others, who can’t change them', async ({ page, hub, browser }) => {
+  test('are shown to others, who can’t change them', async ({ page, hub, browser, watch }) => {
     await claimHub(page, hub)
     const link = await invitePerson(page, 'grace')
     await callApi(page, 'PUT', '/api/settings/requests', {
       defaults: [{ risk: 'critical', recipients: { mode: 'owner_admins' } }],
     })
-    const grace = await openInNewBrowser(browser, atHubAddress(hub, link))
+    const grace = await openInNewBrowser(browser, watch, atHubAddress(hub, link))
     await expect(userBadge(grace)).toContainText('grace')
     await visit(grace, '/settings/hub')
     await expect(lines(grace)).toHaveText([

@@ -164,6 +164,7 @@ func TestRequestDefaults_FallBackToEveryone(t *testing.T) {
 	remove := func(name string) { require.NoError(t, h.People.RemovePerson(t.Context(), name, ada)) }
 
 	remove("grace")
+	require.NoError(t, h.settings.Set(t.Context(), h.settings.Read(), "ada"), "a stored line stays valid without its people")
 	_, st = h.asked(choice)
 	require.Equal(t, []string{"bo"}, st.Recipients)
 	require.Equal(t, &schema.AppliedDefaults{Members: []string{"recipients"}, Reduced: true}, st.Defaults)

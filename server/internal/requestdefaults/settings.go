@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,12 +54,17 @@ func (s *Settings) Read() control.RequestDefaults { return *s.current.Load() }
 // HasAny implements question.Defaults.
 func (s *Settings) HasAny() bool { return len(s.current.Load().Defaults) > 0 }
 
-// Set replaces the defaults on behalf of a person. The recipients must exist and be able to answer.
+// Set replaces the defaults on behalf of a person. The recipients of an entry that is not stored yet must
+// exist and be able to answer.
 func (s *Settings) Set(ctx context.Context, d control.RequestDefaults, by string) error {
 	if err := d.Validate(); err != nil {
 		return err
 	}
+	stored := s.Read().Defaults
 	for i := range d.Defaults {
+		if slices.ContainsFunc(stored, func(e control.RequestDefault) bool { return reflect.DeepEqual(e, d.Defaults[i]) }) {
+			continue
+		}
 		names, err := s.people.ResolveRecipients(d.Defaults[i].Recipients)
 		var field *schema.FieldError
 		switch n := d.Defaults[i].RequiredApprovals; {
