@@ -110,6 +110,7 @@ export class StreamReader {
 
   /** Whether the range starts before the held events. */
   needsHistory(): boolean {
+    if (usesTranscripts(this.view.filter)) return true
     const oldest = hub.events.at(hub.events.start)
     return isLimited(this.view.range) && (!oldest || oldest.at > rangeStart(this.view.range, hub.clock.now()))
   }
