@@ -114,14 +114,14 @@ type Status struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Intent summarizes the tool call that an approval allows; absent if the question is no permission for a call.
 	Intent *Intent `json:"intent,omitempty"`
-	// Defaults is what the hub's settings added to the question; absent: nothing.
+	// Defaults lists the additions of the hub's settings to the question; absent: none.
 	Defaults *AppliedDefaults `json:"defaults,omitempty"`
 	// Held is an answer within its undo window. Until held.until the question stays pending and
 	// nothing is sent to the agent.
 	Held *PendingUndo `json:"held,omitempty"`
 }
 
-// AppliedDefaults is what the hub's settings added to a question that did not state it.
+// AppliedDefaults lists the members that the hub's settings added to a question.
 type AppliedDefaults struct {
 	Members []string `json:"members"` // of timeout, recipients and requiredApprovals
 	// Reduced is set if a setting could not hold, because too few of its people may answer.

@@ -7,7 +7,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// PathRequestDefaults is the path of what holds for questions that do not state it.
+// PathRequestDefaults is the path of the defaults of questions.
 const PathRequestDefaults = "/api/settings/requests"
 
 // Limits of RequestDefaults.
@@ -27,7 +27,7 @@ const (
 
 const selectedMembers = "selected_members"
 
-// RequestDefault is what holds for new questions of a kind and a risk that do not state it.
+// RequestDefault holds the defaults of new questions of a kind and a risk.
 type RequestDefault struct {
 	// Kind is the kind of question; absent: every kind. A plan of an agent is no other permission.
 	Kind string `json:"kind,omitempty" jsonschema:"enum=permission,enum=plan,enum=choice,enum=question"`
@@ -48,7 +48,7 @@ type RequestDefaults struct {
 	Defaults []RequestDefault `json:"defaults"` // at most 20
 }
 
-// Validate checks what does not depend on the accounts. Its errors are *schema.FieldError.
+// Validate checks the entries, except for the accounts of their recipients. Its errors are *schema.FieldError.
 func (s *RequestDefaults) Validate() error {
 	if len(s.Defaults) > MaxRequestDefaults {
 		return &schema.FieldError{Field: "defaults", Detail: fmt.Sprintf("has more than %d entries", MaxRequestDefaults)}
@@ -61,7 +61,7 @@ func (s *RequestDefaults) Validate() error {
 	return nil
 }
 
-// problem returns the first invalid member and what is wrong with it; "" if there is none.
+// problem returns the first invalid member and the reason; "" if there is none.
 func (d *RequestDefault) problem() (member, detail string) {
 	kinds := []string{"", string(schema.Permission), KindPlan, string(schema.Choice), string(schema.FreeText)}
 	risks := []string{"", string(schema.LowRisk), RiskUnknown, string(schema.MediumRisk), string(schema.HighRisk), string(schema.CriticalRisk)}

@@ -154,9 +154,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, Feed: a.feed,
 		PendingLimits: pendingLimits(a.cfg.MaxPending),
 		Redactor:      redactor, DialPolicy: dialPolicy, Processes: peer.Processes{},
-		NudgeAfter: a.cfg.NudgeAfter,
-		People:     a.auth, Defaults: defaults,
-		Clock: a.cfg.Clock, Log: a.log,
+		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Defaults: defaults, Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,

@@ -116,7 +116,7 @@ func TestRequestDefaults_ApplyByKindAndRisk(t *testing.T) {
 	}
 }
 
-// What an agent states is never replaced or shortened; only more approvals are added.
+// The members that an agent states are never replaced or shortened; only more approvals are added.
 func TestRequestDefaults_KeepWhatAgentStates(t *testing.T) {
 	t.Parallel()
 	h := newDefaultsHub(t)
@@ -146,7 +146,7 @@ func TestRequestDefaults_KeepWhatAgentStates(t *testing.T) {
 	}
 	_, err := h.Ingest(t.Context(), []byte(bashRequest("s", "npm test", `"requiredApprovals":9`)), Caller{})
 	var invalid *schema.FieldError
-	require.ErrorAs(t, err, &invalid, "what the agent states wrongly stays its mistake")
+	require.ErrorAs(t, err, &invalid, "an invalid member of the agent stays an error")
 	require.Equal(t, "humanInTheLoop.requiredApprovals", invalid.Field)
 }
 
@@ -191,7 +191,7 @@ func TestRequestDefaults_FallBackToEveryone(t *testing.T) {
 	require.Equal(t, schema.Approve, decodeEvent(t, raw).HumanInTheLoopStatus.Outcome)
 }
 
-// The requester of a token can't approve alone what a default addresses to them.
+// The requester can't approve a request that a default addresses to them alone.
 func TestRequestDefaults_ExcludeRequester(t *testing.T) {
 	t.Parallel()
 	h := newDefaultsHub(t)
@@ -206,7 +206,7 @@ func TestRequestDefaults_ExcludeRequester(t *testing.T) {
 	require.Equal(t, schema.Approve, h.mustVote(saved.ID, "linus", approval()).Outcome)
 }
 
-// Rules and allowances answer nothing that a default addresses to people.
+// Rules and allowances leave requests that a default addresses to people.
 func TestRequestDefaults_KeepRulesOut(t *testing.T) {
 	t.Parallel()
 	h := newDefaultsHub(t)

@@ -99,6 +99,27 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	return env.addHashes(d, p)
 }
 
+// applyDefaults completes the question by the hub's settings as far as people can decide it then, and
+// returns the people that it is addressed to.
+func (p *Post) applyDefaults(env *Environment, st *schema.Status, tool string) ([]string, error) {
+	if env.Defaults == nil || st.Probe || st.Test {
+		return p.resolveRecipients(env)
+	}
+	stated := *p.Ask
+	for _, c := range env.Defaults.Complete(&stated, tool, st.Class, st.Risk) {
+		*p.Ask = c.Ask
+		if p.Ask.Validate() != nil {
+			continue
+		}
+		if recipients, err := p.resolveRecipients(env); err == nil {
+			st.Defaults = c.Applied
+			return recipients, nil
+		}
+	}
+	*p.Ask = stated
+	return p.resolveRecipients(env)
+}
+
 // assess assesses the call of the question in its status.
 func (p *Post) assess(c *Call, st *schema.Status) {
 	c.assess(st, p.Ask)

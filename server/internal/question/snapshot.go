@@ -66,6 +66,21 @@ type Freezes interface {
 	FreezeOf(app, session string) *control.Freeze
 }
 
+// CompletedAsk is a question with the additions of the hub's settings.
+type CompletedAsk struct {
+	Ask     schema.HumanInTheLoop
+	Applied *schema.AppliedDefaults
+}
+
+// Defaults are the hub's settings for questions.
+type Defaults interface {
+	// HasAny reports whether there are settings.
+	HasAny() bool
+	// Complete returns the forms of a valid question about a call of this tool, class and risk after the
+	// settings, the preferred form first. The others are for too few people who may decide it.
+	Complete(q *schema.HumanInTheLoop, tool string, class schema.Class, risk schema.Risk) []CompletedAsk
+}
+
 // Environment holds the inputs of a transition besides the question's row.
 type Environment struct {
 	HubID    string

@@ -9,9 +9,9 @@ import (
 )
 
 // The settings complete a question that does not state its deadline, its recipients, or as many
-// approvals. What an agent states is never replaced, and a setting never makes a question undecidable:
+// approvals. The members that an agent states are never replaced, and a setting never makes a question undecidable:
 // if too few of its people may answer, everyone may, and if that does not suffice, fewer approvals are
-// needed, at least those that the agent requires. The status of the question tells people so.
+// needed, but never fewer than the agent requires. The status of the question reports it.
 
 const selectedMembers = "selected_members"
 
@@ -19,7 +19,7 @@ const selectedMembers = "selected_members"
 type approvers struct {
 	to      *schema.Recipients
 	n       int
-	reduced bool // less than the settings want
+	reduced bool // less than the settings require
 }
 
 // Complete implements question.Defaults.
@@ -54,8 +54,8 @@ func (s *Settings) Complete(q *schema.HumanInTheLoop, tool string, class schema.
 	return forms
 }
 
-// approverOptions returns the wanted recipients and approvals, then what can replace them, and at last
-// what the question states.
+// approverOptions returns the recipients and approvals of the settings, then their replacements, and at
+// last those of the question.
 func (s *Settings) approverOptions(q *schema.HumanInTheLoop, d *control.RequestDefault) (options []approvers) {
 	least := max(q.RequiredApprovals, 1)
 	n := d.RequiredApprovals

@@ -1,5 +1,5 @@
-// Package requestdefaults holds what the hub's settings add to questions that do not state it: a
-// deadline, recipients, and a number of approvals, by kind and risk.
+// Package requestdefaults completes questions by the hub's settings: with a deadline, recipients and a
+// number of approvals, by kind and risk.
 package requestdefaults
 
 import (
@@ -86,7 +86,7 @@ func (s *Settings) Set(ctx context.Context, d control.RequestDefaults, by string
 	return nil
 }
 
-// of returns what holds for a question of this kind about a call of this tool, class and risk.
+// of returns the defaults of a question of this kind about a call of this tool, class and risk.
 func (s *Settings) of(kind schema.Kind, tool string, class schema.Class, risk schema.Risk) (d control.RequestDefault) {
 	d.Kind, d.Risk = kindOf(kind, tool), levelOf(class, risk)
 	for _, entry := range s.current.Load().Defaults {

@@ -18,7 +18,7 @@ func isAllowable(c *Call) bool {
 		return false
 	}
 	c.decodeArguments()
-	return c.args != nil && !c.args.HasAmbiguousNames() // otherwise what was assessed may not be what runs
+	return c.args != nil && !c.args.HasAmbiguousNames() // otherwise another call may run than the assessed one
 }
 
 func isLow(r schema.Risk) bool { return r == "" || r == schema.LowRisk }

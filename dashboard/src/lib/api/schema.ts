@@ -193,7 +193,7 @@ export interface Appeal {
   reason?: string
 }
 
-/** AppliedDefaults is what the hub's settings added to a question that did not state it. */
+/** AppliedDefaults lists the members that the hub's settings added to a question. */
 export interface AppliedDefaults {
   /** of timeout, recipients and requiredApprovals */
   members: string[]
@@ -1950,7 +1950,7 @@ export interface ReportedPolicy {
   rules: PolicyRule[]
 }
 
-/** RequestDefault is what holds for new questions of a kind and a risk that do not state it. */
+/** RequestDefault holds the defaults of new questions of a kind and a risk. */
 export interface RequestDefault {
   /** Kind is the kind of question; absent: every kind. A plan of an agent is no other permission. */
   kind?: 'permission' | 'plan' | 'choice' | 'question'
@@ -2572,7 +2572,7 @@ export interface Status {
    * call.
    */
   intent?: Intent
-  /** Defaults is what the hub's settings added to the question; absent: nothing. */
+  /** Defaults lists the additions of the hub's settings to the question; absent: none. */
   defaults?: AppliedDefaults
   /**
    * Held is an answer within its undo window. Until held.until the question stays pending and nothing is
