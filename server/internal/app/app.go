@@ -164,9 +164,8 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, Feed: a.feed, Hub: a.hub, Answers: chatAnswers{a.hub}, Accounts: a.auth, Viewers: presence,
 		Guard: guard, Reach: a.reach, Clock: a.cfg.Clock, Log: a.log,
 	})
-	a.hub.Reach = a.notifier
 	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
-	a.notifier.Needs = a.query
+	a.hub.Reach, a.notifier.Needs = a.notifier, a.query
 	limits, err := safety.OpenLimits(ctx, a.store, a.cfg.FreezeAfter)
 	if err != nil {
 		return err
