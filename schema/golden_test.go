@@ -53,7 +53,7 @@ var messageTypes = map[string]reflect.Type{
 	"RiskyCalls": reflect.TypeFor[history.RiskyCalls](), "PolicyLine": reflect.TypeFor[history.PolicyLine](),
 	"PolicyList": reflect.TypeFor[history.PolicyList](), "PolicyReport": reflect.TypeFor[control.PolicyReport](),
 	"ReplayDraft": reflect.TypeFor[history.ReplayDraft](), "Replay": reflect.TypeFor[history.Replay](),
-	"AutomaticPage": reflect.TypeFor[history.AutomaticPage](),
+	"AutomaticPage":   reflect.TypeFor[history.AutomaticPage](),
 	"ImportedSession": reflect.TypeFor[history.ImportedSession](),
 	"SessionFiles":    reflect.TypeFor[history.SessionFiles](),
 	"OTLPResponse":    reflect.TypeFor[history.OTLPResponse](),

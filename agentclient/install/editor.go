@@ -224,7 +224,7 @@ func (e *editor) cutUntracked(h handler) (err error) {
 }
 
 // ownContainers returns the containers that hold only our entries, the outermost first. The
-// manifest does not know them if it was lost, and they are to be removed with the entries.
+// manifest does not know them if it was lost, and they must be removed with the entries.
 func (a *agentConfig) ownContainers(content string) (paths [][]string, err error) {
 	e := editor{agent: a, content: content, change: &Change{}}
 	if content == "" {

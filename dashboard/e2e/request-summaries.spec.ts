@@ -61,7 +61,7 @@ test.describe('Request summaries', () => {
     expect(total, JSON.stringify(loaded)).toBeGreaterThan(20_000)
     expect(total, JSON.stringify(loaded)).toBeLessThanOrEqual(BUDGET)
 
-    // The next request is loaded in advance, so it shows its call and takes an answer at once.
+    // The next request is loaded in advance, so it shows its call and accepts an answer immediately.
     await expect.poll(() => sizes.some(([path]) => path === `/events/${second}`)).toBe(true)
     expect(sizes.some(([path]) => path === `/events/${ids[2]}`)).toBe(false)
     await page.keyboard.press('j')

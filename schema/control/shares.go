@@ -40,7 +40,7 @@ type ShareDraft struct {
 	Transcript bool `json:"transcript,omitempty"` // also show the transcripts
 }
 
-// SharedSession is what a share link shows, for the page that opens it.
+// SharedSession describes a share link to the page that opens it.
 type SharedSession struct {
 	SourceApp  string        `json:"source_app"`
 	SessionID  string        `json:"session_id"`

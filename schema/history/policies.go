@@ -26,7 +26,7 @@ const (
 )
 
 // PolicyList is the result of GET /api/policies: the policy files that hooks reported as in force,
-// the user's before those of projects.
+// user files before project files.
 type PolicyList struct {
 	Policies []ReportedPolicy `json:"policies"` // at most 100
 	// Complete is false if there was more history than the hub reads for one request: then files can
@@ -34,8 +34,8 @@ type PolicyList struct {
 	Complete bool `json:"complete"`
 }
 
-// ReportedPolicy is the newest report about a policy file on a host. It is what the agent's machine
-// reported, so nothing in it is verified.
+// ReportedPolicy is the newest report about a policy file on a host. The agent's machine reported it,
+// so nothing in it is verified.
 type ReportedPolicy struct {
 	Origin PolicyOrigin `json:"origin" jsonschema:"enum=user,enum=project"`
 	Path   string       `json:"path"`

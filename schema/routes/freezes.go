@@ -39,7 +39,7 @@ var freezes = []Route{
 	},
 	{
 		Method: "PUT", Path: control.PathRequestDefaults, Access: schema.AccessAdmin, Summary: "Set the defaults of requests",
-		Description: "Replaces the defaults. They apply to questions that are posted from now on, and never shorten or replace what an agent states; only a number of approvals that is higher than the stated one applies. The change is an entry of the audit log.",
+		Description: "Replaces the defaults. They apply to questions that are posted afterward, and never shorten or replace settings that an agent states; only a number of approvals that is higher than the stated one applies. The change is an entry of the audit log.",
 		Request:     control.RequestDefaults{}, Response: control.RequestDefaults{}, Returns: "the new defaults",
 	},
 	{

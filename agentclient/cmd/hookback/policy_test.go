@@ -102,8 +102,8 @@ func TestPolicyCheck_PrintsRulesOrProblems(t *testing.T) {
 	require.Contains(t, d.policy(t.Context(), "check").out, "no rules, so no opinion")
 }
 
-// The Policy studio exports rules as the hub reads them: with every member, and escapes for what no
-// terminal shows.
+// The Policy studio exports rules as the hub reads them: with every member, and escapes for characters that
+// no terminal shows.
 func TestPolicyAdd_TakesExportedRule(t *testing.T) {
 	d := newPolicyProject(t)
 	const exported = `{"tool":"Ba\u200bsh","when":{"command":{"runs":"git push","option":["f","force"],"regex":"origin\\b"},"timeout":{"greater":5}},"then":"ask","risk":"high","reason":"It's published."}`

@@ -205,7 +205,7 @@ func (f *Follower) apply(row *store.LogRow) {
 	s.apply(row)
 }
 
-// makeRoom forgets the half of the sessions without events for longest, if there are too many.
+// makeRoom drops the half of the sessions without events for longest, if there are too many.
 func (f *Follower) makeRoom() {
 	if len(f.sessions) < maxSessions {
 		return
@@ -253,7 +253,7 @@ func (f *Follower) update(ctx context.Context, found map[scope]control.Alert, no
 	return nil
 }
 
-// announce publishes a new alert, for notifications. The last one of a minute says that there are more.
+// announce publishes a new alert, for notifications. The last one of a minute mentions that there are more.
 func (f *Follower) announce(a control.Alert) {
 	if since := a.OpenedAt - f.announcedSince; since < 0 || since >= schema.Millis(time.Minute.Milliseconds()) {
 		f.announced, f.announcedSince = 0, a.OpenedAt

@@ -153,7 +153,7 @@ func (h *Hub) loadRules(ctx context.Context) error {
 	return nil
 }
 
-// publishAllowances tells the pages which allowances are active, if that has changed. The caller holds
+// publishAllowances sends the active allowances to the pages if they have changed. The caller holds
 // rulesMu.
 func (h *Hub) publishAllowances(live []rules.StoredRule) {
 	active := []schema.Rule{}

@@ -125,7 +125,7 @@ func (s *Service) withAsking(ctx context.Context, active []history.Session, requ
 			missing = append(missing, key)
 		}
 	}
-	// Those that have waited the longest are within the limit.
+	// The sessions that have waited the longest are within the limit.
 	slices.SortFunc(missing, func(a, b store.SessionKey) int { return cmp.Compare(requests[a][0].ID, requests[b][0].ID) })
 	for i, key := range missing {
 		session := history.Session{SourceApp: key.App, SessionID: key.Session}

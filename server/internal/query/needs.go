@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// OpenRequest is a pending question with the facts that decide whom it needs.
+// OpenRequest is a pending question with the facts that decide who must answer it.
 type OpenRequest struct {
 	ID     schema.EventID
 	Asks   bool // an answer is required
@@ -51,7 +51,7 @@ func (r *OpenRequest) MayAnswer(name string) bool {
 
 // CountNeeds returns the number of open requests that need the person of that name: the person may
 // answer them, and an agent still listens. Equal calls count once, because one answer is for all. The
-// page counts the same in needsYou, without those that the browser snoozes.
+// page counts the same in needsYou, without the snoozed ones.
 func CountNeeds[R any](open map[schema.EventID]R, request func(R) *OpenRequest, name string) (n int64) {
 	groups := map[schema.EventID]bool{} // first of equal calls → an agent of the group listens
 	for _, o := range open {

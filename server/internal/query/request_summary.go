@@ -21,8 +21,8 @@ const (
 	usualName          = 64
 )
 
-// requestSummary returns an event with a question as a list of request summaries contains it: what its row, its
-// place in the inbox and the count of pending requests need, marked as shortened. Small events are unchanged.
+// requestSummary returns an event with a question in the form of a list of request summaries: the members for its row,
+// its place in the inbox and the count of pending requests, marked as shortened. Small events are unchanged.
 func requestSummary(e *store.Event) *store.Event {
 	if e.Question == nil || e.PayloadBytes == 0 && len(e.AppendJSON(nil, -1)) <= MaxRequestSummary {
 		return e

@@ -108,7 +108,7 @@ func encodeRule(r policyRule) (string, error) {
 }
 
 // EscapeInvisible escapes, as JSON does, the characters that a terminal or a page does not show: people
-// paste the rule into a shell, where a delete character removes what they see.
+// paste the rule into a shell, where a delete character removes visible text.
 func EscapeInvisible(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -12,8 +12,8 @@ import (
 	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
-// A rule from scratch has no call that a person has seen. Samples stand for the calls that it may cover:
-// what is refused for a sample is refused for the rule. The rule itself checks every call again.
+// A rule from scratch has no call that a person has seen. Samples represent the calls that it may cover:
+// if a sample is refused, so is the rule. The rule itself checks every call again.
 
 // Samples returns a call for each condition of a draft from scratch, at least one. Their risk is not
 // known yet. The draft need not be valid.

@@ -53,7 +53,7 @@ func New(cfg Config) *Service {
 	return &Service{cfg}
 }
 
-// errEnded reports a secret that opens nothing. It does not tell why, so that guesses learn nothing.
+// errEnded reports a secret that opens nothing. It gives no reason, so that guesses reveal nothing.
 var errEnded = &schema.HintError{Err: schema.ErrSignIn, Hint: "This link has ended. Ask the person who shared it for a new one."}
 
 // Create creates a share link and returns it with its secret, this one time. A credential must not
@@ -193,7 +193,7 @@ func (s *Service) Open(ctx context.Context, secret string, from netip.Addr) (sto
 }
 
 // find returns the link with that secret, or the zero Share. It compares a hash in any case, so that
-// the time of a response does not tell which ids exist.
+// the time of a response does not reveal which ids exist.
 func (s *Service) find(ctx context.Context, secret string) (store.Share, error) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(secret, secretPrefix), "_")
 	if len(id) != idChars {

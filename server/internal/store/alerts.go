@@ -28,8 +28,8 @@ type Alerts interface {
 	// application, session and person, it stores nothing and opened is false.
 	OpenAlert(ctx context.Context, a control.Alert) (stored control.Alert, opened bool, err error)
 
-	// CloseAlert closes an alert. One that is closed stays as it is. Of the closed alerts, the newest
-	// MaxClosedAlerts are kept.
+	// CloseAlert closes an alert. A closed one is left unchanged. The newest MaxClosedAlerts
+	// closed alerts are kept.
 	CloseAlert(ctx context.Context, id int64, at schema.Millis) error
 
 	// Alerts returns all open alerts, or the newest closed ones, at most limit, the newest first.

@@ -121,7 +121,7 @@ type SpendGroup struct {
 	Quarter            int64
 	App, Model, Person string
 	Project            string // the directory of the session; empty: unknown
-	Imported           bool // reported by transcripts, not by running agents
+	Imported           bool   // reported by transcripts, not by running agents
 }
 
 // Spend is the usage of models.
@@ -152,7 +152,7 @@ type SessionRow struct {
 	Moved bool
 }
 
-// TranscriptText is what a search finds of a transcript.
+// TranscriptText is the part of a transcript that a search finds.
 type TranscriptText struct {
 	Event schema.EventID
 	Text  string // see filter.TranscriptText

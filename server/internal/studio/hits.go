@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Limits of an evaluation. They bound what a hostile policy, or a hostile call, costs.
+// Limits of an evaluation. They bound the cost of a hostile policy or call.
 const (
 	evaluationTime = time.Second
 	maxSteps       = 1 << 28 // of one call
@@ -94,8 +94,8 @@ func (s *Service) countHits(ctx context.Context, r *reports, listed []*reportedF
 }
 
 // filesFor returns the files that apply to a call, in the order of evaluation, and their names. If its
-// session has no report, these are the user's file, if there is only one, and those of the folders
-// that the agent was in.
+// session has no report, these are the user's file, if there is only one, and the files of the
+// folders that the agent was in.
 func (r *reports) filesFor(c *ratings.PastCall, listed []*reportedFile) (files []*file, names string) {
 	add := func(p *reportedFile) {
 		if p != nil && p.parsed != nil {

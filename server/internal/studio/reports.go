@@ -41,7 +41,7 @@ type reportedFile struct {
 	seen   map[store.SessionKey]bool
 }
 
-// reports are the policy files that hooks reported, as far as they were read.
+// reports are the policy files that hooks reported, within the limits of a read.
 type reports struct {
 	files    map[fileKey]*reportedFile
 	sessions map[store.SessionKey][]fileKey // the files of a session's newest report, in order
@@ -123,8 +123,8 @@ func (p *reportedFile) parse(name string) {
 	}
 }
 
-// listed returns the files with the newest reports, the user's before those of projects. Other files
-// are removed.
+// listed returns the files with the newest reports, user files before project files. Other files are
+// removed.
 func (r *reports) listed() []*reportedFile {
 	files := slices.SortedFunc(maps.Values(r.files), func(a, b *reportedFile) int { return -cmp.Compare(a.Event, b.Event) })
 	if len(files) > maxPolicies {

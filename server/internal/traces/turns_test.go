@@ -227,7 +227,7 @@ func (x *fixture) postRandom(random *rand.Rand) {
 	}
 }
 
-// describe returns everything that a span says.
+// describe returns the content of a span as text.
 func describe(s *sentSpan) string {
 	var b strings.Builder
 	fmt.Fprint(&b, s.TraceID, s.SpanID, s.Parent, s.Name, s.Start, s.End, s.Status.Code)

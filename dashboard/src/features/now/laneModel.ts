@@ -59,7 +59,7 @@ export class LaneModel {
     }
   }
 
-  /** Adds an event that the stream delivered. Those that the report contains are ignored. */
+  /** Adds an event of the stream. Events of the report are ignored. */
   add(e: Event): void {
     if (!this.figures || e.id <= this.upTo || e.source_app === TEST_APP || isTelemetry(e) || isImport(e))
       return
@@ -142,7 +142,7 @@ function stepText(e: Event): string {
   return (verb && path ? `${verb} ${path}` : `${stepVerbs.other} ${tool} ${path}`).trim().slice(0, 240)
 }
 
-/** The state of a lane, with the requests that the page knows. */
+/** The state of a lane, with the requests of this page. */
 export function laneState(
   lane: Lane,
   requests: AgentRequests,

@@ -75,7 +75,7 @@ export function spendColumns(
 
 /**
  * The cost of the whole month if the rest of it costs as much per day as the part until now. It is
- * undefined within the first day, which says too little.
+ * undefined within the first day, which is too short for a forecast.
  */
 export function monthForecast(costUsd: number, now: Date): number | undefined {
   const start = new Date(now.getFullYear(), now.getMonth(), 1).getTime()

@@ -61,7 +61,7 @@ export const policyText = {
   replay: {
     title: 'Replay',
     intro:
-      'What a draft would have done in the last 30 days. Nothing is saved, and the hub never writes policy files.',
+      'The effect of a draft on the last 30 days. Nothing is saved, and the hub never writes policy files.',
     draft: 'Draft',
     kinds: { file: 'Policy file', rule: 'Rule' },
     file: 'File',

@@ -9,7 +9,7 @@ export const times = [60, 300, 900, 3600, 28_800, 86_400, 604_800, 0] as const
 export const timeName = (seconds: number): string =>
   (text.times as Record<number, string>)[seconds] ?? text.seconds(seconds)
 
-/** What a line applies to, and what holds then, as a sentence. */
+/** A line as a sentence: its requests and their settings. */
 export function defaultSentence(d: RequestDefault): string {
   const { timeoutSeconds: time, recipients: to, requiredApprovals: count = 0 } = d
   const parts = [

@@ -142,10 +142,10 @@ export const safetyText = {
   loading: 'Loading …',
 }
 
-/** Strings of what holds for requests that do not state it. */
+/** Strings of the settings for requests that state none. */
 export const requestsText = {
   intro:
-    'What holds for new requests that do not state it themselves. For each setting, the first line that matches and has it counts. A line never replaces what an agent states, except by a higher number of approvals.',
+    'Settings for new requests that state none. For each setting, the first line that matches and has it counts. A line never replaces an agent’s own setting, except by a higher number of approvals.',
   timeHint: 'Hooks, the Go client and MCP always state their own time to answer.',
   none: 'No lines yet. Requests without a deadline have 5 minutes, and everyone who may answer can.',
   lines: 'Lines, the first match counts',

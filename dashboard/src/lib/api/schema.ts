@@ -1670,8 +1670,8 @@ export interface PolicyLine {
 }
 
 /**
- * PolicyList is the result of GET /api/policies: the policy files that hooks reported as in force, the
- * user's before those of projects.
+ * PolicyList is the result of GET /api/policies: the policy files that hooks reported as in force, user
+ * files before project files.
  */
 export interface PolicyList {
   /** at most 100 */
@@ -1920,8 +1920,8 @@ export interface ReplayExample {
 }
 
 /**
- * ReportedPolicy is the newest report about a policy file on a host. It is what the agent's machine
- * reported, so nothing in it is verified.
+ * ReportedPolicy is the newest report about a policy file on a host. The agent's machine reported it, so
+ * nothing in it is verified.
  */
 export interface ReportedPolicy {
   origin: 'user' | 'project'
@@ -2350,7 +2350,7 @@ export interface ShareDraft {
   transcript?: boolean
 }
 
-/** SharedSession is what a share link shows, for the page that opens it. */
+/** SharedSession describes a share link to the page that opens it. */
 export interface SharedSession {
   source_app: string
   session_id: string

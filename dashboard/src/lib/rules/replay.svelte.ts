@@ -24,7 +24,7 @@ export class ReplayRun {
     }
   }
 
-  /** Forgets the result: there is nothing to compare. */
+  /** Removes the result: there is nothing to compare. */
   clear(): void {
     this.result = this.problem = undefined
     this.busy = false

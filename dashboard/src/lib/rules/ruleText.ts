@@ -58,7 +58,7 @@ export function previewBar(
   ].filter(({ n }) => n > 0)
 }
 
-/** Of the hub: the maximum number of conditions of a rule. */
+/** The hub's maximum number of conditions of a rule. */
 const MAX_CONDITIONS = 20
 
 /** Orders rules as the hub evaluates them: by how little they cover, then by age. */

@@ -13,7 +13,7 @@ import {
 } from './draft'
 import { parseFileRule } from './fileRule'
 
-/** What a new rule starts from. */
+/** The start of a new rule. */
 export interface RuleSeed {
   form: RuleFormState
   /** The request whose call the rule takes over. */
@@ -98,7 +98,7 @@ function termCondition({ not, key, value, regex }: Term): ConditionDraft | undef
   return { ...addedCondition(argument), is, value: is === 'starts_with' ? stem : value }
 }
 
-/** A rule about the calls that a filter of the events finds, as far as a rule can say it. */
+/** A rule about the calls that a filter of the events finds, within the conditions that a rule can have. */
 export function seedFromFilter(text: string): RuleSeed {
   const form = { ...emptyForm(), clauses: [] as ConditionDraft[] }
   const ignored: string[] = []

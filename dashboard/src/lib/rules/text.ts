@@ -50,7 +50,7 @@ export const rulesText = {
     start: 'Allow harmless calls for 15 min',
     title: 'Allow harmless calls of this session for 15 minutes?',
     explain:
-      'For 15 minutes, the hub approves this session’s calls that it knows to be harmless, and those it knows nothing about, in your name. Each answer is recorded and names this allowance.',
+      'For 15 minutes, the hub approves this session’s harmless and unrated calls in your name. Each answer is recorded and names this allowance.',
     never:
       'You still decide calls of medium risk and above, calls with a finding, plans, appeals, questions, votes, requests to certain people, calls that need a passkey, and whatever the agent’s policy asks you about. Freezing the session ends the allowance.',
     applyNow: 'Also approve matching pending requests',

@@ -67,7 +67,7 @@ const linkLocal = "share"
 func HasSecret(c *fiber.Ctx) bool { return len(c.Request().Header.PeekAll(control.ShareHeader)) > 0 }
 
 // Gate serves a request for the route at path that has the secret of a share link. It ignores all other
-// credentials, refuses every route but those of the session, and checks and reduces what their handlers return.
+// credentials, refuses every other route, and checks and reduces the responses of the handlers.
 func Gate(c *fiber.Ctx, s *shares.Service, path string) error {
 	reduce := reducers[path]
 	if reduce == nil || c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead {

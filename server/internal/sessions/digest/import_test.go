@@ -149,7 +149,7 @@ func TestSession_GoesOnAfterImport(t *testing.T) {
 	require.EqualValues(t, 13, s.Sum.Tokens.Input, "never less than the import")
 }
 
-// Without telemetry, the payloads of events report what comes after the import.
+// Without telemetry, the payloads of events report usage after the import.
 func TestSession_MessagesAddToImport(t *testing.T) {
 	t.Parallel()
 	var s Session

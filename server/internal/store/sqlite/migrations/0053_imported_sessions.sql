@@ -1,5 +1,5 @@
--- Sessions that were imported from transcripts are in the order of their own times, and their cost is
--- told apart from that of agents that run.
+-- Sessions that were imported from transcripts are in the order of their original times, and their cost is
+-- separate from that of running agents.
 
 -- +goose Up
 
