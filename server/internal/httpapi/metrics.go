@@ -157,7 +157,7 @@ func (m *Metrics) registerGauges(s *Server) {
 		}
 	}
 	if s.Traces != nil {
-		m.registry.MustRegister(&traceCollector{s.Traces})
+		m.registry.MustRegister(&logmetrics.Traces{Follower: s.Traces})
 	}
 	for class, name := range middleware.PlaceClassNames {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -11,7 +11,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub/backtest"
-	"github.com/hookback/hookback/server/internal/hub/rulecall"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )

@@ -1,4 +1,4 @@
-// Package logmetrics counts and times for /metrics what happens in the log.
+// Package logmetrics has the metrics of the log and of its followers, for /metrics.
 package logmetrics
 
 import (

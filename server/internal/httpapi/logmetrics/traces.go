@@ -1,4 +1,4 @@
-package httpapi
+package logmetrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,19 +12,19 @@ var (
 	tracePaused = prometheus.NewDesc("hookback_traces_paused", "1 while no traces are sent, because several requests in a row failed.", nil, nil)
 )
 
-// traceCollector exports traces.Stats.
-type traceCollector struct{ *traces.Follower }
+// Traces exports traces.Stats.
+type Traces struct{ *traces.Follower }
 
 // Describe implements prometheus.Collector.
-func (*traceCollector) Describe(ch chan<- *prometheus.Desc) {
+func (*Traces) Describe(ch chan<- *prometheus.Desc) {
 	ch <- traceSpans
 	ch <- traceFailed
 	ch <- tracePaused
 }
 
 // Collect implements prometheus.Collector.
-func (f *traceCollector) Collect(ch chan<- prometheus.Metric) {
-	stats := f.Stats()
+func (t *Traces) Collect(ch chan<- prometheus.Metric) {
+	stats := t.Stats()
 	ch <- prometheus.MustNewConstMetric(traceSpans, prometheus.CounterValue, float64(stats.Sent), "sent")
 	ch <- prometheus.MustNewConstMetric(traceSpans, prometheus.CounterValue, float64(stats.Rejected), "rejected")
 	ch <- prometheus.MustNewConstMetric(traceFailed, prometheus.CounterValue, float64(stats.Failed))
