@@ -1,1 +1,0 @@
-import{At as e,Dt as t,jt as n}from"./index-PGmnnTWF.js";import{t as r}from"./lazyText-CIgSchw2.js";var i=r.tabs,a=[`sessions`,`stream`,`overview`].map(e=>({path:`/${e}`,name:t.screens[e]})),o=n.map(e=>({path:`/team/${e}`,name:i.team[e]})),s=e.map(e=>({path:`/settings/${e}`,name:i.settings[e]}));export{s as n,o as r,a as t};
