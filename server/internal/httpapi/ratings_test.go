@@ -82,7 +82,7 @@ func TestQuery_RejectsUnknownParameters(t *testing.T) {
 func TestStream_SendsRatings(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	page, old := dial(r, "/stream?v=2"), dial(r, "/stream")
+	page, old := dialV2(r), dial(r, "/stream") // the hello follows the registration for facts
 	r.Hub.Feed.PublishFact(feed.Fact{Kinds: feed.Ratings, ID: 7, Note: history.RiskyCall{ID: 7, Risk: schema.HighRisk}})
 	for {
 		if f := page.next(); f.Type == schema.RiskFrame {

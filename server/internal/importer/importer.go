@@ -103,7 +103,7 @@ func Run(ctx context.Context, args []string, env func(string) string, std Stream
 	if err := r.importAll(ctx, folder, cutoff); err != nil {
 		return r.fail(explain(err))
 	}
-	if !r.sum.print(r.Out, r.since, r.dryRun) {
+	if !r.sum.write(r.Out, r.since, r.dryRun) {
 		return exitProblem
 	}
 	return 0

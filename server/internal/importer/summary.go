@@ -35,8 +35,8 @@ func (s *summary) unreadable(w io.Writer, err error) {
 	_, _ = fmt.Fprintf(w, "hookback import: skipped: %s\n", printable(err.Error()))
 }
 
-// print prints the summary and reports whether everything was read and sent.
-func (s *summary) print(w io.Writer, since string, dryRun bool) bool {
+// write writes the summary and reports whether everything was read and sent.
+func (s *summary) write(w io.Writer, since string, dryRun bool) bool {
 	verb := "Imported"
 	if dryRun {
 		verb = "Would import"

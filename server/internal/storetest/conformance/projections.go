@@ -435,7 +435,7 @@ func (s suite) TestSessionsOf_CountsActiveSince(t *testing.T) {
 	}
 	rows := []store.SessionRow{NewSessionRow("old", 1, 1), NewSessionRow("s0", 2, 2), NewSessionRow("s1", 3, 3), NewSessionRow("s2", 4, 4)}
 	for i := range rows {
-		rows[i].Active = ClockStart.Add(min(1, time.Duration(i)) * time.Hour).UnixMilli()
+		rows[i].Active = ClockStart.Add(time.Duration(min(1, i)) * time.Hour).UnixMilli()
 	}
 	b.MustProject(t, &store.ProjectionBatch{Sessions: rows})
 	for since, want := range map[time.Duration]int64{0: 4, time.Minute: 3, 2 * time.Hour: 0} {

@@ -36,10 +36,10 @@ func (b *Harness) found(t testing.TB, q store.Search, filter string) (ids []sche
 	return ids
 }
 
-// allPages returns the facts of all pages of sessions, and how many pages there are.
-func (b *Harness) allPages(t testing.TB, f store.SessionFilter) (list []string, pages int) {
+// allPages returns the facts of all pages of sessions.
+func (b *Harness) allPages(t testing.TB, f store.SessionFilter) (list []string) {
 	t.Helper()
-	for pages = 1; ; pages++ {
+	for pages := 1; ; pages++ {
 		require.Less(t, pages, 100)
 		facts, next, err := b.Sessions(context.Background(), f)
 		require.NoError(t, err)
@@ -48,7 +48,7 @@ func (b *Harness) allPages(t testing.TB, f store.SessionFilter) (list []string, 
 			list = append(list, string(raw))
 		}
 		if f.Before = next; next == 0 {
-			return list, pages
+			return list
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (s suite) TestPrune_RemovesTranscriptTexts(t *testing.T) {
 	_, err := b.Prune(ctx, store.RetentionPolicy{EventsBefore: ClockStart.Add(time.Minute)})
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{2}, b.found(t, store.Search{}, "chat:zebra"))
-	facts, _ := b.allPages(t, store.SessionFilter{Text: "zebra", Limit: 5})
+	facts := b.allPages(t, store.SessionFilter{Text: "zebra", Limit: 5})
 	require.Len(t, facts, 1)
 
 	// Retention may overtake the projector.
@@ -103,7 +103,7 @@ func (s suite) TestPrune_RemovesTranscriptTexts(t *testing.T) {
 	require.NoError(t, err)
 	b.MustProject(t, &store.ProjectionBatch{From: 2, Sessions: []store.SessionRow{late}})
 	require.Empty(t, b.found(t, store.Search{}, "chat:zebra"))
-	facts, _ = b.allPages(t, store.SessionFilter{Text: "zebra", Limit: 5})
+	facts = b.allPages(t, store.SessionFilter{Text: "zebra", Limit: 5})
 	require.Empty(t, facts)
 }
 
@@ -126,18 +126,18 @@ func (s suite) TestSessions_SearchContinuesInTranscripts(t *testing.T) {
 	want := []string{`{"last":2}`, `{"last":1}`, `{"last":11}`, `{"last":9}`, `{"last":7}`, `{"other":4}`, `{"last":3}`}
 	for _, limit := range []int{1, 2, 3, 4, 7, 20} {
 		for _, text := range []string{"zebra", "ZEBRA"} {
-			facts, _ := b.allPages(t, store.SessionFilter{Text: text, Limit: limit})
+			facts := b.allPages(t, store.SessionFilter{Text: text, Limit: limit})
 			require.Equal(t, want, facts, "%d", limit)
 		}
 	}
 	for _, f := range []store.SessionFilter{{Text: "zebra", Person: "ada"}, {Text: "zebra of", Person: "ada", App: "app"}} {
 		f.Limit = 2
-		facts, _ := b.allPages(t, f)
+		facts := b.allPages(t, f)
 		require.Equal(t, []string{`{"last":3}`}, facts)
 	}
 	for _, f := range []store.SessionFilter{{Text: "zebra", App: "nobody"}, {Text: "zebra", Person: "eve"}, {Text: "zebra%"}, {Text: "type"}} {
 		f.Limit = 2
-		facts, _ := b.allPages(t, f)
+		facts := b.allPages(t, f)
 		require.Empty(t, facts, "%+v", f)
 	}
 }
@@ -151,7 +151,7 @@ func (s suite) TestSessions_SearchInTranscriptsIsBounded(t *testing.T) {
 		rows = append(rows, b.appendTranscript(t, fmt.Sprint("s", i), strings.Repeat("some text of a long session ", 2000)+fmt.Sprint("end", i, ".")))
 	}
 	b.MustProject(t, &store.ProjectionBatch{Sessions: rows})
-	facts, _ := b.allPages(t, store.SessionFilter{Text: "end7.", Limit: 3})
+	facts := b.allPages(t, store.SessionFilter{Text: "end7.", Limit: 3})
 	require.Equal(t, []string{`{"last":8}`}, facts)
 	require.Equal(t, []schema.EventID{8}, b.found(t, store.Search{Timeout: time.Nanosecond}, "chat:end7."))
 }
