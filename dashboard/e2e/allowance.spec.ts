@@ -102,8 +102,8 @@ test.describe('Allowance', () => {
     await dialog(page).getByRole('button', { name: 'Start again for 15 minutes' }).click()
     await expect(dialog(page)).toHaveCount(0)
     await expect(detail(page, risky.id).getByTestId('allowance')).toHaveCount(1)
-    await visit(page, '/rules')
-    await expect(page.getByRole('list', { name: 'Active rules' }).getByRole('listitem')).toHaveCount(1)
+    await visit(page, '/policy/rules')
+    await expect(page.getByTestId('hub-rules').getByRole('listitem')).toHaveCount(1)
   })
 
   test('shows on the session page and in Now, and ends there', async ({ page, hub, agent }) => {

@@ -104,7 +104,7 @@ test.describe('App shell', () => {
     await expect(
       page.getByText('D is already used: Deny with a reason. Press another key, or Esc.'),
     ).toBeVisible()
-    await page.keyboard.press('w')
+    await page.keyboard.press('b')
     await page.reload()
     await waitUntilLive(page)
     await page.keyboard.press('g')
@@ -116,12 +116,12 @@ test.describe('App shell', () => {
     await expect(line(/^Approve \(/)).toBeVisible()
     await help.getByRole('searchbox').fill('approve (hold')
     await expect(help.locator('dd')).toHaveCount(1)
-    await expect(help.locator('dt')).toHaveText('W')
+    await expect(help.locator('dt')).toHaveText('B')
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     await expect(help).toHaveCount(0)
     await page.keyboard.press('a') // no longer bound
-    await page.keyboard.press('w')
+    await page.keyboard.press('b')
     await expect(detail(page, id).getByTestId('settled')).toContainText('Approved')
   })
 

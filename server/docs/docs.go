@@ -58,7 +58,7 @@ var groups = []struct {
 	title string
 	files []string
 }{
-	{"Start", []string{"guide/quickstart", "guide/deploy", "guide/agents"}},
+	{"Start", []string{"guide/quickstart", "guide/deploy", "guide/agents", "guide/import"}},
 	{"Use", []string{"guide/inbox", "guide/policy", "guide/people", "guide/votes", "guide/reach"}},
 	{"Ask from a program", []string{"guide/python", "guide/typescript", "guide/go", "guide/mcp", "guide/protocol"}},
 	{"Operate", []string{"guide/configuration", "guide/backup", "guide/upgrade", "guide/troubleshooting", "guide/uninstall"}},
