@@ -404,6 +404,7 @@ test.describe('Triage', () => {
       'Copy link',
       'Always allow…',
       'Always deny…',
+      'Allow harmless calls for 15 min',
       'Cancel request',
     ])
     await page.keyboard.press('Escape')

@@ -316,7 +316,7 @@ func TestPolicyLine_HasDraft(t *testing.T) {
 func TestReplay_HostileRules(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.post(commandQuestion("echo " + strings.Repeat("a", 20<<10)))
+	r.post(commandQuestion("echo " + strings.Repeat("a", 4<<10)))
 	condition := func(argument, is string, value any) string {
 		text, err := json.Marshal(map[string]any{"argument": argument, "is": is, "value": value})
 		require.NoError(t, err)
