@@ -24,7 +24,7 @@ test('AgentRegistry counts an imported session as ended, at its own time', () =>
   const agents = new AgentRegistry()
   const imported = { ...anEvent(1), source_app: 'shop', hook_event_type: 'SessionImported', timestamp: 5 }
   agents.observe(imported)
-  expect(agents.all()).toEqual([{ name: 'shop', lastSeen: 5, ended: true }])
+  expect(agents.all()).toEqual([{ name: 'shop', lastSeen: 5, session: 's1', ended: true }])
   agents.observe({ ...anEvent(2), source_app: 'shop' })
   agents.observe({ ...imported, id: 3 })
   expect(agents.all()[0]?.ended).toBe(false)
