@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"server/internal/filter":         {"schema"},
 	"server/internal/identity":       {"schema"},
 	"server/internal/store":          {"schema", "schema/history", "schema/inbox", "schema/control", "server/internal/feed", "server/internal/filter", "server/internal/identity"},
-	"server/internal/store/sqlite":   {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams"}, // filters are evaluated while rows are read
+	"server/internal/store/sqlite":   {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"}, // filters are evaluated while rows are read
 	"server/internal/storetest":      {"server/internal/store", "server/internal/store/sqlite"},
 	"server/internal/feed":           nil,
 	"server/internal/redact":         {"schema"},
@@ -98,6 +98,7 @@ var mayImport = map[string][]string{
 	"server/internal/delivery":          {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
 
 	"server/internal/store/grams":           nil,
+	"server/internal/store/kit":             {"schema", "schema/control", "schema/inbox", "schema/sign", "server/internal/store", "server/internal/store/grams"},
 	"server/internal/storetest/conformance": {"schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "server/internal/filter", "server/internal/feed", "server/internal/store"},
 
 	"server/internal/sessions/digest": {"schema", "schema/history", "schema/inbox", "schema/control"},
@@ -202,7 +203,7 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 	packages, err := modulePackages()
 	require.NoError(t, err)
 	for library, place := range map[string]string{
-		"database/sql":                        "server/internal/store/sqlite",
+		"database/sql":                        "server/internal/store",
 		"crypto/hkdf":                         "server/internal/identity",
 		"modernc.org/sqlite":                  "server/internal/store/sqlite",
 		"github.com/pressly/goose":            "server/internal/store/sqlite",

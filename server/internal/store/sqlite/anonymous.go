@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // removeAnonymous removes the channels, push subscriptions, notification settings and rules of
@@ -13,7 +14,7 @@ func (t *tx) removeAnonymous() (removed store.AnonymousRemoval, err error) {
 		return removed, err
 	}
 	for _, c := range list {
-		questions, err := t.removeChannel(c, byHub)
+		questions, err := t.removeChannel(c, kit.ByHub)
 		if err != nil {
 			return removed, err
 		}
@@ -25,17 +26,17 @@ func (t *tx) removeAnonymous() (removed store.AnonymousRemoval, err error) {
 		return removed, err
 	}
 	for _, id := range rules {
-		if _, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ?`, toMillis(t.now), byHub, id); err != nil {
+		if _, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ?`, kit.Millis(t.now), kit.ByHub, id); err != nil {
 			return removed, err
 		}
-		if err := t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: byHub, Data: ruleLedgerData{ID: id}}); err != nil {
+		if err := t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: kit.ByHub, Data: kit.RuleData{ID: id}}); err != nil {
 			return removed, err
 		}
 	}
 	browsers, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1 AND person = ''`)
 	for range browsers {
 		if err == nil {
-			err = t.appendLedger(store.LedgerRecord{Action: "push.removed", Actor: byHub})
+			err = t.appendLedger(store.LedgerRecord{Action: "push.removed", Actor: kit.ByHub})
 		}
 	}
 	if err != nil {

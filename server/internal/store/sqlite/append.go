@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
@@ -88,7 +88,7 @@ func (a *pendingAppend) wait(ctx context.Context, s *engine) (store.Receipt, err
 
 // append appends a draft. takes is set if a directive may wait for the draft's session.
 func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Receipt, error) {
-	key := hashKey(d.IdempotencyKey)
+	key := kit.HashKey(d.IdempotencyKey)
 	if key != nil {
 		var seq int64
 		err := t.get([]any{&seq}, queryByKey, key)
@@ -155,14 +155,14 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 }
 
 func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) error {
-	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, everyone)
+	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, kit.Everyone)
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
 			body_hash, ask_hash, secret_hash, has_nonce, addressed)
 		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`,
-		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, toMillis(t.now),
-		toMillis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
-		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
+		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
+		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
+		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
 		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed)
 	if err != nil {
 		return err
@@ -170,13 +170,13 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 	if err := t.insertAppeal(e, q.Appeal); err != nil {
 		return err
 	}
-	waiter, err := waiterOf(e.Status)
+	waiter, err := kit.WaiterOf(e.Status)
 	if err != nil {
 		return err
 	}
-	t.pending = append(t.pending, pendingUpdate{id: e.ID, row: pendingQuestion{
-		app: ids.app, session: ids.session, deadline: toMillis(q.Deadline), timerAt: toMillis(q.Timers.Next()),
-		lifeline: q.Lifeline, waiter: waiter, isAddressed: isAddressed, same: string(q.DuplicateKey),
+	t.pending = append(t.pending, kit.PendingUpdate[int64]{ID: e.ID, Row: kit.PendingQuestion[int64]{
+		App: ids.app, Session: ids.session, Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
+		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
 	}})
 	if !isAddressed {
 		return nil
@@ -187,13 +187,10 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
 
 func (s *engine) HasKey(ctx context.Context, key string) (bool, error) {
-	rows, err := s.readers.query(ctx, queryByKey, hashKey(key))
+	rows, err := s.readers.query(ctx, queryByKey, kit.HashKey(key))
 	ids, err := scanIDs(rows, err)
 	return len(ids) > 0, err
 }
-
-// callbackRetryWindow is the minimum time for retries at a new callback address.
-const callbackRetryWindow = time.Minute
 
 // replayIdempotent stores the address of a repeated question. An answer in the outbox
 // becomes due now, unless the agent has it or a version 1 listener may have it. It fails
@@ -215,27 +212,19 @@ func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
 	if err != nil || q.URL == "" {
 		return err
 	}
-	now := toMillis(t.now)
+	now := kit.Millis(t.now)
 	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, handled = 0, due = ?2, wake = max(?2, leased), until = max(until, ?3)
 		WHERE stream_id = 1 AND seq = ?4 AND sent = 0 AND state NOT IN (?5, ?6, ?7)`,
-		schema.Queued, now, now+callbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
+		schema.Queued, now, now+kit.CallbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
 	return err
 }
-
-// maxClockBackstep is the largest clock step back for which events keep the time of
-// their predecessor. After a larger step the old clock was wrong, and the new time is
-// accepted as is.
-const maxClockBackstep = time.Hour
 
 // receivedAt returns the time an event counts as received, and advances the counter.
 func (t *tx) receivedAt(at time.Time) time.Time {
 	if at.IsZero() {
 		at = t.now
 	}
-	ms := at.UnixMilli()
-	if last := t.counters.received; ms < last && last-ms < maxClockBackstep.Milliseconds() {
-		ms = last
-	}
+	ms := kit.ReceivedAt(at, t.counters.received)
 	t.counters.received = ms
 	return time.UnixMilli(ms)
 }
@@ -250,15 +239,6 @@ func (t *tx) markTime(seq, previous int64) error {
 	_, err := t.exec(`INSERT INTO time_marks (stream_id, received_at, seq, previous) VALUES (1, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET seq = excluded.seq, previous = excluded.previous`, at, seq, previous)
 	return err
-}
-
-// hashKey returns the 16 bytes of an idempotency key's hash that the index stores.
-func hashKey(key string) []byte {
-	if key == "" {
-		return nil
-	}
-	sum := sha256.Sum256([]byte(key))
-	return sum[:16]
 }
 
 // nullable stores a nil slice as NULL instead of an empty blob. nonNilBlob does the

@@ -3,13 +3,13 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (s *engine) Apply(ctx context.Context, c store.Change) error {
@@ -32,7 +32,7 @@ func (t *tx) apply(c *store.Change) error {
 	switch {
 	case c.Ends:
 		return t.leaveGroup(c.Event.ID)
-	case isGrouped(c.Status):
+	case kit.IsGrouped(c.Status):
 		return t.replaceLostLeader(c.Event.ID)
 	default:
 		return nil
@@ -82,7 +82,7 @@ func (t *tx) applyOne(c *store.Change) error {
 	if err != nil {
 		return err
 	}
-	row := changeLogRow(seq, c.Event, c.Status, c.Ends)
+	row := kit.ChangeLogRow(seq, c.Event, c.Status, c.Ends)
 	row.Kinds = c.Kinds()
 	t.rows = append(t.rows, row)
 	return nil
@@ -102,21 +102,21 @@ func (t *tx) insertChange(id schema.EventID, ends bool, status []byte) (seq int6
 // entries even if the values are the same.
 func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed int64, err error) {
 	var ended string
-	args := []any{c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), toMillis(t.now), nil, nil, nil, nil, nil, nil, nil, c.Event.ID, c.Version, seq}
+	args := []any{c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), kit.Millis(t.now), nil, nil, nil, nil, nil, nil, nil, c.Event.ID, c.Version, seq}
 	if !c.Deadline.IsZero() || c.NoDeadline {
-		args[5] = toMillis(c.Deadline)
+		args[5] = kit.Millis(c.Deadline)
 	}
 	if window := c.UndoWindow; window != nil {
-		args[6], args[7] = nullable(window.Answer), toMillis(window.Until)
+		args[6], args[7] = nullable(window.Answer), kit.Millis(window.Until)
 	}
 	if timers := c.Timers; timers != nil {
-		args[8], args[9], args[10] = toMillis(timers.Remind), toMillis(timers.Escalate), toMillis(timers.Next())
+		args[8], args[9], args[10] = kit.Millis(timers.Remind), kit.Millis(timers.Escalate), kit.Millis(timers.Next())
 	}
 	if c.Awaiting != nil {
-		args[11] = !slices.Contains(c.Awaiting, everyone)
+		args[11] = !slices.Contains(c.Awaiting, kit.Everyone)
 	}
 	if settles {
-		listed, err := inboxStatus(c)
+		listed, err := kit.InboxStatus(c)
 		if err != nil {
 			return 0, err
 		}
@@ -129,58 +129,31 @@ func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed i
 		WHERE stream_id = 1 AND seq = ?13 AND version = ?14`, args...)
 }
 
-// inboxStatus returns the status in the inbox of a question that c settles.
-func inboxStatus(c *store.Change) (inbox.HitlStatus, error) {
-	st := schema.Status{Status: c.State}
-	if c.State == schema.Failed { // only its outcome shows whether people decided it
-		var outcome struct {
-			Outcome schema.Outcome `json:"outcome"`
-		}
-		if err := json.Unmarshal(c.Status, &outcome); err != nil {
-			return "", err
-		}
-		st.Outcome = outcome.Outcome
-	}
-	return inbox.StatusOf(&st), nil
-}
-
 // updatePending updates the copy of a pending question: its awaiting rows, and the
 // facts in memory.
-func (t *tx) updatePending(c *store.Change, row pendingQuestion, settles bool) error {
+func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[int64], settles bool) error {
 	id := c.Event.ID
-	if row.isAddressed && (settles || c.Awaiting != nil) {
+	if row.IsAddressed && (settles || c.Awaiting != nil) {
 		if _, err := t.exec(`DELETE FROM awaiting WHERE stream_id = 1 AND seq = ?`, id); err != nil {
 			return err
 		}
 	}
 	if settles {
-		listed, err := inboxStatus(c)
+		listed, err := kit.InboxStatus(c)
 		if err == nil && listed == inbox.HitlDecided {
 			t.counters.decided++
 		}
-		t.pending = append(t.pending, pendingUpdate{id: id, ended: true})
+		t.pending = append(t.pending, kit.PendingUpdate[int64]{ID: id, Ended: true})
 		return err
 	}
-	if err := row.update(c); err != nil {
+	if err := row.Update(c); err != nil {
 		return err
 	}
-	t.pending = append(t.pending, pendingUpdate{id: id, row: row})
-	if c.Awaiting != nil && row.isAddressed {
-		return t.insertAwaiting(id, row.app, c.Awaiting)
+	t.pending = append(t.pending, kit.PendingUpdate[int64]{ID: id, Row: row})
+	if c.Awaiting != nil && row.IsAddressed {
+		return t.insertAwaiting(id, row.App, c.Awaiting)
 	}
 	return nil
-}
-
-// changeLogRow returns the log row of a change. A resolution carries the whole event,
-// because version 1 pages expect the event again.
-func changeLogRow(seq int64, e *store.Event, status []byte, ends bool) store.LogRow {
-	row := store.LogRow{Seq: seq, Event: &store.Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
-	if ends {
-		full := *e
-		full.Status = status
-		row.Event = &full
-	}
-	return row
 }
 
 func (t *tx) explainUnchanged(id schema.EventID) error {

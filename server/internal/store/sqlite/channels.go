@@ -8,15 +8,8 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-// channelLedgerData is the part of a channel that the audit log stores. It has no secrets.
-type channelLedgerData struct {
-	ID     int64  `json:"id"`
-	Name   string `json:"name"`
-	Kind   string `json:"kind"`
-	Person string `json:"person,omitempty"`
-}
 
 const queryChannels = `SELECT id, name, kind, url, secret, person, is_brief, created_at, created_by FROM channels WHERE stream_id = 1 ORDER BY id`
 
@@ -28,7 +21,7 @@ func (s *engine) Channels(ctx context.Context) ([]store.Channel, error) {
 // scanChannels reads and decrypts the rows of queryChannels.
 func scanChannels(rows *sql.Rows, err error, key decrypter) ([]store.Channel, error) {
 	return collect(rows, err, func(rows *sql.Rows, c *store.Channel) error {
-		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &c.IsBrief, timeColumn{&c.CreatedAt}, &c.CreatedBy); err != nil {
+		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &c.IsBrief, kit.ScanTime(&c.CreatedAt), &c.CreatedBy); err != nil {
 			return err
 		}
 		url, errURL := key.Decrypt(channelPlace("url", c.ID), c.URL)
@@ -56,17 +49,17 @@ func (s *engine) AddChannel(ctx context.Context, c *store.Channel, limit int) er
 		c.CreatedAt = t.now
 		url, secret := s.identity.Encrypt(channelPlace("url", c.ID), c.URL), s.identity.Encrypt(channelPlace("secret", c.ID), c.Secret)
 		_, err := t.exec(`INSERT INTO channels (stream_id, id, name, kind, url, secret, person, is_brief, created_at, created_by) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.ID, c.Name, c.Kind, url, secret, c.Person, c.IsBrief, toMillis(c.CreatedAt), c.CreatedBy)
+			c.ID, c.Name, c.Kind, url, secret, c.Person, c.IsBrief, kit.Millis(c.CreatedAt), c.CreatedBy)
 		if err != nil {
 			return err
 		}
-		return t.appendLedger(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelLedgerData{c.ID, c.Name, c.Kind, c.Person}})
+		return t.appendLedger(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: kit.ChannelData{ID: c.ID, Name: c.Name, Kind: c.Kind, Person: c.Person}})
 	}})
 }
 
 func (s *engine) RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error) {
 	err = s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) (err error) {
-		removed := channelLedgerData{ID: id}
+		removed := kit.ChannelData{ID: id}
 		err = t.get([]any{&removed.Name, &removed.Kind, &removed.Person}, `SELECT name, kind, person FROM channels WHERE stream_id = 1 AND id = ?`, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return schema.ErrNotFound
@@ -81,12 +74,12 @@ func (s *engine) RemoveChannel(ctx context.Context, id int64, by string) (questi
 }
 
 // channelsWhere returns the channels that satisfy a condition.
-func (t *tx) channelsWhere(condition string, args ...any) ([]channelLedgerData, error) {
+func (t *tx) channelsWhere(condition string, args ...any) ([]kit.ChannelData, error) {
 	rows, err := t.query(`SELECT id, name, kind, person FROM channels WHERE stream_id = 1 AND `+condition+` ORDER BY id`, args...)
-	return collect(rows, err, func(rows *sql.Rows, c *channelLedgerData) error { return rows.Scan(&c.ID, &c.Name, &c.Kind, &c.Person) })
+	return collect(rows, err, func(rows *sql.Rows, c *kit.ChannelData) error { return rows.Scan(&c.ID, &c.Name, &c.Kind, &c.Person) })
 }
 
-func (t *tx) removeChannel(c channelLedgerData, by string) (questions []schema.EventID, err error) {
+func (t *tx) removeChannel(c kit.ChannelData, by string) (questions []schema.EventID, err error) {
 	if _, err := t.exec(`DELETE FROM channels WHERE stream_id = 1 AND id = ?`, c.ID); err != nil {
 		return nil, err
 	}
@@ -106,6 +99,6 @@ func (t *tx) removeChannel(c channelLedgerData, by string) (questions []schema.E
 		return nil, err
 	}
 	_, err = t.exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = ?
-		WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, toMillis(t.now), c.ID)
+		WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, kit.Millis(t.now), c.ID)
 	return questions, err
 }

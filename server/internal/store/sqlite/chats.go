@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -20,14 +21,6 @@ const (
 		AND (SELECT state FROM questions q WHERE q.stream_id = 1 AND q.seq = chat_messages.question) <> 'pending' ORDER BY question LIMIT ?`
 )
 
-// chatAccountLedgerData is the part of a linked account that the audit log stores.
-type chatAccountLedgerData struct {
-	Kind    string `json:"kind"`
-	Account string `json:"account"`
-	Label   string `json:"label,omitempty"`
-	Person  string `json:"person"`
-}
-
 func notFound(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return schema.ErrNotFound
@@ -36,7 +29,7 @@ func notFound(err error) error {
 }
 
 func chatAccountFields(a *store.ChatAccount) []any {
-	return []any{&a.Kind, &a.Account, &a.Label, &a.Person, timeColumn{&a.LinkedAt}}
+	return []any{&a.Kind, &a.Account, &a.Label, &a.Person, kit.ScanTime(&a.LinkedAt)}
 }
 
 func chatMessageFields(m *store.ChatMessage) []any {
@@ -60,10 +53,10 @@ func (s *engine) LinkChatAccount(ctx context.Context, a store.ChatAccount) error
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		if _, err := t.exec(`INSERT INTO chat_accounts (stream_id, kind, account, label, person, linked_at) VALUES (1, ?, ?, ?, ?, ?)
 			ON CONFLICT (stream_id, kind, account) DO UPDATE SET label = excluded.label, person = excluded.person, linked_at = excluded.linked_at`,
-			a.Kind, a.Account, a.Label, a.Person, toMillis(t.now)); err != nil {
+			a.Kind, a.Account, a.Label, a.Person, kit.Millis(t.now)); err != nil {
 			return err
 		}
-		return t.appendLedger(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: chatAccountLedgerData{a.Kind, a.Account, a.Label, a.Person}})
+		return t.appendLedger(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: kit.ChatAccountData{Kind: a.Kind, Account: a.Account, Label: a.Label, Person: a.Person}})
 	}})
 }
 
@@ -79,7 +72,7 @@ func (s *engine) ChatAccounts(ctx context.Context, person string) ([]store.ChatA
 
 func (s *engine) UnlinkChatAccount(ctx context.Context, kind, account, person string) error {
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
-		removed := chatAccountLedgerData{Kind: kind, Account: account, Person: person}
+		removed := kit.ChatAccountData{Kind: kind, Account: account, Person: person}
 		if err := t.get([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE stream_id = 1 AND kind = ? AND account = ? AND person = ? RETURNING label`,
 			kind, account, person); err != nil {
 			return notFound(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // nameKind is the kind of a name, as stored in names.kind.
@@ -181,7 +182,7 @@ func (s *engine) FilterOptions(ctx context.Context) (schema.FilterOptions, error
 			return schema.FilterOptions{}, err
 		}
 	}
-	o.SourceApps = slices.DeleteFunc(o.SourceApps, isTestApp)
+	o.SourceApps = slices.DeleteFunc(o.SourceApps, kit.IsTestApp)
 	return o, nil
 }
 

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -15,7 +13,7 @@ import (
 
 // hasOutstanding reports whether anything may wait for an event of the session.
 func (s *engine) hasOutstanding(e *store.Event) bool {
-	return s.grants.has(e.App, e.Session) || s.messages.has(e.App, e.Session) || s.isFrozen(e.App, e.Session)
+	return s.grants.Has(e.App, e.Session) || s.messages.Has(e.App, e.Session) || s.isFrozen(e.App, e.Session)
 }
 
 // directive returns the directive for the hook of a new event, and marks it as handed over in
@@ -58,36 +56,6 @@ func nonEmpty(d *control.Directive) *control.Directive {
 		return nil
 	}
 	return d
-}
-
-// itemCounts counts the items of each session that wait for an event that accepts them. Every event of
-// another session skips the lookup. It has the state of the last commit.
-type itemCounts struct {
-	total atomic.Int64 // of all sessions
-	mu    sync.RWMutex
-	count map[store.SessionKey]int64
-}
-
-func (o *itemCounts) has(app, session string) bool {
-	if o.total.Load() == 0 {
-		return false
-	}
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.count[store.SessionKey{App: app, Session: session}] > 0
-}
-
-// add adds n, which may be negative, to the count of a session.
-func (o *itemCounts) add(key store.SessionKey, n int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.count == nil {
-		o.count = map[store.SessionKey]int64{}
-	}
-	o.total.Add(n)
-	if o.count[key] += n; o.count[key] <= 0 {
-		delete(o.count, key)
-	}
 }
 
 // loadDirectives loads the items that wait for agents, at the start.

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Deduplication: pending questions with equal content in one session form a duplicate
@@ -27,24 +27,24 @@ const (
 )
 
 func (s *engine) GroupMembers(ctx context.Context, leader schema.EventID) ([]store.GroupMember, error) {
-	row, _ := s.pending.get(leader)
-	return s.pending.group(row.same, leader), ctx.Err()
+	row, _ := s.pending.Get(leader)
+	return s.pending.Group(row.Same, leader), ctx.Err()
 }
 
 // group returns the pending questions with a duplicate key that leader leads as of this
 // transaction, oldest first; the leaders themselves if leader is 0.
 func (t *tx) group(key string, leader schema.EventID) (ids []schema.EventID) {
-	changed := map[schema.EventID]pendingUpdate{}
+	changed := map[schema.EventID]kit.PendingUpdate[int64]{}
 	for _, u := range t.pending {
-		changed[u.id] = u
+		changed[u.ID] = u
 	}
-	for _, m := range t.w.store.pending.group(key, leader) {
+	for _, m := range t.w.store.pending.Group(key, leader) {
 		if _, ok := changed[m.ID]; !ok {
 			ids = append(ids, m.ID)
 		}
 	}
 	for id, u := range changed {
-		if !u.ended && u.row.same == key && u.row.sameAs == leader {
+		if !u.Ended && u.Row.Same == key && u.Row.SameAs == leader {
 			ids = append(ids, id)
 		}
 	}
@@ -56,8 +56,8 @@ func (t *tx) group(key string, leader schema.EventID) (ids []schema.EventID) {
 // question is counted.
 func (t *tx) setLeaderOf(id, leader schema.EventID, joined int64) error {
 	if row, ok := t.pendingQuestion(id); ok {
-		row.sameAs, row.joined = leader, joined
-		t.pending = append(t.pending, pendingUpdate{id: id, row: row})
+		row.SameAs, row.Joined = leader, joined
+		t.pending = append(t.pending, kit.PendingUpdate[int64]{ID: id, Row: row})
 	}
 	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, leader, joined, id)
 	return err
@@ -129,11 +129,11 @@ func (t *tx) updateGroupStatus(g *groupRow) error {
 		return err
 	}
 	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ?, last_change = ? WHERE stream_id = 1 AND seq = ?`,
-		g.version, status, toMillis(t.now), seq, g.id)
+		g.version, status, kit.Millis(t.now), seq, g.id)
 	if err != nil {
 		return err
 	}
-	row := changeLogRow(seq, &store.Event{ID: g.id}, status, false)
+	row := kit.ChangeLogRow(seq, &store.Event{ID: g.id}, status, false)
 	row.Kinds = feed.Changed
 	t.rows = append(t.rows, row)
 	return nil
@@ -228,12 +228,6 @@ func (t *tx) groupMembers(key []byte, leader schema.EventID) (members []*groupRo
 		}
 	}
 	return members, nil
-}
-
-// isGrouped reports whether a status may belong to a member of a group. It is a cheap test
-// before a query.
-func isGrouped(status []byte) bool {
-	return bytes.Contains(status, []byte(`"waiters":`)) || bytes.Contains(status, []byte(`"sameAs":`))
 }
 
 func (t *tx) readGroupRow(id schema.EventID) (g *groupRow, state schema.State, err error) {

@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // eventColumns, followed by listedPayload or fullPayload, are the columns that
@@ -54,7 +54,7 @@ func (s *engine) buildEvent(ctx context.Context, r *eventRow) (*store.Event, err
 // build converts the row to an Event and resolves its names.
 func (r *eventRow) build(ctx context.Context, names *dictionary, from *statements) (*store.Event, error) {
 	e := &r.event
-	e.ID, e.ReceivedAt = schema.EventID(r.seq), fromMillis(r.received)
+	e.ID, e.ReceivedAt = schema.EventID(r.seq), kit.Time(r.received)
 	uid, err := uuid.FromBytes(r.uid)
 	if err != nil {
 		return nil, err
@@ -130,19 +130,4 @@ func (s *engine) Event(ctx context.Context, id schema.EventID) (*store.Event, []
 	}
 	e, err := s.buildEvent(ctx, &r)
 	return e, r.transcript, err
-}
-
-// toMillis returns t in Unix milliseconds, and 0 for the zero time.
-func toMillis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
 }

@@ -1,21 +1,19 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Bounds in log rows, for one step of a query and for all steps of a query without
@@ -71,7 +69,7 @@ func (s *engine) newFilterQuery(ctx context.Context, f *store.Filter) (*filterQu
 	if len(f.Text) > maxTextBytes || !utf8.ValidString(f.Text) {
 		return nil, false, &schema.FieldError{Field: "q", Detail: "must be UTF-8 text of at most 1024 bytes"}
 	}
-	q := &filterQuery{limit: f.Limit, ascending: f.Oldest || f.After > 0, status: f.Status, patterns: likePatterns(f.Text)}
+	q := &filterQuery{limit: f.Limit, ascending: f.Oldest || f.After > 0, status: f.Status, patterns: kit.LikePatterns(f.Text)}
 	if !q.hasValidStatus() {
 		return nil, false, &schema.FieldError{Field: "status", Detail: "must be pending, responded, timeout, error or undelivered"}
 	}
@@ -331,48 +329,4 @@ func (q *filterQuery) addConditions(b *sqlBuilder, table string) {
 		b.add(` OR CAST(e.payload AS TEXT) LIKE ? ESCAPE '\' OR CAST(e.envelope AS TEXT) LIKE ? ESCAPE '\'`, p, p)
 	}
 	b.add(`)`)
-}
-
-// likePatterns returns the LIKE patterns for a text, or nil for an empty text. Events
-// are stored as sent, so the text may appear literally, JSON-escaped, escaped by Go
-// (<, > and &), or in ASCII as Python writes it.
-func likePatterns(text string) (list []string) {
-	if text == "" {
-		return nil
-	}
-	html, _ := json.Marshal(text) // strings always encode
-	var plain bytes.Buffer
-	enc := json.NewEncoder(&plain)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text)
-	asIs := unquote(strings.TrimSuffix(plain.String(), "\n"))
-	spellings := []string{text, asIs, unquote(string(html)), escapeNonASCII(asIs)}
-	if strings.ContainsRune(text, 0) { // NUL would end the pattern, and JSON always escapes it
-		spellings = spellings[1:]
-	}
-	for _, s := range slices.Compact(spellings) {
-		list = append(list, likePattern(s))
-	}
-	return list
-}
-
-func unquote(literal string) string { return literal[1 : len(literal)-1] }
-
-var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
-
-// likePattern returns the pattern for anything that contains text.
-func likePattern(text string) string { return "%" + likeEscapes.Replace(text) + "%" }
-
-func escapeNonASCII(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r < utf8.RuneSelf {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
 }

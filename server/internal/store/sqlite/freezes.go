@@ -11,6 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -22,16 +23,6 @@ const (
 
 func freezeFields(f *control.Freeze) []any {
 	return []any{&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.Rule, &f.CostUSD, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt}
-}
-
-// freezeData is the part of a freeze that the audit log stores.
-type freezeData struct {
-	ID      int64               `json:"freeze"`
-	Scope   control.FreezeScope `json:"scope,omitempty"`
-	App     string              `json:"source_app,omitempty"`
-	Session string              `json:"session_id,omitempty"`
-	Reason  string              `json:"reason,omitempty"`
-	Rule    control.FreezeRule  `json:"rule,omitempty"`
 }
 
 func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
@@ -58,19 +49,19 @@ func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 			return err
 		}
 		t.afterCommit(func() { s.setFreezes(append(slices.Clone(s.ActiveFreezes()), stored)) })
-		return t.appendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{stored.ID, f.Scope, f.SourceApp, f.SessionID, f.Reason, f.Rule}})
+		return t.appendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: kit.NewFreezeData(&stored)})
 	}})
 	return stored, created, err
 }
 
 func (s *engine) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
-		lifted, err := t.exec(`UPDATE freezes SET lifted_by = ?, lifted_at = ? WHERE stream_id = 1 AND id = ? AND lifted_at = 0`, by, toMillis(at), id)
+		lifted, err := t.exec(`UPDATE freezes SET lifted_by = ?, lifted_at = ? WHERE stream_id = 1 AND id = ? AND lifted_at = 0`, by, kit.Millis(at), id)
 		if err == nil && lifted > 0 {
 			t.afterCommit(func() {
 				s.setFreezes(slices.DeleteFunc(slices.Clone(s.ActiveFreezes()), func(f control.Freeze) bool { return f.ID == id }))
 			})
-			err = t.appendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: freezeData{ID: id}})
+			err = t.appendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: kit.FreezeData{ID: id}})
 		}
 		if err == nil {
 			err = t.get(freezeFields(&f), queryFreeze, id)

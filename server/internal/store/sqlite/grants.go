@@ -6,69 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-// openGrants holds the grants that have not expired, whether used or not: the repeat of an event
-// gets the grant that the event used. It has the state of the last commit.
-type openGrants struct {
-	itemCounts
-
-	mu   sync.Mutex
-	rows map[schema.EventID]openGrant // by appeal
-}
-
-type openGrant struct {
-	session   store.SessionKey
-	expiresAt int64
-}
-
-func (o *openGrants) put(question schema.EventID, g openGrant) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.rows == nil {
-		o.rows = map[schema.EventID]openGrant{}
-	}
-	o.rows[question] = g
-	o.add(g.session, 1)
-}
-
-func (o *openGrants) remove(question schema.EventID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g, ok := o.rows[question]; ok {
-		delete(o.rows, question)
-		o.add(g.session, -1)
-	}
-}
-
-// due returns the grants that have expired, and when the next one expires; zero: never.
-func (o *openGrants) due(now time.Time) (due []schema.EventID, next time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var nextMillis int64
-	for question, g := range o.rows {
-		if g.expiresAt <= toMillis(now) {
-			due = append(due, question)
-		} else if nextMillis == 0 || g.expiresAt < nextMillis {
-			nextMillis = g.expiresAt
-		}
-	}
-	slices.Sort(due)
-	return due, fromMillis(nextMillis)
-}
-
-func (s *engine) HasGrants(app, session string) bool { return s.grants.has(app, session) }
+func (s *engine) HasGrants(app, session string) bool { return s.grants.Has(app, session) }
 
 func (s *engine) ExpireGrants(ctx context.Context, now time.Time) (next time.Time, err error) {
-	due, next := s.grants.due(now)
+	due, next := s.grants.Due(now)
 	if len(due) == 0 {
 		return next, nil
 	}
@@ -77,7 +27,7 @@ func (s *engine) ExpireGrants(ctx context.Context, now time.Time) (next time.Tim
 			if err := t.closeGrant(question, "grant.expired", 0); err != nil {
 				return err
 			}
-			t.afterCommit(func() { s.grants.remove(question) })
+			t.afterCommit(func() { s.grants.Remove(question) })
 		}
 		return nil
 	}})
@@ -99,13 +49,6 @@ func (t *tx) insertAppeal(e *store.Event, digest []byte) error {
 	return err
 }
 
-// grantData is the part of a grant that the audit log stores.
-type grantData struct {
-	ExpiresAt schema.Millis  `json:"expires_at,omitempty"`
-	Event     schema.EventID `json:"event,omitempty"` // the call that ran
-	By        string         `json:"by,omitempty"`
-}
-
 // endAppeal grants the call of an appeal, or removes it if the appeal ended without an approval.
 func (t *tx) endAppeal(e *store.Event, g *store.GrantChange) error {
 	if g == nil {
@@ -120,20 +63,20 @@ func (t *tx) endAppeal(e *store.Event, g *store.GrantChange) error {
 		return err
 	}
 	granted, err := t.exec(`UPDATE grants SET granted_by = ?, granted_at = ?, expires_at = ? WHERE question = ? AND stream_id = 1 AND granted_at = 0`,
-		by, toMillis(g.GrantedAt), toMillis(g.ExpiresAt), e.ID)
+		by, kit.Millis(g.GrantedAt), kit.Millis(g.ExpiresAt), e.ID)
 	if err != nil || granted == 0 {
 		return err
 	}
-	open := openGrant{store.SessionKey{App: e.App, Session: e.Session}, toMillis(g.ExpiresAt)}
-	t.afterCommit(func() { t.w.store.grants.put(e.ID, open) })
+	open := kit.OpenGrant{Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: kit.Millis(g.ExpiresAt)}
+	t.afterCommit(func() { t.w.store.grants.Put(e.ID, open) })
 	return t.appendLedger(store.LedgerRecord{
-		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(toMillis(g.ExpiresAt))},
+		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: kit.GrantData{ExpiresAt: schema.Millis(kit.Millis(g.ExpiresAt))},
 	})
 }
 
 // useGrant adds the grant of the event's call, which works once.
 func (t *tx) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
-	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !t.w.store.grants.has(e.App, e.Session) {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !t.w.store.grants.Has(e.App, e.Session) {
 		return nil
 	}
 	var g store.Grant
@@ -141,7 +84,7 @@ func (t *tx) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRe
 	var grantedAt, expiresAt int64
 	err := t.get([]any{&g.Question, &by, &grantedAt, &expiresAt}, `SELECT question, granted_by, granted_at, expires_at FROM grants
 		WHERE stream_id = 1 AND app = ? AND session = ? AND digest = ? AND granted_at > 0 AND used_at = 0 AND expires_at > ? ORDER BY question LIMIT 1`,
-		e.App, e.Session, r.StoredDigest, toMillis(t.now))
+		e.App, e.Session, r.StoredDigest, kit.Millis(t.now))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -151,7 +94,7 @@ func (t *tx) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRe
 	if err != nil {
 		return fmt.Errorf("read a grant: %w", err)
 	}
-	g.GrantedAt, g.ExpiresAt = fromMillis(grantedAt), fromMillis(expiresAt)
+	g.GrantedAt, g.ExpiresAt = kit.Time(grantedAt), kit.Time(expiresAt)
 	if r.IsValid != nil && !r.IsValid(&g) {
 		return t.closeGrant(g.Question, "grant.revoked", 0)
 	}
@@ -174,11 +117,11 @@ func (t *tx) addApproval(g *control.Grant) error {
 
 // closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
 func (t *tx) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
-	closed, err := t.exec(`UPDATE grants SET used_at = ?, used_by = ? WHERE question = ? AND stream_id = 1 AND used_at = 0`, toMillis(t.now), usedBy, question)
+	closed, err := t.exec(`UPDATE grants SET used_at = ?, used_by = ? WHERE question = ? AND stream_id = 1 AND used_at = 0`, kit.Millis(t.now), usedBy, question)
 	if err != nil || closed == 0 {
 		return err
 	}
-	return t.appendLedger(store.LedgerRecord{Action: action, Actor: byHub, QuestionID: question, Data: grantData{Event: usedBy}})
+	return t.appendLedger(store.LedgerRecord{Action: action, Actor: kit.ByHub, QuestionID: question, Data: kit.GrantData{Event: usedBy}})
 }
 
 // repeatGrant adds the grant that the event used.
@@ -210,12 +153,12 @@ func (t *tx) repeatGrant(d *control.Directive, e *store.Event, r *store.Directiv
 const queryOpenGrants = `SELECT question, app, session, expires_at FROM grants WHERE stream_id = 1 AND granted_at > 0 AND (used_at = 0 OR expires_at > ?)`
 
 func (s *engine) loadGrants(ctx context.Context, w *writer) error {
-	rows, err := w.conn.QueryContext(ctx, queryOpenGrants, toMillis(s.clock()))
+	rows, err := w.conn.QueryContext(ctx, queryOpenGrants, kit.Millis(s.clock()))
 	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var question schema.EventID
-		var g openGrant
-		err := rows.Scan(&question, &g.session.App, &g.session.Session, &g.expiresAt)
-		s.grants.put(question, g)
+		var g kit.OpenGrant
+		err := rows.Scan(&question, &g.Session.App, &g.Session.Session, &g.ExpiresAt)
+		s.grants.Put(question, g)
 		return err
 	})
 }

@@ -11,10 +11,8 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-// everyone is the recipient of a question that any approver may answer.
-const everyone = ""
 
 // insertAwaiting stores the people that a question waits for. A question that everyone may
 // answer has no rows: see pendingQuestion.isAddressed.
@@ -117,8 +115,8 @@ func (s *engine) pendingInbox(ctx context.Context, f store.InboxFilter, from, to
 	if err != nil {
 		return nil, err
 	}
-	ids := s.pending.ids(func(id schema.EventID, q *pendingQuestion) bool {
-		return !(forEveryone && q.isAddressed) && int64(id) >= from && int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.app))
+	ids := s.pending.Ids(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
+		return !(forEveryone && q.IsAddressed) && int64(id) >= from && int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
 	})
 	slices.Reverse(ids)
 	return ids[:min(f.Limit+1, len(ids))], nil
@@ -251,14 +249,12 @@ func (s *engine) InboxDays(ctx context.Context, edges []time.Time, agents []stri
 // countOfApp counts the questions of an application in [from, to).
 func (s *engine) countOfApp(ctx context.Context, app int64, status inbox.HitlStatus, from, to int64) (n int64, err error) {
 	if status == inbox.HitlPending {
-		return s.countPending(func(id schema.EventID, q *pendingQuestion) bool {
-			return q.app == app && int64(id) >= from && int64(id) < to
+		return s.countPending(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
+			return q.App == app && int64(id) >= from && int64(id) < to
 		}), nil
 	}
 	return n, s.readers.get(ctx, []any{&n}, queryCountAgent, app, string(status), from, to)
 }
-
-func isTestApp(name string) bool { return name == schema.TestApp }
 
 // testAppID returns the ID of the application of test requests, or one that no event has.
 func (s *engine) testAppID(ctx context.Context) (int64, error) {
@@ -269,8 +265,8 @@ func (s *engine) testAppID(ctx context.Context) (int64, error) {
 	return id, err
 }
 
-func (s *engine) countPending(match func(schema.EventID, *pendingQuestion) bool) int64 {
-	return int64(len(s.pending.ids(match)))
+func (s *engine) countPending(match func(schema.EventID, *kit.PendingQuestion[int64]) bool) int64 {
+	return int64(len(s.pending.Ids(match)))
 }
 
 func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st inbox.HitlStats, err error) {
@@ -283,9 +279,11 @@ func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 		return st, err
 	}
 	st.ResponsesCount = s.decided.Load() - decided
-	st.PendingCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.app != tests })
-	st.ResolversCount = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.app != tests && q.waiter == schema.Listening })
-	st.WaitingOnMe = s.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.app != tests && !q.isAddressed })
+	st.PendingCount = s.countPending(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool { return q.App != tests })
+	st.ResolversCount = s.countPending(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool {
+		return q.App != tests && q.Waiter == schema.Listening
+	})
+	st.WaitingOnMe = s.countPending(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool { return q.App != tests && !q.IsAddressed })
 	if awaiting != "" {
 		var n int64
 		if err := s.readers.get(ctx, []any{&n}, queryCountAwaiting, awaiting); err != nil {
@@ -297,15 +295,15 @@ func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 	if st.Agents, err = scanTexts(rows, err); err != nil {
 		return st, err
 	}
-	for ids := range s.pending.countSessions() {
-		name, err := s.dictionary.nameText(ctx, &s.readers.statements, appName, ids.app)
+	for ids := range s.pending.CountSessions() {
+		name, err := s.dictionary.nameText(ctx, &s.readers.statements, appName, ids.App)
 		if err != nil {
 			return st, err
 		}
 		st.Agents = append(st.Agents, name)
 	}
 	slices.Sort(st.Agents)
-	st.Agents = slices.DeleteFunc(slices.Compact(st.Agents), isTestApp)
+	st.Agents = slices.DeleteFunc(slices.Compact(st.Agents), kit.IsTestApp)
 	return st, nil
 }
 

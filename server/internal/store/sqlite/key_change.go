@@ -11,13 +11,8 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-// keyLedgerData is recorded in the audit log.
-type keyLedgerData struct {
-	From string `json:"from"` // key ids
-	To   string `json:"to"`
-}
 
 // ChangeKey replaces the key of a database that no hub has open, encrypts all secrets with the
 // new key, and deletes the old one. A crash leaves either key, never none. It fails with ErrLocked
@@ -73,7 +68,7 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 	if c.Rotate {
 		action = "key.rotated"
 		payload, err := json.Marshal(sign.KeyRotation{
-			HubID: t.w.store.hubID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(toMillis(t.now)),
+			HubID: t.w.store.hubID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(kit.Millis(t.now)),
 		})
 		if err != nil {
 			return err
@@ -93,7 +88,7 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 	} else if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1`); err != nil {
 		return err
 	}
-	return t.appendLedger(store.LedgerRecord{Action: action, Actor: byHub, Data: keyLedgerData{From: c.Old, To: c.New}})
+	return t.appendLedger(store.LedgerRecord{Action: action, Actor: kit.ByHub, Data: kit.KeyData{From: c.Old, To: c.New}})
 }
 
 // signUndelivered replaces the signatures of answers that agents may still receive: agents that
@@ -138,7 +133,7 @@ func (t *tx) removeUnreadable() (channels []string, err error) {
 		return nil, err
 	}
 	for _, c := range all {
-		if _, err := t.removeChannel(c, byHub); err != nil {
+		if _, err := t.removeChannel(c, kit.ByHub); err != nil {
 			return nil, err
 		}
 		channels = append(channels, c.Name)

@@ -2,136 +2,32 @@ package sqlite
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-const (
-	// lagResolution is the precision of a lag, and maxLagMarks how many points in time a meter
-	// remembers; above that it is less precise.
-	lagResolution = 100 * time.Millisecond
-	maxLagMarks   = 1024
-	// Above tolerableLag, plain events wait for a lagFactor-th of the excess, at most maxIngestDelay.
-	tolerableLag   = 5 * time.Second
-	lagFactor      = 5
-	maxIngestDelay = time.Second
-	// maxStall is how long a reader may stay at one position before it is stuck. Events do not wait for
-	// a reader that can't catch up.
-	maxStall = 30 * time.Second
-)
-
-// lagMeter measures how far a background reader of the log is behind.
-type lagMeter struct {
-	mu       sync.Mutex
-	head     int64     // last row to process
-	at       int64     // last row processed
-	marks    []lagMark // when rows after at were committed, oldest first
-	isSteady bool      // it has reached the head since the hub started
-	stall    lagMark   // its position, and since when events have waited for it there
-}
-
-// lagMark is the time at which the row seq was committed.
-type lagMark struct {
-	seq int64
-	at  time.Time
-}
-
-// grow records that the row head was committed, or, at startup, that it exists.
-func (m *lagMeter) grow(head int64, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if head <= m.head {
-		return
-	}
-	n := len(m.marks)
-	if m.head = head; head > m.at && (n == 0 || now.Sub(m.marks[n-1].at) >= lagResolution) {
-		if n == maxLagMarks {
-			m.thinOut()
-		}
-		m.marks = append(m.marks, lagMark{seq: head, at: now})
-	}
-}
-
-// thinOut drops every second mark. Rows count as committed at the time of an earlier one.
-func (m *lagMeter) thinOut() {
-	for i := range len(m.marks) / 2 {
-		m.marks[i] = m.marks[2*i]
-	}
-	m.marks = m.marks[:len(m.marks)/2]
-}
-
-// reach records that the rows up to seq are processed.
-func (m *lagMeter) reach(seq int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.at = max(m.at, seq)
-	if m.at >= m.head {
-		m.marks, m.isSteady = m.marks[:0], true
-		return
-	}
-	n := 0
-	for n+1 < len(m.marks) && m.marks[n+1].seq <= m.at+1 {
-		n++
-	}
-	m.marks = append(m.marks[:0], m.marks[n:]...)
-}
-
-// lag returns how far the reader is behind.
-func (m *lagMeter) lag(now time.Time) (lag store.Lag) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	lag.Rows = max(0, m.head-m.at)
-	if len(m.marks) > 0 {
-		lag.Time = max(0, now.Sub(m.marks[0].at))
-	}
-	return lag
-}
-
-// ingestDelay returns how long a plain event has to wait for the reader to catch up. Work from
-// before the hub started delays no one.
-func (m *lagMeter) ingestDelay(now time.Time) time.Duration {
-	lag := m.lag(now)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.isSteady || lag.Time <= tolerableLag {
-		m.stall = lagMark{}
-		return 0
-	}
-	if m.stall.at.IsZero() || m.stall.seq != m.at {
-		m.stall = lagMark{seq: m.at, at: now}
-	}
-	if now.Sub(m.stall.at) > maxStall {
-		return 0
-	}
-	return min((lag.Time-tolerableLag)/lagFactor, maxIngestDelay)
-}
 
 // measureGrowth records committed rows. Changes that the projections ignore are no work.
 func (s *engine) measureGrowth(rows []store.LogRow) {
 	now := time.Now()
 	for i := len(rows) - 1; i >= 0; i-- {
 		if row := &rows[i]; !row.Change || row.Ends {
-			s.projected.grow(row.Seq, now)
+			s.projected.Grow(row.Seq, now)
 			break
 		}
 	}
-	s.indexed.grow(lastFullBlock(s.head.Load()), now)
+	s.indexed.Grow(kit.LastFullBlock(s.head.Load()), now)
 }
-
-// lastFullBlock returns the last row of the last full index block of a log that ends at head.
-func lastFullBlock(head int64) int64 { return (head+1)>>grams.BlockBits<<grams.BlockBits - 1 }
 
 // awaitReaders delays a plain event while the projections or the search index are far behind, so
 // that they can catch up. Questions and answers do not wait.
 func (s *engine) awaitReaders(ctx context.Context) {
 	now := time.Now()
-	if delay := max(s.projected.ingestDelay(now), s.indexed.ingestDelay(now)); delay > 0 {
+	if delay := max(s.projected.IngestDelay(now), s.indexed.IngestDelay(now)); delay > 0 {
 		feed.Sleep(ctx, delay) // Append checks ctx
 	}
 }
 
-func (s *engine) ProjectionLag() store.Lag { return s.projected.lag(time.Now()) }
+func (s *engine) ProjectionLag() store.Lag { return s.projected.Lag(time.Now()) }

@@ -4,24 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-// byHub is the actor of records that no person, agent or rule caused.
-const byHub = "hub"
-
-// chainEnd is the number and hash of the audit log's last entry, which the next entry
-// is chained to.
-type chainEnd struct {
-	n    int64
-	hash string
-}
 
 func (s *engine) AppendLedger(ctx context.Context, record store.LedgerRecord) error {
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.appendLedger(record) }})
@@ -31,25 +20,15 @@ func (s *engine) AppendLedger(ctx context.Context, record store.LedgerRecord) er
 // of its predecessor.
 func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 	for _, record := range records {
-		e := sign.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
-		if record.Data != nil {
-			var err error
-			if e.Data, err = json.Marshal(record.Data); err != nil {
-				return fmt.Errorf("encode the audit log data of %s: %w", record.Action, err)
-			}
-		}
-		if err := e.Seal(t.counters.chainEnd.n, t.counters.chainEnd.hash); err != nil {
-			return err
-		}
-		line, err := json.Marshal(e)
+		e, line, err := t.counters.chainEnd.Next(&record, t.now)
 		if err != nil {
 			return err
 		}
 		if _, err := t.exec(`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, ?, ?, ?, ?)`, e.N, e.QuestionID, e.Hash, line); err != nil {
 			return err
 		}
-		t.counters.chainEnd = chainEnd{e.N, e.Hash}
-		if e.N%signEvery == 0 {
+		t.counters.chainEnd = kit.ChainEnd{N: e.N, Hash: e.Hash}
+		if e.N%kit.SignEvery == 0 {
 			if err := t.signLedgerHead(); err != nil {
 				return err
 			}
@@ -59,9 +38,9 @@ func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 }
 
 // readChainEnd reads the audit log's last entry.
-func readChainEnd(ctx context.Context, conn *sql.Conn) (chainEnd, error) {
-	end := chainEnd{hash: sign.FirstPrev}
-	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.n, &end.hash)
+func readChainEnd(ctx context.Context, conn *sql.Conn) (kit.ChainEnd, error) {
+	end := kit.ChainEnd{Hash: sign.FirstPrev}
+	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.N, &end.Hash)
 	return end, ignoreNoRows(err)
 }
 

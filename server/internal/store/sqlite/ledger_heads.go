@@ -8,11 +8,8 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-// signEvery is the number of ledger entries after which the hub signs the head. Such a head is
-// written in the transaction of its entry and kept.
-const signEvery = 100
 
 const queryLedgerHead = `SELECT envelope FROM ledger_heads WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`
 
@@ -30,10 +27,10 @@ func (s *engine) SignLedgerHead(ctx context.Context) error {
 
 func (t *tx) signLedgerHead() error {
 	end := t.counters.chainEnd
-	if end.n == t.counters.signedHead {
+	if end.N == t.counters.signedHead {
 		return nil
 	}
-	payload, err := json.Marshal(sign.LedgerHead{Hub: t.w.store.hubID, N: end.n, Hash: end.hash, At: schema.Millis(toMillis(t.now))})
+	payload, err := json.Marshal(sign.LedgerHead{Hub: t.w.store.hubID, N: end.N, Hash: end.Hash, At: schema.Millis(kit.Millis(t.now))})
 	if err != nil {
 		return err
 	}
@@ -41,15 +38,15 @@ func (t *tx) signLedgerHead() error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`INSERT OR REPLACE INTO ledger_heads (stream_id, n, envelope) VALUES (1, ?, ?)`, end.n, envelope); err != nil {
+	if _, err := t.exec(`INSERT OR REPLACE INTO ledger_heads (stream_id, n, envelope) VALUES (1, ?, ?)`, end.N, envelope); err != nil {
 		return err
 	}
-	t.counters.signedHead = end.n
-	if end.n%signEvery != 0 {
+	t.counters.signedHead = end.N
+	if end.N%kit.SignEvery != 0 {
 		return nil
 	}
 	// The new head covers the entries of the heads in between.
-	_, err = t.exec(`DELETE FROM ledger_heads WHERE stream_id = 1 AND n > ? AND n < ?`, end.n-signEvery, end.n)
+	_, err = t.exec(`DELETE FROM ledger_heads WHERE stream_id = 1 AND n > ? AND n < ?`, end.N-kit.SignEvery, end.N)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -61,7 +62,7 @@ func TestLedgerHead_IsSignedRegularly(t *testing.T) {
 	require.NoError(t, b.SignLedgerHead(t.Context()))
 	_, err := b.LedgerHead(t.Context())
 	require.ErrorIs(t, err, schema.ErrNotFound, "an empty ledger has no head")
-	for i := range 2*signEvery + 1 {
+	for i := range 2*kit.SignEvery + 1 {
 		require.NoError(t, b.AppendLedger(t.Context(), store.LedgerRecord{Action: "rule.made", Actor: "ada"}))
 		if i == 9 {
 			require.NoError(t, b.SignLedgerHead(t.Context()))
@@ -70,19 +71,19 @@ func TestLedgerHead_IsSignedRegularly(t *testing.T) {
 	}
 	head := b.head(t)
 	entries := b.LedgerEntries(t)
-	require.Equal(t, sign.LedgerHead{Hub: b.HubID(), N: 2 * signEvery, Hash: entries[2*signEvery-1].Hash, At: schema.Millis(conformance.ClockStart.UnixMilli())}, head,
+	require.Equal(t, sign.LedgerHead{Hub: b.HubID(), N: 2 * kit.SignEvery, Hash: entries[2*kit.SignEvery-1].Hash, At: schema.Millis(conformance.ClockStart.UnixMilli())}, head,
 		"every 100th entry is signed with it")
-	require.Equal(t, []int64{signEvery, 2 * signEvery}, b.headNumbers(t), "a later head replaces those in between")
+	require.Equal(t, []int64{kit.SignEvery, 2 * kit.SignEvery}, b.headNumbers(t), "a later head replaces those in between")
 	b.Reopen(t)
 	require.NoError(t, b.SignLedgerHead(t.Context()))
 	require.NoError(t, b.SignLedgerHead(t.Context()))
-	require.Equal(t, []int64{signEvery, 2 * signEvery, 2*signEvery + 1}, b.headNumbers(t))
+	require.Equal(t, []int64{kit.SignEvery, 2 * kit.SignEvery, 2*kit.SignEvery + 1}, b.headNumbers(t))
 
 	_, err = b.ChangePeople(t.Context(), &store.PeopleChange{
 		SetLocked: true, People: store.People{Locked: true}, LedgerRecords: []store.LedgerRecord{{Action: "hub.locked", Actor: "ada"}},
 	})
 	require.NoError(t, err)
-	require.Equal(t, int64(2*signEvery+2), b.head(t).N, "the lock is signed with its entry")
+	require.Equal(t, int64(2*kit.SignEvery+2), b.head(t).N, "the lock is signed with its entry")
 }
 
 // rewrite changes entry n and seals it and all later entries again, as a program that can write

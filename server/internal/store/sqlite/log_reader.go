@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var (
@@ -91,7 +92,7 @@ func (s *engine) loadEndedEvents(ctx context.Context, rows []store.LogRow) error
 		if len(events) == 0 {
 			return errors.Join(schema.ErrNotFound, fmt.Errorf("read the question of change %d", row.Seq))
 		}
-		rows[i] = changeLogRow(row.Seq, events[0], row.Event.Status, true)
+		rows[i] = kit.ChangeLogRow(row.Seq, events[0], row.Event.Status, true)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -29,14 +30,6 @@ func sessionOf(m *control.Message) store.SessionKey {
 	return store.SessionKey{App: m.SourceApp, Session: m.SessionID}
 }
 
-// messageData is the part of a message that the audit log stores.
-type messageData struct {
-	ID      int64          `json:"message"`
-	App     string         `json:"source_app,omitempty"`
-	Session string         `json:"session_id,omitempty"`
-	Event   schema.EventID `json:"event,omitempty"` // that it was handed over with
-}
-
 // setMessageState changes the state of a message, and keeps the counts of its session.
 func (t *tx) setMessageState(m *control.Message, state control.MessageState, actor string) error {
 	before := m.State
@@ -48,16 +41,16 @@ func (t *tx) setMessageState(m *control.Message, state control.MessageState, act
 	key := sessionOf(m)
 	t.afterCommit(func() {
 		if before == control.MessageSaved {
-			t.w.store.messages.add(key, -1)
+			t.w.store.messages.Add(key, -1)
 		}
 		if state != control.MessageHandedOver {
-			t.w.store.openMessages.add(key, -1)
+			t.w.store.openMessages.Add(key, -1)
 		}
 	})
 	if state == control.MessageActedOn {
 		return nil
 	}
-	return t.appendLedger(store.LedgerRecord{Action: "message." + string(state), Actor: actor, Data: messageData{ID: m.ID, Event: m.Event}})
+	return t.appendLedger(store.LedgerRecord{Action: "message." + string(state), Actor: actor, Data: kit.MessageData{ID: m.ID, Event: m.Event}})
 }
 
 func (s *engine) CreateMessage(ctx context.Context, d store.MessageDraft) (m control.Message, isNew bool, err error) {
@@ -71,7 +64,7 @@ func (s *engine) CreateMessage(ctx context.Context, d store.MessageDraft) (m con
 func (t *tx) createMessage(d *store.MessageDraft) (m control.Message, isNew bool, err error) {
 	var key []byte
 	if d.Key != "" {
-		key = hashKey(d.From + "\x00" + d.Key)
+		key = kit.HashKey(d.From + "\x00" + d.Key)
 		first, err := t.messages(messageColumns+` AND key = ?`, key)
 		if err != nil {
 			return m, false, err
@@ -97,7 +90,7 @@ func (t *tx) createMessage(d *store.MessageDraft) (m control.Message, isNew bool
 	}
 	m = control.Message{
 		ID: last.Int64 + 1, State: control.MessageSaved, SourceApp: d.SourceApp, SessionID: d.SessionID, AgentID: d.AgentID,
-		From: d.From, Text: d.Text, CreatedAt: schema.Millis(toMillis(d.SentAt)),
+		From: d.From, Text: d.Text, CreatedAt: schema.Millis(kit.Millis(d.SentAt)),
 	}
 	_, err = t.exec(`INSERT INTO messages (stream_id, id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)`, m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), nullable(key))
@@ -105,10 +98,10 @@ func (t *tx) createMessage(d *store.MessageDraft) (m control.Message, isNew bool
 		return m, false, err
 	}
 	t.afterCommit(func() {
-		t.w.store.messages.add(sessionOf(&m), 1)
-		t.w.store.openMessages.add(sessionOf(&m), 1)
+		t.w.store.messages.Add(sessionOf(&m), 1)
+		t.w.store.openMessages.Add(sessionOf(&m), 1)
 	})
-	return m, true, t.appendLedger(store.LedgerRecord{Action: "message.saved", Actor: m.From, Data: messageData{ID: m.ID, App: m.SourceApp, Session: m.SessionID}})
+	return m, true, t.appendLedger(store.LedgerRecord{Action: "message.saved", Actor: m.From, Data: kit.MessageData{ID: m.ID, App: m.SourceApp, Session: m.SessionID}})
 }
 
 func (s *engine) WithdrawMessage(ctx context.Context, id int64, by string) (m control.Message, err error) {
@@ -142,24 +135,24 @@ func (t *tx) endMessages(key store.SessionKey) error {
 	saved, err := t.messages(querySaved, key.Session, key.App)
 	for i := range saved {
 		if err == nil {
-			err = t.setMessageState(&saved[i], control.MessageExpired, byHub)
+			err = t.setMessageState(&saved[i], control.MessageExpired, kit.ByHub)
 		}
 	}
 	return err
 }
 
 func (s *engine) HasMessages(key store.SessionKey) bool {
-	return s.openMessages.has(key.App, key.Session)
+	return s.openMessages.Has(key.App, key.Session)
 }
 
 func (s *engine) HasWaitingMessages(key store.SessionKey) bool {
-	return s.messages.has(key.App, key.Session)
+	return s.messages.Has(key.App, key.Session)
 }
 
 // advanceMessages applies the effect of an event on the messages to its session.
 func (t *tx) advanceMessages(e *store.Event, step *store.MessageStep) error {
 	key := store.SessionKey{App: e.App, Session: e.Session}
-	if step == nil || !t.w.store.openMessages.has(key.App, key.Session) {
+	if step == nil || !t.w.store.openMessages.Has(key.App, key.Session) {
 		return nil
 	}
 	if step.ActedOn {
@@ -182,7 +175,7 @@ func (t *tx) advanceMessages(e *store.Event, step *store.MessageStep) error {
 // handOverMessages adds the messages that wait for the event's agent, oldest first. A message
 // whose sender may no longer send it is withdrawn.
 func (t *tx) handOverMessages(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
-	if !r.Message || !t.w.store.messages.has(e.App, e.Session) {
+	if !r.Message || !t.w.store.messages.Has(e.App, e.Session) {
 		return nil
 	}
 	saved, err := t.messages(querySaved, e.Session, e.App)
@@ -196,7 +189,7 @@ func (t *tx) handOverMessages(d *control.Directive, e *store.Event, r *store.Dir
 			continue
 		}
 		if r.CanSend != nil && !r.CanSend(m.From, m.CreatedAt) {
-			if err := t.setMessageState(m, control.MessageWithdrawn, byHub); err != nil {
+			if err := t.setMessageState(m, control.MessageWithdrawn, kit.ByHub); err != nil {
 				return err
 			}
 			continue
@@ -205,8 +198,8 @@ func (t *tx) handOverMessages(d *control.Directive, e *store.Event, r *store.Dir
 		if units += text.PromptUnits(); len(d.Messages) > 0 && units > control.MaxPromptUnits || len(d.Messages) == control.MaxHandedOver {
 			return nil
 		}
-		m.HandedAt, m.Event = schema.Millis(toMillis(t.now)), e.ID
-		if err := t.setMessageState(m, control.MessageHandedOver, byHub); err != nil {
+		m.HandedAt, m.Event = schema.Millis(kit.Millis(t.now)), e.ID
+		if err := t.setMessageState(m, control.MessageHandedOver, kit.ByHub); err != nil {
 			return err
 		}
 		d.Messages = append(d.Messages, text)
@@ -235,9 +228,9 @@ func (s *engine) loadMessages(ctx context.Context, w *writer) error {
 		var key store.SessionKey
 		var state control.MessageState
 		err := rows.Scan(&key.App, &key.Session, &state)
-		s.openMessages.add(key, 1)
+		s.openMessages.Add(key, 1)
 		if state == control.MessageSaved {
-			s.messages.add(key, 1)
+			s.messages.Add(key, 1)
 		}
 		return err
 	})
@@ -254,7 +247,7 @@ func (s *engine) pruneMessages(ctx context.Context, p *store.RetentionPolicy, pa
 	for more := true; more; {
 		var err error
 		more, err = pace.run(ctx, s.writer, func(t *tx, limit int) (int, error) {
-			return t.pruneMessages(toMillis(p.EventsBefore), limit)
+			return t.pruneMessages(kit.Millis(p.EventsBefore), limit)
 		})
 		if err != nil {
 			return err
@@ -274,7 +267,7 @@ func (t *tx) pruneMessages(before int64, limit int) (n int, err error) {
 			return 0, err
 		}
 		if m.State == control.MessageHandedOver {
-			t.afterCommit(func() { t.w.store.openMessages.add(sessionOf(m), -1) })
+			t.afterCommit(func() { t.w.store.openMessages.Add(sessionOf(m), -1) })
 		}
 	}
 	return len(list), nil

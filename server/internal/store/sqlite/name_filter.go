@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // nameCondition is a condition on one of an event's names, as a set of IDs.
@@ -55,7 +56,7 @@ func (s *engine) matchingNameIDs(ctx context.Context, k nameKind, n *filter.Name
 	if err := s.readers.get(ctx, []any{&count}, queryCountNames, k, maxScannedNames+1); err != nil || count > maxScannedNames {
 		return nil, false, err
 	}
-	rows, err := s.readers.query(ctx, queryNames, k, maxScannedNames, likeFragments(n.Fragments()), maxScannedNames)
+	rows, err := s.readers.query(ctx, queryNames, k, maxScannedNames, kit.LikeFragments(n.Fragments()), maxScannedNames)
 	if err != nil {
 		return nil, false, err
 	}
@@ -71,16 +72,6 @@ func (s *engine) matchingNameIDs(ctx context.Context, k nameKind, n *filter.Name
 		}
 	}
 	return ids, len(ids) <= maxNameIDs, rows.Err()
-}
-
-// likeFragments returns the LIKE pattern for the fragments in order, with anything in
-// between.
-func likeFragments(pieces []string) string {
-	escaped := make([]string, len(pieces))
-	for i, p := range pieces {
-		escaped[i] = likeEscapes.Replace(p)
-	}
-	return strings.Join(escaped, "%")
 }
 
 // matchesNothing reports whether no event can match. An event without a top-level tool

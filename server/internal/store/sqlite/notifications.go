@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -91,11 +92,11 @@ func (s *engine) AddNotifications(ctx context.Context, id schema.EventID, notifi
 }
 
 func (t *tx) addNotification(id schema.EventID, n *store.Notification) error {
-	now := toMillis(t.now)
+	now := kit.Millis(t.now)
 	_, err := t.exec(`INSERT INTO notices (stream_id, id, question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
 		SELECT 1, coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ? FROM notices WHERE stream_id = 1
 		ON CONFLICT (stream_id, question, channel, person, kind, n) DO NOTHING`,
-		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, toMillis(n.Due), now, now)
+		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, kit.Millis(n.Due), now, now)
 	return err
 }
 
@@ -105,7 +106,7 @@ func (s *engine) NotificationsOf(ctx context.Context, id schema.EventID) ([]stor
 }
 
 func (s *engine) DueNotifications(ctx context.Context, channel int64, now time.Time, n int) (due []store.Notification, next time.Time, err error) {
-	rows, err := s.readers.query(ctx, queryDueNotifications, channel, toMillis(now), n)
+	rows, err := s.readers.query(ctx, queryDueNotifications, channel, kit.Millis(now), n)
 	if due, err = scanNotifications(rows, err); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -116,7 +117,7 @@ func (s *engine) DueNotifications(ctx context.Context, channel int64, now time.T
 func scanNotifications(rows *sql.Rows, err error) ([]store.Notification, error) {
 	return collect(rows, err, func(rows *sql.Rows, n *store.Notification) error {
 		return rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error, &n.Attempts,
-			timeColumn{&n.Due}, timeColumn{&n.CreatedAt}, &n.At)
+			kit.ScanTime(&n.Due), kit.ScanTime(&n.CreatedAt), &n.At)
 	})
 }
 
@@ -135,9 +136,9 @@ func (t *tx) claimNotification(n *store.Notification, until, since time.Time) (s
 		if err := t.get([]any{&last}, queryLastSent, n.Channel, n.Person); err != nil {
 			return store.ClaimLost, err
 		}
-		now := toMillis(t.now)
+		now := kit.Millis(t.now)
 		// A send time in the future was recorded before the clock was corrected.
-		if last.Valid && last.Int64 > toMillis(since) && last.Int64 <= now {
+		if last.Valid && last.Int64 > kit.Millis(since) && last.Int64 <= now {
 			return store.ClaimCooldown, nil
 		}
 		if err := t.get([]any{&inFlight}, queryClaimsInFlight, n.Channel, now, now, n.Person, n.ID); err != nil {
@@ -148,7 +149,7 @@ func (t *tx) claimNotification(n *store.Notification, until, since time.Time) (s
 		}
 	}
 	changed, err := t.exec(`UPDATE notices SET due = ?1, leased = ?1 WHERE stream_id = 1 AND id = ?2 AND state = 'queued' AND due = ?3`,
-		toMillis(until), n.ID, toMillis(n.Due))
+		kit.Millis(until), n.ID, kit.Millis(n.Due))
 	if err != nil || changed == 0 {
 		return store.ClaimLost, err
 	}
@@ -159,7 +160,7 @@ func (s *engine) SetNotification(ctx context.Context, n *store.Notification) err
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notices SET state = ?, why = ?, error = ?, attempts = ?, due = ?, leased = 0, at = ?
 			WHERE stream_id = 1 AND id = ? AND (state = 'queued' OR ? = 'sent')`,
-			n.State, n.Why, n.Error, n.Attempts, toMillis(n.Due), toMillis(t.now), n.ID, n.State)
+			n.State, n.Why, n.Error, n.Attempts, kit.Millis(n.Due), kit.Millis(t.now), n.ID, n.State)
 		return err
 	}})
 }
@@ -167,7 +168,7 @@ func (s *engine) SetNotification(ctx context.Context, n *store.Notification) err
 func (s *engine) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) error {
 		n, err := t.exec(`UPDATE notices SET state = 'suppressed', why = ?, leased = 0, at = ?
-			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, toMillis(t.now), id)
+			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, kit.Millis(t.now), id)
 		found = n > 0
 		return err
 	}})
@@ -176,7 +177,7 @@ func (s *engine) SuppressNotifications(ctx context.Context, id schema.EventID, w
 
 func (s *engine) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
 	err := s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, toMillis(t.now))
+		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, kit.Millis(t.now))
 		return err
 	}})
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Config configures Open. Zero values select the documented defaults.
@@ -55,8 +55,8 @@ const (
 type engine struct {
 	file       string
 	hubID      string
-	schema     int64   // version
-	epochs     []epoch // the current one is the last
+	schema     int64       // version
+	epochs     []kit.Epoch // the current one is the last
 	identity   *identity.Key
 	keyChange  *store.KeyChange // nil: Open keeps the key
 	clock      func() time.Time
@@ -64,12 +64,12 @@ type engine struct {
 	readers    readers
 	writer     *writer
 	dictionary *dictionary
-	pending    pendingQuestions
-	grants     openGrants
-	messages   itemCounts                       // messages that are not handed over
+	pending    kit.PendingQuestions[int64]
+	grants     kit.OpenGrants
+	messages   kit.ItemCounts                   // messages that are not handed over
 	freezes    atomic.Pointer[[]control.Freeze] // the active ones, as of the last commit
 	// openMessages are messages that are not handed over, or not acted on.
-	openMessages itemCounts
+	openMessages kit.ItemCounts
 	diskSpace    *diskSpace
 	health       *health
 	files        *openFiles
@@ -78,12 +78,12 @@ type engine struct {
 	pruned       atomic.Int64
 	pruning      atomic.Int32 // runs of Prune in progress
 	events       atomic.Int64 // number of stored events
-	tail         logTail
+	tail         kit.LogTail
 	decided      atomic.Int64 // number of decided questions
-	texts        sessionTexts
-	projected    lagMeter    // of the projector
-	indexed      lagMeter    // of the indexer, in full blocks
-	indexerWake  feed.Wakeup // wakes the indexer when it has work
+	texts        kit.SessionTexts
+	projected    kit.LagMeter // of the projector
+	indexed      kit.LagMeter // of the indexer, in full blocks
+	indexerWake  feed.Wakeup  // wakes the indexer when it has work
 	log          *slog.Logger
 	close        func() error
 }
@@ -138,7 +138,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: sessionTexts{limit: maxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
+	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
@@ -245,8 +245,8 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	}
 	s.head.Store(counters.head)
 	s.pruned.Store(counters.pruned)
-	s.projected.grow(counters.head, time.Now())
-	s.indexed.grow(lastFullBlock(counters.head), time.Now())
+	s.projected.Grow(counters.head, time.Now())
+	s.indexed.Grow(kit.LastFullBlock(counters.head), time.Now())
 	s.events.Store(counters.events)
 	s.decided.Store(counters.decided)
 	return s.openIdentity(ctx, w)
@@ -287,14 +287,12 @@ const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, n
 
 func (s *engine) loadPending(ctx context.Context, w *writer) error {
 	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)
-	s.pending.rows, s.pending.same = map[schema.EventID]pendingQuestion{}, map[string][]schema.EventID{}
-	return eachRow(rows, err, func(rows *sql.Rows) error {
-		var id schema.EventID
-		var q pendingQuestion
-		err := rows.Scan(&id, &q.app, &q.session, &q.deadline, &q.heldUntil, &q.timerAt, &q.lifeline, &q.waiter, &q.isAddressed, &q.same, &q.sameAs, &q.joined)
-		s.pending.put(id, q)
-		return err
+	stored, err := collect(rows, err, func(rows *sql.Rows, u *kit.PendingUpdate[int64]) error {
+		q := &u.Row
+		return rows.Scan(&u.ID, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt, &q.Lifeline, &q.Waiter, &q.IsAddressed, &q.Same, &q.SameAs, &q.Joined)
 	})
+	s.pending.Load(stored)
+	return err
 }
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
@@ -303,9 +301,11 @@ func (s *engine) HubID() string { return s.hubID }
 
 func (s *engine) Schema() int64 { return s.schema }
 
-func (s *engine) Epoch() string { return s.epochs[len(s.epochs)-1].id }
+func (s *engine) Epoch() string { return s.epochs[len(s.epochs)-1].ID }
 
-func (s *engine) HasPosition(epoch string, seq int64) bool { return hasPosition(s.epochs, epoch, seq) }
+func (s *engine) HasPosition(epoch string, seq int64) bool {
+	return kit.HasPosition(s.epochs, epoch, seq)
+}
 
 func (s *engine) Head() int64 { return s.head.Load() }
 

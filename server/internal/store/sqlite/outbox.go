@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // deliveryRow is a scanned delivery; all columns are NULL if there is none.
@@ -29,19 +30,19 @@ func (r *deliveryRow) toDelivery(id schema.EventID) *store.Delivery {
 	}
 	return &store.Delivery{
 		ID: id, AnswerID: r.answer.String, State: schema.DeliveryState(r.state.String), Attempts: int(r.attempts.Int64),
-		Sent: r.sent.Bool, Due: fromMillis(r.due.Int64), Until: fromMillis(r.until.Int64), Leased: fromMillis(r.leased.Int64),
-		Handled: fromMillis(r.handled.Int64),
+		Sent: r.sent.Bool, Due: kit.Time(r.due.Int64), Until: kit.Time(r.until.Int64), Leased: kit.Time(r.leased.Int64),
+		Handled: kit.Time(r.handled.Int64),
 	}
 }
 
 func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
-	due, leased := toMillis(d.Due), toMillis(d.Leased)
+	due, leased := kit.Millis(d.Due), kit.Millis(d.Leased)
 	_, err := t.exec(`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, toMillis(d.Until), leased, toMillis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, kit.Millis(d.Until), leased, kit.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
 	return err
 }
 
@@ -72,7 +73,7 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 		id   schema.EventID
 		wake int64
 	}
-	rows, err := t.query(queryDueDeliveries, toMillis(now))
+	rows, err := t.query(queryDueDeliveries, kit.Millis(now))
 	due, err := collect(rows, err, func(rows *sql.Rows, d *dueDelivery) error { return rows.Scan(&d.id, &d.wake) })
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 		ids = append(ids, d.id)
 	}
 	for _, id := range ids {
-		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE stream_id = 1 AND seq = ?2`, toMillis(until), id); err != nil {
+		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE stream_id = 1 AND seq = ?2`, kit.Millis(until), id); err != nil {
 			return nil, err
 		}
 	}
@@ -91,12 +92,12 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 }
 
 func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, timeOf := range []func(*pendingQuestion) int64{
-		func(q *pendingQuestion) int64 { return q.heldUntil },
-		func(q *pendingQuestion) int64 { return q.deadline },
-		func(q *pendingQuestion) int64 { return q.timerAt },
+	for _, timeOf := range []func(*kit.PendingQuestion[int64]) int64{
+		func(q *kit.PendingQuestion[int64]) int64 { return q.HeldUntil },
+		func(q *kit.PendingQuestion[int64]) int64 { return q.Deadline },
+		func(q *kit.PendingQuestion[int64]) int64 { return q.TimerAt },
 	} {
-		found, at := s.pending.due(now, n, timeOf)
+		found, at := s.pending.Due(now, n, timeOf)
 		due = append(due, found...)
 		if next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at
@@ -106,7 +107,7 @@ func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 }
 
 func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return s.pending.ids(func(_ schema.EventID, q *pendingQuestion) bool { return q.heldUntil > 0 }), ctx.Err()
+	return s.pending.Ids(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool { return q.HeldUntil > 0 }), ctx.Err()
 }
 
 func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
@@ -118,7 +119,9 @@ func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]s
 	if err != nil || !ok {
 		return nil, err
 	}
-	return s.pending.ids(func(_ schema.EventID, q *pendingQuestion) bool { return q.session == sessionID && q.app == appID }), ctx.Err()
+	return s.pending.Ids(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool {
+		return q.Session == sessionID && q.App == appID
+	}), ctx.Err()
 }
 
 func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
@@ -127,8 +130,8 @@ func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int)
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := s.pending.ids(func(id schema.EventID, q *pendingQuestion) bool {
-		return q.lifeline == of && of != store.NoLifeline && id > after
+	ids := s.pending.Ids(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
+		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()
 }
@@ -137,5 +140,5 @@ func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.
 func (s *engine) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
 	var ms sql.NullInt64
 	err := s.readers.getByKey(ctx, []any{&ms}, query, args...)
-	return fromMillis(ms.Int64), ignoreNoRows(err)
+	return kit.Time(ms.Int64), ignoreNoRows(err)
 }

@@ -3,13 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -40,58 +37,27 @@ func readTable[T any](ctx context.Context, s *engine, err error, query string, s
 	return collect(rows, err, scan)
 }
 
-// timeColumn scans a time in Unix milliseconds; 0: the zero time.
-type timeColumn struct{ dest *time.Time }
-
-// Scan implements sql.Scanner.
-func (c timeColumn) Scan(value any) error {
-	ms, ok := value.(int64)
-	if !ok {
-		return fmt.Errorf("a time is stored as %T", value)
-	}
-	*c.dest = fromMillis(ms)
-	return nil
-}
-
-// jsonColumn stores a value as JSON text, and scans it into a pointer.
-type jsonColumn struct{ value any }
-
-// Value implements driver.Valuer.
-func (c jsonColumn) Value() (driver.Value, error) {
-	text, err := json.Marshal(c.value)
-	return string(text), err
-}
-
-// Scan implements sql.Scanner.
-func (c jsonColumn) Scan(value any) error {
-	text, ok := value.(string)
-	if !ok {
-		return fmt.Errorf("JSON is stored as %T", value)
-	}
-	return json.Unmarshal([]byte(text), c.value)
-}
-
 func scanPerson(rows *sql.Rows, p *store.Person) error {
-	return rows.Scan(&p.Name, &p.Role, &p.Owner, &p.Email, &p.Subject, timeColumn{&p.CreatedAt}, timeColumn{&p.LastSeenAt},
-		&p.SignedIn, timeColumn{&p.ResetAt}, &p.ResetBy, timeColumn{&p.PromotedAt}, &p.PromotedBy)
+	return rows.Scan(&p.Name, &p.Role, &p.Owner, &p.Email, &p.Subject, kit.ScanTime(&p.CreatedAt), kit.ScanTime(&p.LastSeenAt),
+		&p.SignedIn, kit.ScanTime(&p.ResetAt), &p.ResetBy, kit.ScanTime(&p.PromotedAt), &p.PromotedBy)
 }
 
 func scanSignIn(rows *sql.Rows, i *store.SignIn) error {
-	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key, &i.Confirmed, timeColumn{&i.CreatedAt}, timeColumn{&i.LastSeenAt})
+	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key, &i.Confirmed, kit.ScanTime(&i.CreatedAt), kit.ScanTime(&i.LastSeenAt))
 }
 
 func scanToken(rows *sql.Rows, o *store.Token) error {
-	return rows.Scan(&o.ID, &o.Name, &o.Prefix, &o.Hash, &o.Person, jsonColumn{&o.Apps},
-		timeColumn{&o.CreatedAt}, timeColumn{&o.LastUsedAt}, timeColumn{&o.ExpiresAt})
+	return rows.Scan(&o.ID, &o.Name, &o.Prefix, &o.Hash, &o.Person, kit.JSON(&o.Apps),
+		kit.ScanTime(&o.CreatedAt), kit.ScanTime(&o.LastUsedAt), kit.ScanTime(&o.ExpiresAt))
 }
 
 func scanCode(rows *sql.Rows, c *store.Code) error {
-	return rows.Scan(&c.Hash, &c.Person, &c.Method, &c.Confirmed, timeColumn{&c.CreatedAt}, timeColumn{&c.ExpiresAt})
+	return rows.Scan(&c.Hash, &c.Person, &c.Method, &c.Confirmed, kit.ScanTime(&c.CreatedAt), kit.ScanTime(&c.ExpiresAt))
 }
 
 func scanPasskey(rows *sql.Rows, k *store.Passkey) error {
-	return rows.Scan(&k.ID, &k.Person, &k.Name, &k.RPID, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, jsonColumn{&k.Transports},
-		timeColumn{&k.CreatedAt}, timeColumn{&k.LastUsedAt})
+	return rows.Scan(&k.ID, &k.Person, &k.Name, &k.RPID, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, kit.JSON(&k.Transports),
+		kit.ScanTime(&k.CreatedAt), kit.ScanTime(&k.LastUsedAt))
 }
 
 func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {
@@ -141,24 +107,24 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 	for _, p := range c.Persons {
 		write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt), p.SignedIn, toMillis(p.ResetAt), p.ResetBy, toMillis(p.PromotedAt), p.PromotedBy)
-		write(`DELETE FROM shares WHERE stream_id = 1 AND person = ? AND (? OR created_at <= ?)`, p.Name, p.Role == schema.Viewer, toMillis(p.ResetAt))
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, kit.Millis(p.CreatedAt), kit.Millis(p.LastSeenAt), p.SignedIn, kit.Millis(p.ResetAt), p.ResetBy, kit.Millis(p.PromotedAt), p.PromotedBy)
+		write(`DELETE FROM shares WHERE stream_id = 1 AND person = ? AND (? OR created_at <= ?)`, p.Name, p.Role == schema.Viewer, kit.Millis(p.ResetAt))
 	}
 	for _, i := range c.SignIns {
 		write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, i.Confirmed, toMillis(i.CreatedAt), toMillis(i.LastSeenAt))
+			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, i.Confirmed, kit.Millis(i.CreatedAt), kit.Millis(i.LastSeenAt))
 	}
 	for _, o := range c.Tokens {
 		write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Name, o.Prefix, o.Hash, o.Person, jsonColumn{o.Apps}, toMillis(o.CreatedAt), toMillis(o.LastUsedAt), toMillis(o.ExpiresAt))
+			o.ID, o.Name, o.Prefix, o.Hash, o.Person, kit.JSON(o.Apps), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt), kit.Millis(o.ExpiresAt))
 	}
 	for _, o := range c.Codes {
 		write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, confirmed, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?)`,
-			o.Hash, o.Person, o.Method, o.Confirmed, toMillis(o.CreatedAt), toMillis(o.ExpiresAt))
+			o.Hash, o.Person, o.Method, o.Confirmed, kit.Millis(o.CreatedAt), kit.Millis(o.ExpiresAt))
 	}
 	for _, o := range c.Passkeys {
 		write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags, jsonColumn{o.Transports}, toMillis(o.CreatedAt), toMillis(o.LastUsedAt))
+			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags, kit.JSON(o.Transports), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt))
 	}
 	return err
 }

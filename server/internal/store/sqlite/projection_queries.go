@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -29,20 +30,10 @@ func (s *engine) Decisions(ctx context.Context, from, to int64) (map[store.Decis
 	})
 }
 
-// bucketRange is a part of a period that is covered by buckets of one unit, in quarters.
-type bucketRange struct{ unit, from, to int64 }
-
-// bucketRanges covers all time since quarter from: in quarters until the end of that UTC
-// day, then in days.
-func bucketRanges(from int64) []bucketRange {
-	tomorrow := (from + quartersPerDay - 1) / quartersPerDay
-	return []bucketRange{{1, from, tomorrow * quartersPerDay}, {quartersPerDay, tomorrow, 1 << 40}}
-}
-
 func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Activity, error) {
 	sums := map[string]store.Activity{}
-	for _, part := range bucketRanges(from) {
-		rows, err := s.readers.query(ctx, queryActivity, part.unit, part.from, part.to)
+	for _, part := range kit.BucketRanges(from) {
+		rows, err := s.readers.query(ctx, queryActivity, part.Unit, part.From, part.To)
 		err = eachRow(rows, err, func(rows *sql.Rows) error {
 			var app string
 			var a store.Activity
@@ -76,9 +67,9 @@ func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGrou
 }
 
 func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
-	byTool := map[string]histogram{}
-	for _, part := range bucketRanges(from) {
-		rows, err := s.readers.query(ctx, queryToolTimes, part.unit, part.from, part.to)
+	byTool := map[string]kit.Histogram{}
+	for _, part := range kit.BucketRanges(from) {
+		rows, err := s.readers.query(ctx, queryToolTimes, part.Unit, part.From, part.To)
 		err = eachRow(rows, err, func(rows *sql.Rows) error {
 			var tool string
 			var bins sql.RawBytes
@@ -86,9 +77,9 @@ func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]s
 				return err
 			}
 			if byTool[tool] == nil {
-				byTool[tool] = histogram{}
+				byTool[tool] = kit.Histogram{}
 			}
-			return byTool[tool].add(bins)
+			return byTool[tool].Add(bins)
 		})
 		if err != nil {
 			return nil, err
@@ -132,7 +123,7 @@ func (s *engine) pruneProjections(ctx context.Context, before time.Time) error {
 				return err
 			}
 		}
-		for _, unit := range [...]int64{1, quartersPerDay} {
+		for _, unit := range [...]int64{1, kit.QuartersPerDay} {
 			for _, query := range [...]string{
 				`DELETE FROM activity WHERE stream_id = 1 AND span = ? AND at < ?`,
 				`DELETE FROM tool_histograms WHERE stream_id = 1 AND span = ? AND at < ?`,

@@ -5,15 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-// quartersPerDay is the number of quarter-hours in a UTC day.
-const quartersPerDay = 96
 
 const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
 
@@ -32,13 +28,13 @@ func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries 
 	if err := ctx.Err(); err != nil {
 		return nil, seq, err
 	}
-	s.projected.reach(seq)
-	entries, upTo, ok := s.tail.entries(tailProjector, seq, limit)
+	s.projected.Reach(seq)
+	entries, upTo, ok := s.tail.Entries(kit.TailProjector, seq, limit)
 	if !ok {
 		entries, upTo, err = s.readEntries(ctx, seq, limit)
 	}
 	if len(entries) == 0 && err == nil {
-		s.projected.reach(upTo)
+		s.projected.Reach(upTo)
 	}
 	return entries, upTo, err
 }
@@ -114,7 +110,7 @@ func (s *engine) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) 
 		err = s.writer.do(ctx, o)
 	}
 	if err == nil {
-		s.projected.reach(d.To)
+		s.projected.Reach(d.To)
 	}
 	return err
 }
@@ -204,7 +200,7 @@ func activeKey(at int64, last schema.EventID) int64 {
 const activeShift = 11
 
 func (t *tx) addActivity(key store.ActivityKey, a *store.Activity) error {
-	for _, unit := range [...]int64{1, quartersPerDay} {
+	for _, unit := range [...]int64{1, kit.QuartersPerDay} {
 		_, err := t.exec(`INSERT INTO activity (stream_id, span, at, app, events, tools, failures, asked, waited,
 				input, output, cache_read, cache_write, cost)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -250,7 +246,7 @@ type toolPeriod struct {
 }
 
 func (t *tx) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
-	periods := map[toolPeriod]histogram{}
+	periods := map[toolPeriod]kit.Histogram{}
 	for key, u := range times {
 		_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
@@ -258,10 +254,10 @@ func (t *tx) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 		if err != nil {
 			return err
 		}
-		for _, unit := range [...]int64{1, quartersPerDay} {
+		for _, unit := range [...]int64{1, kit.QuartersPerDay} {
 			period := toolPeriod{unit, key.Quarter / unit, key.Tool}
 			if periods[period] == nil {
-				periods[period] = histogram{}
+				periods[period] = kit.Histogram{}
 			}
 			periods[period][key.Bucket] = periods[period][key.Bucket].Add(u)
 		}
@@ -274,66 +270,18 @@ func (t *tx) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 	return nil
 }
 
-func (t *tx) addHistogram(p toolPeriod, h histogram) error {
+func (t *tx) addHistogram(p toolPeriod, h kit.Histogram) error {
 	var bins []byte
 	err := t.get([]any{&bins}, `SELECT bins FROM tool_histograms WHERE stream_id = 1 AND span = ? AND at = ? AND tool = ?`, p.unit, p.at, p.tool)
 	if err := ignoreNoRows(err); err != nil {
 		return err
 	}
-	if err := h.add(bins); err != nil {
+	if err := h.Add(bins); err != nil {
 		return err
 	}
 	_, err = t.exec(`INSERT INTO tool_histograms (stream_id, span, at, tool, bins) VALUES (1, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET bins = excluded.bins`, p.unit, p.at, p.tool, h.encode())
+		ON CONFLICT DO UPDATE SET bins = excluded.bins`, p.unit, p.at, p.tool, h.Encode())
 	return err
-}
-
-// histogram has the uses of a tool by duration bucket.
-type histogram map[int64]store.ToolTime
-
-// add adds the column bins of tool_histograms.
-func (h histogram) add(bins []byte) error {
-	for len(bins) > 0 {
-		var numbers [4]int64
-		for i := range numbers {
-			n, rest, ok := cutNumber(bins)
-			if !ok {
-				return fmt.Errorf("read a histogram of tool uses at %q", bins)
-			}
-			numbers[i], bins = n, rest
-		}
-		h[numbers[0]] = h[numbers[0]].Add(store.ToolTime{Calls: numbers[1], Failures: numbers[2], TotalMS: numbers[3]})
-	}
-	return nil
-}
-
-// cutNumber returns the number before the first separator, and the text after it.
-func cutNumber(text []byte) (n int64, rest []byte, ok bool) {
-	sign := int64(1)
-	for i, c := range text {
-		switch {
-		case c >= '0' && c <= '9':
-			n, ok = 10*n+int64(c-'0'), true
-		case c == '-' && i == 0:
-			sign = -1
-		default:
-			return sign * n, text[i+1:], ok && (c == ' ' || c == ';')
-		}
-	}
-	return sign * n, nil, ok
-}
-
-// encode returns the column bins of tool_histograms.
-func (h histogram) encode() string {
-	var b []byte
-	for _, bucket := range slices.Sorted(maps.Keys(h)) {
-		u := h[bucket]
-		if b != nil {
-			b = append(b, ';')
-		}
-		b = fmt.Appendf(b, "%d %d %d %d", bucket, u.Calls, u.Failures, u.TotalMS)
-	}
-	return string(b)
 }
 
 var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z

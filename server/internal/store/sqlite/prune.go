@@ -9,6 +9,7 @@ import (
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -335,7 +336,7 @@ func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, p
 		var pruned []prunedEvent
 		var changes int64
 		more, err := pace.run(ctx, s.writer, func(t *tx, limit int) (n int, err error) {
-			pruned, changes, err = t.pruneQuestions(&r, toMillis(p.QuestionsBefore), limit)
+			pruned, changes, err = t.pruneQuestions(&r, kit.Millis(p.QuestionsBefore), limit)
 			return len(pruned), err
 		})
 		if !more {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -27,7 +28,7 @@ func (s *engine) AddPushSubscription(ctx context.Context, person string, b schem
 		}
 		_, err := t.exec(`INSERT INTO browsers (stream_id, endpoint, p256dh, auth, person, made_at) VALUES (1, ?, ?, ?, ?, ?)
 			ON CONFLICT (stream_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
-			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, toMillis(t.now))
+			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, kit.Millis(t.now))
 		return err
 	}})
 }
@@ -74,7 +75,7 @@ func (s *engine) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) 
 
 func (s *engine) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
 	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
-		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, toMillis(t.now))
+		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, kit.Millis(t.now))
 		return err
 	}})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
@@ -50,10 +51,10 @@ func (r *questionRow) question(ctx context.Context, id schema.EventID, names *di
 		return nil, err
 	}
 	q := &r.q
-	q.Event, q.Deadline, q.Delivery = *e, fromMillis(r.deadline), r.delivery.toDelivery(id)
-	q.Timers = store.Timers{Remind: fromMillis(r.timers[0]), Escalate: fromMillis(r.timers[1])}
+	q.Event, q.Deadline, q.Delivery = *e, kit.Time(r.deadline), r.delivery.toDelivery(id)
+	q.Timers = store.Timers{Remind: kit.Time(r.timers[0]), Escalate: kit.Time(r.timers[1])}
 	if r.until > 0 {
-		q.UndoWindow = &store.UndoWindow{Answer: r.held, Until: fromMillis(r.until)}
+		q.UndoWindow = &store.UndoWindow{Answer: r.held, Until: kit.Time(r.until)}
 	}
 	return q, nil
 }

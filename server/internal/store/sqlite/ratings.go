@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const queryRatingCursor = `SELECT cursor FROM rating_cursor WHERE stream_id = 1`
@@ -25,7 +26,7 @@ func (s *engine) RatingEntries(ctx context.Context, seq int64, limit int) (entri
 	if err := ctx.Err(); err != nil {
 		return nil, seq, err
 	}
-	entries, upTo, ok := s.tail.entries(tailRatings, seq, limit)
+	entries, upTo, ok := s.tail.Entries(kit.TailRatings, seq, limit)
 	if !ok {
 		entries, upTo, err = s.readEntries(ctx, seq, limit)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -20,12 +21,6 @@ const (
 	queryAllowances = `SELECT id FROM rules WHERE stream_id = 1 AND session = ? AND app = ? AND revoked_at = 0
 		AND (expires_at = 0 OR expires_at > ?) AND CAST(rule AS TEXT) ->> '$.scope' = 'session'`
 )
-
-// ruleLedgerData is the part of a rule that the audit log stores.
-type ruleLedgerData struct {
-	ID   int64  `json:"rule"`
-	Text string `json:"text,omitempty"`
-}
 
 func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, error) {
 	made := store.Rule{Rule: r, Since: r.CreatedAt}
@@ -48,7 +43,7 @@ func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, err
 		if err != nil {
 			return err
 		}
-		return t.appendLedger(store.LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: ruleLedgerData{made.ID, made.Text}})
+		return t.appendLedger(store.LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: kit.RuleData{ID: made.ID, Text: made.Text}})
 	}})
 	return made, err
 }
@@ -74,11 +69,11 @@ func (t *tx) revokeRule(id int64, by string, at int64) error {
 	if err != nil || revoked == 0 {
 		return err
 	}
-	return t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleLedgerData{ID: id}})
+	return t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: kit.RuleData{ID: id}})
 }
 
 func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (store.Rule, error) {
-	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.revokeRule(id, by, toMillis(at)) }})
+	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.revokeRule(id, by, kit.Millis(at)) }})
 	if err != nil {
 		return store.Rule{}, err
 	}
@@ -95,12 +90,12 @@ func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Ti
 
 func (s *engine) EndRules(ctx context.Context, app, session string, at time.Time) error {
 	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = ?1 WHERE stream_id = 1 AND session = ?2 AND session <> '' AND app = ?3
-		AND (expires_at = 0 OR expires_at > ?1)`, toMillis(at), session, app)
+		AND (expires_at = 0 OR expires_at > ?1)`, kit.Millis(at), session, app)
 }
 
 func (s *engine) ShiftRules(ctx context.Context, now time.Time, by time.Duration) error {
 	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
-		by.Milliseconds(), toMillis(now.Add(-by)))
+		by.Milliseconds(), kit.Millis(now.Add(-by)))
 }
 
 func (s *engine) Rules(ctx context.Context, n int) ([]store.Rule, error) {
@@ -109,7 +104,7 @@ func (s *engine) Rules(ctx context.Context, n int) ([]store.Rule, error) {
 }
 
 func (s *engine) LiveRules(ctx context.Context, now time.Time) ([]store.Rule, error) {
-	rows, err := s.readers.query(ctx, queryLiveRules, toMillis(now))
+	rows, err := s.readers.query(ctx, queryLiveRules, kit.Millis(now))
 	return scanRules(rows, err)
 }
 
@@ -135,7 +130,7 @@ func scanRules(rows *sql.Rows, err error) ([]store.Rule, error) {
 // recordRuleUse counts a decision by a rule. It fails with ErrRuleEnded if the rule was
 // revoked in the meantime.
 func (t *tx) recordRuleUse(id int64) error {
-	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(t.now), id)
+	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, kit.Millis(t.now), id)
 	if err == nil && used == 0 {
 		err = store.ErrRuleEnded
 	}

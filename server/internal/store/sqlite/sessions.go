@@ -7,13 +7,13 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unique"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (s *engine) SessionFacts(ctx context.Context, app, session string) (facts []byte, err error) {
@@ -101,12 +101,12 @@ func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (fac
 	if before, ok := transcriptPosition(f.Before); ok {
 		return s.searchTranscripts(ctx, f, before)
 	}
-	oldest, err := s.texts.update(ctx, &s.readers.statements)
+	oldest, err := s.texts.Update(s.sessionTextReader(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
 	limit := f.Limit
-	found := s.texts.find(f)
+	found := s.texts.Find(f)
 	if len(found) == f.Limit {
 		next = int64(found[len(found)-1])
 	} else if oldest > 0 { // the table has older sessions
@@ -136,7 +136,7 @@ func (s *engine) sessionsByLast(ctx context.Context, found []schema.EventID) ([]
 		var r row
 		err := s.readers.get(ctx, []any{&r.active, &r.facts}, querySessionByLast, last)
 		if errors.Is(err, sql.ErrNoRows) {
-			s.texts.remove(last) // it was active just now and moved to an earlier page, or retention removed it
+			s.texts.Remove(last) // it was active just now and moved to an earlier page, or retention removed it
 			continue
 		}
 		if err != nil {
@@ -247,119 +247,20 @@ func (s *engine) sessionOfTranscript(ctx context.Context, ids nameIDs, f *store.
 	return [][]byte{raw}, nil
 }
 
-// sessionTexts holds the texts of the newest sessions, because reading one from its row in
-// the table takes longer than comparing thirty. A text changes only with a new event of the
-// session, so the sessions to read again are those after the newest one in memory.
-type sessionTexts struct {
-	mu       sync.Mutex
-	limit    int                    // of entries that are not outdated
-	entries  []sessionText          // by last; an outdated one has no text
-	outdated int                    // number of outdated entries
-	byFirst  map[schema.EventID]int // index in entries by the session's first event
-	oldest   schema.EventID         // older sessions are only in the table; 0: there are none
-}
-
-type sessionText struct {
-	first, last schema.EventID
-	app, person unique.Handle[string]
-	text        string
-}
-
-// maxSessionTexts bounds the memory of sessionTexts to about 15 MB.
-const maxSessionTexts = 50_000
-
 const queryNewSessionTexts = `SELECT first, last, app, person, text FROM sessions INDEXED BY sessions_by_last
 	WHERE stream_id = 1 AND last > ? ORDER BY last DESC LIMIT ?`
 
-// update reads the sessions that were active since the last update. It returns oldest.
-func (c *sessionTexts) update(ctx context.Context, from *statements) (schema.EventID, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	newest := schema.EventID(0)
-	if len(c.entries) > 0 {
-		newest = c.entries[len(c.entries)-1].last
+// sessionTextReader returns the function that reads texts for sessionTexts.
+func (s *engine) sessionTextReader(ctx context.Context) func(schema.EventID, int) ([]kit.SessionText, error) {
+	return func(after schema.EventID, limit int) ([]kit.SessionText, error) {
+		rows, err := s.readers.query(ctx, queryNewSessionTexts, after, limit)
+		return collect(rows, err, func(rows *sql.Rows, e *kit.SessionText) error {
+			var app, person string
+			err := rows.Scan(&e.First, &e.Last, &app, &person, &e.Text)
+			e.App, e.Person = unique.Make(app), unique.Make(person)
+			return err
+		})
 	}
-	rows, err := from.query(ctx, queryNewSessionTexts, newest, c.limit)
-	active, err := collect(rows, err, func(rows *sql.Rows, e *sessionText) error {
-		var app, person string
-		err := rows.Scan(&e.first, &e.last, &app, &person, &e.text)
-		e.app, e.person = unique.Make(app), unique.Make(person)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	if len(active) == c.limit { // there may be more that are not in memory
-		c.entries, c.outdated, c.byFirst = nil, 0, nil
-		c.oldest = active[len(active)-1].last
-	}
-	if c.byFirst == nil {
-		c.byFirst = make(map[schema.EventID]int, len(active))
-	}
-	for _, e := range slices.Backward(active) {
-		if i, ok := c.byFirst[e.first]; ok {
-			c.removeLocked(i)
-		}
-		c.byFirst[e.first] = len(c.entries)
-		c.entries = append(c.entries, e)
-	}
-	if len(c.entries) > 2*c.limit || c.outdated > len(c.entries)/2 {
-		c.compactLocked()
-	}
-	return c.oldest, nil
-}
-
-func (c *sessionTexts) removeLocked(i int) {
-	if c.entries[i].text != "" {
-		delete(c.byFirst, c.entries[i].first)
-		c.entries[i].text = ""
-		c.outdated++
-	}
-}
-
-// compactLocked removes the outdated entries, and the oldest ones beyond limit.
-func (c *sessionTexts) compactLocked() {
-	c.entries = slices.DeleteFunc(c.entries, func(e sessionText) bool { return e.text == "" })
-	if more := len(c.entries) - c.limit; more > 0 {
-		c.entries = slices.Clone(c.entries[more:])
-		c.oldest = c.entries[0].last
-	}
-	c.outdated = 0
-	clear(c.byFirst)
-	for i := range c.entries {
-		c.byFirst[c.entries[i].first] = i
-	}
-}
-
-// remove removes the session whose newest event was last.
-func (c *sessionTexts) remove(last schema.EventID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if i, ok := c.search(last); ok {
-		c.removeLocked(i)
-	}
-}
-
-// search returns the index of the entry with that newest event, or where it would be.
-func (c *sessionTexts) search(last schema.EventID) (int, bool) {
-	return slices.BinarySearchFunc(c.entries, last, func(e sessionText, last schema.EventID) int { return cmp.Compare(e.last, last) })
-}
-
-// find returns the newest events of the sessions that f selects, latest first.
-func (c *sessionTexts) find(f store.SessionFilter) (found []schema.EventID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	app, person := unique.Make(f.App), unique.Make(f.Person)
-	before, _ := c.search(schema.EventID(f.Before))
-	for _, e := range slices.Backward(c.entries[:before]) {
-		if len(found) == f.Limit {
-			break
-		}
-		if (f.App == "" || e.app == app) && (f.Person == "" || e.person == person) && e.text != "" && strings.Contains(e.text, f.Text) {
-			found = append(found, e.last)
-		}
-	}
-	return found
 }
 
 const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session_tools WHERE stream_id = 1 AND first = ?`
@@ -377,15 +278,15 @@ func (s *engine) SessionTools(ctx context.Context, first schema.EventID) (map[st
 }
 
 func (s *engine) PendingCounts(ctx context.Context) (map[store.SessionKey]int64, error) {
-	found := s.pending.countSessions()
+	found := s.pending.CountSessions()
 	counts := make(map[store.SessionKey]int64, len(found))
 	for ids, n := range found {
 		var key store.SessionKey
 		var err error
-		if key.App, err = s.dictionary.nameText(ctx, &s.readers.statements, appName, ids.app); err != nil {
+		if key.App, err = s.dictionary.nameText(ctx, &s.readers.statements, appName, ids.App); err != nil {
 			return nil, err
 		}
-		if key.Session, err = s.dictionary.nameText(ctx, &s.readers.statements, sessionName, ids.session); err != nil {
+		if key.Session, err = s.dictionary.nameText(ctx, &s.readers.statements, sessionName, ids.Session); err != nil {
 			return nil, err
 		}
 		counts[key] = n

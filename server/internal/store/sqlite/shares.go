@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const queryShares = `SELECT id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens FROM shares WHERE stream_id = 1`
@@ -14,7 +15,7 @@ const queryShares = `SELECT id, hash, app, session, person, transcript, created_
 func shareFields(s *store.Share) []any {
 	return []any{
 		&s.ID, &s.Hash, &s.Session.App, &s.Session.Session, &s.Person, &s.Transcript,
-		timeColumn{&s.CreatedAt}, timeColumn{&s.ExpiresAt}, timeColumn{&s.OpenedAt}, &s.Opens,
+		kit.ScanTime(&s.CreatedAt), kit.ScanTime(&s.ExpiresAt), kit.ScanTime(&s.OpenedAt), &s.Opens,
 	}
 }
 
@@ -38,12 +39,12 @@ func (s *engine) CreateShare(ctx context.Context, share store.Share, record stor
 		if err := t.get([]any{&found}, `SELECT 1 FROM people WHERE stream_id = 1 AND name = ? AND role <> 'viewer'`, share.Person); err != nil {
 			return notFound(err)
 		}
-		if _, err := t.exec(`DELETE FROM shares WHERE stream_id = 1 AND expires_at <= ?`, toMillis(share.CreatedAt)); err != nil {
+		if _, err := t.exec(`DELETE FROM shares WHERE stream_id = 1 AND expires_at <= ?`, kit.Millis(share.CreatedAt)); err != nil {
 			return err
 		}
 		_, err := t.exec(`INSERT INTO shares (stream_id, id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`,
-			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript, toMillis(share.CreatedAt), toMillis(share.ExpiresAt))
+			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript, kit.Millis(share.CreatedAt), kit.Millis(share.ExpiresAt))
 		if err != nil {
 			return err
 		}
@@ -66,7 +67,7 @@ func (s *engine) RemoveShare(ctx context.Context, id string, record store.Ledger
 
 func (s *engine) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
-		n, err := t.exec(`UPDATE shares SET opened_at = ?, opens = opens + 1 WHERE stream_id = 1 AND id = ?`, toMillis(at), id)
+		n, err := t.exec(`UPDATE shares SET opened_at = ?, opens = opens + 1 WHERE stream_id = 1 AND id = ?`, kit.Millis(at), id)
 		if err != nil || n == 0 {
 			return err
 		}

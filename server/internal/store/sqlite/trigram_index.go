@@ -11,6 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // indexer builds the trigram index in the background, one block at a time. A block is
@@ -103,8 +104,8 @@ func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
 	if err = x.readers.get(ctx, []any{&last}, queryLastBlock); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	x.indexed.reach(last<<grams.BlockBits + grams.BlockSize - 1)
-	if full := lastFullBlock(head); (last+1)<<grams.BlockBits < full {
+	x.indexed.Reach(last<<grams.BlockBits + grams.BlockSize - 1)
+	if full := kit.LastFullBlock(head); (last+1)<<grams.BlockBits < full {
 		var seq int64
 		err = x.readers.get(ctx, []any{&seq}, queryNextEvent, (last+1)<<grams.BlockBits)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -113,7 +114,7 @@ func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
 		if n = seq >> grams.BlockBits; err == nil && n<<grams.BlockBits < full {
 			return n, nil
 		}
-		x.indexed.reach(full) // the rest of it was pruned
+		x.indexed.Reach(full) // the rest of it was pruned
 	}
 	if x.pruning.Load() > 0 {
 		return 0, sql.ErrNoRows
@@ -153,7 +154,7 @@ func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error
 
 // readSegment reads the events from first to last, or up to an earlier row upTo.
 func (x *indexer) readSegment(ctx context.Context, first, last int64) (events []*store.Event, upTo int64, err error) {
-	if entries, upTo, ok := x.tail.entries(tailIndexer, first-1, int(last-first+1)); ok {
+	if entries, upTo, ok := x.tail.Entries(kit.TailIndexer, first-1, int(last-first+1)); ok {
 		for i := range entries {
 			if !entries[i].Ends {
 				events = append(events, entries[i].Event)
@@ -177,7 +178,7 @@ const maxBacklog = 2
 // the log does not grow or blocks pile up, and long while writes are queued.
 func (x *indexer) backoff(worked time.Duration, head int64) time.Duration {
 	switch {
-	case x.indexed.lag(time.Now()).Rows > maxBacklog*grams.BlockSize:
+	case x.indexed.Lag(time.Now()).Rows > maxBacklog*grams.BlockSize:
 		return 0
 	case len(x.writer.queue) > 0:
 		return 16 * worked

@@ -226,7 +226,7 @@ func TestIndexer_BacksOffUnderLoad(t *testing.T) {
 	<-entered
 	require.NoError(t, b.writer.enqueue(second))
 	require.Equal(t, 16*time.Second, x.backoff(time.Second, b.Head()))
-	x.indexed.grow(10*grams.BlockSize, time.Now())
+	x.indexed.Grow(10*grams.BlockSize, time.Now())
 	require.Zero(t, x.backoff(time.Second, 0), "it must keep pace")
 	close(leave)
 	require.NoError(t, b.writer.wait(t.Context(), second))

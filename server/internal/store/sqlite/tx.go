@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // tx is the transaction of one group commit.
@@ -20,7 +21,7 @@ type tx struct {
 	counters counters
 	now      time.Time      // the same for all ops of the group
 	rows     []store.LogRow // to publish after the commit
-	pending  []pendingUpdate
+	pending  []kit.PendingUpdate[int64]
 	// committed are the functions to run after the commit.
 	committed []func()
 }
@@ -120,13 +121,13 @@ func (t *tx) writePage() error {
 }
 
 // pendingQuestion returns the facts about a pending question as of this transaction.
-func (t *tx) pendingQuestion(id schema.EventID) (row pendingQuestion, ok bool) {
+func (t *tx) pendingQuestion(id schema.EventID) (row kit.PendingQuestion[int64], ok bool) {
 	for _, u := range slices.Backward(t.pending) {
-		if u.id == id {
-			return u.row, !u.ended
+		if u.ID == id {
+			return u.Row, !u.Ended
 		}
 	}
-	return t.w.store.pending.get(id)
+	return t.w.store.pending.Get(id)
 }
 
 // nextSeq assigns the next sequence number of the log.

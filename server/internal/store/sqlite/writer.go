@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -50,11 +51,11 @@ type writer struct {
 // which becomes current when it commits.
 type counters struct {
 	head, pruned, events, received int64
-	deleted                        int64    // events deleted since the start
-	decided                        int64    // number of decided questions
-	lastNameID                     int64    // last ID assigned in the table names
-	chainEnd                       chainEnd // end of the audit log's hash chain
-	signedHead                     int64    // newest entry of the audit log with a signed head
+	deleted                        int64        // events deleted since the start
+	decided                        int64        // number of decided questions
+	lastNameID                     int64        // last ID assigned in the table names
+	chainEnd                       kit.ChainEnd // end of the audit log's hash chain
+	signedHead                     int64        // newest entry of the audit log with a signed head
 }
 
 // op is one write. run executes on the writer's goroutine, possibly twice, because the
@@ -331,7 +332,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if written {
 		w.stored = t.counters
 	}
-	w.store.pending.commit(t.pending)
+	w.store.pending.Commit(t.pending)
 	for _, f := range t.committed {
 		f()
 	}
@@ -341,7 +342,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if before := w.store.head.Swap(t.counters.head); before>>grams.BlockBits != t.counters.head>>grams.BlockBits {
 		w.store.notifyIndexer()
 	}
-	w.store.tail.append(t.rows, t.counters.pruned)
+	w.store.tail.Append(t.rows, t.counters.pruned)
 	w.store.measureGrowth(t.rows)
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)

@@ -1,4 +1,4 @@
-package sqlite
+package kit
 
 import (
 	"slices"
@@ -16,10 +16,10 @@ const (
 	maxTailEntry = 64 << 10
 )
 
-// logTail holds the newest rows of the log in memory for the projector, the indexer and the reader
+// LogTail holds the newest rows of the log in memory for the projector, the indexer and the reader
 // of the ratings, so that they do not read and decode again the rows just written. Rows leave when all have read
 // them, and the oldest ones when the tail is full.
-type logTail struct {
+type LogTail struct {
 	mu    sync.Mutex
 	first int64     // seq of rows[0]
 	rows  []tailRow // consecutive seqs
@@ -29,9 +29,9 @@ type logTail struct {
 
 // The readers of the tail.
 const (
-	tailProjector = iota
-	tailIndexer
-	tailRatings
+	TailProjector = iota
+	TailIndexer
+	TailRatings
 	tailReaders
 )
 
@@ -42,9 +42,9 @@ type tailRow struct {
 	bytes int
 }
 
-// append adds committed rows, and removes rows up to pruned. Their bytes belong to the posters, so
+// Append adds committed rows, and removes rows up to pruned. Their bytes belong to the posters, so
 // it copies them.
-func (l *logTail) append(rows []store.LogRow, pruned int64) {
+func (l *LogTail) Append(rows []store.LogRow, pruned int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range rows {
@@ -81,7 +81,7 @@ func newTailRow(row *store.LogRow) tailRow {
 }
 
 // trim removes the rows that no reader needs, and those above the limits.
-func (l *logTail) trim(pruned int64) {
+func (l *LogTail) trim(pruned int64) {
 	done := max(pruned, slices.Min(l.read[:]))
 	n := 0
 	for n < len(l.rows) && (l.first+int64(n) <= done || len(l.rows)-n > tailRows || l.bytes > tailBytes) {
@@ -92,9 +92,9 @@ func (l *logTail) trim(pruned int64) {
 	l.first, l.rows = l.first+int64(n), l.rows[n:]
 }
 
-// entries returns the entries after seq, which the reader has finished, up to limit rows. upTo is
+// Entries returns the entries after seq, which the reader has finished, up to limit rows. upTo is
 // the position that they reach. If ok is false, the next row is only in the database.
-func (l *logTail) entries(reader int, seq int64, limit int) (entries []store.LogEntry, upTo int64, ok bool) {
+func (l *LogTail) Entries(reader int, seq int64, limit int) (entries []store.LogEntry, upTo int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.read[reader] = seq

@@ -1,0 +1,3 @@
+// Package kit holds what the storage engines share beside their tables: the state that an engine
+// keeps in memory, encodings of columns, and records of the audit log. It uses no database.
+package kit
