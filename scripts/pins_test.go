@@ -24,6 +24,7 @@ func TestPins(t *testing.T) {
 		"golang.org/x/net":              "v0.56.0",
 		"github.com/coder/websocket":    "v1.8.15",
 		"github.com/andybalholm/brotli": "v1.2.8",
+		"github.com/jackc/pgx/v5":       "v5.9.0", // CVE-2026-33815, CVE-2026-33816
 	} {
 		version := moduleOf(t, module).Version
 		require.True(t, atLeast(t, version, least), "%s is %s, below %s", module, version, least)

@@ -48,6 +48,10 @@ page_tests() {
   return $failed
 }
 
+# Installs PostgreSQL if it is missing, so that no test of the engine is skipped.
+HOOKBACK_TEST_PGBIN=$(scripts/postgres.sh)
+export HOOKBACK_TEST_PGBIN
+
 part check make --no-print-directory check
 # Both wait more than they compute, so they run at the same time.
 page_tests >"$page" 2>&1 &

@@ -13,9 +13,10 @@ const (
 	// remembers; above that it is less precise.
 	lagResolution = 100 * time.Millisecond
 	maxLagMarks   = 1024
-	// Above TolerableLag, plain events wait for a lagFactor-th of the excess, at most MaxIngestDelay.
-	TolerableLag   = 5 * time.Second
-	lagFactor      = 5
+	// TolerableLag is the lag above which plain events wait for a lagFactor-th of the excess.
+	TolerableLag = 5 * time.Second
+	lagFactor    = 5
+	// MaxIngestDelay is the longest wait of a plain event.
 	MaxIngestDelay = time.Second
 	// maxStall is how long a reader may stay at one position before it is stuck. Events do not wait for
 	// a reader that can't catch up.

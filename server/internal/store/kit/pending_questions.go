@@ -139,8 +139,8 @@ func (p *PendingQuestions[N]) Len() int64 {
 	return int64(len(p.rows))
 }
 
-// Ids returns the questions that match, oldest first.
-func (p *PendingQuestions[N]) Ids(match func(schema.EventID, *PendingQuestion[N]) bool) (ids []schema.EventID) {
+// IDs returns the questions that match, oldest first.
+func (p *PendingQuestions[N]) IDs(match func(schema.EventID, *PendingQuestion[N]) bool) (ids []schema.EventID) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for id, row := range p.rows {

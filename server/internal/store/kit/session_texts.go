@@ -5,11 +5,39 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unique"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 )
+
+// ActiveKey returns the order of a session in the lists: a key that grows with the time of the last
+// activity, in Unix ms, and is unique by the lowest bits of its newest event.
+func ActiveKey(at int64, last schema.EventID) int64 {
+	return at<<activeShift | int64(last)&(1<<activeShift-1)
+}
+
+// ActiveSince returns the lowest ActiveKey of sessions that were active since a time.
+func ActiveSince(t time.Time) int64 { return t.UnixMilli() << activeShift }
+
+// activeShift leaves the keys of all times below 1<<53.
+const activeShift = 11
+
+// A search for sessions continues in the transcripts, newest first, after the last session whose text
+// matches. firstTranscriptPosition is added to positions there, and positions of sessions are smaller.
+const firstTranscriptPosition = 1 << 52
+
+// PositionBefore returns the position of a search that continues before an event with a transcript.
+func PositionBefore(event int64) int64 { return firstTranscriptPosition + event }
+
+// TranscriptPosition returns the event before which a search continues in the transcripts.
+func TranscriptPosition(before int64) (event int64, ok bool) {
+	return before - firstTranscriptPosition, before >= firstTranscriptPosition && before < 2*firstTranscriptPosition
+}
+
+// TranscriptSearchTime limits a search in the transcripts. The transcript in progress is finished.
+const TranscriptSearchTime = 40 * time.Millisecond
 
 // SessionTexts holds the texts of the newest sessions, because reading one from its row in
 // the table takes longer than comparing thirty. A text changes only with a new event of the

@@ -115,7 +115,7 @@ func (s *engine) pendingInbox(ctx context.Context, f store.InboxFilter, from, to
 	if err != nil {
 		return nil, err
 	}
-	ids := s.pending.Ids(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
+	ids := s.pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
 		return !(forEveryone && q.IsAddressed) && int64(id) >= from && int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
 	})
 	slices.Reverse(ids)
@@ -266,7 +266,7 @@ func (s *engine) testAppID(ctx context.Context) (int64, error) {
 }
 
 func (s *engine) countPending(match func(schema.EventID, *kit.PendingQuestion[int64]) bool) int64 {
-	return int64(len(s.pending.Ids(match)))
+	return int64(len(s.pending.IDs(match)))
 }
 
 func (s *engine) InboxCounts(ctx context.Context, awaiting string) (st inbox.HitlStats, err error) {

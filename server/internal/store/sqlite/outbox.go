@@ -107,7 +107,7 @@ func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 }
 
 func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return s.pending.Ids(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool { return q.HeldUntil > 0 }), ctx.Err()
+	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool { return q.HeldUntil > 0 }), ctx.Err()
 }
 
 func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
@@ -119,7 +119,7 @@ func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]s
 	if err != nil || !ok {
 		return nil, err
 	}
-	return s.pending.Ids(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool {
+	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool {
 		return q.Session == sessionID && q.App == appID
 	}), ctx.Err()
 }
@@ -130,7 +130,7 @@ func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int)
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := s.pending.Ids(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
+	ids := s.pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
 		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()

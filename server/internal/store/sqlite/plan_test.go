@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -198,7 +199,7 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 		"kind:permission agent:app -tool:bash", "id:1", "risk:high agent:app", "chat:word", "-chat:word tool:bash",
 	} {
 		for _, ascending := range []bool{false, true} {
-			run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}, ascending: ascending}
+			run := &searchRun{store: b.engine, SearchRun: kit.NewSearchRun(store.Search{Filter: conformance.MustParse(t, text), Oldest: ascending})}
 			run.questionsOnly, run.ratedOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.RatedOnly(), run.Filter.Status()
 			run.transcriptsOnly = run.Filter.TranscriptsOnly()
 			require.NoError(t, run.setBounds(context.Background()))

@@ -100,7 +100,7 @@ const (
 )
 
 func (s *engine) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
-	if err := s.readers.get(ctx, []any{&active}, queryCountSessions, app, since.UnixMilli()<<activeShift); err != nil {
+	if err := s.readers.get(ctx, []any{&active}, queryCountSessions, app, kit.ActiveSince(since)); err != nil {
 		return 0, nil, err
 	}
 	err = ignoreNoRows(s.readers.get(ctx, []any{&latest}, queryLatestSession, app))

@@ -165,7 +165,7 @@ func (t *tx) upsertSession(r *store.SessionRow) error {
 	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, person, first, last, active, imported, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, active = excluded.active, imported = excluded.imported,
 			text = excluded.text, facts = excluded.facts`,
-		r.App, r.Session, r.Person, r.First, r.Last, activeKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
+		r.App, r.Session, r.Person, r.First, r.Last, kit.ActiveKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
 	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
 		if _, err = t.exec(`UPDATE sessions SET person = ? WHERE stream_id = 1 AND app = ? AND session = ?`, r.Person, r.App, r.Session); err == nil {
 			_, err = t.exec(`UPDATE spend SET app = ?, person = ?, project = ? WHERE stream_id = 1 AND first = ?`, r.App, r.Person, r.Project, r.First)
@@ -190,14 +190,6 @@ func (t *tx) setTranscript(r *store.SessionRow) error {
 	}
 	return err
 }
-
-// activeKey returns the column active: a unique key in the order of the last activity.
-func activeKey(at int64, last schema.EventID) int64 {
-	return at<<activeShift | int64(last)&(1<<activeShift-1)
-}
-
-// activeShift leaves the keys of all times below 1<<53.
-const activeShift = 11
 
 func (t *tx) addActivity(key store.ActivityKey, a *store.Activity) error {
 	for _, unit := range [...]int64{1, kit.QuartersPerDay} {

@@ -129,7 +129,7 @@ func (s *engine) pruneImports(ctx context.Context, p *store.RetentionPolicy, pac
 		var events int64
 		var err error
 		if more, err = pace.run(ctx, s.writer, func(t *tx, limit int) (n int, err error) {
-			rows, err := t.query(queryPrunableImports, last.active, p.EventsBefore.UnixMilli()<<activeShift, limit)
+			rows, err := t.query(queryPrunableImports, last.active, kit.ActiveSince(p.EventsBefore), limit)
 			sessions, err := collect(rows, err, func(rows *sql.Rows, s *importedSession) error {
 				return rows.Scan(&s.active, &s.key.App, &s.key.Session)
 			})

@@ -9,8 +9,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store/grams"
 )
 
-// candidates returns the segments of a window that may contain a match.
-func (run *searchRun) candidates(ctx context.Context, from, to int64) (*grams.Set, error) {
+// Candidates implements kit.SearchSource.
+func (run *searchRun) Candidates(ctx context.Context, from, to int64) (*grams.Set, error) {
 	set := new(grams.Set).Fill()
 	if run.questionsOnly { // its index is narrow enough
 		return set, nil

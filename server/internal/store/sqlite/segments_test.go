@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -32,13 +33,12 @@ func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 		"agent:nobody":                nil,
 		"session:s type:stop agent:*": {{From: 1536, To: 2047}, {From: 512, To: 1023}},
 	} {
-		run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}}
+		run := &searchRun{store: b.engine, SearchRun: kit.NewSearchRun(store.Search{Filter: conformance.MustParse(t, text)})}
 		run.questionsOnly = run.Filter.QuestionsOnly()
 		require.NoError(t, run.setBounds(t.Context()))
 		var got []grams.Range
-		if run.from <= run.to {
-			from, to := run.nextWindow()
-			candidates, err := run.candidates(t.Context(), from, to)
+		if from, to, ok := run.NextWindow(); ok {
+			candidates, err := run.Candidates(t.Context(), from, to)
 			require.NoError(t, err)
 			got = slices.Collect(candidates.Ranges(from, to, false))
 		}

@@ -98,7 +98,7 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 
 func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
 	f.Text = strings.ToLower(f.Text)
-	if before, ok := transcriptPosition(f.Before); ok {
+	if before, ok := kit.TranscriptPosition(f.Before); ok {
 		return s.searchTranscripts(ctx, f, before)
 	}
 	oldest, err := s.texts.Update(s.sessionTextReader(ctx))
@@ -178,18 +178,6 @@ func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found
 	return found, next, rows.Err()
 }
 
-// A search for sessions continues in the transcripts, newest first, after the last session whose text
-// matches. firstTranscriptPosition is added to positions there, and positions of sessions are smaller.
-const firstTranscriptPosition = 1 << 52
-
-// transcriptPosition returns the event before which a search continues in the transcripts.
-func transcriptPosition(before int64) (event int64, ok bool) {
-	return before - firstTranscriptPosition, before >= firstTranscriptPosition && before < 2*firstTranscriptPosition
-}
-
-// transcriptSearchTime limits a search in the transcripts. The transcript in progress is finished.
-const transcriptSearchTime = 40 * time.Millisecond
-
 const (
 	querySessionTranscripts = `SELECT t.seq, t.text, e.app, e.session FROM transcript_texts t
 		CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq = t.seq
@@ -200,7 +188,7 @@ const (
 // searchTranscripts returns the sessions that f selects by their newest transcript alone. next is the
 // position of the next page; 0: there is none.
 func (s *engine) searchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
-	word, deadline := filter.Fold(f.Text), time.Now().Add(transcriptSearchTime)
+	word, deadline := filter.Fold(f.Text), time.Now().Add(kit.TranscriptSearchTime)
 	rows, err := s.readers.query(ctx, querySessionTranscripts, before)
 	if err != nil {
 		return nil, 0, err
@@ -221,7 +209,7 @@ func (s *engine) searchTranscripts(ctx context.Context, f store.SessionFilter, b
 			facts = append(facts, found...)
 		}
 		if len(facts) == f.Limit || time.Now().After(deadline) {
-			return facts, firstTranscriptPosition + seq, rows.Err()
+			return facts, kit.PositionBefore(seq), rows.Err()
 		}
 	}
 	return facts, 0, rows.Err()

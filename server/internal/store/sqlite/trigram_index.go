@@ -163,7 +163,7 @@ func (x *indexer) readSegment(ctx context.Context, first, last int64) (events []
 		return events, upTo, nil
 	}
 	rows, err := x.readers.query(ctx, queryLogEvents, first-1, last, last-first+1)
-	events, full, err := x.readEventsUpTo(ctx, batchBytes, rows, err)
+	events, full, err := x.readEventsUpTo(ctx, kit.MaxSearchBatch, rows, err)
 	if err != nil || !full {
 		return events, last, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -53,12 +54,13 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		"needle -command:*needle": {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
 		"risk:nowhere":            {{From: 1, To: 3072}}, // scans the questions, and there are none
 	} {
-		run := &searchRun{store: b.engine, Search: store.Search{Filter: conformance.MustParse(t, text)}}
+		run := &searchRun{store: b.engine, SearchRun: kit.NewSearchRun(store.Search{Filter: conformance.MustParse(t, text)})}
 		run.questionsOnly, run.trigrams = run.Filter.QuestionsOnly(), grams.Required(run.Filter.RequiredLiterals())
 		require.NoError(t, run.setBounds(t.Context()))
-		candidates, err := run.candidates(t.Context(), run.from, run.to)
+		from, to, _ := run.NextWindow()
+		candidates, err := run.Candidates(t.Context(), from, to)
 		require.NoError(t, err)
-		require.Equal(t, want, slices.Collect(candidates.Ranges(run.from, run.to, false)), text)
+		require.Equal(t, want, slices.Collect(candidates.Ranges(from, to, false)), text)
 	}
 	all, calls := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "needle"), Timeout: time.Hour})
 	require.Equal(t, []schema.EventID{700, 1500}, conformance.EventIDs(all))

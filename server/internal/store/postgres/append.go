@@ -1,0 +1,221 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
+	if d.NewQuestion == nil {
+		s.awaitReaders(ctx)
+	}
+	return s.startAppend(d).wait(ctx, s)
+}
+
+func (s *engine) AppendAll(ctx context.Context, drafts []*store.EventDraft) []store.Result {
+	if !slices.ContainsFunc(drafts, func(d *store.EventDraft) bool { return d.NewQuestion != nil }) {
+		s.awaitReaders(ctx)
+	}
+	pending := make([]*pendingAppend, len(drafts))
+	for i, d := range drafts {
+		pending[i] = s.startAppend(d)
+	}
+	results := make([]store.Result, len(drafts))
+	for i, a := range pending {
+		results[i].Receipt, results[i].Err = a.wait(ctx, s)
+	}
+	return results
+}
+
+// pendingAppend is an EventDraft that is queued for the writer.
+type pendingAppend struct {
+	op      op
+	receipt store.Receipt
+	err     error // set if the draft was not queued
+}
+
+func (s *engine) startAppend(d *store.EventDraft) *pendingAppend {
+	a := &pendingAppend{}
+	if (d.NewQuestion == nil) != (d.Question == nil) || (d.NewQuestion == nil) != (d.Status == nil) {
+		a.err = errors.New("a draft needs all or none of NewQuestion, Question and Status")
+		return a
+	}
+	uid, err := uuid.Parse(d.UID)
+	if err != nil {
+		a.err = fmt.Errorf("parse the UID of a draft: %w", err)
+		return a
+	}
+	takes := d.Directive != nil && s.hasOutstanding(&d.Event)
+	a.op.key, a.op.bytes = kit.HashKey(d.IdempotencyKey), len(d.Envelope)+len(d.Payload)+len(d.Transcript)
+	a.op.run = func(t *tx) (err error) {
+		a.receipt, err = t.append(d, uid, a.op.key, takes)
+		return err
+	}
+	a.err = s.writer.enqueue(&a.op)
+	return a
+}
+
+func (a *pendingAppend) wait(ctx context.Context, s *engine) (store.Receipt, error) {
+	if a.err != nil {
+		return store.Receipt{}, a.err
+	}
+	if err := s.writer.wait(ctx, &a.op); err != nil {
+		return store.Receipt{}, err
+	}
+	if !a.receipt.Replayed {
+		return a.receipt, nil
+	}
+	// A reader loads the event: it is committed, and the writer stays free.
+	e, _, err := s.Event(ctx, a.receipt.Event.ID)
+	return store.Receipt{Event: e, Replayed: true, Directive: a.receipt.Directive}, err
+}
+
+// append appends a draft. takes is set if a directive may wait for the draft's session. A key that is
+// not known is taken as new: if it is stored, the insertion fails, and the group runs again.
+func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) (store.Receipt, error) {
+	if key != nil {
+		if seq, ok := t.keys[string(key)]; ok {
+			return t.replay(seq, d)
+		}
+	}
+	e := d.Event
+	seq, previous := t.nextSeq(), t.counters.received
+	e.ID, e.ReceivedAt = schema.EventID(seq), t.receivedAt(d.ReceivedAt)
+	if err := t.markTime(seq, previous); err != nil {
+		return store.Receipt{}, err
+	}
+	t.events.add(&e, uid, key)
+	if key != nil {
+		t.keys[string(key)] = seq
+	}
+	if d.Transcript != nil {
+		if err := t.exec(`INSERT INTO chats (seq, chat) VALUES ($1, $2)`, seq, d.Transcript); err != nil {
+			return store.Receipt{}, err
+		}
+	}
+	var leader *groupRow
+	if d.NewQuestion != nil {
+		var err error
+		if leader, err = t.groupLeader(&e, d.NewQuestion); err == nil {
+			err = t.insertQuestion(&e, d.NewQuestion)
+		}
+		if err != nil {
+			return store.Receipt{}, err
+		}
+	}
+	t.counters.events++
+	t.counters.bytes += int64(len(e.Envelope) + len(e.Payload))
+	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
+	if err := t.joinGroup(e.ID, leader); err != nil {
+		return store.Receipt{}, err
+	}
+	if err := t.advanceMessages(&e, d.Messages); err != nil {
+		return store.Receipt{}, err
+	}
+	receipt := store.Receipt{Event: &e}
+	if takes {
+		var err error
+		if receipt.Directive, err = t.directive(&e, d.Directive); err != nil {
+			return store.Receipt{}, err
+		}
+	}
+	return receipt, t.supersede(e.ID, d.NewQuestion)
+}
+
+// replay returns the receipt of a draft whose idempotency key belongs to the event seq.
+func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
+	r := store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true}
+	err := t.replayIdempotent(seq, d.NewQuestion)
+	if err == nil {
+		r.Directive, err = t.repeatedDirective(seq, d)
+	}
+	return r, err
+}
+
+func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
+	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, kit.Everyone)
+	err := t.exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
+			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
+			body_hash, ask_hash, secret_hash, has_nonce, addressed)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
+		e.ID, e.App, e.Session, e.Type, e.Tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
+		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
+		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
+		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed)
+	if err != nil {
+		return err
+	}
+	if err := t.insertAppeal(e, q.Appeal); err != nil {
+		return err
+	}
+	waiter, err := kit.WaiterOf(e.Status)
+	if err != nil {
+		return err
+	}
+	t.pending = append(t.pending, kit.PendingUpdate[string]{ID: e.ID, Row: kit.PendingQuestion[string]{
+		App: cleanText(e.App), Session: cleanText(e.Session), Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
+		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
+	}})
+	if !isAddressed {
+		return nil
+	}
+	return t.insertAwaiting(e.ID, e.App, q.Awaiting)
+}
+
+func (s *engine) HasKey(ctx context.Context, key string) (has bool, err error) {
+	return has, s.readers.get(ctx, []any{&has}, `SELECT EXISTS (SELECT 1 FROM events WHERE key = $1)`, kit.HashKey(key))
+}
+
+// replayIdempotent stores the address of a repeated question. An answer in the outbox
+// becomes due now, unless the agent has it or a version 1 listener may have it. It fails
+// with schema.ErrKeyConflict if the repeat is not the request that the key belongs to.
+func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
+	var first store.NewQuestion
+	err := t.get([]any{&first.BodyHash, &first.AskHash, &first.SecretHash}, `SELECT body_hash, ask_hash, secret_hash FROM questions WHERE seq = $1`, seq)
+	switch isPlain := errors.Is(err, pgx.ErrNoRows); {
+	case isPlain && q == nil:
+		return nil
+	case err != nil && !isPlain:
+		return err
+	case isPlain || q == nil || !q.Repeats(&first):
+		return schema.ErrKeyConflict
+	}
+	err = t.exec(`UPDATE questions SET url = $1, listener_key = $2, version = version + 1 WHERE seq = $3`, q.URL, q.ListenerKey, seq)
+	if err != nil || q.URL == "" {
+		return err
+	}
+	now := kit.Millis(t.now)
+	return t.exec(`UPDATE deliveries SET state = $1, open = true, undelivered = true, handled = 0, due = $2, wake = greatest($2, leased), until = greatest(until, $3)
+		WHERE seq = $4 AND NOT sent AND state NOT IN ($5, $6, $7)`,
+		schema.Queued, now, now+kit.CallbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
+}
+
+// receivedAt returns the time an event counts as received, and advances the counter.
+func (t *tx) receivedAt(at time.Time) time.Time {
+	if at.IsZero() {
+		at = t.now
+	}
+	t.counters.received = kit.ReceivedAt(at, t.counters.received)
+	return time.UnixMilli(t.counters.received)
+}
+
+// markTime adds a mark if the event seq is the first one of its quarter-hour. The event
+// before it was received at previous.
+func (t *tx) markTime(seq, previous int64) error {
+	at := t.counters.received
+	if at/store.QuarterMS == previous/store.QuarterMS {
+		return nil
+	}
+	return t.exec(`INSERT INTO time_marks (received_at, seq, previous) VALUES ($1, $2, $3)
+		ON CONFLICT (received_at) DO UPDATE SET seq = excluded.seq, previous = excluded.previous`, at, seq, previous)
+}

@@ -1,0 +1,228 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// maxReaders is the default size of the pool; pool_max_conns in the DSN changes it.
+const maxReaders = 16
+
+// IsDSN reports whether a value of -db names a PostgreSQL database.
+func IsDSN(db string) bool {
+	return strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://")
+}
+
+// Redact returns a DSN without its password.
+func Redact(dsn string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return "postgres://…" // it could be anywhere
+	}
+	if q := u.Query(); q.Has("password") {
+		q.Set("password", "xxxxx")
+		u.RawQuery = q.Encode()
+	}
+	return u.Redacted()
+}
+
+// poolConfig parses a DSN and adds what it leaves open: a verified connection to a server that is not
+// on this machine, and the primary of several servers.
+func poolConfig(dsn string) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("the address is not valid; use postgres://USER@HOST/DATABASE") // err may show the password
+	}
+	hosts := []string{cfg.ConnConfig.Host}
+	for _, f := range cfg.ConnConfig.Fallbacks {
+		hosts = append(hosts, f.Host)
+	}
+	_, query, _ := strings.Cut(dsn, "?")
+	given, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errors.New("the parameters of the address are not valid")
+	}
+	added := url.Values{}
+	if !given.Has("sslmode") && !isLocal(hosts) {
+		added.Set("sslmode", "verify-full")
+	}
+	if !given.Has("target_session_attrs") {
+		added.Set("target_session_attrs", "read-write")
+	}
+	if !given.Has("pool_max_conns") {
+		added.Set("pool_max_conns", fmt.Sprint(maxReaders))
+	}
+	separator := "?"
+	if query != "" {
+		separator = "&"
+	}
+	if cfg, err = pgxpool.ParseConfig(strings.TrimSuffix(dsn, "?") + separator + added.Encode()); err != nil {
+		return nil, errors.New("the address is not valid; use postgres://USER@HOST/DATABASE")
+	}
+	if err := requireDurable(cfg.ConnConfig.RuntimeParams); err != nil {
+		return nil, err
+	}
+	setSession(cfg.ConnConfig)
+	// A request that is given up cancels its statement and keeps its connection.
+	cfg.ConnConfig.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: time.Second}
+	}
+	return cfg, nil
+}
+
+// isLocal reports whether all hosts are sockets or loopback addresses.
+func isLocal(hosts []string) bool {
+	for _, host := range hosts {
+		ip := net.ParseIP(host)
+		if !strings.HasPrefix(host, "/") && !strings.HasPrefix(host, "@") && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
+
+// requireDurable refuses a DSN that gives up durability.
+func requireDurable(params map[string]string) error {
+	value := params["synchronous_commit"]
+	if _, options, ok := strings.Cut(params["options"], "synchronous_commit"); ok {
+		value = strings.Fields(strings.TrimLeft(options, "= ") + " -")[0]
+	}
+	if value == "off" || value == "local" {
+		return fmt.Errorf("synchronous_commit is %s in the address, so commits could be lost; remove it", value)
+	}
+	return nil
+}
+
+// setSession sets the parameters of each session.
+func setSession(cfg *pgx.ConnConfig) {
+	for name, value := range map[string]string{
+		"application_name": "hookback", "synchronous_commit": "on", "lock_timeout": "2s", "statement_timeout": "5s",
+		"idle_in_transaction_session_timeout": "5s",
+	} {
+		if _, ok := cfg.RuntimeParams[name]; !ok {
+			cfg.RuntimeParams[name] = value
+		}
+	}
+	if !strings.HasPrefix(cfg.Host, "/") { // a lost machine holds no lock for long
+		cfg.RuntimeParams["tcp_keepalives_idle"], cfg.RuntimeParams["tcp_keepalives_interval"], cfg.RuntimeParams["tcp_keepalives_count"] = "2", "1", "3"
+	}
+	cfg.ConnectTimeout = 3 * time.Second
+}
+
+// writerConfig is the configuration of the connection that writes.
+func writerConfig(cfg *pgx.ConnConfig) *pgx.ConnConfig {
+	own := cfg.Copy()
+	// A transaction that is given up must not be used again.
+	own.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
+	}
+	return own
+}
+
+// minVersion is the oldest supported server.
+const minVersion = 150000
+
+// requireSettings refuses a server that can't keep what it confirmed.
+func requireSettings(ctx context.Context, conn *pgx.Conn) error {
+	var version int
+	var encoding, fsync, fullPages string
+	var isStandby bool
+	if err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), current_setting('fsync'),
+		current_setting('full_page_writes'), pg_is_in_recovery()`).Scan(&version, &encoding, &fsync, &fullPages, &isStandby); err != nil {
+		return err
+	}
+	switch {
+	case version < minVersion:
+		return fmt.Errorf("the server is PostgreSQL %d; use version 15 or newer", version/10000)
+	case isStandby:
+		return errors.New("the server is a standby, which takes no writes; name the primary server")
+	case encoding != "UTF8":
+		return fmt.Errorf("the encoding of the database is %s; create it with ENCODING 'UTF8'", encoding)
+	case fsync == "off" || fullPages == "off":
+		return errors.New("the server has fsync or full_page_writes off, so a crash could lose everything; turn both on")
+	default:
+		return nil
+	}
+}
+
+// lockQuery takes the lock that makes this hub the only one in its schema. It waits as long as
+// lock_timeout for a hub that is being stopped.
+const lockQuery = `SELECT pg_advisory_lock(hashtextextended('hookback ' || current_schema(), 0))`
+
+// open connects the writer and takes the lock.
+func (w *writer) open(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, w.config)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, lockQuery); err != nil {
+		_ = conn.Close(ctx)
+		if stateOf(err) == "55P03" {
+			return fmt.Errorf("%w: stop it, or choose another database or search_path", store.ErrLocked)
+		}
+		return err
+	}
+	w.conn = conn
+	return nil
+}
+
+// connect connects the writer again if its connection was lost, and finds out whether the commit
+// whose outcome is unknown has happened.
+func (w *writer) connect(ctx context.Context) error {
+	if w.conn != nil && !w.conn.IsClosed() && w.unresolved == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if w.conn != nil {
+		_ = w.conn.Close(ctx)
+		w.conn = nil
+	}
+	if err := w.open(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errConnectionLost, err)
+	}
+	stored, err := w.readCounters(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errConnectionLost, err)
+	}
+	w.segmentNames.clear()
+	t := w.unresolved
+	w.unresolved = nil
+	switch {
+	case stored.commits == w.counters.commits:
+	case t != nil && stored.commits == t.counters.commits:
+		w.finish(t)
+	default:
+		w.health.setFatal("another hub has written to this database, so this one stops")
+		return w.health.refusal()
+	}
+	return nil
+}
+
+// disconnect closes the connection, which releases the lock.
+func (w *writer) disconnect() {
+	ctx, cancel := exchangeTimeout()
+	defer cancel()
+	if w.conn != nil {
+		_, _ = w.conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`)
+		_ = w.conn.Close(ctx)
+	}
+}
+
+func isEOF(err error) bool {
+	return strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "EOF")
+}
+
+func isClosed(err error) bool { return strings.Contains(err.Error(), "conn closed") }

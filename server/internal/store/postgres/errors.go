@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// stateOf returns the SQLSTATE of an error, or the empty string.
+func stateOf(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// guardOf returns the guard of a batch that failed, or the empty string; see the function expect.
+func guardOf(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Code == "HB001" {
+		return e.Message
+	}
+	return ""
+}
+
+func isRepeatedKey(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "23505" && e.ConstraintName == "events_by_key"
+}
+
+// isSerializationFailure reports whether the server ended the transaction for the sake of another.
+func isSerializationFailure(err error) bool {
+	code := stateOf(err)
+	return code == "40001" || code == "40P01"
+}
+
+// isFull reports whether the server's disk is full.
+func isFull(err error) bool { return stateOf(err) == "53100" }
+
+// isUnreachable reports whether the server can't be reached, or takes no work now.
+func isUnreachable(err error) bool {
+	code := stateOf(err)
+	for _, class := range []string{"08", "57P", "25006", "53300", "53400", "55P03", "57014", "58"} {
+		if strings.HasPrefix(code, class) {
+			return true
+		}
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return code == "" && (errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, errConnectionLost) ||
+		errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err) || isEOF(err) || isClosed(err))
+}
+
+// errConnectionLost replaces the errors of a connection that has ended.
+var errConnectionLost = errors.New("the connection to PostgreSQL was lost")
+
+// errOfCommit maps the error of a failed commit to one of package schema.
+func errOfCommit(err error) error {
+	switch {
+	case errors.Is(err, schema.ErrStorage), errors.Is(err, schema.ErrStopping):
+		return err
+	case isFull(err):
+		return &schema.HintError{
+			Err:  fmt.Errorf("%w: the disk of the PostgreSQL server is full", schema.ErrFull),
+			Hint: "This was not stored. Everything acknowledged before is kept. Free space on the disk of the PostgreSQL server; the hub stores again as soon as a write succeeds.",
+		}
+	case isUnreachable(err):
+		return unreachable(err, "It is not known whether this was stored. Send it again with the same idempotency key; everything acknowledged before is kept.")
+	default:
+		return err
+	}
+}
+
+func unreachable(err error, hint string) error {
+	return &schema.HintError{Err: fmt.Errorf("%w: PostgreSQL does not answer: %w", schema.ErrStorage, err), Hint: hint}
+}
+
+// errOfRead maps the error of a query to one of package schema. A query that its caller gave up keeps
+// the error of its context.
+func errOfRead(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case isUnreachable(err):
+		return unreachable(err, "Try again in a second.")
+	default:
+		return err
+	}
+}

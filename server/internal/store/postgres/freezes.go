@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+const (
+	freezeColumns      = `SELECT id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at FROM freezes`
+	queryFreeze        = freezeColumns + ` WHERE id = $1`
+	queryActiveFreezes = freezeColumns + ` WHERE lifted_at = 0 ORDER BY id`
+	queryFreezeOf      = freezeColumns + ` WHERE lifted_at = 0 AND (scope = 'all' OR app = $1 AND (scope = 'app' OR session = $2)) ORDER BY id LIMIT 1`
+)
+
+func freezeFields(f *control.Freeze) []any {
+	return []any{&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.Rule, &f.CostUSD, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt}
+}
+
+func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
+	err = s.writer.do(ctx, &op{run: func(t *tx) error {
+		stored, created, t.changesFreezes = f, false, true
+		err := t.get(freezeFields(&stored), freezeColumns+` WHERE lifted_at = 0 AND scope = $1 AND app = $2 AND session = $3`, string(f.Scope), f.SourceApp, f.SessionID)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		var last, active int64
+		if err := t.get([]any{&last}, `SELECT coalesce(max(id), 0) FROM freezes`); err != nil {
+			return err
+		}
+		if err := t.get([]any{&active}, `SELECT count(*) FROM freezes WHERE lifted_at = 0`); err != nil {
+			return err
+		}
+		if active >= store.MaxFreezes {
+			return schema.ErrTooMany
+		}
+		stored, created = f, true
+		stored.ID = last + 1
+		if err := t.exec(`INSERT INTO freezes (id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', 0)`, stored.ID, string(f.Scope), f.SourceApp, f.SessionID, f.By, f.Reason, string(f.Rule), f.CostUSD, int64(f.CreatedAt)); err != nil {
+			return err
+		}
+		t.afterCommit(func() { s.setFreezes(append(slices.Clone(s.ActiveFreezes()), stored)) })
+		return t.appendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: kit.NewFreezeData(&stored)})
+	}})
+	return stored, created, err
+}
+
+func (s *engine) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
+	err = s.writer.do(ctx, &op{run: func(t *tx) error {
+		t.changesFreezes = true
+		lifted, err := t.execCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, kit.Millis(at), id)
+		if err == nil && lifted > 0 {
+			t.afterCommit(func() {
+				s.setFreezes(slices.DeleteFunc(slices.Clone(s.ActiveFreezes()), func(f control.Freeze) bool { return f.ID == id }))
+			})
+			err = t.appendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: kit.FreezeData{ID: id}})
+		}
+		if err == nil {
+			err = t.get(freezeFields(&f), queryFreeze, id)
+		}
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = schema.ErrNotFound
+		}
+		return err
+	}})
+	return f, err
+}
+
+func (s *engine) ActiveFreezes() []control.Freeze {
+	if list := s.freezes.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+func (s *engine) FreezeOf(app, session string) *control.Freeze {
+	active := s.ActiveFreezes()
+	i := slices.IndexFunc(active, func(f control.Freeze) bool { return f.Stops(app, session) })
+	if i < 0 {
+		return nil
+	}
+	return &active[i]
+}
+
+// setFreezes replaces the active freezes. Only the writer's goroutine calls it.
+func (s *engine) setFreezes(active []control.Freeze) { s.freezes.Store(&active) }
+
+// requireNotFrozen fails with schema.ErrFrozen if a freeze stops the session. It sees the
+// freezes of this group commit, too.
+func (t *tx) requireNotFrozen(app, session string) error {
+	if !t.changesFreezes {
+		if t.w.store.isFrozen(app, session) {
+			return schema.ErrFrozen
+		}
+		return nil
+	}
+	var f control.Freeze
+	err := t.get(freezeFields(&f), queryFreezeOf, app, session)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read freezes: %w", err)
+	default:
+		return schema.ErrFrozen
+	}
+}
+
+// addFreeze adds the active freeze that stops the event's agent.
+func (t *tx) addFreeze(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Freeze {
+		return nil
+	}
+	var f control.Freeze
+	err := t.get(freezeFields(&f), queryFreezeOf, e.App, e.Session)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		d.Freeze = f.Notice()
+	}
+	return err
+}
+
+// isFrozen reports whether a freeze stops the session.
+func (s *engine) isFrozen(app, session string) bool { return s.FreezeOf(app, session) != nil }
+
+// loadFreezes loads the active freezes, at the start.
+func (s *engine) loadFreezes(ctx context.Context, w *writer) error {
+	rows, err := w.conn.Query(ctx, queryActiveFreezes)
+	list, err := collect(rows, err, func(rows pgx.Rows, f *control.Freeze) error { return rows.Scan(freezeFields(f)...) })
+	if err != nil {
+		return fmt.Errorf("read freezes: %w", err)
+	}
+	s.setFreezes(list)
+	return nil
+}

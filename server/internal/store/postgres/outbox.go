@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+// deliveryRow is a scanned delivery; all columns are NULL if there is none.
+type deliveryRow struct {
+	answer, state               sql.NullString
+	attempts                    sql.NullInt64
+	sent                        sql.NullBool
+	due, until, leased, handled sql.NullInt64
+}
+
+func (r *deliveryRow) dest() []any {
+	return []any{&r.answer, &r.state, &r.attempts, &r.sent, &r.due, &r.until, &r.leased, &r.handled}
+}
+
+func (r *deliveryRow) toDelivery(id schema.EventID) *store.Delivery {
+	if !r.answer.Valid {
+		return nil
+	}
+	return &store.Delivery{
+		ID: id, AnswerID: r.answer.String, State: schema.DeliveryState(r.state.String), Attempts: int(r.attempts.Int64),
+		Sent: r.sent.Bool, Due: kit.Time(r.due.Int64), Until: kit.Time(r.until.Int64), Leased: kit.Time(r.leased.Int64),
+		Handled: kit.Time(r.handled.Int64),
+	}
+}
+
+func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
+	due, leased := kit.Millis(d.Due), kit.Millis(d.Leased)
+	err := t.exec(`INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
+			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
+			open = excluded.open, undelivered = excluded.undelivered`,
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, kit.Millis(d.Until), leased, kit.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
+	return err
+}
+
+const (
+	queryNextDelivery  = `SELECT min(wake) FROM deliveries WHERE open`
+	queryDueDeliveries = `SELECT seq FROM deliveries WHERE open AND wake <= $1 ORDER BY wake, seq LIMIT $2`
+	queryListeners     = `SELECT seq, url, status FROM questions
+		WHERE inbox = 'pending' AND seq > $1 AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT $2`
+)
+
+func (s *engine) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
+	if next, err = s.readTime(ctx, queryNextDelivery); err != nil || next.IsZero() || next.After(now) {
+		return nil, next, err // nothing to lease: spare the writer
+	}
+	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
+		leased, err = t.leaseDeliveries(now, until, n)
+		return err
+	}})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	next, err = s.readTime(ctx, queryNextDelivery)
+	return leased, next, err
+}
+
+func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
+	rows, err := t.query(queryDueDeliveries, kit.Millis(now), n)
+	ids, err := scanIDs(rows, err)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return ids, t.exec(`UPDATE deliveries SET leased = $1, wake = greatest(due, $1) WHERE seq = ANY($2)`, kit.Millis(until), idList(ids))
+}
+
+// idList returns ids as an array parameter.
+func idList(ids []schema.EventID) []int64 {
+	list := make([]int64, len(ids))
+	for i, id := range ids {
+		list[i] = int64(id)
+	}
+	return list
+}
+
+func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
+	for _, timeOf := range []func(*kit.PendingQuestion[string]) int64{
+		func(q *kit.PendingQuestion[string]) int64 { return q.HeldUntil },
+		func(q *kit.PendingQuestion[string]) int64 { return q.Deadline },
+		func(q *kit.PendingQuestion[string]) int64 { return q.TimerAt },
+	} {
+		found, at := s.pending.Due(now, n, timeOf)
+		due = append(due, found...)
+		if next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return due, next, ctx.Err()
+}
+
+func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
+	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
+}
+
+func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
+	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
+		return q.Session == session && q.App == app
+	}), ctx.Err()
+}
+
+func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
+	rows, err := s.readers.query(ctx, queryListeners, after, limit)
+	return collect(rows, err, func(rows pgx.Rows, l *store.Listener) error { return rows.Scan(&l.ID, &l.URL, &l.Status) })
+}
+
+func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
+	ids := s.pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
+		return q.Lifeline == of && of != store.NoLifeline && id > after
+	})
+	return ids[:min(limit, len(ids))], ctx.Err()
+}
+
+// readTime reads one time; zero if there is no row or it is NULL.
+func (s *engine) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
+	var ms sql.NullInt64
+	err := s.readers.get(ctx, []any{&ms}, query, args...)
+	return kit.Time(ms.Int64), ignoreNoRows(err)
+}

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/hookback/hookback/server/internal/store/grams"
+)
+
+// Candidates implements kit.SearchSource.
+func (run *searchRun) Candidates(ctx context.Context, from, to int64) (*grams.Set, error) {
+	set := new(grams.Set).Fill()
+	if run.questionsOnly { // its index is narrow enough
+		return set, nil
+	}
+	if run.ratedOnly {
+		if err := run.keepSegmentsOf(ctx, set, grams.Range{From: from, To: to}, queryQuestionsBetween, queryRatedBetween); err != nil {
+			return nil, err
+		}
+	}
+	if run.transcriptsOnly {
+		if err := run.keepSegmentsOf(ctx, set, grams.Range{From: from, To: to}, queryTranscriptsBetween); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range run.conditions {
+		if err := run.keepNameSegments(ctx, n, set, grams.Range{From: from, To: to}); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// The questions, the rated calls and the transcripts in a range.
+const (
+	queryQuestionsBetween   = `SELECT seq FROM questions WHERE seq BETWEEN $1 AND $2`
+	queryRatedBetween       = `SELECT seq FROM risky_calls WHERE seq BETWEEN $1 AND $2`
+	queryTranscriptsBetween = `SELECT seq FROM transcript_texts WHERE seq BETWEEN $1 AND $2`
+)
+
+// keepSegmentsOf removes the segments without a row of any of the queries.
+func (run *searchRun) keepSegmentsOf(ctx context.Context, set *grams.Set, r grams.Range, queries ...string) error {
+	var found grams.Set
+	for _, query := range queries {
+		rows, err := run.store.readers.query(ctx, query, r.From, r.To)
+		seqs, err := collect(rows, err, scanColumn[int64])
+		if err != nil {
+			return err
+		}
+		for _, seq := range seqs {
+			found[seq>>grams.SegmentBits%grams.SegmentsPerWindow] = true
+		}
+	}
+	for i := range set {
+		set[i] = set[i] && found[i]
+	}
+	return nil
+}
+
+// keepNameSegments removes the segments in which no event satisfies the name condition.
+func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set *grams.Set, r grams.Range) error {
+	if c.negated || c.column == "tool" {
+		return nil
+	}
+	rows, err := run.store.readers.query(ctx, queryNameSegments, c.kind, append([]string{}, c.names...), r.From>>nameSegmentBits, r.To>>nameSegmentBits)
+	segments, err := collect(rows, err, scanColumn[int64])
+	if err != nil {
+		return err
+	}
+	var found grams.Set
+	for _, segment := range segments {
+		const perNameSegment = nameSegmentSize >> grams.SegmentBits
+		for i := range int64(perNameSegment) {
+			found[(segment*perNameSegment+i)%grams.SegmentsPerWindow] = true
+		}
+	}
+	for i := range set {
+		set[i] = set[i] && found[i]
+	}
+	return nil
+}
+
+const queryNameSegments = `SELECT DISTINCT zone FROM zones WHERE kind = $1 AND name = ANY($2) AND zone BETWEEN $3 AND $4`

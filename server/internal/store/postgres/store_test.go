@@ -1,0 +1,214 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/pgtest"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestConformance runs the suite that every engine passes.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, conformance.Engine{
+		NewDatabase: func(t testing.TB) conformance.Database {
+			cfg := testConfig(t)
+			return func(clock func() time.Time) (store.Store, error) {
+				cfg.Clock = clock
+				return Open(t.Context(), cfg)
+			}
+		},
+	})
+}
+
+// testConfig names a new database that has the current schema.
+func testConfig(t testing.TB) Config {
+	t.Helper()
+	return Config{DSN: pgtest.New(t, Template) + "&pool_max_conns=4", KeyFile: filepath.Join(t.TempDir(), "hub.key")}
+}
+
+// testStore is a store with its fake clock and the rows that it published.
+type testStore struct {
+	*engine
+	*conformance.Harness
+}
+
+func newTestStore(t testing.TB, cfg Config) *testStore {
+	t.Helper()
+	b := &testStore{}
+	b.Harness = conformance.NewHarness(t, func(clock func() time.Time) (_ store.Store, err error) {
+		cfg.Clock = clock
+		b.engine, err = openEngine(t.Context(), cfg)
+		return b.engine, err
+	})
+	return b
+}
+
+func TestOpen_RefusesSecondHub(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	b := newTestStore(t, cfg)
+	_, err := Open(t.Context(), cfg)
+	require.ErrorIs(t, err, store.ErrLocked)
+	require.NoError(t, b.engine.Close())
+	s, err := Open(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}
+
+func TestOpen_RefusesAnotherKey(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	require.NoError(t, newTestStore(t, cfg).engine.Close())
+	cfg.KeyFile = filepath.Join(t.TempDir(), "other.key")
+	_, err := Open(t.Context(), cfg)
+	require.ErrorIs(t, err, identity.ErrMissing)
+}
+
+// Names come from agents. PostgreSQL's text holds no NUL.
+func TestAppend_StoresAnyName(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t, testConfig(t))
+	d := conformance.NewDraft("a\x00pp", "s\xff", "Stop", "tool")
+	q := conformance.NewQuestionDraft("s\x00", time.Time{})
+	q.NewQuestion.Text, q.App = "May\x00 I?", "a\x00pp"
+	for i, r := range b.AppendAll(t.Context(), []*store.EventDraft{d, q, conformance.NewDraft("app", "s", "Stop", "")}) {
+		require.NoError(t, r.Err)
+		require.EqualValues(t, i+1, r.Receipt.Event.ID)
+	}
+	found, err := b.Find(t.Context(), store.Filter{App: "a\x00pp"})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{1, 2}, conformance.EventIDs(found))
+	b.Reopen(t)
+	pending, err := b.PendingInSession(t.Context(), "a\uFFFDpp", "s\uFFFD")
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{2}, pending)
+}
+
+// A failed guard rolls the group back, and only the loser fails.
+func TestWriter_RunsGroupAgainAfterFailedGuard(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t, testConfig(t))
+	id := b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID
+	stale := conformance.AnswerChange(b.MustQuestion(t, id))
+	b.Answer(t, id)
+	release := b.Block(t)
+	var wg sync.WaitGroup
+	var failed error
+	wg.Go(func() { failed = b.Apply(t.Context(), stale) })
+	for range 20 {
+		wg.Go(func() { b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")) })
+	}
+	require.Eventually(t, func() bool { return len(b.writer.queue) == 21 }, time.Minute, time.Millisecond)
+	release()
+	wg.Wait()
+	require.ErrorIs(t, failed, store.ErrConflict)
+	require.EqualValues(t, 2+1+20, b.Head(), "a failed write uses no number")
+	conformance.RequireDense(t, b.Store)
+	require.Len(t, b.Published(), 23)
+}
+
+// terminateWriter makes the server end the connection of the writer.
+func terminateWriter(t testing.TB, b *testStore) {
+	t.Helper()
+	var ended bool
+	require.NoError(t, b.readers.get(t.Context(), []any{&ended}, `SELECT pg_terminate_backend($1)`, int64(b.writer.conn.PgConn().PID())))
+	require.True(t, ended)
+}
+
+func TestWriter_ConnectsAgain(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t, testConfig(t))
+	first := b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID
+	terminateWriter(t, b)
+	require.Eventually(t, func() bool {
+		_, err := b.Append(t.Context(), conformance.NewDraft("app", "s", "Stop", ""))
+		if err != nil {
+			require.ErrorIs(t, err, schema.ErrStorage)
+		}
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	stats, err := b.Stats(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stats.Fault)
+	require.Greater(t, b.Head(), int64(first))
+	conformance.RequireDense(t, b.Store)
+	require.Len(t, b.Published(), int(b.Head()))
+}
+
+// deafConn loses what the server answers after a signal.
+type deafConn struct {
+	net.Conn
+	isDeaf *atomic.Bool
+}
+
+func (c deafConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.isDeaf.CompareAndSwap(true, false) {
+		return 0, errors.Join(net.ErrClosed, c.Close())
+	}
+	return n, err
+}
+
+// The connection ends after the server has committed, before the hub knows.
+func TestWriter_FindsOutcomeOfLostCommit(t *testing.T) {
+	t.Parallel()
+	cfg, isDeaf := testConfig(t), &atomic.Bool{}
+	cfg.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return deafConn{conn, isDeaf}, err
+	}
+	b := newTestStore(t, cfg)
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")) // prepares the statements
+	isDeaf.Store(true)
+	require.EqualValues(t, 2, b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID)
+	require.False(t, isDeaf.Load())
+	require.EqualValues(t, 3, b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID)
+	require.Len(t, b.Published(), 3)
+	conformance.RequireDense(t, b.Store)
+}
+
+// A hub that lost its lock must not continue after another hub has written.
+func TestWriter_StopsAfterAnotherHub(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t, testConfig(t))
+	_, err := b.readers.pool.Exec(t.Context(), `UPDATE streams SET commits = commits + 5`)
+	require.NoError(t, err)
+	terminateWriter(t, b)
+	require.Eventually(t, func() bool {
+		_, err := b.Append(t.Context(), conformance.NewDraft("app", "s", "Stop", ""))
+		return errors.Is(err, schema.ErrStopping)
+	}, time.Minute, 10*time.Millisecond)
+	require.ErrorContains(t, b.Wait(t.Context()), "another hub")
+}
+
+func TestPrune_ToSize(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t, testConfig(t))
+	b.AppendMany(t, 100, func(int) *store.EventDraft {
+		d := conformance.NewDraft("app", "s", "Stop", "")
+		d.Payload = fmt.Appendf(nil, `{"a":%q}`, strings.Repeat("x", 1000))
+		return d
+	})
+	done, err := b.Prune(t.Context(), store.RetentionPolicy{MaxBytes: 50_000, Batch: 10})
+	require.NoError(t, err)
+	require.EqualValues(t, 60, done.Events)
+	require.LessOrEqual(t, b.bytes.Load(), int64(50_000))
+}

@@ -1,0 +1,219 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+// tx is the transaction of one group commit. Statements wait in batch until the commit, or until a
+// read that has to see their effect.
+type tx struct {
+	w        *writer
+	counters counters
+	now      time.Time      // the same for all ops of the group
+	rows     []store.LogRow // to publish after the commit
+	pending  []kit.PendingUpdate[string]
+	// committed are the functions to run after the commit.
+	committed []func()
+
+	batch  *pgx.Batch
+	events eventBatch // to insert before batch
+	sent   int        // number of statements sent
+	isOpen bool       // a BEGIN was sent
+	err    error      // the first error of a statement sent: the transaction is lost
+
+	// keys are idempotency keys that are known to be stored: those of this group, and, if they were
+	// read, those of earlier events.
+	keys     map[string]int64
+	versions map[schema.EventID]int64 // of the questions that this group changed
+	// changesFreezes is set if this group made or lifted a freeze: the ones in memory are older.
+	changesFreezes bool
+}
+
+func (w *writer) newTx() *tx {
+	return &tx{
+		w: w, counters: w.counters, now: w.clock(), batch: &pgx.Batch{},
+		keys: map[string]int64{}, versions: map[schema.EventID]int64{}, events: newEventBatch(w),
+	}
+}
+
+// Errors of an attempt to commit a group, after which its ops run one by one.
+var (
+	// errDirty means that an op failed after some of its statements were sent.
+	errDirty = errors.New("statements of a failed write were sent")
+	// errRepeated means that an event repeats the key of a stored one.
+	errRepeated = errors.New("an idempotency key is stored already")
+)
+
+// runAll runs the ops of a group. It fails if the transaction is lost.
+func (t *tx) runAll(group []*op) error {
+	for _, o := range group {
+		o.err = t.runOne(o)
+		if t.err != nil {
+			return t.err
+		}
+	}
+	return nil
+}
+
+// runOne runs one op. If it fails, its statements are dropped.
+func (t *tx) runOne(o *op) error {
+	before, rows, pending, committed := t.counters, len(t.rows), len(t.pending), len(t.committed)
+	queued, events, sent := len(t.batch.QueuedQueries), t.events.len(), t.sent
+	_, isKnown := t.keys[string(o.key)]
+	err := o.run(t)
+	if err == nil || t.err != nil {
+		return err
+	}
+	if t.sent != sent {
+		t.err = errDirty
+		return err
+	}
+	t.counters, t.rows, t.pending, t.committed = before, t.rows[:rows], t.pending[:pending], t.committed[:committed]
+	t.batch.QueuedQueries = t.batch.QueuedQueries[:queued]
+	t.events.truncate(events)
+	if !isKnown {
+		delete(t.keys, string(o.key))
+	}
+	clear(t.versions)
+	return err
+}
+
+// exec queues a statement. It fails at the latest when the group is committed.
+func (t *tx) exec(query string, args ...any) error {
+	t.batch.Queue(query, clean(args)...)
+	return t.err
+}
+
+// execOne queues a statement that has to affect one row. query ends with a RETURNING clause. If it
+// affects none, the group fails with the guard.
+func (t *tx) execOne(guard, query string, args ...any) error {
+	return t.exec(`WITH changed AS (`+query+`) SELECT expect((SELECT count(*) FROM changed), 1, '`+guard+`')`, args...)
+}
+
+// execCount executes a statement and returns the number of rows that it affected.
+func (t *tx) execCount(query string, args ...any) (int64, error) {
+	if err := t.flush(); err != nil {
+		return 0, err
+	}
+	ctx, cancel := exchangeTimeout()
+	defer cancel()
+	t.sent++
+	tag, err := t.w.conn.Exec(ctx, query, clean(args)...)
+	return tag.RowsAffected(), t.lost(err)
+}
+
+// query reads rows after the queued statements. The caller reads them before it uses t again.
+func (t *tx) query(query string, args ...any) (pgx.Rows, error) {
+	if err := t.flush(); err != nil {
+		return nil, err
+	}
+	rows, err := t.w.conn.Query(context.Background(), query, clean(args)...)
+	return rows, t.lost(err)
+}
+
+// get reads one row. It returns pgx.ErrNoRows if there is none.
+func (t *tx) get(into []any, query string, args ...any) error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	ctx, cancel := exchangeTimeout()
+	defer cancel()
+	err := t.w.conn.QueryRow(ctx, query, clean(args)...).Scan(into...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	return t.lost(err)
+}
+
+// lost records an error of the database, after which the transaction accepts no more statements.
+func (t *tx) lost(err error) error {
+	if err != nil && t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+// flush sends the queued statements and leaves the transaction open.
+func (t *tx) flush() error {
+	if t.err != nil {
+		return t.err
+	}
+	t.events.queue(t)
+	queued := t.batch.QueuedQueries
+	if !t.isOpen {
+		begin := &pgx.Batch{}
+		begin.Queue(`BEGIN`)
+		queued, t.isOpen = append(begin.QueuedQueries, queued...), true
+	}
+	t.batch = &pgx.Batch{}
+	if len(queued) == 0 {
+		return nil
+	}
+	t.sent += len(queued)
+	return t.lost(t.w.send(&pgx.Batch{QueuedQueries: queued}))
+}
+
+// commit sends the queued statements and the counters. Without an earlier flush this is one
+// exchange, which the server runs as one transaction.
+func (t *tx) commit() error {
+	if t.err != nil {
+		return t.err
+	}
+	t.events.queue(t)
+	if !t.isOpen && len(t.batch.QueuedQueries) == 0 {
+		return nil // all ops failed, or had nothing to do
+	}
+	c := &t.counters
+	c.commits++
+	_ = t.execOne("commits", `UPDATE streams SET commits = commits + 1, head = $1, pruned = $2, events = $3, bytes = $4, received = $5, decided = $6
+		WHERE commits = $7 RETURNING 1`, c.head, c.pruned, c.events, c.bytes, c.received, c.decided, c.commits-1)
+	if t.isOpen {
+		_ = t.exec(`COMMIT`)
+	}
+	return t.lost(t.w.send(t.batch))
+}
+
+// rollback ends a transaction that failed.
+func (t *tx) rollback() {
+	if t.isOpen && !t.w.conn.IsClosed() {
+		ctx, cancel := exchangeTimeout()
+		defer cancel()
+		if _, err := t.w.conn.Exec(ctx, `ROLLBACK`); err != nil {
+			_ = t.w.conn.Close(ctx) // the next write connects again
+		}
+	}
+	t.w.segmentNames.clear()
+}
+
+// exchangeTimeout bounds an exchange with the server, which ends a statement after 5 s.
+func exchangeTimeout() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), 10*time.Second)
+}
+
+// pendingQuestion returns the facts about a pending question as of this transaction.
+func (t *tx) pendingQuestion(id schema.EventID) (row kit.PendingQuestion[string], ok bool) {
+	for _, u := range slices.Backward(t.pending) {
+		if u.ID == id {
+			return u.Row, !u.Ended
+		}
+	}
+	return t.w.store.pending.Get(id)
+}
+
+// nextSeq assigns the next sequence number of the log.
+func (t *tx) nextSeq() int64 {
+	t.counters.head++
+	return t.counters.head
+}
+
+// afterCommit runs f when this transaction is committed, on the writer's goroutine.
+func (t *tx) afterCommit(f func()) { t.committed = append(t.committed, f) }

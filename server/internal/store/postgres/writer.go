@@ -1,0 +1,365 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+const (
+	queueLimit = 4096 // ops in the queue; more are rejected (backpressure)
+	joinLimit  = 16   // ops that wait for the commit of others
+	groupLimit = 512  // ops in one transaction
+	groupBytes = 1 << 20
+)
+
+// writer owns the connection that writes. It commits whatever is queued, never waits for
+// a group to fill, and runs until stop.
+type writer struct {
+	config       *pgx.ConnConfig
+	conn         *pgx.Conn
+	health       *health
+	clock        func() time.Time
+	log          *slog.Logger
+	publish      func([]store.LogRow)
+	commits      store.CommitObserver // nil: none
+	store        *engine
+	counters     counters // as of the last commit
+	unresolved   *tx      // its commit was sent, and its outcome is not known yet
+	segmentNames segmentNames
+
+	mu      sync.RWMutex // guards stopped, and the queue against a send after close
+	stopped bool
+	queue   chan *op
+	joining chan *op      // ops that do not start a commit
+	done    chan struct{} // closed when the goroutine has ended
+}
+
+// counters are the values of the counter row, and the end of the audit log. A transaction works on
+// a copy, which becomes current when it commits.
+type counters struct {
+	commits                               int64
+	head, pruned, events, bytes, received int64
+	decided                               int64        // number of decided questions
+	chainEnd                              kit.ChainEnd // end of the audit log's hash chain
+	signedHead                            int64        // newest entry of the audit log with a signed head
+}
+
+// op is one write. run executes on the writer's goroutine, possibly several times, because the
+// first transaction may have been rolled back.
+type op struct {
+	run   func(t *tx) error
+	key   []byte // of an event: its idempotency key
+	bytes int    // of an event
+	// explain returns the error of an op that failed a guard; nil: store.ErrConflict.
+	explain func(guard string) error
+	state   atomic.Int32
+	err     error
+	done    chan struct{} // closed once err is set
+}
+
+// The states of an op.
+const (
+	queued int32 = iota
+	taken
+	abandoned
+)
+
+// do queues an op and waits until it is committed and published. If ctx ends before the
+// writer takes the op, do returns ctx.Err() and nothing happens. After that do waits for
+// the commit, so the caller owns its bytes again when do returns.
+func (w *writer) do(ctx context.Context, o *op) error {
+	if err := w.enqueue(o); err != nil {
+		return err
+	}
+	return w.wait(ctx, o)
+}
+
+// exec executes one statement.
+func (w *writer) exec(ctx context.Context, query string, args ...any) error {
+	return w.do(ctx, &op{run: func(t *tx) error { return t.exec(query, args...) }})
+}
+
+func (w *writer) wait(ctx context.Context, o *op) error {
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		if o.state.CompareAndSwap(queued, abandoned) {
+			return ctx.Err()
+		}
+		<-o.done
+	}
+	return o.err
+}
+
+// join is do without a separate commit: the op is committed together with the next op of
+// another. When now is closed, it is queued like any other.
+func (w *writer) join(ctx context.Context, o *op, now <-chan struct{}) error {
+	if now == nil {
+		return w.do(ctx, o)
+	}
+	o.done = make(chan struct{})
+	select {
+	case w.joining <- o:
+	default:
+		return w.do(ctx, o)
+	}
+	select {
+	case <-o.done:
+		return o.err
+	case <-now:
+	case <-ctx.Done():
+	case <-w.done:
+	}
+	// The writer takes it once, from whichever queue it reads first.
+	if err := w.push(o); err != nil && o.state.CompareAndSwap(queued, abandoned) {
+		return err
+	}
+	return w.wait(ctx, o)
+}
+
+func (w *writer) enqueue(o *op) error {
+	if err := w.health.refusal(); err != nil {
+		return err
+	}
+	o.done = make(chan struct{})
+	return w.push(o)
+}
+
+func (w *writer) push(o *op) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.stopped {
+		return schema.ErrStopping
+	}
+	select {
+	case w.queue <- o:
+		return nil
+	default:
+		return &schema.HintError{
+			Err:  fmt.Errorf("%w: this was not stored; existing data is safe", schema.ErrBusy),
+			Hint: "Try again in a second.",
+		}
+	}
+}
+
+// probe starts a write if the last commit failed, so that a hub to which nothing is sent finds
+// out that its database works again. It does not wait for the write.
+func (w *writer) probe() {
+	if w.health.claimProbe(w.clock()) {
+		_ = w.enqueue(&op{run: func(t *tx) error { return t.exec(`SELECT 1`) }})
+	}
+}
+
+// stop returns once all queued ops are committed and the goroutine has ended.
+func (w *writer) stop() {
+	w.mu.Lock()
+	if !w.stopped {
+		w.stopped = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.done
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	group := make([]*op, 0, groupLimit)
+	for o := range w.queue {
+		if group = w.takeQueued(appendClaimed(group[:0], o)); len(group) > 0 {
+			w.commit(group)
+		}
+	}
+	w.disconnect()
+}
+
+// takeQueued adds the queued ops to the group.
+func (w *writer) takeQueued(group []*op) []*op {
+	bytes := 0
+	for len(group) < groupLimit && bytes < groupBytes {
+		select {
+		case o, ok := <-w.queue:
+			if !ok {
+				return group
+			}
+			group = appendClaimed(group, o)
+			bytes += o.bytes
+			continue
+		default:
+		}
+		select {
+		case o := <-w.joining:
+			group = appendClaimed(group, o)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+func appendClaimed(group []*op, o *op) []*op {
+	if !o.state.CompareAndSwap(queued, taken) {
+		return group
+	}
+	return append(group, o)
+}
+
+// commit commits a group of ops and releases their callers.
+func (w *writer) commit(group []*op) {
+	start := time.Now()
+	err := w.connect(context.Background())
+	if err == nil {
+		err = w.commitGroup(group)
+	}
+	w.health.record(len(group), err)
+	if w.commits != nil {
+		w.commits.Committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
+	}
+	for _, o := range group {
+		if err != nil {
+			o.err = errOfCommit(err)
+		}
+		close(o.done)
+	}
+}
+
+// commitGroup commits the group at once, or its ops one by one if one of them makes that impossible.
+// It fails if the database is the reason.
+func (w *writer) commitGroup(group []*op) error {
+	err := w.attempt(group, nil)
+	if keys := keysOf(group); isRepeatedKey(err) && len(keys) > 0 {
+		var stored map[string]int64
+		if stored, err = w.storedKeys(keys); err == nil {
+			err = w.attempt(group, stored)
+		}
+	}
+	if err == nil || isUnreachable(err) || isFull(err) {
+		return err
+	}
+	for _, o := range group {
+		if err := w.commitOne(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxAttempts is how often a transaction is tried that the server ends for the sake of another.
+const maxAttempts = 3
+
+func (w *writer) commitOne(o *op) error {
+	var err error
+	for range maxAttempts {
+		var stored map[string]int64
+		if o.key != nil {
+			if stored, err = w.storedKeys([][]byte{o.key}); err != nil {
+				return err
+			}
+		}
+		if err = w.attempt([]*op{o}, stored); !isSerializationFailure(err) {
+			break
+		}
+	}
+	switch {
+	case err == nil:
+	case isUnreachable(err) || isFull(err):
+		return err
+	case guardOf(err) != "" && o.explain != nil:
+		o.err = o.explain(guardOf(err))
+	case guardOf(err) != "":
+		o.err = store.ErrConflict
+	case o.err == nil || !errors.Is(err, errDirty):
+		o.err = errOfCommit(err)
+	}
+	return nil
+}
+
+func keysOf(group []*op) (keys [][]byte) {
+	for _, o := range group {
+		if o.key != nil {
+			keys = append(keys, o.key)
+		}
+	}
+	return keys
+}
+
+// storedKeys returns the events with the keys.
+func (w *writer) storedKeys(keys [][]byte) (map[string]int64, error) {
+	ctx, cancel := exchangeTimeout()
+	defer cancel()
+	stored := map[string]int64{}
+	rows, err := w.conn.Query(ctx, `SELECT key, seq FROM events WHERE key = ANY($1)`, keys)
+	return stored, eachRow(rows, err, func(rows pgx.Rows) error {
+		var key []byte
+		var seq int64
+		err := rows.Scan(&key, &seq)
+		stored[string(key)] = seq
+		return err
+	})
+}
+
+// attempt commits and publishes the group, or changes nothing. stored are the known keys.
+func (w *writer) attempt(group []*op, stored map[string]int64) error {
+	t := w.newTx()
+	if stored != nil {
+		t.keys = stored
+	}
+	err := t.runAll(group)
+	if err == nil {
+		if err = t.commit(); err != nil && isUnreachable(err) {
+			w.unresolved = t
+			if w.connect(context.Background()) == nil && w.counters.commits == t.counters.commits {
+				return nil // it was committed, and connect has published it
+			}
+		}
+	}
+	if err != nil {
+		t.rollback()
+		return err
+	}
+	w.finish(t)
+	return nil
+}
+
+// finish makes a committed transaction current and publishes its rows.
+func (w *writer) finish(t *tx) {
+	w.counters = t.counters
+	w.store.pending.Commit(t.pending)
+	for _, f := range t.committed {
+		f()
+	}
+	w.store.head.Store(t.counters.head)
+	w.store.events.Store(t.counters.events)
+	w.store.bytes.Store(t.counters.bytes)
+	w.store.decided.Store(t.counters.decided)
+	w.store.pruned.Store(t.counters.pruned)
+	w.store.tail.Append(t.rows, t.counters.pruned)
+	w.store.measureGrowth(t.rows)
+	if w.publish != nil && len(t.rows) > 0 {
+		w.publish(t.rows)
+	}
+}
+
+// send sends statements in one exchange and reads their results.
+func (w *writer) send(b *pgx.Batch) error {
+	ctx, cancel := exchangeTimeout()
+	defer cancel()
+	results := w.conn.SendBatch(ctx, b)
+	for range b.QueuedQueries {
+		if _, err := results.Exec(); err != nil {
+			_ = results.Close()
+			return err
+		}
+	}
+	return results.Close()
+}
