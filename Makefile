@@ -78,6 +78,10 @@ test: $(installed) ## run everything CI runs: check, Go, dashboard and browser t
 test-go: ## run the Go tests with the race detector
 	go test $(race) -timeout 30m $(packages)
 
+.PHONY: test-postgres
+test-postgres: ## run the tests of the hub on PostgreSQL
+	HOOKBACK_TEST_PGBIN=$$(scripts/postgres.sh) HOOKBACK_TEST_DB=postgres go test -count=1 -timeout 30m ./server/internal/... ./server/hubtest/...
+
 .PHONY: test-dashboard
 test-dashboard: $(installed) ## run the unit tests of the dashboard
 	$(npm) test

@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"server/internal/store/sqlite":   {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"}, // filters are evaluated while rows are read
 	"server/internal/store/postgres": {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"},
 	"server/internal/pgtest":         nil, // tests only
-	"server/internal/storetest":      {"server/internal/store", "server/internal/store/sqlite"},
+	"server/internal/storetest":      {"server/internal/pgtest", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite"},
 	"server/internal/feed":           nil,
 	"server/internal/redact":         {"schema"},
 	"server/internal/risk":           {"schema", "agentclient/policy/programs", "server/internal/risk/call", "server/internal/risk/oversight", "server/internal/risk/paths", "server/internal/risk/shell"},
@@ -142,7 +142,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi/claims":      {"schema", "schema/control", "server/internal/auth", "server/internal/feed", "server/internal/httpapi/middleware", "server/internal/question", "server/internal/store"},
 	"server/internal/httpapi":             {"server/internal/alerts", "server/internal/shares", "server/internal/httpapi/shareapi", "server/internal/traces", "server/internal/httpapi/alertapi", "server/internal/httpapi/policyapi", "server/internal/httpapi/defaultsapi", "server/internal/requestdefaults", "server/internal/httpapi/claims", "server/internal/httpapi/telemetry", "server/internal/httpapi/held", "server/internal/ratings", "server/internal/studio", "server/internal/reach", "server/internal/reach/qrcode", "server/internal/safety", "server/internal/now", "server/internal/testagent", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
-		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
+		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/alerts", "server/internal/shares", "server/internal/delivery", "server/internal/hub", "server/internal/importer", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/requestdefaults", "server/internal/safety", "server/internal/studio", "server/internal/testagent", "server/internal/traces",
 	},
 	"server":                     {"server/internal/app"},
@@ -206,7 +206,7 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 	packages, err := modulePackages()
 	require.NoError(t, err)
 	for library, place := range map[string]string{
-		"database/sql":                        "server/internal/store",
+		"database/sql":                        "server/internal/store server/internal/storetest",
 		"crypto/hkdf":                         "server/internal/identity",
 		"modernc.org/sqlite":                  "server/internal/store/sqlite",
 		"github.com/pressly/goose":            "server/internal/store",

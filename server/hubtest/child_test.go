@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/app"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // A benchmark runs its server as a child process, this test binary once more, so
@@ -28,6 +29,7 @@ import (
 const (
 	roleVariable = "HOOKBACK_BENCH_SERVER"
 	dbVariable   = "HOOKBACK_BENCH_DB"
+	dataVariable = "HOOKBACK_BENCH_DATA"
 	// profileVariable names a file for the hub's CPU profile.
 	profileVariable = "HOOKBACK_BENCH_PROFILE"
 )
@@ -108,7 +110,7 @@ func serveHub(ctx context.Context) error {
 		return err
 	}
 	a, err := app.New(ctx, app.Config{
-		Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr,
+		Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), DataDir: os.Getenv(dataVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr,
 		Retention: -1, RetentionSize: -1,
 	})
 	if err != nil {
@@ -159,7 +161,7 @@ func startServer(b *testing.B, role string) *serverProcess {
 func startServerOn(b testing.TB, role, database string) *serverProcess {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+database)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+database, dataVariable+"="+storetest.DataDir(database))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	require.NoError(b, err)

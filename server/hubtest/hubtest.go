@@ -76,6 +76,7 @@ func Start(t testing.TB, options ...Option) *Hub {
 	for _, o := range options {
 		o(&h.cfg)
 	}
+	h.cfg.DataDir = storetest.DataDir(h.cfg.DB)
 	h.start()
 	t.Cleanup(h.Stop)
 	return h
@@ -101,7 +102,7 @@ func (h *Hub) URL() string { return h.url }
 // StreamURL returns the address of its stream, such as ws://127.0.0.1:40123/stream.
 func (h *Hub) StreamURL() string { return "ws" + strings.TrimPrefix(h.url, "http") + "/stream" }
 
-// DB returns the path of the database file.
+// DB returns the path of the database file, or the address of the database.
 func (h *Hub) DB() string { return h.cfg.DB }
 
 // Stop stops the hub as a signal would and returns when it has stopped. It is idempotent.

@@ -247,7 +247,7 @@ func (a *App) Run(ctx context.Context) error {
 	} else {
 		a.printGreeting(ctx)
 	}
-	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.DB, "schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
+	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.databaseName(), "schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
 	// Workers outlive ctx, so that commits of the last requests are still published and
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
@@ -386,7 +386,7 @@ func (a *App) printGreeting(ctx context.Context) {
 %s  Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 
 Press Ctrl-C to stop.
-`, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.DB, a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
+`, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.databaseName(), a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
 }
 
 // printReady prints one line of JSON, with which the program that started the hub can open its page.

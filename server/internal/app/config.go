@@ -50,8 +50,12 @@ type Config struct {
 	// ReadyJSON prints one JSON line instead of the greeting.
 	ReadyJSON bool
 	// DB is the database file, created if missing; default hookback/hookback.db in the
-	// user's data directory. The prefix sqlite: is accepted.
+	// user's data directory. The prefix sqlite: is accepted. It may also be the address of a
+	// PostgreSQL database: postgres://USER@HOST/DATABASE.
 	DB string
+	// DataDir holds the hub's key if the database is PostgreSQL; default hookback in the user's data
+	// directory.
+	DataDir string
 
 	AllowOrigins []string // other web origins that may use the hub, such as http://localhost:5173
 	AllowHosts   []string // accepted Host headers in addition to localhost, host or host:port
@@ -131,7 +135,7 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	if cfg.Retention == 0 {
 		cfg.Retention = defaultRetention
 	}
-	if cfg.RetentionSize == 0 {
+	if cfg.RetentionSize == 0 && !isPostgres(cfg.DB) { // whose server has its own disk
 		cfg.RetentionSize = defaultRetentionSize
 	}
 	if cfg.RetentionQuestions == 0 {
@@ -152,12 +156,15 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	if cfg.DB == "" {
+	if cfg.DataDir == "" && (cfg.DB == "" || isPostgres(cfg.DB)) {
 		dir, err := dataDir(getenv)
 		if err != nil {
 			return cfg, err
 		}
-		cfg.DB = filepath.Join(dir, "hookback", "hookback.db")
+		cfg.DataDir = filepath.Join(dir, "hookback")
+	}
+	if cfg.DB == "" {
+		cfg.DB = filepath.Join(cfg.DataDir, "hookback.db")
 	}
 	return cfg, cfg.check()
 }
@@ -188,6 +195,9 @@ func (cfg Config) check() error {
 	}
 	if !cfg.Insecure && !socket.IsLoopback(host) && cfg.TLSCert == "" {
 		return fmt.Errorf("-addr %s: others can reach this address, and without TLS they could read and change the traffic; add -tls-cert FILE -tls-key FILE, use %s, or add -insecure if the network is trusted", cfg.Addr, defaultAddr)
+	}
+	if err := checkDatabase(cfg.DB); err != nil {
+		return err
 	}
 	if err := cfg.checkProxy(); err != nil {
 		return err

@@ -4,19 +4,53 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/postgres"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
-// This file is the only one that knows the storage engine. -db names a database file of
-// SQLite, with or without the prefix sqlite:.
+// This file is the only one that knows the storage engines. -db names a database file of
+// SQLite, with or without the prefix sqlite:, or the address of a PostgreSQL database.
+
+func isPostgres(db string) bool { return postgres.IsDSN(db) }
 
 // openStore opens the database, and creates it if missing.
 func openStore(ctx context.Context, cfg *Config, commits store.CommitObserver) (store.Store, error) {
-	return sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
+	if !isPostgres(cfg.DB) {
+		return sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the directory of the hub's key: %w", err)
+	}
+	return postgres.Open(ctx, postgres.Config{DSN: cfg.DB, KeyFile: KeyFile(*cfg), Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
+}
+
+// checkDatabase refuses databases of other systems.
+func checkDatabase(db string) error {
+	if scheme, _, ok := strings.Cut(db, "://"); ok && !isPostgres(db) {
+		return fmt.Errorf("-db: %q is not supported; use a file or postgres://", scheme+"://…")
+	}
+	return nil
+}
+
+// databaseName returns the database for people, without a password.
+func (cfg *Config) databaseName() string {
+	if isPostgres(cfg.DB) {
+		return postgres.Redact(cfg.DB)
+	}
+	return cfg.DB
+}
+
+// requireFile refuses a command that works on a database file, and names the replacement.
+func requireFile(cfg *Config, command, instead string) error {
+	if !isPostgres(cfg.DB) {
+		return nil
+	}
+	return fmt.Errorf("%s works on a database file; %s", command, instead)
 }
 
 // changeKey replaces the key of a database that no hub has open.
@@ -24,11 +58,21 @@ func changeKey(ctx context.Context, cfg *Config, change *store.KeyChange) error 
 	return sqlite.ChangeKey(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger()}, change)
 }
 
-// databaseFile returns the name of the database's file.
-func databaseFile(cfg *Config) string { return strings.TrimPrefix(cfg.DB, "sqlite:") }
+// databaseFile returns the name of the database's file. The files next to it have its name: with
+// PostgreSQL they are in the data directory.
+func databaseFile(cfg *Config) string {
+	if isPostgres(cfg.DB) {
+		return filepath.Join(cfg.DataDir, "postgres")
+	}
+	return strings.TrimPrefix(cfg.DB, "sqlite:")
+}
 
 // Backup copies the database to file. A hub may be using the database.
 func Backup(ctx context.Context, cfg Config, file string) error {
+	instead := fmt.Sprintf("run this instead, and keep a copy of %s in another place:\n\n  pg_dump --format=custom --file=%s '%s'", KeyFile(cfg), file, cfg.databaseName())
+	if err := requireFile(&cfg, "backup", instead); err != nil {
+		return err
+	}
 	if err := sqlite.Backup(ctx, cfg.DB, file); err != nil {
 		return fmt.Errorf("back up %s: %w", cfg.DB, err)
 	}
@@ -38,6 +82,9 @@ func Backup(ctx context.Context, cfg Config, file string) error {
 // Rescue copies a database whose file was removed while a hub runs to file. The report is written
 // for users.
 func Rescue(ctx context.Context, cfg Config, file string) (report string, err error) {
+	if err := requireFile(&cfg, "rescue", "the files of PostgreSQL belong to its server"); err != nil {
+		return "", err
+	}
 	copied, err := sqlite.Rescue(ctx, cfg.DB, file)
 	if err != nil {
 		return "", fmt.Errorf("rescue %s: %w", cfg.DB, err)
@@ -56,6 +103,10 @@ func KeyFile(cfg Config) string { return identity.File(databaseFile(&cfg)) }
 // Check reads the whole database. It reports corruption, and changes of the audit log that the
 // hub did not make. The report of an intact database is written for users.
 func Check(ctx context.Context, cfg Config) (report string, err error) {
+	instead := fmt.Sprintf("run pg_amcheck '%s' for the pages, and hookback verify for the audit log", cfg.databaseName())
+	if err := requireFile(&cfg, "check", instead); err != nil {
+		return "", err
+	}
 	if err := sqlite.Check(ctx, cfg.DB); err != nil {
 		return "", fmt.Errorf("%s: %w", cfg.DB, err)
 	}

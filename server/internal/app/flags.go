@@ -42,7 +42,7 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) error { c.Socket = s; return nil }},
 	{"local-users", "NAME,…", "own", "accounts whose local programs need no credentials: own (and root), all, or more names",
 		func(c *Config, s string) error { c.LocalUsers = append(c.LocalUsers, splitList(s)...); return nil }},
-	{"db", "FILE", "hookback.db in your data directory", "database file; created if it is missing",
+	{"db", "FILE", "hookback.db in your data directory", "database file, created if it is missing; or postgres://USER@HOST/DATABASE",
 		func(c *Config, s string) error { c.DB = s; return nil }},
 	{"allow-origin", "ORIGIN,…", "none", "other web origins that may use the hub, such as http://localhost:5173",
 		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, splitList(s)...); return nil }},

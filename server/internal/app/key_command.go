@@ -14,6 +14,9 @@ import (
 // the new one and agents follow; otherwise the old key may be lost or stolen. The report is written
 // for users.
 func ChangeKey(ctx context.Context, cfg Config, rotate bool) (report string, err error) {
+	if err := requireFile(&cfg, "key", "the key of a hub on PostgreSQL can't be replaced yet"); err != nil {
+		return "", err
+	}
 	if _, err := os.Stat(databaseFile(&cfg)); err != nil {
 		return "", fmt.Errorf("find the database: %w", err)
 	}

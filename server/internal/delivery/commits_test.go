@@ -41,7 +41,7 @@ func startAskingHub(t *testing.T) *askingHub {
 	t.Helper()
 	h := &askingHub{t: t}
 	var err error
-	h.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1, Commits: &h.count})
+	h.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: storetest.NewSQLiteFile(t), ReserveFileBytes: -1, Commits: &h.count})
 	require.NoError(t, err)
 	accounts, err := auth.Open(t.Context(), auth.Config{Store: h.store})
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func (l *lockedBuffer) String() string {
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
-	b := &harness{t: t, file: storetest.NewFile(t), changed: make(chan struct{})}
+	b := &harness{t: t, file: storetest.NewSQLiteFile(t), changed: make(chan struct{})}
 	b.now.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli())
 	var err error
 	b.policy, err = NewDialPolicy(DialPolicyConfig{})

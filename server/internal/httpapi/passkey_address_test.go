@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"database/sql"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 const (
@@ -144,10 +143,8 @@ func TestPasskeys_OfEarlierVersion(t *testing.T) {
 	r, ada := setupAddresses(t, schema.PasskeyForHigh)
 	laptop := newFakeAuthenticator(t)
 	r.register(ada, laptop)
-	db, err := sql.Open("sqlite", r.dbFile)
+	_, err := storetest.OpenSQL(t, r.dbFile).ExecContext(t.Context(), `UPDATE passkeys SET rp_id = ''`)
 	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), `UPDATE passkeys SET rp_id = ''`)
-	require.NoError(t, errors.Join(err, db.Close()))
 	config := *r.people.Passkeys
 	people, err := auth.Open(t.Context(), auth.Config{Store: r.store, Passkeys: &config, Clock: time.Now})
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ import (
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -143,10 +144,8 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 		{name: "share link of an owner", headers: append(m.admin.headers(), control.ShareHeader, r.share(oscar, `{"source_app":"demo","session_id":"s1"}`))},
 	}
 	stopProjector() // it writes to the database
-	m.db, err = sql.Open("sqlite", r.dbFile)
-	require.NoError(t, err)
-	m.db.SetMaxOpenConns(1) // data_version belongs to a connection
-	t.Cleanup(func() { require.NoError(t, m.db.Close()) })
+	m.db = storetest.OpenSQL(t, r.dbFile)
+	m.db.SetMaxOpenConns(1)       // data_version belongs to a connection
 	for _, c := range m.callers { // the first refused token of a network is written to the audit log
 		m.send(c, routes.Route{Method: "GET", Path: schema.PathRecent}, schema.PathRecent, "")
 	}
@@ -379,7 +378,11 @@ func (m *matrix) expected(c matrixCaller, route routes.Route) int {
 
 // dataVersion changes with every commit to the database.
 func (m *matrix) dataVersion() (version int64) {
-	require.NoError(m.t, m.db.QueryRowContext(m.t.Context(), "PRAGMA data_version").Scan(&version))
+	query := `PRAGMA data_version`
+	if storetest.IsPostgres() {
+		query = `SELECT commits FROM streams`
+	}
+	require.NoError(m.t, m.db.QueryRowContext(m.t.Context(), query).Scan(&version))
 	return version
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // TestRoutes_MatchContract compares Fiber's routes to routes.All.
@@ -187,6 +188,7 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 // While the hub can store nothing, /readyz, the metrics and every refused write say so.
 func TestReady_FailsWhileNothingIsStored(t *testing.T) {
 	t.Parallel()
+	storetest.RequireSQLite(t)
 	r := setup(t)
 	require.NoError(t, os.Rename(r.dbFile, r.dbFile+".moved"))
 	var p schema.Problem

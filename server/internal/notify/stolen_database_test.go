@@ -12,6 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 type everyoneIsAdmin struct{ fakeAccounts }
@@ -26,6 +27,7 @@ func (everyoneIsAdmin) CreatedAt(string) (at time.Time, ok bool) { return at, tr
 // new key, so its links and signatures are worth nothing at the real hub.
 func TestStolenDatabase_ForgesNothing(t *testing.T) {
 	t.Parallel()
+	storetest.RequireSQLite(t)
 	h := newHarness(t, ada)
 	h.addChannel(startServer(t).URL)
 	id := h.askQuestion("May I?")

@@ -21,7 +21,7 @@ func TestDecide_RulesOfOlderDatabase(t *testing.T) {
 	t.Parallel()
 	dump, err := os.ReadFile("testdata/stored_rules.sql")
 	require.NoError(t, err)
-	file := storetest.NewFile(t)
+	file := storetest.NewSQLiteFile(t)
 	open := func() store.Store {
 		s, err := sqlite.Open(t.Context(), sqlite.Config{Path: file, ReserveFileBytes: -1})
 		require.NoError(t, err)

@@ -58,7 +58,7 @@ func newHub(db store.Store, cfg Config) *testHub {
 
 func newTestHub(t *testing.T, change ...func(*Config)) *testHub {
 	t.Helper()
-	return openTestHub(t, storetest.NewFile(t), change...)
+	return openTestHub(t, storetest.NewSQLiteFile(t), change...)
 }
 
 func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {

@@ -1,11 +1,11 @@
 // Package store defines the stored data of a hub: its log, questions, outbox, rules, accounts,
 // notifications and audit log. It holds the types, the errors and the interfaces. An
-// engine in a package below implements Store; today there is one, store/sqlite.
+// engine in a package below implements Store: store/sqlite, and store/postgres for one hub.
 //
 // Every committed change is one row of the log, numbered 1, 2, 3 … without gaps: an
 // event (its number is its ID) or a change of a question.
 //
-// # A second engine
+// # Another engine
 //
 // Implement Store in a package store/NAME and add it to mayImport and to the places of SQL
 // libraries in scripts/layering_test.go. The methods state the contract. These parts hold
@@ -21,8 +21,9 @@
 //     write, and with schema.ErrStopping after Close.
 //   - Secrets of channels and Web Push are encrypted with the key that Identity returns.
 //
-// Package grams is the search index without its tables. Use it, or search without an index
-// and return nil from RunIndexer when its context ends.
+// Package kit has what engines share beside their tables. Package grams is the search index
+// without its tables: use it, or search without an index and return nil from RunIndexer when its
+// context ends.
 //
 // The engine passes the suite of server/internal/storetest/conformance as a whole:
 //
@@ -33,10 +34,10 @@
 // Run it with go test -race -run Conformance ./server/internal/store/NAME. Then let
 // storetest.Open return the engine, and run the tests of the packages above.
 //
-// The file database.go of app opens the engine: let it choose by the value of -db. The
+// The file database.go of app opens the engine by the value of -db. The
 // subcommands backup, check, verify and key work on a file without a hub, so they are
 // functions of the engine (sqlite.Backup, Check, CheckLedger, ChangeKey) and no methods of
-// Store. A second engine has its own, or refuses the subcommand.
+// Store. Another engine has its own, or refuses the subcommand.
 package store
 
 // Store is an open database of one hub. Its methods are safe for concurrent use.

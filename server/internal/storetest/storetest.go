@@ -5,13 +5,17 @@ package storetest
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/hookback/hookback/server/internal/pgtest"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/postgres"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
@@ -24,17 +28,14 @@ type Options struct {
 	Commits store.CommitObserver
 }
 
-// Open opens a store. The test closes it when it ends.
+// Open opens a store. The test closes it when it ends. It is a database of SQLite, or of PostgreSQL if
+// HOOKBACK_TEST_DB is postgres.
 func Open(t testing.TB, o Options) store.Store {
 	t.Helper()
-	cfg := sqlite.Config{Path: o.File, Clock: o.Clock, ReserveFileBytes: -1, Commits: o.Commits}
-	if cfg.Path == "" {
-		cfg.Path = NewFile(t)
+	if o.File == "" {
+		o.File = NewFile(t)
 	}
-	if o.Fast {
-		cfg.Synchronous = "NORMAL"
-	}
-	s, err := sqlite.Open(t.Context(), cfg)
+	s, err := open(t.Context(), o)
 	if err != nil {
 		t.Fatalf("open a store for tests: %v", err)
 	}
@@ -44,6 +45,68 @@ func Open(t testing.TB, o Options) store.Store {
 		}
 	})
 	return s
+}
+
+func open(ctx context.Context, o Options) (store.Store, error) {
+	if postgres.IsDSN(o.File) {
+		return postgres.Open(ctx, postgres.Config{DSN: o.File, KeyFile: filepath.Join(DataDir(o.File), "postgres.key"), Clock: o.Clock, Commits: o.Commits})
+	}
+	cfg := sqlite.Config{Path: o.File, Clock: o.Clock, ReserveFileBytes: -1, Commits: o.Commits}
+	if o.Fast {
+		cfg.Synchronous = "NORMAL"
+	}
+	return sqlite.Open(ctx, cfg)
+}
+
+// dataDirs are the directories of the hubs' keys, by the addresses of PostgreSQL databases.
+var dataDirs sync.Map
+
+// DataDir returns the data directory of the hub with a database of NewFile.
+func DataDir(database string) string {
+	if dir, ok := dataDirs.Load(database); ok {
+		return dir.(string)
+	}
+	return filepath.Dir(database)
+}
+
+// poolSize limits the connections of the many hubs of a test program.
+const poolSize = "&pool_max_conns=4"
+
+// OpenSQL opens a database of NewFile beside the hub that uses it.
+func OpenSQL(t testing.TB, database string) *sql.DB {
+	t.Helper()
+	driver := "sqlite"
+	if postgres.IsDSN(database) {
+		driver, database = "pgx", strings.TrimSuffix(database, poolSize)
+	}
+	db, err := sql.Open(driver, database)
+	if err != nil {
+		t.Fatalf("open a database for tests: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close a database for tests: %v", err)
+		}
+	})
+	return db
+}
+
+// IsPostgres reports whether tests use PostgreSQL.
+func IsPostgres() bool { return os.Getenv("HOOKBACK_TEST_DB") == "postgres" }
+
+// RequireSQLite skips a test about the files of SQLite if tests use PostgreSQL.
+func RequireSQLite(t testing.TB) {
+	t.Helper()
+	if IsPostgres() {
+		t.Skip("about the files of SQLite")
+	}
+}
+
+func newPostgres(t testing.TB) string {
+	t.Helper()
+	dsn := pgtest.New(t, postgres.Template) + poolSize
+	dataDirs.Store(dsn, t.TempDir())
+	return dsn
 }
 
 // templateBytes is an empty database with the schema.
@@ -61,8 +124,17 @@ var templateBytes = sync.OnceValues(func() ([]byte, error) {
 })
 
 // NewFile returns the path of a new database file with the current schema, in which a hub
-// that opens it is new. The test removes it when it ends.
+// that opens it is new, or the address of such a database. The test removes it when it ends.
 func NewFile(t testing.TB) string {
+	t.Helper()
+	if IsPostgres() {
+		return newPostgres(t)
+	}
+	return NewSQLiteFile(t)
+}
+
+// NewSQLiteFile is NewFile for a test about the files of SQLite.
+func NewSQLiteFile(t testing.TB) string {
 	t.Helper()
 	schema, err := templateBytes()
 	if err != nil {
