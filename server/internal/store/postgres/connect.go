@@ -220,9 +220,3 @@ func (w *writer) disconnect() {
 		_ = w.conn.Close(ctx)
 	}
 }
-
-func isEOF(err error) bool {
-	return strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "EOF")
-}
-
-func isClosed(err error) bool { return strings.Contains(err.Error(), "conn closed") }

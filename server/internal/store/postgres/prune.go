@@ -199,7 +199,7 @@ func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 	if err := t.exec(deleteUnusedNames, kinds, names); err != nil {
 		return err
 	}
-	t.afterCommit(t.w.segmentNames.clear)
+	t.w.segmentNames.clear() // a later event of this group lists its names again
 	for key := range sessions {
 		if err := t.deleteSessionIfEmpty(key.App, key.Session); err != nil {
 			return err

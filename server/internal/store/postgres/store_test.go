@@ -212,3 +212,29 @@ func TestPrune_ToSize(t *testing.T) {
 	require.EqualValues(t, 60, done.Events)
 	require.LessOrEqual(t, b.bytes.Load(), int64(50_000))
 }
+
+// Retention and new events of the same name may share a commit, and a segment of the log.
+func TestPrune_KeepsNamesOfLaterEvents(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t, testConfig(t))
+	b.MustAppend(t, conformance.NewDraft("rare", "s", "Stop", ""))
+	b.Clock.Advance(2 * time.Hour)
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
+	release := b.Block(t)
+	var wg sync.WaitGroup
+	var done store.PruneResult
+	var failed error
+	wg.Go(func() {
+		done, failed = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(time.Hour)})
+	})
+	require.Eventually(t, func() bool { return len(b.writer.queue) == 1 }, time.Minute, time.Millisecond)
+	wg.Go(func() { b.MustAppend(t, conformance.NewDraft("rare", "s", "Stop", "")) })
+	require.Eventually(t, func() bool { return len(b.writer.queue) == 2 }, time.Minute, time.Millisecond)
+	release()
+	wg.Wait()
+	require.NoError(t, failed)
+	require.EqualValues(t, 1, done.Events)
+	found, err := b.Find(t.Context(), store.Filter{App: "rare"})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{4}, conformance.EventIDs(found))
+}

@@ -45,13 +45,9 @@ func (w *writer) newTx() *tx {
 	}
 }
 
-// Errors of an attempt to commit a group, after which its ops run one by one.
-var (
-	// errDirty means that an op failed after some of its statements were sent.
-	errDirty = errors.New("statements of a failed write were sent")
-	// errRepeated means that an event repeats the key of a stored one.
-	errRepeated = errors.New("an idempotency key is stored already")
-)
+// errDirty means that an op failed after some of its statements were sent. The ops of its group run
+// one by one then.
+var errDirty = errors.New("statements of a failed write were sent")
 
 // runAll runs the ops of a group. It fails if the transaction is lost.
 func (t *tx) runAll(group []*op) error {
@@ -136,6 +132,7 @@ func (t *tx) get(into []any, query string, args ...any) error {
 
 // lost records an error of the database, after which the transaction accepts no more statements.
 func (t *tx) lost(err error) error {
+	err = t.w.markLost(err)
 	if err != nil && t.err == nil {
 		t.err = err
 	}

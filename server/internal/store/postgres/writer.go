@@ -299,13 +299,21 @@ func (w *writer) storedKeys(keys [][]byte) (map[string]int64, error) {
 	defer cancel()
 	stored := map[string]int64{}
 	rows, err := w.conn.Query(ctx, `SELECT key, seq FROM events WHERE key = ANY($1)`, keys)
-	return stored, eachRow(rows, err, func(rows pgx.Rows) error {
+	return stored, w.markLost(eachRow(rows, err, func(rows pgx.Rows) error {
 		var key []byte
 		var seq int64
 		err := rows.Scan(&key, &seq)
 		stored[string(key)] = seq
 		return err
-	})
+	}))
+}
+
+// markLost marks an error after which the connection is closed.
+func (w *writer) markLost(err error) error {
+	if err != nil && w.conn.IsClosed() && !errors.Is(err, errConnectionLost) {
+		return fmt.Errorf("%w: %w", errConnectionLost, err)
+	}
+	return err
 }
 
 // attempt commits and publishes the group, or changes nothing. stored are the known keys.
