@@ -83,6 +83,13 @@ var references = table{"Against the reference server", []figure{
 	versusReference("20 asks at 38/s: respond to agent p99, ms", loadMetric{"Ask", pacedAsk, "agent-p99-ms"}, 0.5),
 }}
 
+// versusSQLite compares the engines on one disk. Without PostgreSQL it is empty.
+var versusSQLite = table{"Ingest on PostgreSQL, divided by that on SQLite", []figure{
+	{name: "1 poster", value: metric{"BenchmarkIngest/posters=1", "pg/sqlite"}, goal: 0.65, atLeast: true},
+	{name: "16 posters", value: metric{"BenchmarkIngest/posters=16", "pg/sqlite"}, goal: 0.65, atLeast: true},
+	{name: "64 posters", value: metric{"BenchmarkIngest/posters=64", "pg/sqlite"}, goal: 0.65, atLeast: true},
+}}
+
 // maintenance is the effect of retention and a backup on posters.
 var maintenance = table{"Retention and backup", []figure{
 	{name: "POST p99 during pruning, against without", value: metric{"BenchmarkAppendDuringPrune", "p99-x"}, goal: 2},

@@ -64,11 +64,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			suites[i].environment = []string{"HOOKBACK_BENCH_REFERENCE=" + *reference}
 		}
 	case !*servers:
-		tables = append(tables, maintenance, others)
+		tables = append(tables, versusSQLite, maintenance, others)
 		suites = append(suites,
 			suite{"server/hubtest", "^Benchmark(OnePoster|Stalled|Start)$", "1s", 1, nil},
 			suite{"server/internal/httpapi", "^BenchmarkStreamMemory$", "1s", 1, nil},
 			suite{"server/internal/store/sqlite", "^Benchmark(AppendDuringPrune|Backup)$", "5x", 1, nil},
+			suite{"server/internal/storetest", "^BenchmarkIngest$", "20x", *rounds, nil},
 			suite{"agentclient/cmd/hookback", "^BenchmarkHook$", "200x", 1, nil},
 		)
 	}

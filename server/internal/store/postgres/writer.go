@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,6 +177,8 @@ func (w *writer) run() {
 	defer close(w.done)
 	group := make([]*op, 0, groupLimit)
 	for o := range w.queue {
+		// The callers of the last commit run before this one, so that their next writes share an exchange.
+		runtime.Gosched()
 		if group = w.takeQueued(appendClaimed(group[:0], o)); len(group) > 0 {
 			w.commit(group)
 		}
