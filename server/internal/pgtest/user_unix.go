@@ -44,7 +44,7 @@ func dataParent() string {
 		return dir
 	}
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs("/dev/shm", &fs); err == nil && fs.Bavail*uint64(fs.Bsize) >= sharedMemory {
+	if err := syscall.Statfs("/dev/shm", &fs); err == nil && uint64(fs.Bavail)*uint64(fs.Bsize) >= sharedMemory {
 		return "/dev/shm"
 	}
 	return os.TempDir()
