@@ -4,7 +4,7 @@
 # package must not create one.
 set -euo pipefail
 
-newest() { find /usr/lib/postgresql/*/bin -name initdb 2>/dev/null | sort -V | tail -1; }
+newest() { { find /usr/lib/postgresql/*/bin -name initdb 2>/dev/null || true; } | sort -V | tail -1; }
 
 if [ -n "${HOOKBACK_TEST_PGBIN:-}" ]; then
   echo "$HOOKBACK_TEST_PGBIN"
