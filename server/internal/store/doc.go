@@ -63,5 +63,6 @@ type Store interface {
 	Reach
 	Traces
 	Shares
+	Members
 	Admin
 }

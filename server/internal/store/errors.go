@@ -13,6 +13,9 @@ var (
 	ErrLogRewound = errors.New("the log ends before that position: the database is older")
 	// ErrPruned is returned by After if retention removed rows after the cursor.
 	ErrPruned = errors.New("the log was pruned after that position")
+	// ErrPolicyChanged is returned by Apply for a decision if another hub has changed accounts, rules or
+	// settings that this one has not read yet. The caller may no longer be allowed to decide.
+	ErrPolicyChanged = errors.New("accounts, rules or settings were changed by another hub")
 	// ErrLocked is returned by an engine that opens a database if another hub has the database open.
 	ErrLocked = errors.New("another hub has this database open")
 )

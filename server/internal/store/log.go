@@ -103,6 +103,8 @@ type LogRow struct {
 	Ends   bool // the change is the question's resolution
 	// HasTranscript is true for a new event with a transcript. Only published rows have it.
 	HasTranscript bool
+	// Foreign is true for a row that another hub committed.
+	Foreign bool
 	// Kinds are what followers of the log need to know: see Change.Kinds and NewQuestion.Kinds.
 	// Only published rows have them.
 	Kinds feed.Kinds

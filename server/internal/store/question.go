@@ -95,6 +95,9 @@ type Change struct {
 	// Approves marks an answer or a vote that is no denial. Apply refuses it with
 	// schema.ErrFrozen if a freeze stops the agent.
 	Approves bool
+	// ByCaller marks a change whose author was authorized by accounts or rules. Apply refuses it with
+	// ErrPolicyChanged if another hub has changed them since.
+	ByCaller bool
 	// Ends marks a resolution: the question is no longer pending.
 	Ends bool
 	// Ledger are the audit log records, written in the same transaction.

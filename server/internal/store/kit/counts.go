@@ -41,6 +41,18 @@ func (o *ItemCounts) Add(key store.SessionKey, n int64) {
 	}
 }
 
+// Load replaces the counts.
+func (o *ItemCounts) Load(count map[store.SessionKey]int64) {
+	var total int64
+	for _, n := range count {
+		total += n
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.count = count
+	o.total.Store(total)
+}
+
 // OpenGrants holds the grants that have not expired, whether used or not: the repeat of an event
 // gets the grant that the event used. It has the state of the last commit.
 type OpenGrants struct {
@@ -65,6 +77,18 @@ func (o *OpenGrants) Put(question schema.EventID, g OpenGrant) {
 	}
 	o.rows[question] = g
 	o.Add(g.Session, 1)
+}
+
+// Load replaces the grants.
+func (o *OpenGrants) Load(rows map[schema.EventID]OpenGrant) {
+	count := map[store.SessionKey]int64{}
+	for _, g := range rows {
+		count[g.Session]++
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rows = rows
+	o.ItemCounts.Load(count)
 }
 
 // Remove removes a grant.

@@ -26,7 +26,7 @@ func (s *engine) SetAlertSettings(ctx context.Context, settings store.AlertSetti
 }
 
 func (s *engine) OpenAlert(ctx context.Context, a control.Alert) (stored control.Alert, opened bool, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) error {
+	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		stored, opened = a, false
 		if err := t.get([]any{&stored.ID}, `SELECT coalesce(max(id), 0) + 1 FROM alerts`); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (s *engine) OpenAlert(ctx context.Context, a control.Alert) (stored control
 }
 
 func (s *engine) CloseAlert(ctx context.Context, id int64, at schema.Millis) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		if err := t.exec(`UPDATE alerts SET closed_at = $1 WHERE id = $2 AND closed_at = 0`, int64(at), id); err != nil {
 			return err
 		}

@@ -146,12 +146,12 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
 	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, kit.Everyone)
 	err := t.exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
-			body_hash, ask_hash, secret_hash, has_nonce, addressed)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
+			body_hash, ask_hash, secret_hash, has_nonce, addressed, owner)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
 		e.ID, e.App, e.Session, e.Type, e.Tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
 		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
 		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
-		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed)
+		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed, t.w.store.Self())
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,20 @@ import (
 )
 
 func (s *engine) Apply(ctx context.Context, c store.Change) error {
-	return s.writer.do(ctx, &op{
+	err := s.writer.do(ctx, &op{
 		run:     func(t *tx) error { return t.apply(&c) },
 		explain: func(guard string) error { return s.explainConflict(&c, guard) },
 	})
+	if errors.Is(err, store.ErrPolicyChanged) {
+		s.policy.await(ctx)
+	}
+	return err
 }
 
 func (t *tx) apply(c *store.Change) error {
+	if isStale, _ := t.w.store.policy.isStale(); isStale && c.ByCaller {
+		return store.ErrPolicyChanged
+	}
 	row, _ := t.pendingQuestion(c.Event.ID)
 	if err := t.applyOne(c); err != nil {
 		return err

@@ -34,7 +34,7 @@ func scanChannels(rows pgx.Rows, err error, key *identity.Key) ([]store.Channel,
 }
 
 func (s *engine) AddChannel(ctx context.Context, c *store.Channel, limit int) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		var count int
 		if err := t.get([]any{&count}, `SELECT count(*) FROM channels`); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *engine) AddChannel(ctx context.Context, c *store.Channel, limit int) er
 }
 
 func (s *engine) RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
+	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) (err error) {
 		removed := kit.ChannelData{ID: id}
 		err = t.get([]any{&removed.Name, &removed.Kind, &removed.Person}, `SELECT name, kind, person FROM channels WHERE id = $1`, id)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -51,7 +51,7 @@ func (s *engine) SetChatOffset(ctx context.Context, channel, offset int64) error
 }
 
 func (s *engine) LinkChatAccount(ctx context.Context, a store.ChatAccount) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		if err := t.exec(`INSERT INTO chat_accounts (kind, account, label, person, linked_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (kind, account) DO UPDATE SET label = excluded.label, person = excluded.person, linked_at = excluded.linked_at`,
 			a.Kind, a.Account, a.Label, a.Person, kit.Millis(t.now)); err != nil {
@@ -72,7 +72,7 @@ func (s *engine) ChatAccounts(ctx context.Context, person string) ([]store.ChatA
 }
 
 func (s *engine) UnlinkChatAccount(ctx context.Context, kind, account, person string) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		removed := kit.ChatAccountData{Kind: kind, Account: account, Person: person}
 		if err := t.get([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE kind = $1 AND account = $2 AND person = $3 RETURNING label`,
 			kind, account, person); err != nil {

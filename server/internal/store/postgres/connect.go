@@ -157,20 +157,32 @@ func requireSettings(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// lockQuery takes the lock that makes this hub the only one in its schema. It waits as long as
-// lock_timeout for a hub that is being stopped.
-const lockQuery = `SELECT pg_advisory_lock(hashtextextended('hookback ' || current_schema(), 0))`
+// Every hub holds a shared advisory lock for its schema. A hub that gets the exclusive one knows that
+// no other hub is connected. Hubs of earlier versions, which tolerate no other, hold the exclusive one
+// as long as they run.
+const (
+	lockKey         = `(hashtextextended('hookback ' || current_schema(), 0))`
+	tryLockAlone    = `SELECT pg_try_advisory_lock` + lockKey
+	lockShared      = `SELECT pg_advisory_lock_shared` + lockKey
+	unlockExclusive = `SELECT pg_advisory_unlock` + lockKey
+)
 
-// open connects the writer and takes the lock.
-func (w *writer) open(ctx context.Context) error {
+// open connects the writer and takes the shared lock. If isStart, it takes the exclusive one if it can.
+func (w *writer) open(ctx context.Context, isStart bool) error {
 	conn, err := pgx.ConnectConfig(ctx, w.config)
 	if err != nil {
 		return err
 	}
-	if _, err := conn.Exec(ctx, lockQuery); err != nil {
+	if isStart {
+		err = conn.QueryRow(ctx, tryLockAlone).Scan(&w.isAlone)
+	}
+	if err == nil && !w.isAlone {
+		_, err = conn.Exec(ctx, lockShared)
+	}
+	if err != nil {
 		_ = conn.Close(ctx)
 		if stateOf(err) == "55P03" {
-			return fmt.Errorf("%w: stop it, or choose another database or search_path", store.ErrLocked)
+			return fmt.Errorf("%w for itself: it is an earlier version, or starts at this moment; stop it, try again, or choose another database or search_path", store.ErrLocked)
 		}
 		return err
 	}
@@ -178,8 +190,23 @@ func (w *writer) open(ctx context.Context) error {
 	return nil
 }
 
+// admitOthers exchanges the exclusive lock for the shared one.
+func (w *writer) admitOthers(ctx context.Context) error {
+	if !w.isAlone {
+		return nil
+	}
+	w.isAlone = false
+	for _, query := range []string{lockShared, unlockExclusive} {
+		if _, err := w.conn.Exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // connect connects the writer again if its connection was lost, and finds out whether the commit
-// whose outcome is unknown has happened.
+// whose outcome is unknown has happened: it has if it was the last one. If another hub has committed
+// since, that stays unknown to its callers, and its rows are those of another hub.
 func (w *writer) connect(ctx context.Context) error {
 	if w.conn != nil && !w.conn.IsClosed() && w.unresolved == nil {
 		return nil
@@ -190,10 +217,17 @@ func (w *writer) connect(ctx context.Context) error {
 		_ = w.conn.Close(ctx)
 		w.conn = nil
 	}
-	if err := w.open(ctx); err != nil {
-		return fmt.Errorf("%w: %w", errConnectionLost, err)
+	err := w.open(ctx, false)
+	var stored counters
+	if err == nil {
+		stored, err = w.readCounters(ctx)
 	}
-	stored, err := w.readCounters(ctx)
+	if err == nil {
+		err = w.requireSameLog(ctx, &stored)
+	}
+	if err == nil {
+		err = w.store.openEpochs(ctx, w.conn, stored.head)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errConnectionLost, err)
 	}
@@ -202,13 +236,38 @@ func (w *writer) connect(ctx context.Context) error {
 	w.unresolved = nil
 	switch {
 	case stored.commits == w.counters.commits:
-	case t != nil && stored.commits == t.counters.commits:
+	case t != nil && stored.mark == t.counters.mark:
 		w.finish(t)
 	default:
-		w.health.setFatal("another hub has written to this database, so this one stops")
-		return w.health.refusal()
+		return w.refresh()
 	}
 	return nil
+}
+
+// requireSameLog stops the hub if the database lost commits that the hub knows, as after the failover
+// to a standby that was behind. What the hub keeps in memory, and has shown to people, is gone then.
+func (w *writer) requireSameLog(ctx context.Context, stored *counters) error {
+	known := w.store.publisher.newest()
+	isSame := stored.commits >= w.counters.commits && stored.head >= w.counters.head
+	if isSame && known.Seq > stored.pruned {
+		query, want := `SELECT uid::text FROM events WHERE seq = $1`, ""
+		if known.Change {
+			query, want = `SELECT question::text FROM changes WHERE seq = $1`, fmt.Sprint(known.Event.ID)
+		} else if known.Event != nil {
+			want = known.Event.UID
+		}
+		var found string
+		if err := w.conn.QueryRow(ctx, query, known.Seq).Scan(&found); ignoreNoRows(err) != nil {
+			return err
+		}
+		isSame = want == "" || found == want
+	}
+	if isSame {
+		return nil
+	}
+	w.health.setFatal("the database has lost commits that this hub confirmed: it was restored, or a standby that was behind took over. " +
+		"This hub stops; after its start it shows what the database has")
+	return w.health.refusal()
 }
 
 // disconnect closes the connection, which releases the lock.

@@ -27,7 +27,7 @@ func freezeFields(f *control.Freeze) []any {
 }
 
 func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) error {
+	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		stored, created, t.changesFreezes = f, false, true
 		err := t.get(freezeFields(&stored), freezeColumns+` WHERE lifted_at = 0 AND scope = $1 AND app = $2 AND session = $3`, string(f.Scope), f.SourceApp, f.SessionID)
 		if !errors.Is(err, pgx.ErrNoRows) {
@@ -56,7 +56,7 @@ func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 }
 
 func (s *engine) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) error {
+	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		t.changesFreezes = true
 		lifted, err := t.execCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, kit.Millis(at), id)
 		if err == nil && lifted > 0 {

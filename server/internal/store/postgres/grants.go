@@ -154,12 +154,17 @@ func (t *tx) repeatGrant(d *control.Directive, e *store.Event, r *store.Directiv
 const queryOpenGrants = `SELECT question, app, session, expires_at FROM grants WHERE granted_at > 0 AND (used_at = 0 OR expires_at > $1)`
 
 func (s *engine) loadGrants(ctx context.Context, w *writer) error {
+	stored := map[schema.EventID]kit.OpenGrant{}
 	rows, err := w.conn.Query(ctx, queryOpenGrants, kit.Millis(s.clock()))
-	return eachRow(rows, err, func(rows pgx.Rows) error {
+	err = eachRow(rows, err, func(rows pgx.Rows) error {
 		var question schema.EventID
 		var g kit.OpenGrant
 		err := rows.Scan(&question, &g.Session.App, &g.Session.Session, &g.ExpiresAt)
-		s.grants.Put(question, g)
+		stored[question] = g
 		return err
 	})
+	if err == nil {
+		s.grants.Load(stored)
+	}
+	return err
 }

@@ -31,7 +31,7 @@ func (s *engine) setHubSettings(ctx context.Context, name string, settings any, 
 	if err != nil {
 		return err
 	}
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		if err := t.exec(`INSERT INTO hub_settings (name, settings) VALUES ($1, $2)
 			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, name, raw); err != nil {
 			return err

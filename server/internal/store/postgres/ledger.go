@@ -6,9 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
@@ -36,13 +33,6 @@ func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 		}
 	}
 	return nil
-}
-
-// readChainEnd reads the audit log's last entry.
-func readChainEnd(ctx context.Context, conn *pgx.Conn) (kit.ChainEnd, error) {
-	end := kit.ChainEnd{Hash: sign.FirstPrev}
-	err := conn.QueryRow(ctx, `SELECT n, hash FROM ledger ORDER BY n DESC LIMIT 1`).Scan(&end.N, &end.Hash)
-	return end, ignoreNoRows(err)
 }
 
 const (

@@ -50,9 +50,3 @@ func (t *tx) signLedgerHead() error {
 	err = t.exec(`DELETE FROM ledger_heads WHERE n > $1 AND n < $2`, end.N-kit.SignEvery, end.N)
 	return err
 }
-
-// readSignedHead reads the number of the newest signed entry; 0: none.
-func readSignedHead(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
-	err = conn.QueryRow(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads`).Scan(&n)
-	return n, err
-}

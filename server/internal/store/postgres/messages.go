@@ -56,7 +56,7 @@ func (t *tx) setMessageState(m *control.Message, state control.MessageState, act
 }
 
 func (s *engine) CreateMessage(ctx context.Context, d store.MessageDraft) (m control.Message, isNew bool, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) error {
+	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		m, isNew, err = t.createMessage(&d)
 		return err
 	}})
@@ -107,7 +107,7 @@ func (t *tx) createMessage(d *store.MessageDraft) (m control.Message, isNew bool
 }
 
 func (s *engine) WithdrawMessage(ctx context.Context, id int64, by string) (m control.Message, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) error {
+	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		list, err := t.messages(messageColumns+` WHERE id = $1`, id)
 		switch {
 		case err != nil:
@@ -223,19 +223,24 @@ func (t *tx) repeatMessages(d *control.Directive, e *store.Event, r *store.Direc
 	return err
 }
 
-// loadMessages counts the messages that wait for agents, at the start.
+// loadMessages counts the messages that wait for agents.
 func (s *engine) loadMessages(ctx context.Context, w *writer) error {
+	open, saved := map[store.SessionKey]int64{}, map[store.SessionKey]int64{}
 	rows, err := w.conn.Query(ctx, `SELECT app, session, state FROM messages WHERE state IN ('saved', 'handed_over')`)
-	return eachRow(rows, err, func(rows pgx.Rows) error {
+	err = eachRow(rows, err, func(rows pgx.Rows) error {
 		var key store.SessionKey
 		var state control.MessageState
 		err := rows.Scan(&key.App, &key.Session, &state)
-		s.openMessages.Add(key, 1)
-		if state == control.MessageSaved {
-			s.messages.Add(key, 1)
+		if open[key]++; state == control.MessageSaved {
+			saved[key]++
 		}
 		return err
 	})
+	if err == nil {
+		s.openMessages.Load(open)
+		s.messages.Load(saved)
+	}
+	return err
 }
 
 func (t *tx) pruneMessages(before int64, limit int) (n int, err error) {

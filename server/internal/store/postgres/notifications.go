@@ -206,6 +206,6 @@ func (s *engine) SetNotificationSettings(ctx context.Context, person string, set
 	if err != nil {
 		return err
 	}
-	return s.writer.exec(ctx, `INSERT INTO notice_settings (person, settings) VALUES ($1, $2)
+	return s.writer.execPolicy(ctx, `INSERT INTO notice_settings (person, settings) VALUES ($1, $2)
 		ON CONFLICT (person) DO UPDATE SET settings = excluded.settings`, person, raw)
 }

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/sign"
+	"github.com/hookback/hookback/server/internal/bus"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
@@ -24,12 +26,18 @@ import (
 type Config struct {
 	DSN     string           // postgres://…, or postgresql://…
 	KeyFile string           // the file of the hub's key, created if missing
-	Clock   func() time.Time // default: time.Now
+	Clock   func() time.Time // default: the clock of the database
 	Log     *slog.Logger     // default: discards
 
 	// Commits is called after every group commit, on the writer's goroutine, for metrics;
 	// nil: none.
 	Commits store.CommitObserver
+
+	Name    string // of this hub, for people: its machine and port
+	Version string // of Hookback
+	// OpenBus opens the bus to the other hubs of the database with this ID; nil: there is none, and hubs
+	// look several times a second. Close closes the bus.
+	OpenBus func(ctx context.Context, hubID string) (bus.Bus, error)
 
 	dial pgconn.DialFunc // of the writer; tests replace it
 }
@@ -37,8 +45,9 @@ type Config struct {
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
 	hubID    string
-	schema   int64       // version
-	epochs   []kit.Epoch // the current one is the last
+	schema   int64                       // version
+	wasFirst bool                        // no other hub had the database open
+	epochs   atomic.Pointer[[]kit.Epoch] // the current one is the last
 	identity *identity.Key
 	clock    func() time.Time
 	readers  readers
@@ -50,6 +59,7 @@ type engine struct {
 	freezes  atomic.Pointer[[]control.Freeze] // the active ones, as of the last commit
 	// openMessages are messages that are not handed over, or not acted on.
 	openMessages kit.ItemCounts
+	commits      atomic.Int64 // of the state in memory
 	head         atomic.Int64
 	pruned       atomic.Int64
 	events       atomic.Int64 // number of stored events
@@ -60,11 +70,24 @@ type engine struct {
 	projected    kit.LagMeter // of the projector
 	log          *slog.Logger
 	close        func() error
+
+	// What follows is about the other hubs of the database.
+
+	members     *members
+	policy      *policyWatch
+	publisher   publisher
+	follower    follower
+	database    databaseClock
+	conflicts   atomic.Int64 // groups that ran again because another hub committed
+	foreignRows atomic.Int64 // rows of other hubs that were published
+	takeovers   atomic.Int64 // hubs whose work was taken over
+	workers     sync.WaitGroup
+	stopWorkers context.CancelFunc
 }
 
-// Open opens the database and migrates it if needed. It fails with store.ErrLocked if another hub
-// has the database open. Like the engine of SQLite it clears the leases of the outbox: deliveries
-// that were interrupted by a restart are due now.
+// Open opens the database and migrates it if needed. Several hubs may have it open. Like the engine of
+// SQLite, the first one clears the leases of the outbox: deliveries that were interrupted by a restart
+// are due now. A later one changes nothing of the others.
 func Open(ctx context.Context, cfg Config) (store.Store, error) {
 	s, err := openEngine(ctx, cfg)
 	if err != nil {
@@ -74,13 +97,16 @@ func Open(ctx context.Context, cfg Config) (store.Store, error) {
 }
 
 func openEngine(ctx context.Context, cfg Config) (*engine, error) {
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
-	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &engine{clock: cfg.Clock, log: cfg.Log, health: newHealth(cfg.Log), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}}
+	s := &engine{log: cfg.Log, health: newHealth(cfg.Log), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}}
+	if cfg.Clock == nil {
+		cfg.Clock = s.database.now
+	}
+	s.clock = cfg.Clock
+	s.policy, s.publisher = newPolicyWatch(cfg.Log), publisher{store: s, log: cfg.Log}
+	s.follower = follower{store: s, log: cfg.Log, wakeup: feed.NewWakeup()}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", Redact(cfg.DSN), err), s.Close())
@@ -100,7 +126,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) error {
 	if cfg.dial != nil {
 		w.config.DialFunc = cfg.dial
 	}
-	if err := w.open(ctx); err != nil {
+	if err := w.open(ctx, true); err != nil {
 		return err
 	}
 	err = requireSettings(ctx, w.conn)
@@ -119,16 +145,41 @@ func (s *engine) open(ctx context.Context, cfg *Config) error {
 	}
 	s.writer = w
 	go w.run()
+	return s.join(ctx, cfg)
+}
+
+// join makes this hub a member of the hubs of the database.
+func (s *engine) join(ctx context.Context, cfg *Config) error {
+	s.members = newMembers(s, cfg)
+	if err := s.members.beat(ctx); err != nil {
+		return err
+	}
+	if cfg.OpenBus != nil {
+		var err error
+		if s.follower.bus, err = cfg.OpenBus(ctx, s.hubID); err != nil {
+			return err
+		}
+	}
+	if err := s.follower.look(ctx); err != nil {
+		return err
+	}
+	workers, stop := context.WithCancel(context.Background())
+	s.stopWorkers = stop
+	for _, run := range []func(context.Context){s.members.run, s.follower.run, s.policy.run} {
+		s.workers.Go(func() { run(workers) })
+	}
 	return nil
 }
 
 // initialize creates a new hub's identity and loads the state of an existing one.
 func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
-	now := kit.Millis(s.clock())
+	if err := s.database.read(ctx, s.readers.get); err != nil {
+		return err
+	}
 	if _, err := w.conn.Exec(ctx, `INSERT INTO hub (id) VALUES ($1) ON CONFLICT DO NOTHING`, uuid.NewString()); err != nil {
 		return err
 	}
-	if _, err := w.conn.Exec(ctx, `UPDATE deliveries SET leased = 0, due = $1, wake = $1 WHERE open`, now); err != nil {
+	if err := s.clearAfterOthers(ctx, w, cfg); err != nil {
 		return err
 	}
 	if err := w.conn.QueryRow(ctx, `SELECT id FROM hub`).Scan(&s.hubID); err != nil {
@@ -145,62 +196,56 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	if err := s.loadDirectives(ctx, w); err != nil {
 		return err
 	}
-	if s.epochs, err = beginEpoch(ctx, w.conn, c.head); err != nil {
+	if err := s.openEpochs(ctx, w.conn, c.head); err != nil {
 		return err
 	}
-	s.head.Store(c.head)
-	s.pruned.Store(c.pruned)
+	s.setCounters(&c)
+	s.publisher.last = c.head
 	s.projected.Grow(c.head, time.Now())
-	s.events.Store(c.events)
-	s.bytes.Store(c.bytes)
-	s.decided.Store(c.decided)
-	return s.openIdentity(ctx, w, cfg.KeyFile)
+	if err := s.openIdentity(ctx, w, cfg.KeyFile); err != nil {
+		return err
+	}
+	return w.admitOthers(ctx)
 }
 
-// readCounters reads the counter row and the end of the audit log.
-func (w *writer) readCounters(ctx context.Context) (c counters, err error) {
-	err = w.conn.QueryRow(ctx, `SELECT commits, head, pruned, events, bytes, received, decided FROM streams`).
-		Scan(&c.commits, &c.head, &c.pruned, &c.events, &c.bytes, &c.received, &c.decided)
-	if err == nil {
-		c.chainEnd, err = readChainEnd(ctx, w.conn)
+// clearAfterOthers clears what earlier hubs left behind if none is alive.
+func (s *engine) clearAfterOthers(ctx context.Context, w *writer, cfg *Config) error {
+	if !w.isAlone {
+		return nil
 	}
-	if err == nil {
-		c.signedHead, err = readSignedHead(ctx, w.conn)
+	var others int
+	err := w.conn.QueryRow(ctx, `SELECT count(*) FROM hubs WHERE name <> $1 AND seen_at > `+databaseMillis+` - $2`, cleanText(cfg.Name), store.MemberTimeout.Milliseconds()).Scan(&others)
+	if err != nil || others > 0 {
+		return err
 	}
-	return c, err
-}
-
-const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, status, addressed, same, same_as, joined
-	FROM questions WHERE inbox = 'pending' ORDER BY seq`
-
-func (s *engine) loadPending(ctx context.Context, w *writer) error {
-	rows, err := w.conn.Query(ctx, queryPendingQuestions)
-	stored, err := collect(rows, err, func(rows pgx.Rows, u *kit.PendingUpdate[string]) error {
-		q := &u.Row
-		var status, same []byte
-		if err := rows.Scan(&u.ID, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt, &q.Lifeline, &status, &q.IsAddressed, &same, &q.SameAs, &q.Joined); err != nil {
+	s.wasFirst = true
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{`DELETE FROM hubs`, nil}, {`DELETE FROM leases`, nil},
+		{`UPDATE deliveries SET leased = 0, owner = '', due = $1, wake = $1 WHERE open`, []any{kit.Millis(s.clock())}},
+	} {
+		if _, err := w.conn.Exec(ctx, step.query, step.args...); err != nil {
 			return err
 		}
-		q.Same = string(same)
-		var err error
-		q.Waiter, err = kit.WaiterOf(status)
-		return err
-	})
-	s.pending.Load(stored)
-	return err
+	}
+	return nil
 }
 
-func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
+func (w *writer) readCounters(ctx context.Context) (counters, error) {
+	return scanCounters(w.conn.QueryRow(ctx, queryCounters, sign.FirstPrev))
+}
+
+func (s *engine) SetPublish(publish func([]store.LogRow)) {
+	s.publisher.mu.Lock()
+	defer s.publisher.mu.Unlock()
+	s.publisher.publish = publish
+}
 
 func (s *engine) HubID() string { return s.hubID }
 
 func (s *engine) Schema() int64 { return s.schema }
-
-func (s *engine) Epoch() string { return s.epochs[len(s.epochs)-1].ID }
-
-func (s *engine) HasPosition(epoch string, seq int64) bool {
-	return kit.HasPosition(s.epochs, epoch, seq)
-}
 
 func (s *engine) Head() int64 { return s.head.Load() }
 
@@ -223,13 +268,21 @@ func (s *engine) Wait(ctx context.Context) error {
 
 func (s *engine) Close() error { return s.close() }
 
-func (s *engine) shutDown() error {
+func (s *engine) shutDown() (err error) {
+	if s.stopWorkers != nil {
+		s.stopWorkers()
+		s.workers.Wait()
+	}
 	if s.writer != nil {
 		s.writer.stop()
+		s.members.leave()
+	}
+	if s.follower.bus != nil {
+		err = s.follower.bus.Close()
 	}
 	if s.readers.pool != nil {
 		s.readers.pool.Close()
 	}
 	s.health.fail()
-	return nil
+	return err
 }

@@ -37,12 +37,16 @@ func (r *deliveryRow) toDelivery(id schema.EventID) *store.Delivery {
 
 func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 	due, leased := kit.Millis(d.Due), kit.Millis(d.Leased)
-	err := t.exec(`INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+	owner := ""
+	if leased > 0 {
+		owner = t.w.store.Self()
+	}
+	err := t.exec(`INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered, owner)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
-			open = excluded.open, undelivered = excluded.undelivered`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, kit.Millis(d.Until), leased, kit.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
+			open = excluded.open, undelivered = excluded.undelivered, owner = excluded.owner`,
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, kit.Millis(d.Until), leased, kit.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered(), owner)
 	return err
 }
 
@@ -74,7 +78,7 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return ids, t.exec(`UPDATE deliveries SET leased = $1, wake = greatest(due, $1) WHERE seq = ANY($2)`, kit.Millis(until), idList(ids))
+	return ids, t.exec(`UPDATE deliveries SET leased = $1, wake = greatest(due, $1), owner = $2 WHERE seq = ANY($3)`, kit.Millis(until), t.w.store.Self(), idList(ids))
 }
 
 // idList returns ids as an array parameter.

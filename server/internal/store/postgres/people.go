@@ -62,7 +62,7 @@ func scanPasskey(rows pgx.Rows, k *store.Passkey) error {
 }
 
 func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {
-	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
+	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) (err error) {
 		if err := t.changePeople(c); err != nil || !c.SetLocked {
 			return err
 		}

@@ -19,7 +19,7 @@ const (
 )
 
 func (s *engine) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		var count int
 		if err := t.get([]any{&count}, queryCountSubscriptions, person, b.Endpoint); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (s *engine) AddPushSubscription(ctx context.Context, person string, b schem
 }
 
 func (s *engine) RemovePushSubscription(ctx context.Context, endpoint string) error {
-	return s.writer.exec(ctx, `DELETE FROM browsers WHERE endpoint = $1`, endpoint)
+	return s.writer.execPolicy(ctx, `DELETE FROM browsers WHERE endpoint = $1`, endpoint)
 }
 
 func (s *engine) PushSubscriptions(ctx context.Context, person string) ([]schema.PushSubscription, error) {
@@ -65,7 +65,7 @@ func (s *engine) PushKeys(ctx context.Context) (private, public string, err erro
 }
 
 func (s *engine) SetPushKeys(ctx context.Context, private, public string) error {
-	return s.writer.exec(ctx, `UPDATE notifier SET push = $1, push_key = $2 WHERE push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
+	return s.writer.execPolicy(ctx, `UPDATE notifier SET push = $1, push_key = $2 WHERE push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
 }
 
 func (s *engine) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
@@ -75,7 +75,7 @@ func (s *engine) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) 
 }
 
 func (s *engine) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		err := t.exec(`INSERT INTO links_used (question, mac, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, id, mac, kit.Millis(t.now))
 		return err
 	}})

@@ -25,7 +25,7 @@ const (
 
 func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, error) {
 	made := store.Rule{Rule: r, Since: r.CreatedAt}
-	err := s.writer.do(ctx, &op{run: func(t *tx) error {
+	err := s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		var last sql.NullInt64
 		if err := t.get([]any{&last}, `SELECT max(id) FROM rules`); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (t *tx) revokeRule(id int64, by string, at int64) error {
 }
 
 func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (store.Rule, error) {
-	err := s.writer.do(ctx, &op{run: func(t *tx) error { return t.revokeRule(id, by, kit.Millis(at)) }})
+	err := s.writer.changePolicy(ctx, &op{run: func(t *tx) error { return t.revokeRule(id, by, kit.Millis(at)) }})
 	if err != nil {
 		return store.Rule{}, err
 	}
@@ -90,12 +90,12 @@ func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Ti
 }
 
 func (s *engine) EndRules(ctx context.Context, app, session string, at time.Time) error {
-	return s.writer.exec(ctx, `UPDATE rules SET expires_at = $1 WHERE session = $2 AND session <> '' AND app = $3
+	return s.writer.execPolicy(ctx, `UPDATE rules SET expires_at = $1 WHERE session = $2 AND session <> '' AND app = $3
 		AND (expires_at = 0 OR expires_at > $1)`, kit.Millis(at), session, app)
 }
 
 func (s *engine) ShiftRules(ctx context.Context, now time.Time, by time.Duration) error {
-	return s.writer.exec(ctx, `UPDATE rules SET expires_at = greatest(1, expires_at + $1), since = since + $1 WHERE expires_at > $2 AND revoked_at = 0`,
+	return s.writer.execPolicy(ctx, `UPDATE rules SET expires_at = greatest(1, expires_at + $1), since = since + $1 WHERE expires_at > $2 AND revoked_at = 0`,
 		by.Milliseconds(), kit.Millis(now.Add(-by)))
 }
 

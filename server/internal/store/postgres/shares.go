@@ -32,7 +32,7 @@ func (s *engine) Share(ctx context.Context, id string) (share store.Share, err e
 }
 
 func (s *engine) CreateShare(ctx context.Context, share store.Share, record store.LedgerRecord) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		var found int64
 		if err := t.get([]any{&found}, `SELECT 1 FROM sessions WHERE app = $1 AND session = $2`, share.Session.App, share.Session.Session); err != nil {
 			return notFound(err)
@@ -55,7 +55,7 @@ func (s *engine) CreateShare(ctx context.Context, share store.Share, record stor
 }
 
 func (s *engine) RemoveShare(ctx context.Context, id string, record store.LedgerRecord) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		n, err := t.execCount(`DELETE FROM shares WHERE id = $1`, id)
 		if err == nil && n == 0 {
 			return schema.ErrNotFound
@@ -68,7 +68,7 @@ func (s *engine) RemoveShare(ctx context.Context, id string, record store.Ledger
 }
 
 func (s *engine) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
-	return s.writer.do(ctx, &op{run: func(t *tx) error {
+	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
 		var opens int64
 		err := t.get([]any{&opens}, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`, kit.Millis(at), id)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -61,18 +61,6 @@ func newTestStore(t testing.TB, cfg Config) *testStore {
 	return b
 }
 
-func TestOpen_RefusesSecondHub(t *testing.T) {
-	t.Parallel()
-	cfg := testConfig(t)
-	b := newTestStore(t, cfg)
-	_, err := Open(t.Context(), cfg)
-	require.ErrorIs(t, err, store.ErrLocked)
-	require.NoError(t, b.engine.Close())
-	s, err := Open(t.Context(), cfg)
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-}
-
 func TestOpen_RefusesAnotherKey(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
@@ -183,20 +171,6 @@ func TestWriter_FindsOutcomeOfLostCommit(t *testing.T) {
 	require.EqualValues(t, 3, b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID)
 	require.Len(t, b.Published(), 3)
 	conformance.RequireDense(t, b.Store)
-}
-
-// A hub that lost its lock must not continue after another hub has written.
-func TestWriter_StopsAfterAnotherHub(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t, testConfig(t))
-	_, err := b.readers.pool.Exec(t.Context(), `UPDATE streams SET commits = commits + 5`)
-	require.NoError(t, err)
-	terminateWriter(t, b)
-	require.Eventually(t, func() bool {
-		_, err := b.Append(t.Context(), conformance.NewDraft("app", "s", "Stop", ""))
-		return errors.Is(err, schema.ErrStopping)
-	}, time.Minute, 10*time.Millisecond)
-	require.ErrorContains(t, b.Wait(t.Context()), "another hub")
 }
 
 func TestPrune_ToSize(t *testing.T) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -36,6 +37,8 @@ type tx struct {
 	versions map[schema.EventID]int64 // of the questions that this group changed
 	// changesFreezes is set if this group made or lifted a freeze: the ones in memory are older.
 	changesFreezes bool
+	// changesPolicy is set if this group changed what hubs keep in memory above the store.
+	changesPolicy bool
 }
 
 func (w *writer) newTx() *tx {
@@ -139,7 +142,12 @@ func (t *tx) lost(err error) error {
 	return err
 }
 
-// flush sends the queued statements and leaves the transaction open.
+// requireNoOtherCommit locks the counter row. It fails if another hub has committed since the state in
+// memory was read.
+const requireNoOtherCommit = `WITH stream AS MATERIALIZED (SELECT commits FROM streams FOR UPDATE) SELECT expect(commits, $1, 'commits') FROM stream`
+
+// flush sends the queued statements and leaves the transaction open, with the counter row locked:
+// what it reads from now on stays until its commit.
 func (t *tx) flush() error {
 	if t.err != nil {
 		return t.err
@@ -149,6 +157,7 @@ func (t *tx) flush() error {
 	if !t.isOpen {
 		begin := &pgx.Batch{}
 		begin.Queue(`BEGIN`)
+		begin.Queue(requireNoOtherCommit, t.counters.commits)
 		queued, t.isOpen = append(begin.QueuedQueries, queued...), true
 	}
 	t.batch = &pgx.Batch{}
@@ -159,8 +168,12 @@ func (t *tx) flush() error {
 	return t.lost(t.w.send(&pgx.Batch{QueuedQueries: queued}))
 }
 
+const updateCounters = `UPDATE streams SET commits = commits + 1, mark = $1, head = $2, pruned = $3, events = $4, bytes = $5, received = $6,
+	decided = $7, state = $8, policy = $9 WHERE commits = $10 RETURNING 1`
+
 // commit sends the queued statements and the counters. Without an earlier flush this is one
-// exchange, which the server runs as one transaction.
+// exchange, which the server runs as one transaction. The counters are its first statement: hubs
+// wait for each other there, before they change any other row.
 func (t *tx) commit() error {
 	if t.err != nil {
 		return t.err
@@ -169,24 +182,31 @@ func (t *tx) commit() error {
 	if !t.isOpen && len(t.batch.QueuedQueries) == 0 {
 		return nil // all ops failed, or had nothing to do
 	}
-	c := &t.counters
+	c, queued := &t.counters, t.batch.QueuedQueries
 	c.commits++
-	_ = t.execOne("commits", `UPDATE streams SET commits = commits + 1, head = $1, pruned = $2, events = $3, bytes = $4, received = $5, decided = $6
-		WHERE commits = $7 RETURNING 1`, c.head, c.pruned, c.events, c.bytes, c.received, c.decided, c.commits-1)
+	c.mark = rand.Int64()
+	if len(t.committed) > 0 {
+		c.state++
+	}
+	if t.changesPolicy {
+		c.policy++
+	}
+	t.batch = &pgx.Batch{}
+	_ = t.execOne(guardCommits, updateCounters, c.mark, c.head, c.pruned, c.events, c.bytes, c.received, c.decided, c.state, c.policy, c.commits-1)
+	t.batch.QueuedQueries = append(t.batch.QueuedQueries, queued...)
 	if t.isOpen {
 		_ = t.exec(`COMMIT`)
 	}
 	return t.lost(t.w.send(t.batch))
 }
 
+// guardCommits fails if another hub has committed since the state in memory was read.
+const guardCommits = "commits"
+
 // rollback ends a transaction that failed.
 func (t *tx) rollback() {
-	if t.isOpen && !t.w.conn.IsClosed() {
-		ctx, cancel := exchangeTimeout()
-		defer cancel()
-		if _, err := t.w.conn.Exec(ctx, `ROLLBACK`); err != nil {
-			_ = t.w.conn.Close(ctx) // the next write connects again
-		}
+	if t.isOpen {
+		t.w.rollback()
 	}
 	t.w.segmentNames.clear()
 }
@@ -212,5 +232,6 @@ func (t *tx) nextSeq() int64 {
 	return t.counters.head
 }
 
-// afterCommit runs f when this transaction is committed, on the writer's goroutine.
+// afterCommit runs f when this transaction is committed, on the writer's goroutine. f changes the state
+// in memory, which the other hubs read again then.
 func (t *tx) afterCommit(f func()) { t.committed = append(t.committed, f) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,11 +33,12 @@ type writer struct {
 	health       *health
 	clock        func() time.Time
 	log          *slog.Logger
-	publish      func([]store.LogRow)
 	commits      store.CommitObserver // nil: none
 	store        *engine
 	counters     counters // as of the last commit
 	unresolved   *tx      // its commit was sent, and its outcome is not known yet
+	isAlone      bool     // it has the exclusive lock
+	locks        int      // number of next groups that lock the counter row first
 	segmentNames segmentNames
 
 	mu      sync.RWMutex // guards stopped, and the queue against a send after close
@@ -49,7 +51,7 @@ type writer struct {
 // counters are the values of the counter row, and the end of the audit log. A transaction works on
 // a copy, which becomes current when it commits.
 type counters struct {
-	commits                               int64
+	commits, mark, state, policy          int64 // see the table streams
 	head, pruned, events, bytes, received int64
 	decided                               int64        // number of decided questions
 	chainEnd                              kit.ChainEnd // end of the audit log's hash chain
@@ -62,6 +64,8 @@ type op struct {
 	run   func(t *tx) error
 	key   []byte // of an event: its idempotency key
 	bytes int    // of an event
+	// isCurrentAt is a number of commits that the state in memory has to include before the op runs; 0: any.
+	isCurrentAt int64
 	// explain returns the error of an op that failed a guard; nil: store.ErrConflict.
 	explain func(guard string) error
 	state   atomic.Int32
@@ -89,6 +93,21 @@ func (w *writer) do(ctx context.Context, o *op) error {
 // exec executes one statement.
 func (w *writer) exec(ctx context.Context, query string, args ...any) error {
 	return w.do(ctx, &op{run: func(t *tx) error { return t.exec(query, args...) }})
+}
+
+// changePolicy is do for a change of what hubs keep in memory above the store.
+func (w *writer) changePolicy(ctx context.Context, o *op) error {
+	run := o.run
+	o.run = func(t *tx) error {
+		t.changesPolicy = true
+		return run(t)
+	}
+	return w.do(ctx, o)
+}
+
+// execPolicy is exec for such a change.
+func (w *writer) execPolicy(ctx context.Context, query string, args ...any) error {
+	return w.changePolicy(ctx, &op{run: func(t *tx) error { return t.exec(query, args...) }})
 }
 
 func (w *writer) wait(ctx context.Context, o *op) error {
@@ -162,6 +181,11 @@ func (w *writer) probe() {
 	}
 }
 
+// refreshTo makes the writer catch up with the other hubs, at least to this number of commits.
+func (w *writer) refreshTo(ctx context.Context, commits int64) error {
+	return w.do(ctx, &op{isCurrentAt: commits, run: func(*tx) error { return nil }})
+}
+
 // stop returns once all queued ops are committed and the goroutine has ended.
 func (w *writer) stop() {
 	w.mu.Lock()
@@ -179,7 +203,11 @@ func (w *writer) run() {
 	for o := range w.queue {
 		// The callers of the last commit run before this one, so that their next writes share an exchange.
 		runtime.Gosched()
-		if group = w.takeQueued(appendClaimed(group[:0], o)); len(group) > 0 {
+		group = appendClaimed(group[:0], o)
+		if o.isCurrentAt == 0 {
+			group = w.takeQueued(group) // an op that only reads commits nothing that others could join
+		}
+		if len(group) > 0 {
 			w.commit(group)
 		}
 	}
@@ -221,6 +249,9 @@ func appendClaimed(group []*op, o *op) []*op {
 func (w *writer) commit(group []*op) {
 	start := time.Now()
 	err := w.connect(context.Background())
+	if err == nil && slices.ContainsFunc(group, func(o *op) bool { return o.isCurrentAt > w.counters.commits }) {
+		err = w.refresh()
+	}
 	if err == nil {
 		err = w.commitGroup(group)
 	}
@@ -277,6 +308,8 @@ func (w *writer) commitOne(o *op) error {
 	case err == nil:
 	case isUnreachable(err) || isFull(err):
 		return err
+	case guardOf(err) == guardCommits:
+		o.err = fmt.Errorf("%w: other hubs commit at the same time", schema.ErrBusy)
 	case guardOf(err) != "" && o.explain != nil:
 		o.err = o.explain(guardOf(err))
 	case guardOf(err) != "":
@@ -319,9 +352,33 @@ func (w *writer) markLost(err error) error {
 	return err
 }
 
-// attempt commits and publishes the group, or changes nothing. stored are the known keys.
+// lockedGroups is the number of groups that lock the counter row first after another hub got ahead of
+// one. A hub that works alone needs one exchange for a group instead of two.
+const lockedGroups = 32
+
+// attempt commits and publishes the group, or changes nothing. stored are the known keys. If another
+// hub commits at the same time, it locks the counter row, reads what that one changed, and tries
+// once more.
 func (w *writer) attempt(group []*op, stored map[string]int64) error {
+	err := w.attemptOnce(group, stored)
+	if guardOf(err) == guardCommits {
+		w.store.conflicts.Add(1)
+		w.locks = lockedGroups
+		err = w.attemptOnce(group, stored)
+	}
+	return err
+}
+
+func (w *writer) attemptOnce(group []*op, stored map[string]int64) error {
+	isLocked := w.locks > 0
+	if isLocked {
+		w.locks--
+		if err := w.lockCounters(); err != nil {
+			return err
+		}
+	}
 	t := w.newTx()
+	t.isOpen = isLocked
 	if stored != nil {
 		t.keys = stored
 	}
@@ -329,7 +386,7 @@ func (w *writer) attempt(group []*op, stored map[string]int64) error {
 	if err == nil {
 		if err = t.commit(); err != nil && isUnreachable(err) {
 			w.unresolved = t
-			if w.connect(context.Background()) == nil && w.counters.commits == t.counters.commits {
+			if w.connect(context.Background()) == nil && w.counters.mark == t.counters.mark {
 				return nil // it was committed, and connect has published it
 			}
 		}
@@ -344,21 +401,15 @@ func (w *writer) attempt(group []*op, stored map[string]int64) error {
 
 // finish makes a committed transaction current and publishes its rows.
 func (w *writer) finish(t *tx) {
-	w.counters = t.counters
-	w.store.pending.Commit(t.pending)
-	for _, f := range t.committed {
-		f()
-	}
-	w.store.head.Store(t.counters.head)
-	w.store.events.Store(t.counters.events)
-	w.store.bytes.Store(t.counters.bytes)
-	w.store.decided.Store(t.counters.decided)
-	w.store.pruned.Store(t.counters.pruned)
-	w.store.tail.Append(t.rows, t.counters.pruned)
-	w.store.measureGrowth(t.rows)
-	if w.publish != nil && len(t.rows) > 0 {
-		w.publish(t.rows)
-	}
+	w.store.publisher.own(t.rows, func() {
+		w.counters = t.counters
+		w.store.pending.Commit(t.pending)
+		for _, f := range t.committed {
+			f()
+		}
+		w.store.setCounters(&t.counters)
+	})
+	w.store.follower.ring(t.counters.commits)
 }
 
 // send sends statements in one exchange and reads their results.

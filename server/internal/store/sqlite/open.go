@@ -53,6 +53,8 @@ const (
 
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
+	kit.SingleMember
+
 	file       string
 	hubID      string
 	schema     int64       // version
@@ -138,7 +140,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
+	s := &engine{SingleMember: kit.NewSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())

@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// publisher hands committed rows to the hub in the order of their numbers, those of other hubs, too.
+type publisher struct {
+	store *engine
+	log   *slog.Logger
+
+	mu      sync.Mutex // held while rows are handed over
+	publish func([]store.LogRow)
+	last    int64        // number of the newest row handed over
+	lastRow store.LogRow // without its bytes; zero: none yet
+}
+
+// newest returns the newest row handed over, without its bytes.
+func (p *publisher) newest() store.LogRow {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lastRow
+}
+
+// own makes a commit of this hub current and publishes its rows, after the earlier rows of other hubs.
+func (p *publisher) own(rows []store.LogRow, makeCurrent func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	makeCurrent()
+	if p.publish != nil && len(rows) > 0 && rows[0].Seq > p.last+1 {
+		if err := p.publishUpTo(rows[0].Seq - 1); err != nil {
+			// The hub finds a gap, and reads the missing rows from the database.
+			p.log.Error("rows of other hubs not read in time", "after", p.last, "before", rows[0].Seq, "err", err)
+		}
+	}
+	p.store.tail.Append(rows, p.store.pruned.Load())
+	if len(rows) > 0 {
+		p.hand(rows)
+	}
+}
+
+// foreign publishes the rows of other hubs that this one has caught up with.
+func (p *publisher) foreign() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.publish == nil {
+		return nil // the hub starts
+	}
+	return p.publishUpTo(p.store.head.Load())
+}
+
+func (p *publisher) hand(rows []store.LogRow) {
+	p.store.measureGrowth(rows)
+	if p.publish != nil {
+		p.publish(rows)
+	}
+	last := &rows[len(rows)-1]
+	p.last = last.Seq
+	p.lastRow = store.LogRow{Seq: last.Seq, Change: last.Change, Event: &store.Event{ID: last.Event.ID, UID: last.Event.UID}}
+}
+
+// followLimit is the number of rows of other hubs that are read and published at once.
+const followLimit = 512
+
+func (p *publisher) publishUpTo(head int64) error {
+	ctx, cancel := exchangeTimeout()
+	defer cancel()
+	for p.last < head {
+		if pruned := p.store.pruned.Load(); p.last < pruned && pruned <= head {
+			p.last = pruned // the rows are gone
+			continue
+		}
+		rows, err := p.store.readForeign(ctx, p.last, min(head, p.last+followLimit))
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		p.store.foreignRows.Add(int64(len(rows)))
+		p.hand(rows)
+	}
+	return nil
+}
+
+const queryTranscripts = `SELECT seq FROM chats WHERE seq > $1 AND seq <= $2`
+
+// readForeign reads rows of other hubs as their hub published them. What only the writer knows about a
+// change may be true of each of them.
+func (s *engine) readForeign(ctx context.Context, seq, end int64) ([]store.LogRow, error) {
+	rows, err := s.readLog(ctx, seq, end, followLimit)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.readers.query(ctx, queryTranscripts, seq, end)
+	transcripts, err := collect(found, err, scanColumn[int64])
+	if err != nil {
+		return nil, err
+	}
+	hasTranscript := make(map[int64]bool, len(transcripts))
+	for _, seq := range transcripts {
+		hasTranscript[seq] = true
+	}
+	for i := range rows {
+		row := &rows[i]
+		row.Foreign = true
+		switch {
+		case row.Change:
+			row.Kinds = feed.Changed | feed.Deadline | feed.Undo | feed.Due
+		case row.Event.Question != nil:
+			row.Kinds = feed.NewQuestion | feed.Liveness
+		}
+		row.HasTranscript = hasTranscript[row.Seq]
+	}
+	return rows, nil
+}
