@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"server/internal/identity":       {"schema"},
 	"server/internal/store":          {"schema", "schema/history", "schema/inbox", "schema/control", "server/internal/feed", "server/internal/filter", "server/internal/identity"},
 	"server/internal/store/sqlite":   {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"}, // filters are evaluated while rows are read
-	"server/internal/store/postgres": {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"},
+	"server/internal/store/postgres": {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/bus", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"},
 	"server/internal/pgtest":         nil, // tests only
 	"server/internal/storetest":      {"server/internal/pgtest", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite"},
 	"server/internal/feed":           nil,

@@ -109,7 +109,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openSocket(); err != nil {
 		return err
 	}
-	if a.store, err = openStore(ctx, &a.cfg, a.metrics); err != nil {
+	if a.store, err = openStore(ctx, &a.cfg, portOf(a.listeners[0]), a.metrics); err != nil {
 		return err // the error names the file and the next step
 	}
 	a.feed = feed.New(a.store.Head(), ringFrames, ringBytes)

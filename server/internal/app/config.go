@@ -115,7 +115,7 @@ type Config struct {
 	// StopWithin is the time that requests and streams have to end on shutdown; default 5
 	// s.
 	StopWithin time.Duration
-	// Clock is the hub's clock; default time.Now.
+	// Clock is the hub's clock; default: time.Now, and the database's clock with PostgreSQL.
 	Clock func() time.Time
 }
 
@@ -152,9 +152,6 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	}
 	if cfg.StopWithin == 0 {
 		cfg.StopWithin = 5 * time.Second
-	}
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
 	}
 	if cfg.DataDir == "" && (cfg.DB == "" || isPostgres(cfg.DB)) {
 		dir, err := dataDir(getenv)
@@ -326,4 +323,12 @@ func pendingLimits(most int) hub.PendingLimits {
 		return hub.PendingLimits{}
 	}
 	return hub.PendingLimits{Hub: most, Owner: max(most/10, 1)}
+}
+
+// clock returns the hub's clock, for a database without its own.
+func (cfg *Config) clock() func() time.Time {
+	if cfg.Clock == nil {
+		return time.Now
+	}
+	return cfg.Clock
 }

@@ -18,15 +18,24 @@ import (
 
 func isPostgres(db string) bool { return postgres.IsDSN(db) }
 
-// openStore opens the database, and creates it if missing.
-func openStore(ctx context.Context, cfg *Config, commits store.CommitObserver) (store.Store, error) {
+// openStore opens the database, and creates it if missing. It sets the clock of the hub if there is none
+// yet: hubs of one PostgreSQL database use its clock.
+func openStore(ctx context.Context, cfg *Config, port int, commits store.CommitObserver) (store.Store, error) {
 	if !isPostgres(cfg.DB) {
+		cfg.Clock = cfg.clock()
 		return sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the directory of the hub's key: %w", err)
 	}
-	return postgres.Open(ctx, postgres.Config{DSN: cfg.DB, KeyFile: KeyFile(*cfg), Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
+	s, err := postgres.Open(ctx, postgres.Config{
+		DSN: cfg.DB, KeyFile: KeyFile(*cfg), Clock: cfg.Clock, Log: cfg.logger(), Commits: commits,
+		Name: fmt.Sprintf("%s:%d", machineName(), port), Version: cfg.Version,
+	})
+	if err == nil && cfg.Clock == nil {
+		cfg.Clock = s.Now
+	}
+	return s, err
 }
 
 // checkDatabase refuses databases of other systems.

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/pgtest"
-	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/postgres"
 )
 
@@ -33,14 +32,14 @@ func TestApp_RunsOnPostgreSQL(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, info.Mode().Perm()&0o077)
 
-	second := cfg
-	second.Addr = "127.0.0.1:0"
-	_, err = New(t.Context(), second)
-	require.ErrorIs(t, err, store.ErrLocked)
+	b, _ := startHub(t, cfg) // beside the first
+	require.EqualValues(t, 1, b.store.Head())
+	postEvent(t, b, "Stop")
+	require.Eventually(t, func() bool { return a.feed.Head() == 2 && len(a.store.Members()) == 2 }, time.Minute, time.Millisecond)
 	stop()
-	b, _ := startHub(t, cfg)
-	require.EqualValues(t, 1, b.store.Head(), "the database was kept")
-	require.NotContains(t, out.String()+err.Error(), "secret")
+	_, err = b.store.Lead(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, out.String(), "secret")
 }
 
 func TestCommands_NameTheToolsOfPostgreSQL(t *testing.T) {

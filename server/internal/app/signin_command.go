@@ -24,7 +24,7 @@ func SignIn(ctx context.Context, cfg Config, name string) (place string, err err
 	}
 	a := &App{cfg: cfg, log: cfg.logger(), metrics: httpapi.NewMetrics()}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if a.store, err = openStore(ctx, &cfg, nil); err != nil {
+	if a.store, err = openStore(ctx, &cfg, 0, nil); err != nil {
 		if errors.Is(err, store.ErrLocked) {
 			return "", fmt.Errorf("stop the hub first: %w", err)
 		}

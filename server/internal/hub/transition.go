@@ -59,10 +59,12 @@ func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*qu
 			return &s.Event, nil
 		}
 		err = h.Store.Apply(ctx, *change)
-		if errors.Is(err, store.ErrConflict) {
+		switch {
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrPolicyChanged) && change.Authority != store.OfCaller:
 			continue
-		}
-		if err != nil {
+		case errors.Is(err, store.ErrPolicyChanged):
+			return nil, &schema.HintError{Err: fmt.Errorf("%w: %w", schema.ErrBusy, err), Hint: "Nothing was decided. Try again."}
+		case err != nil:
 			return nil, err
 		}
 		event := s.Event

@@ -57,6 +57,7 @@ func (s *Snapshot) IsStartedByRequester(from Actor) bool {
 // an appeal.
 func (s *Snapshot) authorize(from Actor) (*schema.Responder, error) {
 	by := from.responder(s.RequesterProcess)
+	s.authority = store.OfCaller
 	switch {
 	case by.SelfApproval && (s.Requester != "" || s.Ask.Appeal != nil || s.env.Accounts.Access().IsLocked):
 		return nil, &schema.HintError{
@@ -94,6 +95,7 @@ func (s *Snapshot) isLaterAccount(name string) bool {
 // leaves the question pending, no matter who undoes it, and a new answer passes authorize. More time, another
 // delivery of the given answer or none at all turn no answer into an approval.
 func (s *Snapshot) requireRecipient(by *schema.Responder) error {
+	s.authority = store.OfCaller
 	switch {
 	case !requiresVotes(&s.Status):
 		return nil

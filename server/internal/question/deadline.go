@@ -93,6 +93,7 @@ func (s *Snapshot) settleIfDue(now time.Time) (*store.Change, error) {
 
 // closeUndoWindow makes the answer in the undo window final.
 func (s *Snapshot) closeUndoWindow(now time.Time) (*store.Change, error) {
+	s.authority = store.OfAccounts
 	res := s.undoableResolution()
 	if last := len(res.votes) - 1; res.outcome == schema.NoQuorum && s.isQuorumReachable(res.votes) && len(pendingVoters(s.voters, res.votes)) > 0 {
 		// An escalation added recipients in the meantime.

@@ -76,6 +76,7 @@ func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change
 	if s.Status.IsSettled() || s.undoable != nil || s.Ask.Appeal != nil {
 		return nil, nil
 	}
+	s.authority = store.OfAccounts
 	if excludesRequester(&s.Ask) && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
 		return nil, errRequesterRule
 	}
@@ -115,7 +116,7 @@ func (s *Snapshot) Cancel(c *schema.Cancel, from Actor, now time.Time) (*store.C
 			return nil, &schema.HintError{Err: err, Hint: "Omit it to cancel as a person."}
 		}
 		res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
-	} else if !from.IsAdmin {
+	} else if s.authority = store.OfCaller; !from.IsAdmin {
 		if err := s.requireRecipient(res.by); err != nil {
 			return nil, err
 		}

@@ -144,6 +144,7 @@ type Snapshot struct {
 	voters         []string       // recipients who may still vote
 	awaitingBefore []string       // awaited recipients as read
 	undoable       *schema.Answer // answer in its undo window; nil if none
+	authority      store.Authority
 }
 
 // Duplicate is a later question of a group.
@@ -218,7 +219,7 @@ func (s *Snapshot) change(st schema.Status) (*store.Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
-	c := &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status}
+	c := &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status, Authority: s.authority}
 	if awaited := Awaited(&st); !slices.Equal(awaited, s.awaitingBefore) {
 		c.Awaiting = awaited
 	}

@@ -95,14 +95,24 @@ type Change struct {
 	// Approves marks an answer or a vote that is no denial. Apply refuses it with
 	// schema.ErrFrozen if a freeze stops the agent.
 	Approves bool
-	// ByCaller marks a change whose author was authorized by accounts or rules. Apply refuses it with
-	// ErrPolicyChanged if another hub has changed them since.
-	ByCaller bool
+	// Authority is what allows the change. Apply refuses it with ErrPolicyChanged if another hub has
+	// changed accounts or rules since this hub read them.
+	Authority Authority
 	// Ends marks a resolution: the question is no longer pending.
 	Ends bool
 	// Ledger are the audit log records, written in the same transaction.
 	Ledger []LedgerRecord
 }
+
+// Authority is what allows a change of a question.
+type Authority int
+
+// The authorities.
+const (
+	NoAuthority Authority = iota // nothing that people change, such as a deadline
+	OfAccounts                   // accounts and rules, as the hub reads them when it decides
+	OfCaller                     // credentials, which the hub checked when the request arrived
+)
 
 // MaxGroupSize bounds how many questions one answer can resolve. Further duplicates start
 // a new group.

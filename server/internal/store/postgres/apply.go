@@ -25,7 +25,7 @@ func (s *engine) Apply(ctx context.Context, c store.Change) error {
 }
 
 func (t *tx) apply(c *store.Change) error {
-	if isStale, _ := t.w.store.policy.isStale(); isStale && c.ByCaller {
+	if isStale, _ := t.w.store.policy.isStale(); isStale && c.Authority != store.NoAuthority {
 		return store.ErrPolicyChanged
 	}
 	row, _ := t.pendingQuestion(c.Event.ID)

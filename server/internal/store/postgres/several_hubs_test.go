@@ -225,7 +225,7 @@ func TestApply_RefusesDecisionBeforeReload(t *testing.T) {
 	c := conformance.AnswerChange(b.MustQuestion(t, id))
 	_, err := a.ChangePeople(t.Context(), &store.PeopleChange{People: store.People{Persons: []store.Person{{Name: "ann", Role: schema.Admin}}}})
 	require.NoError(t, err)
-	c.ByCaller = true
+	c.Authority = store.OfCaller
 	require.ErrorIs(t, b.Apply(t.Context(), c), store.ErrPolicyChanged)
 	close(release)
 	require.Eventually(t, func() bool { return !errors.Is(b.Apply(t.Context(), c), store.ErrPolicyChanged) }, time.Minute, time.Millisecond)
