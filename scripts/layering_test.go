@@ -75,6 +75,9 @@ var mayImport = map[string][]string{
 	"server/internal/store/sqlite":   {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"}, // filters are evaluated while rows are read
 	"server/internal/store/postgres": {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/bus", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"},
 	"server/internal/pgtest":         nil, // tests only
+	"server/internal/bus":            {"server/internal/feed"},
+	"server/internal/bus/nats":       {"server/internal/bus"},
+	"server/internal/bus/bustest":    {"server/internal/bus"}, // tests only
 	"server/internal/storetest":      {"server/internal/pgtest", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite"},
 	"server/internal/feed":           nil,
 	"server/internal/redact":         {"schema"},
@@ -211,12 +214,14 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 		"modernc.org/sqlite":                  "server/internal/store/sqlite",
 		"github.com/pressly/goose":            "server/internal/store",
 		"github.com/jackc/pgx":                "server/internal/store/postgres server/internal/pgtest",
+		"github.com/nats-io/nats.go":          "server/internal/bus/nats",
+		"github.com/nats-io/nats-server":      "nowhere: tests only",
 		"github.com/gofiber":                  "server/internal/httpapi",
 		"github.com/valyala/fasthttp":         "server/internal/httpapi",
 		"github.com/fasthttp/websocket":       "server/internal/httpapi",
 		"github.com/invopop/jsonschema":       "schema/gen",
 		"github.com/santhosh-tekuri":          "nowhere: tests only",
-		"github.com/stretchr/testify":         "server/internal/storetest/conformance",
+		"github.com/stretchr/testify":         "server/internal/storetest/conformance server/internal/bus/bustest",
 		"go.uber.org/goleak":                  "nowhere: tests only",
 		"pgregory.net/rapid":                  "nowhere: tests only",
 		"golang.org/x/tools":                  "nowhere: tests only",

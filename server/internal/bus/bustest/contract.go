@@ -1,0 +1,219 @@
+// Package bustest has the contract of a bus as tests, and a bus that loses rings.
+package bustest
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/internal/bus"
+)
+
+// Network is the means by which the hubs of a test reach each other, such as a server.
+type Network struct {
+	// Join opens the bus of another hub of the same database. The test closes it.
+	Join func(t testing.TB) bus.Bus
+	// Stop ends all connections and refuses new ones until Start.
+	Stop, Start func(t testing.TB)
+}
+
+// Run runs the contract. Each test has a network of its own.
+func Run(t *testing.T, open func(t testing.TB) Network) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, Network){
+		"Ring_ReachesOtherHubs":       ringReachesOtherHubs,
+		"Ring_NeverBlocks":            ringNeverBlocks,
+		"Ring_MergesBursts":           ringMergesBursts,
+		"Rings_KeepLogDense":          ringsKeepLogDense,
+		"Up_FollowsServer":            upFollowsServer,
+		"Open_WithoutServer":          openWithoutServer,
+		"Close_DropsRings":            closeDropsRings,
+		"Stats_CountWhatReaderMissed": statsCountWhatReaderMissed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+		t.Run(name+"_Lossy", func(t *testing.T) {
+			t.Parallel()
+			n := open(t)
+			join, seed := n.Join, atomic.Uint64{}
+			n.Join = func(t testing.TB) bus.Bus { return Lossy(join(t), seed.Add(1)) }
+			test(t, n)
+		})
+	}
+}
+
+func (n Network) join(t testing.TB) bus.Bus {
+	t.Helper()
+	b := n.Join(t)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b
+}
+
+func (n Network) joinUp(t testing.TB) bus.Bus {
+	t.Helper()
+	b := n.join(t)
+	eventually(t, b.Up)
+	return b
+}
+
+func eventually(t testing.TB, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, time.Minute, time.Millisecond)
+}
+
+// ringUntil rings the head until the reader has received at least that. Any bus may lose a ring.
+func ringUntil(t testing.TB, from, reader bus.Bus, head int64) {
+	t.Helper()
+	eventually(t, func() bool {
+		from.Ring(head)
+		for {
+			select {
+			case got := <-reader.Rings():
+				require.LessOrEqual(t, got, head, "a head that nobody rang")
+				if got == head {
+					return true
+				}
+			default:
+				return false
+			}
+		}
+	})
+}
+
+func ringReachesOtherHubs(t *testing.T, n Network) {
+	hubs := []bus.Bus{n.joinUp(t), n.joinUp(t), n.joinUp(t)}
+	for i, from := range hubs {
+		for _, reader := range hubs {
+			if reader != from {
+				ringUntil(t, from, reader, int64(i+1)<<40)
+			}
+		}
+		require.Positive(t, from.Stats().Sent)
+	}
+	require.Positive(t, hubs[0].Stats().Received)
+	ringUntil(t, hubs[0], hubs[1], math.MaxInt64)
+}
+
+// Nobody reads.
+func ringNeverBlocks(t *testing.T, n Network) {
+	a, b := n.joinUp(t), n.joinUp(t)
+	var writers sync.WaitGroup
+	for w := range int64(4) {
+		writers.Go(func() {
+			for i := range int64(20_000) {
+				a.Ring(4*i + w + 1)
+			}
+		})
+	}
+	writers.Wait()
+	ringUntil(t, a, b, 100_000)
+}
+
+func ringMergesBursts(t *testing.T, n Network) {
+	a, b := n.joinUp(t), n.joinUp(t)
+	const rings = 200_000
+	for head := int64(1); head <= rings; head++ {
+		a.Ring(head)
+	}
+	ringUntil(t, a, b, rings)
+	require.Less(t, a.Stats().Sent, int64(rings/10))
+}
+
+// ringsKeepLogDense: two hubs append and ring; a reader that reads the log at each ring misses no
+// entry, if it is rung at the end.
+func ringsKeepLogDense(t *testing.T, n Network) {
+	a, b, reader := n.joinUp(t), n.joinUp(t), n.joinUp(t)
+	var mu sync.Mutex
+	var log []int64
+	appendTo := func(to bus.Bus) {
+		mu.Lock()
+		log = append(log, int64(len(log)+1))
+		head := log[len(log)-1]
+		mu.Unlock()
+		to.Ring(head)
+	}
+	const entries = 500
+	var writers sync.WaitGroup
+	for _, hub := range []bus.Bus{a, b} {
+		writers.Go(func() {
+			for range entries {
+				appendTo(hub)
+			}
+		})
+	}
+	var read []int64
+	eventually(t, func() bool {
+		select {
+		case head := <-reader.Rings():
+			mu.Lock()
+			if head > int64(len(read)) {
+				read = append(read, log[len(read):head]...)
+			}
+			mu.Unlock()
+		default:
+			mu.Lock()
+			head := int64(len(log))
+			mu.Unlock()
+			a.Ring(head) // as a poll would notice
+		}
+		return len(read) == 2*entries
+	})
+	writers.Wait()
+	require.Equal(t, log, read)
+}
+
+func upFollowsServer(t *testing.T, n Network) {
+	a, b := n.joinUp(t), n.joinUp(t)
+	ringUntil(t, a, b, 1)
+	for head := int64(2); head <= 3; head++ {
+		n.Stop(t)
+		eventually(t, func() bool { return !a.Up() && !b.Up() })
+		dropped := a.Stats().Dropped
+		a.Ring(math.MaxInt64)
+		eventually(t, func() bool { return a.Stats().Dropped > dropped })
+		n.Start(t)
+		eventually(t, func() bool { return a.Up() && b.Up() })
+		ringUntil(t, a, b, head)
+		ringUntil(t, b, a, head)
+	}
+}
+
+func openWithoutServer(t *testing.T, n Network) {
+	n.Stop(t)
+	a, b := n.join(t), n.join(t)
+	require.False(t, a.Up())
+	a.Ring(1)
+	n.Start(t)
+	eventually(t, func() bool { return a.Up() && b.Up() })
+	ringUntil(t, a, b, 2)
+}
+
+func closeDropsRings(t *testing.T, n Network) {
+	a, b := n.joinUp(t), n.joinUp(t)
+	require.NoError(t, b.Close())
+	require.NoError(t, b.Close())
+	require.False(t, b.Up())
+	sent := b.Stats().Sent
+	b.Ring(1)
+	require.Equal(t, sent, b.Stats().Sent)
+	require.Positive(t, b.Stats().Dropped)
+	ringUntil(t, n.joinUp(t), a, 2)
+}
+
+func statsCountWhatReaderMissed(t *testing.T, n Network) {
+	a, b := n.joinUp(t), n.joinUp(t)
+	head := int64(0)
+	eventually(t, func() bool {
+		head++
+		a.Ring(head)
+		return b.Stats().Dropped > 0
+	})
+	ringUntil(t, a, b, head+1)
+	require.GreaterOrEqual(t, b.Stats().Received, b.Stats().Dropped)
+}

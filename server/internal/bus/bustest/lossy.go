@@ -1,0 +1,70 @@
+package bustest
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/hookback/hookback/server/internal/bus"
+)
+
+// Lossy returns a bus that loses 30 % of the rings that b receives, repeats 10 %, and delivers 20 %
+// after the next one. The same seed makes the same choices. Closing it closes b.
+func Lossy(b bus.Bus, seed uint64) bus.Bus {
+	l := &lossyBus{Bus: b, rings: make(chan int64)}
+	l.stopped, l.stop = context.WithCancel(context.Background())
+	l.running.Go(func() { l.run(rand.New(rand.NewPCG(seed, seed))) })
+	return l
+}
+
+type lossyBus struct {
+	bus.Bus
+	rings   chan int64
+	stop    context.CancelFunc
+	stopped context.Context
+	running sync.WaitGroup
+}
+
+func (l *lossyBus) run(random *rand.Rand) {
+	late := int64(0) // delivered after the next one; 0: none
+	for {
+		var head int64
+		select {
+		case head = <-l.Bus.Rings():
+		case <-l.stopped.Done():
+			return
+		}
+		switch n := random.IntN(100); {
+		case n < 30:
+			head = 0
+		case n < 40:
+			l.deliver(head)
+		case n < 60 && late == 0:
+			late = head
+			continue
+		}
+		l.deliver(head)
+		l.deliver(late)
+		late = 0
+	}
+}
+
+func (l *lossyBus) deliver(head int64) {
+	if head == 0 {
+		return
+	}
+	select {
+	case l.rings <- head:
+	case <-l.stopped.Done():
+	}
+}
+
+// Rings implements bus.Bus.
+func (l *lossyBus) Rings() <-chan int64 { return l.rings }
+
+// Close implements bus.Link.
+func (l *lossyBus) Close() error {
+	l.stop()
+	l.running.Wait()
+	return l.Bus.Close()
+}

@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hookback/hookback/server/internal/bus"
+	"github.com/hookback/hookback/server/internal/feed"
+)
+
+// notifyBus is a bus by LISTEN and NOTIFY, on one connection of its own: a commit with a NOTIFY holds a
+// lock of the whole server, so it must never be the writer's.
+type notifyBus struct {
+	*bus.Merger
+	config *pgx.ConnConfig
+	log    *slog.Logger
+	head   atomic.Int64                       // to send; 0: none
+	wake   atomic.Pointer[context.CancelFunc] // ends the present wait for notifications; nil: not connected
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+const (
+	// busTimeout limits connecting and each exchange.
+	busTimeout = 3 * time.Second
+	// busIdle is the time without notifications after which the connection is checked.
+	busIdle = 2 * time.Second
+	// The time before the next attempt to connect doubles from busRetry to maxBusRetry.
+	busRetry    = 50 * time.Millisecond
+	maxBusRetry = 2 * time.Second
+)
+
+// NewBus returns a bus between the hubs of the schema that the DSN selects. It connects in the
+// background, and again whenever the connection is lost, until Close. It fails only if the DSN is not valid.
+// The connection has to be direct, or through a pooler in session mode.
+func NewBus(dsn string, log *slog.Logger) (bus.Bus, error) {
+	pool, err := poolConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config := writerConfig(pool.ConnConfig) // whose wait can be ended without losing the connection
+	// A commit with NOTIFY writes to the WAL. It has nothing to keep.
+	config.RuntimeParams["synchronous_commit"] = "off"
+	config.RuntimeParams["application_name"] = "hookback bus"
+	ctx, stop := context.WithCancel(context.Background())
+	b := &notifyBus{config: config, log: log, stop: stop, done: make(chan struct{})}
+	b.Merger = bus.NewMerger(b.send)
+	go b.run(ctx)
+	return b, nil
+}
+
+// Up implements bus.Link.
+func (b *notifyBus) Up() bool { return b.wake.Load() != nil }
+
+// Close implements bus.Link.
+func (b *notifyBus) Close() error {
+	b.stop()
+	<-b.done
+	return b.Merger.Close()
+}
+
+var errBusDown = errors.New("the bus is not connected")
+
+// send passes the head to the connection's goroutine.
+func (b *notifyBus) send(_ context.Context, head int64) error {
+	b.head.Store(head)
+	wake := b.wake.Load()
+	if wake == nil {
+		return errBusDown
+	}
+	(*wake)()
+	return nil
+}
+
+// run keeps a connection until ctx ends.
+func (b *notifyBus) run(ctx context.Context) {
+	defer close(b.done)
+	retry := busRetry
+	for isFirst := true; ; isFirst = false {
+		start := time.Now()
+		err := b.serve(ctx)
+		wasUp := b.wake.Swap(nil) != nil
+		if ctx.Err() != nil {
+			return
+		}
+		if wasUp || isFirst { // not at each attempt
+			b.log.Warn("bus disconnected", "err", err)
+		}
+		if retry = min(2*retry, maxBusRetry); time.Since(start) > maxBusRetry {
+			retry = busRetry
+		}
+		if !feed.Sleep(ctx, retry) {
+			return
+		}
+	}
+}
+
+// serve connects, and sends and receives until the connection is lost or ctx ends.
+func (b *notifyBus) serve(ctx context.Context) error {
+	conn, channel, err := b.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), busTimeout)
+		defer cancel()
+		_ = conn.Close(ctx) // it is lost, or the hub stops
+	}()
+	b.head.Store(0) // rung while there was no connection
+	b.log.Info("bus connected", "channel", channel)
+	for {
+		wait, wake := context.WithTimeout(ctx, busIdle)
+		b.wake.Store(&wake)
+		if head := b.head.Swap(0); head > 0 {
+			err = b.exchange(ctx, conn, `SELECT pg_notify($1, $2)`, channel, bus.Encode(head))
+		} else if err = b.receive(wait, conn); err != nil && errors.Is(wait.Err(), context.DeadlineExceeded) {
+			err = b.exchange(ctx, conn, `SELECT`)
+		} else if errors.Is(wait.Err(), context.Canceled) {
+			err = ctx.Err() // there is a head to send
+		}
+		wake()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (b *notifyBus) receive(ctx context.Context, conn *pgx.Conn) error {
+	n, err := conn.WaitForNotification(ctx)
+	if n != nil && n.PID != conn.PgConn().PID() { // not by this hub
+		b.Receive(n.Payload)
+	}
+	return err
+}
+
+func (b *notifyBus) exchange(ctx context.Context, conn *pgx.Conn, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	_, err := conn.Exec(ctx, statement, args...)
+	return err
+}
+
+// listen connects and listens on the channel of the schema.
+func (b *notifyBus) listen(ctx context.Context) (conn *pgx.Conn, channel string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	if conn, err = pgx.ConnectConfig(ctx, b.config); err != nil {
+		return nil, "", err
+	}
+	// A name of 63 bytes would not fit behind a prefix.
+	err = conn.QueryRow(ctx, `SELECT 'hookback_' || md5(current_schema())`).Scan(&channel)
+	if err == nil {
+		_, err = conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
+	}
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, "", fmt.Errorf("listen: %w", err)
+	}
+	return conn, channel, nil
+}
