@@ -117,7 +117,7 @@ type BatchResult struct {
 
 // Health is the body of GET /healthz and GET /readyz.
 type Health struct {
-	Status  string `json:"status"` // ok, starting, degraded or stopping
+	Status  string `json:"status"` // ok, starting, degraded, draining or stopping
 	Detail  string `json:"detail,omitempty"`
 	Version string `json:"version"`
 }

@@ -247,7 +247,7 @@ func (a *App) Run(ctx context.Context) error {
 	} else {
 		a.printGreeting(ctx)
 	}
-	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.databaseName(), "schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
+	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.databaseName(), "bus", a.cfg.busName(), "schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
 	// Workers outlive ctx, so that commits of the last requests are still published and
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
@@ -299,6 +299,7 @@ func (a *App) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		notifySystemd(a.cfg.NotifySocket, "STOPPING=1", a.log)
+		err = a.drain(running.failed)
 		a.log.Info("stopping", "timeout", a.cfg.StopWithin)
 	case err = <-running.failed:
 	}
@@ -343,6 +344,21 @@ func (g *workerGroup) start(name string, run func() error) {
 	})
 }
 
+// drain serves for cfg.Drain while the hub is not ready, or until a worker fails.
+func (a *App) drain(failed <-chan error) error {
+	if a.cfg.Drain == 0 {
+		return nil
+	}
+	a.log.Info("draining", "time", a.cfg.Drain)
+	a.server.Drain()
+	select {
+	case <-time.After(a.cfg.Drain):
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
 func (a *App) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.StopWithin)
 	defer cancel()
@@ -382,11 +398,11 @@ func (a *App) printGreeting(ctx context.Context) {
 
   Dashboard   %s
 %s%s  Database    %s
-  Key         %s
+%s  Key         %s
 %s  Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 
 Press Ctrl-C to stop.
-`, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.databaseName(), a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
+`, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.databaseName(), a.busHint(), a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
 }
 
 // printReady prints one line of JSON, with which the program that started the hub can open its page.
@@ -397,6 +413,14 @@ func (a *App) printReady(ctx context.Context) {
 		Version    string `json:"version"`
 		SignInLink string `json:"signInLink,omitempty"`
 	}{a.dashboardURL(), a.cfg.Version, a.signInLink})
+}
+
+// busHint returns a line with the bus, if there can be other hubs.
+func (a *App) busHint() string {
+	if a.cfg.Bus == "" {
+		return ""
+	}
+	return "  Bus         " + a.cfg.busName() + "\n"
 }
 
 // socketHint returns a line with the path of the Unix socket, if there is one.

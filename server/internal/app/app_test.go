@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -269,4 +270,35 @@ func TestWorkerGroup_ManyFailures(t *testing.T) {
 	group.Wait()
 	require.EqualError(t, <-group.failed, "worker: disk failure")
 	require.Empty(t, group.failed)
+}
+
+// The health check of a load balancer fails before the listeners close.
+func TestApp_DrainsBeforeItStops(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	out := &output{}
+	cfg.Stderr, cfg.Drain = out, 3*time.Second
+	a, stop := startHub(t, cfg)
+	ready := func() (status int, body string) {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Get(a.URL() + "/readyz")
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return resp.StatusCode, string(b)
+	}
+	require.Eventually(t, func() bool { status, _ := ready(); return status == 200 }, time.Minute, time.Millisecond)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	var body string
+	require.Eventually(t, func() bool { _, body = ready(); return strings.Contains(body, `"draining"`) }, time.Minute, time.Millisecond, body)
+	postEvent(t, a, "Stop")
+	<-stopped
+	require.Regexp(t, `(?s)msg=draining.*msg=stopping`, out.String())
 }

@@ -53,6 +53,9 @@ type Config struct {
 	// user's data directory. The prefix sqlite: is accepted. It may also be the address of a
 	// PostgreSQL database: postgres://USER@HOST/DATABASE.
 	DB string
+	// Bus wakes the other hubs of a PostgreSQL database: notify (the default with PostgreSQL), the
+	// address of a NATS server, nats:// or tls://, or none. With SQLite it must be empty.
+	Bus string
 	// DataDir holds the hub's key if the database is PostgreSQL; default hookback in the user's data
 	// directory.
 	DataDir string
@@ -112,6 +115,8 @@ type Config struct {
 	Stdout, Stderr io.Writer
 	// NotifySocket is the Unix socket of the service manager, from NOTIFY_SOCKET; empty: none.
 	NotifySocket string
+	// Drain is how long /readyz fails, while everything is served, before the hub stops; default 0.
+	Drain time.Duration
 	// StopWithin is the time that requests and streams have to end on shutdown; default 5
 	// s.
 	StopWithin time.Duration
@@ -137,6 +142,9 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	}
 	if cfg.RetentionSize == 0 && !isPostgres(cfg.DB) { // whose server has its own disk
 		cfg.RetentionSize = defaultRetentionSize
+	}
+	if cfg.Bus == "" && isPostgres(cfg.DB) {
+		cfg.Bus = notifyBus
 	}
 	if cfg.RetentionQuestions == 0 {
 		cfg.RetentionQuestions = defaultQuestionRetention
@@ -193,8 +201,11 @@ func (cfg Config) check() error {
 	if !cfg.Insecure && !socket.IsLoopback(host) && cfg.TLSCert == "" {
 		return fmt.Errorf("-addr %s: others can reach this address, and without TLS they could read and change the traffic; add -tls-cert FILE -tls-key FILE, use %s, or add -insecure if the network is trusted", cfg.Addr, defaultAddr)
 	}
-	if err := checkDatabase(cfg.DB); err != nil {
+	if err := errors.Join(checkDatabase(cfg.DB), checkBus(cfg.Bus, cfg.DB)); err != nil {
 		return err
+	}
+	if cfg.Drain < 0 {
+		return fmt.Errorf("-drain %v: must not be negative", cfg.Drain)
 	}
 	if err := cfg.checkProxy(); err != nil {
 		return err

@@ -2,18 +2,21 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/hookback/hookback/server/internal/bus"
+	"github.com/hookback/hookback/server/internal/bus/nats"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/postgres"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
-// This file is the only one that knows the storage engines. -db names a database file of
+// This file is the only one that knows the storage engines and the buses. -db names a database file of
 // SQLite, with or without the prefix sqlite:, or the address of a PostgreSQL database.
 
 func isPostgres(db string) bool { return postgres.IsDSN(db) }
@@ -44,6 +47,53 @@ func checkDatabase(db string) error {
 		return fmt.Errorf("-db: %q is not supported; use a file or postgres://", scheme+"://…")
 	}
 	return nil
+}
+
+// Values of -bus in addition to the address of a NATS server.
+const (
+	notifyBus = "notify"
+	noBus     = "none"
+)
+
+// checkBus refuses a bus that openBus can't open. Its error does not show credentials.
+func checkBus(value, db string) error {
+	switch scheme, _, isURL := strings.Cut(value, "://"); {
+	case value == "":
+		return nil
+	case !isPostgres(db):
+		return errors.New("-bus needs -db postgres://…: only hubs of one PostgreSQL database have a bus")
+	case value == notifyBus || value == noBus:
+		return nil
+	case !nats.IsURL(value) && isURL:
+		return fmt.Errorf("-bus: %q is not supported; use notify, nats://HOST, tls://HOST or none", scheme+"://…")
+	case !nats.IsURL(value):
+		return errors.New("-bus: must be notify, nats://HOST, tls://HOST or none")
+	}
+	if err := nats.CheckURL(value); err != nil {
+		return fmt.Errorf("-bus: %w", err)
+	}
+	return nil
+}
+
+// openBus opens the bus to the other hubs of the database; nil: there is none. A server that can't be
+// reached is no error: then the bus is not up. The caller closes the bus.
+func openBus(cfg *Config, hubID string) (bus.Bus, error) {
+	switch {
+	case cfg.Bus == "" || cfg.Bus == noBus:
+		return nil, nil
+	case cfg.Bus == notifyBus:
+		return postgres.NewBus(cfg.DB, cfg.logger())
+	default:
+		return nats.Open(nats.Config{URL: cfg.Bus, HubID: hubID, Log: cfg.logger()})
+	}
+}
+
+// busName returns the bus for people, without credentials; empty with SQLite.
+func (cfg *Config) busName() string {
+	if nats.IsURL(cfg.Bus) {
+		return nats.Redact(cfg.Bus)
+	}
+	return cfg.Bus
 }
 
 // databaseName returns the database for people, without a password.

@@ -56,6 +56,8 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"socket":              {"/run/a.sock", "off", "/run/a.sock", func(c Config) any { return c.Socket }},
 		"local-users":         {"root,all", "own", []string{"root", "all"}, func(c Config) any { return c.LocalUsers }},
 		"db":                  {"here.db", "there.db", "here.db", func(c Config) any { return c.DB }},
+		"bus":                 {"none", "nats://h", "none", func(c Config) any { return c.Bus }},
+		"drain":               {"5s", "1s", 5 * time.Second, func(c Config) any { return c.Drain }},
 		"allow-origin":        {"http://a:1, https://b", "http://c", []string{"http://a:1", "https://b"}, func(c Config) any { return c.AllowOrigins }},
 		"allow-host":          {"a,b:2", "c", []string{"a", "b:2"}, func(c Config) any { return c.AllowHosts }},
 		"passkeys":            {"high", "unknown", schema.PasskeyForHigh, func(c Config) any { return c.Passkeys }},
@@ -89,7 +91,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		const oidc = "-oidc-issuer=https://login.example.com"
 		var with []string // other flags that it requires
 		if other := map[string]string{"tls-cert": "-tls-key=k", "tls-key": "-tls-cert=c", "trust-proxy": "-proxy-header=X-User", "proxy-header": "-trust-proxy=::1",
-			"oidc-client": oidc, "oidc-secret-file": oidc, "oidc-groups": oidc, "oidc-roles": oidc,
+			"bus": "-db=postgres://localhost/hub", "oidc-client": oidc, "oidc-secret-file": oidc, "oidc-groups": oidc, "oidc-roles": oidc,
 			"otlp-headers-file": "-otlp-endpoint=http://c", "otlp-content": "-otlp-endpoint=http://c",
 		}[name]; other != "" {
 			with = []string{other}
@@ -102,7 +104,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 37, "add a row for the new flag")
+	require.Len(t, flagSpecs, 39, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {
@@ -146,6 +148,12 @@ func TestParseFlags_ErrorsNameFlag(t *testing.T) {
 		{"-retention-size=big", "must be a size"},
 		{"-retention-size=-1", "must be a size"},
 		{"-retention-size=1XB", "must be a size"},
+		{"-bus=notify", "-bus needs -db postgres://…"},
+		{"-bus=none", "-bus needs -db postgres://…"},
+		{"-bus=redis://u:secret@h -db=postgres://localhost/hub", `"redis://…" is not supported`},
+		{"-bus=on -db=postgres://localhost/hub", "must be notify, nats://HOST, tls://HOST or none"},
+		{"-bus=nats://u:secret@h:port -db=postgres://localhost/hub", "address is not valid"},
+		{"-drain=-1s", "must be a duration"},
 		{"-log-level=loud", "must be debug, info, warn or error"},
 		{"-log-format=xml", "must be text or json"},
 		{"-passkeys=low", "high or critical"},
@@ -161,6 +169,7 @@ func TestParseFlags_ErrorsNameFlag(t *testing.T) {
 		_, _, err := ParseFlags(strings.Fields(c.arg), envOf("XDG_DATA_HOME", t.TempDir()), io.Discard)
 		require.ErrorContains(t, err, c.want, c.arg)
 		require.NotContains(t, err.Error(), "\n")
+		require.NotContains(t, err.Error(), "secret")
 		name, _, _ := strings.Cut(c.arg, "=")
 		require.ErrorContains(t, err, name)
 	}

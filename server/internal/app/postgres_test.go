@@ -27,6 +27,7 @@ func TestApp_RunsOnPostgreSQL(t *testing.T) {
 	a, stop := startHub(t, cfg)
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), a.URL()) }, time.Minute, time.Millisecond)
 	require.Contains(t, out.String(), "postgres:///test_")
+	require.Contains(t, out.String(), "Bus         notify\n")
 	postEvent(t, a, "Start")
 	info, err := os.Stat(filepath.Join(cfg.DataDir, "postgres.key"))
 	require.NoError(t, err)
@@ -67,4 +68,36 @@ func TestConfig_Databases(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, cfg.RetentionSize, "no limit: the database server has its own disk")
 	require.Equal(t, filepath.FromSlash("/data/hookback/postgres.key"), KeyFile(cfg))
+}
+
+func TestOpenBus(t *testing.T) {
+	t.Parallel()
+	cfg, err := postgresConfig(t).withDefaults(envOf())
+	require.NoError(t, err)
+	require.Equal(t, "notify", cfg.Bus)
+	b, err := openBus(&cfg, "first")
+	require.NoError(t, err)
+	require.Eventually(t, b.Up, time.Minute, time.Millisecond)
+	require.NoError(t, b.Close())
+
+	out := &output{}
+	cfg.Stderr, cfg.Bus = out, "nats://ada:secret@127.0.0.1:1"
+	require.NoError(t, cfg.check())
+	require.Equal(t, "nats://127.0.0.1:1", cfg.busName())
+	b, err = openBus(&cfg, "hub")
+	require.NoError(t, err, "the hub runs without the server")
+	require.False(t, b.Up())
+	require.NoError(t, b.Close())
+	require.Contains(t, out.String(), "bus not connected")
+	require.NotContains(t, out.String(), "secret")
+
+	cfg.Bus = "none"
+	b, err = openBus(&cfg, "hub")
+	require.NoError(t, err)
+	require.Nil(t, b)
+	cfg, err = testConfig(t).withDefaults(envOf())
+	require.NoError(t, err)
+	b, err = openBus(&cfg, "hub")
+	require.NoError(t, err)
+	require.Nil(t, b, "one SQLite file has one hub")
 }

@@ -405,6 +405,8 @@ func (s *Server) ready(c *fiber.Ctx) error {
 	switch {
 	case s.stopping.Err() != nil:
 		h.Status = "stopping"
+	case s.draining.Load():
+		h.Status = "draining"
 	case stats.Fault != "":
 		h.Status, h.Detail = "degraded", stats.Fault
 	case err != nil:

@@ -78,3 +78,20 @@ func TestMetrics_FollowConventions(t *testing.T) {
 	require.Empty(t, problems)
 	require.Regexp(t, `hookback_build_info\{go="go1.*",schema="[1-9][0-9]*",version="test"\} 1`, r.metrics())
 }
+
+// A load balancer sends requests elsewhere, and those that arrive are served.
+func TestServer_DrainServesEverything(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.Drain()
+	var health schema.Health
+	resp, b := r.do("GET", schema.PathReady, "")
+	require.Equal(t, 503, resp.StatusCode)
+	require.NoError(t, json.Unmarshal(b, &health))
+	require.Equal(t, "draining", health.Status)
+	for _, path := range []string{schema.PathHealth, "/openapi.json", "/events/recent"} {
+		resp, b := r.do("GET", path, "")
+		require.Equal(t, 200, resp.StatusCode, string(b))
+	}
+	r.post(event(1))
+}

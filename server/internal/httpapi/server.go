@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -165,6 +166,7 @@ type Server struct {
 	// health checks are refused.
 	stopping context.Context
 	stop     context.CancelFunc
+	draining atomic.Bool
 	// closing is canceled once the requests have ended: the listeners close.
 	closing context.Context
 	close   context.CancelFunc
@@ -265,6 +267,9 @@ func (s *Server) serve(wrapped net.Listener) error {
 	context.AfterFunc(s.closing, func() { _ = wrapped.Close() })
 	return s.app.Listener(wrapped)
 }
+
+// Drain makes the hub not ready, so that load balancers send requests elsewhere. All are served.
+func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown refuses new requests, closes every stream with code 1012 (service restart)
 // and waits for pending requests and streams until ctx ends. Until then health checks are answered.

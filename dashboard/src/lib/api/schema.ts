@@ -823,7 +823,7 @@ export interface FreezeList {
 
 /** Health is the body of GET /healthz and GET /readyz. */
 export interface Health {
-  /** ok, starting, degraded or stopping */
+  /** ok, starting, degraded, draining or stopping */
   status: string
   detail?: string
   version: string
