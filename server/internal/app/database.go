@@ -33,7 +33,7 @@ func openStore(ctx context.Context, cfg *Config, port int, commits store.CommitO
 	}
 	s, err := postgres.Open(ctx, postgres.Config{
 		DSN: cfg.DB, KeyFile: KeyFile(*cfg), Clock: cfg.Clock, Log: cfg.logger(), Commits: commits,
-		Name: fmt.Sprintf("%s:%d", machineName(), port), Version: cfg.Version,
+		Name: fmt.Sprintf("%s:%d", machineName(), port), Version: cfg.Version, Bus: (*hubBus)(cfg),
 	})
 	if err == nil && cfg.Clock == nil {
 		cfg.Clock = s.Now
@@ -74,6 +74,12 @@ func checkBus(value, db string) error {
 	}
 	return nil
 }
+
+// hubBus opens the bus that a configuration selects.
+type hubBus Config
+
+// OpenBus implements postgres.BusOpener.
+func (b *hubBus) OpenBus(hubID string) (bus.Bus, error) { return openBus((*Config)(b), hubID) }
 
 // openBus opens the bus to the other hubs of the database; nil: there is none. A server that can't be
 // reached is no error: then the bus is not up. The caller closes the bus.

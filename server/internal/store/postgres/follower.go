@@ -108,9 +108,9 @@ func (f *follower) isCurrent() bool {
 	return time.Since(processStart)-time.Duration(f.pulse.Load()) < maxPulseAge
 }
 
-// ring tells the other hubs the number of the last commit.
+// ring tells the other hubs, if there are any, the number of the last commit.
 func (f *follower) ring(commits int64) {
-	if f.bus != nil {
+	if f.bus != nil && len(f.store.members.list()) > 1 {
 		f.bus.Ring(commits)
 	}
 }

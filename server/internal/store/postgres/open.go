@@ -35,11 +35,17 @@ type Config struct {
 
 	Name    string // of this hub, for people: its machine and port
 	Version string // of Hookback
-	// OpenBus opens the bus to the other hubs of the database with this ID; nil: there is none, and hubs
-	// look several times a second. Close closes the bus.
-	OpenBus func(ctx context.Context, hubID string) (bus.Bus, error)
+	// Bus connects to the other hubs; nil: it is not opened, and hubs look several times a second. Close
+	// closes the bus.
+	Bus BusOpener
 
 	dial pgconn.DialFunc // of the writer; tests replace it
+}
+
+// BusOpener opens a bus.
+type BusOpener interface {
+	// OpenBus opens the bus of the hubs whose database has this ID; nil: there is none.
+	OpenBus(hubID string) (bus.Bus, error)
 }
 
 // engine implements store.Store. Its exported methods are documented there.
@@ -154,9 +160,9 @@ func (s *engine) join(ctx context.Context, cfg *Config) error {
 	if err := s.members.beat(ctx); err != nil {
 		return err
 	}
-	if cfg.OpenBus != nil {
+	if cfg.Bus != nil {
 		var err error
-		if s.follower.bus, err = cfg.OpenBus(ctx, s.hubID); err != nil {
+		if s.follower.bus, err = cfg.Bus.OpenBus(s.hubID); err != nil {
 			return err
 		}
 	}
