@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 
 	"server/internal/filter":         {"schema"},
 	"server/internal/identity":       {"schema"},
-	"server/internal/store":          {"schema", "schema/history", "schema/inbox", "schema/control", "server/internal/feed", "server/internal/filter", "server/internal/identity"},
+	"server/internal/store":          {"schema", "schema/history", "schema/inbox", "schema/control", "server/internal/bus", "server/internal/feed", "server/internal/filter", "server/internal/identity"},
 	"server/internal/store/sqlite":   {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"}, // filters are evaluated while rows are read
 	"server/internal/store/postgres": {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/bus", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"},
 	"server/internal/pgtest":         nil, // tests only
@@ -132,7 +132,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi/middleware":  {"schema", "schema/routes", "agentclient/socket", "server/internal/peer", "server/internal/feed"},
 	"server/internal/studio":              {"agentclient/policy", "schema", "schema/control", "schema/history", "server/internal/filter", "server/internal/intent", "server/internal/ratings", "server/internal/sessions/digest", "server/internal/store"},
 	"server/internal/httpapi/stream":      {"schema", "server/internal/httpapi/middleware", "server/internal/hub", "server/internal/query", "server/internal/auth", "server/internal/feed", "server/internal/store"},
-	"server/internal/httpapi/logmetrics":  {"schema", "server/internal/feed", "server/internal/query", "server/internal/traces"},
+	"server/internal/httpapi/logmetrics":  {"schema", "server/internal/feed", "server/internal/query", "server/internal/store", "server/internal/traces"},
 	"server/docs":                         {},
 	"server/internal/httpapi/assets":      {"schema", "server/docs", "server/internal/httpapi/middleware"},
 	"server/internal/httpapi/held":        {"schema", "schema/control", "agentclient/hook", "server/internal/hub", "server/internal/httpapi/middleware"},

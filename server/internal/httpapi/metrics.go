@@ -142,7 +142,7 @@ func (m *Metrics) registerGauges(s *Server) {
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
 	}, func() float64 { return float64(s.conns.Count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections_idle", Help: "Connections without a complete request.",
-	}, func() float64 { return float64(s.conns.IdleCount()) }), &storeCollector{s.Store})
+	}, func() float64 { return float64(s.conns.IdleCount()) }), &logmetrics.Store{History: s.Store})
 	if s.Delivery != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "liveness_connections", Help: "Connections held to agents that wait for an answer.",
@@ -163,62 +163,5 @@ func (m *Metrics) registerGauges(s *Server) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "http_places_used", Help: "Requests and streams in progress, by class.", ConstLabels: prometheus.Labels{"class": name},
 		}, func() float64 { return float64(s.places.InUse(middleware.PlaceClass(class))) }))
-	}
-}
-
-// storeCollector exports store.Stats.
-type storeCollector struct{ store.History }
-
-var storeGauges = []struct {
-	desc  *prometheus.Desc
-	value func(store.Stats) float64
-}{
-	{gauge("store_events", "Events in the database."), func(s store.Stats) float64 { return float64(s.Events) }},
-	{gauge("questions_pending", "Unanswered questions."), func(s store.Stats) float64 { return float64(s.Pending) }},
-	{gauge("answers_undelivered", "Answers not yet delivered to their agent."), func(s store.Stats) float64 { return float64(s.Undelivered) }},
-	{gauge("database_bytes", "Size of the database."), func(s store.Stats) float64 { return float64(s.DatabaseBytes) }},
-	{gauge("wal_bytes", "Size of the write-ahead log."), func(s store.Stats) float64 { return float64(s.JournalBytes) }},
-	{gauge("disk_free_bytes", "Free disk space on the database's volume."), func(s store.Stats) float64 { return float64(s.FreeBytes) }},
-	{gauge("writes_queued", "Writes waiting for a group commit."), func(s store.Stats) float64 { return float64(s.Queued) }},
-	{gauge("projection_lag_rows", "Committed rows that sessions and statistics do not include yet."), func(s store.Stats) float64 { return float64(s.Projections.Rows) }},
-	{gauge("projection_lag_seconds", "Age of the oldest of these rows."), func(s store.Stats) float64 { return s.Projections.Time.Seconds() }},
-	{gauge("search_index_lag_rows", "Rows of full blocks that the search index does not include yet."), func(s store.Stats) float64 { return float64(s.SearchIndex.Rows) }},
-	{gauge("search_index_lag_seconds", "Age of the oldest of these rows."), func(s store.Stats) float64 { return s.SearchIndex.Time.Seconds() }},
-}
-
-var (
-	lastCommitFailed = gauge("last_commit_failed", "1 if the last commit or checkpoint failed, or the files of the database are gone.")
-	writesRefused    = prometheus.NewDesc("hookback_writes_refused_total", "Writes refused since startup because the disk is full, or by a fault of the database.", []string{"cause"}, nil)
-)
-
-func gauge(name, help string) *prometheus.Desc {
-	return prometheus.NewDesc("hookback_"+name, help, nil, nil)
-}
-
-// Describe implements prometheus.Collector.
-func (*storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, g := range storeGauges {
-		ch <- g.desc
-	}
-	ch <- lastCommitFailed
-	ch <- writesRefused
-}
-
-// Collect implements prometheus.Collector. It omits the values of the database if
-// that fails; /readyz reports that error.
-func (f *storeCollector) Collect(ch chan<- prometheus.Metric) {
-	stats, err := f.Stats(context.Background())
-	failed := 0.0
-	if stats.Fault != "" {
-		failed = 1
-	}
-	ch <- prometheus.MustNewConstMetric(lastCommitFailed, prometheus.GaugeValue, failed)
-	ch <- prometheus.MustNewConstMetric(writesRefused, prometheus.CounterValue, float64(stats.RefusedFull), "disk_full")
-	ch <- prometheus.MustNewConstMetric(writesRefused, prometheus.CounterValue, float64(stats.RefusedFault), "fault")
-	if err != nil {
-		return
-	}
-	for _, g := range storeGauges {
-		ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(stats))
 	}
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/hookback/hookback/server/internal/bus"
 )
 
 // Admin maintains the store.
@@ -88,8 +90,28 @@ type Stats struct {
 	// Lags of the background readers. The search index counts full blocks only.
 	Projections, SearchIndex Lag
 
+	Hubs *HubStats // nil: the database is for one hub
+
 	// Fault is why the store refuses or may lose writes, as text for users: the last commit
 	// or checkpoint failed, or the database's files are gone. Empty: none. It is also set if Stats
 	// fails.
 	Fault string
+}
+
+// HubStats are about the hubs that share the database.
+type HubStats struct {
+	Alive       int
+	IsLeader    bool
+	Head        int64 // newest row of the log that this hub knows
+	FeedLagRows int64 // rows that this hub knows and has not published
+	Conflicts   int64 // groups of writes that ran again because another hub had committed
+	ForeignRows int64 // rows of other hubs that were published
+	Takeovers   int64 // hubs whose work was taken over
+
+	IsBusUp bool // false without a bus
+	Bus     bus.Stats
+
+	ClockOffset      time.Duration // how far the database's clock is ahead of that of this machine
+	ConnectionsInUse int           // of those that read
+	HasAsyncStandby  bool          // the database has standbys, and none of them confirms commits
 }

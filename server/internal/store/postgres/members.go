@@ -39,6 +39,7 @@ type members struct {
 	facts   store.MemberFacts
 	alive   []store.Member
 	changed func() // nil: no observer
+	warned  bool   // of a standby that does not confirm commits
 }
 
 func newMembers(s *engine, cfg *Config) *members {
@@ -184,6 +185,17 @@ func (m *members) leave() {
 			m.log.Warn("other hubs not told that this one stops; they find out", "after", store.MemberTimeout, "err", err)
 			return
 		}
+	}
+}
+
+// warnOfStandby logs once that a failover would lose commits.
+func (m *members) warnOfStandby(isAsync bool) {
+	m.mu.Lock()
+	isNew := isAsync && !m.warned
+	m.warned = isAsync
+	m.mu.Unlock()
+	if isNew {
+		m.log.Warn("the standbys of the database do not confirm commits: a failover would lose answers that this hub has confirmed; set synchronous_standby_names")
 	}
 }
 

@@ -7,12 +7,38 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
+// queryAsyncStandby reports whether there are standbys and none of them confirms commits. Without the
+// rights to see their state it reports false.
+const queryAsyncStandby = `SELECT count(*) > 0 AND bool_and(sync_state NOT IN ('sync', 'quorum')) FROM pg_stat_replication WHERE state = 'streaming'`
+
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.writer.probe()
 	out := store.Stats{
 		Pending: s.pending.Len(), Events: s.events.Load(), Queued: len(s.writer.queue),
-		RefusedFault: s.health.refused.Load(), Projections: s.projected.Lag(time.Now()), Fault: s.health.current(),
+		RefusedFault: s.health.refused.Load(), Projections: s.projected.Lag(time.Now()), Fault: s.health.current(), Hubs: s.hubStats(),
 	}
-	return out, s.readers.get(ctx, []any{&out.Undelivered, &out.DatabaseBytes},
+	if out.Fault == "" && !s.follower.isCurrent() {
+		out.Fault = "the database has not answered for more than a second, so this hub may not know what other hubs have stored"
+	}
+	err := s.readers.get(ctx, []any{&out.Undelivered, &out.DatabaseBytes},
 		`SELECT (SELECT count(*) FROM deliveries WHERE undelivered), pg_database_size(current_database())`)
+	if err == nil && out.Hubs.IsLeader {
+		var isAsync *bool
+		err = s.readers.get(ctx, []any{&isAsync}, queryAsyncStandby)
+		out.Hubs.HasAsyncStandby = isAsync != nil && *isAsync
+		s.members.warnOfStandby(out.Hubs.HasAsyncStandby)
+	}
+	return out, err
+}
+
+func (s *engine) hubStats() *store.HubStats {
+	h := &store.HubStats{
+		Alive: len(s.members.list()), IsLeader: s.IsLeader(), Head: s.head.Load(), FeedLagRows: s.head.Load() - s.publisher.newest().Seq,
+		Conflicts: s.conflicts.Load(), ForeignRows: s.foreignRows.Load(), Takeovers: s.takeovers.Load(),
+		ClockOffset: s.database.hubOffset(), ConnectionsInUse: int(s.readers.pool.Stat().AcquiredConns()),
+	}
+	if b := s.follower.bus; b != nil {
+		h.IsBusUp, h.Bus = b.Up(), b.Stats()
+	}
+	return h
 }
