@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -18,12 +19,17 @@ import (
 var migrations embed.FS
 
 // migrate upgrades the database to the current schema, each step in its own transaction, and
-// returns its version. Hubs that start together migrate one after the other.
+// returns its version. Hubs that start together migrate one after the other. A newer schema stays as
+// it is: the caller checks it with requireCompatible.
 func migrate(ctx context.Context, cfg *pgx.ConnConfig, log *slog.Logger) (version int64, err error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return 0, err
 	}
+	return migrateTo(ctx, cfg, files, log)
+}
+
+func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.Logger) (version int64, err error) {
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return 0, err
@@ -40,10 +46,8 @@ func migrate(ctx context.Context, cfg *pgx.ConnConfig, log *slog.Logger) (versio
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("read the schema version: %w", err)
-	case current > newest:
-		return 0, fmt.Errorf("the database was written by a newer Hookback (schema %d, this version supports %d); nothing was changed; upgrade to that version, or choose another database with -db", current, newest)
-	case current == newest:
-		return newest, nil
+	case current >= newest:
+		return current, requireNoGap(ctx, p, current)
 	case current > 0:
 		log.Info("database upgrade started", "schema", current, "to", newest)
 	}
@@ -51,6 +55,49 @@ func migrate(ctx context.Context, cfg *pgx.ConnConfig, log *slog.Logger) (versio
 		return 0, fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
 	}
 	return newest, nil
+}
+
+// requireNoGap refuses a database without one of the steps before its version.
+func requireNoGap(ctx context.Context, p *goose.Provider, current int64) error {
+	steps, err := p.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's steps: %w", err)
+	}
+	for _, s := range steps {
+		if s.State == goose.StatePending {
+			return fmt.Errorf("the database was written by a build between two versions of Hookback (schema %d without step %d); nothing was changed; start the build that wrote it, or choose another database with -db", current, s.Source.Version)
+		}
+	}
+	return nil
+}
+
+// newestSchema is the newest schema version that this hub knows.
+var newestSchema = sync.OnceValue(func() (newest int64) {
+	files, _ := migrations.ReadDir("migrations") // it is embedded
+	for _, f := range files {
+		version, _ := goose.NumericComponent(f.Name()) // goose checks the names
+		newest = max(newest, version)
+	}
+	return newest
+})
+
+// errIncompatible means that a newer hub has changed the database, so that this one can't use it. A
+// running hub drains and ends.
+var errIncompatible = errors.New("the database needs a newer Hookback")
+
+// requireCompatible fails with errIncompatible if the database needs a hub that knows a newer schema.
+// A newer schema alone is no reason: two releases may run side by side.
+func requireCompatible(ctx context.Context, conn interface {
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}) error {
+	var needed int64
+	if err := conn.QueryRow(ctx, `SELECT min_schema FROM streams`).Scan(&needed); err != nil {
+		return err
+	}
+	if needed > newestSchema() {
+		return fmt.Errorf("%w: schema %d, and this version supports %d; nothing was changed; upgrade this hub, or choose another database with -db", errIncompatible, needed, newestSchema())
+	}
+	return nil
 }
 
 // Template creates the schema in an empty database, without a hub's identity. A copy of it opens

@@ -140,6 +140,9 @@ func (s *engine) open(ctx context.Context, cfg *Config) error {
 		s.schema, err = migrate(ctx, w.config, s.log)
 	}
 	if err == nil {
+		err = requireCompatible(ctx, w.conn)
+	}
+	if err == nil {
 		s.readers.pool, err = pgxpool.NewWithConfig(ctx, pool)
 	}
 	if err == nil {
