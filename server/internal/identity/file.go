@@ -93,6 +93,30 @@ func Commit(file string) error {
 	return syncDir(filepath.Dir(file))
 }
 
+// Copy copies a key file for a hub that moves. It does nothing if the file to has the same key, and
+// fails with ErrMismatch if it has another one.
+func Copy(from, to string) error {
+	key, err := read(from)
+	if err != nil {
+		return err
+	}
+	switch has, err := Check(to, key.Public()); {
+	case err != nil || has:
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := discard(to); err != nil {
+		return err
+	}
+	if err := write(to+newSuffix, text); err != nil {
+		return fmt.Errorf("copy the hub's key: %w", err)
+	}
+	return Commit(to)
+}
+
 // discard removes a prepared key that was not committed.
 func discard(file string) error {
 	if err := os.Remove(file + newSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

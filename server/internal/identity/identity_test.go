@@ -140,3 +140,19 @@ func TestEncrypt_BindsTextToPlaceAndKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, text)
 }
+
+func TestCopy_KeepsOtherKeys(t *testing.T) {
+	t.Parallel()
+	key, from := newTestKey(t)
+	to := filepath.Join(t.TempDir(), "postgres.key")
+	for range 2 {
+		require.NoError(t, Copy(from, to), "again changes nothing")
+		copied, err := Open(to, key.Public())
+		require.NoError(t, err)
+		require.Equal(t, key.Public(), copied.Public())
+	}
+	_, other := newTestKey(t)
+	require.ErrorIs(t, Copy(from, other), ErrMismatch)
+	require.NoError(t, Copy(other, other))
+	require.Error(t, Copy(filepath.Join(t.TempDir(), "none"), to))
+}

@@ -38,6 +38,8 @@
 // subcommands backup, check, verify and key work on a file without a hub, so they are
 // functions of the engine (sqlite.Backup, Check, CheckLedger, ChangeKey) and no methods of
 // Store. Another engine has its own, or refuses the subcommand.
+// A table or column that is new in both engines is copied by postgres.Copy; one that is not is named in
+// the test TestCopy_KnowsAllTables.
 package store
 
 // Store is an open database of one hub. Its methods are safe for concurrent use.

@@ -166,6 +166,9 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	if s.writeDB, err = connect(ctx, s.file, cfg.Synchronous, false); err != nil {
 		return err
 	}
+	if err := requireNotMoved(ctx, s.writeDB); err != nil {
+		return err
+	}
 	if s.schema, err = migrate(ctx, s.writeDB, s.log); err != nil {
 		return err
 	}

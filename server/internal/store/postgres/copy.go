@@ -1,0 +1,368 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// CopyConfig configures Copy.
+type CopyConfig struct {
+	DSN     string
+	KeyFile string       // receives the hub's key
+	Log     *slog.Logger // default: discards
+}
+
+// Copy copies a hub's database into an empty schema, in one transaction, and compares the result with
+// the source before the commit. A failed copy leaves tables without rows. progress is called often.
+func Copy(ctx context.Context, cfg CopyConfig, source store.CopySource, progress func(store.CopyProgress)) (store.CopyReport, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &copier{source: source, state: source.State(), progress: progress}
+	if err := c.run(ctx, &cfg); err != nil {
+		return c.report, fmt.Errorf("copy to %s: %w", Redact(cfg.DSN), err)
+	}
+	return c.report, nil
+}
+
+// copier is a run of Copy.
+type copier struct {
+	source   store.CopySource
+	state    store.CopyState
+	progress func(store.CopyProgress)
+	conn     *pgx.Conn
+	report   store.CopyReport
+}
+
+// unlimited turns the timeouts of a session off: statements take as long as there are rows.
+const unlimited = `SELECT set_config(name, '0', false) FROM pg_settings
+	WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`
+
+func (c *copier) run(ctx context.Context, cfg *CopyConfig) error {
+	pool, err := poolConfig(cfg.DSN)
+	if err != nil {
+		return err
+	}
+	if c.conn, err = pgx.ConnectConfig(ctx, writerConfig(pool.ConnConfig)); err != nil {
+		return err
+	}
+	defer func() { _ = c.conn.Close(context.WithoutCancel(ctx)) }()
+	if err := requireSettings(ctx, c.conn); err != nil {
+		return err
+	}
+	if c.report.Repeated, err = c.inspect(ctx); err != nil || c.report.Repeated {
+		return err
+	}
+	if err := identity.Copy(c.state.KeyFile, cfg.KeyFile); err != nil {
+		return fmt.Errorf("copy the hub's key to %s: %w; nothing was changed; move that file away if its hub is not used any more", cfg.KeyFile, err)
+	}
+	if _, err := migrate(ctx, pool.ConnConfig, cfg.Log); err != nil {
+		return err
+	}
+	if _, err := c.conn.Exec(ctx, unlimited); err != nil {
+		return err
+	}
+	return c.copyAll(ctx)
+}
+
+// queryTarget returns the current schema, whether it has the tables of a hub, and the number of
+// tables and the like that it has besides those of the migrations.
+const queryTarget = `SELECT current_schema(), to_regclass(quote_ident(current_schema()) || '.hub') IS NOT NULL,
+	(SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND relname NOT LIKE 'goose_db_version%')`
+
+// inspect refuses a target that is used. It returns true if that is by this hub, which has everything
+// of the source.
+func (c *copier) inspect(ctx context.Context) (isDone bool, err error) {
+	var schema *string
+	var hasHub bool
+	var relations int64
+	if err := c.conn.QueryRow(ctx, queryTarget).Scan(&schema, &hasHub, &relations); err != nil {
+		return false, err
+	}
+	if schema == nil {
+		return false, errors.New("the schema of search_path does not exist; create it")
+	}
+	refused := fmt.Errorf("the schema %s is not empty; nothing was changed; choose an empty database, or an empty schema with search_path", *schema)
+	if !hasHub {
+		if relations > 0 {
+			return false, refused
+		}
+		return false, nil
+	}
+	var hubID string
+	var head int64
+	switch err := c.conn.QueryRow(ctx, `SELECT coalesce((SELECT id FROM hub), ''), head FROM streams`).Scan(&hubID, &head); {
+	case err != nil:
+		return false, err
+	case hubID == c.state.HubID:
+		return true, c.requireContinued(ctx)
+	case hubID != "" || head > 0:
+		return false, refused
+	}
+	return false, nil
+}
+
+// requireContinued fails if the source has something that the target does not have.
+func (c *copier) requireContinued(ctx context.Context) error {
+	var head, pruned int64
+	var hash string
+	var uid []byte
+	err := c.conn.QueryRow(ctx, `SELECT head, pruned, coalesce((SELECT hash FROM ledger WHERE n = $1), ''),
+		(SELECT uuid_send(uid) FROM events WHERE seq = $2) FROM streams`, c.state.ChainN, c.state.Newest).Scan(&head, &pruned, &hash, &uid)
+	if err != nil {
+		return err
+	}
+	hasEvent := bytes.Equal(uid, c.state.NewestUID) || uid == nil && c.state.Newest <= pruned
+	if head < c.state.Head || c.state.ChainN > 0 && hash != c.state.ChainHash || c.state.Newest > 0 && !hasEvent {
+		return errors.New("this hub was copied to that database before, and the file was used afterwards; nothing was changed. To continue on PostgreSQL, start no hub on the file any more. To copy again, make the schema empty first, which removes what is there")
+	}
+	return nil
+}
+
+func (c *copier) copyAll(ctx context.Context) error {
+	if _, err := c.conn.Exec(ctx, `BEGIN`); err != nil {
+		return err
+	}
+	tables, err := planCopy(ctx, c.conn, c.source)
+	if err != nil {
+		return err
+	}
+	for i := range tables {
+		if err := c.copyTable(ctx, &tables[i]); err != nil {
+			return fmt.Errorf("table %s: %w", tables[i].name, err)
+		}
+	}
+	if err := c.setCounters(ctx); err != nil {
+		return fmt.Errorf("set the counters: %w", err)
+	}
+	if err := c.checkEnds(ctx); err != nil {
+		return err
+	}
+	c.report.Tables = len(tables)
+	if _, err := c.conn.Exec(ctx, `COMMIT`); err != nil {
+		return fmt.Errorf("%w; run the command again: it finds out whether the copy was stored", err)
+	}
+	return nil
+}
+
+// copyTable copies a table, and compares it.
+func (c *copier) copyTable(ctx context.Context, t *copyTable) error {
+	if t.name != "hub" { // whose row a hub may have inserted since inspect: then the copy fails
+		if _, err := c.conn.Exec(ctx, `DELETE FROM `+t.identifier()); err != nil { // what its migration inserted
+			return err
+		}
+	}
+	s := &rowStream{copier: c, table: t, digest: newRowDigest()}
+	if err := s.send(ctx); err != nil {
+		return err
+	}
+	merged, err := int64(0), error(nil)
+	if s.mergeable > 0 {
+		merged, err = c.merge(ctx, t)
+	}
+	if err == nil {
+		err = c.setSequence(ctx, t)
+	}
+	if err == nil {
+		_, err = c.conn.Exec(ctx, `ANALYZE `+t.identifier())
+	}
+	if err != nil {
+		return err
+	}
+	c.report.Rows, c.report.Bytes, c.report.Merged = c.report.Rows+s.digest.rows+s.mergeable, c.report.Bytes+s.bytes, c.report.Merged+merged
+	return c.check(ctx, t, s, merged)
+}
+
+// rowStream sends the rows of a table, except those with names that may become equal.
+type rowStream struct {
+	*copier
+	table     *copyTable
+	digest    *rowDigest
+	bytes     int64
+	mergeable int64 // rows that were not sent
+}
+
+func (s *rowStream) send(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, w := io.Pipe()
+	done := make(chan error)
+	go func() {
+		err := s.write(ctx, w)
+		_ = w.CloseWithError(err) // nil is the end
+		done <- err
+	}()
+	_, err := s.conn.PgConn().CopyFrom(ctx, r, `COPY `+s.table.identifier()+` (`+s.table.columnList()+`) FROM STDIN (FORMAT binary)`)
+	_ = r.CloseWithError(errCopyEnded)
+	if errRead := <-done; errRead != nil && !errors.Is(errRead, errCopyEnded) {
+		return errRead
+	}
+	return err
+}
+
+// errCopyEnded means that the server takes no more rows.
+var errCopyEnded = errors.New("the server ended the copy")
+
+// sendSize is the number of bytes that are sent at a time.
+const sendSize = 256 << 10
+
+// write writes the rows in the binary format of COPY.
+func (s *rowStream) write(ctx context.Context, w io.Writer) error {
+	b := append(make([]byte, 0, sendSize+sendSize/4), copyHeader...)
+	total := int64(0)
+	if s.table.name == "events" {
+		total = s.state.Events
+	}
+	err := s.source.Rows(ctx, s.table.name, s.table.names(), s.table.order, func(values []any) error {
+		start := len(b)
+		next, err := s.table.appendRow(b, values)
+		if errors.Is(err, errMergeable) {
+			s.mergeable++
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		b = next
+		s.digest.add(b[start:])
+		s.bytes += int64(len(b) - start)
+		if s.digest.rows%1000 == 0 {
+			s.progress(store.CopyProgress{Table: s.table.name, Rows: s.digest.rows, Total: total})
+		}
+		if len(b) < sendSize {
+			return nil
+		}
+		_, err = w.Write(b)
+		b = b[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, copyEnd...))
+	return err
+}
+
+// merge inserts the rows of a table that were not sent, and returns the number of those that are in
+// another row now.
+func (c *copier) merge(ctx context.Context, t *copyTable) (merged int64, err error) {
+	insert := t.insertQuery()
+	var row []byte
+	err = c.source.Rows(ctx, t.name, t.names(), t.order, func(values []any) error {
+		var err error
+		if row, err = t.appendRow(row[:0], values); !errors.Is(err, errMergeable) {
+			return err
+		}
+		args := make([]any, len(values))
+		for i, value := range values {
+			args[i] = t.columns[i].argument(value)
+		}
+		isNew := false
+		if err := ignoreNoRows(c.conn.QueryRow(ctx, insert, args...).Scan(&isNew)); err != nil {
+			return err
+		}
+		if !isNew {
+			merged++
+		}
+		return nil
+	})
+	return merged, err
+}
+
+// setSequence makes the sequence of an identity column continue after the copied rows.
+func (c *copier) setSequence(ctx context.Context, t *copyTable) error {
+	for _, column := range t.columns {
+		if !column.isIdentity {
+			continue
+		}
+		if _, err := c.conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, $2), last) FROM (SELECT max(`+pgx.Identifier{column.name}.Sanitize()+`) AS last FROM `+
+			t.identifier()+`) AS m WHERE last IS NOT NULL`, t.identifier(), column.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check compares the stored rows of a table with those of the source: their number, and, if they have
+// an order, their bytes.
+func (c *copier) check(ctx context.Context, t *copyTable, s *rowStream, merged int64) error {
+	if t.order == "" || s.mergeable > 0 {
+		var n int64
+		if err := c.conn.QueryRow(ctx, `SELECT count(*) FROM `+t.identifier()).Scan(&n); err != nil {
+			return err
+		}
+		if want := s.digest.rows + s.mergeable - merged; n != want {
+			return fmt.Errorf("%d rows are stored in place of %d; nothing was kept", n, want)
+		}
+		return nil
+	}
+	stored := newRowDigest()
+	rows, err := c.conn.Query(ctx, `SELECT `+t.columnList()+` FROM `+t.identifier()+` ORDER BY `+pgx.Identifier{t.order}.Sanitize(), pgx.QueryResultFormats{pgx.BinaryFormatCode})
+	var b []byte
+	err = eachRow(rows, err, func(rows pgx.Rows) error {
+		b = appendStoredRow(b[:0], rows.RawValues())
+		stored.add(b)
+		if stored.rows%1000 == 0 {
+			c.progress(store.CopyProgress{Table: t.name, IsCheck: true, Rows: stored.rows, Total: s.digest.rows})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.digest.compare(stored); err != nil {
+		return fmt.Errorf("the copy differs: %w; nothing was kept", err)
+	}
+	return nil
+}
+
+// appendStoredRow appends a stored row in the format of appendRow.
+func appendStoredRow(b []byte, values [][]byte) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(len(values))) //nolint:gosec // a table has few columns
+	for _, value := range values {
+		if value == nil {
+			b = binary.BigEndian.AppendUint32(b, math.MaxUint32)
+			continue
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(len(value))) //nolint:gosec // values are below 1 GiB
+		b = append(b, value...)
+	}
+	return b
+}
+
+// setCounters sets the counter row.
+func (c *copier) setCounters(ctx context.Context) error {
+	_, err := c.conn.Exec(ctx, `UPDATE streams SET commits = commits + 1, head = $1, pruned = $2, received = $3,
+		(events, bytes) = (SELECT count(*), coalesce(sum(length(envelope) + length(payload)), 0) FROM events),
+		decided = (SELECT count(*) FROM questions WHERE inbox = 'decided')`, c.state.Head, c.state.Pruned, c.state.Received)
+	return err
+}
+
+// checkEnds compares the ends of the log and of the audit log.
+func (c *copier) checkEnds(ctx context.Context) error {
+	var head int64
+	if err := c.conn.QueryRow(ctx, `SELECT head FROM streams`).Scan(&head); err != nil {
+		return err
+	}
+	end, err := readChainEnd(ctx, c.conn)
+	switch {
+	case err != nil:
+		return err
+	case head != c.state.Head:
+		return fmt.Errorf("the log ends at %d in place of %d; nothing was kept", head, c.state.Head)
+	case end.N != c.state.ChainN || end.Hash != c.state.ChainHash:
+		return fmt.Errorf("the audit log ends at entry %d in place of %d, or with another hash; nothing was kept", end.N, c.state.ChainN)
+	}
+	return nil
+}
