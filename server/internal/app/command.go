@@ -32,6 +32,9 @@ func Command(ctx context.Context, args []string, env func(string) string, stdout
 	if len(args) > 0 && args[0] == "import" {
 		return importer.Run(ctx, args[1:], env, importer.Streams{In: os.Stdin, Out: stdout, Err: stderr})
 	}
+	if len(args) > 0 && args[0] == "copy" {
+		return runCopy(ctx, args[1:], env, stdout, stderr)
+	}
 	cfg, rest, err := ParseFlags(args, env, stdout)
 	if errors.Is(err, ErrHelp) {
 		return 0
@@ -88,7 +91,7 @@ func runCommand(ctx context.Context, cfg Config, args []string, stdout io.Writer
 		_, _ = fmt.Fprint(stdout, report)
 		return err
 	default:
-		return fmt.Errorf("unknown command %q: the commands are import, backup FILE, rescue FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
+		return fmt.Errorf("unknown command %q: the commands are import, copy, backup FILE, rescue FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
 	}
 }
 

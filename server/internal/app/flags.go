@@ -181,6 +181,7 @@ Usage:
   hookback-server [flags] check          report corruption and changes of the audit log
   hookback-server [flags] key rotate     replace the hub's key; agents follow; stop the hub first
   hookback-server [flags] key new        replace a lost or stolen key; agents must trust it again
+  hookback-server copy -to ADDRESS       move the hub to PostgreSQL; see copy -help; stop the hub first
   hookback-server [flags] -sign-in NAME  print a sign-in link for NAME; stop the hub first
   hookback-server [flags] -health        exit with 0 if the hub with these settings is ready, else with 1
   hookback-server -version               print the version
