@@ -235,6 +235,31 @@ func TestCopy_EndsWithoutRows(t *testing.T) {
 	require.False(t, m.mustRun(t).Repeated)
 }
 
+// A hub that starts on the database while rows are copied does not come up, and changes nothing.
+func TestCopy_KeepsHubsAway(t *testing.T) {
+	t.Parallel()
+	m := newMove(t)
+	b := m.openSource(t)
+	b.AppendMany(t, 1000, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
+	require.NoError(t, b.Store.Close())
+	hub := m
+	hub.cfg.DSN = m.cfg.DSN + "&lock_timeout=100ms"
+	tries := 0
+	_, err := m.run(t.Context(), func(p store.CopyProgress) {
+		if p.Table == "events" && p.IsCheck {
+			tries++
+			_, err := hub.openTarget(t.Context(), b.Clock.Now)
+			require.ErrorContains(t, err, "lock timeout")
+		}
+	})
+	require.NoError(t, err)
+	require.Positive(t, tries)
+	target, err := m.openTarget(t.Context(), b.Clock.Now)
+	require.NoError(t, err)
+	require.EqualValues(t, 1000, target.Head())
+	require.NoError(t, target.Close())
+}
+
 // lyingSource reports another state than it has.
 type lyingSource struct {
 	store.CopySource
