@@ -285,6 +285,21 @@ func TestCopy_ComparesBeforeCommit(t *testing.T) {
 	_, err = postgres.Copy(t.Context(), m.cfg, lie, func(store.CopyProgress) {})
 	require.ErrorContains(t, err, "the audit log ends at entry")
 	require.Zero(t, m.count(t, `SELECT count(*) FROM hub`))
+
+	db := storetest.OpenSQL(t, strings.TrimSuffix(m.cfg.DSN, poolSize))
+	for _, alteration := range []struct{ table, statement, want string }{
+		{"events", `IF NEW.seq = 5 THEN NEW.payload = 'x'; END IF`, "table events: the copy differs: rows 1 to 100000 differ; nothing was kept"},
+		{"names", `IF NEW.name = 'app1' THEN RETURN NULL; END IF`, "table names: "},
+	} {
+		_, err := db.ExecContext(t.Context(), `CREATE OR REPLACE FUNCTION alter_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN `+alteration.statement+`; RETURN NEW; END $$;
+			CREATE TRIGGER alter_row BEFORE INSERT ON `+alteration.table+` FOR EACH ROW EXECUTE FUNCTION alter_row()`)
+		require.NoError(t, err)
+		_, err = postgres.Copy(t.Context(), m.cfg, source, func(store.CopyProgress) {})
+		require.ErrorContains(t, err, alteration.want)
+		require.Zero(t, m.count(t, `SELECT (SELECT count(*) FROM hub) + (SELECT count(*) FROM events)`))
+		_, err = db.ExecContext(t.Context(), `DROP TRIGGER alter_row ON `+alteration.table)
+		require.NoError(t, err)
+	}
 }
 
 func TestCopy_RefusesUsedTarget(t *testing.T) {

@@ -70,6 +70,9 @@ func (c *copier) run(ctx context.Context, cfg *CopyConfig) error {
 	if _, err := migrate(ctx, pool.ConnConfig, cfg.Log); err != nil {
 		return err
 	}
+	if err := requireCompatible(ctx, c.conn); err != nil {
+		return err
+	}
 	if _, err := c.conn.Exec(ctx, unlimited); err != nil {
 		return err
 	}
