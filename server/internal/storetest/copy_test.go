@@ -418,6 +418,7 @@ func TestCopy_KnowsAllTables(t *testing.T) {
 	without := []string{
 		"streams", "goose_db_version", // set by the copy, and by the migrations
 		"hub.one", "notifier.one", "trace_cursor.one", // the keys of single rows
+		"hubs", "leases", "deliveries.owner", "questions.owner", "epochs.timeline", // of the hubs that run
 	}
 	names := func(db, query string) (list []string) {
 		rows, err := storetest.OpenSQL(t, db).QueryContext(ctx, query)

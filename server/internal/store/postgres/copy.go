@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -354,16 +355,13 @@ func (c *copier) setCounters(ctx context.Context) error {
 
 // checkEnds compares the ends of the log and of the audit log.
 func (c *copier) checkEnds(ctx context.Context) error {
-	var head int64
-	if err := c.conn.QueryRow(ctx, `SELECT head FROM streams`).Scan(&head); err != nil {
-		return err
-	}
-	end, err := readChainEnd(ctx, c.conn)
+	stored, err := scanCounters(c.conn.QueryRow(ctx, queryCounters, sign.FirstPrev))
+	end := stored.chainEnd
 	switch {
 	case err != nil:
 		return err
-	case head != c.state.Head:
-		return fmt.Errorf("the log ends at %d in place of %d; nothing was kept", head, c.state.Head)
+	case stored.head != c.state.Head:
+		return fmt.Errorf("the log ends at %d in place of %d; nothing was kept", stored.head, c.state.Head)
 	case end.N != c.state.ChainN || end.Hash != c.state.ChainHash:
 		return fmt.Errorf("the audit log ends at entry %d in place of %d, or with another hash; nothing was kept", end.N, c.state.ChainN)
 	}

@@ -71,7 +71,7 @@ func (f *follower) wait(ctx context.Context) bool {
 	}
 }
 
-const queryPulse = `SELECT commits, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT cursor FROM cursors WHERE name = 'projections') FROM streams`
+const queryPulse = `SELECT commits, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT cursor FROM cursors WHERE name = 'projections'), min_schema FROM streams`
 
 // look catches up with the other hubs and publishes their rows.
 func (f *follower) look(ctx context.Context) error {
@@ -79,9 +79,13 @@ func (f *follower) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxPulseAge)
 	defer cancel()
 	began := time.Now()
-	var commits, now, projected int64
-	if err := s.readers.get(ctx, []any{&commits, &now, &projected}, queryPulse); err != nil {
+	var commits, now, projected, needed int64
+	if err := s.readers.get(ctx, []any{&commits, &now, &projected, &needed}, queryPulse); err != nil {
 		return err
+	}
+	if needed > newestSchema() {
+		s.health.setFatal(incompatible(needed).Error())
+		return s.health.refusal()
 	}
 	s.database.set(began, now)
 	if commits > s.commits.Load() {

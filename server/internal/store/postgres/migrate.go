@@ -95,9 +95,13 @@ func requireCompatible(ctx context.Context, conn interface {
 		return err
 	}
 	if needed > newestSchema() {
-		return fmt.Errorf("%w: schema %d, and this version supports %d; nothing was changed; upgrade this hub, or choose another database with -db", errIncompatible, needed, newestSchema())
+		return incompatible(needed)
 	}
 	return nil
+}
+
+func incompatible(needed int64) error {
+	return fmt.Errorf("%w: schema %d, and this version supports %d; nothing was changed; upgrade this hub, or choose another database with -db", errIncompatible, needed, newestSchema())
 }
 
 // Template creates the schema in an empty database, without a hub's identity. A copy of it opens

@@ -54,6 +54,7 @@ func TestMigrate_OlderHubEndsWhenSchemaNeedsNewer(t *testing.T) {
 	running := newTestStore(t, cfg)
 	upgrade(t, cfg, withNextMigration(t, `UPDATE streams SET min_schema = 9999;`))
 	require.ErrorIs(t, requireCompatible(t.Context(), running.readers.pool), errIncompatible, "the running hub finds out")
+	require.ErrorContains(t, running.Wait(t.Context()), "needs a newer Hookback")
 	require.NoError(t, running.engine.Close())
 	_, err := Open(t.Context(), cfg)
 	require.ErrorIs(t, err, errIncompatible)
