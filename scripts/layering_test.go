@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"server/internal/delivery":          {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
 
 	"server/internal/store/grams":           nil,
-	"server/internal/store/kit":             {"schema", "schema/control", "schema/inbox", "schema/sign", "server/internal/filter", "server/internal/store", "server/internal/store/grams"},
+	"server/internal/store/kit":             {"schema", "schema/control", "schema/inbox", "schema/sign", "server/internal/feed", "server/internal/filter", "server/internal/store", "server/internal/store/grams"},
 	"server/internal/storetest/conformance": {"schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "server/internal/filter", "server/internal/feed", "server/internal/store"},
 
 	"server/internal/sessions/digest": {"schema", "schema/history", "schema/inbox", "schema/control"},

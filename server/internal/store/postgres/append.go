@@ -103,10 +103,10 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) 
 			return store.Receipt{}, err
 		}
 	}
-	var leader *groupRow
+	var leader *kit.GroupRow
 	if d.NewQuestion != nil {
 		var err error
-		if leader, err = t.groupLeader(&e, d.NewQuestion); err == nil {
+		if leader, err = t.groups().Leader(&e, d.NewQuestion); err == nil {
 			err = t.insertQuestion(&e, d.NewQuestion)
 		}
 		if err != nil {
@@ -116,7 +116,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) 
 	t.counters.events++
 	t.counters.bytes += int64(len(e.Envelope) + len(e.Payload))
 	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
-	if err := t.joinGroup(e.ID, leader); err != nil {
+	if err := t.groups().Join(e.ID, leader); err != nil {
 		return store.Receipt{}, err
 	}
 	if err := t.advanceMessages(&e, d.Messages); err != nil {

@@ -39,9 +39,9 @@ func (t *tx) apply(c *store.Change) error {
 	}
 	switch {
 	case c.Ends:
-		return t.leaveGroup(c.Event.ID, row)
+		return t.groups().Leave(c.Event.ID, row.Same, row.SameAs)
 	case kit.IsGrouped(c.Status):
-		return t.replaceLostLeader(c.Event.ID)
+		return t.groups().ReplaceLostLeader(c.Event.ID)
 	default:
 		return nil
 	}

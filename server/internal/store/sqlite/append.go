@@ -118,9 +118,9 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	if err == nil && d.Transcript != nil {
 		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Transcript)
 	}
-	var leader *groupRow
+	var leader *kit.GroupRow
 	if err == nil && d.NewQuestion != nil {
-		if leader, err = t.groupLeader(&e, d.NewQuestion); err == nil {
+		if leader, err = t.groups().Leader(&e, d.NewQuestion); err == nil {
 			err = t.insertQuestion(&e, d.NewQuestion, ids)
 		}
 	}
@@ -129,7 +129,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	}
 	t.counters.events++
 	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
-	if err := t.joinGroup(e.ID, leader); err != nil {
+	if err := t.groups().Join(e.ID, leader); err != nil {
 		return store.Receipt{}, err
 	}
 	if err := t.advanceMessages(&e, d.Messages); err != nil {

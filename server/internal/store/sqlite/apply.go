@@ -33,7 +33,7 @@ func (t *tx) apply(c *store.Change) error {
 	case c.Ends:
 		return t.leaveGroup(c.Event.ID)
 	case kit.IsGrouped(c.Status):
-		return t.replaceLostLeader(c.Event.ID)
+		return t.groups().ReplaceLostLeader(c.Event.ID)
 	default:
 		return nil
 	}

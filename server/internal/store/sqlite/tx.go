@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"modernc.org/sqlite"
@@ -121,13 +120,8 @@ func (t *tx) writePage() error {
 }
 
 // pendingQuestion returns the facts about a pending question as of this transaction.
-func (t *tx) pendingQuestion(id schema.EventID) (row kit.PendingQuestion[int64], ok bool) {
-	for _, u := range slices.Backward(t.pending) {
-		if u.ID == id {
-			return u.Row, !u.Ended
-		}
-	}
-	return t.w.store.pending.Get(id)
+func (t *tx) pendingQuestion(id schema.EventID) (kit.PendingQuestion[int64], bool) {
+	return t.groups().Pending.Get(id)
 }
 
 // nextSeq assigns the next sequence number of the log.
