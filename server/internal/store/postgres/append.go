@@ -119,7 +119,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) 
 	if err := t.groups().Join(e.ID, leader); err != nil {
 		return store.Receipt{}, err
 	}
-	if err := t.advanceMessages(&e, d.Messages); err != nil {
+	if err := t.messages().Advance(&e, d.Messages); err != nil {
 		return store.Receipt{}, err
 	}
 	receipt := store.Receipt{Event: &e}

@@ -20,7 +20,7 @@ func (s *engine) hasOutstanding(e *store.Event) bool {
 // this transaction. It returns nil if there is nothing.
 func (t *tx) directive(e *store.Event, r *store.DirectiveRequest) (*control.Directive, error) {
 	d := &control.Directive{}
-	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.useGrant, t.handOverMessages} {
+	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.useGrant, t.messages().HandOver} {
 		if err := add(d, e, r); err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (t *tx) repeatedDirective(seq int64, d *store.EventDraft) (*control.Directi
 	e := d.Event
 	e.ID = schema.EventID(seq)
 	repeated := &control.Directive{}
-	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.repeatGrant, t.repeatMessages} {
+	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.repeatGrant, t.messages().Repeat} {
 		if err := add(repeated, &e, r); err != nil {
 			return nil, err
 		}
