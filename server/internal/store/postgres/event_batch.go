@@ -4,6 +4,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // eventBatch collects the rows of events for one statement, and the names that are new in their
@@ -82,12 +83,9 @@ func (b *eventBatch) queueNames(t *tx) {
 	}
 }
 
-// A name segment is a range of nameSegmentSize sequence numbers. The table zones is a zone
-// map: it lists for every name the segments with events of that name, so a filter by a
-// rare name skips the rest of the log.
 const (
-	nameSegmentBits = 9
-	nameSegmentSize = 1 << nameSegmentBits
+	nameSegmentBits = kit.NameSegmentBits
+	nameSegmentSize = kit.NameSegmentSize
 )
 
 // nameKind is the kind of a name, as stored in names.kind.

@@ -63,10 +63,11 @@ type indexRange struct {
 }
 
 func (s *engine) Inbox(ctx context.Context, f store.InboxFilter) (questions []*store.Event, more bool, err error) {
-	from, to, err := s.inboxBounds(ctx, f)
+	from, to, err := s.seqRange(ctx, kit.SeqBounds{Before: f.Before, From: f.From, To: f.To})
 	if err != nil {
 		return nil, false, err
 	}
+	to++ // exclusive from here on
 	ids := s.pendingInbox(f, from, to)
 	for _, r := range inboxIndexRanges(f) {
 		rows, err := s.readers.query(ctx, r.query, append(r.args, from, to, f.Limit+1)...)
@@ -102,27 +103,6 @@ func (s *engine) pendingInbox(f store.InboxFilter, from, to int64) []schema.Even
 }
 
 func compareNewestFirst(a, b schema.EventID) int { return int(b - a) }
-
-// inboxBounds returns f's range of sequence numbers, to exclusive.
-func (s *engine) inboxBounds(ctx context.Context, f store.InboxFilter) (from, to int64, err error) {
-	to = s.head.Load() + 1
-	if f.Before > 0 {
-		to = min(to, int64(f.Before))
-	}
-	if !f.From.IsZero() {
-		if from, err = s.firstSeqSince(ctx, f.From); err != nil {
-			return 0, 0, err
-		}
-	}
-	if !f.To.IsZero() {
-		end, err := s.firstSeqSince(ctx, f.To)
-		if err != nil {
-			return 0, 0, err
-		}
-		to = min(to, end)
-	}
-	return from, to, nil
-}
 
 // inboxIndexRanges returns the index ranges of f, which do not include its times.
 func inboxIndexRanges(f store.InboxFilter) (ranges []indexRange) {

@@ -35,16 +35,16 @@ type searchRun struct {
 }
 
 // setBounds sets the range and the name conditions of the search.
-func (run *searchRun) setBounds(ctx context.Context) (err error) {
-	var q filterQuery
-	if err := run.store.setBounds(ctx, &store.Filter{From: run.From, To: run.To, Before: run.Before, After: run.After}, &q); err != nil {
+func (run *searchRun) setBounds(ctx context.Context) error {
+	from, to, err := run.store.seqRange(ctx, kit.SeqBounds{After: run.After, Before: run.Before, From: run.From, To: run.To})
+	if err != nil {
 		return err
 	}
 	run.conditions, err = run.store.nameConditions(ctx, run.Filter.Names())
 	if slices.ContainsFunc(run.conditions, nameCondition.matchesNothing) {
-		run.SetEmpty(q.from, q.to)
+		run.SetEmpty(from, to)
 	} else {
-		run.SetBounds(q.from, q.to)
+		run.SetBounds(from, to)
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func (run *searchRun) sql(r grams.Range, limit int) (string, []any) {
 	b.add(`SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM `)
 	table := "q"
 	switch {
-	case run.status != "" && (&filterQuery{status: run.status}).hasValidStatus():
+	case kit.IsListedStatus(run.status):
 		b.add(`questions q JOIN events e ON e.seq = q.seq WHERE ` + questionState(schema.State(run.status)))
 	case run.questionsOnly:
 		b.add(`questions q JOIN events e ON e.seq = q.seq WHERE true`)
@@ -98,6 +98,6 @@ func (run *searchRun) sql(r grams.Range, limit int) (string, []any) {
 	if run.transcriptsOnly {
 		b.add(` AND EXISTS (SELECT 1 FROM transcript_texts t WHERE t.seq = ` + table + `.seq)`)
 	}
-	b.add(` AND `+table+`.seq BETWEEN ? AND ? ORDER BY `+table+`.seq `+(&filterQuery{ascending: run.Ascending}).order()+` LIMIT ?`, r.From, r.To, limit)
+	b.add(` AND `+table+`.seq BETWEEN ? AND ? ORDER BY `+table+`.seq `+kit.Order(run.Ascending)+` LIMIT ?`, r.From, r.To, limit)
 	return b.String(), b.args
 }

@@ -3,12 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/inbox"
@@ -16,26 +13,12 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-// Bounds in log rows, for one step of a query and for all steps of a query without
-// matches. Names are compared in a narrow index, about ten events per microsecond. Text
-// is compared in the wide rows, about two microseconds per event.
-const (
-	nameScanStep  = 64 << 10
-	nameScanLimit = 1 << 20
-	textScanStep  = 16 << 10
-	textScanLimit = 128 << 10
-	maxTextBytes  = 1 << 10
-)
-
 // filterQuery is a Filter translated to the tables. It scans one index, named in the
 // statement: left to choose, SQLite picks indexes that take seconds.
 type filterQuery struct {
-	names     []nameTerm // usually most selective first
-	status    string
-	patterns  []string // LIKE patterns of the text: as typed, and as JSON may escape it
-	from, to  int64    // sequence numbers, both inclusive
-	limit     int
-	ascending bool
+	kit.FilterQuery
+	store *engine
+	names []nameTerm // usually most selective first
 }
 
 type nameTerm struct {
@@ -43,39 +26,21 @@ type nameTerm struct {
 	id     int64
 }
 
-func (q *filterQuery) hasValidStatus() bool {
-	switch schema.State(q.status) {
-	case "", schema.Pending, schema.Responded, schema.TimedOut, schema.Failed, store.Undelivered:
-		return true
-	default:
-		return false
-	}
-}
-
 func (s *engine) Find(ctx context.Context, f store.Filter) ([]*store.Event, error) {
 	q, ok, err := s.newFilterQuery(ctx, &f)
 	if err != nil || !ok {
 		return nil, err
 	}
-	events, err := q.collect(ctx, s)
-	if !q.ascending {
-		slices.Reverse(events)
-	}
-	return events, err
+	return q.Find(ctx, q)
 }
 
 // newFilterQuery translates f. It returns false if nothing can match.
 func (s *engine) newFilterQuery(ctx context.Context, f *store.Filter) (*filterQuery, bool, error) {
-	if len(f.Text) > maxTextBytes || !utf8.ValidString(f.Text) {
-		return nil, false, &schema.FieldError{Field: "q", Detail: "must be UTF-8 text of at most 1024 bytes"}
+	query, err := kit.NewFilterQuery(f)
+	if err != nil {
+		return nil, false, err
 	}
-	q := &filterQuery{limit: f.Limit, ascending: f.Oldest || f.After > 0, status: f.Status, patterns: kit.LikePatterns(f.Text)}
-	if !q.hasValidStatus() {
-		return nil, false, &schema.FieldError{Field: "status", Detail: "must be pending, responded, timeout, error or undelivered"}
-	}
-	if q.limit <= 0 {
-		q.limit = schema.RecentLimit
-	}
+	q := &filterQuery{FilterQuery: query, store: s}
 	for _, n := range []struct {
 		column string
 		kind   nameKind
@@ -90,36 +55,10 @@ func (s *engine) newFilterQuery(ctx context.Context, f *store.Filter) (*filterQu
 		}
 		q.names = append(q.names, nameTerm{n.column, id})
 	}
-	err := s.setBounds(ctx, f, q)
-	return q, err == nil && q.from <= q.to, err
+	q.From, q.To, err = s.seqRange(ctx, kit.SeqBounds{After: f.After, Before: f.Before, From: f.From, To: f.To})
+	return q, err == nil && q.From <= q.To, err
 }
 
-// setBounds sets q's range of sequence numbers from f's IDs and times.
-func (s *engine) setBounds(ctx context.Context, f *store.Filter, q *filterQuery) error {
-	q.from, q.to = int64(f.After)+1, s.head.Load()
-	if f.Before > 0 {
-		q.to = min(q.to, int64(f.Before)-1)
-	}
-	if !f.From.IsZero() {
-		first, err := s.firstSeqSince(ctx, f.From)
-		if err != nil {
-			return err
-		}
-		q.from = max(q.from, first)
-	}
-	if !f.To.IsZero() {
-		first, err := s.firstSeqSince(ctx, f.To)
-		if err != nil {
-			return err
-		}
-		q.to = min(q.to, first-1)
-	}
-	return nil
-}
-
-// The table time_marks has the first event of each quarter-hour. The days of every time
-// zone begin with one, so the first event of a day is usually one lookup in a small table,
-// and any other time is between two marks.
 const (
 	queryMarkSince = `SELECT seq, previous FROM time_marks
 		WHERE stream_id = 1 AND received_at >= ? ORDER BY received_at LIMIT 1`
@@ -128,104 +67,50 @@ const (
 	queryReceived = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
 )
 
-// firstSeqSince returns the number of the first event received at t or later, or the
-// head plus one. received_at does not decrease, so without an index a binary search
-// between two time marks finds the event.
+// timeMarks implements kit.TimeMarks.
+type timeMarks struct{ *readers }
+
+func (m timeMarks) Since(ctx context.Context, ms int64) (seq, previous int64, err error) {
+	err = m.get(ctx, []any{&seq, &previous}, queryMarkSince, ms)
+	return seq, previous, ignoreNoRows(err)
+}
+
+func (m timeMarks) Before(ctx context.Context, ms int64) (seq int64, err error) {
+	err = m.get(ctx, []any{&seq}, queryMarkBefore, ms)
+	return seq, ignoreNoRows(err)
+}
+
+func (m timeMarks) Received(ctx context.Context, seq int64) (found, at int64, err error) {
+	err = m.getByKey(ctx, []any{&found, &at}, queryReceived, seq)
+	return found, at, ignoreNoRows(err)
+}
+
+// firstSeqSince is kit.FirstSeqSince.
 func (s *engine) firstSeqSince(ctx context.Context, t time.Time) (int64, error) {
-	low, high, err := s.seqBounds(ctx, t)
-	if err != nil {
-		return 0, err
-	}
-	for low < high {
-		mid := low + (high-low)/2
-		var seq, at int64
-		err := s.readers.getByKey(ctx, []any{&seq, &at}, queryReceived, mid)
-		none := errors.Is(err, sql.ErrNoRows)
-		switch {
-		case err != nil && !none:
-			return 0, err
-		case none || at >= t.UnixMilli():
-			high = mid
-		default:
-			low = seq + 1
-		}
-	}
-	return low, nil
+	return kit.FirstSeqSince(ctx, timeMarks{&s.readers}, s.head.Load(), t)
 }
 
-// seqBounds returns the lowest and the highest possible result of firstSeqSince, from the
-// marks next to t.
-func (s *engine) seqBounds(ctx context.Context, t time.Time) (low, high int64, err error) {
-	low, high = 1, s.head.Load()+1
-	var since, previous, before int64
-	err = s.readers.get(ctx, []any{&since, &previous}, queryMarkSince, t.UnixMilli())
-	if ignoreNoRows(err) != nil {
-		return 0, 0, err
-	}
-	if err == nil {
-		high = min(high, since)
-		if previous < t.UnixMilli() {
-			return high, high, nil
-		}
-	}
-	err = s.readers.get(ctx, []any{&before}, queryMarkBefore, t.UnixMilli())
-	if err == nil {
-		low = min(before+1, high)
-	}
-	return low, high, ignoreNoRows(err)
+// seqRange returns the range of sequence numbers of bounds, both inclusive.
+func (s *engine) seqRange(ctx context.Context, b kit.SeqBounds) (from, to int64, err error) {
+	return b.Range(ctx, timeMarks{&s.readers}, s.head.Load())
 }
 
-// collect returns the matches in the order of the query. It scans step by step and
-// stops after the first step with matches.
-func (q *filterQuery) collect(ctx context.Context, s *engine) (events []*store.Event, err error) {
-	step, limit := int64(nameScanStep), int64(nameScanLimit)
-	if q.patterns != nil {
-		step, limit = textScanStep, textScanLimit
-	}
-	for scanned := int64(0); q.from <= q.to && len(events) < q.limit && scanned < limit; scanned += step {
-		if scanned > 0 && len(events) > 0 {
-			break
-		}
-		from, to, ok, err := q.window(ctx, s, step)
-		if err != nil || !ok {
-			return events, err
-		}
-		query, args := q.sql(from, to, q.limit-len(events))
-		rows, err := s.readers.db.QueryContext(ctx, query, args...)
-		found, full, err := s.readEventsUpTo(ctx, store.MaxPageBytes, rows, err)
-		if err != nil {
-			return nil, err
-		}
-		if events = append(events, found...); full {
-			break
-		}
-		if q.ascending {
-			q.from = to + 1
-		} else {
-			q.to = from - 1
-		}
-	}
-	return events, nil
+// HasNames implements kit.FilterSource.
+func (q *filterQuery) HasNames() bool { return len(q.names) > 0 }
+
+// LastSegment implements kit.FilterSource.
+func (q *filterQuery) LastSegment(ctx context.Context, n int64) (segment int64, ok bool, err error) {
+	var next sql.NullInt64
+	query, args := q.nameSegmentSQL(n)
+	err = q.store.readers.db.QueryRowContext(ctx, query, args...).Scan(&next)
+	return next.Int64, next.Valid, err
 }
 
-// window returns the range for the next step, which compares about step events. It
-// returns false if nothing is left.
-func (q *filterQuery) window(ctx context.Context, s *engine, step int64) (from, to int64, ok bool, err error) {
-	switch {
-	case q.status != "" || len(q.names) == 0 && q.patterns == nil:
-		return q.from, q.to, true, nil
-	case len(q.names) == 0 && q.ascending:
-		return q.from, min(q.to, q.from+step-1), true, nil
-	case len(q.names) == 0:
-		return max(q.from, q.to-step+1), q.to, true, nil
-	}
-	var segment sql.NullInt64
-	query, args := q.nameSegmentSQL(step >> nameSegmentBits)
-	err = s.readers.db.QueryRowContext(ctx, query, args...).Scan(&segment)
-	if q.ascending {
-		return q.from, min(q.to, segment.Int64<<nameSegmentBits+nameSegmentSize-1), segment.Valid, err
-	}
-	return max(q.from, segment.Int64<<nameSegmentBits), q.to, segment.Valid, err
+// ReadMatches implements kit.FilterSource.
+func (q *filterQuery) ReadMatches(ctx context.Context, from, to int64, limit int) (events []*store.Event, full bool, err error) {
+	query, args := q.sql(from, to, limit)
+	rows, err := q.store.readers.db.QueryContext(ctx, query, args...)
+	return q.store.readEventsUpTo(ctx, store.MaxPageBytes, rows, err)
 }
 
 // sqlBuilder builds a statement and its arguments.
@@ -239,24 +124,17 @@ func (b *sqlBuilder) add(text string, args ...any) {
 	b.args = append(b.args, args...)
 }
 
-func (q *filterQuery) order() string {
-	if q.ascending {
-		return "ASC"
-	}
-	return "DESC"
-}
-
 // nameSegmentSQL returns the query for the end of the next n segments that have all names.
 func (q *filterQuery) nameSegmentSQL(n int64) (string, []any) {
 	var b sqlBuilder
 	edge := "min"
-	if q.ascending {
+	if q.Ascending {
 		edge = "max"
 	}
 	b.add(`SELECT ` + edge + `(zone) FROM (SELECT z.zone FROM `)
 	q.joinNameSegments(&b)
-	b.add(` WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, q.from>>nameSegmentBits, q.to>>nameSegmentBits)
-	b.add(` ORDER BY z.zone `+q.order()+` LIMIT ?)`, n)
+	b.add(` WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, q.From>>nameSegmentBits, q.To>>nameSegmentBits)
+	b.add(` ORDER BY z.zone `+kit.Order(q.Ascending)+` LIMIT ?)`, n)
 	return b.String(), b.args
 }
 
@@ -274,20 +152,20 @@ func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
 	var b sqlBuilder
 	b.add(`SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM `)
 	switch {
-	case q.status == store.Undelivered:
+	case q.Status == store.Undelivered:
 		b.add(`deliveries d INDEXED BY deliveries_undelivered
 			CROSS JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
 			CROSS JOIN events e ON e.stream_id = d.stream_id AND e.seq = d.seq
 			WHERE d.stream_id = 1 AND d.undelivered = 1 AND d.seq >= ? AND d.seq <= ?`, from, to)
 		q.addConditions(&b, "q")
-		b.add(` ORDER BY d.seq ` + q.order())
-	case q.status != "":
-		index, condition := questionState(schema.State(q.status))
+		b.add(` ORDER BY d.seq ` + kit.Order(q.Ascending))
+	case q.Status != "":
+		index, condition := questionState(schema.State(q.Status))
 		b.add(`questions q INDEXED BY `+index+`
 			CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 			WHERE q.stream_id = 1 AND `+condition+` AND q.seq >= ? AND q.seq <= ?`, from, to)
 		q.addConditions(&b, "q")
-		b.add(` ORDER BY q.seq ` + q.order())
+		b.add(` ORDER BY q.seq ` + kit.Order(q.Ascending))
 	case len(q.names) > 0:
 		q.joinNameSegments(&b)
 		b.add(fmt.Sprintf(` CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1
@@ -296,11 +174,11 @@ func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
 			WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`,
 			nameSegmentBits, nameSegmentBits, nameSegmentSize-1), from, to, q.names[0].id, from>>nameSegmentBits, to>>nameSegmentBits)
 		q.addConditions(&b, "e")
-		b.add(` ORDER BY z.zone ` + q.order() + `, e.seq ` + q.order())
+		b.add(` ORDER BY z.zone ` + kit.Order(q.Ascending) + `, e.seq ` + kit.Order(q.Ascending))
 	default:
 		b.add(eventTables+` WHERE e.stream_id = 1 AND e.seq BETWEEN ? AND ?`, from, to)
 		q.addConditions(&b, "e")
-		b.add(` ORDER BY e.seq ` + q.order())
+		b.add(` ORDER BY e.seq ` + kit.Order(q.Ascending))
 	}
 	b.add(` LIMIT ?`, limit)
 	return b.String(), b.args
@@ -321,11 +199,11 @@ func (q *filterQuery) addConditions(b *sqlBuilder, table string) {
 	for _, n := range q.names {
 		b.add(` AND `+table+`.`+n.column+` = ?`, n.id)
 	}
-	if q.patterns == nil {
+	if q.Patterns == nil {
 		return
 	}
-	b.add(` AND (q.text LIKE ? ESCAPE '\'`, q.patterns[0])
-	for _, p := range q.patterns {
+	b.add(` AND (q.text LIKE ? ESCAPE '\'`, q.Patterns[0])
+	for _, p := range q.Patterns {
 		b.add(` OR CAST(e.payload AS TEXT) LIKE ? ESCAPE '\' OR CAST(e.envelope AS TEXT) LIKE ? ESCAPE '\'`, p, p)
 	}
 	b.add(`)`)

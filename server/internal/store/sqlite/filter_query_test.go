@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -58,7 +59,7 @@ func FuzzFind_MatchesText(f *testing.F) {
 	}
 	b := newTestStore(f)
 	f.Fuzz(func(t *testing.T, text, search string) {
-		if search == "" || len(search) > maxTextBytes || strings.ContainsRune(text+search, 0) || !utf8.ValidString(text) || !utf8.ValidString(search) {
+		if search == "" || len(search) > kit.MaxTextBytes || strings.ContainsRune(text+search, 0) || !utf8.ValidString(text) || !utf8.ValidString(search) {
 			return
 		}
 		d := conformance.NewQuestionDraft("s", time.Time{})

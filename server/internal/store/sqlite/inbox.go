@@ -69,10 +69,11 @@ type indexRange struct {
 }
 
 func (s *engine) Inbox(ctx context.Context, f store.InboxFilter) (questions []*store.Event, more bool, err error) {
-	from, to, err := s.inboxBounds(ctx, f)
+	from, to, err := s.seqRange(ctx, kit.SeqBounds{Before: f.Before, From: f.From, To: f.To})
 	if err != nil {
 		return nil, false, err
 	}
+	to++ // exclusive from here on
 	ranges, err := s.inboxIndexRanges(ctx, f)
 	if err != nil {
 		return nil, false, err
@@ -123,27 +124,6 @@ func (s *engine) pendingInbox(ctx context.Context, f store.InboxFilter, from, to
 }
 
 func compareNewestFirst(a, b schema.EventID) int { return int(b - a) }
-
-// inboxBounds returns f's range of sequence numbers, to exclusive.
-func (s *engine) inboxBounds(ctx context.Context, f store.InboxFilter) (from, to int64, err error) {
-	to = s.head.Load() + 1
-	if f.Before > 0 {
-		to = min(to, int64(f.Before))
-	}
-	if !f.From.IsZero() {
-		if from, err = s.firstSeqSince(ctx, f.From); err != nil {
-			return 0, 0, err
-		}
-	}
-	if !f.To.IsZero() {
-		end, err := s.firstSeqSince(ctx, f.To)
-		if err != nil {
-			return 0, 0, err
-		}
-		to = min(to, end)
-	}
-	return from, to, nil
-}
 
 // inboxIndexRanges returns the index ranges of f, which do not include its times.
 func (s *engine) inboxIndexRanges(ctx context.Context, f store.InboxFilter) (ranges []indexRange, err error) {

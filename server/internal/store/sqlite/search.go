@@ -42,16 +42,16 @@ type searchRun struct {
 }
 
 // setBounds sets the range and the name conditions of the search.
-func (run *searchRun) setBounds(ctx context.Context) (err error) {
-	var q filterQuery
-	if err := run.store.setBounds(ctx, &store.Filter{From: run.From, To: run.To, Before: run.Before, After: run.After}, &q); err != nil {
+func (run *searchRun) setBounds(ctx context.Context) error {
+	from, to, err := run.store.seqRange(ctx, kit.SeqBounds{After: run.After, Before: run.Before, From: run.From, To: run.To})
+	if err != nil {
 		return err
 	}
 	run.conditions, err = run.store.nameConditions(ctx, run.Filter.Names())
 	if slices.ContainsFunc(run.conditions, nameCondition.matchesNothing) {
-		run.SetEmpty(q.from, q.to)
+		run.SetEmpty(from, to)
 	} else {
-		run.SetBounds(q.from, q.to)
+		run.SetBounds(from, to)
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func (run *searchRun) sql() string {
 	b.add(`SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM `)
 	table := "q"
 	switch {
-	case run.status != "" && (&filterQuery{status: run.status}).hasValidStatus():
+	case kit.IsListedStatus(run.status):
 		index, condition := questionState(schema.State(run.status))
 		b.add(`questions q INDEXED BY ` + index + ` CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 			WHERE q.stream_id = 1 AND ` + condition)
@@ -103,6 +103,6 @@ func (run *searchRun) sql() string {
 	if run.transcriptsOnly {
 		b.add(` AND EXISTS (SELECT 1 FROM transcript_texts t WHERE t.stream_id = 1 AND t.seq = ` + table + `.seq)`)
 	}
-	b.add(` AND ` + table + `.seq >= ? AND ` + table + `.seq <= ? ORDER BY ` + table + `.seq ` + (&filterQuery{ascending: run.Ascending}).order() + ` LIMIT ?`)
+	b.add(` AND ` + table + `.seq >= ? AND ` + table + `.seq <= ? ORDER BY ` + table + `.seq ` + kit.Order(run.Ascending) + ` LIMIT ?`)
 	return b.String()
 }

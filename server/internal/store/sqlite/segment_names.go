@@ -1,13 +1,12 @@
 package sqlite
 
-// A name segment is a range of nameSegmentSize sequence numbers. The table zones is a zone
-// map: it lists for every name the segments with events of that name, so a filter by a
-// rare name skips the rest of the log. An index per column would do the same at three
-// times the cost: it dirties a page per value and commit, the zone map a row per value
-// and segment.
+import "github.com/hookback/hookback/server/internal/store/kit"
+
+// An index per column would do the same as the name segments at three times the cost: it
+// dirties a page per value and commit, the zone map a row per value and segment.
 const (
-	nameSegmentBits = 9
-	nameSegmentSize = 1 << nameSegmentBits
+	nameSegmentBits = kit.NameSegmentBits
+	nameSegmentSize = kit.NameSegmentSize
 )
 
 // segmentNames caches the names that the table already lists for the newest segment.
