@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
@@ -42,53 +41,26 @@ func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries 
 
 // readEntries is LogEntries without the tail.
 func (s *engine) readEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
-	upTo = min(s.head.Load(), seq+int64(limit))
-	if upTo <= seq {
-		return nil, seq, nil
-	}
+	return kit.ReadEntries(ctx, entrySource{s}, s.head.Load(), seq, limit)
+}
+
+// entrySource implements kit.EntrySource.
+type entrySource struct{ *engine }
+
+func (s entrySource) EntryEvents(ctx context.Context, seq, upTo int64) ([]store.LogEntry, bool, error) {
 	rows, err := s.readers.query(ctx, queryEntryEvents, seq, upTo)
 	scanned, full, err := scanEvents(rows, err, store.MaxPageBytes, (*eventRow).destWithTranscript)
 	if err != nil {
-		return nil, seq, err
+		return nil, false, err
 	}
-	if full {
-		upTo = scanned[len(scanned)-1].seq
+	entries := make([]store.LogEntry, len(scanned))
+	for i, r := range scanned {
+		entries[i] = store.LogEntry{Seq: r.seq, Event: r.build(), Transcript: r.transcript}
 	}
-	ends, err := s.readEnds(ctx, seq, upTo)
-	if err != nil {
-		return nil, seq, err
-	}
-	for _, r := range scanned {
-		for len(ends) > 0 && ends[0].Seq < r.seq {
-			entries, ends = append(entries, ends[0]), ends[1:]
-		}
-		entries = append(entries, store.LogEntry{Seq: r.seq, Event: r.build(), Transcript: r.transcript})
-	}
-	return append(entries, ends...), upTo, nil
+	return entries, full, nil
 }
 
-// readEnds reads the resolutions of questions, each with its event.
-func (s *engine) readEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntry, error) {
-	found, err := s.scanEnds(ctx, seq, upTo)
-	if err != nil {
-		return nil, err
-	}
-	ends := found[:0]
-	for _, end := range found {
-		e, _, err := s.Event(ctx, end.Event.ID)
-		if errors.Is(err, schema.ErrNotFound) {
-			continue // pruned during the read
-		}
-		if err != nil {
-			return nil, err
-		}
-		e.Status = end.Event.Status
-		ends = append(ends, store.LogEntry{Seq: end.Seq, Event: e, Ends: true})
-	}
-	return ends, nil
-}
-
-func (s *engine) scanEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntry, error) {
+func (s entrySource) EntryEnds(ctx context.Context, seq, upTo int64) ([]store.LogEntry, error) {
 	rows, err := s.readers.query(ctx, queryEntryEnds, seq, upTo)
 	return collect(rows, err, func(rows pgx.Rows, e *store.LogEntry) error {
 		e.Event = &store.Event{}
@@ -108,42 +80,26 @@ func (t *tx) applyProjection(d *store.ProjectionBatch) error {
 	if err := t.moveCursor("projections", d.From, d.To); err != nil {
 		return err
 	}
-	for key, n := range d.Decisions {
-		err := t.exec(`INSERT INTO decisions (quarter, app, outcome, person, bin, count) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (quarter, app, outcome, person, bin) DO UPDATE SET count = decisions.count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n)
-		if err != nil {
-			return err
-		}
-	}
-	for key, a := range d.Activity {
-		if err := t.addActivity(key, &a); err != nil {
-			return err
-		}
-	}
-	if err := t.addToolTimes(d.ToolTimes); err != nil {
+	return kit.ApplyProjection(t, d)
+}
+
+// AddDecisions implements kit.ProjectionStore.
+func (t *tx) AddDecisions(key store.Decision, n int64) error {
+	return t.exec(`INSERT INTO decisions (quarter, app, outcome, person, bin, count) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (quarter, app, outcome, person, bin) DO UPDATE SET count = decisions.count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n)
+}
+
+// RemoveSession implements kit.SessionStore.
+func (t *tx) RemoveSession(key store.SessionKey) error {
+	return t.exec(`DELETE FROM sessions WHERE app = $1 AND session = $2`, key.App, key.Session)
+}
+
+// UpsertSession implements kit.SessionStore.
+func (t *tx) UpsertSession(r *store.SessionRow) error {
+	if err := t.upsertSession(r); err != nil || r.Transcript == nil {
 		return err
 	}
-	for _, key := range d.RemovedSessions {
-		if err := t.exec(`DELETE FROM sessions WHERE app = $1 AND session = $2`, key.App, key.Session); err != nil {
-			return err
-		}
-	}
-	owners := make(map[schema.EventID]*store.SessionRow, len(d.Sessions))
-	for i := range d.Sessions {
-		owners[d.Sessions[i].First] = &d.Sessions[i]
-	}
-	if err := t.addSpend(d.Spend, owners); err != nil {
-		return err
-	}
-	for i := range d.Sessions {
-		if err := t.upsertSession(&d.Sessions[i]); err != nil {
-			return err
-		}
-		if err := t.setTranscript(&d.Sessions[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.setTranscript(r)
 }
 
 func (t *tx) upsertSession(r *store.SessionRow) error {
@@ -165,9 +121,6 @@ func (t *tx) upsertSession(r *store.SessionRow) error {
 
 // setTranscript replaces the text of the session's transcript, unless retention has removed the event.
 func (t *tx) setTranscript(r *store.SessionRow) error {
-	if r.Transcript == nil {
-		return nil
-	}
 	err := t.exec(`DELETE FROM transcript_texts WHERE first = $1`, r.First)
 	if err == nil && r.Transcript.Text != "" {
 		err = t.exec(`INSERT INTO transcript_texts (seq, first, text)
@@ -176,74 +129,36 @@ func (t *tx) setTranscript(r *store.SessionRow) error {
 	return err
 }
 
-func (t *tx) addActivity(key store.ActivityKey, a *store.Activity) error {
-	for _, unit := range [...]int64{1, kit.QuartersPerDay} {
-		err := t.exec(`INSERT INTO activity (span, at, app, events, tools, failures, asked, waited,
-				input, output, cache_read, cache_write, cost)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-			ON CONFLICT (span, at, app) DO UPDATE SET events = activity.events + excluded.events, tools = activity.tools + excluded.tools, failures = activity.failures + excluded.failures, asked = activity.asked + excluded.asked, waited = activity.waited + excluded.waited, input = activity.input + excluded.input, output = activity.output + excluded.output, cache_read = activity.cache_read + excluded.cache_read, cache_write = activity.cache_write + excluded.cache_write, cost = activity.cost + excluded.cost`,
-			unit, key.Quarter/unit, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
-			a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// AddActivity implements kit.BucketStore.
+func (t *tx) AddActivity(unit int64, key store.ActivityKey, a *store.Activity) error {
+	return t.exec(`INSERT INTO activity (span, at, app, events, tools, failures, asked, waited,
+			input, output, cache_read, cache_write, cost)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+		ON CONFLICT (span, at, app) DO UPDATE SET events = activity.events + excluded.events, tools = activity.tools + excluded.tools, failures = activity.failures + excluded.failures, asked = activity.asked + excluded.asked, waited = activity.waited + excluded.waited, input = activity.input + excluded.input, output = activity.output + excluded.output, cache_read = activity.cache_read + excluded.cache_read, cache_write = activity.cache_write + excluded.cache_write, cost = activity.cost + excluded.cost`,
+		unit, key.Quarter/unit, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
+		a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
 }
 
-// addSpend adds the usage of sessions. owners has the rows of these sessions.
-func (t *tx) addSpend(spend map[store.SpendKey]store.Spend, owners map[schema.EventID]*store.SessionRow) error {
-	for key, s := range spend {
-		owner := owners[key.Session]
-		if owner == nil {
-			return fmt.Errorf("add the spending of session %d: its row is missing", key.Session)
-		}
-		err := t.exec(`INSERT INTO spend (first, quarter, model, app, person, project, imported, input, output, cache_read, cache_write, cost)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-			ON CONFLICT (first, quarter, model) DO UPDATE SET input = spend.input + excluded.input, output = spend.output + excluded.output, cache_read = spend.cache_read + excluded.cache_read, cache_write = spend.cache_write + excluded.cache_write, cost = spend.cost + excluded.cost, imported = excluded.imported`,
-			key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Project, owner.Imported,
-			s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// AddSpend implements kit.SessionStore.
+func (t *tx) AddSpend(key store.SpendKey, s *store.Spend, owner *store.SessionRow) error {
+	return t.exec(`INSERT INTO spend (first, quarter, model, app, person, project, imported, input, output, cache_read, cache_write, cost)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		ON CONFLICT (first, quarter, model) DO UPDATE SET input = spend.input + excluded.input, output = spend.output + excluded.output, cache_read = spend.cache_read + excluded.cache_read, cache_write = spend.cache_write + excluded.cache_write, cost = spend.cost + excluded.cost, imported = excluded.imported`,
+		key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Project, owner.Imported,
+		s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD)
 }
 
-// toolPeriod identifies a row of tool_histograms.
-type toolPeriod struct {
-	unit, at int64
-	tool     string
+// AddToolTime implements kit.BucketStore.
+func (t *tx) AddToolTime(key store.ToolKey, u store.ToolTime) error {
+	return t.exec(`INSERT INTO session_tools (first, tool, bin, calls, failures, total) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (first, tool, bin) DO UPDATE SET calls = session_tools.calls + excluded.calls, failures = session_tools.failures + excluded.failures, total = session_tools.total + excluded.total`,
+		key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
 }
 
-func (t *tx) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
-	periods := map[toolPeriod]kit.Histogram{}
-	for key, u := range times {
-		err := t.exec(`INSERT INTO session_tools (first, tool, bin, calls, failures, total) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (first, tool, bin) DO UPDATE SET calls = session_tools.calls + excluded.calls, failures = session_tools.failures + excluded.failures, total = session_tools.total + excluded.total`,
-			key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
-		if err != nil {
-			return err
-		}
-		for _, unit := range [...]int64{1, kit.QuartersPerDay} {
-			period := toolPeriod{unit, key.Quarter / unit, key.Tool}
-			if periods[period] == nil {
-				periods[period] = kit.Histogram{}
-			}
-			periods[period][key.Bucket] = periods[period][key.Bucket].Add(u)
-		}
-	}
-	for period, h := range periods {
-		if err := t.addHistogram(period, h); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) addHistogram(p toolPeriod, h kit.Histogram) error {
+// AddHistogram implements kit.BucketStore.
+func (t *tx) AddHistogram(p kit.ToolPeriod, h kit.Histogram) error {
 	var bins string
-	err := t.get([]any{&bins}, `SELECT bins FROM tool_histograms WHERE span = $1 AND at = $2 AND tool = $3`, p.unit, p.at, p.tool)
+	err := t.get([]any{&bins}, `SELECT bins FROM tool_histograms WHERE span = $1 AND at = $2 AND tool = $3`, p.Unit, p.At, p.Tool)
 	if err := ignoreNoRows(err); err != nil {
 		return err
 	}
@@ -251,7 +166,7 @@ func (t *tx) addHistogram(p toolPeriod, h kit.Histogram) error {
 		return err
 	}
 	err = t.exec(`INSERT INTO tool_histograms (span, at, tool, bins) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (span, at, tool) DO UPDATE SET bins = excluded.bins`, p.unit, p.at, p.tool, h.Encode())
+		ON CONFLICT (span, at, tool) DO UPDATE SET bins = excluded.bins`, p.Unit, p.At, p.Tool, h.Encode())
 	return err
 }
 
