@@ -1,10 +1,7 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
 	"strings"
 	"time"
 	"unique"
@@ -25,24 +22,12 @@ func (s *engine) SessionFacts(ctx context.Context, app, session string) (facts [
 const querySessionFacts = `SELECT facts FROM sessions WHERE app = $1 AND session = $2`
 
 func (s *engine) SessionsWithID(ctx context.Context, session string) ([]store.SessionKey, error) {
-	type sessionOfApp struct {
-		app  string
-		last int64
-	}
 	rows, err := s.readers.query(ctx, querySessionsWithID, session)
-	found, err := collect(rows, err, func(rows pgx.Rows, s *sessionOfApp) error { return rows.Scan(&s.app, &s.last) })
-	slices.SortFunc(found, func(a, b sessionOfApp) int { return cmp.Compare(b.last, a.last) })
-	var keys []store.SessionKey
-	for _, s := range found[:min(len(found), maxSessionsWithID)] {
-		keys = append(keys, store.SessionKey{App: s.app, Session: session})
-	}
-	return keys, err
+	found, err := collect(rows, err, func(rows pgx.Rows, s *kit.LastOfSession) error { return rows.Scan(&s.App, &s.Last) })
+	return kit.SessionsWithID(session, found), err
 }
 
-// maxSessionsWithID is how many sessions of one ID SessionsWithID returns: of the newest 1,000,
-// the sessions with the newest events.
-const maxSessionsWithID = 16
-
+// querySessionsWithID reads the newest 1,000.
 const querySessionsWithID = `SELECT app, last FROM sessions
 	WHERE session = $1 ORDER BY first DESC LIMIT 1000`
 
@@ -68,7 +53,7 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 		f.Before = 1 << 62
 	}
 	if f.Text != "" {
-		return s.searchSessions(ctx, f)
+		return s.texts.Search(ctx, sessionSource{s}, s.sessionTextReader(ctx), s.head.Load(), f)
 	}
 	query, args := querySessions, []any{f.Before, f.Limit + 1}
 	switch {
@@ -95,63 +80,15 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 	return facts, 0, rows.Err()
 }
 
-func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
-	f.Text = strings.ToLower(f.Text)
-	if before, ok := kit.TranscriptPosition(f.Before); ok {
-		return s.searchTranscripts(ctx, f, before)
-	}
-	oldest, err := s.texts.Update(s.sessionTextReader(ctx))
-	if err != nil {
-		return nil, 0, err
-	}
-	limit := f.Limit
-	found := s.texts.Find(f)
-	if len(found) == f.Limit {
-		next = int64(found[len(found)-1])
-	} else if oldest > 0 { // the table has older sessions
-		var rest []schema.EventID
-		f.Before, f.Limit = min(f.Before, int64(oldest)), f.Limit-len(found)
-		if rest, next, err = s.findSessions(ctx, f); err != nil {
-			return nil, 0, err
-		}
-		found = append(found, rest...)
-	}
-	facts, err = s.sessionsByLast(ctx, found)
-	if f.Limit = limit - len(found); err != nil || next != 0 || f.Limit == 0 {
-		return facts, next, err
-	}
-	inTranscripts, next, err := s.searchTranscripts(ctx, f, s.head.Load()+1)
-	return append(facts, inTranscripts...), next, err
+// sessionSource implements kit.SessionSource.
+type sessionSource struct{ *engine }
+
+func (s sessionSource) SessionByLast(ctx context.Context, last schema.EventID) (row kit.SessionRow, err error) {
+	err = s.readers.get(ctx, []any{&row.Active, &row.Facts}, querySessionByLast, last)
+	return row, ignoreNoRows(err)
 }
 
-// sessionsByLast returns the facts of the sessions with these newest events, latest active first.
-func (s *engine) sessionsByLast(ctx context.Context, found []schema.EventID) ([][]byte, error) {
-	type row struct {
-		active int64
-		facts  []byte
-	}
-	rows := make([]row, 0, len(found))
-	for _, last := range found {
-		var r row
-		err := s.readers.get(ctx, []any{&r.active, &r.facts}, querySessionByLast, last)
-		if errors.Is(err, pgx.ErrNoRows) {
-			s.texts.Remove(last) // it was active just now and moved to an earlier page, or retention removed it
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, r)
-	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.active, a.active) })
-	facts := make([][]byte, len(rows))
-	for i := range rows {
-		facts[i] = rows[i].facts
-	}
-	return facts, nil
-}
-
-func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found []schema.EventID, next int64, err error) {
+func (s sessionSource) OlderSessions(ctx context.Context, f store.SessionFilter) (found []schema.EventID, next int64, err error) {
 	rows, err := s.readers.query(ctx, querySessionTexts, f.Before, sessionScanLimit)
 	if err != nil {
 		return nil, 0, err
@@ -189,9 +126,7 @@ const querySessionTranscripts = `SELECT t.seq, s.facts
 		AND ($4 = '' OR s.app = $4) AND ($5 = '' OR s.person = $5) AND strpos(s.text, $6) = 0
 	ORDER BY t.seq DESC`
 
-// searchTranscripts returns the sessions that f selects by their newest transcript alone. next is the
-// position of the next page; 0: there is none.
-func (s *engine) searchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
+func (s sessionSource) SearchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
 	type row struct {
 		seq   int64
 		facts []byte
@@ -224,7 +159,7 @@ func (s *engine) searchTranscripts(ctx context.Context, f store.SessionFilter, b
 const queryNewSessionTexts = `SELECT first, last, app, person, text FROM sessions
 	WHERE last > $1 ORDER BY last DESC LIMIT $2`
 
-// sessionTextReader returns the function that reads texts for sessionTexts.
+// sessionTextReader returns the function that reads texts for kit.SessionTexts.
 func (s *engine) sessionTextReader(ctx context.Context) func(schema.EventID, int) ([]kit.SessionText, error) {
 	return func(after schema.EventID, limit int) ([]kit.SessionText, error) {
 		rows, err := s.readers.query(ctx, queryNewSessionTexts, after, limit)

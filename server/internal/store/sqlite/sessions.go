@@ -1,11 +1,8 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"errors"
-	"slices"
 	"strings"
 	"time"
 	"unique"
@@ -24,24 +21,12 @@ func (s *engine) SessionFacts(ctx context.Context, app, session string) (facts [
 const querySessionFacts = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 
 func (s *engine) SessionsWithID(ctx context.Context, session string) ([]store.SessionKey, error) {
-	type sessionOfApp struct {
-		app  string
-		last int64
-	}
 	rows, err := s.readers.query(ctx, querySessionsWithID, session)
-	found, err := collect(rows, err, func(rows *sql.Rows, s *sessionOfApp) error { return rows.Scan(&s.app, &s.last) })
-	slices.SortFunc(found, func(a, b sessionOfApp) int { return cmp.Compare(b.last, a.last) })
-	var keys []store.SessionKey
-	for _, s := range found[:min(len(found), maxSessionsWithID)] {
-		keys = append(keys, store.SessionKey{App: s.app, Session: session})
-	}
-	return keys, err
+	found, err := collect(rows, err, func(rows *sql.Rows, s *kit.LastOfSession) error { return rows.Scan(&s.App, &s.Last) })
+	return kit.SessionsWithID(session, found), err
 }
 
-// maxSessionsWithID is how many sessions of one ID SessionsWithID returns: of the newest 1,000,
-// the sessions with the newest events.
-const maxSessionsWithID = 16
-
+// querySessionsWithID reads the newest 1,000.
 const querySessionsWithID = `SELECT app, last FROM sessions INDEXED BY sessions_by_id
 	WHERE stream_id = 1 AND session = ? ORDER BY rowid DESC LIMIT 1000`
 
@@ -69,7 +54,7 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 		f.Before = 1 << 62
 	}
 	if f.Text != "" {
-		return s.searchSessions(ctx, f)
+		return s.texts.Search(ctx, sessionSource{s}, s.sessionTextReader(ctx), s.head.Load(), f)
 	}
 	query, args := querySessions, []any{f.Before, f.Limit + 1}
 	switch {
@@ -96,63 +81,15 @@ func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 	return facts, 0, rows.Err()
 }
 
-func (s *engine) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
-	f.Text = strings.ToLower(f.Text)
-	if before, ok := kit.TranscriptPosition(f.Before); ok {
-		return s.searchTranscripts(ctx, f, before)
-	}
-	oldest, err := s.texts.Update(s.sessionTextReader(ctx))
-	if err != nil {
-		return nil, 0, err
-	}
-	limit := f.Limit
-	found := s.texts.Find(f)
-	if len(found) == f.Limit {
-		next = int64(found[len(found)-1])
-	} else if oldest > 0 { // the table has older sessions
-		var rest []schema.EventID
-		f.Before, f.Limit = min(f.Before, int64(oldest)), f.Limit-len(found)
-		if rest, next, err = s.findSessions(ctx, f); err != nil {
-			return nil, 0, err
-		}
-		found = append(found, rest...)
-	}
-	facts, err = s.sessionsByLast(ctx, found)
-	if f.Limit = limit - len(found); err != nil || next != 0 || f.Limit == 0 {
-		return facts, next, err
-	}
-	inTranscripts, next, err := s.searchTranscripts(ctx, f, s.head.Load()+1)
-	return append(facts, inTranscripts...), next, err
+// sessionSource implements kit.SessionSource.
+type sessionSource struct{ *engine }
+
+func (s sessionSource) SessionByLast(ctx context.Context, last schema.EventID) (row kit.SessionRow, err error) {
+	err = s.readers.get(ctx, []any{&row.Active, &row.Facts}, querySessionByLast, last)
+	return row, ignoreNoRows(err)
 }
 
-// sessionsByLast returns the facts of the sessions with these newest events, latest active first.
-func (s *engine) sessionsByLast(ctx context.Context, found []schema.EventID) ([][]byte, error) {
-	type row struct {
-		active int64
-		facts  []byte
-	}
-	rows := make([]row, 0, len(found))
-	for _, last := range found {
-		var r row
-		err := s.readers.get(ctx, []any{&r.active, &r.facts}, querySessionByLast, last)
-		if errors.Is(err, sql.ErrNoRows) {
-			s.texts.Remove(last) // it was active just now and moved to an earlier page, or retention removed it
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, r)
-	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.active, a.active) })
-	facts := make([][]byte, len(rows))
-	for i := range rows {
-		facts[i] = rows[i].facts
-	}
-	return facts, nil
-}
-
-func (s *engine) findSessions(ctx context.Context, f store.SessionFilter) (found []schema.EventID, next int64, err error) {
+func (s sessionSource) OlderSessions(ctx context.Context, f store.SessionFilter) (found []schema.EventID, next int64, err error) {
 	rows, err := s.readers.query(ctx, querySessionTexts, f.Before, sessionScanLimit)
 	if err != nil {
 		return nil, 0, err
@@ -185,9 +122,7 @@ const (
 	querySessionOfTranscript = `SELECT person, text, facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 )
 
-// searchTranscripts returns the sessions that f selects by their newest transcript alone. next is the
-// position of the next page; 0: there is none.
-func (s *engine) searchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
+func (s sessionSource) SearchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
 	word, deadline := filter.Fold(f.Text), time.Now().Add(kit.TranscriptSearchTime)
 	rows, err := s.readers.query(ctx, querySessionTranscripts, before)
 	if err != nil {
@@ -238,7 +173,7 @@ func (s *engine) sessionOfTranscript(ctx context.Context, ids nameIDs, f *store.
 const queryNewSessionTexts = `SELECT first, last, app, person, text FROM sessions INDEXED BY sessions_by_last
 	WHERE stream_id = 1 AND last > ? ORDER BY last DESC LIMIT ?`
 
-// sessionTextReader returns the function that reads texts for sessionTexts.
+// sessionTextReader returns the function that reads texts for kit.SessionTexts.
 func (s *engine) sessionTextReader(ctx context.Context) func(schema.EventID, int) ([]kit.SessionText, error) {
 	return func(after schema.EventID, limit int) ([]kit.SessionText, error) {
 		rows, err := s.readers.query(ctx, queryNewSessionTexts, after, limit)
