@@ -12,29 +12,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-// deliveryRow is a scanned delivery; all columns are NULL if there is none.
-type deliveryRow struct {
-	answer, state               sql.NullString
-	attempts                    sql.NullInt64
-	sent                        sql.NullBool
-	due, until, leased, handled sql.NullInt64
-}
-
-func (r *deliveryRow) dest() []any {
-	return []any{&r.answer, &r.state, &r.attempts, &r.sent, &r.due, &r.until, &r.leased, &r.handled}
-}
-
-func (r *deliveryRow) toDelivery(id schema.EventID) *store.Delivery {
-	if !r.answer.Valid {
-		return nil
-	}
-	return &store.Delivery{
-		ID: id, AnswerID: r.answer.String, State: schema.DeliveryState(r.state.String), Attempts: int(r.attempts.Int64),
-		Sent: r.sent.Bool, Due: kit.Time(r.due.Int64), Until: kit.Time(r.until.Int64), Leased: kit.Time(r.leased.Int64),
-		Handled: kit.Time(r.handled.Int64),
-	}
-}
-
 func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 	due, leased := kit.Millis(d.Due), kit.Millis(d.Leased)
 	owner := ""

@@ -56,5 +56,5 @@ func (t *tx) question(id schema.EventID) (*store.Question, error) {
 	if err := t.get(r.dest(), queryQuestion, id); err != nil {
 		return nil, err
 	}
-	return r.question(context.Background(), id, t.w.dictionary, &t.w.statements)
+	return r.question(context.Background(), t.w.dictionary, &t.w.statements)
 }
