@@ -3,13 +3,10 @@ package postgres
 import (
 	"context"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
-
-// A directive has three parts: freezes.go, grants.go and messages.go each add theirs, and keep in
-// memory which sessions they have something for. An event of any other session costs no query.
 
 // hasOutstanding reports whether anything may wait for an event of the session.
 func (s *engine) hasOutstanding(e *store.Event) bool {
@@ -19,43 +16,17 @@ func (s *engine) hasOutstanding(e *store.Event) bool {
 // directive returns the directive for the hook of a new event, and marks it as handed over in
 // this transaction. It returns nil if there is nothing.
 func (t *tx) directive(e *store.Event, r *store.DirectiveRequest) (*control.Directive, error) {
-	d := &control.Directive{}
-	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.useGrant, t.messages().HandOver} {
-		if err := add(d, e, r); err != nil {
-			return nil, err
-		}
+	d, err := kit.NewDirective(e, r, t.addFreeze, t.useGrant, t.messages().HandOver)
+	if err == nil && d != nil && d.Freeze != nil {
+		err = t.exec(`INSERT INTO frozen_calls (seq) VALUES ($1)`, e.ID)
 	}
-	if d.Freeze != nil {
-		if err := t.exec(`INSERT INTO frozen_calls (seq) VALUES ($1)`, e.ID); err != nil {
-			return nil, err
-		}
-	}
-	return nonEmpty(d), nil
+	return d, err
 }
 
 // repeatedDirective returns the directive that the event seq got, for a repeat of its POST.
 // A freeze is the current one.
 func (t *tx) repeatedDirective(seq int64, d *store.EventDraft) (*control.Directive, error) {
-	r := d.Directive
-	if r == nil {
-		return nil, nil
-	}
-	e := d.Event
-	e.ID = schema.EventID(seq)
-	repeated := &control.Directive{}
-	for _, add := range []func(*control.Directive, *store.Event, *store.DirectiveRequest) error{t.addFreeze, t.repeatGrant, t.messages().Repeat} {
-		if err := add(repeated, &e, r); err != nil {
-			return nil, err
-		}
-	}
-	return nonEmpty(repeated), nil
-}
-
-func nonEmpty(d *control.Directive) *control.Directive {
-	if d.Freeze == nil && d.Grant == nil && len(d.Messages) == 0 {
-		return nil
-	}
-	return d
+	return kit.RepeatedDirective(seq, d, t.addFreeze, t.repeatGrant, t.messages().Repeat)
 }
 
 // loadDirectives loads the items that wait for agents, at the start.
