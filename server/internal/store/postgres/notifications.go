@@ -43,26 +43,14 @@ func (s *engine) SetNotificationCursor(ctx context.Context, cursor int64) error 
 
 func (s *engine) QuestionsSince(ctx context.Context, seq int64, limit int) (ids []schema.EventID, upTo int64, err error) {
 	head := s.head.Load()
-	upTo = head
-	type questionChange struct{ seq, question int64 }
-	var found []questionChange
-	for _, query := range []string{queryAskedSince, queryChangedSince} {
+	var lists [2][]kit.QuestionChange
+	for i, query := range []string{queryAskedSince, queryChangedSince} {
 		rows, err := s.readers.query(ctx, query, seq, head, limit)
-		list, err := collect(rows, err, func(rows pgx.Rows, c *questionChange) error { return rows.Scan(&c.seq, &c.question) })
-		if err != nil {
+		if lists[i], err = collect(rows, err, func(rows pgx.Rows, c *kit.QuestionChange) error { return rows.Scan(&c.Seq, &c.Question) }); err != nil {
 			return nil, seq, err
 		}
-		if found = append(found, list...); len(list) == limit {
-			upTo = min(upTo, list[limit-1].seq)
-		}
 	}
-	seen := map[int64]bool{}
-	for _, t := range found {
-		if t.seq <= upTo && !seen[t.question] {
-			seen[t.question] = true
-			ids = append(ids, schema.EventID(t.question))
-		}
-	}
+	ids, upTo = kit.ChangedQuestions(head, limit, lists[:]...)
 	return ids, upTo, nil
 }
 
