@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Candidates implements kit.SearchSource.
@@ -39,20 +40,16 @@ const (
 
 // keepSegmentsOf removes the segments without a row of any of the queries.
 func (run *searchRun) keepSegmentsOf(ctx context.Context, set *grams.Set, r grams.Range, queries ...string) error {
-	var found grams.Set
+	var seqs []int64
 	for _, query := range queries {
 		rows, err := run.store.readers.query(ctx, query, r.From, r.To)
-		seqs, err := collect(rows, err, scanColumn[int64])
+		found, err := collect(rows, err, scanColumn[int64])
 		if err != nil {
 			return err
 		}
-		for _, seq := range seqs {
-			found[seq>>grams.SegmentBits%grams.SegmentsPerWindow] = true
-		}
+		seqs = append(seqs, found...)
 	}
-	for i := range set {
-		set[i] = set[i] && found[i]
-	}
+	kit.KeepSegmentsOf(set, seqs)
 	return nil
 }
 
@@ -63,20 +60,10 @@ func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set
 	}
 	rows, err := run.store.readers.query(ctx, queryNameSegments, c.kind, append([]string{}, c.names...), r.From>>nameSegmentBits, r.To>>nameSegmentBits)
 	segments, err := collect(rows, err, scanColumn[int64])
-	if err != nil {
-		return err
+	if err == nil {
+		kit.KeepNameSegments(set, segments)
 	}
-	var found grams.Set
-	for _, segment := range segments {
-		const perNameSegment = nameSegmentSize >> grams.SegmentBits
-		for i := range int64(perNameSegment) {
-			found[(segment*perNameSegment+i)%grams.SegmentsPerWindow] = true
-		}
-	}
-	for i := range set {
-		set[i] = set[i] && found[i]
-	}
-	return nil
+	return err
 }
 
 const queryNameSegments = `SELECT DISTINCT zone FROM zones WHERE kind = $1 AND name = ANY($2) AND zone BETWEEN $3 AND $4`

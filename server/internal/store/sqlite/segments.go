@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Candidates implements kit.SearchSource.
@@ -43,20 +44,16 @@ const (
 
 // keepSegmentsOf removes the segments without a row of any of the queries.
 func (run *searchRun) keepSegmentsOf(ctx context.Context, set *grams.Set, r grams.Range, queries ...string) error {
-	var found grams.Set
+	var seqs []int64
 	for _, query := range queries {
 		rows, err := run.store.readers.query(ctx, query, r.From, r.To)
-		seqs, err := collect(rows, err, scanColumn[int64])
+		found, err := collect(rows, err, scanColumn[int64])
 		if err != nil {
 			return err
 		}
-		for _, seq := range seqs {
-			found[seq>>grams.SegmentBits%grams.SegmentsPerWindow] = true
-		}
+		seqs = append(seqs, found...)
 	}
-	for i := range set {
-		set[i] = set[i] && found[i]
-	}
+	kit.KeepSegmentsOf(set, seqs)
 	return nil
 }
 
@@ -67,20 +64,10 @@ func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set
 	}
 	rows, err := run.store.readers.db.QueryContext(ctx, conditionSegmentsSQL(c), r.From>>nameSegmentBits, r.To>>nameSegmentBits)
 	segments, err := collect(rows, err, scanColumn[int64])
-	if err != nil {
-		return err
+	if err == nil {
+		kit.KeepNameSegments(set, segments)
 	}
-	var found grams.Set
-	for _, segment := range segments {
-		const perNameSegment = nameSegmentSize >> grams.SegmentBits
-		for i := range int64(perNameSegment) {
-			found[(segment*perNameSegment+i)%grams.SegmentsPerWindow] = true
-		}
-	}
-	for i := range set {
-		set[i] = set[i] && found[i]
-	}
-	return nil
+	return err
 }
 
 // conditionSegmentsSQL returns the query for the name segments of a condition. It looks
