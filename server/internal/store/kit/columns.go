@@ -59,3 +59,19 @@ func Time(ms int64) time.Time {
 	}
 	return time.UnixMilli(ms)
 }
+
+// Nullable stores a nil slice as NULL instead of empty bytes. NonNil does the reverse.
+func Nullable(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// NonNil stores a nil slice as empty bytes.
+func NonNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

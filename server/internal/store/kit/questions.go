@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -74,4 +75,23 @@ func ReceivedAt(at time.Time, last int64) int64 {
 		return ms
 	}
 	return last
+}
+
+// ChangedColumns returns the columns deadline, held, held_until, remind_at, escalate_at, next_at and
+// addressed of a question after a change. What the change keeps is nil.
+func ChangedColumns(c *store.Change) []any {
+	columns := make([]any, 7)
+	if !c.Deadline.IsZero() || c.NoDeadline {
+		columns[0] = Millis(c.Deadline)
+	}
+	if window := c.UndoWindow; window != nil {
+		columns[1], columns[2] = Nullable(window.Answer), Millis(window.Until)
+	}
+	if timers := c.Timers; timers != nil {
+		columns[3], columns[4], columns[5] = Millis(timers.Remind), Millis(timers.Escalate), Millis(timers.Next())
+	}
+	if c.Awaiting != nil {
+		columns[6] = !slices.Contains(c.Awaiting, Everyone)
+	}
+	return columns
 }

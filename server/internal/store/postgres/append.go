@@ -149,9 +149,9 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
 			body_hash, ask_hash, secret_hash, has_nonce, addressed, owner)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
 		e.ID, e.App, e.Session, e.Type, e.Tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
-		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
-		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
-		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed, t.w.store.Self())
+		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
+		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
+		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash), q.HasNonce, isAddressed, t.w.store.Self())
 	if err != nil {
 		return err
 	}

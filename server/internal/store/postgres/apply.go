@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -104,19 +103,8 @@ func (t *tx) insertChange(id schema.EventID, ends bool, status []byte) (seq int6
 
 // updateQuestion writes the row of a question once, guarded by its version.
 func (t *tx) updateQuestion(c *store.Change, settles bool) error {
-	args := []any{c.Status, nullable(c.Answer), nullable(c.Receipt), nullable(c.Proofs), kit.Millis(t.now), nil, nil, nil, nil, nil, nil, nil, c.Event.ID, c.Version}
-	if !c.Deadline.IsZero() || c.NoDeadline {
-		args[5] = kit.Millis(c.Deadline)
-	}
-	if window := c.UndoWindow; window != nil {
-		args[6], args[7] = nullable(window.Answer), kit.Millis(window.Until)
-	}
-	if timers := c.Timers; timers != nil {
-		args[8], args[9], args[10] = kit.Millis(timers.Remind), kit.Millis(timers.Escalate), kit.Millis(timers.Next())
-	}
-	if c.Awaiting != nil {
-		args[11] = !slices.Contains(c.Awaiting, kit.Everyone)
-	}
+	args := append([]any{c.Status, kit.Nullable(c.Answer), kit.Nullable(c.Receipt), kit.Nullable(c.Proofs), kit.Millis(t.now)}, kit.ChangedColumns(c)...)
+	args = append(args, c.Event.ID, c.Version)
 	var ended string
 	if settles {
 		listed, err := kit.InboxStatus(c)

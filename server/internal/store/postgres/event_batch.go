@@ -27,7 +27,7 @@ func (b *eventBatch) len() int { return len(b.seqs) }
 func (b *eventBatch) add(e *store.Event, uid uuid.UUID, key []byte) {
 	b.seqs, b.received, b.timestamps = append(b.seqs, int64(e.ID)), append(b.received, e.ReceivedAt.UnixMilli()), append(b.timestamps, e.Timestamp)
 	b.uids, b.asks, b.keys = append(b.uids, uid), append(b.asks, e.Question != nil), append(b.keys, key)
-	b.envelopes, b.payloads = append(b.envelopes, nonNilBlob(e.Envelope)), append(b.payloads, nonNilBlob(e.Payload))
+	b.envelopes, b.payloads = append(b.envelopes, kit.NonNil(e.Envelope)), append(b.payloads, kit.NonNil(e.Payload))
 	for i, name := range [...]string{e.App, e.Session, e.Type, e.Tool} {
 		b.names[i] = append(b.names[i], cleanText(name))
 	}

@@ -46,7 +46,7 @@ func (t *tx) InsertMessage(m *control.Message, key []byte) error {
 	}
 	m.ID = last.Int64 + 1
 	return t.exec(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`, m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), nullable(key))
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`, m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), kit.Nullable(key))
 }
 
 // UpdateMessage implements kit.MessageStore.

@@ -54,19 +54,3 @@ func cleanText(text string) string {
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
-
-// nullable stores a nil slice as NULL instead of empty bytes. nonNilBlob does the reverse.
-
-func nullable(b []byte) any {
-	if b == nil {
-		return nil
-	}
-	return b
-}
-
-func nonNilBlob(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
-}

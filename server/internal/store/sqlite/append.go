@@ -111,7 +111,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	}
 	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, nullable(key), nonNilBlob(e.Envelope), nonNilBlob(e.Payload))
+		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, kit.Nullable(key), kit.NonNil(e.Envelope), kit.NonNil(e.Payload))
 	if err == nil {
 		err = t.recordNames(seq, ids)
 	}
@@ -161,9 +161,9 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 			body_hash, ask_hash, secret_hash, has_nonce, addressed)
 		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
-		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
-		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), nullable(q.DuplicateKey), q.Requester, nullable(q.SharedListener),
-		nullable(q.BodyHash), nullable(q.AskHash), nullable(q.SecretHash), q.HasNonce, isAddressed)
+		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
+		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
+		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash), q.HasNonce, isAddressed)
 	if err != nil {
 		return err
 	}
@@ -239,21 +239,4 @@ func (t *tx) markTime(seq, previous int64) error {
 	_, err := t.exec(`INSERT INTO time_marks (stream_id, received_at, seq, previous) VALUES (1, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET seq = excluded.seq, previous = excluded.previous`, at, seq, previous)
 	return err
-}
-
-// nullable stores a nil slice as NULL instead of an empty blob. nonNilBlob does the
-// reverse.
-
-func nullable(b []byte) any {
-	if b == nil {
-		return nil
-	}
-	return b
-}
-
-func nonNilBlob(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }

@@ -44,7 +44,7 @@ func (t *tx) InsertMessage(m *control.Message, key []byte) error {
 	}
 	m.ID = last.Int64 + 1
 	_, err := t.exec(`INSERT INTO messages (stream_id, id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)`, m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), nullable(key))
+		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)`, m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), kit.Nullable(key))
 	return err
 }
 
