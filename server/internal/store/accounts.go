@@ -12,11 +12,22 @@ type Accounts interface {
 	// People reads all accounts and credentials. There are few, and callers cache them.
 	People(ctx context.Context) (*People, error)
 
+	// PeopleVersion returns the number of changes so far, of all hubs.
+	PeopleVersion(ctx context.Context) (int64, error)
+
 	// ChangePeople writes c and returns once it is committed. A change that locks the hub also
 	// removes what callers without credentials left behind, which it returns. It works on a full
-	// disk: people must be able to sign in and to revoke access.
+	// disk: people must be able to sign in and to revoke access. It fails with ErrPeopleChanged if
+	// c has a version that is not the current one: another hub has changed the accounts.
 	ChangePeople(ctx context.Context, c *PeopleChange) (removed AnonymousRemoval, err error)
+
+	// RecordUse stores when sign-ins and tokens were last used. It makes no time earlier, restores
+	// nothing that was revoked, and leaves the version.
+	RecordUse(ctx context.Context, u *Uses) error
 }
+
+// Uses are times of last use by the ids of sign-ins and tokens.
+type Uses struct{ SignIns, Tokens map[string]time.Time }
 
 // LocalName is the name under which callers without credentials are stored.
 const LocalName = "local user"
@@ -81,6 +92,9 @@ type Passkey struct {
 
 // People is the complete state of accounts and credentials.
 type People struct {
+	// Version grows with each change. In a PeopleChange it is the one that the change was computed
+	// from; 0: any.
+	Version int64
 	Persons []Person
 	SignIns []SignIn
 	Tokens  []Token

@@ -66,5 +66,6 @@ type Store interface {
 	Traces
 	Shares
 	Members
+	Flows
 	Admin
 }

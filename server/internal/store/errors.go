@@ -8,6 +8,8 @@ var (
 	// ErrConflict is returned by Apply if the question has changed since it was read.
 	// Read it again and decide again.
 	ErrConflict = errors.New("the question was changed concurrently")
+	// ErrPeopleChanged is returned by ChangePeople if the accounts have changed since they were read.
+	ErrPeopleChanged = errors.New("the accounts were changed concurrently")
 	// ErrLogRewound is returned by After for a number that was never assigned: the
 	// database is older than the reader's cursor.
 	ErrLogRewound = errors.New("the log ends before that position: the database is older")

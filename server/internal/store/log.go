@@ -105,6 +105,8 @@ type LogRow struct {
 	HasTranscript bool
 	// Foreign is true for a row that another hub committed.
 	Foreign bool
+	// Foreign is true if another hub committed the row. Only published rows have it.
+	Foreign bool
 	// Kinds are what followers of the log need to know: see Change.Kinds and NewQuestion.Kinds.
 	// Only published rows have them.
 	Kinds feed.Kinds

@@ -20,7 +20,8 @@ const (
 
 func (s *engine) People(ctx context.Context) (*store.People, error) {
 	var p store.People
-	err := s.readers.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub`)
+	// The version is read first: if a change comes between the reads, the next one is refused.
+	err := s.readers.get(ctx, []any{&p.Version, &p.Locked}, `SELECT people_version, locked FROM hub`)
 	p.Persons, err = readTable(ctx, s, err, queryPersons, scanPerson)
 	p.SignIns, err = readTable(ctx, s, err, querySignIns, scanSignIn)
 	p.Tokens, err = readTable(ctx, s, err, queryTokens, scanToken)
@@ -61,6 +62,23 @@ func scanPasskey(rows pgx.Rows, k *store.Passkey) error {
 		kit.ScanTime(&k.CreatedAt), kit.ScanTime(&k.LastUsedAt))
 }
 
+func (s *engine) PeopleVersion(ctx context.Context) (version int64, err error) {
+	err = s.readers.get(ctx, []any{&version}, `SELECT people_version FROM hub`)
+	return version, err
+}
+
+func (s *engine) RecordUse(ctx context.Context, u *store.Uses) error {
+	return s.writer.do(ctx, &op{run: func(t *tx) (err error) {
+		for id, at := range u.SignIns {
+			err = t.exec(`UPDATE sign_ins SET seen_at = greatest(seen_at, $1) WHERE id = $2`, kit.Millis(at), id)
+		}
+		for id, at := range u.Tokens {
+			err = t.exec(`UPDATE tokens SET used_at = greatest(used_at, $1) WHERE id = $2`, kit.Millis(at), id)
+		}
+		return err
+	}})
+}
+
 func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {
 	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) (err error) {
 		if err := t.changePeople(c); err != nil || !c.SetLocked {
@@ -77,7 +95,14 @@ func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (remov
 }
 
 func (t *tx) changePeople(c *store.PeopleChange) error {
-	err := t.appendLedger(c.LedgerRecords...)
+	n, err := t.execCount(`UPDATE hub SET people_version = people_version + 1 WHERE $1::bigint IN (0, people_version)`, c.Version)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return store.ErrPeopleChanged
+	}
+	err = t.appendLedger(c.LedgerRecords...)
 	write := func(query string, args ...any) {
 		if err == nil {
 			err = t.exec(query, args...)

@@ -19,7 +19,8 @@ const (
 
 func (s *engine) People(ctx context.Context) (*store.People, error) {
 	var p store.People
-	err := s.readers.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub WHERE stream_id = 1`)
+	// The version is read first: if a change comes between the reads, the next one is refused.
+	err := s.readers.get(ctx, []any{&p.Version, &p.Locked}, `SELECT people_version, locked FROM hub WHERE stream_id = 1`)
 	p.Persons, err = readTable(ctx, s, err, queryPersons, scanPerson)
 	p.SignIns, err = readTable(ctx, s, err, querySignIns, scanSignIn)
 	p.Tokens, err = readTable(ctx, s, err, queryTokens, scanToken)
@@ -60,6 +61,27 @@ func scanPasskey(rows *sql.Rows, k *store.Passkey) error {
 		kit.ScanTime(&k.CreatedAt), kit.ScanTime(&k.LastUsedAt))
 }
 
+func (s *engine) PeopleVersion(ctx context.Context) (version int64, err error) {
+	err = s.readers.get(ctx, []any{&version}, `SELECT people_version FROM hub WHERE stream_id = 1`)
+	return version, err
+}
+
+func (s *engine) RecordUse(ctx context.Context, u *store.Uses) error {
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+		for id, at := range u.SignIns {
+			if _, err := t.exec(`UPDATE sign_ins SET seen_at = max(seen_at, ?) WHERE stream_id = 1 AND id = ?`, kit.Millis(at), id); err != nil {
+				return err
+			}
+		}
+		for id, at := range u.Tokens {
+			if _, err := t.exec(`UPDATE tokens SET used_at = max(used_at, ?) WHERE stream_id = 1 AND id = ?`, kit.Millis(at), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
 func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
 		if err := t.changePeople(c); err != nil || !c.SetLocked {
@@ -76,7 +98,14 @@ func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (remov
 }
 
 func (t *tx) changePeople(c *store.PeopleChange) error {
-	err := t.appendLedger(c.LedgerRecords...)
+	n, err := t.exec(`UPDATE hub SET people_version = people_version + 1 WHERE stream_id = 1 AND ?1 IN (0, people_version)`, c.Version)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return store.ErrPeopleChanged
+	}
+	err = t.appendLedger(c.LedgerRecords...)
 	write := func(query string, args ...any) {
 		if err == nil {
 			_, err = t.exec(query, args...)
