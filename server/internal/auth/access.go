@@ -95,6 +95,9 @@ func roleWithArticle(r schema.Role) string {
 // Check returns an error unless caller may use a route of class access in the current state of
 // the hub.
 func (s *Service) Check(access schema.Access, caller Identity) error {
+	if s != nil && s.isStale.Load() && access != schema.AccessPublic {
+		return errStale
+	}
 	err := Check(access, caller, s.IsLocked())
 	if errors.Is(err, schema.ErrSignIn) && !s.HasOwner() {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This hub has no owner yet. Open the sign-in link that it printed when it started, and you become its owner."}

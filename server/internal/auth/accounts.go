@@ -268,26 +268,30 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// saveLastUse stores when sessions and tokens were last used.
+// saveLastUse stores when sessions and tokens were last used, and learns when they were used at other
+// hubs: they end without use.
 func (s *Service) saveLastUse(ctx context.Context) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	dir := s.current.Load()
-	var c store.PeopleChange
+	uses := store.Uses{SignIns: map[string]time.Time{}, Tokens: map[string]time.Time{}}
 	for _, session := range dir.SignIns {
 		if used := s.lastUsed(session.ID, session.LastSeenAt); used.After(session.LastSeenAt) {
-			session.LastSeenAt = used
-			c.SignIns = append(c.SignIns, session)
+			uses.SignIns[session.ID] = used
 		}
 	}
 	for _, t := range dir.Tokens {
 		if used := s.lastUsed(t.ID, t.LastUsedAt); used.After(t.LastUsedAt) {
-			t.LastUsedAt = used
-			c.Tokens = append(c.Tokens, t)
+			uses.Tokens[t.ID] = used
 		}
 	}
-	if c.SignIns == nil && c.Tokens == nil {
+	if len(dir.SignIns)+len(dir.Tokens) == 0 {
 		return nil
 	}
-	return s.applyChange(ctx, &c)
+	if len(uses.SignIns)+len(uses.Tokens) > 0 {
+		if err := s.Store.RecordUse(ctx, &uses); err != nil {
+			return err
+		}
+	}
+	return s.reload(ctx)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -23,7 +24,7 @@ type AnswerDigest [sha256.Size]byte
 
 // Challenge starts a passkey assertion for exactly one answer and returns the options for
 // the caller's browser.
-func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
+func (s *Service) Challenge(ctx context.Context, caller Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
 	at, err := s.requirePasskeysEnabled(caller)
 	if err != nil {
 		return options, err
@@ -47,43 +48,12 @@ func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schem
 	if err != nil {
 		return options, err
 	}
-	s.ceremonies.addAssertion(session.Challenge, &ceremony{person: caller.Name, at: at, nonce: nonce, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}, s)
+	pending := ceremony{Person: caller.Name, At: at, Nonce: nonce, Session: *session}
+	if err := s.flows.Put(ctx, flows.Key{Kind: assertions, Owner: caller.Name, Secret: session.Challenge}, pending, s.Clock().Add(ceremonyLifetime)); err != nil {
+		return options, err
+	}
 	options.PublicKey, err = json.Marshal(assertion.Response)
 	return options, err
-}
-
-// addAssertion stores a challenge until it is used or expires. If the person has
-// maxChallenges of them, the oldest is dropped.
-func (pc *passkeyCeremonies) addAssertion(challenge string, c *ceremony, svc *Service) {
-	pc.mu.Lock()
-	defer pc.mu.Unlock()
-	if pc.assertions == nil {
-		pc.assertions = map[string]*ceremony{}
-	}
-	own, oldest := 0, ""
-	for key, other := range pc.assertions {
-		switch {
-		case svc.isExpired(other.expiresAt):
-			delete(pc.assertions, key)
-		case other.person == c.person:
-			if own++; oldest == "" || other.expiresAt.Before(pc.assertions[oldest].expiresAt) {
-				oldest = key
-			}
-		}
-	}
-	if own >= maxChallenges {
-		delete(pc.assertions, oldest)
-	}
-	pc.assertions[challenge] = c
-}
-
-// takeAssertion removes and returns a challenge, or nil. Each challenge works once.
-func (pc *passkeyCeremonies) takeAssertion(challenge string) *ceremony {
-	pc.mu.Lock()
-	defer pc.mu.Unlock()
-	c := pc.assertions[challenge]
-	delete(pc.assertions, challenge)
-	return c
 }
 
 // assertionError reports a passkey assertion that is not accepted.
@@ -108,21 +78,24 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	challenge := parsed.Response.CollectedClientData.Challenge
-	challenged := s.ceremonies.takeAssertion(challenge)
+	var challenged ceremony
+	isPending, err := s.flows.Take(ctx, flows.Key{Kind: assertions, Secret: challenge}, &challenged)
 	switch {
-	case challenged == nil, s.isExpired(challenged.expiresAt), !s.Passkeys.isKnown(challenged.at):
+	case err != nil:
+		return verified, err
+	case !isPending, !s.Passkeys.isKnown(challenged.At):
 		return verified, assertionError("has been used or is older than two minutes")
-	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.person:
+	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.Person:
 		return verified, assertionError("is another person's assertion")
-	case base64.RawURLEncoding.EncodeToString(sign.PasskeyChallenge(answer, challenged.nonce, caller.Name)) != challenge:
+	case base64.RawURLEncoding.EncodeToString(sign.PasskeyChallenge(answer, challenged.Nonce, caller.Name)) != challenge:
 		return verified, assertionError("is for another answer, or the request has changed since")
 	}
-	party, err := challenged.at.webAuthn()
+	party, err := challenged.At.webAuthn()
 	if err != nil {
 		return verified, err
 	}
-	user := s.passkeyUserFor(caller.Name, challenged.at)
-	credential, err := party.ValidateLogin(user, challenged.session, parsed)
+	user := s.passkeyUserFor(caller.Name, challenged.At)
+	credential, err := party.ValidateLogin(user, challenged.Session, parsed)
 	if err != nil {
 		s.Log.Warn("passkey assertion rejected", "person", caller.Name, "err", err)
 		return verified, assertionError("is not a signature by one of your passkeys with user verification")
@@ -135,7 +108,7 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), s.Clock()
 	raw := &parsed.Raw.AssertionResponse
 	verified = sign.PasskeyProof{
-		Person: caller.Name, CredentialID: base64.RawURLEncoding.EncodeToString(k.Credential), Nonce: base64.RawURLEncoding.EncodeToString(challenged.nonce),
+		Person: caller.Name, CredentialID: base64.RawURLEncoding.EncodeToString(k.Credential), Nonce: base64.RawURLEncoding.EncodeToString(challenged.Nonce),
 		AuthenticatorData: base64.RawURLEncoding.EncodeToString(raw.AuthenticatorData),
 		ClientDataJSON:    base64.RawURLEncoding.EncodeToString(raw.ClientDataJSON),
 		Signature:         base64.RawURLEncoding.EncodeToString(raw.Signature),

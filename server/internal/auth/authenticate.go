@@ -55,6 +55,9 @@ func (s *Service) Authenticate(c Credentials) (Identity, error) {
 	if s == nil {
 		return Identity{}, nil
 	}
+	if s.isStale.Load() && (c.Authorization != "" || c.Cookie != "" || c.Key != "" || c.Proxy != "") {
+		return Identity{}, errStale
+	}
 	if c.Authorization != "" {
 		scheme, token, _ := strings.Cut(c.Authorization, " ")
 		token = strings.TrimSpace(token)
@@ -65,7 +68,7 @@ func (s *Service) Authenticate(c Credentials) (Identity, error) {
 			}
 		case strings.HasPrefix(token, OperatorPrefix), strings.HasPrefix(token, AgentPrefix):
 			id, err := s.authenticateToken(token)
-			if err != nil && s.signInLimiter.firstRefusalInWindow(c.From, s.Clock()) {
+			if err != nil && s.signInLimiter.FirstRefusalInWindow(c.From, s.Clock()) {
 				s.appendLedger(context.Background(), ledgerRecord("token.refused", Identity{}, map[string]any{"from": c.From.String()}))
 			}
 			return id, err
@@ -98,8 +101,12 @@ func (s *Service) authenticateToken(token string) (Identity, error) {
 	if !isToken(token) {
 		return Identity{}, errInvalidToken
 	}
+	hash := digestOf(token)
+	if s.current.Load().tokens[hash] == nil {
+		s.refresh()
+	}
 	dir := s.current.Load()
-	t := dir.tokens[digestOf(token)]
+	t := dir.tokens[hash]
 	if t == nil || s.isExpired(t.ExpiresAt) {
 		return Identity{}, errInvalidToken
 	}
@@ -117,8 +124,12 @@ func (s *Service) authenticateToken(token string) (Identity, error) {
 }
 
 func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
+	hash := digestOf(c.Cookie)
+	if s.current.Load().signIns[hash] == nil {
+		s.refresh()
+	}
 	dir := s.current.Load()
-	session := dir.signIns[digestOf(c.Cookie)]
+	session := dir.signIns[hash]
 	if session == nil || s.isExpired(s.sessionExpiry(session)) {
 		return Identity{}, signInError(ErrSessionExpired, "This session has ended. Sign in again.")
 	}

@@ -20,12 +20,12 @@ func digestOfAction(a schema.CredentialAction) (AnswerDigest, error) {
 }
 
 // ChallengeAction starts a passkey assertion for exactly one change of credentials.
-func (s *Service) ChallengeAction(caller Identity, a schema.CredentialAction) (schema.PasskeyOptions, error) {
+func (s *Service) ChallengeAction(ctx context.Context, caller Identity, a schema.CredentialAction) (schema.PasskeyOptions, error) {
 	digest, err := digestOfAction(a)
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	return s.Challenge(caller, digest)
+	return s.Challenge(ctx, caller, digest)
 }
 
 // confirm returns an error unless proof is the caller's passkey assertion for the action. None is

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -31,21 +32,14 @@ type OIDC struct {
 	Roles  map[string]schema.Role // group → role
 
 	mu       sync.Mutex
-	provider *oidc.Provider  // nil until discovery has succeeded
-	flows    map[string]flow // state parameter → pending sign-in
+	provider *oidc.Provider // nil until discovery has succeeded
 }
 
-// flow is a pending sign-in: a browser that was redirected to the provider.
-type flow struct {
-	cookieHash digest // of the cookie set in that browser
-	nonce      string
-	verifier   string
-	expiresAt  time.Time
-}
+// providerFlow is a pending sign-in: a browser that was redirected to the provider.
+type providerFlow struct{ Nonce, Verifier string }
 
 const (
 	flowLifetime    = 10 * time.Minute
-	maxFlows        = 1000
 	providerTimeout = 10 * time.Second
 )
 
@@ -74,10 +68,9 @@ func (s *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error
 	}
 	redirect := &AuthRedirect{Cookie: newSecret(codeBytes, codeChars), Until: s.Clock().Add(flowLifetime)}
 	state := newSecret(codeBytes, codeChars)
-	f := flow{cookieHash: digestOf(redirect.Cookie), nonce: newSecret(codeBytes, codeChars), verifier: oauth2.GenerateVerifier(), expiresAt: redirect.Until}
-	o.addFlow(state, f, s.Clock())
-	redirect.URL = client.AuthCodeURL(state, oidc.Nonce(f.nonce), oauth2.S256ChallengeOption(f.verifier))
-	return redirect, nil
+	f := providerFlow{Nonce: newSecret(codeBytes, codeChars), Verifier: oauth2.GenerateVerifier()}
+	redirect.URL = client.AuthCodeURL(state, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier))
+	return redirect, s.flows.Put(ctx, providerKey(state, redirect.Cookie), f, redirect.Until)
 }
 
 // discover returns the client configuration and the token verifier. It fetches the
@@ -101,37 +94,9 @@ func (o *OIDC) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerif
 	return client, o.provider.VerifierContext(context.Background(), &oidc.Config{ClientID: o.ClientID}), nil
 }
 
-// addFlow stores a pending sign-in. If there are maxFlows of them, the oldest is dropped.
-func (o *OIDC) addFlow(state string, f flow, now time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.flows == nil {
-		o.flows = map[string]flow{}
-	}
-	oldest := ""
-	for other, old := range o.flows {
-		if now.After(old.expiresAt) {
-			delete(o.flows, other)
-		} else if oldest == "" || old.expiresAt.Before(o.flows[oldest].expiresAt) {
-			oldest = other
-		}
-	}
-	if len(o.flows) >= maxFlows {
-		delete(o.flows, oldest)
-	}
-	o.flows[state] = f
-}
-
-// takeFlow removes and returns a pending sign-in if the cookie matches. Each works once.
-func (o *OIDC) takeFlow(state, cookie string, now time.Time) (flow, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	f, ok := o.flows[state]
-	if !ok || f.cookieHash != digestOf(cookie) || now.After(f.expiresAt) {
-		return flow{}, false
-	}
-	delete(o.flows, state)
-	return f, true
+// providerKey finds a pending sign-in: only its browser, which has the cookie, can finish it.
+func providerKey(state, cookie string) flows.Key {
+	return flows.Key{Kind: flows.Kind{Name: "sign-in with a provider", Limit: 1000}, Secret: state + "." + cookie}
 }
 
 // AuthCallback holds the parameters of a redirect back from the provider, and the
@@ -141,7 +106,11 @@ type AuthCallback struct{ State, Code, Cookie string }
 // FinishProviderSignIn completes the flow and returns a one-time sign-in code. It returns
 // one of the four errors above; the cause is logged.
 func (s *Service) FinishProviderSignIn(ctx context.Context, callback AuthCallback) (code string, err error) {
-	f, ok := s.OIDC.takeFlow(callback.State, callback.Cookie, s.Clock())
+	var f providerFlow
+	ok, err := s.flows.Take(ctx, providerKey(callback.State, callback.Cookie), &f)
+	if err != nil {
+		return "", err
+	}
 	if !ok {
 		return "", ErrFlowExpired
 	}
@@ -151,14 +120,14 @@ func (s *Service) FinishProviderSignIn(ctx context.Context, callback AuthCallbac
 	}
 	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	token, err := client.Exchange(ctx, callback.Code, oauth2.VerifierOption(f.verifier))
+	token, err := client.Exchange(ctx, callback.Code, oauth2.VerifierOption(f.Verifier))
 	if err != nil {
 		s.Log.Warn("openid code exchange failed", "err", exchangeErrorCode(err))
 		return "", ErrRefused
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := verifier.Verify(ctx, raw)
-	if err != nil || id.Nonce != f.nonce {
+	if err != nil || id.Nonce != f.Nonce {
 		s.Log.Warn("openid token verification failed", "err", err)
 		return "", ErrRefused
 	}

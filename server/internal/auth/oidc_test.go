@@ -90,19 +90,6 @@ func TestOIDC_MatchesAccounts(t *testing.T) {
 	require.Equal(t, schema.Viewer, s.current.Load().findPerson(c.Person).Role, "leaving the group removes the role")
 }
 
-func TestOIDC_LimitsPendingFlows(t *testing.T) {
-	t.Parallel()
-	o, now := &OIDC{}, time.Now()
-	for i := range maxFlows + 10 {
-		o.addFlow(newSecret(codeBytes, codeChars), flow{expiresAt: now.Add(time.Duration(i) * time.Second)}, now)
-	}
-	require.Len(t, o.flows, maxFlows)
-	o.addFlow("last", flow{expiresAt: now.Add(5 * time.Hour)}, now.Add(4*time.Hour))
-	require.Len(t, o.flows, 1, "expired flows are dropped")
-	_, ok := o.takeFlow("last", "not the cookie", now)
-	require.False(t, ok)
-}
-
 // Accounts and roles that change by sign-in, without an admin, are recorded once in the
 // audit log.
 func TestOIDC_RecordsAccountChangesInLedger(t *testing.T) {

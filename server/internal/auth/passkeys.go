@@ -6,36 +6,30 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const (
-	maxPasskeys   = 20 // per person
-	maxChallenges = 20 // pending challenges per person
-)
+const maxPasskeys = 20 // per person
 
-// passkeyCeremonies are the pending WebAuthn ceremonies. They are lost when the hub stops;
-// people then start again.
-type passkeyCeremonies struct {
-	mu            sync.Mutex
-	registrations map[string]*ceremony // person → pending registration
-	assertions    map[string]*ceremony // challenge → pending assertion
-}
+// The pending WebAuthn ceremonies, by person.
+var (
+	registrations = flows.Kind{Name: "passkey registration", Limit: 1}
+	assertions    = flows.Kind{Name: "passkey assertion", Limit: 20}
+)
 
 // ceremony is a pending registration or assertion.
 type ceremony struct {
-	person    string
-	at        RelyingParty
-	nonce     []byte // part of the challenge of an assertion
-	session   webauthn.SessionData
-	expiresAt time.Time
+	Person  string
+	At      RelyingParty
+	Nonce   []byte // part of the challenge of an assertion
+	Session webauthn.SessionData
 }
 
 // PasskeyThreshold returns which approvals require a passkey, or an
@@ -211,12 +205,10 @@ func (s *Service) NewPasskey(ctx context.Context, proof json.RawMessage, caller 
 	if err != nil {
 		return options, err
 	}
-	s.ceremonies.mu.Lock()
-	defer s.ceremonies.mu.Unlock()
-	if s.ceremonies.registrations == nil {
-		s.ceremonies.registrations = map[string]*ceremony{}
+	pending := ceremony{Person: caller.Name, At: at, Session: *session}
+	if err := s.flows.Put(ctx, flows.Key{Kind: registrations, Owner: caller.Name, Secret: caller.Name}, pending, s.Clock().Add(ceremonyLifetime)); err != nil {
+		return options, err
 	}
-	s.ceremonies.registrations[caller.Name] = &ceremony{person: caller.Name, at: at, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}
 	options.PublicKey, err = json.Marshal(creation.Response)
 	return options, err
 }
@@ -249,7 +241,7 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, cal
 	if name == "" || len(name) > maxName || sanitize(name, maxName) != name {
 		return schema.Passkey{}, &schema.FieldError{Field: "name", Detail: "is required: at most 64 bytes of visible characters"}
 	}
-	credential, err := s.verifyRegistration(s.passkeyUserFor(caller.Name, at), at, draft.Credential)
+	credential, err := s.verifyRegistration(ctx, s.passkeyUserFor(caller.Name, at), at, draft.Credential)
 	if err != nil {
 		return schema.Passkey{}, err
 	}
@@ -269,13 +261,14 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, cal
 }
 
 // verifyRegistration checks a new credential against the pending registration.
-func (s *Service) verifyRegistration(user *passkeyUser, at RelyingParty, raw json.RawMessage) (*webauthn.Credential, error) {
-	s.ceremonies.mu.Lock()
-	registration := s.ceremonies.registrations[user.name]
-	delete(s.ceremonies.registrations, user.name)
-	s.ceremonies.mu.Unlock()
+func (s *Service) verifyRegistration(ctx context.Context, user *passkeyUser, at RelyingParty, raw json.RawMessage) (*webauthn.Credential, error) {
+	var registration ceremony
+	isPending, err := s.flows.Take(ctx, flows.Key{Kind: registrations, Secret: user.name}, &registration)
+	if err != nil {
+		return nil, err
+	}
 	invalid := func(detail string) error { return &schema.FieldError{Field: "credential", Detail: detail} }
-	if registration == nil || s.isExpired(registration.expiresAt) || registration.at != at {
+	if !isPending || registration.At != at {
 		return nil, invalid("belongs to a registration that expired or was never started; start again")
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(raw)
@@ -286,7 +279,7 @@ func (s *Service) verifyRegistration(user *passkeyUser, at RelyingParty, raw jso
 	if err != nil {
 		return nil, err
 	}
-	credential, err := party.CreateCredential(user, registration.session, parsed)
+	credential, err := party.CreateCredential(user, registration.Session, parsed)
 	if err != nil {
 		s.Log.Warn("passkey registration rejected", "person", user.name, "err", err)
 		return nil, invalid("was rejected: it must be created at " + at.Origin + " by a device that verifies the user")

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth/attempts"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -20,6 +22,7 @@ import (
 type Config struct {
 	Store interface {
 		store.Accounts
+		store.Flows
 		store.Ledger
 	}
 	OIDC *OIDC // default: no sign-in with a provider
@@ -53,10 +56,11 @@ type Service struct {
 	changeMu      sync.Mutex                // serializes changes
 	current       atomic.Pointer[directory] // replaced by each change
 	lastUse       sync.Map                  // id of a session or token → *atomic.Int64, last use in Unix ms
-	signInLimiter signInLimiter
+	signInLimiter attempts.Limiter
 	revocations   revocationHooks
 	lockObserver  LockObserver // nil: none
-	ceremonies    passkeyCeremonies
+	flows         flows.Flows
+	isStale       atomic.Bool
 	usedPairings  map[digest]bool // codes of paired devices; changeMu guards it
 }
 
@@ -79,22 +83,18 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Feed == nil {
 		cfg.Feed = feed.New(0, 1, 1)
 	}
-	stored, err := cfg.Store.People(ctx)
+	s := &Service{Config: cfg, flows: flows.Flows{Store: cfg.Store, Clock: cfg.Clock}}
+	dir, err := s.readDirectory(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read accounts: %w", err)
+		return nil, err
 	}
-	if stored.Locked { // a version that did not do this may have locked it
+	if dir.Locked { // a version that did not do this may have locked it
 		if _, err := cfg.Store.ChangePeople(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: true}}); err != nil {
 			return nil, fmt.Errorf("remove what callers without credentials left behind: %w", err)
 		}
+		dir.Version++ // or an old one, with which the first change reads the accounts again
 	}
-	s := &Service{Config: cfg}
-	for i := range stored.Passkeys { // earlier versions had one address, that of the start
-		if k := &stored.Passkeys[i]; k.RPID == "" && cfg.Passkeys != nil {
-			k.RPID = cfg.Passkeys.RPID
-		}
-	}
-	s.current.Store(newDirectory(stored))
+	s.current.Store(dir)
 	return s, nil
 }
 
@@ -115,11 +115,12 @@ func newDirectory(stored *store.People) *directory {
 // applyChange stores a change and publishes a new directory. The caller holds changeMu and
 // has computed the change from the current directory.
 func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error {
-	removed, err := s.Store.ChangePeople(ctx, c)
+	removed, err := s.storeChange(ctx, c)
 	if err != nil {
 		return err
 	}
 	next := s.current.Load().People
+	next.Version++
 	if c.SetLocked {
 		next.Locked = c.Locked
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth/names"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -87,15 +88,18 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	hash := digestOf(a.Code)
+	if s.current.Load().codes[hash] == nil {
+		s.refreshLocked()
+	}
 	code := s.current.Load().codes[hash]
 	if code != nil && (code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil) {
 		code = nil // its account is gone
 	}
 	if problem := s.codeProblem(hash, code, a.Pairs); problem != "" {
-		if err := s.signInLimiter.check(a.From, s.Clock()); err != nil {
+		if err := s.signInLimiter.Check(a.From, s.Clock()); err != nil {
 			return nil, err
 		}
-		s.signInLimiter.recordFailure(a.From, s.Clock())
+		s.signInLimiter.RecordFailure(a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: problem}
 	}
@@ -118,10 +122,10 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 // RefuseAttempt counts a wrong secret from that network as a failed sign-in. It returns err, or
 // schema.ErrTooMany if too many have failed.
 func (s *Service) RefuseAttempt(from netip.Addr, err error) error {
-	if limited := s.signInLimiter.check(from, s.Clock()); limited != nil {
+	if limited := s.signInLimiter.Check(from, s.Clock()); limited != nil {
 		return limited
 	}
-	s.signInLimiter.recordFailure(from, s.Clock())
+	s.signInLimiter.RecordFailure(from, s.Clock())
 	return err
 }
 
@@ -236,11 +240,11 @@ func (s *Service) RecoverAccess(ctx context.Context, name string) (string, error
 }
 
 func (s *Service) personNames() []string {
-	var names []string
+	var list []string
 	for _, o := range s.current.Load().Persons {
-		names = append(names, o.Name)
+		list = append(list, o.Name)
 	}
-	return names
+	return list
 }
 
 // Me describes the caller. mayAct is false if the request carries no page key; isLocal is
@@ -299,11 +303,13 @@ func (s *Service) validateNewName(name string) (string, error) {
 		return "", &schema.FieldError{Field: "name", Detail: "is reserved by the hub"}
 	case s.current.Load().findPerson(name) != nil:
 		return "", &schema.FieldError{Field: "name", Detail: "belongs to another person"}
-	case hasMixedScripts(name):
+	case names.HasMixedScripts(name):
 		return "", &schema.FieldError{Field: "name", Detail: "must use the letters of one script"}
 	}
-	if other := s.current.Load().findConfusable(name); other != "" {
-		return "", &schema.FieldError{Field: "name", Detail: "looks like " + other + ", who has an account"}
+	for _, other := range s.personNames() {
+		if names.Skeleton(other) == names.Skeleton(name) {
+			return "", &schema.FieldError{Field: "name", Detail: "looks like " + other + ", who has an account"}
+		}
 	}
 	return name, nil
 }

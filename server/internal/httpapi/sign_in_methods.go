@@ -59,7 +59,7 @@ func (s *Server) challengeAction(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &action); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.People.ChallengeAction(caller(c).Identity, action))
+	return replyJSON(c)(s.Hub.People.ChallengeAction(c.UserContext(), caller(c).Identity, action))
 }
 
 func (s *Server) challenge(c *fiber.Ctx) error {

@@ -67,7 +67,7 @@ func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, calle
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	return h.People.Challenge(caller.Identity, sha256.Sum256(text))
+	return h.People.Challenge(ctx, caller.Identity, sha256.Sum256(text))
 }
 
 // verifyAssertion verifies the assertion that comes with an answer.

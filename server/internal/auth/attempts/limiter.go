@@ -1,4 +1,5 @@
-package auth
+// Package attempts limits failed sign-ins of a network. Each hub counts the attempts that reach it.
+package attempts
 
 import (
 	"fmt"
@@ -9,16 +10,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Rate limit: after maxSignInFailures failed sign-ins within failureWindow a network is
+// Rate limit: after MaxFailures failed sign-ins within Window a network is
 // refused until the window ends.
 const (
-	maxSignInFailures  = 10
-	failureWindow      = time.Minute
+	MaxFailures        = 10
+	Window             = time.Minute
 	maxTrackedNetworks = 4096 // bounds the memory of the limiter
 )
 
-// signInLimiter is the rate limiter of sign-ins. It counts failures per network.
-type signInLimiter struct {
+// Limiter is the rate limiter of sign-ins. It counts failures per network. The zero value has counted none.
+type Limiter struct {
 	mu       sync.Mutex
 	failures map[netip.Prefix]failureCount
 
@@ -30,16 +31,18 @@ type failureCount struct {
 	n     int
 }
 
-func (l *signInLimiter) check(from netip.Addr, now time.Time) error {
+// Check returns schema.ErrTooMany while a network is refused.
+func (l *Limiter) Check(from netip.Addr, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if count := l.failures[networkOf(from)]; count.n >= maxSignInFailures && count.isCurrent(now) {
-		return &schema.HintError{Err: schema.ErrTooMany, Hint: fmt.Sprintf("%d sign-ins from your network failed. Try again in a minute.", maxSignInFailures)}
+	if count := l.failures[networkOf(from)]; count.n >= MaxFailures && count.isCurrent(now) {
+		return &schema.HintError{Err: schema.ErrTooMany, Hint: fmt.Sprintf("%d sign-ins from your network failed. Try again in a minute.", MaxFailures)}
 	}
 	return nil
 }
 
-func (l *signInLimiter) recordFailure(from netip.Addr, now time.Time) {
+// RecordFailure counts a failed sign-in.
+func (l *Limiter) RecordFailure(from netip.Addr, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failures == nil || len(l.failures) >= maxTrackedNetworks {
@@ -53,14 +56,14 @@ func (l *signInLimiter) recordFailure(from netip.Addr, now time.Time) {
 	l.failures[networkOf(from)] = count
 }
 
-// firstRefusalInWindow reports whether no token from that network was refused within the
-// last failureWindow. An agent with a bad token repeats it with every event, and the audit
+// FirstRefusalInWindow reports whether no token from that network was refused within the
+// last Window. An agent with a bad token repeats it with every event, and the audit
 // log records only the first.
-func (l *signInLimiter) firstRefusalInWindow(from netip.Addr, now time.Time) bool {
+func (l *Limiter) FirstRefusalInWindow(from netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := networkOf(from)
-	if now.Sub(l.refusedTokens[key]).Abs() < failureWindow {
+	if now.Sub(l.refusedTokens[key]).Abs() < Window {
 		return false
 	}
 	if l.refusedTokens == nil || len(l.refusedTokens) >= maxTrackedNetworks {
@@ -72,7 +75,7 @@ func (l *signInLimiter) firstRefusalInWindow(from netip.Addr, now time.Time) boo
 
 // evict drops failure counts whose window has ended, and all of them if that is not
 // enough.
-func (l *signInLimiter) evict(now time.Time) {
+func (l *Limiter) evict(now time.Time) {
 	current := map[netip.Prefix]failureCount{}
 	for from, count := range l.failures {
 		if count.isCurrent(now) {
@@ -88,7 +91,7 @@ func (l *signInLimiter) evict(now time.Time) {
 // isCurrent reports whether now is within the window. A window that starts in the future
 // is not current, because the clock was set back.
 func (c failureCount) isCurrent(now time.Time) bool {
-	return now.Sub(c.since) < failureWindow && !now.Before(c.since)
+	return now.Sub(c.since) < Window && !now.Before(c.since)
 }
 
 // networkOf returns the network that one peer controls: an IPv4 address or an IPv6 /64.

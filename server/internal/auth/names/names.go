@@ -1,4 +1,5 @@
-package auth
+// Package names finds names that look alike, so that no one is taken for someone else. It has no I/O.
+package names
 
 import (
 	"strings"
@@ -23,10 +24,10 @@ var lookalikes = func() map[rune]rune {
 	return table
 }()
 
-// skeleton returns a form of the name that is equal for names that look alike: in lower case,
+// Skeleton returns a form of the name that is equal for names that look alike: in lower case,
 // without marks above and below letters and without typographic variants such as full-width letters,
 // with letters replaced by the Latin ones they look like.
-func skeleton(name string) string {
+func Skeleton(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(norm.NFKD.String(name)) {
 		switch {
@@ -40,20 +41,9 @@ func skeleton(name string) string {
 	return strings.ReplaceAll(b.String(), "rn", "m")
 }
 
-// findConfusable returns the name of a person whose name looks like the given one, or "".
-func (d *directory) findConfusable(name string) string {
-	wanted := skeleton(name)
-	for i := range d.Persons {
-		if skeleton(d.Persons[i].Name) == wanted {
-			return d.Persons[i].Name
-		}
-	}
-	return ""
-}
-
-// hasMixedScripts reports whether the letters of the name belong to more than one of the scripts
+// HasMixedScripts reports whether the letters of the name belong to more than one of the scripts
 // whose letters look alike.
-func hasMixedScripts(name string) bool {
+func HasMixedScripts(name string) bool {
 	var found *unicode.RangeTable
 	for _, r := range name {
 		for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu, unicode.Deseret} {
