@@ -94,14 +94,14 @@ var mayImport = map[string][]string{
 	"server/internal/flows":          {"schema", "server/internal/identity", "server/internal/store"},
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
-	"server/internal/notify":         {"schema", "schema/control", "schema/sign", "server/internal/feed", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/notify/ntfy", "server/internal/notify/slack", "server/internal/notify/telegram"},
+	"server/internal/notify":         {"schema", "schema/control", "schema/sign", "server/internal/feed", "server/internal/flows", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/notify/ntfy", "server/internal/notify/slack", "server/internal/notify/telegram"},
 	// The chat services in which people answer; package notify sends by them.
 	"server/internal/notify/buttons":    {"schema", "server/internal/question", "server/internal/risk", "server/internal/store"},
-	"server/internal/notify/chat":       {"schema", "server/internal/auth", "server/internal/feed", "server/internal/notify/buttons", "server/internal/store"},
+	"server/internal/notify/chat":       {"schema", "server/internal/auth", "server/internal/feed", "server/internal/flows", "server/internal/notify/buttons", "server/internal/store"},
 	"server/internal/notify/ntfy":       {"schema", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/slack":      {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/telegram":   {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
-	"server/internal/notify/notifytest": {"schema", "server/internal/auth", "server/internal/feed", "server/internal/hub", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store", "server/internal/storetest"}, // tests only
+	"server/internal/notify/notifytest": {"schema", "server/internal/auth", "server/internal/feed", "server/internal/flows", "server/internal/hub", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store", "server/internal/storetest"}, // tests only
 	"server/internal/mcp":               {"schema", "schema/inbox", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/auth", "server/internal/store", "server/internal/filter"},
 	"server/internal/delivery":          {"schema", "server/internal/feed", "server/internal/store", "server/internal/netguard"},
 
@@ -124,7 +124,7 @@ var mayImport = map[string][]string{
 	},
 	"server/internal/reach":               {"schema", "schema/control", "schema/sign", "server/internal/feed", "server/internal/netguard", "server/internal/store"},
 	"server/internal/reach/qrcode":        nil,
-	"server/internal/testagent":           {"schema/control", "schema", "schema/sign", "agentclient", "agentclient/policy", "server/internal/feed", "server/internal/store"},
+	"server/internal/testagent":           {"schema/control", "schema", "schema/sign", "agentclient", "agentclient/policy", "server/internal/feed", "server/internal/flows", "server/internal/store"},
 	"server/internal/importer":            {"schema", "schema/history", "agentclient", "server/internal/intent"},
 	"server/internal/now":                 {"schema", "schema/history", "server/internal/auth", "server/internal/intent", "server/internal/query", "server/internal/sessions", "server/internal/sessions/digest", "server/internal/store"},
 	"server/internal/alerts":              {"schema", "schema/control", "server/internal/feed", "server/internal/sessions/digest", "server/internal/store"},
@@ -148,7 +148,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi/claims":      {"schema", "schema/control", "server/internal/auth", "server/internal/feed", "server/internal/httpapi/middleware", "server/internal/question", "server/internal/store"},
 	"server/internal/httpapi":             {"server/internal/alerts", "server/internal/shares", "server/internal/httpapi/shareapi", "server/internal/traces", "server/internal/httpapi/alertapi", "server/internal/httpapi/policyapi", "server/internal/httpapi/defaultsapi", "server/internal/requestdefaults", "server/internal/httpapi/claims", "server/internal/httpapi/telemetry", "server/internal/httpapi/held", "server/internal/ratings", "server/internal/studio", "server/internal/reach", "server/internal/reach/qrcode", "server/internal/safety", "server/internal/now", "server/internal/testagent", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
-		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/bus", "server/internal/bus/nats", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite", "server/internal/feed", "server/internal/redact", "server/internal/peer",
+		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/bus", "server/internal/bus/nats", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite", "server/internal/feed", "server/internal/flows", "server/internal/redact", "server/internal/peer",
 		"server/internal/alerts", "server/internal/shares", "server/internal/delivery", "server/internal/hub", "server/internal/importer", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/requestdefaults", "server/internal/safety", "server/internal/studio", "server/internal/testagent", "server/internal/traces",
 	},
 	"server":                     {"server/internal/app"},

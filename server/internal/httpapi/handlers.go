@@ -106,7 +106,7 @@ func (s *Server) ingest(c *fiber.Ctx) error {
 	}
 	ticket := c.Get(control.TestHeader)
 	if by.IsProbe = ticket != ""; by.IsProbe {
-		if err := s.Tickets.Redeem(ticket); err != nil {
+		if err := s.Tickets.Redeem(c.UserContext(), ticket); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,11 @@ func (s *Server) ingest(c *fiber.Ctx) error {
 		return err
 	}
 	if saved.HasQuestion {
-		s.Tickets.Record(ticket, saved.ID)
+		if by.IsProbe {
+			if err := s.Tickets.Record(c.UserContext(), ticket, saved.ID); err != nil {
+				s.Log.Error("a test question can't be denied", "event", saved.ID, "err", err)
+			}
+		}
 		s.afterResponse(c, saved.ID)
 	}
 	switch {
@@ -154,7 +158,8 @@ func (s *Server) startTestRequest(c *fiber.Ctx) error {
 
 func (s *Server) createTicket(c *fiber.Ctx) error {
 	c.Status(fiber.StatusCreated)
-	return replyJSON(c)(control.TestTicket{Ticket: s.Tickets.New()}, nil)
+	ticket, err := s.Tickets.New(c.UserContext())
+	return replyJSON(c)(control.TestTicket{Ticket: ticket}, err)
 }
 
 func (s *Server) denyProbe(c *fiber.Ctx) error {
@@ -165,7 +170,7 @@ func (s *Server) denyProbe(c *fiber.Ctx) error {
 		}
 	}
 	ticket := strings.Clone(c.Get(schema.SecretHeader)) // the header's bytes are used again
-	id, err := s.Tickets.Question(ticket)
+	id, err := s.Tickets.Question(c.UserContext(), ticket)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/now"
 	"github.com/hookback/hookback/server/internal/query"
@@ -36,6 +37,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 	"github.com/hookback/hookback/server/internal/studio"
+	"github.com/hookback/hookback/server/internal/testagent"
 )
 
 func TestMain(m *testing.M) {
@@ -112,7 +114,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	require.NoError(t, err)
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Reach: public, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Reach: public, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: db, Clock: time.Now}}, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":       {Data: []byte(indexHTML)},

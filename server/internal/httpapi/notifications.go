@@ -109,7 +109,7 @@ func (s *Server) createChatCode(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Notifier.NewChatCode(caller(c).Identity.Name), nil)
+	return replyJSON(c)(s.Notifier.NewChatCode(c.UserContext(), caller(c).Identity.Name))
 }
 
 func (s *Server) unlinkChatAccount(c *fiber.Ctx) error {

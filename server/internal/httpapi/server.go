@@ -121,9 +121,6 @@ func (cfg *Config) setDefaults() {
 		}
 	}
 	cfg.Places.SetDefaults()
-	if cfg.Tickets == nil {
-		cfg.Tickets = &testagent.Tickets{}
-	}
 	if cfg.BodyBudget == 0 {
 		cfg.BodyBudget = 256 << 20
 	}

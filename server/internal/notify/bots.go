@@ -136,9 +136,9 @@ func (n *Notifier) sendRequest(ctx context.Context, bot *chat.Bot, m *message) e
 }
 
 // NewChatCode returns a code with which a person links a chat account, once.
-func (n *Notifier) NewChatCode(person string) control.ChatCode {
-	code, expires := n.codes.New(person, n.Clock())
-	return control.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}
+func (n *Notifier) NewChatCode(ctx context.Context, person string) (control.ChatCode, error) {
+	code, expires, err := n.codes.New(ctx, person, n.Clock())
+	return control.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}, err
 }
 
 // bots returns the bots that take answers, sorted.

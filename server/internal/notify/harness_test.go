@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -45,6 +46,13 @@ type harness struct {
 
 	// onShow, if set before start, runs before each update of a question's notifications.
 	onShow func(schema.EventID)
+}
+
+// chatCode returns a code of ada.
+func (h *harness) chatCode() control.ChatCode {
+	code, err := h.NewChatCode(h.t.Context(), "ada")
+	require.NoError(h.t, err)
+	return code
 }
 
 func (h *harness) accounts() []schema.Person {

@@ -29,6 +29,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify/chat"
 	"github.com/hookback/hookback/server/internal/store"
@@ -62,6 +63,7 @@ type Config struct {
 		store.Notifications
 		store.Ledger
 		store.Chats
+		store.Flows
 	}
 	Feed *feed.Feed
 	Hub  Hub
@@ -151,7 +153,7 @@ func New(cfg Config) *Notifier {
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
 	cfg.timing.setDefaults()
 	n := &Notifier{
-		Config: cfg, workers: map[int64]*channelWorker{}, codes: new(chat.Codes),
+		Config: cfg, workers: map[int64]*channelWorker{}, codes: &chat.Codes{Flows: flows.Flows{Store: cfg.Store, Clock: cfg.Clock}},
 		client: cfg.Guard.HTTPClient(), publicOnly: new(netguard.Guard).HTTPClient(),
 	}
 	if cfg.Reach == nil {

@@ -28,7 +28,7 @@ func TestSlack_PressAnswersAndMessageShowsIt(t *testing.T) {
 	c := h.addChannel(fake.Address("C123"))
 	require.Eventually(t, func() bool { return publicChannel(h, c).Bot == "hookback" }, time.Minute, time.Millisecond)
 	require.Equal(t, "slack://…", publicChannel(h, c).Address)
-	code := h.NewChatCode("ada")
+	code := h.chatCode()
 	require.Equal(t, []control.ChatBot{{Kind: "slack", Name: "hookback"}}, code.Bots)
 	fake.Say("U1", "im", code.Code)
 	require.Eventually(t, func() bool {

@@ -29,7 +29,7 @@ const adaAccount = 1001
 
 // link links ada's account.
 func link(h *harness, fake *notifytest.Telegram) {
-	fake.Say(adaAccount, "private", "/start "+h.NewChatCode("ada").Code, 0)
+	fake.Say(adaAccount, "private", "/start "+h.chatCode().Code, 0)
 	require.Eventually(h.t, func() bool {
 		linked, err := h.ChatAccounts(h.t.Context(), "ada")
 		return err == nil && len(linked.Accounts) == 1
@@ -117,7 +117,7 @@ func TestTelegram_ShowsWhyABotTakesNoAnswers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.HasPrefix(publicChannel(h, c).NoAnswers, "Another program reads the messages of this bot.")
 	}, time.Minute, time.Millisecond)
-	require.Empty(t, h.NewChatCode("ada").Bots, "no bot that takes answers")
+	require.Empty(t, h.chatCode().Bots, "no bot that takes answers")
 	h.requireNotifications(h.askQuestion("May I?"), "asked  sent")
 	require.Empty(t, fake.Messages()[0].Buttons, "no one reads their answers")
 }

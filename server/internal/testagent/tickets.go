@@ -1,94 +1,56 @@
 package testagent
 
 import (
+	"context"
 	"crypto/rand"
-	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/flows"
 )
 
-const (
-	// ticketLifetime is how long a ticket can be used, denialLifetime how long its question can be denied.
-	ticketLifetime, denialLifetime = time.Minute, 10 * time.Minute
-	// maxTickets bounds the memory for tickets. The oldest one makes room.
-	maxTickets = 256
+// ticketLifetime is how long a ticket can be used, denialLifetime how long its question can be denied.
+const ticketLifetime, denialLifetime = time.Minute, 10 * time.Minute
+
+// The tickets, and the questions that they marked.
+var (
+	tickets   = flows.Kind{Name: "test ticket", Limit: 256}
+	questions = flows.Kind{Name: "question of a test ticket", Limit: 256}
 )
 
 // Tickets mark the requests of hookback doctor as tests. A ticket marks one request. Agents can get
-// tickets, too, so a marked question can only be denied: a ticket can't hide an approval. The zero value
-// has no tickets. Its methods are safe for concurrent use.
-type Tickets struct {
-	Clock func() time.Time // default: time.Now
-
-	mu   sync.Mutex
-	list []*ticket // in the order of their creation
-}
-
-type ticket struct {
-	text   string
-	made   time.Time
-	isUsed bool
-	id     schema.EventID // of its question; 0: none
-}
+// tickets, too, so a marked question can only be denied: a ticket can't hide an approval.
+type Tickets struct{ flows.Flows }
 
 // New returns a ticket.
-func (t *Tickets) New() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	created := &ticket{text: rand.Text() + rand.Text(), made: t.now()}
-	for len(t.list) > 0 && (len(t.list) >= maxTickets || created.made.Sub(t.list[0].made) > denialLifetime) {
-		t.list = t.list[1:]
-	}
-	t.list = append(t.list, created)
-	return created.text
+func (t *Tickets) New(ctx context.Context) (text string, err error) {
+	text = rand.Text() + rand.Text()
+	return text, t.Put(ctx, flows.Key{Kind: tickets, Secret: text}, struct{}{}, t.Clock().Add(ticketLifetime))
 }
 
 // Redeem uses a ticket up. The error is schema.ErrForbidden if it is unknown, used or too old.
-func (t *Tickets) Redeem(text string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found := t.find(text)
-	if found == nil || found.isUsed || t.now().Sub(found.made) > ticketLifetime {
-		return &schema.FieldError{Field: control.TestHeader, Detail: "is no ticket that works: each works once, within 60 seconds", Cause: schema.ErrForbidden}
+func (t *Tickets) Redeem(ctx context.Context, text string) error {
+	ok, err := t.Take(ctx, flows.Key{Kind: tickets, Secret: text}, &struct{}{})
+	if err == nil && !ok {
+		err = &schema.FieldError{Field: control.TestHeader, Detail: "is no ticket that works: each works once, within 60 seconds", Cause: schema.ErrForbidden}
 	}
-	found.isUsed = true
-	return nil
+	return err
 }
 
 // Record stores which question a redeemed ticket marked.
-func (t *Tickets) Record(text string, id schema.EventID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if found := t.find(text); found != nil {
-		found.id = id
-	}
+func (t *Tickets) Record(ctx context.Context, text string, id schema.EventID) error {
+	return t.Put(ctx, flows.Key{Kind: questions, Secret: text}, id, t.Clock().Add(denialLifetime))
 }
 
 // Question returns the question that a ticket marked. The error is schema.ErrNotFound if there is none.
-func (t *Tickets) Question(text string) (schema.EventID, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found := t.find(text)
-	if found == nil || found.id == 0 || t.now().Sub(found.made) > denialLifetime {
+func (t *Tickets) Question(ctx context.Context, text string) (id schema.EventID, err error) {
+	ok, err := t.Take(ctx, flows.Key{Kind: questions, Secret: text}, &id)
+	switch {
+	case err != nil:
+		return 0, err
+	case !ok:
 		return 0, schema.ErrNotFound
 	}
-	return found.id, nil
-}
-
-func (t *Tickets) find(text string) *ticket {
-	for _, found := range t.list {
-		if found.text == text {
-			return found
-		}
-	}
-	return nil
-}
-
-func (t *Tickets) now() time.Time {
-	if t.Clock == nil {
-		return time.Now()
-	}
-	return t.Clock()
+	return id, t.Record(ctx, text, id) // its denial may be repeated
 }

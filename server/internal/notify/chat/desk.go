@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -151,10 +152,15 @@ func (d *Desk) SetName(name string) {
 }
 
 // Link links an account by a code and returns the text for its person.
-func (d *Desk) Link(ctx context.Context, code, account, name string) (shown string, err error) {
-	person, madeAt, ok := d.Codes.take(code, d.Clock())
+func (d *Desk) Link(ctx context.Context, text, account, name string) (shown string, err error) {
+	var made code
+	ok, err := d.Codes.Take(ctx, flows.Key{Kind: codes, Secret: text}, &made)
+	if err != nil {
+		return "", err
+	}
+	person := made.Person
 	since, exists := d.Accounts.CreatedAt(person)
-	if !ok || !exists || madeAt.Before(since) {
+	if !ok || !exists || made.MadeAt.Before(since) {
 		return "This code is not valid. Codes work once, for ten minutes. Get a new one in the dashboard, under Notifications.", nil
 	}
 	if err := d.Store.LinkChatAccount(ctx, store.ChatAccount{Kind: d.via, Account: account, Label: Label(name), Person: person}); err != nil {

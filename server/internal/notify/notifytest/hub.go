@@ -11,6 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/notify/chat"
@@ -42,7 +43,7 @@ type Hub struct {
 
 // NewHub starts a hub with a bot.
 func NewHub(t *testing.T, newBot func(chat.Config) *chat.Bot) *Hub {
-	h := &Hub{T: t, file: storetest.NewFile(t), Codes: new(chat.Codes), newBot: newBot}
+	h := &Hub{T: t, file: storetest.NewFile(t), newBot: newBot}
 	h.Open()
 	var people store.PeopleChange
 	for i, name := range []string{"ada", "grace", "vic"} {
@@ -77,7 +78,7 @@ func (h *Hub) Open() {
 	people, err := auth.Open(context.Background(), auth.Config{Store: db})
 	h.check(err)
 	log := feed.New(db.Head(), 4096, 16<<20)
-	h.Store, h.Auth = db, people
+	h.Store, h.Auth, h.Codes = db, people, &chat.Codes{Flows: flows.Flows{Store: db, Clock: time.Now}}
 	h.Hub = hub.New(hub.Config{Store: db, People: people, Feed: log})
 	h.Bot = h.newBot(chat.Config{
 		Channel: Channel, IsBrief: h.Brief, Store: db, Hub: h, Accounts: people, Feed: log, Codes: h.Codes,

@@ -43,7 +43,8 @@ func (h *harness) eventually(what string, ok func() bool) {
 // link links an account with a person as the dashboard does.
 func (h *harness) link(user, person string) {
 	h.T.Helper()
-	code, _ := h.Codes.New(person, time.Now())
+	code, _, err := h.Codes.New(h.T.Context(), person, time.Now())
+	require.NoError(h.T, err)
 	h.fake.Say(user, "im", code)
 	h.eventually("the account is linked", func() bool {
 		a, err := h.Store.ChatAccount(h.T.Context(), slack.Via, "T1:"+user)
@@ -143,7 +144,8 @@ func TestBot_ForeignAccountDecidesNothing(t *testing.T) {
 func TestBot_CodeLinksOnceAndOnlyInDirectMessages(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	code, _ := h.Codes.New("grace", time.Now())
+	code, _, err := h.Codes.New(t.Context(), "grace", time.Now())
+	require.NoError(t, err)
 	h.fake.Say("U2", "channel", code)
 	h.fake.Say("U1", "im", " "+code+"\n")
 	h.fake.Say("U2", "im", code)
@@ -156,7 +158,7 @@ func TestBot_CodeLinksOnceAndOnlyInDirectMessages(t *testing.T) {
 	require.Equal(t, "DU1 This account is now linked to grace. Your answers here count as theirs.", replies[0])
 	require.Contains(t, replies[1], "DU2 This code is not valid.")
 	require.Contains(t, replies[2], "DU2 This bot belongs to a Hookback hub.")
-	_, err := h.Store.ChatAccount(t.Context(), slack.Via, "T1:U2")
+	_, err = h.Store.ChatAccount(t.Context(), slack.Via, "T1:U2")
 	require.ErrorIs(t, err, schema.ErrNotFound)
 }
 

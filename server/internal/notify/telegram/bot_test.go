@@ -47,11 +47,12 @@ func (h *harness) eventually(what string, ok func() bool) {
 // link links an account with a person as the dashboard does.
 func (h *harness) link(account int64, person string) {
 	h.T.Helper()
-	code, _ := h.Codes.New(person, time.Now())
+	code, _, err := h.Codes.New(h.T.Context(), person, time.Now())
+	require.NoError(h.T, err)
 	before := len(h.fake.Messages())
 	h.fake.Say(account, "private", "/start "+code, 0)
 	h.eventually("the bot replies", func() bool { return len(h.fake.Messages()) > before })
-	_, err := h.Store.ChatAccount(h.T.Context(), telegram.Via, fmt.Sprint(account))
+	_, err = h.Store.ChatAccount(h.T.Context(), telegram.Via, fmt.Sprint(account))
 	require.NoError(h.T, err)
 }
 
@@ -159,17 +160,19 @@ func TestBot_RightsAreThoseOfThePersonNow(t *testing.T) {
 func TestBot_CodeLinksOnceAndOnlyInPrivate(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	code, _ := h.Codes.New("grace", time.Now())
+	code, _, err := h.Codes.New(t.Context(), "grace", time.Now())
+	require.NoError(t, err)
 	h.fake.Say(foreignAccount, "group", "/start "+code, 0)
 	h.fake.Say(graceAccount, "private", "/start "+code, 0)
 	h.fake.Say(foreignAccount, "private", "/start "+code, 0)
 	h.eventually("both private messages are answered", func() bool { return len(h.fake.Messages()) == 2 })
 	require.Equal(t, "This account is now linked to grace. Your answers here count as theirs.", h.fake.Messages()[0].Text)
 	require.Contains(t, h.fake.Messages()[1].Text, "This code is not valid.")
-	_, err := h.Store.ChatAccount(t.Context(), telegram.Via, fmt.Sprint(foreignAccount))
+	_, err = h.Store.ChatAccount(t.Context(), telegram.Via, fmt.Sprint(foreignAccount))
 	require.ErrorIs(t, err, schema.ErrNotFound)
 
-	expired, _ := h.Codes.New("ada", time.Now().Add(-time.Hour))
+	expired, _, err := h.Codes.New(t.Context(), "ada", time.Now().Add(-time.Hour))
+	require.NoError(t, err)
 	h.fake.Say(foreignAccount, "private", "/start "+expired, 0)
 	h.eventually("the code is refused", func() bool { return len(h.fake.Messages()) == 3 })
 	require.Contains(t, h.fake.Messages()[2].Text, "This code is not valid.")
