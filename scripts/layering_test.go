@@ -91,6 +91,8 @@ var mayImport = map[string][]string{
 	"server/internal/auth":           {"schema", "schema/sign", "server/internal/auth/attempts", "server/internal/auth/names", "server/internal/feed", "server/internal/flows", "server/internal/store"},
 	"server/internal/auth/attempts":  {"schema"},
 	"server/internal/auth/names":     nil,
+	"server/internal/reload":         nil,
+	"server/internal/hub/quota":      {"server/internal/store"},
 	"server/internal/flows":          {"schema", "server/internal/identity", "server/internal/store"},
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
@@ -120,7 +122,7 @@ var mayImport = map[string][]string{
 	"server/internal/hub": {"server/internal/hub/rawevent", "server/internal/hub/backtest", "server/internal/hub/rulecall", "schema/control", "schema/history",
 		"schema", "schema/sign", "server/internal/question", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/risk",
-		"server/internal/query", "server/internal/sessions/otlp", "server/internal/auth", "server/internal/rules",
+		"server/internal/query", "server/internal/sessions/otlp", "server/internal/auth", "server/internal/rules", "server/internal/hub/quota",
 	},
 	"server/internal/reach":               {"schema", "schema/control", "schema/sign", "server/internal/feed", "server/internal/netguard", "server/internal/store"},
 	"server/internal/reach/qrcode":        nil,
@@ -149,7 +151,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi":             {"server/internal/alerts", "server/internal/shares", "server/internal/httpapi/shareapi", "server/internal/traces", "server/internal/httpapi/alertapi", "server/internal/httpapi/policyapi", "server/internal/httpapi/defaultsapi", "server/internal/requestdefaults", "server/internal/httpapi/claims", "server/internal/httpapi/telemetry", "server/internal/httpapi/held", "server/internal/ratings", "server/internal/studio", "server/internal/reach", "server/internal/reach/qrcode", "server/internal/safety", "server/internal/now", "server/internal/testagent", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/bus", "server/internal/bus/nats", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite", "server/internal/feed", "server/internal/flows", "server/internal/redact", "server/internal/peer",
-		"server/internal/alerts", "server/internal/shares", "server/internal/delivery", "server/internal/hub", "server/internal/importer", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/requestdefaults", "server/internal/safety", "server/internal/studio", "server/internal/testagent", "server/internal/traces",
+		"server/internal/alerts", "server/internal/shares", "server/internal/delivery", "server/internal/hub", "server/internal/importer", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/reload", "server/internal/requestdefaults", "server/internal/safety", "server/internal/studio", "server/internal/testagent", "server/internal/traces",
 	},
 	"server":                     {"server/internal/app"},
 	"server/cmd/hookback-server": {"server/internal/app"},
@@ -331,7 +333,7 @@ var storeMethods = map[string][]string{
 	"Identity": {"server/internal/app", "server/internal/flows", "server/internal/hub", "server/internal/query", "server/internal/notify", "server/internal/notify/notifytest", "server/internal/reach"}, "KeyRotations": nil, "LedgerHead": nil, "SignLedgerHead": {"server/internal/app"},
 	"HasKey": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingInSession": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 	"Inbox": nil, "OpenUndoWindows": nil, "InboxCounts": nil, "InboxDays": nil,
-	"LiveRules": nil, "Messages": nil, "HasMessages": nil, "HasWaitingMessages": nil, "GroupMembers": nil, "Questions": nil, "Rules": nil,
+	"LiveRules": nil, "Messages": nil, "HasMessages": nil, "OpenMessages": nil, "HasWaitingMessages": nil, "GroupMembers": nil, "Questions": nil, "Rules": nil,
 }
 
 func TestStore_WritersAreAllowed(t *testing.T) {

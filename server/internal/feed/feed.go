@@ -34,11 +34,13 @@ const maxBatch = 512
 // Frame is one entry of the log, encoded once for all readers. Its bytes are shared and
 // must not be changed.
 type Frame struct {
-	Seq    int64
-	ID     int64  // the event, or the question that changed
-	Kinds  Kinds  // for followers; 0: a plain event
-	Status bool   // sent as "status" by stream version 2, otherwise as "event"
-	Data   []byte // for version 2, and for version 1 if it is an event
+	Seq   int64
+	ID    int64 // the event, or the question that changed
+	Kinds Kinds // for followers; 0: a plain event
+	// Foreign is true if another hub committed the entry.
+	Foreign bool
+	Status  bool   // sent as "status" by stream version 2, otherwise as "event"
+	Data    []byte // for version 2, and for version 1 if it is an event
 	// End is the whole event for version 1 if this status frame settles a question. It is
 	// nil otherwise, because version 1 sends no other changes.
 	End []byte

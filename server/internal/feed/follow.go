@@ -28,6 +28,7 @@ const (
 	AlertRules                    // the alert rules changed; not in the log
 	NewAlert                      // an alert opened; not in the log, the note is a control.Alert
 	Claims                        // people claimed or released a request; not in the log, the note is a []control.Claim
+	Rules                         // another hub created a rule; not in the log
 	Allowances                    // an allowance was created or ended; not in the log, the note is a []schema.Rule
 )
 

@@ -6,32 +6,12 @@ import (
 	"math"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // A person can answer a permission with a question (askBack). If the session then asks for the
 // same call again, the new question follows the first one, so that its reader sees what was
 // asked. Only the newest askBack of a call counts.
-
-func askBackKeyOf(e *store.Event, q *schema.HumanInTheLoop) (key question.AskBackKey, ok bool) {
-	call, ok := question.CallOf(e, q)
-	if !ok || q.Type != schema.Permission {
-		return question.AskBackKey{}, false
-	}
-	return question.AskBackKey{App: e.App, Session: e.Session, Call: string(call.Hash())}, true
-}
-
-// rememberAskBack remembers a question that was answered with askBack.
-func (h *Hub) rememberAskBack(e *store.Event) {
-	var q schema.HumanInTheLoop
-	if q.UnmarshalJSON(e.Question) != nil {
-		return
-	}
-	if key, ok := askBackKeyOf(e, &q); ok {
-		h.askBacks.Put(key, e.ID)
-	}
-}
 
 // followedQuestion returns the question that a new one follows, or 0.
 func (h *Hub) followedQuestion(ctx context.Context, e *store.Event, q *schema.HumanInTheLoop) schema.EventID {

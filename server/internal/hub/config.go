@@ -11,6 +11,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/quota"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/redact"
@@ -87,6 +88,8 @@ type Hub struct {
 	rules   atomic.Pointer[rules.Set] // active rules; nil means none
 
 	allowances []schema.Rule // the active ones, as published; guarded by rulesMu
+	newestRule atomic.Int64  // the largest id of an active rule so far; rulesMu serializes changes
+	followed   followedState
 
 	Viewers  Viewers      // open dashboard streams
 	Tests    TestRequests // set before the first request; nil: no event is a test request
@@ -104,7 +107,7 @@ type Hub struct {
 	pendingTotal    int64
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
-	reserved        reservations
+	reserved        quota.Reservations
 }
 
 // TestRequests are the questions that the hub itself asks.

@@ -25,11 +25,11 @@ func (h *Hub) Run(ctx context.Context) error {
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("abandon questions from before the hub stopped: %w", err)
 	}
-	if h.rules.Load() != nil {
-		h.applyRulesToPending(ctx, 0)
-	}
 	checkQuorums := false // accounts changed since the last complete check
-	return h.Feed.Follow(ctx, feed.NewQuestion|feed.Deadline|feed.Undo|feed.Accounts, func(b *feed.Batch) error {
+	return h.Feed.Follow(ctx, feed.NewQuestion|feed.Deadline|feed.Undo|feed.Accounts|feed.Rules, func(b *feed.Batch) error {
+		if b.Has(feed.Rules) && h.rules.Load() != nil { // also at the start: the hub may have stopped before a rule answered
+			h.applyRulesToPending(ctx, 0)
+		}
 		if b.Has(feed.Accounts) { // also at the start: accounts may have changed while the hub was down
 			checkQuorums = true
 		}

@@ -9,22 +9,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// recordFrozen records an event of a frozen session.
-func (h *Hub) recordFrozen(e *store.Event, directive *control.Directive) {
-	if h.Store.FreezeOf(e.App, e.Session) == nil {
-		return
-	}
-	key := store.SessionKey{App: e.App, Session: e.Session}
-	switch {
-	case directive != nil && directive.Freeze != nil:
-		h.frozen.set(key, sessionStopped)
-	case e.Type == "Stop" || e.Type == sessionEndEvent:
-		h.frozen.set(key, sessionStopped)
-	case e.Type == "PreToolUse" && e.Question == nil:
-		h.frozen.set(key, sessionUncontrolled)
-	}
-}
-
 // recentSessions is the number of sessions that Freezes reads.
 const recentSessions = 200
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/quota"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -29,7 +30,7 @@ func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.PendingLimits.setDefaults()
+	cfg.PendingLimits.SetDefaults()
 	cfg.ReconnectGrace = cmp.Or(cfg.ReconnectGrace, DefaultReconnectGrace)
 	h := &Hub{
 		Config:          cfg,
@@ -41,7 +42,7 @@ func New(cfg Config) *Hub {
 		pending:         pendingBySession{},
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
 		stopBlocks:      map[store.SessionKey]int{},
-		reserved:        newReservations(),
+		reserved:        quota.New(),
 		attached:        attachments{open: map[schema.EventID]int{}, timers: map[schema.EventID]*time.Timer{}},
 		startSeq:        cfg.Store.Head(),
 	}

@@ -20,9 +20,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// sessionEndEvent is the type of the event that ends a session: no agent waits any longer.
-const sessionEndEvent = "SessionEnd"
-
 // StoredEvent is the result of storing an event.
 type StoredEvent struct {
 	ID          schema.EventID

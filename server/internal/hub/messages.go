@@ -14,14 +14,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const (
-	stopEvent         = "Stop"
-	promptEvent       = "UserPromptSubmit"
-	sessionStartEvent = "SessionStart"
-	toolStartEvent    = "PreToolUse"
-	subagentStopEvent = "SubagentStop"
-)
-
 // maxListedMessages limits the messages of a session that are listed.
 const maxListedMessages = 50
 
@@ -204,9 +196,8 @@ func (h *Hub) afterMessages(d *store.EventDraft, taken *control.Directive) {
 	case d.Type == stopEvent, d.Type == promptEvent, d.Type == sessionEndEvent:
 		delete(h.stopBlocks, key)
 	}
-	if w := h.messageWaiters[key]; w != nil && (d.Type == promptEvent || d.Type == sessionEndEvent) {
-		w.ended = true
-		w.changed.Wake()
+	if d.Type == promptEvent || d.Type == sessionEndEvent {
+		h.endMessageWaitLocked(key)
 	}
 	h.mu.Unlock()
 	if d.Messages != nil {

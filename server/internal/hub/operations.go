@@ -44,9 +44,6 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 	event, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
 		return s.Respond(r, from, passkey, h.Clock())
 	})
-	if err == nil && r.AskBack != "" {
-		h.rememberAskBack(event)
-	}
 	if err == nil {
 		h.sendReason(ctx, event)
 	}

@@ -143,6 +143,7 @@ func (h *Hub) loadRules(ctx context.Context) error {
 	entries := make([]rules.StoredRule, len(live))
 	for i, r := range live {
 		entries[i] = rules.StoredRule{Rule: r.Rule, After: r.After, Since: r.Since}
+		h.newestRule.Store(max(h.newestRule.Load(), r.ID))
 	}
 	h.publishAllowances(entries)
 	set, err := rules.NewSet(entries)

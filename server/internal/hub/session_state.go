@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -68,6 +69,13 @@ func (p *freezeProgress) drop(s store.Freezes) {
 			delete(p.states, key)
 		}
 	}
+}
+
+// followedState is what this hub has last reported of the state that other hubs change.
+type followedState struct {
+	mu       sync.Mutex
+	freezes  []control.Freeze
+	messages map[store.SessionKey]int64
 }
 
 // messageWaiter is the hook that waits for messages to an idle session.

@@ -81,14 +81,19 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 			if row.Ends {
 				h.pending.remove(row.Event)
 				h.unanswered.End(row.Event)
-				h.reserved.remove(row.Event.UID)
+				h.reserved.Remove(row.Event.UID)
 				h.pendingTotal--
+				h.rememberAskBack(row.Event)
 			}
 		case row.Event.Question != nil:
-			h.unsentResponses[id] = make(chan struct{})
-			h.reserved.markStored(row.Event.UID)
+			if !row.Foreign { // its poster waits for the response of this hub
+				h.unsentResponses[id] = make(chan struct{})
+			}
+			h.reserved.MarkStored(row.Event.UID)
 			h.pending.add(row.Event)
 			h.pendingTotal++
+		case row.Foreign:
+			h.followSessionLocked(row.Event)
 		}
 	}
 }

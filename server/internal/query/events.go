@@ -167,7 +167,7 @@ func EncodeFrames(rows []store.LogRow) []feed.Frame {
 
 func encodeFrame(row store.LogRow) feed.Frame {
 	e := row.Event
-	f := feed.Frame{Seq: row.Seq, ID: int64(e.ID), Kinds: row.Kinds, Status: row.Change}
+	f := feed.Frame{Seq: row.Seq, ID: int64(e.ID), Kinds: row.Kinds, Foreign: row.Foreign, Status: row.Change}
 	if !row.Change {
 		f.Data = e.AppendJSON(make([]byte, 0, 256+len(e.Envelope)+min(len(e.Payload), schema.MaxListed)+len(e.Question)+len(e.Status)), schema.MaxListed)
 		return f

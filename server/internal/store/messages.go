@@ -31,6 +31,9 @@ type Messages interface {
 	// on. It reads no row.
 	HasMessages(key SessionKey) bool
 
+	// OpenMessages returns the numbers of these messages by session. It reads no row.
+	OpenMessages() map[SessionKey]int64
+
 	// HasWaitingMessages reports whether messages to the session are saved. It reads no row.
 	HasWaitingMessages(key SessionKey) bool
 }

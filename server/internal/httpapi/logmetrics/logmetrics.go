@@ -45,10 +45,10 @@ func New(registry prometheus.Registerer) *Log {
 }
 
 // Run counts stored events, question outcomes and delivery states, and measures the times between
-// them, until ctx ends. It follows the log like a stream client, so no other component has to count.
+// them, until ctx ends. What another hub committed, that hub counts. It follows the log like a stream client, so no other component has to count.
 func (m *Log) Run(ctx context.Context, q *query.Service) error {
 	seq := q.Hello().Seq
-	open := newOpenQuestions(m)
+	open, elsewhere := newOpenQuestions(m), New(prometheus.NewRegistry())
 	for ctx.Err() == nil {
 		frames, more, err := q.FramesAfter(ctx, seq)
 		if err != nil { // too far behind: accept a gap in the counters
@@ -57,8 +57,11 @@ func (m *Log) Run(ctx context.Context, q *query.Service) error {
 		}
 		for _, f := range frames {
 			seq = f.Seq
+			if open.metrics = m; f.Foreign {
+				open.metrics = elsewhere
+			}
 			if !f.Status {
-				m.events.Inc()
+				open.metrics.events.Inc()
 				if f.Kinds&feed.NewQuestion != 0 {
 					open.start(schema.EventID(f.ID))
 				}

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,13 @@ func (o *ItemCounts) Has(app, session string) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.count[store.SessionKey{App: app, Session: session}] > 0
+}
+
+// All returns the counts of the sessions that have any.
+func (o *ItemCounts) All() map[store.SessionKey]int64 {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return maps.Clone(o.count)
 }
 
 // Add adds n, which may be negative, to the count of a session.

@@ -92,6 +92,8 @@ func (s *engine) HasMessages(key store.SessionKey) bool {
 	return s.openMessages.Has(key.App, key.Session)
 }
 
+func (s *engine) OpenMessages() map[store.SessionKey]int64 { return s.openMessages.All() }
+
 func (s *engine) HasWaitingMessages(key store.SessionKey) bool {
 	return s.messages.Has(key.App, key.Session)
 }
