@@ -3,6 +3,7 @@ package alerts
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -23,11 +24,32 @@ type Rules struct {
 
 // OpenRules reads the stored rules.
 func OpenRules(ctx context.Context, s store.Alerts, f *feed.Feed) (*Rules, error) {
-	settings, err := s.AlertSettings(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the alert rules: %w", err)
+	r := &Rules{store: s, feed: f}
+	return r, r.read(ctx)
+}
+
+// Reload reads the stored rules again, and wakes the follower if they have changed. See reload.Reloader.
+func (r *Rules) Reload(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.settings
+	if err := r.read(ctx); err != nil {
+		return err
 	}
-	return &Rules{store: s, feed: f, settings: settings}, nil
+	if !reflect.DeepEqual(before, r.settings) {
+		r.feed.PublishFact(feed.Fact{Kinds: feed.AlertRules})
+	}
+	return nil
+}
+
+// read reads the stored rules. Later calls need mu.
+func (r *Rules) read(ctx context.Context) error {
+	settings, err := r.store.AlertSettings(ctx)
+	if err != nil {
+		return fmt.Errorf("read the alert rules: %w", err)
+	}
+	r.settings = settings
+	return nil
 }
 
 // List returns the rules by id.
@@ -85,6 +107,9 @@ func (r *Rules) Remove(ctx context.Context, id int64, by string) error {
 func (r *Rules) change(ctx context.Context, by string, edit func(*store.AlertSettings) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.read(ctx); err != nil { // another hub may have changed them
+		return err
+	}
 	next := r.settings
 	next.Rules = slices.Clone(next.Rules)
 	if err := edit(&next); err != nil {

@@ -33,6 +33,7 @@ import (
 	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/reload"
 	"github.com/hookback/hookback/server/internal/requestdefaults"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
@@ -73,6 +74,7 @@ type App struct {
 	metrics    *httpapi.Metrics
 	server     *httpapi.Server
 	witness    *http.Client // connects as channels do
+	reloaders  reload.List
 
 	retentionClock retentionClock
 	signInLink     string // file with the link of the first person; empty: none
@@ -174,7 +176,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	spending := &safety.SpendRule{Store: a.store, Hub: a.hub, Limits: limits, Clock: a.cfg.Clock, Log: a.log}
 	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Spending: spending, Clock: a.cfg.Clock, Log: a.log})
 	a.ratings = ratings.New(ratings.Config{Store: a.store, Feed: a.feed, Log: a.log})
-	if err := a.openFollowers(ctx); err != nil {
+	if err := a.openFollowers(ctx, defaults, limits); err != nil {
 		return err
 	}
 	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
@@ -197,16 +199,24 @@ func (a *App) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// openFollowers builds the workers that follow the log and change nothing in it.
-func (a *App) openFollowers(ctx context.Context) error {
+// openFollowers builds the workers that follow the log and change nothing in it, and the list of what
+// follows the changes of other hubs.
+func (a *App) openFollowers(ctx context.Context, defaults *requestdefaults.Settings, limits *safety.Limits) error {
 	alertRules, err := alerts.OpenRules(ctx, a.store, a.feed)
 	if err != nil {
 		return err
+	}
+	a.reloaders = reload.List{
+		"accounts": a.auth, "rules": a.hub, "channels": a.notifier, "address": a.reach,
+		"defaults": defaults, "limits": limits, "alert rules": alertRules,
 	}
 	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
 	a.traces, err = a.cfg.OTLP.newFollower(traces.Config{Store: a.store, Feed: a.feed, Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log}, portOf(a.listeners[0]))
 	return err
 }
+
+// reload follows what another hub has changed. It is called again after an error.
+func (a *App) reload(ctx context.Context) error { return a.reloaders.Reload(ctx) }
 
 // dashboardURL returns the one address at which people open the dashboard. There is only
 // one because sessions belong to a host: a person signed in at localhost is not signed in

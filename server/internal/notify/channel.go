@@ -159,15 +159,13 @@ func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	}
 	n.mu.Lock()
 	w := n.workers[c.ID]
+	if w != nil && w.bot != nil {
+		public.Bot, public.NoAnswers = w.bot.Name(), w.bot.Stopped()
+	}
 	n.mu.Unlock()
 	if w == nil {
 		return public
 	}
-	n.mu.Lock()
-	if w.bot != nil {
-		public.Bot, public.NoAnswers = w.bot.Name(), w.bot.Stopped()
-	}
-	n.mu.Unlock()
 	if until := w.pausedUntil(); until.After(n.Clock()) {
 		public.Paused = schema.Millis(until.UnixMilli())
 	}

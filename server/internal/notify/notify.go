@@ -259,19 +259,35 @@ func (n *Notifier) start(ctx context.Context) error {
 	n.mu.Lock()
 	n.runCtx = ctx // before the channels are read: a channel that is added later is started by AddChannel
 	n.mu.Unlock()
+	return n.startChannels(ctx)
+}
+
+// startChannels starts the workers of the stored channels that do not run.
+func (n *Notifier) startChannels(ctx context.Context) error {
 	n.plan.Lock() // a recipient that is added at the same time is either read here or sets hasRecipients later
 	r, err := n.loadRecipients(ctx)
+	n.plan.hasRecipients = n.plan.hasRecipients || err == nil && len(r.channels)+len(r.pushSubscribers) > 0
+	n.plan.Unlock()
 	if err != nil {
-		n.plan.Unlock()
 		return err
 	}
-	n.plan.hasRecipients = len(r.channels) > 0 || len(r.pushSubscribers) > 0
-	n.plan.Unlock()
 	n.worker(0)
 	for i := range r.channels {
 		n.startChannel(&r.channels[i])
 	}
 	return nil
+}
+
+// Reload follows the channels that other hubs added and removed. See reload.Reloader.
+func (n *Notifier) Reload(ctx context.Context) error {
+	n.mu.Lock()
+	runs := n.runCtx != nil && n.runCtx.Err() == nil
+	n.mu.Unlock()
+	if !runs { // Run reads them when it starts
+		return nil
+	}
+	defer n.Feed.PublishFact(feed.Fact{Kinds: feed.Channels})
+	return errors.Join(n.stopRemovedChannels(ctx), n.startChannels(ctx))
 }
 
 // ignoreCanceled returns nil if err was caused by the end of ctx.

@@ -42,6 +42,8 @@ type Address struct {
 	mu        sync.Mutex // serializes changes and checks
 	current   atomic.Pointer[current]
 	candidate atomic.Pointer[string] // host of an address that is being checked before it is saved
+	setting   string                 // the stored address as applied; guarded by mu
+	changed   feed.Wakeup            // another hub has set an address, which is not checked yet
 }
 
 // current is the address as applied.
@@ -55,17 +57,39 @@ func Open(ctx context.Context, cfg Config) (*Address, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Address{Config: cfg, checker: checker{cfg.Store, cfg.ProxyURL, cfg.Roots}}
-	settings, err := cfg.Store.ReachSettings(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the public address: %w", err)
-	}
-	a.apply(settings.PublicURL)
-	return a, nil
+	a := &Address{Config: cfg, checker: checker{cfg.Store, cfg.ProxyURL, cfg.Roots}, changed: feed.NewWakeup()}
+	return a, a.Reload(ctx)
 }
 
-// apply puts an address into effect, unchecked. Later calls need mu.
+// Reload reads the stored address again. A new one is checked by Run. See reload.Reloader.
+func (a *Address) Reload(ctx context.Context) error {
+	if !a.mu.TryLock() { // by a check, which can take seconds
+		a.changed.Wake()
+		return nil
+	}
+	defer a.mu.Unlock()
+	return a.read(ctx)
+}
+
+// read reads the stored address. It needs mu.
+func (a *Address) read(ctx context.Context) error {
+	settings, err := a.Store.ReachSettings(ctx)
+	if err != nil {
+		return fmt.Errorf("read the public address: %w", err)
+	}
+	switch {
+	case a.current.Load() == nil:
+		a.apply(settings.PublicURL) // Run checks it when it starts
+	case settings.PublicURL != a.setting:
+		a.apply(settings.PublicURL)
+		a.changed.Wake()
+	}
+	return nil
+}
+
+// apply puts an address into effect, unchecked. It needs mu.
 func (a *Address) apply(address string) {
+	a.setting = address
 	next := &current{Reach: control.Reach{PublicURL: strings.TrimSuffix(a.Local, "/"), State: control.ReachUnchecked, Machine: a.Machine}}
 	switch {
 	case a.Flag != "":
@@ -154,11 +178,17 @@ func (a *Address) Set(ctx context.Context, settings control.ReachSettings, by st
 	return nil
 }
 
-// Run checks the address at start and every checkEvery until ctx ends. It always returns nil.
+// Run checks the address at start, every checkEvery, and when another hub has set it, until ctx ends. It always returns nil.
 func (a *Address) Run(ctx context.Context) error {
 	for {
+		a.mu.Lock()
+		err := a.read(ctx)
+		a.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			a.Log.Error("the public address was not read", "retry_in", checkEvery, "err", err)
+		}
 		a.Check(ctx)
-		if !feed.Sleep(ctx, checkEvery) {
+		if !a.changed.Wait(ctx, checkEvery) {
 			return nil
 		}
 	}

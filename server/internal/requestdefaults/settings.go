@@ -34,13 +34,20 @@ type Settings struct {
 
 // Open reads the stored defaults.
 func Open(ctx context.Context, s store.Safety, people People) (*Settings, error) {
-	stored, err := s.RequestDefaults(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the defaults of requests: %w", err)
-	}
 	settings := &Settings{store: s, people: people}
-	settings.apply(stored)
-	return settings, nil
+	return settings, settings.Reload(ctx)
+}
+
+// Reload reads the stored defaults again. See reload.Reloader.
+func (s *Settings) Reload(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stored, err := s.store.RequestDefaults(ctx)
+	if err != nil {
+		return fmt.Errorf("read the defaults of requests: %w", err)
+	}
+	s.apply(stored)
+	return nil
 }
 
 func (s *Settings) apply(d control.RequestDefaults) {

@@ -36,16 +36,25 @@ type limits struct {
 // OpenLimits reads the stored limits. flag overrules the stored number of equal failures unless it
 // is 0.
 func OpenLimits(ctx context.Context, s store.Store, flag int) (*Limits, error) {
-	settings, err := s.SafetySettings(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the limits of automatic freezes: %w", err)
-	}
 	l := &Limits{store: s, flag: flag}
-	l.apply(settings)
-	return l, nil
+	return l, l.Reload(ctx)
 }
 
-// apply puts settings into effect. Later calls need mu.
+// Reload reads the stored limits again. See reload.Reloader.
+func (l *Limits) Reload(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	settings, err := l.store.SafetySettings(ctx)
+	if err != nil {
+		return fmt.Errorf("read the limits of automatic freezes: %w", err)
+	}
+	if l.current.Load() == nil || settings != l.stored { // unchanged limits keep their beginning
+		l.apply(settings)
+	}
+	return nil
+}
+
+// apply puts settings into effect. It needs mu.
 func (l *Limits) apply(settings control.SafetySettings) {
 	l.stored = settings
 	if l.flag > 0 {
