@@ -191,14 +191,19 @@ func (s *Service) agentStats(ctx context.Context, since time.Time) ([]history.Ag
 	return agents, nil
 }
 
-// maxCachedOverviews limits the cache. Viewers are usually in one or two time zones.
-const maxCachedOverviews = 32
+const (
+	// maxCachedOverviews limits the cache. Viewers are usually in one or two time zones.
+	maxCachedOverviews = 32
+	// maxOverviewAge is the age of the cache at a hub where no projector runs, because another hub has it.
+	maxOverviewAge = time.Minute
+)
 
 // overviewCache caches the counts of decisions until more decisions are projected.
 // Decisions are rare, and dashboards poll.
 type overviewCache struct {
 	mu      sync.Mutex
 	version int64 // incremented by invalidate
+	since   time.Time
 	entries map[overviewKey]history.Overview
 }
 
@@ -213,6 +218,7 @@ type overviewKey struct {
 // that begin at starts.
 func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (history.Overview, error) {
 	key := overviewKey{starts[0].UnixMilli(), len(starts), starts[0].Location().String()}
+	s.overviews.expire(s.Clock())
 	overview, ok, version := s.overviews.get(key)
 	if ok {
 		return overview, nil
@@ -222,6 +228,15 @@ func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (histo
 	}
 	s.overviews.put(key, overview, version)
 	return overview, nil
+}
+
+// expire drops entries that are too old.
+func (c *overviewCache) expire(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.since).Abs() > maxOverviewAge {
+		c.since, c.entries = now, nil
+	}
 }
 
 func (c *overviewCache) get(key overviewKey) (overview history.Overview, ok bool, version int64) {

@@ -247,3 +247,22 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	h.overviews.put(key, history.Overview{}, told)
 	require.Empty(t, h.overviews.entries, "it may miss decisions that were projected in the meantime")
 }
+
+// Another hub may project, and this one does not learn of it.
+func TestOverview_CacheExpires(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	var c overviewCache
+	key := overviewKey{zone: "UTC"}
+	isCached := func() bool {
+		c.expire(now)
+		_, ok, version := c.get(key)
+		c.put(key, history.Overview{}, version)
+		return ok
+	}
+	require.False(t, isCached())
+	require.True(t, isCached())
+	now = now.Add(maxOverviewAge + time.Second)
+	require.False(t, isCached())
+	require.True(t, isCached())
+}
