@@ -203,7 +203,7 @@ func (s *Service) announceChanges(before, next *directory) {
 	}
 }
 
-var errStale = &schema.HintError{Err: schema.ErrStorage, Hint: "The database does not answer, so the hub cannot tell who may do this. Try again in a moment."}
+var errStale = &schema.HintError{Err: schema.ErrBusy, Hint: "The database does not answer, so the hub cannot tell who may do this. Try again in a moment."}
 
 // SetStale sets whether the accounts in memory may be too old to decide by, because the store does not
 // answer. Until it is set back, no one is authenticated and no one may decide.
