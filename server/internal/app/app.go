@@ -210,13 +210,12 @@ func (a *App) openFollowers(ctx context.Context, defaults *requestdefaults.Setti
 		"accounts": a.auth, "rules": a.hub, "channels": a.notifier, "address": a.reach,
 		"defaults": defaults, "limits": limits, "alert rules": alertRules,
 	}
+	a.store.ObservePolicy(a.reloaders.Reload)
+	a.store.ObserveCurrent(func(isCurrent bool) { a.auth.SetStale(!isCurrent) })
 	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
 	a.traces, err = a.cfg.OTLP.newFollower(traces.Config{Store: a.store, Feed: a.feed, Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log}, portOf(a.listeners[0]))
 	return err
 }
-
-// reload follows what another hub has changed. It is called again after an error.
-func (a *App) reload(ctx context.Context) error { return a.reloaders.Reload(ctx) }
 
 // dashboardURL returns the one address at which people open the dashboard. There is only
 // one because sessions belong to a host: a person signed in at localhost is not signed in

@@ -104,7 +104,7 @@ func copyDatabase(ctx context.Context, cfg *Config, from string, stdout, stderr 
 		return err
 	}
 	to := cfg.databaseName()
-	if err := source.MarkMoved(context.WithoutCancel(ctx), to, cfg.Clock()); err != nil {
+	if err := source.MarkMoved(context.WithoutCancel(ctx), to, cfg.clock()()); err != nil {
 		return fmt.Errorf("%s has everything now, but %s could not be marked: %w; start no hub on the file, and run this command again", to, from, err)
 	}
 	if report.Repeated {

@@ -44,7 +44,7 @@ func TestReload_FollowsSettingsOfAnotherHub(t *testing.T) {
 	require.NoError(t, a.store.SetReachSettings(ctx, control.ReachSettings{PublicURL: "https://hub.example.com"}, "ada"))
 	require.False(t, a.auth.IsLocked() || defaults.HasAny())
 
-	require.NoError(t, a.reload(ctx))
+	require.NoError(t, a.reloaders.Reload(ctx))
 	require.True(t, a.auth.IsLocked() && a.auth.HasOwner())
 	require.True(t, defaults.HasAny())
 	require.Equal(t, 7, a.safety.Limits.Active().EqualFailures)
@@ -55,7 +55,7 @@ func TestReload_FollowsSettingsOfAnotherHub(t *testing.T) {
 
 	require.NoError(t, a.alerts.Rules.Create(ctx, control.AlertRule{Kind: "loop"}, "ada"))
 	require.NoError(t, otherAlerts.Create(ctx, control.AlertRule{Kind: "errors"}, "ada"), "computed from the stored rules")
-	require.NoError(t, a.reload(ctx))
+	require.NoError(t, a.reloaders.Reload(ctx))
 	var ids []int64
 	for _, rule := range a.alerts.Rules.List() {
 		ids = append(ids, rule.ID)
@@ -69,7 +69,7 @@ func TestReload_FailsWithoutDatabase(t *testing.T) {
 	a, err := New(t.Context(), testConfig(t))
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
-	err = a.reload(t.Context())
+	err = a.reloaders.Reload(t.Context())
 	for _, name := range []string{"accounts", "rules", "defaults", "limits", "alert rules", "address"} {
 		require.ErrorContains(t, err, "reload "+name)
 	}

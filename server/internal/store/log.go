@@ -103,8 +103,6 @@ type LogRow struct {
 	Ends   bool // the change is the question's resolution
 	// HasTranscript is true for a new event with a transcript. Only published rows have it.
 	HasTranscript bool
-	// Foreign is true for a row that another hub committed.
-	Foreign bool
 	// Foreign is true if another hub committed the row. Only published rows have it.
 	Foreign bool
 	// Kinds are what followers of the log need to know: see Change.Kinds and NewQuestion.Kinds.

@@ -47,6 +47,9 @@ func (m *SingleMember) ObservePolicy(func(context.Context) error) {}
 // IsCurrent implements store.Members.
 func (m *SingleMember) IsCurrent() bool { return true }
 
+// ObserveCurrent implements store.Members. There is nothing else to read.
+func (m *SingleMember) ObserveCurrent(func(bool)) {}
+
 // WasFirst implements store.Members.
 func (m *SingleMember) WasFirst() bool { return true }
 

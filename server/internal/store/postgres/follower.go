@@ -3,19 +3,22 @@ package postgres
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 const (
 	// pollEvery is the longest time between two pulses; pollDeaf, while the bus is down.
 	pollEvery = 250 * time.Millisecond
 	pollDeaf  = 100 * time.Millisecond
-	// maxPulseAge is the age of the last pulse at which the hub no longer knows what the others do.
+	// maxPulseAge is the age of the last pulse at which the state of the hub is too old to decide by;
+	// maxAloneAge, if no other hub was alive at that pulse.
 	maxPulseAge = time.Second
+	maxAloneAge = store.MemberTimeout
 )
 
 // follower learns what other hubs commit. A ring of the bus makes it look at once; without any it looks
@@ -25,7 +28,11 @@ type follower struct {
 	log    *slog.Logger
 	bus    bus.Bus // nil: none
 	wakeup feed.Wakeup
-	pulse  atomic.Int64 // monotonic time of the last successful pulse
+
+	mu        sync.Mutex // guards the fields below
+	isCurrent bool
+	overdue   *time.Timer // ends isCurrent
+	changed   func(isCurrent bool)
 }
 
 // wake makes the follower look now.
@@ -100,16 +107,62 @@ func (f *follower) look(ctx context.Context) error {
 	if err := s.members.look(ctx); err != nil {
 		return err
 	}
-	f.pulse.Store(int64(began.Sub(processStart)))
+	f.extend(began)
 	return nil
 }
 
-// processStart is the reference of monotonic times.
-var processStart = time.Now()
+// extend makes the state current until it is too old for a pulse that began at a time.
+func (f *follower) extend(began time.Time) {
+	age := maxPulseAge
+	if len(f.store.members.list()) == 1 {
+		age = maxAloneAge
+	}
+	left := time.Until(began.Add(age))
+	f.mu.Lock()
+	if f.overdue == nil {
+		f.overdue = time.AfterFunc(left, func() { f.setCurrent(false) })
+	} else {
+		f.overdue.Reset(left)
+	}
+	f.mu.Unlock()
+	f.setCurrent(true)
+}
 
-// isCurrent reports whether the last pulse is young.
-func (f *follower) isCurrent() bool {
-	return time.Since(processStart)-time.Duration(f.pulse.Load()) < maxPulseAge
+func (f *follower) setCurrent(isCurrent bool) {
+	f.mu.Lock()
+	changed := f.changed
+	isSame := f.isCurrent == isCurrent
+	f.isCurrent = isCurrent
+	f.mu.Unlock()
+	if isSame {
+		return
+	}
+	if !isCurrent {
+		f.log.Error("the database has not answered; this hub decides nothing until it does")
+	}
+	if changed != nil {
+		changed(isCurrent)
+	}
+}
+
+func (f *follower) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.overdue != nil {
+		f.overdue.Stop()
+	}
+}
+
+func (s *engine) IsCurrent() bool {
+	s.follower.mu.Lock()
+	defer s.follower.mu.Unlock()
+	return s.follower.isCurrent
+}
+
+func (s *engine) ObserveCurrent(changed func(isCurrent bool)) {
+	s.follower.mu.Lock()
+	defer s.follower.mu.Unlock()
+	s.follower.changed = changed
 }
 
 // ring tells the other hubs, if there are any, the number of the last commit.

@@ -289,9 +289,8 @@ func (s *engine) ObservePolicy(reload func(context.Context) error) {
 	s.policy.mu.Lock()
 	defer s.policy.mu.Unlock()
 	s.policy.reload = reload
+	s.policy.wakeup.Wake() // another hub may have changed something since this one started
 }
-
-func (s *engine) IsCurrent() bool { return s.follower.isCurrent() }
 
 func (s *engine) WasFirst() bool { return s.wasFirst }
 

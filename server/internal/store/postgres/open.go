@@ -112,7 +112,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	}
 	s.clock = cfg.Clock
 	s.policy, s.publisher = newPolicyWatch(cfg.Log), publisher{store: s, log: cfg.Log}
-	s.follower = follower{store: s, log: cfg.Log, wakeup: feed.NewWakeup()}
+	s.follower.store, s.follower.log, s.follower.wakeup = s, cfg.Log, feed.NewWakeup()
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", Redact(cfg.DSN), err), s.Close())
@@ -282,6 +282,7 @@ func (s *engine) shutDown() (err error) {
 		s.stopWorkers()
 		s.workers.Wait()
 	}
+	s.follower.stop()
 	if s.writer != nil {
 		s.writer.stop()
 		s.members.leave()

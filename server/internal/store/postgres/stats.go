@@ -17,7 +17,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 		Pending: s.pending.Len(), Events: s.events.Load(), Queued: len(s.writer.queue),
 		RefusedFault: s.health.refused.Load(), Projections: s.projected.Lag(time.Now()), Fault: s.health.current(), Hubs: s.hubStats(),
 	}
-	if out.Fault == "" && !s.follower.isCurrent() {
+	if out.Fault == "" && !s.IsCurrent() {
 		out.Fault = "the database has not answered for more than a second, so this hub may not know what other hubs have stored"
 	}
 	err := s.readers.get(ctx, []any{&out.Undelivered, &out.DatabaseBytes},
