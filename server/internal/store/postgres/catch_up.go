@@ -44,9 +44,12 @@ func (w *writer) beginAndCatchUp(begin ...string) error {
 	for _, statement := range begin {
 		batch.Queue(statement)
 	}
+	known := w.counters.head
 	batch.Queue(queryCounters, sign.FirstPrev)
+	batch.Queue(queryChangedQuestions, known, known+maxCaughtUp)
 	results := w.conn.SendBatch(ctx, batch)
 	var c counters
+	var changed []kit.PendingUpdate[string]
 	var err error
 	for range begin {
 		if err == nil {
@@ -56,11 +59,14 @@ func (w *writer) beginAndCatchUp(begin ...string) error {
 	if err == nil {
 		c, err = scanCounters(results.QueryRow())
 	}
+	if err == nil {
+		changed, err = scanPendingUpdates(results.Query())
+	}
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}
 	if err == nil && c.commits != w.counters.commits {
-		err = w.catchUp(ctx, &c)
+		err = w.catchUp(ctx, &c, changed)
 	}
 	if err != nil {
 		w.rollback()
@@ -91,20 +97,15 @@ func (w *writer) rollback() {
 // maxCaughtUp is the number of rows of the log above which all pending questions are read again.
 const maxCaughtUp = 10_000
 
-// catchUp brings the state in memory to that of the counters, in the open transaction.
-func (w *writer) catchUp(ctx context.Context, c *counters) error {
+// catchUp brings the state in memory to that of the counters, in the open transaction. changed are the
+// questions that the first maxCaughtUp new rows of the log are about.
+func (w *writer) catchUp(ctx context.Context, c *counters, changed []kit.PendingUpdate[string]) error {
 	before, s := &w.counters, w.store
-	switch {
-	case c.head-before.head > maxCaughtUp:
+	if c.head-before.head > maxCaughtUp {
 		if err := s.loadPending(ctx, w); err != nil {
 			return err
 		}
-	case c.head != before.head:
-		rows, err := w.conn.Query(ctx, queryChangedQuestions, before.head, c.head)
-		changed, err := scanPendingUpdates(rows, err)
-		if err != nil {
-			return err
-		}
+	} else {
 		s.pending.Commit(changed)
 	}
 	if c.state != before.state {

@@ -15,6 +15,8 @@ const (
 	// pollEvery is the longest time between two pulses; pollDeaf, while the bus is down.
 	pollEvery = 250 * time.Millisecond
 	pollDeaf  = 100 * time.Millisecond
+	// pollRetry is the time until the next look after one that failed.
+	pollRetry = 50 * time.Millisecond
 	// maxPulseAge is the age of the last pulse at which the state of the hub is too old to decide by;
 	// maxAloneAge, if no other hub was alive at that pulse.
 	maxPulseAge = time.Second
@@ -30,12 +32,13 @@ type follower struct {
 	wakeup feed.Wakeup
 
 	mu        sync.Mutex // guards the fields below
+	pulsed    time.Time // begin of the last successful pulse
 	isCurrent bool
 	overdue   *time.Timer // ends isCurrent
 	changed   func(isCurrent bool)
 }
 
-// wake makes the follower look now.
+// wake makes the follower publish what the writer has caught up with.
 func (f *follower) wake() { f.wakeup.Wake() }
 
 func (f *follower) run(ctx context.Context) {
@@ -52,16 +55,21 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
+// every is the longest time between two pulses.
+func (f *follower) every() time.Duration {
+	if f.bus != nil && !f.bus.Up() {
+		return pollDeaf
+	}
+	return pollEvery
+}
+
 // wait blocks until it is time for a look. It returns false if ctx ended.
 func (f *follower) wait(ctx context.Context) bool {
-	every, rings := pollEvery, (<-chan int64)(nil)
+	var rings <-chan int64
 	if f.bus != nil {
 		rings = f.bus.Rings()
-		if !f.bus.Up() {
-			every = pollDeaf
-		}
 	}
-	timer := time.NewTimer(every)
+	timer := time.NewTimer(max(f.every()-f.pulseAge(), pollRetry))
 	defer timer.Stop()
 	for {
 		select {
@@ -71,6 +79,12 @@ func (f *follower) wait(ctx context.Context) bool {
 			}
 		case <-timer.C:
 		case <-f.wakeup:
+			if f.pulseAge() < f.every() {
+				// A hub that writes a lot has caught up by itself, and needs no pulse for each commit.
+				if err := f.store.publisher.foreign(); err == nil {
+					continue
+				}
+			}
 		case <-ctx.Done():
 			return false
 		}
@@ -83,6 +97,7 @@ const queryPulse = `SELECT commits, (extract(epoch FROM clock_timestamp()) * 100
 // look catches up with the other hubs and publishes their rows.
 func (f *follower) look(ctx context.Context) error {
 	s := f.store
+	isDue := f.pulseAge() >= f.every()
 	ctx, cancel := context.WithTimeout(ctx, maxPulseAge)
 	defer cancel()
 	began := time.Now()
@@ -104,11 +119,21 @@ func (f *follower) look(ctx context.Context) error {
 		return err
 	}
 	s.projected.Reach(projected)
+	if !isDue {
+		return nil // a ring says nothing about the members
+	}
 	if err := s.members.look(ctx); err != nil {
 		return err
 	}
 	f.extend(began)
 	return nil
+}
+
+// pulseAge returns the time since the last successful pulse.
+func (f *follower) pulseAge() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Since(f.pulsed) // long, if there was none
 }
 
 // extend makes the state current until it is too old for a pulse that began at a time.
@@ -119,6 +144,7 @@ func (f *follower) extend(began time.Time) {
 	}
 	left := time.Until(began.Add(age))
 	f.mu.Lock()
+	f.pulsed = began
 	if f.overdue == nil {
 		f.overdue = time.AfterFunc(left, func() { f.setCurrent(false) })
 	} else {

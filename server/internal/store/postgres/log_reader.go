@@ -48,14 +48,20 @@ func (s *engine) After(ctx context.Context, seq int64, limit int) ([]store.LogRo
 // readLog merges events and changes after seq up to end. Committed rows don't change, so
 // both queries see the same log.
 func (s *engine) readLog(ctx context.Context, seq, end int64, limit int) ([]store.LogRow, error) {
-	found, err := s.readers.query(ctx, queryLogEvents, seq, end, limit)
-	events, err := readEvents(found, err)
-	if err != nil {
-		return nil, err
+	batch := &pgx.Batch{} // one exchange
+	batch.Queue(queryLogEvents, seq, end, limit)
+	batch.Queue(queryLogChanges, seq, end, limit)
+	results := s.readers.pool.SendBatch(ctx, batch)
+	events, err := readEvents(results.Query())
+	var rows []store.LogRow
+	if err == nil {
+		rows, err = readLogChanges(results.Query())
 	}
-	rows, err := s.readLogChanges(ctx, seq, end, limit)
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
 	if err != nil {
-		return nil, err
+		return nil, errOfRead(ctx, err)
 	}
 	for _, e := range events {
 		rows = append(rows, store.LogRow{Seq: int64(e.ID), Event: e})
@@ -71,8 +77,7 @@ func (s *engine) readLog(ctx context.Context, seq, end int64, limit int) ([]stor
 	return rows, s.loadEndedEvents(ctx, rows)
 }
 
-func (s *engine) readLogChanges(ctx context.Context, seq, end int64, limit int) ([]store.LogRow, error) {
-	rows, err := s.readers.query(ctx, queryLogChanges, seq, end, limit)
+func readLogChanges(rows pgx.Rows, err error) ([]store.LogRow, error) {
 	return collect(rows, err, func(rows pgx.Rows, r *store.LogRow) error {
 		r.Event, r.Change = &store.Event{}, true
 		return rows.Scan(&r.Seq, &r.Event.ID, &r.Ends, &r.Event.Status)

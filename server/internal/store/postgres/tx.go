@@ -179,7 +179,10 @@ func (t *tx) commit() error {
 		return t.err
 	}
 	t.events.queue(t)
-	if !t.isOpen && len(t.batch.QueuedQueries) == 0 {
+	if t.sent == 0 && len(t.batch.QueuedQueries) == 0 {
+		if t.isOpen {
+			return t.lost(t.w.end(`COMMIT`))
+		}
 		return nil // all ops failed, or had nothing to do
 	}
 	c, queued := &t.counters, t.batch.QueuedQueries

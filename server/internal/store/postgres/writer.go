@@ -39,6 +39,7 @@ type writer struct {
 	unresolved   *tx      // its commit was sent, and its outcome is not known yet
 	isAlone      bool     // it has the exclusive lock
 	locks        int      // number of next groups that lock the counter row first
+	isLocked     bool     // a transaction is open that has locked the counter row
 	segmentNames segmentNames
 
 	mu      sync.RWMutex // guards stopped, and the queue against a send after close
@@ -217,6 +218,9 @@ func (w *writer) run() {
 // takeQueued adds the queued ops to the group.
 func (w *writer) takeQueued(group []*op) []*op {
 	bytes := 0
+	for _, o := range group {
+		bytes += o.bytes
+	}
 	for len(group) < groupLimit && bytes < groupBytes {
 		select {
 		case o, ok := <-w.queue:
@@ -251,6 +255,13 @@ func (w *writer) commit(group []*op) {
 	err := w.connect(context.Background())
 	if err == nil && slices.ContainsFunc(group, func(o *op) bool { return o.isCurrentAt > w.counters.commits }) {
 		err = w.refresh()
+	}
+	if err == nil && w.locks > 0 && group[0].isCurrentAt == 0 {
+		if err = w.lock(); err == nil {
+			group = w.takeQueued(group) // what came while another hub had the lock
+		} else if !isUnreachable(err) {
+			err = nil // it works without the lock, too
+		}
 	}
 	if err == nil {
 		err = w.commitGroup(group)
@@ -352,8 +363,8 @@ func (w *writer) markLost(err error) error {
 	return err
 }
 
-// lockedGroups is the number of groups that lock the counter row first after another hub got ahead of
-// one. A hub that works alone needs one exchange for a group instead of two.
+// lockedGroups is the number of groups that lock the counter row first after another hub committed
+// between two. A hub that works alone needs one exchange for a group instead of two.
 const lockedGroups = 32
 
 // attempt commits and publishes the group, or changes nothing. stored are the known keys. If another
@@ -364,21 +375,29 @@ func (w *writer) attempt(group []*op, stored map[string]int64) error {
 	if guardOf(err) == guardCommits {
 		w.store.conflicts.Add(1)
 		w.locks = lockedGroups
-		err = w.attemptOnce(group, stored)
+		if err = w.lock(); err == nil {
+			err = w.attemptOnce(group, stored)
+		}
 	}
 	return err
 }
 
-func (w *writer) attemptOnce(group []*op, stored map[string]int64) error {
-	isLocked := w.locks > 0
-	if isLocked {
-		w.locks--
-		if err := w.lockCounters(); err != nil {
-			return err
-		}
+// lock locks the counter row for the next transaction.
+func (w *writer) lock() error {
+	known := w.counters.commits
+	if err := w.lockCounters(); err != nil {
+		return err
 	}
+	w.isLocked = true
+	if w.locks--; w.counters.commits != known {
+		w.locks = lockedGroups
+	}
+	return nil
+}
+
+func (w *writer) attemptOnce(group []*op, stored map[string]int64) error {
 	t := w.newTx()
-	t.isOpen = isLocked
+	t.isOpen, w.isLocked = w.isLocked, false
 	if stored != nil {
 		t.keys = stored
 	}
