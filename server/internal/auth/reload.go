@@ -80,20 +80,29 @@ func (s *Service) readDirectory(ctx context.Context) (*directory, error) {
 // refreshTimeout bounds a request's wait for the accounts.
 const refreshTimeout = 2 * time.Second
 
-// refresh reads the accounts again if another hub has changed them, and reports whether it did: a
-// person who has just signed in there may send the next request here.
-func (s *Service) refresh() bool {
-	s.changeMu.Lock()
-	defer s.changeMu.Unlock()
-	return s.refreshLocked()
-}
-
-// refreshLocked is refresh. The caller holds changeMu.
-func (s *Service) refreshLocked() bool {
+// refresh reads the accounts again if another hub has changed them: a person who has just signed in
+// there may send the next request here.
+func (s *Service) refresh() {
 	ctx, cancel := context.WithTimeout(context.Background(), refreshTimeout)
 	defer cancel()
 	version, err := s.Store.PeopleVersion(ctx)
-	return err == nil && version != s.current.Load().Version && s.reload(ctx) == nil
+	if err != nil || version == s.current.Load().Version { // unknown tokens of a flood do not wait for each other
+		return
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	s.refreshLocked(ctx)
+}
+
+// refreshLocked is refresh. The caller holds changeMu.
+func (s *Service) refreshLocked(ctx context.Context) {
+	version, err := s.Store.PeopleVersion(ctx)
+	if err == nil && version != s.current.Load().Version {
+		err = s.reload(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Log.Error("accounts not read; a new sign-in may be refused", "err", err)
+	}
 }
 
 // maxChangeAttempts limits the attempts of a change while other hubs change other accounts.

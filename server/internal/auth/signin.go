@@ -89,7 +89,7 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 	defer s.changeMu.Unlock()
 	hash := digestOf(a.Code)
 	if s.current.Load().codes[hash] == nil {
-		s.refreshLocked()
+		s.refreshLocked(ctx)
 	}
 	code := s.current.Load().codes[hash]
 	if code != nil && (code.Person == "" && s.HasOwner() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil) {

@@ -70,8 +70,8 @@ func (s suite) TestPeople_UseMovesForwardOnly(t *testing.T) {
 	require.NoError(t, err)
 	before, err := b.People(t.Context())
 	require.NoError(t, err)
-	for _, minutes := range []time.Duration{2, 1} { // the second one is of a hub that has not seen the first use
-		used := at.Add(minutes * time.Minute)
+	for _, later := range []time.Duration{2 * time.Minute, time.Minute} { // the second one is of a hub that has not seen the first use
+		used := at.Add(later)
 		require.NoError(t, b.RecordUse(t.Context(), &store.Uses{
 			SignIns: map[string]time.Time{"s_1": used, "s_revoked": used}, Tokens: map[string]time.Time{"t_1": used, "t_revoked": used},
 		}))
