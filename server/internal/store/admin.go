@@ -102,8 +102,8 @@ type Stats struct {
 type HubStats struct {
 	Alive       int
 	IsLeader    bool
-	Head        int64 // newest row of the log that this hub knows
-	FeedLagRows int64 // rows that this hub knows and has not published
+	Head        int64 // newest row of the log that this hub has read
+	FeedLagRows int64 // rows that this hub has read and not published
 	Conflicts   int64 // groups of writes that ran again because another hub had committed
 	ForeignRows int64 // rows of other hubs that were published
 	Takeovers   int64 // hubs whose work was taken over
@@ -112,6 +112,6 @@ type HubStats struct {
 	Bus     bus.Stats
 
 	ClockOffset      time.Duration // how far the database's clock is ahead of that of this machine
-	ConnectionsInUse int           // of those that read
+	ConnectionsInUse int           // in the pool for reads
 	HasAsyncStandby  bool          // the database has standbys, and none of them confirms commits
 }

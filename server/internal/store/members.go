@@ -16,7 +16,7 @@ type Members interface {
 	// MemberTimeout after its last sign of life.
 	Members() []Member
 
-	// Announce stores what this hub tells the others, within a second.
+	// Announce stores the facts that this hub reports to the others, within a second.
 	Announce(m MemberFacts)
 
 	// ObserveMembers sets the function that is called after the members or their facts have changed.
@@ -62,8 +62,8 @@ type Member struct {
 	MemberFacts
 }
 
-// MemberFacts are what a hub tells the others.
+// MemberFacts are the facts that a hub reports to the others.
 type MemberFacts struct {
 	Watching int             `json:"watching,omitempty"` // number of open pages
-	Presence json.RawMessage `json:"presence,omitempty"` // who sees what on them, in the form of package stream
+	Presence json.RawMessage `json:"presence,omitempty"` // people and the requests that they view, in the form of package stream
 }

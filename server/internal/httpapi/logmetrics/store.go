@@ -8,7 +8,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Store exports store.Stats, and what the hub knows of the other hubs of the database.
+// Store exports store.Stats, and the state of the other hubs of the database.
 type Store struct{ store.History }
 
 var storeGauges = []struct {
@@ -38,9 +38,9 @@ var (
 	hubGauges = []hubMetric{
 		{gauge("hubs_alive", "Hubs that use the database."), func(s *store.HubStats) float64 { return float64(s.Alive) }},
 		{gauge("leader", "1 if this hub does the work that one hub does for all."), func(s *store.HubStats) float64 { return number(s.IsLeader) }},
-		{gauge("bus_up", "1 if other hubs are told about commits at once; 0: they look several times a second."), func(s *store.HubStats) float64 { return number(s.IsBusUp) }},
-		{gauge("log_head", "Number of the newest row of the log that this hub knows."), func(s *store.HubStats) float64 { return float64(s.Head) }},
-		{gauge("feed_lag_rows", "Rows that this hub knows and has not sent to its pages."), func(s *store.HubStats) float64 { return float64(s.FeedLagRows) }},
+		{gauge("bus_up", "1 if the bus reports commits to other hubs at once; 0: they poll several times a second."), func(s *store.HubStats) float64 { return number(s.IsBusUp) }},
+		{gauge("log_head", "Number of the newest row of the log that this hub has read."), func(s *store.HubStats) float64 { return float64(s.Head) }},
+		{gauge("feed_lag_rows", "Rows that this hub has read and not sent to its pages."), func(s *store.HubStats) float64 { return float64(s.FeedLagRows) }},
 		{gauge("database_clock_offset_seconds", "How far the clock of the database is ahead of that of this machine."), func(s *store.HubStats) float64 { return s.ClockOffset.Seconds() }},
 		{gauge("pool_connections_in_use", "Connections to the database that read."), func(s *store.HubStats) float64 { return float64(s.ConnectionsInUse) }},
 		{gauge("store_async_standby", "1 if the database has standbys and none of them confirms commits: a failover would lose answers."), func(s *store.HubStats) float64 { return number(s.HasAsyncStandby) }},

@@ -29,7 +29,7 @@ func (m *SingleMember) Members() []store.Member {
 	return []store.Member{{ID: m.id, StartedAt: m.began}}
 }
 
-// Announce implements store.Members. There is no other hub to tell.
+// Announce implements store.Members. No other hub reads it.
 func (m *SingleMember) Announce(store.MemberFacts) {}
 
 // ObserveMembers implements store.Members. The members do not change.

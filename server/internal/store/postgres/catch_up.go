@@ -36,7 +36,7 @@ func (w *writer) refresh() error {
 	return err
 }
 
-// beginAndCatchUp begins a transaction with the statements and reads in it what other hubs changed.
+// beginAndCatchUp begins a transaction with the statements and reads in it the changes of other hubs.
 func (w *writer) beginAndCatchUp(begin ...string) error {
 	ctx, cancel := exchangeTimeout()
 	defer cancel()

@@ -244,8 +244,8 @@ func (w *writer) connect(ctx context.Context) error {
 	return nil
 }
 
-// requireSameLog stops the hub if the database lost commits that the hub knows, as after the failover
-// to a standby that was behind. What the hub keeps in memory, and has shown to people, is gone then.
+// requireSameLog stops the hub if the database lost commits that the hub has published, as after the
+// failover to a standby that was behind. The state in memory is wrong then.
 func (w *writer) requireSameLog(ctx context.Context, stored *counters) error {
 	known := w.store.publisher.newest()
 	isSame := stored.commits >= w.counters.commits && stored.head >= w.counters.head
@@ -266,7 +266,7 @@ func (w *writer) requireSameLog(ctx context.Context, stored *counters) error {
 		return nil
 	}
 	w.health.setFatal("the database has lost commits that this hub confirmed: it was restored, or a standby that was behind took over. " +
-		"This hub stops; after its start it shows what the database has")
+		"This hub stops; after its start it shows the state of the database")
 	return w.health.refusal()
 }
 

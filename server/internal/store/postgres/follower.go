@@ -23,7 +23,7 @@ const (
 	maxAloneAge = store.MemberTimeout
 )
 
-// follower learns what other hubs commit. A ring of the bus makes it look at once; without any it looks
+// follower reads the commits of other hubs. A ring of the bus starts a poll at once; without rings it polls
 // several times a second.
 type follower struct {
 	store  *engine
@@ -191,7 +191,7 @@ func (s *engine) ObserveCurrent(changed func(isCurrent bool)) {
 	s.follower.changed = changed
 }
 
-// ring tells the other hubs, if there are any, the number of the last commit.
+// ring sends the number of the last commit to the other hubs, if there are any.
 func (f *follower) ring(commits int64) {
 	if f.bus != nil && len(f.store.members.list()) > 1 {
 		f.bus.Ring(commits)

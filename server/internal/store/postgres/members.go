@@ -122,7 +122,7 @@ func (m *members) beat(ctx context.Context) error {
 	return nil
 }
 
-// look reads which hubs are alive. It frees the work of those that are gone.
+// look reads which hubs are alive. It frees the work of hubs that are gone.
 func (m *members) look(ctx context.Context) error {
 	rows, err := m.store.readers.query(ctx, queryMembers, store.MemberTimeout.Milliseconds())
 	alive, err := collect(rows, err, func(rows pgx.Rows, h *store.Member) error {
@@ -182,7 +182,7 @@ func (m *members) leave() {
 		`DELETE FROM leases WHERE owner = $1`, `DELETE FROM hubs WHERE id = $1`,
 	} {
 		if _, err := m.store.readers.pool.Exec(ctx, query, m.self.ID); err != nil {
-			m.log.Warn("other hubs not told that this one stops; they find out", "after", store.MemberTimeout, "err", err)
+			m.log.Warn("the end of this hub was not stored; other hubs detect it", "after", store.MemberTimeout, "err", err)
 			return
 		}
 	}

@@ -77,7 +77,7 @@ type engine struct {
 	log          *slog.Logger
 	close        func() error
 
-	// What follows is about the other hubs of the database.
+	// The fields below are about the other hubs of the database.
 
 	members     *members
 	policy      *policyWatch

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 )
 
-// policyWatch makes the hub read again what another hub has changed above the store.
+// policyWatch makes the hub read accounts, rules and settings again after another hub has changed them.
 type policyWatch struct {
 	log    *slog.Logger
 	wakeup feed.Wakeup

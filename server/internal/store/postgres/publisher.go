@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// publisher hands committed rows to the hub in the order of their numbers, those of other hubs, too.
+// publisher hands committed rows to the hub in the order of their numbers, including the rows of other hubs.
 type publisher struct {
 	store *engine
 	log   *slog.Logger
@@ -90,8 +90,8 @@ func (p *publisher) publishUpTo(head int64) error {
 
 const queryTranscripts = `SELECT seq FROM chats WHERE seq > $1 AND seq <= $2`
 
-// readForeign reads rows of other hubs as their hub published them. What only the writer knows about a
-// change may be true of each of them.
+// readForeign reads rows of other hubs as their hub published them. Facts that only the writer has count as
+// true for each of them.
 func (s *engine) readForeign(ctx context.Context, seq, end int64) ([]store.LogRow, error) {
 	rows, err := s.readLog(ctx, seq, end, followLimit)
 	if err != nil {

@@ -191,7 +191,7 @@ func TestHubs_GroupDuplicates(t *testing.T) {
 	require.Equal(t, third, members[0].ID)
 }
 
-// What a hub keeps in memory for the hooks of agents follows the other hubs.
+// The state in memory for the hooks of agents follows the other hubs.
 func TestHubs_HandOverMessagesOfOtherHub(t *testing.T) {
 	t.Parallel()
 	a, b := newHubs(t)
@@ -330,8 +330,8 @@ func TestAnnounce_TellsOtherHubs(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-// A hub whose connection broke goes on after the commits of others.
-func TestWriter_GoesOnAfterOtherHub(t *testing.T) {
+// A hub whose connection broke continues after the commits of others.
+func TestWriter_ContinuesAfterOtherHub(t *testing.T) {
 	t.Parallel()
 	a, b := newHubs(t)
 	a.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
@@ -345,7 +345,7 @@ func TestWriter_GoesOnAfterOtherHub(t *testing.T) {
 	awaitRows(t, b, a.Head())
 }
 
-// A hub must not go on after its database lost what it confirmed.
+// A hub must stop after its database lost confirmed commits.
 func TestWriter_StopsAfterLostCommits(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, testConfig(t))

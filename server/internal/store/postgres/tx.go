@@ -37,7 +37,7 @@ type tx struct {
 	versions map[schema.EventID]int64 // of the questions that this group changed
 	// changesFreezes is set if this group made or lifted a freeze: the ones in memory are older.
 	changesFreezes bool
-	// changesPolicy is set if this group changed what hubs keep in memory above the store.
+	// changesPolicy is set if this group changed accounts, rules or settings, which hubs keep in memory above the store.
 	changesPolicy bool
 }
 
@@ -147,7 +147,7 @@ func (t *tx) lost(err error) error {
 const requireNoOtherCommit = `WITH stream AS MATERIALIZED (SELECT commits FROM streams FOR UPDATE) SELECT expect(commits, $1, 'commits') FROM stream`
 
 // flush sends the queued statements and leaves the transaction open, with the counter row locked:
-// what it reads from now on stays until its commit.
+// later reads remain valid until its commit.
 func (t *tx) flush() error {
 	if t.err != nil {
 		return t.err

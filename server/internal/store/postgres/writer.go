@@ -96,7 +96,7 @@ func (w *writer) exec(ctx context.Context, query string, args ...any) error {
 	return w.do(ctx, &op{run: func(t *tx) error { return t.exec(query, args...) }})
 }
 
-// changePolicy is do for a change of what hubs keep in memory above the store.
+// changePolicy is do for a change of accounts, rules or settings, which hubs keep in memory above the store.
 func (w *writer) changePolicy(ctx context.Context, o *op) error {
 	run := o.run
 	o.run = func(t *tx) error {
