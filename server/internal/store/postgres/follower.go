@@ -32,7 +32,7 @@ type follower struct {
 	wakeup feed.Wakeup
 
 	mu        sync.Mutex // guards the fields below
-	pulsed    time.Time // begin of the last successful pulse
+	pulsed    time.Time  // begin of the last successful pulse
 	isCurrent bool
 	overdue   *time.Timer // ends isCurrent
 	changed   func(isCurrent bool)
