@@ -47,7 +47,11 @@ func New(registry prometheus.Registerer) *Log {
 // Run counts stored events, question outcomes and delivery states, and measures the times between
 // them, until ctx ends. What another hub committed, that hub counts. It follows the log like a stream client, so no other component has to count.
 func (m *Log) Run(ctx context.Context, q *query.Service) error {
-	seq := q.Hello().Seq
+	return m.follow(ctx, q, q.Hello().Seq)
+}
+
+// follow is Run from a position of the log on.
+func (m *Log) follow(ctx context.Context, q *query.Service, seq int64) error {
 	open, elsewhere := newOpenQuestions(m), New(prometheus.NewRegistry())
 	for ctx.Err() == nil {
 		frames, more, err := q.FramesAfter(ctx, seq)

@@ -1,15 +1,21 @@
 package logmetrics
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/query"
+	"github.com/hookback/hookback/server/internal/storetest"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 func TestLog_MeasuresEachStepOnce(t *testing.T) {
@@ -56,4 +62,51 @@ func TestLog_MeasuresAfterManyUndelivered(t *testing.T) {
 	}
 	require.Contains(t, open.since, schema.EventID(maxOpenQuestions))
 	require.Len(t, open.since, maxOpenQuestions)
+}
+
+// Each hub counts what it committed. An answer here to a question from another hub has its time.
+func TestLog_LeavesForeignRowsToTheirHub(t *testing.T) {
+	t.Parallel()
+	registry, log := prometheus.NewRegistry(), feed.New(0, 16, 1<<20)
+	metrics := New(registry)
+	answer, err := json.Marshal(schema.StatusChange{ID: 1, HumanInTheLoopStatus: schema.Status{Status: schema.Responded, Outcome: schema.Approve, Source: schema.ByHuman}})
+	require.NoError(t, err)
+	other, err := json.Marshal(schema.StatusChange{ID: 2, HumanInTheLoopStatus: schema.Status{Status: schema.Responded, Outcome: schema.Deny, Source: schema.ByHuman}})
+	require.NoError(t, err)
+	db := storetest.Open(t, storetest.Options{Fast: true})
+	q := query.New(query.Config{Store: db, Feed: log})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, following := make(chan error, 1), make(chan struct{})
+	go func() {
+		seq := q.Hello().Seq
+		close(following)
+		ended <- metrics.follow(ctx, q, seq)
+	}()
+	<-following
+	for range 5 { // the frames take the place of these events
+		_, err := db.Append(t.Context(), conformance.NewDraft("a", "s", "Stop", ""))
+		require.NoError(t, err)
+	}
+	log.Publish(
+		feed.Frame{Seq: 1, ID: 1, Kinds: feed.NewQuestion, Foreign: true}, feed.Frame{Seq: 2, ID: 2, Kinds: feed.NewQuestion},
+		feed.Frame{Seq: 3, ID: 2, Status: true, Data: other, End: other, Foreign: true}, feed.Frame{Seq: 4, ID: 1, Status: true, Data: answer, End: answer},
+		feed.Frame{Seq: 5}, // the last one
+	)
+	gathered := func() string {
+		var b strings.Builder
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				if n := float64(metric.GetHistogram().GetSampleCount()) + metric.GetCounter().GetValue(); n > 0 {
+					fmt.Fprintf(&b, "%s %v\n", family.GetName(), n)
+				}
+			}
+		}
+		return b.String()
+	}
+	require.Eventually(t, func() bool { return strings.Contains(gathered(), "events_total 2") }, time.Minute, time.Millisecond)
+	require.Equal(t, "hookback_answer_seconds 1\nhookback_events_total 2\nhookback_questions_total 1\n", gathered())
+	cancel()
+	require.NoError(t, <-ended)
 }
