@@ -85,8 +85,9 @@ func (f *Follower) Read(ctx context.Context) (control.AlertList, error) {
 	return control.AlertList{Open: append([]control.Alert{}, open...), Closed: append([]control.Alert{}, closed...)}, errors.Join(err, errClosed)
 }
 
-// Run applies the rules until ctx ends, and always returns nil. Without rules it rests.
+// Run applies the rules until ctx ends, and always returns nil. Without rules it rests. It may be called again.
 func (f *Follower) Run(ctx context.Context) error {
+	f.sessions, f.open, f.spending, f.spentAt = nil, nil, nil, time.Time{} // another hub may have applied them since
 	var last time.Time                                                             // of the last step
 	_ = f.Feed.Follow(ctx, feed.Entry|feed.AlertRules, func(b *feed.Batch) error { // ends with ctx
 		if rest := pace - time.Since(last); rest > 0 && !b.Has(feed.AlertRules) {

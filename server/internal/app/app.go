@@ -273,24 +273,15 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	start("accounts", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
-	start("projections", func() error { return a.sessions.Run(workers) })
-	start("ratings", func() error { return a.ratings.Run(workers) })
-	start("alerts", func() error { return a.alerts.Run(workers) })
-	if a.traces != nil {
-		start("traces", func() error { return a.traces.Run(workers) })
-	}
-	start("automatic freeze", func() error { return a.safety.Run(workers) })
+	a.startLeading(workers, start)
 	start("public address", func() error { return a.reach.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })
 	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })
-	start("notifications", func() error { return a.notifier.Run(workers) })
+	start("announcements", func() error { return a.notifier.RunAnnouncements(workers) })
 	start("test requests", func() error { return a.tests.Run(workers) })
 	start("metrics", func() error { return a.metrics.Run(workers, a.query) })
 	start("database", func() error { return a.store.Wait(workers) })
-	start("search index", func() error { return a.store.RunIndexer(workers) })
-	start("retention", func() error { return a.runRetention(workers) })
-	start("audit log heads", func() error { return a.runLedgerHeads(workers) })
 	if a.signInLink != "" {
 		start("sign-in link", func() error { return a.runSignInLink(workers) })
 	}

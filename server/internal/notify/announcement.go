@@ -6,29 +6,45 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // announce notifies people of a change of an account, through every channel that reaches one of them.
 // It does not block. A message that can't be sent is logged and not sent again: the dashboard shows
 // the change, too.
-func (n *Notifier) announce(a auth.Announcement) {
+func (n *Notifier) announce(ctx context.Context, a auth.Announcement) {
 	names, change := a.To, a.Change
-	n.inBackground(func(ctx context.Context) {
-		channels, err := n.Store.Channels(ctx)
-		if err != nil {
-			n.Log.Error("account change not announced", "person", change.Person, "err", err)
-			return
+	channels, err := n.Store.Channels(ctx)
+	if err != nil {
+		n.Log.Error("account change not announced", "person", change.Person, "err", err)
+		return
+	}
+	for i := range channels {
+		n.announceThrough(ctx, &channels[i], names, change)
+	}
+}
+
+// RunAnnouncements announces the changes of accounts that are made at this hub, until ctx ends. Every
+// hub runs it.
+func (n *Notifier) RunAnnouncements(ctx context.Context) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	_ = n.Feed.Follow(ctx, feed.Accounts, func(b *feed.Batch) error { // ends with ctx
+		for _, fact := range b.Facts {
+			if a, ok := fact.Note.(auth.Announcement); ok {
+				group.Go(func() { n.announce(ctx, a) })
+			}
 		}
-		for i := range channels {
-			n.announceThrough(ctx, &channels[i], names, change)
-		}
+		return nil
 	})
+	return nil
 }
 
 // inBackground starts work that ends with the notifier. It does nothing if the notifier does not run.

@@ -172,6 +172,7 @@ func (h *harness) start() {
 	var group sync.WaitGroup
 	failed := make(chan error, 1)
 	group.Go(func() { failed <- notifier.Run(ctx) })
+	group.Go(func() { _ = notifier.RunAnnouncements(ctx) })
 	var once sync.Once
 	h.stop = func() {
 		once.Do(func() {

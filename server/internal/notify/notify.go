@@ -175,9 +175,11 @@ const outcomeRetry = "retry"
 func (n *Notifier) Outcomes() map[string]*atomic.Int64 { return n.outcomes }
 
 // Run plans and sends notifications until ctx ends. When it returns, all its goroutines
-// have ended except library calls that ignore their context.
+// have ended except library calls that ignore their context. It may be called again. One hub of a
+// database runs it.
 func (n *Notifier) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
+	defer n.reset()
 	defer n.group.Wait()
 	defer stop()
 	if err := n.start(ctx); err != nil {
@@ -215,13 +217,20 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return ignoreCanceled(ctx, errors.Join(err, n.saveCursor(context.WithoutCancel(ctx))))
 }
 
-// handleNotes announces changes of accounts and stops the workers of channels that a lock of the
-// hub removed.
+// reset forgets what Run knew: another hub may run until the next call.
+func (n *Notifier) reset() {
+	n.mu.Lock()
+	n.runCtx, n.workers = nil, map[int64]*channelWorker{}
+	n.mu.Unlock()
+	n.plan.Lock()
+	defer n.plan.Unlock()
+	n.plan.hasRecipients, n.plan.known = false, false
+}
+
+// handleNotes announces alerts and stops the workers of channels that a lock of the hub removed.
 func (n *Notifier) handleNotes(b *feed.Batch) {
 	for _, fact := range b.Facts {
 		switch note := fact.Note.(type) {
-		case auth.Announcement:
-			n.announce(note)
 		case store.AnonymousRemoval:
 			n.forgetChannels(note)
 		case control.Alert:

@@ -90,10 +90,13 @@ func (n *Notifier) saveCursorLocked(ctx context.Context) error {
 func (n *Notifier) addRecipient(ctx context.Context, add func() error) error {
 	n.plan.Lock()
 	defer n.plan.Unlock()
-	var err error
-	if n.plan.hasRecipients {
+	r, err := n.loadRecipients(ctx) // another hub may plan
+	n.plan.hasRecipients = n.plan.hasRecipients || err == nil && len(r.channels)+len(r.pushSubscribers) > 0
+	switch {
+	case err != nil:
+	case n.plan.hasRecipients:
 		err = n.saveCursorLocked(ctx)
-	} else {
+	default:
 		err = n.Store.SetNotificationCursor(ctx, n.Store.Head())
 	}
 	if err == nil {

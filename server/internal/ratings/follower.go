@@ -57,9 +57,10 @@ func New(cfg Config) *Follower {
 	return &Follower{Config: cfg, cursor: -1, rows: batchRows}
 }
 
-// Run rates calls until ctx ends, and always returns nil.
+// Run rates calls until ctx ends, and always returns nil. It may be called again.
 func (f *Follower) Run(ctx context.Context) error {
 	f.joins = true
+	f.cursor = -1 // another hub may have rated since an earlier run
 	var lastErr string
 	_ = f.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
 		for more := true; more && ctx.Err() == nil; {

@@ -50,6 +50,7 @@ type Follower struct {
 	Config
 	at      int64   // last row read
 	limits  *limits // that the streaks are counted for
+	begun   int64   // head of the log when Run began: earlier failures count, but another hub has acted on them
 	streaks map[streakKey]streak
 }
 
@@ -71,8 +72,9 @@ func New(cfg Config) *Follower {
 	return &Follower{Config: cfg}
 }
 
-// Run applies the limit until ctx ends, and always returns nil.
+// Run applies the limit until ctx ends, and always returns nil. It may be called again.
 func (f *Follower) Run(ctx context.Context) error {
+	f.limits, f.begun = nil, f.Store.Head()
 	_ = f.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
 		for more := true; more && ctx.Err() == nil; {
 			var err error
@@ -91,7 +93,7 @@ func (f *Follower) Run(ctx context.Context) error {
 func (f *Follower) Step(ctx context.Context) (more bool, err error) {
 	if current := f.Limits.current.Load(); current != f.limits {
 		f.limits, f.streaks = current, map[streakKey]streak{}
-		f.at = max(f.Store.Pruned(), current.since-startRows, 0)
+		f.at = max(f.Store.Pruned(), f.since()-startRows, 0)
 	}
 	if f.limits.EqualFailures == 0 {
 		return false, nil
@@ -114,6 +116,9 @@ func (f *Follower) Step(ctx context.Context) (more bool, err error) {
 	}
 	return len(rows) > 0, nil
 }
+
+// since returns the row up to which failures freeze nothing.
+func (f *Follower) since() int64 { return max(f.limits.since, f.begun) }
 
 // apply applies the rule to a new event.
 func (f *Follower) apply(ctx context.Context, e *store.Event) error {
@@ -161,7 +166,7 @@ func (f *Follower) count(facts *digest.EventFacts) int {
 // freeze freezes the session, and starts to count again. A failure is retried at the next equal
 // failure.
 func (f *Follower) freeze(ctx context.Context, facts *digest.EventFacts) error {
-	if int64(facts.ID) > f.limits.since && f.Store.FreezeOf(facts.App, facts.Session) == nil {
+	if int64(facts.ID) > f.since() && f.Store.FreezeOf(facts.App, facts.Session) == nil {
 		err := f.Hub.FreezeSession(ctx, control.Freeze{
 			SourceApp: facts.App, SessionID: facts.Session, Rule: control.RuleFailures,
 			Reason: fmt.Sprintf("%s failed %d times in a row with the same arguments and error.", facts.Tool, f.limits.EqualFailures),

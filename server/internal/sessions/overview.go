@@ -204,6 +204,7 @@ type overviewCache struct {
 	mu      sync.Mutex
 	version int64 // incremented by invalidate
 	since   time.Time
+	cursor  int64 // of the projections of another hub, as of the entries
 	entries map[overviewKey]history.Overview
 }
 
@@ -217,6 +218,13 @@ type overviewKey struct {
 // cachedOverview returns an overview that has only the counts of decisions on the days
 // that begin at starts.
 func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (history.Overview, error) {
+	if !s.progress.isRunning() { // another hub projects, and nothing tells when
+		cursor, err := s.Store.ProjectionCursor(ctx)
+		if err != nil {
+			return history.Overview{}, err
+		}
+		s.overviews.follow(cursor)
+	}
 	key := overviewKey{starts[0].UnixMilli(), len(starts), starts[0].Location().String()}
 	s.overviews.expire(s.Clock())
 	overview, ok, version := s.overviews.get(key)
@@ -265,4 +273,15 @@ func (c *overviewCache) invalidate() {
 	defer c.mu.Unlock()
 	c.version++
 	c.entries = nil
+}
+
+// follow drops all entries if another hub has projected more since.
+func (c *overviewCache) follow(cursor int64) {
+	c.mu.Lock()
+	isNew := c.cursor != cursor
+	c.cursor = cursor
+	c.mu.Unlock()
+	if isNew {
+		c.invalidate()
+	}
 }

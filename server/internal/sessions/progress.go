@@ -49,6 +49,12 @@ func (p *progress) start() (stop func()) {
 	return func() { set(false) }
 }
 
+func (p *progress) isRunning() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
+}
+
 func (p *progress) broadcast() {
 	close(p.advanced)
 	p.advanced = make(chan struct{})

@@ -33,9 +33,11 @@ const (
 
 // Run maintains the projections (sessions, tools, decisions, executions) from the log until ctx
 // ends. It follows the log like any reader, so events never wait for it. Each batch is committed
-// together with the cursor: after a restart the projector resumes exactly where it stopped.
+// together with the cursor: after a restart the projector resumes exactly where it stopped. It may be
+// called again. One hub of a database runs it.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.progress.start()()
+	s.overviews.invalidate()
 	proj := newProjector(s)
 	var next time.Time // earliest time of the next step
 	var lastErr string

@@ -102,8 +102,9 @@ func (f *Follower) Warning() string {
 	return fmt.Sprintf("traces are not sent: %d attempts in a row failed", s.InRow)
 }
 
-// Run sends turns until ctx ends, and always returns nil.
+// Run sends turns until ctx ends, and always returns nil. It may be called again.
 func (f *Follower) Run(ctx context.Context) error {
+	f.started = false // another hub may have sent since an earlier run
 	defer f.Endpoint.client.CloseIdleConnections()
 	_ = f.Feed.Follow(ctx, feed.Entry, func(b *feed.Batch) error { // ends with ctx
 		for more := true; more && ctx.Err() == nil; {

@@ -275,7 +275,7 @@ func (s *engine) Lead(ctx context.Context) (context.Context, error) {
 		if leading != nil {
 			own, cancel := context.WithCancel(ctx)
 			context.AfterFunc(leading, cancel)
-			return own, nil
+			return own, ctx.Err()
 		}
 		select {
 		case <-begun:
