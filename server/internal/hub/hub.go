@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -66,6 +67,9 @@ func New(cfg Config) *Hub {
 // results, so the feed has the order of the commits.
 func (h *Hub) publish(rows []store.LogRow) {
 	h.notifyRows(rows)
+	if slices.ContainsFunc(rows, func(row store.LogRow) bool { return row.Foreign }) {
+		h.reportFollowed()
+	}
 	h.Feed.Publish(query.EncodeFrames(rows)...)
 }
 

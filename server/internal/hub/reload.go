@@ -2,14 +2,15 @@ package hub
 
 import (
 	"context"
+	"maps"
 	"reflect"
 
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Reload reads the rules again after another hub has changed something, and reports to pages and waiting
-// hooks what has changed in the freezes and messages. What had to be written, the other hub has written.
-// See reload.Reloader.
+// Reload reads the rules again after another hub has changed something, and reports other changes to pages
+// and waiting hooks. What had to be written, the other hub has written. See reload.Reloader.
 func (h *Hub) Reload(ctx context.Context) error {
 	h.reportFollowed()
 	known := h.newestRule.Load()
@@ -22,6 +23,7 @@ func (h *Hub) Reload(ctx context.Context) error {
 	return nil
 }
 
+// reportFollowed reports what has changed in the freezes and messages. Rows of other hubs can take messages.
 func (h *Hub) reportFollowed() {
 	f := &h.followed
 	f.mu.Lock()
@@ -31,15 +33,12 @@ func (h *Hub) reportFollowed() {
 		h.frozen.drop(h.Store)
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Frozen})
 	}
-	before := f.messages
+	before, sessions := f.messages, map[store.SessionKey]int64{}
 	f.messages = h.Store.OpenMessages()
-	for key, n := range f.messages {
-		if before[key] != n {
-			h.messagesChanged(key)
-		}
-	}
-	for key := range before {
-		if f.messages[key] == 0 {
+	maps.Copy(sessions, before)
+	maps.Copy(sessions, f.messages)
+	for key := range sessions {
+		if before[key] != f.messages[key] {
 			h.messagesChanged(key)
 		}
 	}

@@ -152,6 +152,18 @@ func TestForeignRows_PromptEndsWaitForMessages(t *testing.T) {
 	require.True(t, two.b.mayBlockStop(key))
 }
 
+// An event at one hub takes the messages that pages at another one show as waiting.
+func TestForeignRows_ReportTakenMessages(t *testing.T) {
+	t.Parallel()
+	two := newTwoHubs(t)
+	_, _, err := two.a.Store.CreateMessage(t.Context(), store.MessageDraft{MessageDraft: control.MessageDraft{SourceApp: "a", SessionID: "s", Text: "stop"}, From: "ada"})
+	require.NoError(t, err)
+	require.NoError(t, two.b.Reload(t.Context()))
+	require.Len(t, two.b.factIDs(feed.Messages), 1)
+	two.a.post(`{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
+	require.Len(t, two.b.factIDs(feed.Messages), 2)
+}
+
 func TestReload_FollowsRules(t *testing.T) {
 	t.Parallel()
 	two := newTwoHubs(t)
