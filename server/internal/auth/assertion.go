@@ -77,6 +77,7 @@ func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof js
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
+	s.refreshLocked(ctx) // its counter may have grown at another hub
 	challenge := parsed.Response.CollectedClientData.Challenge
 	var challenged ceremony
 	isPending, err := s.flows.Take(ctx, flows.Key{Kind: assertions, Secret: challenge}, &challenged)

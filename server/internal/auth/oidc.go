@@ -226,6 +226,7 @@ func claimStrings(claim any) (list []string) {
 func (s *Service) issueCode(ctx context.Context, claims *providerClaims) (string, error) {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
+	s.refreshLocked(ctx)
 	person, err := s.matchAccount(claims)
 	if err != nil {
 		return "", err

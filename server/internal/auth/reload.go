@@ -51,8 +51,7 @@ func (s *Service) reload(ctx context.Context) error {
 	return nil
 }
 
-// readAttempts is how often the accounts are read while others change them. An old version is safe: the
-// next change from it is refused.
+// readAttempts is how often changing accounts are read. An old version is safe: its changes are refused.
 const readAttempts = 3
 
 func (s *Service) readDirectory(ctx context.Context) (*directory, error) {
@@ -80,8 +79,7 @@ func (s *Service) readDirectory(ctx context.Context) (*directory, error) {
 // refreshTimeout bounds a request's wait for the accounts.
 const refreshTimeout = 2 * time.Second
 
-// refresh reads the accounts again if another hub has changed them: a person who has just signed in
-// there may send the next request here.
+// refresh reads the accounts again if another hub has changed them, such as by a sign-in a moment ago.
 func (s *Service) refresh() {
 	ctx, cancel := context.WithTimeout(context.Background(), refreshTimeout)
 	defer cancel()
@@ -130,8 +128,8 @@ func (s *Service) storeChange(ctx context.Context, c *store.PeopleChange) (remov
 	return removed, schema.ErrBusy
 }
 
-// dependsOn reports whether a change that was computed from before may be another one when it is
-// computed from now: someone's authority has changed, or one of the change's own records.
+// dependsOn reports whether a change that was computed from before may be another one from now: someone's
+// authority, a credential or one of the change's own records has changed.
 func dependsOn(c *store.PeopleChange, before, now *directory) bool {
 	own := map[string]bool{}
 	for i := range c.Persons {
@@ -145,7 +143,6 @@ func dependsOn(c *store.PeopleChange, before, now *directory) bool {
 	}) {
 		return true
 	}
-	ids := slices.Concat(c.RemovedSignIns, c.RemovedTokens)
 	hashes := slices.Clone(c.RemovedCodes)
 	for i := range c.Codes {
 		hashes = append(hashes, c.Codes[i].Hash)
@@ -154,7 +151,7 @@ func dependsOn(c *store.PeopleChange, before, now *directory) bool {
 	for i := range c.Passkeys {
 		passkeys = append(passkeys, c.Passkeys[i].ID)
 	}
-	return slices.ContainsFunc(ids, func(id string) bool { return before.hasCredential(id) != now.hasCredential(id) }) ||
+	return slices.ContainsFunc(before.credentials(), func(id string) bool { return !now.hasCredential(id) }) || // perhaps the caller's
 		slices.ContainsFunc(hashes, func(hash []byte) bool {
 			return (before.codes[digest(hash)] == nil) != (now.codes[digest(hash)] == nil)
 		}) ||

@@ -172,6 +172,20 @@ func TestReload_StaleHubRestoresNothing(t *testing.T) {
 	require.Len(t, b.current.Load().Tokens, 2)
 }
 
+// Another hub has ended the sign-in with which a token is created.
+func TestReload_EndedSignInCreatesNothing(t *testing.T) {
+	t.Parallel()
+	a, b := newTwoServices(t)
+	owner := a.signInOwner("ada")
+	grace := a.addPerson("grace", schema.Operator, owner)
+	id, err := b.Authenticate(Credentials{Cookie: grace.Cookie, Key: grace.Key})
+	require.NoError(t, err)
+	require.NoError(t, a.EndSignIn(t.Context(), grace.Identity.ID, owner.Identity))
+	_, err = b.CreateToken(t.Context(), schema.TokenDraft{Name: "mine", Person: "grace"}, id)
+	require.ErrorIs(t, err, schema.ErrStale)
+	require.Empty(t, b.current.Load().Tokens)
+}
+
 // A sign-in that is used at one hub does not end at another one.
 func TestReload_LearnsUseAtOtherHubs(t *testing.T) {
 	t.Parallel()

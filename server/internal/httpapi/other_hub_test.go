@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -29,6 +30,29 @@ func TestOtherHub_RevokedTokenGetsNoAnswer(t *testing.T) {
 	require.Equal(t, schema.Cancelled, r.answerOf(<-done).Outcome)
 	require.Equal(t, schema.ByOrphaned, r.waitUntilSettled(1).Source)
 	r.expectProblem("sign_in", "POST "+schema.PathEvents, event(2), "Authorization", "Bearer "+made.Secret)
+}
+
+// Each step of a passkey ceremony may reach another hub, and the counter of a passkey never seems to go back.
+func TestOtherHub_PasskeyChallengeIsAnsweredThere(t *testing.T) {
+	t.Parallel()
+	r := setupPasskeys(t)
+	ada, d := r.openHubOwner("ada"), newFakeAuthenticator(t)
+	cfg := auth.Config{Store: r.store, Clock: r.clock.now}
+	requirePasskeys(&cfg)
+	other, err := auth.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	r.register(ada, d)
+	_, cookie, _ := strings.Cut(ada.cookie, "=")
+	owner, err := other.Authenticate(auth.Credentials{Cookie: cookie, Key: ada.key})
+	require.NoError(t, err)
+	owner.Page = cfg.Passkeys.Origin
+	for range 3 {
+		var body schema.Confirmation
+		require.NoError(t, json.Unmarshal([]byte(r.confirm(ada, d, schema.ActionChat, "ada")), &body))
+		require.NoError(t, other.ConfirmChat(t.Context(), owner, body.Proof))
+		require.ErrorIs(t, other.ConfirmChat(t.Context(), owner, body.Proof), schema.ErrProofRequired, "once")
+		require.ErrorIs(t, r.people.ConfirmChat(t.Context(), owner, body.Proof), schema.ErrProofRequired, "once at all hubs")
+	}
 }
 
 // Without its database, a hub does not know who may do what, whether or not it has accounts.
