@@ -45,7 +45,11 @@ func (m *Merger) run(send func(ctx context.Context, head int64) error) {
 		case <-m.stopped.Done():
 			return
 		}
-		if err := send(m.stopped, m.newest.Swap(0)); err != nil {
+		head := m.newest.Swap(0)
+		if head == 0 { // sent with an earlier wake-up
+			continue
+		}
+		if err := send(m.stopped, head); err != nil {
 			m.dropped.Add(1)
 		} else {
 			m.sent.Add(1)

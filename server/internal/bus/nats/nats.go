@@ -95,6 +95,8 @@ func Open(cfg Config) (bus.Bus, error) {
 	}
 	if !conn.IsConnected() {
 		cfg.Log.Warn("bus not connected", "bus", Redact(cfg.URL))
+	} else if err := conn.FlushTimeout(connectTimeout); err != nil { // before it, the server does not know the subscription
+		cfg.Log.Warn("bus not subscribed yet", "bus", Redact(cfg.URL), "err", err)
 	}
 	return b, nil
 }

@@ -123,9 +123,7 @@ func TestOpen_SeparatesDatabases(t *testing.T) {
 		require.NoError(t, stranger.Publish(subjectPrefix+"one", []byte(garbled)))
 	}
 	require.NoError(t, stranger.Flush())
-	a.Ring(5)
-	require.EqualValues(t, 5, <-b.Rings())
-	require.EqualValues(t, 1, b.Stats().Received)
+	bustest.RingUntil(t, a, b, 5)
 	require.Zero(t, other.Stats().Received)
 	require.Zero(t, a.Stats().Received, "a hub does not hear itself")
 }
@@ -184,8 +182,7 @@ func TestOpen_VerifiesTLS(t *testing.T) {
 	b := open(t, Config{URL: url, HubID: "hub", extra: []nats.Option{trusting}})
 	distrusting := open(t, Config{URL: url, HubID: "hub"})
 	require.True(t, a.Up() && b.Up())
-	a.Ring(3)
-	require.EqualValues(t, 3, <-b.Rings())
+	bustest.RingUntil(t, a, b, 3)
 	require.False(t, distrusting.Up(), "the certificate is of no authority of this machine")
 
 	plain := startServer(t, &server.Options{})

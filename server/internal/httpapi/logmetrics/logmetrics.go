@@ -1,4 +1,4 @@
-// Package logmetrics has the metrics of the log and of its followers, for /metrics.
+// Package logmetrics has the metrics of the log, of its followers and of the bus, for /metrics.
 package logmetrics
 
 import (

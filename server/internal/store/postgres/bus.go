@@ -69,7 +69,9 @@ var errBusDown = errors.New("the bus is not connected")
 
 // send passes the head to the connection's goroutine.
 func (b *notifyBus) send(_ context.Context, head int64) error {
-	b.head.Store(head)
+	if head > b.head.Load() {
+		b.head.Store(head)
+	}
 	wake := b.wake.Load()
 	if wake == nil {
 		return errBusDown

@@ -1,0 +1,35 @@
+package logmetrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hookback/hookback/server/internal/bus"
+)
+
+var (
+	busUp      = prometheus.NewDesc("hookback_bus_up", "1 while wake-ups between hubs get through.", nil, nil)
+	busRings   = prometheus.NewDesc("hookback_bus_rings_total", "Wake-ups sent to and received from other hubs since startup.", []string{"direction"}, nil)
+	busDropped = prometheus.NewDesc("hookback_bus_dropped_total", "Wake-ups that were not sent, or not read in time, since startup. Hubs find the entries by asking the database.", nil, nil)
+)
+
+// Bus exports bus.Stats.
+type Bus struct{ bus.Link }
+
+// Describe implements prometheus.Collector.
+func (*Bus) Describe(ch chan<- *prometheus.Desc) {
+	ch <- busUp
+	ch <- busRings
+	ch <- busDropped
+}
+
+// Collect implements prometheus.Collector.
+func (b *Bus) Collect(ch chan<- prometheus.Metric) {
+	stats, up := b.Stats(), 0.0
+	if b.Up() {
+		up = 1
+	}
+	ch <- prometheus.MustNewConstMetric(busUp, prometheus.GaugeValue, up)
+	ch <- prometheus.MustNewConstMetric(busRings, prometheus.CounterValue, float64(stats.Sent), "sent")
+	ch <- prometheus.MustNewConstMetric(busRings, prometheus.CounterValue, float64(stats.Received), "received")
+	ch <- prometheus.MustNewConstMetric(busDropped, prometheus.CounterValue, float64(stats.Dropped))
+}
