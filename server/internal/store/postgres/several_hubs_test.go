@@ -387,3 +387,32 @@ func TestFollower_NeedsNoBus(t *testing.T) {
 	require.True(t, b.Published()[0].Foreign)
 	require.True(t, b.IsCurrent())
 }
+
+// A group that runs again because of a repeated key, and once more because of another hub, stores its
+// new events: their keys are not known yet.
+func TestHubs_StoreNewKeysBesideRepeatedOnes(t *testing.T) {
+	t.Parallel()
+	a, b := newHubs(t)
+	const rounds, posters = 40, 8
+	var wg sync.WaitGroup
+	for p := range posters {
+		hubs := []*testStore{a, b}
+		wg.Go(func() {
+			for round := range rounds {
+				d := conformance.NewQuestionDraft(fmt.Sprint(p), time.Time{})
+				d.IdempotencyKey = fmt.Sprint(p, "-", round)
+				first, err := hubs[p%2].Append(t.Context(), d)
+				require.NoError(t, err)
+				require.False(t, first.Replayed)
+				for _, s := range hubs {
+					again, err := s.Append(t.Context(), d)
+					require.NoError(t, err)
+					require.True(t, again.Replayed)
+					require.Equal(t, first.Event.ID, again.Event.ID)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, rounds*posters, a.Head())
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -399,7 +400,7 @@ func (w *writer) attemptOnce(group []*op, stored map[string]int64) error {
 	t := w.newTx()
 	t.isOpen, w.isLocked = w.isLocked, false
 	if stored != nil {
-		t.keys = stored
+		t.keys = maps.Clone(stored) // the next attempt must not know those of this one
 	}
 	err := t.runAll(group)
 	if err == nil {
