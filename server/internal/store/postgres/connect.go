@@ -77,7 +77,7 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 	setSession(cfg.ConnConfig)
 	// A request that is given up cancels its statement and keeps its connection.
 	cfg.ConnConfig.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: time.Second}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 500 * time.Millisecond}
 	}
 	return cfg, nil
 }

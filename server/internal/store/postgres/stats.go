@@ -11,15 +11,23 @@ import (
 // rights to see their state it reports false.
 const queryAsyncStandby = `SELECT count(*) > 0 AND bool_and(sync_state NOT IN ('sync', 'quorum')) FROM pg_stat_replication WHERE state = 'streaming'`
 
+// statsTimeout is short, because load balancers take a late answer of the readiness check as a bad one.
+const statsTimeout = 500 * time.Millisecond
+
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.writer.probe()
 	out := store.Stats{
 		Pending: s.pending.Len(), Events: s.events.Load(), Queued: len(s.writer.queue),
 		RefusedFault: s.health.refused.Load(), Projections: s.projected.Lag(time.Now()), Fault: s.health.current(), Hubs: s.hubStats(),
 	}
-	if out.Fault == "" && !s.IsCurrent() {
-		out.Fault = "the database has not answered for more than a second, so this hub may not know what other hubs have stored"
+	if !s.IsCurrent() {
+		if out.Fault == "" {
+			out.Fault = "the database has not answered for more than a second, so this hub may not know what other hubs have stored"
+		}
+		return out, nil // which the database would not answer
 	}
+	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
+	defer cancel()
 	err := s.readers.get(ctx, []any{&out.Undelivered, &out.DatabaseBytes},
 		`SELECT (SELECT count(*) FROM deliveries WHERE undelivered), pg_database_size(current_database())`)
 	if err == nil && out.Hubs.IsLeader {
