@@ -10,8 +10,8 @@ import (
 // Deliveries is the outbox of answers.
 type Deliveries interface {
 	// LeaseDeliveries leases up to n due deliveries to the caller until the given time,
-	// longest due first. It returns their questions, and in next when to call again: zero
-	// if no delivery is open. Deliveries in the states none, delivered, acked, pulled,
+	// longest due first. It leases no delivery to a loopback address of another machine before its Until.
+	// It returns their questions, and in next when to call again: zero if no delivery is open. Deliveries in the states none, delivered, acked, pulled,
 	// fetched, too_late and blocked are never due, nor are unconfirmed, refused and unreachable ones
 	// with a zero Due.
 	LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error)
@@ -43,6 +43,15 @@ type Listener struct {
 	ID     schema.EventID // of the question
 	URL    string         // secret
 	Status []byte         // humanInTheLoopStatus
+	Place
+}
+
+// Place is where the agent of a question waits.
+type Place struct {
+	// Owner is the ID of the hub that answered the POST of the question, or its last repeat.
+	Owner string
+	// Machine is the one on which URL means the agent, because it is a loopback address; empty: any.
+	Machine string
 }
 
 // IsOpen reports whether an attempt is pending or in progress, or the state allows

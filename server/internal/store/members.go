@@ -57,6 +57,7 @@ const MemberTimeout = 5 * time.Second
 type Member struct {
 	ID        string // of its process
 	Name      string // of its machine and port, for people
+	Machine   string // on which its processes and loopback addresses have their meaning
 	Version   string
 	StartedAt time.Time
 	MemberFacts
@@ -66,4 +67,5 @@ type Member struct {
 type MemberFacts struct {
 	Watching int             `json:"watching,omitempty"` // number of open pages
 	Presence json.RawMessage `json:"presence,omitempty"` // people and the requests that they view, in the form of package stream
+	Claims   json.RawMessage `json:"claims,omitempty"`   // who handles which request, in the form of package claims
 }

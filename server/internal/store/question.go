@@ -54,6 +54,9 @@ type Questions interface {
 	// Lifelines returns up to limit pending questions with the given liveness signal after
 	// the given one, oldest first.
 	Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error)
+
+	// Orphans returns those of Lifelines whose Owner is none of the hubs that are alive.
+	Orphans(ctx context.Context, of Lifeline, alive []string, after schema.EventID, limit int) ([]schema.EventID, error)
 }
 
 // Repeats reports whether q is the same request as first: the same body, or the same
@@ -194,6 +197,7 @@ const (
 type Question struct {
 	Event
 	NewQuestion
+	Place
 	Version    int64 // incremented by every change; the guard of Apply
 	State      schema.State
 	Answer     []byte      // schema.Answer without hookEvent; nil while pending

@@ -44,7 +44,7 @@ type members struct {
 
 func newMembers(s *engine, cfg *Config) *members {
 	m := &members{store: s, log: cfg.Log, wakeup: feed.NewWakeup()}
-	m.self = store.Member{ID: uuid.Must(uuid.NewV7()).String(), Name: cfg.Name, Version: cfg.Version, StartedAt: s.clock()}
+	m.self = store.Member{ID: uuid.Must(uuid.NewV7()).String(), Name: cfg.Name, Machine: cleanText(cfg.Machine), Version: cfg.Version, StartedAt: s.clock()}
 	m.alive = []store.Member{m.self}
 	m.leader.begun = make(chan struct{})
 	return m
@@ -54,13 +54,13 @@ func newMembers(s *engine, cfg *Config) *members {
 const databaseMillis = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 const (
-	upsertHub = `INSERT INTO hubs (id, name, version, started_at, seen_at, facts) VALUES ($1, $2, $3, $4, ` + databaseMillis + `, $5)
+	upsertHub = `INSERT INTO hubs (id, name, version, started_at, seen_at, facts, machine) VALUES ($1, $2, $3, $4, ` + databaseMillis + `, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, facts = excluded.facts`
 	acquireLease = `INSERT INTO leases (name, owner, until) VALUES ('leader', $1, ` + databaseMillis + ` + $2)
 		ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
 			WHERE leases.owner = excluded.owner OR leases.until <= ` + databaseMillis + ` RETURNING true`
 	forgetHubs   = `DELETE FROM hubs WHERE seen_at < ` + databaseMillis + ` - $1`
-	queryMembers = `SELECT id, name, version, started_at, facts FROM hubs WHERE seen_at > ` + databaseMillis + ` - $1 ORDER BY id`
+	queryMembers = `SELECT id, name, version, started_at, facts, machine FROM hubs WHERE seen_at > ` + databaseMillis + ` - $1 ORDER BY id`
 	freeOwned    = `UPDATE deliveries SET leased = 0, wake = due, owner = '' WHERE open AND owner <> '' AND owner = ANY($1)`
 )
 
@@ -94,7 +94,7 @@ func (m *members) beat(ctx context.Context) error {
 	}
 	began := time.Now()
 	batch := &pgx.Batch{}
-	batch.Queue(upsertHub, m.self.ID, cleanText(m.self.Name), cleanText(m.self.Version), kit.Millis(m.self.StartedAt), facts)
+	batch.Queue(upsertHub, m.self.ID, cleanText(m.self.Name), cleanText(m.self.Version), kit.Millis(m.self.StartedAt), facts, m.self.Machine)
 	batch.Queue(forgetHubs, forgetAfter.Milliseconds())
 	batch.Queue(acquireLease, m.self.ID, leaseTime.Milliseconds())
 	results := m.store.readers.pool.SendBatch(ctx, batch)
@@ -127,7 +127,7 @@ func (m *members) look(ctx context.Context) error {
 	rows, err := m.store.readers.query(ctx, queryMembers, store.MemberTimeout.Milliseconds())
 	alive, err := collect(rows, err, func(rows pgx.Rows, h *store.Member) error {
 		var facts []byte
-		if err := rows.Scan(&h.ID, &h.Name, &h.Version, kit.ScanTime(&h.StartedAt), &facts); err != nil {
+		if err := rows.Scan(&h.ID, &h.Name, &h.Version, kit.ScanTime(&h.StartedAt), &facts, &h.Machine); err != nil {
 			return err
 		}
 		return json.Unmarshal(facts, &h.MemberFacts)

@@ -35,6 +35,9 @@ type Config struct {
 
 	Name    string // of this hub, for people: its machine and port
 	Version string // of Hookback
+	// Machine identifies the one on which processes and loopback addresses have their meaning for this hub.
+	// Empty: hubs are taken to run on one machine.
+	Machine string
 	// Bus connects to the other hubs; nil: it is not opened, and hubs look several times a second. Close
 	// closes the bus.
 	Bus BusOpener

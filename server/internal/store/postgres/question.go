@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, ` + kit.QuestionColumns + `
+const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, ` + kit.QuestionColumns + `, q.owner, q.machine
 	FROM questions q JOIN events e ON e.seq = q.seq
 	LEFT JOIN deliveries d ON d.seq = q.seq
 	WHERE q.seq = $1`
@@ -25,16 +25,26 @@ func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Questi
 	if err != nil {
 		return nil, err
 	}
-	return r.Question(r.event.build()), nil
+	return r.question(), nil
 }
 
 // questionRow is a scanned row of queryQuestion.
 type questionRow struct {
 	event eventRow
 	kit.QuestionRow
+	owner, machine string
 }
 
-func (r *questionRow) dest() []any { return append(r.event.dest(), r.Dest()...) }
+func (r *questionRow) dest() []any {
+	return append(append(r.event.dest(), r.Dest()...), &r.owner, &r.machine)
+}
+
+// question converts the row.
+func (r *questionRow) question() *store.Question {
+	q := r.Question(r.event.build())
+	q.Owner, q.Machine = r.owner, r.machine
+	return q
+}
 
 const queryIsEvent = `SELECT 1 FROM events WHERE seq = $1`
 

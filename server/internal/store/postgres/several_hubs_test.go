@@ -416,3 +416,45 @@ func TestHubs_StoreNewKeysBesideRepeatedOnes(t *testing.T) {
 	wg.Wait()
 	require.EqualValues(t, rounds*posters, a.Head())
 }
+
+// A loopback address means a process of the machine whose hub stored it. A hub of another machine leaves
+// the delivery to that one, until its retries are over.
+func TestHubs_LeaveLoopbackAddressesToTheirMachine(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.Name, cfg.Machine = "a:1", "a"
+	a := newTestStore(t, cfg)
+	cfg.Name, cfg.Machine = "b:1", "b"
+	b := newTestStore(t, cfg)
+	ask := func(s *testStore, url string) (id schema.EventID, until time.Time) {
+		d := conformance.NewQuestionDraft("s", time.Time{})
+		d.NewQuestion.URL = url
+		id = s.MustAppend(t, d).ID
+		now := a.Clock.Now()
+		until = now.Add(time.Hour)
+		c := conformance.AnswerChange(b.MustQuestion(t, id))
+		c.Delivery = &store.Delivery{AnswerID: "x", State: schema.Queued, Due: now, Leased: now.Add(time.Minute), Until: until}
+		require.NoError(t, b.Apply(t.Context(), c))
+		return id, until
+	}
+	remote, _ := ask(a, "wss://agent.example/secret")
+	require.False(t, b.MustQuestion(t, remote).Delivery.Leased.IsZero())
+
+	id, until := ask(a, "ws://127.0.0.1:9/secret")
+	require.Equal(t, store.Place{Owner: a.Self(), Machine: "a"}, b.MustQuestion(t, id).Place)
+	require.True(t, b.MustQuestion(t, id).Delivery.Leased.IsZero())
+	now := a.Clock.Now()
+	leased, next, err := b.LeaseDeliveries(t.Context(), now, now.Add(time.Minute), 10)
+	require.NoError(t, err)
+	require.Empty(t, leased)
+	require.True(t, next.After(now), "the lease of the other delivery")
+	leased, _, err = a.LeaseDeliveries(t.Context(), now, now.Add(time.Minute), 10)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{id}, leased)
+	leased, _, err = b.LeaseDeliveries(t.Context(), until, until.Add(time.Minute), 10)
+	require.NoError(t, err)
+	require.Contains(t, leased, id, "gives it up")
+
+	own, _ := ask(b, "ws://localhost:9/secret")
+	require.False(t, b.MustQuestion(t, own).Delivery.Leased.IsZero())
+}

@@ -54,5 +54,5 @@ func (t *tx) question(id schema.EventID) (*store.Question, error) {
 	if err := t.get(r.dest(), queryQuestion, id); err != nil {
 		return nil, err
 	}
-	return r.Question(r.event.build()), nil
+	return r.question(), nil
 }

@@ -103,7 +103,10 @@ func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]s
 
 func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
 	rows, err := s.readers.query(ctx, queryListeners, after, limit)
-	return collect(rows, err, func(rows *sql.Rows, l *store.Listener) error { return rows.Scan(&l.ID, &l.URL, &l.Status) })
+	return collect(rows, err, func(rows *sql.Rows, l *store.Listener) error {
+		l.Owner = s.Self()
+		return rows.Scan(&l.ID, &l.URL, &l.Status)
+	})
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
@@ -111,6 +114,13 @@ func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.
 		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()
+}
+
+func (s *engine) Orphans(ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int) ([]schema.EventID, error) {
+	if slices.Contains(alive, s.Self()) { // the only hub, which owns all
+		return nil, ctx.Err()
+	}
+	return s.Lifelines(ctx, of, after, limit)
 }
 
 // readTime reads one time; zero if there is no row or it is NULL.

@@ -16,7 +16,7 @@ const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.st
 	WHERE q.stream_id = 1 AND q.seq = ?`
 
 func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Question, error) {
-	var r questionRow
+	r := questionRow{q: store.Question{Place: store.Place{Owner: s.Self()}}}
 	err := s.readers.getByKey(ctx, r.dest(), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, explainNoQuestion(ctx, &s.readers.statements, id)

@@ -211,8 +211,9 @@ func (s suite) TestListeners_ReturnsPendingVersion2(t *testing.T) {
 	}
 	b.Answer(t, 5)
 	status := []byte(`{"status":"pending","revision":1}`)
-	first := store.Listener{ID: 1, URL: "ws://127.0.0.1:9/secret", Status: status}
-	rest := []store.Listener{{ID: 4, URL: "ws://127.0.0.1:10/other", Status: status}, {ID: 6, URL: first.URL, Status: status}}
+	place := store.Place{Owner: b.Self()}
+	first := store.Listener{ID: 1, URL: "ws://127.0.0.1:9/secret", Status: status, Place: place}
+	rest := []store.Listener{{ID: 4, URL: "ws://127.0.0.1:10/other", Status: status, Place: place}, {ID: 6, URL: first.URL, Status: status, Place: place}}
 	got, err := b.Listeners(ctx, 0, 9)
 	require.NoError(t, err)
 	require.Equal(t, append([]store.Listener{first}, rest...), got)
@@ -222,4 +223,28 @@ func (s suite) TestListeners_ReturnsPendingVersion2(t *testing.T) {
 	got, err = b.Listeners(ctx, 6, 9)
 	require.NoError(t, err)
 	require.Empty(t, got)
+}
+
+func (s suite) TestOrphans_ReturnsQuestionsOfHubsThatAreGone(t *testing.T) {
+	b := s.open(t)
+	ctx := t.Context()
+	for _, of := range []store.Lifeline{store.ByRequest, store.ByRetry, store.ByRequest, store.ByRequest} {
+		d := NewQuestionDraft("s", time.Time{})
+		d.NewQuestion.Lifeline = of
+		b.MustAppend(t, d)
+	}
+	b.Answer(t, 4)
+	require.Equal(t, b.Self(), b.MustQuestion(t, 1).Owner)
+	got, err := b.Orphans(ctx, store.ByRequest, []string{"another", b.Self()}, 0, 9)
+	require.NoError(t, err)
+	require.Empty(t, got)
+	got, err = b.Orphans(ctx, store.ByRequest, []string{"another"}, 0, 9)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{1, 3}, got)
+	got, err = b.Orphans(ctx, store.ByRequest, []string{"another"}, 1, 9)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{3}, got)
+	got, err = b.Orphans(ctx, store.ByRetry, nil, 0, 9)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{2}, got)
 }
