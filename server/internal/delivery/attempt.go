@@ -33,6 +33,9 @@ func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, p *place
 	if result, done := d.finishUndialable(q); done {
 		return d.recordResult(ctx, q, q.Delivery.Attempts, result)
 	}
+	if !d.duty().reaches(q.Place) {
+		return nil // a hub of its machine sends it, or the agent pulls it
+	}
 	target, err := d.DialPolicy.checkURL(q.URL)
 	if err != nil {
 		return d.recordResult(ctx, q, q.Delivery.Attempts, attemptResult{state: schema.Blocked, problem: err.Error()})
@@ -40,7 +43,7 @@ func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, p *place
 	if !p.acquireSlots(q.URL, target.hostPort()) {
 		return nil
 	}
-	if err := d.Hub.AwaitResponseSent(ctx, id); err != nil {
+	if err := d.awaitResponse(ctx, q); err != nil {
 		return err
 	}
 	return d.dialAndSend(ctx, q, target, p)

@@ -46,6 +46,7 @@ type Config struct {
 	Store interface {
 		store.Questions
 		store.Deliveries
+		store.Members
 	}
 	Feed       *feed.Feed
 	Hub        Hub
@@ -187,10 +188,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	var lastErr string
 	var nextPoll <-chan time.Time
 	var rescan bool // the unsent deadlines must be read from the store
-	return d.Feed.Follow(ctx, feed.Leased|feed.Due|feed.Deadline, func(b *feed.Batch) error {
+	return d.Feed.Follow(ctx, feed.Leased|feed.Due|feed.Deadline|feed.Members, func(b *feed.Batch) error {
 		d.handleFacts(b)
-		rescan = rescan || b.Rescan
-		if b.Fired || b.Has(feed.Due) {
+		rescan = rescan || b.Has(feed.Members) // this hub may have to do what another one did
+		if b.Fired || b.Has(feed.Due|feed.Members) {
 			wait, err := d.poll(ctx)
 			if rescan {
 				rescanErr := d.queueControls(ctx)

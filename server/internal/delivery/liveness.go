@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,12 +40,27 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	slots := make(chan struct{}, d.livenessLimit) // a semaphore
 	var last schema.EventID
 	var lastErr string
-	return d.Feed.Follow(ctx, feed.Liveness, func(b *feed.Batch) error {
+	held := &heldQuestions{ids: map[schema.EventID]bool{}}
+	hold := func(id schema.EventID) {
+		if held.add(id) {
+			holders.Go(func() { d.holdConnection(ctx, id, slots, held) })
+		}
+	}
+	return d.Feed.Follow(ctx, feed.Liveness|feed.Members, func(b *feed.Batch) error {
+		if b.Has(feed.Members) {
+			held.round.Add(1)
+			last = 0
+		}
+		for _, fact := range b.Facts { // also the repeat of a question that another hub stored
+			if id := schema.EventID(fact.ID); fact.Kinds&feed.Liveness != 0 && id > 0 && id <= last {
+				hold(id)
+			}
+		}
 		for {
 			ids, err := d.Store.Lifelines(ctx, store.ByListener, last, livenessBatchSize)
 			for _, id := range ids {
 				last = id
-				holders.Go(func() { d.holdConnection(ctx, id, slots) })
+				hold(id)
 			}
 			if text := errorText(ctx, err); text != lastErr {
 				if lastErr = text; lastErr != "" {
@@ -64,21 +80,58 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 // LivenessConnections returns the number of connections that RunLiveness holds.
 func (d *Dispatcher) LivenessConnections() int { return int(d.liveness.Load()) }
 
-// holdConnection watches a question's listener until the question is settled.
-func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slots chan struct{}) {
+// heldQuestions are the questions whose listeners RunLiveness watches.
+type heldQuestions struct {
+	round atomic.Int64 // incremented when duties may have changed
+
+	mu  sync.Mutex
+	ids map[schema.EventID]bool
+}
+
+// add adds a question. It returns false if it is there already.
+func (h *heldQuestions) add(id schema.EventID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	isNew := !h.ids[id]
+	h.ids[id] = true
+	return isNew
+}
+
+// remove removes a question, unless duties may have changed since the round.
+func (h *heldQuestions) remove(id schema.EventID, round int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.round.Load() != round {
+		return false
+	}
+	delete(h.ids, id)
+	return true
+}
+
+// holdConnection watches a question's listener until the question is settled or another hub's.
+func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slots chan struct{}, held *heldQuestions) {
 	if d.Hub.AwaitResponseSent(ctx, id) != nil {
 		return
 	}
 	var state livenessState
 	for ctx.Err() == nil {
+		round := held.round.Load()
 		q, err := d.Store.Question(ctx, id)
-		if errors.Is(err, schema.ErrNotFound) || err == nil && q.State != schema.Pending {
-			return
+		isOver := errors.Is(err, schema.ErrNotFound) || err == nil && (q.State != schema.Pending || q.Lifeline != store.ByListener)
+		if !isOver && err == nil {
+			duty := d.duty()
+			isOver = !duty.includes(q.Place) || !duty.reaches(q.Place)
+		}
+		if isOver {
+			if held.remove(id, round) {
+				return
+			}
+			continue
 		}
 		pause := time.Second // delay if the store fails; RunLiveness logs that error
 		if err == nil {
 			if pause, err = d.holdOnce(ctx, q, &state, slots); err != nil {
-				return
+				return // ctx ended
 			}
 		}
 		select {

@@ -99,12 +99,20 @@ func (p *prober) probeRound(ctx context.Context) error {
 }
 
 // groupByTarget groups the questions by their listener. It leaves out those that may not be
-// dialed at all, or not yet.
+// dialed at all, or not yet, and those of other hubs.
 func (p *prober) groupByTarget(ctx context.Context, listeners []store.Listener) map[target][]store.Listener {
 	canceled, cancel := context.WithCancel(ctx)
 	cancel() // makes AwaitResponseSent a non-blocking check
 	targets := map[target][]store.Listener{}
+	duty := p.duty()
 	for _, q := range listeners {
+		if !duty.includes(q.Place) {
+			continue
+		}
+		if !duty.reaches(q.Place) { // the hub that could tell is gone
+			p.roundErr = errors.Join(p.roundErr, p.recordWaiter(ctx, q, schema.Unknown))
+			continue
+		}
 		to, err := p.DialPolicy.checkURL(q.URL)
 		if err == nil && p.Hub.AwaitResponseSent(canceled, q.ID) == nil {
 			targets[to] = append(targets[to], q)

@@ -89,7 +89,7 @@ func TestRestart_AbandonsHeldHooks(t *testing.T) {
 	st := h.awaitSettled(ghost.ID)
 	require.Equal(t, schema.ByOrphaned, st.Source)
 	require.Equal(t, ReasonHubStopped, st.Reason)
-	require.NoError(t, h.abandonHeldHooks(t.Context())) // waits for the pass that Run started
+	require.NoError(t, h.requests.Resume(t.Context())) // waits for the pass that Run started
 	require.Equal(t, schema.Pending, h.status(pulls).Status)
 	require.Equal(t, schema.Pending, h.status(fresh.ID).Status)
 	require.NoError(t, h.Abandon(t.Context(), fresh.ID, "", ReasonAgentGone))

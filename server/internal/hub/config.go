@@ -11,6 +11,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/lifeline"
 	"github.com/hookback/hookback/server/internal/hub/quota"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
@@ -42,6 +43,7 @@ type Config struct {
 		store.Directives
 		store.Messages
 		store.Freezes
+		store.Members
 	}
 	Feed *feed.Feed
 
@@ -94,9 +96,8 @@ type Hub struct {
 	Viewers  Viewers      // open dashboard streams
 	Tests    TestRequests // set before the first request; nil: no event is a test request
 	Reach    Reach        // set before the first request; nil: no notifications
-	startSeq int64        // head of the log when this hub started
 	askBacks question.AskBacks
-	attached attachments
+	requests *lifeline.Requests
 	frozen   freezeProgress
 
 	mu              sync.Mutex

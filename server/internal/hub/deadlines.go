@@ -17,23 +17,27 @@ import (
 // their timers, until ctx ends. Due times are stored in rows, so a time that passed
 // while the hub was down is handled at startup.
 func (h *Hub) Run(ctx context.Context) error {
-	defer h.attached.stop()
-	err := h.abandonHeldHooks(ctx)
-	if err == nil {
-		err = h.resumeAttachments(ctx)
-	}
-	if err != nil && ctx.Err() == nil {
+	defer h.requests.Stop()
+	if err := h.requests.Resume(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("abandon questions from before the hub stopped: %w", err)
 	}
-	checkQuorums := false // accounts changed since the last complete check
-	return h.Feed.Follow(ctx, feed.NewQuestion|feed.Deadline|feed.Undo|feed.Accounts|feed.Rules, func(b *feed.Batch) error {
+	checkQuorums, checkOrphans := false, false // accounts or hubs changed since the last complete check
+	return h.Feed.Follow(ctx, feed.NewQuestion|feed.Deadline|feed.Undo|feed.Accounts|feed.Rules|feed.Members, func(b *feed.Batch) error {
 		if b.Has(feed.Rules) && h.rules.Load() != nil { // also at the start: the hub may have stopped before a rule answered
 			h.applyRulesToPending(ctx, 0)
 		}
 		if b.Has(feed.Accounts) { // also at the start: accounts may have changed while the hub was down
 			checkQuorums = true
 		}
+		checkOrphans = checkOrphans || b.Has(feed.Members)
 		b.Timer = h.expireAll(ctx)
+		if checkOrphans {
+			err := h.requests.EndOrphans(ctx)
+			if checkOrphans = err != nil && ctx.Err() == nil; checkOrphans {
+				h.Log.Error("questions of hubs that are gone not ended", "retry_in", time.Second, "err", err)
+				b.Timer = time.After(time.Second)
+			}
+		}
 		if checkQuorums {
 			err := h.endUnreachableQuorums(ctx)
 			if checkQuorums = err != nil && ctx.Err() == nil; checkQuorums {
@@ -58,33 +62,36 @@ func (h *Hub) expireAll(ctx context.Context) <-chan time.Time {
 		case more:
 			continue
 		}
-		if at := h.expireGrants(ctx, h.Clock()); next.IsZero() || !at.IsZero() && at.Before(next) {
+		if at := h.expireGrants(ctx, h.dueTime()); next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at
 		}
 		if next.IsZero() {
 			return nil
 		}
-		return time.After(next.Sub(h.Clock()))
+		return time.After(next.Sub(h.dueTime()))
 	}
 	return nil
+}
+
+// leaderLead is how long only the leader acts on what is due. Others would mostly lose the race.
+const leaderLead = 500 * time.Millisecond
+
+// dueTime returns the time up to which this hub acts on what is due.
+func (h *Hub) dueTime() time.Time {
+	if h.Store.IsLeader() {
+		return h.Clock()
+	}
+	return h.Clock().Add(-leaderLead)
 }
 
 // expireDue expires the questions that are due. more is set if there may be others;
 // next is the next due time.
 func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err error) {
-	due, next, err := h.Store.DueQuestions(ctx, h.Clock(), 256)
+	due, next, err := h.Store.DueQuestions(ctx, h.dueTime(), 256)
 	for _, id := range due {
 		err = errors.Join(err, h.expire(ctx, id))
 	}
 	return len(due) > 0, next, err
-}
-
-// abandonHeldHooks settles the questions of requests that were waiting when the hub
-// stopped and are not sent again.
-func (h *Hub) abandonHeldHooks(ctx context.Context) error {
-	return h.eachLifeline(ctx, store.ByRequest, h.startSeq, func(id schema.EventID) error {
-		return h.Abandon(ctx, id, "", ReasonHubStopped)
-	})
 }
 
 // eachLifeline calls fn with the pending questions of the lifeline up to the position in the log.

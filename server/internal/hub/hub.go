@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/lifeline"
 	"github.com/hookback/hookback/server/internal/hub/quota"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
@@ -44,9 +45,8 @@ func New(cfg Config) *Hub {
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
 		stopBlocks:      map[store.SessionKey]int{},
 		reserved:        quota.New(),
-		attached:        attachments{open: map[schema.EventID]int{}, timers: map[schema.EventID]*time.Timer{}},
-		startSeq:        cfg.Store.Head(),
 	}
+	h.requests = lifeline.New(lifeline.Config{Store: cfg.Store, Hub: h, Grace: cfg.ReconnectGrace, Log: cfg.Log}, cfg.Store.Head())
 	pending, err := cfg.Store.PendingCounts(context.Background())
 	if err != nil {
 		cfg.Log.Error("pending question lookup failed; answers given at the agent may not close them", "err", err)

@@ -274,6 +274,8 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 	}
 	if s.Status.IsSettled() {
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Leased, ID: int64(id)}) // no commit says that the address is new
+	} else {
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Liveness, ID: int64(id)}) // another hub may have looked after it
 	}
 	s.Ask.ResponseWebSocketURL, s.Ask.ListenerKey, s.Ask.RequestSecret = repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
 	return &s.Event, &s.Ask, nil

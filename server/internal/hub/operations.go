@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/hub/lifeline"
 	"github.com/hookback/hookback/server/internal/hub/rawevent"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -213,9 +214,9 @@ func (h *Hub) DenyProbe(ctx context.Context, id schema.EventID, secret, reason s
 
 // Reasons of abandoned questions (source schema.ByOrphaned).
 const (
-	ReasonAgentGone   = "the agent is gone"
+	ReasonAgentGone   = lifeline.ReasonAgentGone
 	ReasonNoDashboard = "no one had the dashboard open, so the agent decides at its own prompt"
-	ReasonHubStopped  = "the hub stopped while the agent waited; the agent now asks in its own prompt"
+	ReasonHubStopped  = lifeline.ReasonHubStopped
 	ReasonAskStopped  = "the hub stopped while the program waited"
 )
 

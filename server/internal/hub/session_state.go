@@ -3,33 +3,11 @@ package hub
 import (
 	"context"
 	"sync"
-	"time"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
-
-// attachments counts the open requests of each question that a program may ask again over a new
-// connection. The last one that ends starts the time to reconnect.
-type attachments struct {
-	mu      sync.Mutex
-	open    map[schema.EventID]int
-	timers  map[schema.EventID]*time.Timer
-	stopped bool // the hub stops; the questions wait for its restart
-}
-
-// stop keeps the questions whose program may reconnect after the hub's restart.
-func (a *attachments) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stopped = true
-	for id, t := range a.timers {
-		t.Stop()
-		delete(a.timers, id)
-	}
-}
 
 // frozenState is the state of a session since it was frozen.
 type frozenState int

@@ -16,7 +16,7 @@ const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.st
 	WHERE q.stream_id = 1 AND q.seq = ?`
 
 func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Question, error) {
-	r := questionRow{q: store.Question{Place: store.Place{Owner: s.Self()}}}
+	var r questionRow
 	err := s.readers.getByKey(ctx, r.dest(), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, explainNoQuestion(ctx, &s.readers.statements, id)
@@ -24,7 +24,11 @@ func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Questi
 	if err != nil {
 		return nil, err
 	}
-	return r.question(ctx, s.dictionary, &s.readers.statements)
+	q, err := r.question(ctx, s.dictionary, &s.readers.statements)
+	if err == nil {
+		q.Owner = s.Self()
+	}
+	return q, err
 }
 
 // questionRow is a scanned row of queryQuestion.
