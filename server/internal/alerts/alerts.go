@@ -87,7 +87,7 @@ func (f *Follower) Read(ctx context.Context) (control.AlertList, error) {
 
 // Run applies the rules until ctx ends, and always returns nil. Without rules it rests. It may be called again.
 func (f *Follower) Run(ctx context.Context) error {
-	f.sessions, f.open, f.spending, f.spentAt = nil, nil, nil, time.Time{} // another hub may have applied them since
+	f.sessions, f.open, f.spending, f.spentAt = nil, nil, nil, time.Time{}         // another hub may have applied them since
 	var last time.Time                                                             // of the last step
 	_ = f.Feed.Follow(ctx, feed.Entry|feed.AlertRules, func(b *feed.Batch) error { // ends with ctx
 		if rest := pace - time.Since(last); rest > 0 && !b.Has(feed.AlertRules) {

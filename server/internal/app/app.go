@@ -73,6 +73,7 @@ type App struct {
 	dispatcher *delivery.Dispatcher
 	metrics    *httpapi.Metrics
 	server     *httpapi.Server
+	presence   *stream.Presence
 	witness    *http.Client // connects as channels do
 	reloaders  reload.List
 
@@ -162,9 +163,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
 	})
-	presence := new(stream.Presence)
+	a.presence = new(stream.Presence)
 	a.notifier = notify.New(notify.Config{
-		Store: a.store, Feed: a.feed, Hub: a.hub, Answers: chatAnswers{a.hub}, Accounts: a.auth, Viewers: presence,
+		Store: a.store, Feed: a.feed, Hub: a.hub, Answers: chatAnswers{a.hub}, Accounts: a.auth, Viewers: a.presence,
 		Guard: guard, Reach: a.reach, Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
@@ -188,7 +189,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
-		MCP: tools, Presence: presence,
+		MCP: tools, Presence: a.presence,
 		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Studio: studio.New(studio.Config{Calls: a.ratings, Clock: a.cfg.Clock}), Safety: limits, Defaults: defaults, Alerts: a.alerts, Traces: a.traces, Reach: a.reach, TestAgent: a.tests, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: a.store, Clock: a.cfg.Clock}}, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Shares:   shares.New(shares.Config{Store: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
 		Notifier: a.notifier, Delivery: a.dispatcher,
@@ -274,6 +275,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("accounts", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
 	a.startLeading(workers, start)
+	start("other hubs", func() error { return a.runMembers(workers) })
 	start("public address", func() error { return a.reach.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })

@@ -33,7 +33,7 @@ func openStore(ctx context.Context, cfg *Config, port int, commits store.CommitO
 	}
 	s, err := postgres.Open(ctx, postgres.Config{
 		DSN: cfg.DB, KeyFile: KeyFile(*cfg), Clock: cfg.Clock, Log: cfg.logger(), Commits: commits,
-		Name: fmt.Sprintf("%s:%d", machineName(), port), Version: cfg.Version, Bus: (*hubBus)(cfg),
+		Name: fmt.Sprintf("%s:%d", machineName(), port), Version: cfg.Version, Bus: (*hubBus)(cfg), Machine: machineID(),
 	})
 	if err == nil && cfg.Clock == nil {
 		cfg.Clock = s.Now

@@ -169,6 +169,9 @@ type Server struct {
 	close   context.CancelFunc
 }
 
+// Claims returns who handles which request.
+func (s *Server) Claims() *claims.Claims { return s.claims }
+
 // New returns a server. Call Shutdown even if it never served.
 func New(cfg Config) *Server {
 	cfg.setDefaults()
@@ -190,9 +193,9 @@ func New(cfg Config) *Server {
 		Hub: cfg.Hub, Places: s.places, MaxWaiting: cfg.Places.Waiting.Total, Stopping: s.stopping,
 		Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log,
 	}}
-	s.claims = claims.New(claims.Config{Presence: cfg.Presence, Log: cfg.Log})
+	s.claims = claims.New(claims.Config{Presence: cfg.Presence, Clock: time.Now, Log: cfg.Log})
 	if cfg.Hub != nil {
-		s.claims.Store, s.claims.Feed, s.claims.People = cfg.Hub.Store, cfg.Hub.Feed, cfg.Hub.People
+		s.claims.Store, s.claims.Feed, s.claims.People, s.claims.Clock = cfg.Hub.Store, cfg.Hub.Feed, cfg.Hub.People, cfg.Hub.Clock
 		go s.claims.Run(s.stopping)
 	}
 	s.app = fiber.New(fiber.Config{

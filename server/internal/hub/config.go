@@ -165,13 +165,32 @@ func (h *Hub) checkURL(url string) error {
 }
 
 // Viewers counts open dashboard streams.
-type Viewers struct{ count atomic.Int64 }
+type Viewers struct {
+	own, others atomic.Int64
+	changed     atomic.Pointer[func()] // nil: there are no other hubs
+}
 
 // Add registers a stream until remove is called, which must happen exactly once.
 func (v *Viewers) Add() (remove func()) {
-	v.count.Add(1)
-	return func() { v.count.Add(-1) }
+	v.add(1)
+	return func() { v.add(-1) }
 }
 
-// Count returns the number of open streams.
-func (v *Viewers) Count() int { return int(v.count.Load()) }
+func (v *Viewers) add(n int64) {
+	v.own.Add(n)
+	if changed := v.changed.Load(); changed != nil {
+		(*changed)()
+	}
+}
+
+// Observe sets the function that is called after Own has changed. It must be quick.
+func (v *Viewers) Observe(changed func()) { v.changed.Store(&changed) }
+
+// Own returns the number of open streams of this hub.
+func (v *Viewers) Own() int { return int(v.own.Load()) }
+
+// SetOthers sets the number of open streams of other hubs.
+func (v *Viewers) SetOthers(n int) { v.others.Store(int64(n)) }
+
+// Count returns the number of open streams of all hubs.
+func (v *Viewers) Count() int { return int(v.own.Load() + v.others.Load()) }

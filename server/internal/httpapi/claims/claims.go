@@ -1,6 +1,7 @@
 // Package claims keeps in memory who handles which pending request. A claim is a lease: it ends by
 // itself unless a page of its person shows the request. It informs people and blocks nothing, so it
-// is neither stored nor in the audit log.
+// is neither stored nor in the audit log. Hubs of one database tell each other of claims, and each then
+// ends them by itself.
 package claims
 
 import (
@@ -51,6 +52,7 @@ type Config struct {
 	Feed     *feed.Feed
 	People   People
 	Presence Presence
+	Clock    func() time.Time // of all hubs of the database
 	Log      *slog.Logger
 }
 
@@ -59,6 +61,7 @@ type Claims struct {
 	Config
 	mu     sync.Mutex
 	active map[schema.EventID]*lease
+	shared sharedChanges
 }
 
 type lease struct {
@@ -73,7 +76,7 @@ func (l *lease) renew(now time.Time) {
 
 // New returns no claims. Run ends them.
 func New(cfg Config) *Claims {
-	return &Claims{Config: cfg, active: map[schema.EventID]*lease{}}
+	return &Claims{Config: cfg, active: map[schema.EventID]*lease{}, shared: newSharedChanges()}
 }
 
 // List returns the active claims by the id of the request.
@@ -120,6 +123,7 @@ func (c *Claims) Claim(ctx context.Context, id schema.EventID, to string, by aut
 	l := &lease{Claim: claim}
 	l.renew(time.Now())
 	c.active[id] = l
+	c.shareLocked(id, l)
 	c.publishLocked(id)
 	return nil
 }
@@ -140,6 +144,7 @@ func (c *Claims) Release(ctx context.Context, id schema.EventID, by auth.Identit
 		return notAllowed(fmt.Sprintf("Only %s or an admin can release it. A claim blocks nothing: you can answer.", l.Person))
 	}
 	delete(c.active, id)
+	c.shareLocked(id, nil)
 	c.publishLocked(id)
 	return nil
 }
@@ -223,6 +228,7 @@ func (c *Claims) checkLeases(now time.Time) bool {
 			delete(c.active, id)
 		case l.until.Sub(now) < control.ClaimLease-renewAfter && c.Presence.IsShowing(l.Person, id):
 			l.renew(now)
+			c.shareRenewalLocked(id, now)
 		default:
 			continue
 		}

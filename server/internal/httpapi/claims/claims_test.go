@@ -44,7 +44,7 @@ func (o openPages) IsShowing(person string, _ schema.EventID) bool { return o[pe
 
 // runClaims returns Claims whose leases are checked until the test ends.
 func runClaims(t *testing.T, pages openPages) *Claims {
-	c := New(Config{Store: pendingQuestions{}, Feed: feed.New(0, 64, 1<<20), People: operators{}, Presence: pages, Log: slog.New(slog.DiscardHandler)})
+	c := New(Config{Store: pendingQuestions{}, Feed: feed.New(0, 64, 1<<20), People: operators{}, Presence: pages, Clock: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.Run(ctx) }()
@@ -93,5 +93,59 @@ func TestClaims_LimitDropsOldest(t *testing.T) {
 		list := c.List().Claims
 		require.Len(t, list, maxClaims)
 		require.Equal(t, schema.EventID(2), list[0].ID)
+	})
+}
+
+// linked returns the claims of two hubs that tell each other what they share.
+func linked(t *testing.T, pages openPages) (a, b *Claims) {
+	a, b = runClaims(t, pages), runClaims(t, pages)
+	for _, c := range []*Claims{a, b} {
+		c.Observe(func() {})
+	}
+	return a, b
+}
+
+// exchange does what the hubs do within a second.
+func exchange(a, b *Claims) {
+	b.SetOthers([]json.RawMessage{nil, a.Share(), json.RawMessage(`{`)})
+	a.SetOthers([]json.RawMessage{b.Share()})
+}
+
+func TestClaims_AreKnownAtAllHubs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b := linked(t, openPages{})
+		require.Nil(t, a.Share())
+		require.NoError(t, a.Claim(t.Context(), 7, "", grace))
+		exchange(a, b)
+		require.Equal(t, a.List(), b.List())
+		require.Equal(t, "grace", b.List().Claims[0].Person)
+
+		require.NoError(t, b.Release(t.Context(), 7, grace), "made at the other hub")
+		exchange(a, b)
+		exchange(a, b)
+		require.Empty(t, a.List().Claims)
+		require.Empty(t, b.List().Claims)
+
+		<-time.After(time.Second) // fake clock
+		require.NoError(t, b.Claim(t.Context(), 8, "", grace))
+		exchange(a, b)
+		<-time.After(control.ClaimLease + 2*checkInterval) // fake clock
+		require.Empty(t, a.List().Claims, "ends by itself")
+		exchange(a, b)
+		require.Empty(t, a.List().Claims)
+		require.Empty(t, b.List().Claims)
+	})
+}
+
+func TestClaims_StayWhenTheirHubIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b := linked(t, openPages{"grace": true})
+		require.NoError(t, a.Claim(t.Context(), 7, "", grace))
+		exchange(a, b)
+		b.SetOthers(nil)
+		<-time.After(2 * control.ClaimLease) // fake clock
+		require.Len(t, b.List().Claims, 1, "a page shows it")
 	})
 }

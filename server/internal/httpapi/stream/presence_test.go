@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,7 +68,7 @@ func TestPresence_ListsMostViewedFirst(t *testing.T) {
 	}
 	looking[&stream{}] = 7
 	looking[&stream{}] = 0
-	p := presenceOf(looking, false)
+	p := (&Presence{viewing: looking}).messageLocked(false)
 	require.Equal(t, 3*maxViewedRequests+2, p.Screens)
 	require.Len(t, p.Looking, maxViewedRequests)
 	require.Equal(t, schema.ViewedRequest{ID: 7, Screens: 2}, p.Looking[0])
@@ -97,8 +98,8 @@ func TestPresence_NamesSignedInViewersToSignedInPeople(t *testing.T) {
 	for _, tab := range tabs {
 		viewing[tab] = 7
 	}
-	require.Equal(t, []schema.ViewedRequest{{ID: 7, Screens: 4, People: []string{"ada", "grace"}}}, presenceOf(viewing, true).Looking)
-	require.Equal(t, []schema.ViewedRequest{{ID: 7, Screens: 4}}, presenceOf(viewing, false).Looking)
+	require.Equal(t, []schema.ViewedRequest{{ID: 7, Screens: 4, People: []string{"ada", "grace"}}}, (&Presence{viewing: viewing}).messageLocked(true).Looking)
+	require.Equal(t, []schema.ViewedRequest{{ID: 7, Screens: 4}}, (&Presence{viewing: viewing}).messageLocked(false).Looking)
 
 	p := Presence{viewing: map[*stream]schema.EventID{{person: "grace", wake: feed.NewWakeup()}: 7}}
 	p.broadcast()
@@ -108,7 +109,7 @@ func TestPresence_NamesSignedInViewersToSignedInPeople(t *testing.T) {
 	for n := range 2 * schema.MaxNamedViewers {
 		viewing[&stream{person: string(rune('a' + n))}] = 7
 	}
-	require.Len(t, presenceOf(viewing, true).Looking[0].People, schema.MaxNamedViewers)
+	require.Len(t, (&Presence{viewing: viewing}).messageLocked(true).Looking[0].People, schema.MaxNamedViewers)
 }
 
 func TestPresence_TracksFocusedPeople(t *testing.T) {
@@ -129,4 +130,32 @@ func TestPresence_TracksFocusedPeople(t *testing.T) {
 	require.False(t, s.IsViewing("ada"), "the page is closed")
 	s.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.ViewingTimeout)}
 	require.False(t, s.IsViewing("ada"), "the last report is too old")
+}
+
+func TestPresence_CountsPagesOfOtherHubs(t *testing.T) {
+	t.Parallel()
+	a := &Presence{viewing: map[*stream]schema.EventID{{person: "grace", wake: feed.NewWakeup()}: 7, {}: 8}}
+	changed := 0
+	b := &Presence{viewing: map[*stream]schema.EventID{{person: "ada", wake: feed.NewWakeup()}: 7}}
+	b.Observe(func() { changed++ })
+	a.setFocus(&stream{person: "grace"}, true)
+	require.Nil(t, new(Presence).Share())
+	require.False(t, b.IsShowing("grace", 7))
+
+	b.SetOthers([]json.RawMessage{a.Share(), nil, json.RawMessage("{")})
+	require.True(t, b.IsShowing("grace", 7))
+	require.False(t, b.IsShowing("grace", 8))
+	require.True(t, b.IsViewing("grace"))
+	require.False(t, b.IsViewing("ada"))
+	require.Equal(t, schema.Presence{Screens: 3, Looking: []schema.ViewedRequest{
+		{ID: 7, Screens: 2, People: []string{"ada", "grace"}}, {ID: 8, Screens: 1},
+	}}, b.messageLocked(true))
+	require.Equal(t, []schema.ViewedRequest{{ID: 7, Screens: 2}, {ID: 8, Screens: 1}}, b.messageLocked(false).Looking)
+	require.NotContains(t, string(b.Share()), "grace", "each hub tells of its own pages")
+
+	b.setFocus(&stream{person: "ada"}, true)
+	require.Positive(t, changed)
+	b.SetOthers(nil)
+	require.False(t, b.IsViewing("grace"))
+	require.Equal(t, 1, b.messageLocked(true).Screens)
 }

@@ -48,6 +48,10 @@ type Presence struct {
 	scheduled     bool          // a broadcast is pending
 
 	focused map[*stream]time.Time // client of a signed-in person → when it last reported focus
+
+	others     []SharedPresence // of the other hubs
+	observer   func()           // nil: there are no other hubs
+	focusTimer *time.Timer      // set with observer
 }
 
 // setFocus records whether a client's tab has the focus. Clients without a signed-in person
@@ -55,6 +59,7 @@ type Presence struct {
 func (p *Presence) setFocus(st *stream, focused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer p.focusChangedLocked()
 	if !focused || st.person == "" {
 		delete(p.focused, st)
 		return
@@ -65,7 +70,7 @@ func (p *Presence) setFocus(st *stream, focused bool) {
 	p.focused[st] = time.Now()
 }
 
-// IsViewing reports whether a tab of that person has the focus.
+// IsViewing reports whether a tab of that person has the focus, at any hub.
 func (p *Presence) IsViewing(person string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,10 +79,10 @@ func (p *Presence) IsViewing(person string) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(p.others, func(o SharedPresence) bool { return slices.Contains(o.Focused, person) })
 }
 
-// IsShowing reports whether a client of that person shows the request.
+// IsShowing reports whether a client of that person shows the request, at any hub.
 func (p *Presence) IsShowing(person string, id schema.EventID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +91,9 @@ func (p *Presence) IsShowing(person string, id schema.EventID) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(p.others, func(o SharedPresence) bool {
+		return slices.ContainsFunc(o.Looking, func(r schema.ViewedRequest) bool { return r.ID == id && slices.Contains(r.People, person) })
+	})
 }
 
 // setViewing records which request a client shows; id 0 means none.
@@ -132,7 +139,7 @@ func (p *Presence) broadcast() {
 	defer p.mu.Unlock()
 	p.scheduled, p.lastBroadcast = false, time.Now()
 	for names, message := range map[bool]*atomic.Pointer[[]byte]{false: &p.message, true: &p.named} {
-		data, err := json.Marshal(presenceOf(p.viewing, names))
+		data, err := json.Marshal(p.messageLocked(names))
 		if err != nil {
 			return // cannot fail: the message contains only numbers and names
 		}
@@ -141,6 +148,9 @@ func (p *Presence) broadcast() {
 	}
 	for st := range p.viewing {
 		st.wakeWriter()
+	}
+	if p.observer != nil {
+		p.observer()
 	}
 }
 
@@ -152,14 +162,14 @@ func (p *Presence) messageFor(st *stream) *[]byte {
 	return p.message.Load()
 }
 
-// presenceOf returns the state as a message. names: with the names of the viewers.
-func presenceOf(viewing map[*stream]schema.EventID, names bool) schema.Presence {
+// presenceOf returns the state of the clients of this hub, with up to maxSharedNames names.
+func presenceOf(viewing map[*stream]schema.EventID) schema.Presence {
 	screens, people := map[schema.EventID]int{}, map[schema.EventID][]string{}
 	for st, id := range viewing {
 		if id != 0 {
 			screens[id]++
 		}
-		if id != 0 && names && st.person != "" {
+		if id != 0 && st.person != "" {
 			people[id] = append(people[id], st.person)
 		}
 	}
@@ -167,12 +177,17 @@ func presenceOf(viewing map[*stream]schema.EventID, names bool) schema.Presence 
 	for id, n := range maps.All(screens) {
 		slices.Sort(people[id])
 		named := slices.Compact(people[id]) // a person may have several tabs
-		list = append(list, schema.ViewedRequest{ID: id, Screens: n, People: named[:min(len(named), schema.MaxNamedViewers)]})
+		list = append(list, schema.ViewedRequest{ID: id, Screens: n, People: named[:min(len(named), maxSharedNames)]})
 	}
+	return schema.Presence{Screens: len(viewing), Looking: mostViewed(list)}
+}
+
+// mostViewed sorts the requests and returns the first maxViewedRequests.
+func mostViewed(list []schema.ViewedRequest) []schema.ViewedRequest {
 	slices.SortFunc(list, func(a, b schema.ViewedRequest) int {
 		return cmp.Or(cmp.Compare(b.Screens, a.Screens), cmp.Compare(b.ID, a.ID))
 	})
-	return schema.Presence{Screens: len(viewing), Looking: list[:min(len(list), maxViewedRequests)]}
+	return list[:min(len(list), maxViewedRequests)]
 }
 
 // readMessage reads one frame of a message; size is the message's size so far. It reports

@@ -93,7 +93,9 @@ func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]s
 
 func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
 	rows, err := s.readers.query(ctx, queryListeners, after, limit)
-	return collect(rows, err, func(rows pgx.Rows, l *store.Listener) error { return rows.Scan(&l.ID, &l.URL, &l.Status, &l.Owner, &l.Machine) })
+	return collect(rows, err, func(rows pgx.Rows, l *store.Listener) error {
+		return rows.Scan(&l.ID, &l.URL, &l.Status, &l.Owner, &l.Machine)
+	})
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
