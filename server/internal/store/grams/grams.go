@@ -131,6 +131,15 @@ func (b *Builder) EncodeSlice(n int, dst []byte) []byte {
 	return dst
 }
 
+// Slices returns all encoded slices.
+func (b *Builder) Slices() [][]byte {
+	slices := make([][]byte, SlicesPerBlock)
+	for i := range slices {
+		slices[i] = b.EncodeSlice(i, []byte{})
+	}
+	return slices
+}
+
 // Slice returns the number of the slice that holds a trigram.
 func Slice(hash uint32) int { return int(hash >> sliceShift) }
 

@@ -28,3 +28,17 @@ func keep(set, found *grams.Set) {
 		set[i] = set[i] && found[i]
 	}
 }
+
+// KeepIndexed removes the segments of a block that lack a trigram, by its encoded slice. Saturated
+// segments stay.
+func KeepIndexed(set *grams.Set, block int64, saturated uint16, slice []byte, hash uint32) {
+	mask := grams.Lookup(slice, hash) | saturated
+	const perBlock = grams.BlockSize >> grams.SegmentBits
+	for i := range int64(perBlock) {
+		at := (block*perBlock + i) % grams.SegmentsPerWindow
+		set[at] = set[at] && mask&(1<<i) != 0
+	}
+}
+
+// MaxBlockRanges bounds the queries for a trigram in a window.
+const MaxBlockRanges = 8

@@ -89,6 +89,9 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) 
 		}
 	}
 	e := d.Event
+	for _, name := range [...]*string{&e.App, &e.Session, &e.Type, &e.Tool} {
+		*name = cleanText(*name) // as the search index and the other hubs read it
+	}
 	seq, previous := t.nextSeq(), t.counters.received
 	e.ID, e.ReceivedAt = schema.EventID(seq), t.receivedAt(d.ReceivedAt)
 	if err := t.markTime(seq, previous); err != nil {
@@ -163,7 +166,7 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
 		return err
 	}
 	t.pending = append(t.pending, kit.PendingUpdate[string]{ID: e.ID, Row: kit.PendingQuestion[string]{
-		App: cleanText(e.App), Session: cleanText(e.Session), Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
+		App: e.App, Session: e.Session, Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
 		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
 	}})
 	if !isAddressed {

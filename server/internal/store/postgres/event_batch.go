@@ -29,7 +29,7 @@ func (b *eventBatch) add(e *store.Event, uid uuid.UUID, key []byte) {
 	b.uids, b.asks, b.keys = append(b.uids, uid), append(b.asks, e.Question != nil), append(b.keys, key)
 	b.envelopes, b.payloads = append(b.envelopes, kit.NonNil(e.Envelope)), append(b.payloads, kit.NonNil(e.Payload))
 	for i, name := range [...]string{e.App, e.Session, e.Type, e.Tool} {
-		b.names[i] = append(b.names[i], cleanText(name))
+		b.names[i] = append(b.names[i], name)
 	}
 }
 

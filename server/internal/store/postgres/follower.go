@@ -9,6 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 const (
@@ -92,7 +93,8 @@ func (f *follower) wait(ctx context.Context) bool {
 	}
 }
 
-const queryPulse = `SELECT commits, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT cursor FROM cursors WHERE name = 'projections'), min_schema FROM streams`
+const queryPulse = `SELECT commits, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT cursor FROM cursors WHERE name = 'projections'), min_schema,
+	coalesce((SELECT max(block) FROM search_blocks), -1) FROM streams`
 
 // look catches up with the other hubs and publishes their rows.
 func (f *follower) look(ctx context.Context) error {
@@ -101,8 +103,8 @@ func (f *follower) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxPulseAge)
 	defer cancel()
 	began := time.Now()
-	var commits, now, projected, needed int64
-	if err := s.readers.get(ctx, []any{&commits, &now, &projected, &needed}, queryPulse); err != nil {
+	var commits, now, projected, needed, block int64
+	if err := s.readers.get(ctx, []any{&commits, &now, &projected, &needed, &block}, queryPulse); err != nil {
 		return err
 	}
 	if needed > newestSchema() {
@@ -122,6 +124,7 @@ func (f *follower) look(ctx context.Context) error {
 	if !isDue {
 		return nil // a ring says nothing about the members
 	}
+	s.indexed.Reach(kit.LastRowOfBlock(block))
 	if err := s.members.look(ctx); err != nil {
 		return err
 	}

@@ -77,6 +77,9 @@ type engine struct {
 	tail         kit.LogTail
 	texts        kit.SessionTexts
 	projected    kit.LagMeter // of the projector
+	indexed      kit.LagMeter // of the indexer, in full blocks
+	indexerWake  feed.Wakeup  // wakes the indexer when it has work
+	pruning      atomic.Int32 // runs of Prune in progress
 	log          *slog.Logger
 	close        func() error
 
@@ -109,7 +112,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &engine{log: cfg.Log, health: newHealth(cfg.Log), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}}
+	s := &engine{log: cfg.Log, health: newHealth(cfg.Log), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, indexerWake: feed.NewWakeup()}
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}
@@ -214,6 +217,7 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	s.setCounters(&c)
 	s.publisher.last = c.head
 	s.projected.Grow(c.head, time.Now())
+	s.indexed.Grow(kit.LastFullBlock(c.head), time.Now())
 	if err := s.openIdentity(ctx, w, cfg.KeyFile); err != nil {
 		return err
 	}
@@ -262,12 +266,6 @@ func (s *engine) Schema() int64 { return s.schema }
 func (s *engine) Head() int64 { return s.head.Load() }
 
 func (s *engine) Pruned() int64 { return s.pruned.Load() }
-
-// RunIndexer builds no index: searches read the log.
-func (s *engine) RunIndexer(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
-}
 
 func (s *engine) Wait(ctx context.Context) error {
 	select {

@@ -17,6 +17,9 @@ import (
 const maxPruneBatch = 256
 
 func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (result store.PruneResult, err error) {
+	s.pruning.Add(1)
+	defer s.indexerWake.Wake()
+	defer s.pruning.Add(-1)
 	batch := maxPruneBatch
 	if p.Batch > 0 {
 		batch = min(batch, p.Batch)
@@ -167,6 +170,9 @@ func (t *tx) removeEvents(pruned []prunedEvent) error {
 	t.counters.events -= n
 	t.counters.bytes -= size
 	t.counters.pruned = max(t.counters.pruned, seqs[len(seqs)-1])
+	if err := t.removeFromIndex(seqs); err != nil {
+		return err
+	}
 	return t.deleteUnreferenced(pruned)
 }
 

@@ -13,7 +13,8 @@ import (
 
 func (s *engine) Search(ctx context.Context, q store.Search) (page store.SearchPage, err error) {
 	run := &searchRun{
-		SearchRun: kit.NewSearchRun(q), store: s, questionsOnly: q.Filter.QuestionsOnly(), ratedOnly: q.Filter.RatedOnly(), transcriptsOnly: q.Filter.TranscriptsOnly(), status: q.Filter.Status(),
+		SearchRun: kit.NewSearchRun(q), store: s,
+		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), ratedOnly: q.Filter.RatedOnly(), transcriptsOnly: q.Filter.TranscriptsOnly(), status: q.Filter.Status(),
 	}
 	run.Transcript = run.transcript
 	if err := run.setBounds(ctx); err != nil {
@@ -31,6 +32,7 @@ type searchRun struct {
 	transcriptsOnly bool // only the newest transcripts can match
 	status          string
 	conditions      []nameCondition
+	trigrams        []uint32         // hashes of trigrams that every match contains
 	transcripts     []schema.EventID // the events of the last Read that have a text of a transcript
 }
 

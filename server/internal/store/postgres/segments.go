@@ -28,7 +28,7 @@ func (run *searchRun) Candidates(ctx context.Context, from, to int64) (*grams.Se
 			return nil, err
 		}
 	}
-	return set, nil
+	return set, run.keepSegmentsWithText(ctx, set, grams.Range{From: from, To: to})
 }
 
 // The questions, the rated calls and the transcripts in a range.

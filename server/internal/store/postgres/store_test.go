@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 				return Open(t.Context(), cfg)
 			}
 		},
+		BuildIndex: func(t testing.TB, s store.Store) { buildIndex(t, s.(*engine)) },
 	})
 }
 

@@ -74,9 +74,9 @@ func runCrashChild() bool {
 const crashIndexName = "index.db"
 
 func indexUntilKilled(s *engine) {
-	x := &indexer{engine: s}
+	x := s.newIndexer()
 	for n := 0; ; n++ {
-		if more, err := x.buildNext(context.Background()); err != nil || !more {
+		if more, err := x.BuildNext(context.Background()); err != nil || !more {
 			fmt.Println("error", more, err)
 			return
 		}

@@ -13,10 +13,10 @@ import (
 // buildIndex indexes all full blocks.
 func buildIndex(t testing.TB, s *engine) {
 	t.Helper()
-	x := &indexer{engine: s}
+	x := s.newIndexer()
 	for more := true; more; {
 		var err error
-		more, err = x.buildNext(context.Background())
+		more, err = x.BuildNext(context.Background())
 		require.NoError(t, err)
 	}
 }

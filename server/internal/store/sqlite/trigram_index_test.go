@@ -127,13 +127,12 @@ func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 		d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
-	x := &indexer{engine: b.engine, builder: new(grams.Builder)}
-	events, err := x.readBlock(t.Context(), 0)
+	events, err := b.newIndexer().ReadBlock(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, grams.BlockSize-1, events)
 	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(10 * time.Second)})
 	require.NoError(t, err)
-	require.NoError(t, x.writeBlock(t.Context(), 0, events))
+	require.NoError(t, index{b.engine}.WriteBlock(t.Context(), 0, events, new(grams.Builder)))
 	require.Zero(t, b.countBlocks(t))
 	buildIndex(t, b.engine)
 	require.Equal(t, 1, b.countBlocks(t))
@@ -149,7 +148,7 @@ func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 	b.execSQL(t, `UPDATE search_grams SET grams = x''`)
 	all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "command:*test*")})
 	require.Len(t, all, 2*grams.BlockSize)
-	require.NoError(t, (&indexer{engine: b.engine}).markStale(t.Context()))
+	require.NoError(t, index{b.engine}.MarkStale(t.Context()))
 	buildIndex(t, b.engine)
 	var made string
 	require.NoError(t, b.readers.get(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
@@ -200,7 +199,7 @@ func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	b := newTestStore(t)
 	b.AppendMany(t, grams.BlockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	b.execSQL(t, `CREATE TRIGGER no BEFORE INSERT ON search_grams BEGIN SELECT RAISE(ABORT, 'no'); END`)
-	more, err := (&indexer{engine: b.engine}).buildNext(t.Context())
+	more, err := b.newIndexer().BuildNext(t.Context())
 	require.ErrorContains(t, err, "no")
 	require.False(t, more)
 	stop := b.StartIndexer(t)
@@ -210,26 +209,4 @@ func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	b.execSQL(t, `DROP TRIGGER no`)
 	buildIndex(t, b.engine)
 	require.Equal(t, 1, b.countBlocks(t))
-}
-
-// The indexer yields a little to a growing log, and much to queued writes, unless it falls behind.
-func TestIndexer_BacksOffUnderLoad(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
-	x := &indexer{engine: b.engine}
-	require.Zero(t, x.backoff(time.Second, b.Head()))
-	require.Equal(t, 2*time.Second, x.backoff(time.Second, 0))
-
-	entered, leave := make(chan struct{}), make(chan struct{})
-	first := &op{run: func(*tx) error { close(entered); <-leave; return nil }, done: make(chan struct{})}
-	second := &op{run: func(*tx) error { return nil }, done: make(chan struct{})}
-	require.NoError(t, b.writer.enqueue(first))
-	<-entered
-	require.NoError(t, b.writer.enqueue(second))
-	require.Equal(t, 16*time.Second, x.backoff(time.Second, b.Head()))
-	x.indexed.Grow(10*grams.BlockSize, time.Now())
-	require.Zero(t, x.backoff(time.Second, 0), "it must keep pace")
-	close(leave)
-	require.NoError(t, b.writer.wait(t.Context(), second))
 }
