@@ -24,6 +24,7 @@ type Config struct {
 		store.Accounts
 		store.Flows
 		store.Ledger
+		WasFirst() bool // see store.Members
 	}
 	OIDC *OIDC // default: no sign-in with a provider
 	// Passkeys configures which answers need a passkey; default: no passkeys.
@@ -88,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dir.Locked { // a version that did not do this may have locked it
+	if dir.Locked && cfg.Store.WasFirst() { // a version that did not do this may have locked it
 		if _, err := cfg.Store.ChangePeople(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: true}}); err != nil {
 			return nil, fmt.Errorf("remove what callers without credentials left behind: %w", err)
 		}

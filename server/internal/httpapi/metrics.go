@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/httpapi/logmetrics"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -94,9 +93,6 @@ func NewMetrics() *Metrics {
 
 // Run counts what happens in the log until ctx ends.
 func (m *Metrics) Run(ctx context.Context, q *query.Service) error { return m.log.Run(ctx, q) }
-
-// AddBus adds the metrics of the bus to the other hubs.
-func (m *Metrics) AddBus(link bus.Link) { m.registry.MustRegister(&logmetrics.Bus{Link: link}) }
 
 // Committed counts a group commit. The storage engine calls it.
 func (m *Metrics) Committed(c store.Commit) {

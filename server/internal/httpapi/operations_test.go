@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/bus"
 )
 
 // A probe that finds no listener cannot distinguish a hub that stops from one that crashed.
@@ -95,14 +94,4 @@ func TestServer_DrainServesEverything(t *testing.T) {
 		require.Equal(t, 200, resp.StatusCode, string(b))
 	}
 	r.post(event(1))
-}
-
-func TestMetrics_IncludeBus(t *testing.T) {
-	t.Parallel()
-	b := new(bus.Local).Join()
-	t.Cleanup(func() { _ = b.Close() })
-	metrics := NewMetrics()
-	metrics.AddBus(b)
-	r := setup(t, func(cfg *Config) { cfg.Metrics = metrics })
-	require.Contains(t, r.metrics(), "hookback_bus_up 1")
 }

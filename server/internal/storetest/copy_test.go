@@ -419,7 +419,7 @@ func TestCopy_KnowsAllTables(t *testing.T) {
 		"search_blocks", "search_grams", // built by the hub
 		"streams", "goose_db_version", // set by the copy, and by the migrations
 		"hub.one", "notifier.one", "trace_cursor.one", // the keys of single rows
-		"hubs", "leases", "deliveries.owner", "questions.owner", "epochs.timeline", // of the hubs that run
+		"hubs", "leases", "deliveries.owner", "deliveries.machine", "questions.owner", "questions.machine", "epochs.timeline", // of the hubs that run
 	}
 	names := func(db, query string) (list []string) {
 		rows, err := storetest.OpenSQL(t, db).QueryContext(ctx, query)

@@ -12,23 +12,8 @@ var (
 	busDropped = prometheus.NewDesc("hookback_bus_dropped_total", "Wake-ups that were not sent, or not read in time, since startup. Hubs find the entries by asking the database.", nil, nil)
 )
 
-// Bus exports bus.Stats.
-type Bus struct{ bus.Link }
-
-// Describe implements prometheus.Collector.
-func (*Bus) Describe(ch chan<- *prometheus.Desc) {
-	ch <- busUp
-	ch <- busRings
-	ch <- busDropped
-}
-
-// Collect implements prometheus.Collector.
-func (b *Bus) Collect(ch chan<- prometheus.Metric) {
-	stats, up := b.Stats(), 0.0
-	if b.Up() {
-		up = 1
-	}
-	ch <- prometheus.MustNewConstMetric(busUp, prometheus.GaugeValue, up)
+func collectBus(ch chan<- prometheus.Metric, isUp bool, stats bus.Stats) {
+	ch <- prometheus.MustNewConstMetric(busUp, prometheus.GaugeValue, number(isUp))
 	ch <- prometheus.MustNewConstMetric(busRings, prometheus.CounterValue, float64(stats.Sent), "sent")
 	ch <- prometheus.MustNewConstMetric(busRings, prometheus.CounterValue, float64(stats.Received), "received")
 	ch <- prometheus.MustNewConstMetric(busDropped, prometheus.CounterValue, float64(stats.Dropped))

@@ -38,7 +38,6 @@ var (
 	hubGauges = []hubMetric{
 		{gauge("hubs_alive", "Hubs that use the database."), func(s *store.HubStats) float64 { return float64(s.Alive) }},
 		{gauge("leader", "1 if this hub does the work that one hub does for all."), func(s *store.HubStats) float64 { return number(s.IsLeader) }},
-		{gauge("bus_up", "1 if the bus reports commits to other hubs at once; 0: they poll several times a second."), func(s *store.HubStats) float64 { return number(s.IsBusUp) }},
 		{gauge("log_head", "Number of the newest row of the log that this hub has read."), func(s *store.HubStats) float64 { return float64(s.Head) }},
 		{gauge("feed_lag_rows", "Rows that this hub has read and not sent to its pages."), func(s *store.HubStats) float64 { return float64(s.FeedLagRows) }},
 		{gauge("database_clock_offset_seconds", "How far the clock of the database is ahead of that of this machine."), func(s *store.HubStats) float64 { return s.ClockOffset.Seconds() }},
@@ -49,9 +48,6 @@ var (
 		{gauge("guard_conflicts_total", "Groups of writes that ran again because another hub had committed."), func(s *store.HubStats) float64 { return float64(s.Conflicts) }},
 		{gauge("foreign_rows_total", "Rows of the log that other hubs have committed."), func(s *store.HubStats) float64 { return float64(s.ForeignRows) }},
 		{gauge("lease_takeovers_total", "Hubs whose work was taken over."), func(s *store.HubStats) float64 { return float64(s.Takeovers) }},
-		{gauge("bus_sent_total", "Messages to the bus."), func(s *store.HubStats) float64 { return float64(s.Bus.Sent) }},
-		{gauge("bus_received_total", "Messages from the bus."), func(s *store.HubStats) float64 { return float64(s.Bus.Received) }},
-		{gauge("bus_dropped_total", "Messages of the bus that were lost at this hub."), func(s *store.HubStats) float64 { return float64(s.Bus.Dropped) }},
 	}
 )
 
@@ -82,6 +78,9 @@ func (*Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, c := range hubCounters {
 		ch <- c.desc
 	}
+	ch <- busUp
+	ch <- busRings
+	ch <- busDropped
 	ch <- lastCommitFailed
 	ch <- writesRefused
 }
@@ -112,4 +111,5 @@ func (f *Store) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range hubCounters {
 		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, c.value(stats.Hubs))
 	}
+	collectBus(ch, stats.Hubs.IsBusUp, stats.Hubs.Bus)
 }

@@ -79,8 +79,16 @@ func (s *engine) RecordUse(ctx context.Context, u *store.Uses) error {
 	}})
 }
 
+// changesPasskeysOnly reports whether a change adds passkeys or records their use. Other hubs read those
+// with the version of the accounts when they need them.
+func changesPasskeysOnly(c *store.PeopleChange) bool {
+	return len(c.Passkeys) > 0 && !c.SetLocked && len(c.Persons)+len(c.SignIns)+len(c.Tokens)+len(c.Codes)+
+		len(c.RemovedPeople)+len(c.RemovedSignIns)+len(c.RemovedTokens)+len(c.RemovedCodes)+len(c.RemovedPasskeys) == 0
+}
+
 func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {
-	err = s.writer.changePolicy(ctx, &op{run: func(t *tx) (err error) {
+	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
+		t.changesPolicy = t.changesPolicy || !changesPasskeysOnly(c)
 		if err := t.changePeople(c); err != nil || !c.SetLocked {
 			return err
 		}

@@ -68,7 +68,7 @@ func (s *engine) RemoveShare(ctx context.Context, id string, record store.Ledger
 }
 
 func (s *engine) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
-	return s.writer.changePolicy(ctx, &op{run: func(t *tx) error {
+	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		var opens int64
 		err := t.get([]any{&opens}, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`, kit.Millis(at), id)
 		if errors.Is(err, pgx.ErrNoRows) {
