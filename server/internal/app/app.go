@@ -232,15 +232,6 @@ func (a *App) URL() string {
 	return "http://" + addr
 }
 
-// machineName returns the name of this machine.
-func machineName() string {
-	name, err := os.Hostname()
-	if err != nil || name == "" {
-		return "the hub's machine"
-	}
-	return name
-}
-
 // publicURL returns the address at start, for OIDC and the first passkeys. Links start with that of
 // package reach.
 func (a *App) publicURL() string {
@@ -274,8 +265,12 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	start("accounts", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
-	a.startLeading(workers, start)
-	start("other hubs", func() error { return a.runMembers(workers) })
+	others := &cluster{a.store, a.feed, &a.hub.Viewers, a.presence, a.server.Claims()}
+	start("other hubs", func() error { return others.run(workers) })
+	for name, run := range a.leaderWorkers() {
+		start(name, func() error { return others.whileLeading(workers, run) })
+	}
+	start("leadership", func() error { return others.whileLeading(workers, others.reportLeadership) })
 	start("public address", func() error { return a.reach.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })
@@ -310,6 +305,19 @@ func (a *App) Run(ctx context.Context) error {
 	stopWorkers()
 	running.Wait()
 	return errors.Join(err, a.Close())
+}
+
+// leaderWorkers do what one hub does for all of a database. Each of them reads its position in the log when
+// its run begins, and commits together with it, so two leaders for a moment do nothing twice.
+func (a *App) leaderWorkers() map[string]func(context.Context) error {
+	workers := map[string]func(context.Context) error{
+		"projections": a.sessions.Run, "ratings": a.ratings.Run, "alerts": a.alerts.Run, "automatic freeze": a.safety.Run,
+		"notifications": a.notifier.Run, "search index": a.store.RunIndexer, "retention": a.runRetention, "audit log heads": a.runLedgerHeads,
+	}
+	if a.traces != nil {
+		workers["traces"] = a.traces.Run
+	}
+	return workers
 }
 
 // runTestRequest sends a test request and prints each of its steps as one JSON line, for the program

@@ -42,3 +42,18 @@ func TestClockStep_KeepsDeadlines(t *testing.T) {
 		require.Equal(t, schema.Pending, h.status(never).Status)
 	}
 }
+
+// The hubs of a PostgreSQL database share its clock, which has no monotonic reading: no step is found, and
+// no hub moves deadlines because the clock of its own machine was set.
+func TestClockStep_ClockOfDatabaseHasNone(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(time.Now().UnixMicro())
+	h := newTestHub(t, func(c *Config) { c.Clock = func() time.Time { return time.UnixMicro(now.Load()) } })
+	id, _ := h.ask(callbackQuestion)
+	before := h.status(id).ExpiresAt
+	now.Add(int64(2 * time.Minute / time.Microsecond))
+	h.detectClockStep(t.Context())
+	require.Equal(t, before, h.status(id).ExpiresAt)
+	require.Equal(t, int64(1), h.status(id).Revision)
+}

@@ -458,3 +458,15 @@ func TestHubs_LeaveLoopbackAddressesToTheirMachine(t *testing.T) {
 	own, _ := ask(b, "ws://localhost:9/secret")
 	require.False(t, b.MustQuestion(t, own).Delivery.Leased.IsZero())
 }
+
+// A clock without a monotonic reading shows no step when the clock of the hub's machine is set.
+func TestNow_HasNoMonotonicReading(t *testing.T) {
+	t.Parallel()
+	s, err := openEngine(t.Context(), testConfig(t))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	now := s.Now()
+	require.NotContains(t, now.String(), "m=", "a monotonic reading")
+	require.WithinDuration(t, time.Now(), now, time.Minute)
+	require.False(t, s.Now().Before(now))
+}
