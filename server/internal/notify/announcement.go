@@ -47,16 +47,6 @@ func (n *Notifier) RunAnnouncements(ctx context.Context) error {
 	return nil
 }
 
-// inBackground starts work that ends with the notifier. It does nothing if the notifier does not run.
-func (n *Notifier) inBackground(work func(context.Context)) {
-	n.mu.Lock()
-	ctx := n.runCtx
-	n.mu.Unlock()
-	if ctx != nil && ctx.Err() == nil {
-		n.group.Go(func() { work(ctx) })
-	}
-}
-
 // announceThrough sends one message per person, or one for all on a shared channel.
 func (n *Notifier) announceThrough(ctx context.Context, c *store.Channel, names []string, change schema.AccountChange) {
 	switch {
@@ -93,22 +83,20 @@ func (n *Notifier) accountMessage(person string, change schema.AccountChange) *m
 }
 
 // announceAlert notifies operators of a new alert, through every channel and browser, within their
-// quiet hours and cooldown. It does not block. As with a change of an account, a message that can't be
+// quiet hours and cooldown. As with a change of an account, a message that can't be
 // sent is logged and not sent again: the inbox shows the alert, too.
-func (n *Notifier) announceAlert(a control.Alert) {
-	n.inBackground(func(ctx context.Context) {
-		r, err := n.loadRecipients(ctx)
-		if err != nil {
-			n.Log.Error("alert not announced", "alert", a.ID, "err", err)
-			return
-		}
-		for i := range r.channels {
-			n.sendAlerts(ctx, &r.channels[i], n.readersOf(r, &r.channels[i]), a)
-		}
-		n.sendAlerts(ctx, &store.Channel{}, slices.DeleteFunc(slices.Collect(maps.Keys(r.pushSubscribers)), func(person string) bool {
-			return !n.isOperator(person)
-		}), a)
-	})
+func (n *Notifier) announceAlert(ctx context.Context, a control.Alert) {
+	r, err := n.loadRecipients(ctx)
+	if err != nil {
+		n.Log.Error("alert not announced", "alert", a.ID, "err", err)
+		return
+	}
+	for i := range r.channels {
+		n.sendAlerts(ctx, &r.channels[i], n.readersOf(r, &r.channels[i]), a)
+	}
+	n.sendAlerts(ctx, &store.Channel{}, slices.DeleteFunc(slices.Collect(maps.Keys(r.pushSubscribers)), func(person string) bool {
+		return !n.isOperator(person)
+	}), a)
 }
 
 // sendAlerts sends an alert to each of the people through a channel. It does not block. A channel sends

@@ -189,7 +189,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	reload := false            // removals of channels may have been missed
 	var retry <-chan time.Time // set by a failure, until it fires
 	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts|feed.Channels|feed.NewAlert, func(b *feed.Batch) error {
-		n.handleNotes(b)
+		n.handleNotes(ctx, b)
 		reload = reload || b.Rescan
 		if retry != nil && !b.Fired {
 			b.Timer = retry
@@ -228,13 +228,13 @@ func (n *Notifier) reset() {
 }
 
 // handleNotes announces alerts and stops the workers of channels that a lock of the hub removed.
-func (n *Notifier) handleNotes(b *feed.Batch) {
+func (n *Notifier) handleNotes(ctx context.Context, b *feed.Batch) {
 	for _, fact := range b.Facts {
 		switch note := fact.Note.(type) {
 		case store.AnonymousRemoval:
 			n.forgetChannels(note)
 		case control.Alert:
-			n.announceAlert(note)
+			n.group.Go(func() { n.announceAlert(ctx, note) })
 		}
 	}
 }
