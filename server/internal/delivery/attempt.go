@@ -33,7 +33,7 @@ func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, p *place
 	if result, done := d.finishUndialable(q); done {
 		return d.recordResult(ctx, q, q.Delivery.Attempts, result)
 	}
-	if !d.duty().reaches(q.Place) {
+	if !dutyOf(d.Store).reaches(q.Place) {
 		return nil // a hub of its machine sends it, or the agent pulls it
 	}
 	target, err := d.DialPolicy.checkURL(q.URL)
@@ -303,4 +303,20 @@ func (d *Dispatcher) updateStatus(ctx context.Context, q *store.Question, stored
 	after := *q
 	after.Status, after.Version = status, q.Version+1
 	return &after, nil
+}
+
+// ownerLead is how long only the owner of a new question dials its listener: an agent that blocks in its
+// POST can't accept a connection, and no other hub knows when it got the response.
+const ownerLead = time.Second
+
+// awaitResponse blocks until the agent can accept a connection. It returns an error only if ctx ends.
+func (d *Dispatcher) awaitResponse(ctx context.Context, q *store.Question) error {
+	if wait := q.ReceivedAt.Add(ownerLead).Sub(d.Clock()); wait > 0 && q.Owner != d.Store.Self() {
+		select {
+		case <-d.after(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return d.Hub.AwaitResponseSent(ctx, q.ID)
 }

@@ -105,7 +105,7 @@ func (d *Dispatcher) sendDeadline(ctx context.Context, id schema.EventID) error 
 		if err != nil || q.State != schema.Pending || q.URL == "" || q.Protocol < 2 || !hasUnsentDeadline(q.Status) {
 			return err // settled, or the agent polls, or the clock was set
 		}
-		if !d.duty().includes(q.Place) {
+		if !dutyOf(d.Store).includes(q.Place) {
 			return nil // another hub sends it
 		}
 		result := d.sendDeadlineOnce(ctx, q)
@@ -129,7 +129,7 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 	if err != nil {
 		return attemptResult{state: schema.Blocked, problem: err.Error()}
 	}
-	if !d.duty().reaches(q.Place) {
+	if !dutyOf(d.Store).reaches(q.Place) {
 		return attemptResult{state: schema.Unreachable, problem: "the agent is on another machine, whose hub is gone"}
 	}
 	if err := d.Hub.AwaitResponseSent(ctx, q.ID); err != nil {

@@ -1,9 +1,7 @@
 package delivery
 
 import (
-	"context"
 	"slices"
-	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -12,10 +10,6 @@ import (
 // request of the agent, and a loopback address means an agent on its machine. When the owner is gone,
 // another hub of that machine does, or else the leader. Answers are sent by the hub that leases them.
 
-// ownerLead is how long only the owner of a new question dials its listener: an agent that blocks in its
-// POST can't accept a connection, and no other hub knows when it got the response.
-const ownerLead = time.Second
-
 // duty is which listeners this hub looks after.
 type duty struct {
 	self  store.Member
@@ -23,9 +17,9 @@ type duty struct {
 	leads bool
 }
 
-func (d *Dispatcher) duty() duty {
-	t := duty{alive: d.Store.Members(), leads: d.Store.IsLeader()}
-	id := d.Store.Self()
+func dutyOf(s store.Members) duty {
+	t := duty{alive: s.Members(), leads: s.IsLeader()}
+	id := s.Self()
 	if i := slices.IndexFunc(t.alive, func(m store.Member) bool { return m.ID == id }); i >= 0 {
 		t.self = t.alive[i]
 	}
@@ -48,15 +42,3 @@ func (t duty) includes(p store.Place) bool {
 
 // reaches reports whether the address of a listener means the same for this hub as for its agent.
 func (t duty) reaches(p store.Place) bool { return p.Machine == "" || p.Machine == t.self.Machine }
-
-// awaitResponse blocks until the agent can accept a connection. It returns an error only if ctx ends.
-func (d *Dispatcher) awaitResponse(ctx context.Context, q *store.Question) error {
-	if wait := q.ReceivedAt.Add(ownerLead).Sub(d.Clock()); wait > 0 && q.Owner != d.Store.Self() {
-		select {
-		case <-d.after(wait):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return d.Hub.AwaitResponseSent(ctx, q.ID)
-}

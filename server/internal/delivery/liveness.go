@@ -119,7 +119,7 @@ func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slot
 		q, err := d.Store.Question(ctx, id)
 		isOver := errors.Is(err, schema.ErrNotFound) || err == nil && (q.State != schema.Pending || q.Lifeline != store.ByListener)
 		if !isOver && err == nil {
-			duty := d.duty()
+			duty := dutyOf(d.Store)
 			isOver = !duty.includes(q.Place) || !duty.reaches(q.Place)
 		}
 		if isOver {

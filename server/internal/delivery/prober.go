@@ -104,7 +104,7 @@ func (p *prober) groupByTarget(ctx context.Context, listeners []store.Listener) 
 	canceled, cancel := context.WithCancel(ctx)
 	cancel() // makes AwaitResponseSent a non-blocking check
 	targets := map[target][]store.Listener{}
-	duty := p.duty()
+	duty := dutyOf(p.Store)
 	for _, q := range listeners {
 		if !duty.includes(q.Place) {
 			continue
