@@ -29,9 +29,8 @@ type Config struct {
 	OIDC *OIDC // default: no sign-in with a provider
 	// Passkeys configures which answers need a passkey; default: no passkeys.
 	Passkeys *Passkeys
-	// Feed gets a fact of kind feed.Accounts, without a note, after each change of an account.
-	// The note is an Announcement if people must be notified, and a store.AnonymousRemoval after
-	// a lock of the hub. Default: no one follows.
+	// Feed gets a fact of kind feed.Accounts after each change of an account. Its note is an Announcement if
+	// people must be notified, and a store.AnonymousRemoval after a lock of the hub. Default: no one follows.
 	Feed  *feed.Feed
 	Clock func() time.Time // default time.Now
 	Log   *slog.Logger     // default: discard

@@ -106,6 +106,7 @@ type Hub struct {
 	unanswered      question.UnansweredAppeals
 	pending         pendingBySession
 	pendingTotal    int64
+	countedTo       int64 // log position of the first count of the pending questions
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
 	reserved        quota.Reservations

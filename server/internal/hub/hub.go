@@ -47,19 +47,29 @@ func New(cfg Config) *Hub {
 		reserved:        quota.New(),
 	}
 	h.requests = lifeline.New(lifeline.Config{Store: cfg.Store, Hub: h, Grace: cfg.ReconnectGrace, Log: cfg.Log}, cfg.Store.Head())
-	pending, err := cfg.Store.PendingCounts(context.Background())
-	if err != nil {
-		cfg.Log.Error("pending question lookup failed; answers given at the agent may not close them", "err", err)
-	}
-	for key, n := range pending {
-		h.pending[key] = &sessionCalls{pending: n}
-		h.pendingTotal += n
-	}
+	h.countPending()
 	h.initRules(context.Background())
 	h.loadAskBacks(context.Background())
 	cfg.People.ObserveLock(h)
 	cfg.Store.SetPublish(h.publish)
 	return h
+}
+
+// countPending counts the pending questions at one position of the log.
+func (h *Hub) countPending() {
+	var pending map[store.SessionKey]int64
+	var err error
+	for h.countedTo = -1; h.countedTo != h.Store.Head(); { // another hub may ask meanwhile
+		h.countedTo = h.Store.Head()
+		pending, err = h.Store.PendingCounts(context.Background())
+	}
+	if err != nil {
+		h.Log.Error("pending question lookup failed; answers given at the agent may not close them", "err", err)
+	}
+	for key, n := range pending {
+		h.pending[key] = &sessionCalls{pending: n}
+		h.pendingTotal += n
+	}
 }
 
 // publish encodes committed rows once and adds them to the feed, the fan-out to all

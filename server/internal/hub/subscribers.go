@@ -74,6 +74,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 	for _, row := range rows {
 		id := row.Event.ID
 		switch {
+		case row.Seq <= h.countedTo: // of another hub, before this one started
 		case row.Change:
 			for ch := range h.subscribers[id] {
 				ch.Wake()
