@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -14,17 +15,8 @@ import (
 
 // IndexStorage stores the search index of an engine, and reads the log for it.
 type IndexStorage interface {
-	Head() int64
-	// Queued returns the number of writes that wait.
-	Queued() int
-	// MarkStale marks the blocks that were built by another version of the index text.
-	MarkStale(ctx context.Context) error
-	// LastBlock returns the newest block of the index; -1: none.
-	LastBlock(ctx context.Context) (int64, error)
-	// StaleBlock returns the first block to build again; -1: none, or it has to wait.
-	StaleBlock(ctx context.Context) (int64, error)
-	// NextEvent returns the first event from seq on; -1: none.
-	NextEvent(ctx context.Context, seq int64) (int64, error)
+	// First returns the first number that a query selects; -1: none.
+	First(ctx context.Context, query string, args ...any) (int64, error)
 	// ReadEvents returns the events of a range, and reports whether it stopped because they are big.
 	ReadEvents(ctx context.Context, first, last int64) (events []*store.Event, full bool, err error)
 	// WriteBlock stores a block, or removes it if it has no events. A block that does not have this
@@ -32,12 +24,23 @@ type IndexStorage interface {
 	WriteBlock(ctx context.Context, n int64, events int, b *grams.Builder) error
 }
 
+// IndexQueries are the statements of an engine for IndexStorage.First.
+type IndexQueries struct {
+	LastBlock  string // the newest block of the index
+	StaleBlock string // the first block to build again
+	NextEvent  string // the first event from a number on
+}
+
 // Indexer builds the trigram index in the background, one block at a time. A block is
 // written in one transaction, and the newest stored block is the indexer's position, so
 // it can resume after any interruption.
 type Indexer struct {
 	Storage IndexStorage
-	Lag     *LagMeter // in full blocks
+	Queries IndexQueries
+	Head    *atomic.Int64 // of the log
+	Pruning *atomic.Int32 // runs of Prune in progress
+	Queued  func() int    // number of writes that wait
+	Lag     *LagMeter     // in full blocks
 	Tail    *LogTail
 	Wake    feed.Wakeup // wakes it when a block is full or events were pruned
 	Log     *slog.Logger
@@ -45,10 +48,9 @@ type Indexer struct {
 	builder *grams.Builder // nil while idle, because it takes 2 MiB
 }
 
-// Run keeps the index up to date until ctx ends.
-func (x *Indexer) Run(ctx context.Context) {
+// Run keeps the index up to date until ctx ends. err is an error of the engine's preparations; nil: none.
+func (x *Indexer) Run(ctx context.Context, err error) {
 	var last string
-	err := x.Storage.MarkStale(ctx)
 	for ctx.Err() == nil {
 		more := false
 		if err == nil {
@@ -97,16 +99,17 @@ func (x *Indexer) BuildNext(ctx context.Context) (more bool, err error) {
 }
 
 // nextBlock returns the next block to build: the next full one, or a stale one. It
-// returns -1 if there is none.
+// returns -1 if there is none. Stale blocks wait for the end of a pruning, which would
+// remove the same block from the index with every batch.
 func (x *Indexer) nextBlock(ctx context.Context) (n int64, err error) {
-	head := x.Storage.Head()
-	last, err := x.Storage.LastBlock(ctx)
+	head := x.Head.Load()
+	last, err := x.Storage.First(ctx, x.Queries.LastBlock)
 	if err != nil {
 		return 0, err
 	}
 	x.Lag.Reach(LastRowOfBlock(last))
 	if full := LastFullBlock(head); (last+1)<<grams.BlockBits < full {
-		seq, err := x.Storage.NextEvent(ctx, (last+1)<<grams.BlockBits)
+		seq, err := x.Storage.First(ctx, x.Queries.NextEvent, (last+1)<<grams.BlockBits)
 		if err != nil {
 			return 0, err
 		}
@@ -115,7 +118,10 @@ func (x *Indexer) nextBlock(ctx context.Context) (n int64, err error) {
 		}
 		x.Lag.Reach(full) // the rest of it was pruned
 	}
-	return x.Storage.StaleBlock(ctx)
+	if x.Pruning.Load() > 0 {
+		return -1, nil
+	}
+	return x.Storage.First(ctx, x.Queries.StaleBlock)
 }
 
 // ReadBlock loads block n into the builder and returns its number of events.
@@ -126,7 +132,7 @@ func (x *Indexer) ReadBlock(ctx context.Context, n int64) (events int, err error
 	*x.builder = grams.Builder{}
 	var text []byte
 	for i := range grams.BlockSize >> grams.SegmentBits {
-		start, head := time.Now(), x.Storage.Head()
+		start, head := time.Now(), x.Head.Load()
 		first := n<<grams.BlockBits + int64(i)<<grams.SegmentBits
 		for last := first + 1<<grams.SegmentBits - 1; first <= last; {
 			batch, upTo, err := x.readSegment(ctx, first, last)
@@ -183,9 +189,9 @@ func (x *Indexer) backoff(worked time.Duration, head int64) time.Duration {
 	switch {
 	case x.Lag.Lag(time.Now()).Rows > maxBacklog*grams.BlockSize:
 		return 0
-	case x.Storage.Queued() > 0:
+	case x.Queued() > 0:
 		return 16 * worked
-	case x.Storage.Head() != head:
+	case x.Head.Load() != head:
 		return 2 * worked
 	default:
 		return 0

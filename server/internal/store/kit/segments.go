@@ -29,10 +29,8 @@ func keep(set, found *grams.Set) {
 	}
 }
 
-// KeepIndexed removes the segments of a block that lack a trigram, by its encoded slice. Saturated
-// segments stay.
-func KeepIndexed(set *grams.Set, block int64, saturated uint16, slice []byte, hash uint32) {
-	mask := grams.Lookup(slice, hash) | saturated
+// KeepIndexed removes the segments of a block that are not in a bit mask.
+func KeepIndexed(set *grams.Set, block int64, mask uint16) {
 	const perBlock = grams.BlockSize >> grams.SegmentBits
 	for i := range int64(perBlock) {
 		at := (block*perBlock + i) % grams.SegmentsPerWindow

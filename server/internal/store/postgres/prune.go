@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,6 +11,7 @@ import (
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
@@ -212,6 +214,21 @@ func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 		}
 	}
 	return t.exec(`DELETE FROM time_marks WHERE received_at < (SELECT received_at FROM events ORDER BY seq LIMIT 1)`)
+}
+
+const staleBlocks = `WITH stale AS (UPDATE search_blocks SET made = '' WHERE block = ANY($1) AND made <> '' RETURNING block)
+	DELETE FROM search_grams g USING stale WHERE g.block = stale.block`
+
+// removeFromIndex removes the blocks of pruned events from the index. They will be
+// rebuilt.
+func (t *tx) removeFromIndex(seqs []int64) error {
+	var blocks []int64
+	for _, seq := range seqs {
+		if n := seq >> grams.BlockBits; !slices.Contains(blocks, n) {
+			blocks = append(blocks, n)
+		}
+	}
+	return t.exec(staleBlocks, blocks)
 }
 
 const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questions q

@@ -2,7 +2,12 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
@@ -67,3 +72,45 @@ func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set
 }
 
 const queryNameSegments = `SELECT DISTINCT zone FROM zones WHERE kind = $1 AND name = ANY($2) AND zone BETWEEN $3 AND $4`
+
+const queryTrigrams = `SELECT b.block, b.crowded, g.slice, g.grams FROM search_blocks b JOIN search_grams g ON g.block = b.block AND g.slice = ANY($1)
+	WHERE b.block BETWEEN $2 AND $3 AND b.made = $4`
+
+// trigramsAtOnce is the number of trigrams that one query looks up.
+const trigramsAtOnce = 6
+
+// keepSegmentsWithText removes the segments that lack one of the trigrams. Segments that
+// are not indexed stay.
+func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *grams.Set, r grams.Range) error {
+	for hashes := range slices.Chunk(run.trigrams, trigramsAtOnce) {
+		for _, blocks := range set.BlockRanges(r, kit.MaxBlockRanges) {
+			if err := run.keepSegmentsWithTrigrams(ctx, hashes, set, blocks); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (run *searchRun) keepSegmentsWithTrigrams(ctx context.Context, hashes []uint32, set *grams.Set, r grams.Range) error {
+	wanted := make([]int16, len(hashes))
+	for i, hash := range hashes {
+		wanted[i] = int16(grams.Slice(hash))
+	}
+	rows, err := run.store.readers.query(ctx, queryTrigrams, wanted, r.From>>grams.BlockBits, r.To>>grams.BlockBits, filter.IndexVersion)
+	return eachRow(rows, err, func(rows pgx.Rows) error {
+		var block int64
+		var saturated int32
+		var slice int16
+		var encoded pgtype.DriverBytes // valid until the next row
+		if err := rows.Scan(&block, &saturated, &slice, &encoded); err != nil {
+			return err
+		}
+		for i, hash := range hashes {
+			if wanted[i] == slice {
+				kit.KeepIndexed(set, block, grams.Lookup(encoded, hash)|uint16(saturated))
+			}
+		}
+		return nil
+	})
+}

@@ -3,10 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"slices"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
@@ -17,19 +13,21 @@ import (
 // RunIndexer runs on the hub that leads. If two hubs lead for a moment, both may build a block, and
 // the one that is later stores nothing.
 func (s *engine) RunIndexer(ctx context.Context) error {
-	s.newIndexer().Run(ctx)
+	s.newIndexer().Run(ctx, index{s}.MarkStale(ctx))
 	return nil
 }
 
 func (s *engine) newIndexer() *kit.Indexer {
-	return &kit.Indexer{Storage: index{s}, Lag: &s.indexed, Tail: &s.tail, Wake: s.indexerWake, Log: s.log}
+	return &kit.Indexer{
+		Storage: index{s}, Queries: kit.IndexQueries{LastBlock: queryLastBlock, StaleBlock: queryStaleBlock, NextEvent: queryNextEvent},
+		Head: &s.head, Pruning: &s.pruning, Queued: func() int { return len(s.writer.queue) }, Lag: &s.indexed, Tail: &s.tail, Wake: s.indexerWake, Log: s.log,
+	}
 }
 
 // index implements kit.IndexStorage.
 type index struct{ *engine }
 
-func (x index) Queued() int { return len(x.writer.queue) }
-
+// MarkStale marks the blocks that were built by another version of the index text.
 func (x index) MarkStale(ctx context.Context) error {
 	return x.writer.exec(ctx, `WITH stale AS (UPDATE search_blocks SET made = '' WHERE made NOT IN ('', $1) RETURNING block)
 		DELETE FROM search_grams g USING stale WHERE g.block = stale.block`, filter.IndexVersion)
@@ -41,23 +39,7 @@ const (
 	queryNextEvent  = `SELECT seq FROM events WHERE seq >= $1 ORDER BY seq LIMIT 1`
 )
 
-func (x index) LastBlock(ctx context.Context) (int64, error) { return x.first(ctx, queryLastBlock) }
-
-// StaleBlock waits for the end of a pruning, which would remove the same block from the index with
-// every batch.
-func (x index) StaleBlock(ctx context.Context) (int64, error) {
-	if x.pruning.Load() > 0 {
-		return -1, nil
-	}
-	return x.first(ctx, queryStaleBlock)
-}
-
-func (x index) NextEvent(ctx context.Context, seq int64) (int64, error) {
-	return x.first(ctx, queryNextEvent, seq)
-}
-
-// first reads one number; -1: there is none.
-func (x index) first(ctx context.Context, query string, args ...any) (int64, error) {
+func (x index) First(ctx context.Context, query string, args ...any) (int64, error) {
 	n := int64(-1)
 	err := x.readers.get(ctx, []any{&n}, query, args...)
 	return n, ignoreNoRows(err)
@@ -102,61 +84,4 @@ func (x index) WriteBlock(ctx context.Context, n int64, events int, b *grams.Bui
 		return nil
 	}
 	return err
-}
-
-const staleBlocks = `WITH stale AS (UPDATE search_blocks SET made = '' WHERE block = ANY($1) AND made <> '' RETURNING block)
-	DELETE FROM search_grams g USING stale WHERE g.block = stale.block`
-
-// removeFromIndex removes the blocks of pruned events from the index. They will be
-// rebuilt.
-func (t *tx) removeFromIndex(seqs []int64) error {
-	var blocks []int64
-	for _, seq := range seqs {
-		if n := seq >> grams.BlockBits; !slices.Contains(blocks, n) {
-			blocks = append(blocks, n)
-		}
-	}
-	return t.exec(staleBlocks, blocks)
-}
-
-const queryTrigrams = `SELECT b.block, b.crowded, g.slice, g.grams FROM search_blocks b JOIN search_grams g ON g.block = b.block AND g.slice = ANY($1)
-	WHERE b.block BETWEEN $2 AND $3 AND b.made = $4`
-
-// trigramsAtOnce is the number of trigrams that one query looks up.
-const trigramsAtOnce = 6
-
-// keepSegmentsWithText removes the segments that lack one of the trigrams. Segments that
-// are not indexed stay.
-func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *grams.Set, r grams.Range) error {
-	for hashes := range slices.Chunk(run.trigrams, trigramsAtOnce) {
-		for _, blocks := range set.BlockRanges(r, kit.MaxBlockRanges) {
-			if err := run.keepSegmentsWithTrigrams(ctx, hashes, set, blocks); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (run *searchRun) keepSegmentsWithTrigrams(ctx context.Context, hashes []uint32, set *grams.Set, r grams.Range) error {
-	wanted := make([]int16, len(hashes))
-	for i, hash := range hashes {
-		wanted[i] = int16(grams.Slice(hash))
-	}
-	rows, err := run.store.readers.query(ctx, queryTrigrams, wanted, r.From>>grams.BlockBits, r.To>>grams.BlockBits, filter.IndexVersion)
-	return eachRow(rows, err, func(rows pgx.Rows) error {
-		var block int64
-		var saturated int32
-		var slice int16
-		var encoded pgtype.DriverBytes // valid until the next row
-		if err := rows.Scan(&block, &saturated, &slice, &encoded); err != nil {
-			return err
-		}
-		for i, hash := range hashes {
-			if wanted[i] == slice {
-				kit.KeepIndexed(set, block, uint16(saturated), encoded, hash)
-			}
-		}
-		return nil
-	})
 }

@@ -11,12 +11,15 @@ import (
 )
 
 func (s *engine) RunIndexer(ctx context.Context) error {
-	s.newIndexer().Run(ctx)
+	s.newIndexer().Run(ctx, index{s}.MarkStale(ctx))
 	return nil
 }
 
 func (s *engine) newIndexer() *kit.Indexer {
-	return &kit.Indexer{Storage: index{s}, Lag: &s.indexed, Tail: &s.tail, Wake: s.indexerWake, Log: s.log}
+	return &kit.Indexer{
+		Storage: index{s}, Queries: kit.IndexQueries{LastBlock: queryLastBlock, StaleBlock: queryStaleBlock, NextEvent: queryNextEvent},
+		Head: &s.head, Pruning: &s.pruning, Queued: func() int { return len(s.writer.queue) }, Lag: &s.indexed, Tail: &s.tail, Wake: s.indexerWake, Log: s.log,
+	}
 }
 
 // notifyIndexer signals that a block is full or that events were pruned.
@@ -27,8 +30,7 @@ func (s *engine) notifyIndexer() {
 // index implements kit.IndexStorage.
 type index struct{ *engine }
 
-func (x index) Queued() int { return len(x.writer.queue) }
-
+// MarkStale marks the blocks that were built by another version of the index text.
 func (x index) MarkStale(ctx context.Context) error {
 	return x.writer.exec(ctx, false, `UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND made NOT IN ('', ?)`, filter.IndexVersion)
 }
@@ -39,23 +41,7 @@ const (
 	queryNextEvent  = `SELECT seq FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
 )
 
-func (x index) LastBlock(ctx context.Context) (int64, error) { return x.first(ctx, queryLastBlock) }
-
-// StaleBlock waits for the end of a pruning, which would remove the same block from the index with
-// every batch.
-func (x index) StaleBlock(ctx context.Context) (int64, error) {
-	if x.pruning.Load() > 0 {
-		return -1, nil
-	}
-	return x.first(ctx, queryStaleBlock)
-}
-
-func (x index) NextEvent(ctx context.Context, seq int64) (int64, error) {
-	return x.first(ctx, queryNextEvent, seq)
-}
-
-// first reads one number; -1: there is none.
-func (x index) first(ctx context.Context, query string, args ...any) (int64, error) {
+func (x index) First(ctx context.Context, query string, args ...any) (int64, error) {
 	n := int64(-1)
 	err := x.readers.get(ctx, []any{&n}, query, args...)
 	return n, ignoreNoRows(err)
@@ -148,7 +134,7 @@ func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, 
 		if err := rows.Scan(&block, &saturated, &slice); err != nil {
 			return err
 		}
-		kit.KeepIndexed(set, block, saturated, slice, hash)
+		kit.KeepIndexed(set, block, grams.Lookup(slice, hash)|saturated)
 		return nil
 	})
 }
