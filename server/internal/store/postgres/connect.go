@@ -110,6 +110,7 @@ func setSession(cfg *pgx.ConnConfig) {
 	for name, value := range map[string]string{
 		"application_name": "hookback", "synchronous_commit": "on", "lock_timeout": "2s", "statement_timeout": "5s",
 		"idle_in_transaction_session_timeout": "5s",
+		"random_page_cost":                    "1.1", // pages that are read often are in memory, so that an index is worth it
 	} {
 		if _, ok := cfg.RuntimeParams[name]; !ok {
 			cfg.RuntimeParams[name] = value

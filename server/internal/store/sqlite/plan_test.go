@@ -159,7 +159,7 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Prune, events of an import", queryImportEvents, []any{"app", "s", "Stop", 8, 255}, true},
 		{"Prune, remaining event of a session", queryRemainingEvent, []any{"app", "s"}, true},
 	}
-	for _, f := range filterCombinations() {
+	for _, f := range conformance.FilterCombinations() {
 		q, ok, err := b.newFilterQuery(context.Background(), &f)
 		require.NoError(t, err)
 		require.True(t, ok)
@@ -194,10 +194,7 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 		plannedQuery{"Ratings, calls of a session", querySessionsRisky, []any{"s", "app", 1, 9, 9}, true},
 		plannedQuery{"Search, number of names", queryCountNames, []any{1, 9}, true},
 	)
-	for _, text := range []string{
-		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
-		"kind:permission agent:app -tool:bash", "id:1", "risk:high agent:app", "chat:word", "-chat:word tool:bash",
-	} {
+	for _, text := range conformance.PlannedSearches {
 		for _, ascending := range []bool{false, true} {
 			run := &searchRun{store: b.engine, SearchRun: kit.NewSearchRun(store.Search{Filter: conformance.MustParse(t, text), Oldest: ascending})}
 			run.questionsOnly, run.ratedOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.RatedOnly(), run.Filter.Status()
@@ -207,25 +204,6 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 			for _, n := range run.conditions {
 				list = append(list, plannedQuery{"Search " + text + ", name segments of " + n.column, conditionSegmentsSQL(n), []any{1, 9}, !ascending})
 			}
-		}
-	}
-	return list
-}
-
-// filterCombinations returns every combination of filter terms.
-func filterCombinations() (list []store.Filter) {
-	for i := range 1 << 6 {
-		for _, status := range []string{"", "pending", store.Undelivered} {
-			f := store.Filter{Status: status}
-			for bit, set := range []func(){
-				func() { f.App = "app" }, func() { f.Session = "s" }, func() { f.Type = "PreToolUse" },
-				func() { f.Tool = "Bash" }, func() { f.Text = "x" }, func() { f.After = 1 },
-			} {
-				if i&(1<<bit) != 0 {
-					set()
-				}
-			}
-			list = append(list, f)
 		}
 	}
 	return list
