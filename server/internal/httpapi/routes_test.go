@@ -188,24 +188,23 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 // While the hub can store nothing, /readyz, the metrics and every refused write say so.
 func TestReady_FailsWhileNothingIsStored(t *testing.T) {
 	t.Parallel()
-	storetest.RequireSQLite(t)
 	r := setup(t)
-	require.NoError(t, os.Rename(r.dbFile, r.dbFile+".moved"))
+	hint, reason, mend := r.refuseWrites()
 	var p schema.Problem
 	require.Eventually(t, func() bool {
 		resp, b := r.do("POST", schema.PathEvents, event(1))
 		return resp.StatusCode == http.StatusServiceUnavailable && json.Unmarshal(b, &p) == nil
 	}, waitLimit, 10*time.Millisecond)
 	require.Equal(t, "storage", p.Code)
-	require.Contains(t, p.Hint, "hub.db was removed, moved or replaced")
+	require.Contains(t, p.Hint, hint)
 	resp, b := r.do("GET", schema.PathReady, "")
 	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
-	require.Contains(t, string(b), "hub.db was removed, moved or replaced")
+	require.Contains(t, string(b), reason)
 	_, b = r.do("GET", schema.PathMetrics, "")
 	require.Contains(t, string(b), "hookback_last_commit_failed 1")
 	require.Regexp(t, `hookback_writes_refused_total{cause="fault"} [1-9]`, string(b))
 
-	require.NoError(t, os.Rename(r.dbFile+".moved", r.dbFile))
+	mend()
 	require.Eventually(t, func() bool {
 		resp, _ := r.do("GET", schema.PathReady, "")
 		return resp.StatusCode == http.StatusOK
@@ -215,6 +214,25 @@ func TestReady_FailsWhileNothingIsStored(t *testing.T) {
 	_, b = r.do("GET", schema.PathMetrics, "")
 	require.Contains(t, string(b), "hookback_last_commit_failed 0")
 	require.NotContains(t, r.log.String(), "request failed", "a fault is not logged for each request")
+}
+
+// refuseWrites makes the database refuse writes until mend is called. It returns parts of the
+// hub's replies until then: of the hint of a write, and of the reason in /readyz.
+func (r *harness) refuseWrites() (hint, reason string, mend func()) {
+	if !storetest.IsPostgres() {
+		require.NoError(r.t, os.Rename(r.dbFile, r.dbFile+".moved"))
+		const moved = "hub.db was removed, moved or replaced"
+		return moved, moved, func() { require.NoError(r.t, os.Rename(r.dbFile+".moved", r.dbFile)) }
+	}
+	exec := func(statement string) {
+		_, err := storetest.OpenSQL(r.t, r.dbFile).ExecContext(r.t.Context(), statement)
+		require.NoError(r.t, err)
+	}
+	// A server with read-only transactions returns this error.
+	exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'cannot execute UPDATE in a read-only transaction' USING ERRCODE = '25006'; END $$`)
+	exec(`CREATE TRIGGER refuse BEFORE UPDATE ON streams EXECUTE FUNCTION refuse()`)
+	return "It is not known whether this was stored", "the database does not accept writes", func() { exec(`DROP TRIGGER refuse ON streams`) }
 }
 
 func TestRoutes_ServeOperations(t *testing.T) {

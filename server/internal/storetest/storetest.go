@@ -94,14 +94,6 @@ func OpenSQL(t testing.TB, database string) *sql.DB {
 // IsPostgres reports whether tests use PostgreSQL.
 func IsPostgres() bool { return os.Getenv("HOOKBACK_TEST_DB") == "postgres" }
 
-// RequireSQLite skips a test about the files of SQLite if tests use PostgreSQL.
-func RequireSQLite(t testing.TB) {
-	t.Helper()
-	if IsPostgres() {
-		t.Skip("about the files of SQLite")
-	}
-}
-
 func newPostgres(t testing.TB) string {
 	t.Helper()
 	dsn := pgtest.New(t, postgres.Template) + poolSize
