@@ -63,7 +63,7 @@ var signInCode = regexp.MustCompile(`#sign-in=([\w-]+)`)
 // signIn becomes the owner of the hub.
 func (s *crowdScenario) signIn(ctx context.Context) error {
 	printed := s.hub.stderr.Bytes()
-	if file, err := os.ReadFile(filepath.Join(filepath.Dir(s.hub.db), "sign-in-link")); err == nil {
+	if file, err := os.ReadFile(filepath.Join(s.hub.dir, "sign-in-link")); err == nil {
 		printed = file
 	}
 	code := signInCode.FindSubmatch(printed)

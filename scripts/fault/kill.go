@@ -29,12 +29,14 @@ const (
 	options = 3 // options of a choice
 )
 
-// killScenario is one run: a hub, agents that ask, people that answer, and everything that
-// the hub has acknowledged to them.
+// killScenario is one run: the hubs of one database, agents that ask, people that answer, and everything
+// that a hub has acknowledged to them.
 type killScenario struct {
 	load
-	hub       *hubProcess
-	knownHubs string // pin file of the agents
+	name      string
+	hubs      []*hubProcess
+	strike    func(ctx context.Context, s *killScenario) error // one fault: a kill and a start, by default
+	knownHubs string                                           // pin file of the agents
 
 	questions, answered, wrong, inUndoWindow atomic.Int64
 
@@ -42,6 +44,7 @@ type killScenario struct {
 	events     map[schema.EventID]string    // id → uid of each acknowledged event
 	confirmed  map[schema.EventID]bool      // questions whose answer was acknowledged
 	undoChecks map[schema.EventID]undoCheck // wrong answers that are undone
+	undoneAt   map[schema.EventID]time.Time // when the undo was confirmed
 }
 
 // killRun asks, answers and kills, and then verifies that nothing acknowledged is missing.
@@ -50,12 +53,41 @@ func killRun(ctx context.Context, at workspace, l load) error {
 	if err != nil {
 		return err
 	}
-	s := &killScenario{load: l, hub: hub, knownHubs: filepath.Join(at.dir, "known_hubs"), events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{}, undoChecks: map[schema.EventID]undoCheck{}}
+	s := newKillScenario("kill", at, l, hub)
+	return errors.Join(s.execute(ctx, at.out), hub.stop(), hub.checkDatabase(ctx))
+}
+
+func newKillScenario(name string, at workspace, l load, hubs ...*hubProcess) *killScenario {
+	return &killScenario{
+		load: l, name: name, hubs: hubs, strike: killAny, knownHubs: filepath.Join(at.dir, "known_hubs"),
+		events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{}, undoChecks: map[schema.EventID]undoCheck{}, undoneAt: map[schema.EventID]time.Time{},
+	}
+}
+
+// killAny kills one hub and starts it again.
+func killAny(ctx context.Context, s *killScenario) error {
+	hub := s.any()
+	return errors.Join(hub.kill(), hub.start(ctx))
+}
+
+// any returns one of the hubs. It may be the one that is down.
+func (s *killScenario) any() *hubProcess { return s.hubs[rand.IntN(len(s.hubs))] }
+
+// addresses returns those of the hubs, in another order for every other client.
+func (s *killScenario) addresses(n int) (urls []string) {
+	for i := range s.hubs {
+		urls = append(urls, s.hubs[(n+i)%len(s.hubs)].hub)
+	}
+	return urls
+}
+
+// execute runs the load with its faults, verifies the result, and prints it.
+func (s *killScenario) execute(ctx context.Context, out io.Writer) error {
 	began := time.Now()
-	kills, err := s.run(ctx, at.out)
-	err = errors.Join(err, s.verify(ctx), s.verifyUndoChecks(), hub.stop(), hub.checkDatabase(ctx))
-	fmt.Fprintf(at.out, "kill: %d × kill -9, %d questions of %d agents, %d correct answers, %d wrong, %d with an undo window, %d undone, %d other events, in %.1f s\n",
-		kills, s.questions.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), s.inUndoWindow.Load(), s.undone(), len(s.events), time.Since(began).Seconds())
+	faults, err := s.run(ctx, out)
+	err = errors.Join(err, s.verify(ctx), s.verifyUndoChecks())
+	fmt.Fprintf(out, "%s: %d faults, %d questions of %d agents, %d correct answers, %d wrong, %d with an undo window, %d undone, %d other events, in %.1f s\n",
+		s.name, faults, s.questions.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), s.inUndoWindow.Load(), s.undone(), len(s.events), time.Since(began).Seconds())
 	return err
 }
 
@@ -87,7 +119,7 @@ func (s *killScenario) run(ctx context.Context, out io.Writer) (kills int, err e
 	return kills, errors.Join(append(errs, killErr)...)
 }
 
-// runKiller kills and restarts the hub, evenly over the run.
+// runKiller causes the faults, evenly over the run.
 func (s *killScenario) runKiller(ctx context.Context, out io.Writer) (kills int, err error) {
 	for kills < s.Kills && ctx.Err() == nil {
 		// Kills keep pace with the answers, so that questions remain for the last kill.
@@ -96,14 +128,11 @@ func (s *killScenario) runKiller(ctx context.Context, out io.Writer) (kills int,
 		if !due || ctx.Err() != nil {
 			continue
 		}
-		if err := s.hub.kill(); err != nil {
+		if err := s.strike(ctx, s); err != nil {
 			return kills, err
 		}
 		if kills++; kills%20 == 0 {
-			fmt.Fprintf(out, "kill: %d kills, %d of %d questions answered\n", kills, s.answered.Load(), s.Questions)
-		}
-		if err := s.hub.start(ctx); err != nil {
-			return kills, err
+			fmt.Fprintf(out, "%s: %d faults, %d of %d questions answered\n", s.name, kills, s.answered.Load(), s.Questions)
 		}
 	}
 	return kills, nil
@@ -123,7 +152,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // the expected one.
 func (s *killScenario) runAgent(ctx context.Context, n int) error {
 	client := agentclient.New(agentclient.Options{
-		Hubs: []string{s.hub.hub}, SourceApp: "agent-" + strconv.Itoa(n), SessionID: "fault",
+		Hubs: s.addresses(n), SourceApp: "agent-" + strconv.Itoa(n), SessionID: "fault",
 		OnUnreachable: agentclient.Fail, UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
 	})
 	defer func() { _ = client.Close() }()
@@ -193,25 +222,26 @@ func isExpected(i int, got agentclient.Decision) bool {
 func (s *killScenario) runPerson(ctx context.Context, n int) {
 	for ctx.Err() == nil {
 		var pending []schema.Event
-		if s.hub.get(ctx, schema.PathEvents+"?status=pending&limit=500", &pending) != nil || len(pending) == 0 {
+		asked := time.Now()
+		if s.any().get(ctx, schema.PathEvents+"?status=pending&limit=500", &pending) != nil || len(pending) == 0 {
 			sleep(ctx, 5*time.Millisecond)
 			continue
 		}
 		for _, e := range pending {
 			if int(e.ID)%people == n {
-				s.respondTo(ctx, e)
+				s.respondTo(ctx, e, asked)
 			}
 		}
 	}
 }
 
 // respondTo answers a pending question, or continues its undo check.
-func (s *killScenario) respondTo(ctx context.Context, e schema.Event) {
+func (s *killScenario) respondTo(ctx context.Context, e schema.Event, asked time.Time) {
 	i, err := strconv.Atoi(strings.TrimPrefix(e.HumanInTheLoop.Question, "question "))
 	held := e.HumanInTheLoopStatus.Held != nil
 	switch {
 	case err != nil:
-	case hasUndoCheck(i) && s.checkUndo(ctx, e.ID, i, held):
+	case hasUndoCheck(i) && s.checkUndo(ctx, e.ID, i, held, asked):
 	case held: // its undo window is running
 	default:
 		s.answer(ctx, e.ID, i)
@@ -224,7 +254,7 @@ func (s *killScenario) answer(ctx context.Context, id schema.EventID, i int) {
 		r.HoldMS = undoWindow.Milliseconds()
 		s.inUndoWindow.Add(1)
 	}
-	if s.hub.post(ctx, schema.At(schema.PathRespond, id), r, nil) != nil {
+	if s.any().post(ctx, schema.At(schema.PathRespond, id), r, nil) != nil {
 		return // the hub was killed before or after it stored the answer; a later list shows which
 	}
 	s.mu.Lock()
@@ -235,7 +265,7 @@ func (s *killScenario) answer(ctx context.Context, id schema.EventID, i int) {
 // runPoster sends events and records the acknowledged ones.
 func (s *killScenario) runPoster(ctx context.Context, n int) {
 	client := agentclient.New(agentclient.Options{
-		Hubs: []string{s.hub.hub}, SourceApp: "poster-" + strconv.Itoa(n), SessionID: "fault", UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
+		Hubs: s.addresses(n), SourceApp: "poster-" + strconv.Itoa(n), SessionID: "fault", UnreachableAfter: 2 * time.Minute, KnownHubs: s.knownHubs,
 	})
 	defer func() { _ = client.Close() }()
 	for ctx.Err() == nil {
@@ -254,7 +284,7 @@ func (s *killScenario) runPoster(ctx context.Context, n int) {
 func (s *killScenario) verify(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found, err := s.hub.events(ctx)
+	found, err := s.hubs[0].events(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,13 @@
 //	go run ./scripts/fault clock           a start with a clock that is 40 days ahead (needs sqlite3)
 //	go run ./scripts/fault io              a disk that fails on fsync and on write (needs root)
 //	go run ./scripts/fault power           40 power cuts (needs root: cuts off a loop-mounted ext4)
+//	go run ./scripts/fault pair-ask        two hubs on PostgreSQL: the hub of a waiting agent is killed, 20 times
+//	go run ./scripts/fault pair-kill       200 × kill -9 of one of two hubs under 16,000 concurrent questions
+//	go run ./scripts/fault pair-database   one of two hubs loses the database
+//	go run ./scripts/fault pair-restart    crashes of the database server under load
+//	go run ./scripts/fault pair-pause      one of two hubs is paused under load, 50 times
+//	go run ./scripts/fault pair-bus        questions are answered on the other hub, without a bus
+//	go run ./scripts/fault pair-start      a second hub starts beside one with a waiting agent
 //
 // The exit status is 0 if every promise was kept.
 package main
@@ -75,6 +82,15 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		{"clock", func() error { return clockRun(ctx, workspace{bin, filepath.Join(dir, "clock"), out}) }},
 		{"io", func() error { return ioRun(ctx, workspace{bin, filepath.Join(dir, "io"), out}) }},
 		{"power", func() error { return powerRun(ctx, workspace{bin, filepath.Join(dir, "power"), out}, *cuts) }},
+		{"pair-ask", func() error { return pairAskRun(ctx, workspace{bin, filepath.Join(dir, "pair-ask"), out}) }},
+		{"pair-kill", func() error { return pairKillRun(ctx, workspace{bin, filepath.Join(dir, "pair-kill"), out}, load) }},
+		{"pair-database", func() error { return pairDatabaseRun(ctx, workspace{bin, filepath.Join(dir, "pair-database"), out}) }},
+		{"pair-restart", func() error {
+			return pairRestartRun(ctx, workspace{bin, filepath.Join(dir, "pair-restart"), out}, load)
+		}},
+		{"pair-pause", func() error { return pairPauseRun(ctx, workspace{bin, filepath.Join(dir, "pair-pause"), out}, load) }},
+		{"pair-bus", func() error { return pairBusRun(ctx, workspace{bin, filepath.Join(dir, "pair-bus"), out}) }},
+		{"pair-start", func() error { return pairStartRun(ctx, workspace{bin, filepath.Join(dir, "pair-start"), out}) }},
 	}
 	failed := 0
 	for _, r := range runs {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -36,7 +37,8 @@ func build(ctx context.Context, dir string) (bin string, err error) {
 type hubProcess struct {
 	*client
 	bin, db, addr string
-	args          []string // in addition
+	dir           string   // of its key and other files
+	args, env     []string // in addition
 	cmd           *exec.Cmd
 	stderr        bytes.Buffer
 }
@@ -49,7 +51,7 @@ func newHubProcess(bin, db string) (*hubProcess, error) {
 	}
 	defer func() { _ = l.Close() }()
 	addr := l.Addr().String()
-	return &hubProcess{client: newClient("http://" + addr), bin: bin, db: db, addr: addr}, nil
+	return &hubProcess{client: newClient("http://" + addr), bin: bin, db: db, addr: addr, dir: filepath.Dir(db)}, nil
 }
 
 // startHub starts a hub with its database in the run's folder.
@@ -70,7 +72,7 @@ func (p *hubProcess) start(ctx context.Context) error {
 	args := append([]string{"-addr", p.addr, "-socket", "off", "-db", p.db, "-log-level", "error"}, p.args...)
 	p.cmd = exec.Command(p.bin, args...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stderr, &p.stderr
-	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	p.cmd.Env = append(append(os.Environ(), "GOMAXPROCS=2"), p.env...)
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
@@ -106,6 +108,15 @@ func (p *hubProcess) signal(sig syscall.Signal) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && sig == syscall.SIGKILL {
 		return nil
+	}
+	if err != nil {
+		printed := p.stderr.String()
+		const shown = 3000
+		start := strings.Index(printed, "panic:")
+		if start < 0 {
+			start = max(0, len(printed)-shown)
+		}
+		err = fmt.Errorf("the hub ended with %w: %s", err, printed[start:min(len(printed), start+shown)])
 	}
 	return err
 }

@@ -27,11 +27,14 @@ const (
 	answerReturned            // the undone answer is in force again: a defect
 )
 
-// checkUndo sends the wrong answer and undoes it. It returns false when both are done.
-func (s *killScenario) checkUndo(ctx context.Context, id schema.EventID, i int, held bool) bool {
+// checkUndo sends the wrong answer and undoes it. It returns false when both are done. held is the state in
+// a list that was asked for at a time.
+func (s *killScenario) checkUndo(ctx context.Context, id schema.EventID, i int, held bool, asked time.Time) bool {
 	switch at := s.undoCheckOf(id); {
 	case at == undoConfirmed && held:
-		s.setUndoCheck(id, answerReturned)
+		if s.wasCurrent(id, asked) {
+			s.setUndoCheck(id, answerReturned)
+		}
 		return true
 	case at != 0 && !held:
 		return false // the hub was killed before it stored the answer or confirmed the undo
@@ -39,11 +42,11 @@ func (s *killScenario) checkUndo(ctx context.Context, id schema.EventID, i int, 
 		s.setUndoCheck(id, wrongAnswerSent)
 		r := wrongResponse(i)
 		r.HoldMS = schema.MaxHold.Milliseconds()
-		if s.hub.post(ctx, schema.At(schema.PathRespond, id), r, nil) != nil {
+		if s.any().post(ctx, schema.At(schema.PathRespond, id), r, nil) != nil {
 			return true // a later list shows whether it was stored
 		}
 	}
-	if s.hub.post(ctx, schema.At(schema.PathUndo, id), nil, nil) == nil {
+	if s.any().post(ctx, schema.At(schema.PathUndo, id), nil, nil) == nil {
 		s.setUndoCheck(id, undoConfirmed)
 	}
 	return true
@@ -61,6 +64,19 @@ func (s *killScenario) setUndoCheck(id schema.EventID, at undoCheck) {
 	if s.undoChecks[id] != answerReturned {
 		s.undoChecks[id] = at
 	}
+	if at == undoConfirmed {
+		s.undoneAt[id] = time.Now()
+	}
+}
+
+// maxReadLag is the age of a list by another hub than the one that changed the question.
+const maxReadLag = time.Second
+
+// wasCurrent reports whether a list that was asked for at a time shows that the answer was undone.
+func (s *killScenario) wasCurrent(id schema.EventID, asked time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.hubs) == 1 || asked.Sub(s.undoneAt[id]) > maxReadLag
 }
 
 func (s *killScenario) undone() (n int) {
