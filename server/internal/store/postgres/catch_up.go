@@ -84,7 +84,7 @@ func (w *writer) end(statement string) error {
 
 // rollback ends a transaction that failed.
 func (w *writer) rollback() {
-	if w.conn.IsClosed() {
+	if w.conn == nil || w.conn.IsClosed() {
 		return
 	}
 	if w.end(`ROLLBACK`) != nil {

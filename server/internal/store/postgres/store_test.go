@@ -213,3 +213,28 @@ func TestPrune_KeepsNamesOfLaterEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{4}, conformance.EventIDs(found))
 }
+
+// The server may be away for longer than a transaction that was open when it went.
+func TestWriter_LosesServerInOpenTransaction(t *testing.T) {
+	t.Parallel()
+	cfg, isAway := testConfig(t), &atomic.Bool{}
+	cfg.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if isAway.Load() {
+			return nil, errors.New("away")
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	b := newTestStore(t, cfg)
+	require.Error(t, b.writer.do(t.Context(), &op{run: func(tx *tx) error {
+		if err := tx.flush(); err != nil {
+			return err
+		}
+		isAway.Store(true)
+		terminateWriter(t, b)
+		return tx.exec(`SELECT 1`)
+	}}))
+	_, err := b.Append(t.Context(), conformance.NewDraft("app", "s", "Stop", ""))
+	require.ErrorIs(t, err, schema.ErrStorage)
+	isAway.Store(false)
+	require.EqualValues(t, 1, b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID)
+}
