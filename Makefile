@@ -115,6 +115,10 @@ fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
 bench: ## print the figures of server/docs/guide/performance.md next to their goals
 	go run ./scripts/bench
 
+.PHONY: bench-scale
+bench-scale: ## print PostgreSQL against SQLite and two hubs against one, next to their goals
+	go run ./scripts/bench -scale
+
 .PHONY: bench-history
 bench-history: ## the same for queries of a long history, events=3000000; built once in bench-history
 	go run ./scripts/bench -history '$(CURDIR)/bench-history' -events $(events)
@@ -128,7 +132,7 @@ film: $(installed) ## record the two pictures of the README with the demo in a r
 	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM; $(npm) run film
 
 .PHONY: fault
-fault: ## run 200 kills, a crowd, a full or failing disk, removed files, a wrong clock and power cuts against the hub
+fault: ## run kills, a crowd, a full or failing disk, removed files, a wrong clock and power cuts against one and two hubs
 	go run ./scripts/fault
 
 .PHONY: fmt

@@ -90,6 +90,25 @@ var versusSQLite = table{"Ingest on PostgreSQL, divided by that on SQLite", []fi
 	{name: "64 posters", value: metric{"BenchmarkIngest/posters=64", "pg/sqlite"}, goal: 0.65, atLeast: true},
 }}
 
+// hubsAndEngines are the ratios of hubs on PostgreSQL to a hub on SQLite, and of two hubs on one database to
+// one. CPU times include those of the database server.
+var hubsAndEngines = table{"Several hubs", []figure{
+	{name: "1 poster: events/s on PostgreSQL, divided by SQLite", value: metric{"BenchmarkScale/posters=1", "pg/sqlite"}, goal: 0.65, atLeast: true},
+	{name: "16 posters: events/s on PostgreSQL, divided by SQLite", value: metric{"BenchmarkScale/posters=16", "pg/sqlite"}, goal: 0.65, atLeast: true},
+	{name: "64 posters: events/s on PostgreSQL, divided by SQLite", value: metric{"BenchmarkScale/posters=64", "pg/sqlite"}, goal: 0.65, atLeast: true},
+	{name: "64 posters: CPU per event on PostgreSQL, divided by SQLite", value: metric{"BenchmarkScale/posters=64", "pg/sqlite-cpu"}, goal: 1.3},
+	{name: "16 posters: events/s of two hubs, divided by one", value: metric{"BenchmarkScale/posters=16", "two/one"}, goal: 0.85, atLeast: true},
+	{name: "64 posters: events/s of two hubs, divided by one", value: metric{"BenchmarkScale/posters=64", "two/one"}, goal: 0.85, atLeast: true},
+	{name: "64 posters: CPU per event of two hubs, divided by one", value: metric{"BenchmarkScale/posters=64", "two/one-cpu"}},
+	{name: "POST at one hub to page of the other, 2 × 1,000 events/s, bus notify: p50, ms", value: metric{"BenchmarkOtherHub/bus=notify/rate=1000", "page-p50-ms"}},
+	{name: "the same: p99, ms", value: metric{"BenchmarkOtherHub/bus=notify/rate=1000", "page-p99-ms"}, goal: 25},
+	{name: "the same without a bus: p99, ms", value: metric{"BenchmarkOtherHub/bus=none/rate=1000", "page-p99-ms"}, goal: 300},
+	{name: "2 × 100 events/s, bus notify: p99, ms", value: metric{"BenchmarkOtherHub/bus=notify/rate=100", "page-p99-ms"}, goal: 25},
+	{name: "2 × 100 events/s, without a bus: p99, ms", value: metric{"BenchmarkOtherHub/bus=none/rate=100", "page-p99-ms"}, goal: 300},
+	{name: "16 at once: answers/s on PostgreSQL, divided by SQLite", value: metric{"BenchmarkApply/people=16", "pg/sqlite"}, goal: 0.5, atLeast: true},
+	{name: "64 at once: answers/s on PostgreSQL, divided by SQLite", value: metric{"BenchmarkApply/people=64", "pg/sqlite"}, goal: 0.5, atLeast: true},
+}}
+
 // maintenance is the effect of retention and a backup on posters.
 var maintenance = table{"Retention and backup", []figure{
 	{name: "POST p99 during pruning, against without", value: metric{"BenchmarkAppendDuringPrune", "p99-x"}, goal: 2},

@@ -6,6 +6,7 @@
 //	go run ./scripts/bench -servers           only the loads that other servers get too
 //	go run ./scripts/bench -reference DIR     these loads, also on the reference server in DIR
 //	go run ./scripts/bench -history DIR       the queries of a long history, which is kept in DIR
+//	go run ./scripts/bench -scale             PostgreSQL against SQLite, and two hubs against one
 //
 // The exit status is 0 if everything was measured, whether or not a goal is met.
 package main
@@ -45,6 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	reference := flags.String("reference", "", "`folder` of a checkout of the reference server; BUN names the program that runs it")
 	history := flags.String("history", "", "`folder` in which databases with a long history are kept")
 	events := flags.Int64("events", 3_000_000, "events of that history")
+	scale := flags.Bool("scale", false, "compare PostgreSQL with SQLite, and two hubs on PostgreSQL with one")
 	rounds := flags.Int("rounds", 3, "rounds of the loads")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -59,6 +61,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			"HOOKBACK_BENCH_HISTORY=" + *history, "HOOKBACK_BENCH_EVENTS=" + strconv.FormatInt(*events, 10),
 		}}}
 		tables = []table{histories}
+	case *scale:
+		suites = []suite{
+			{"server/hubtest", "^BenchmarkScale$", "20x", *rounds, nil},
+			{"server/hubtest", "^BenchmarkOtherHub$", "3000x", 1, nil},
+			{"server/internal/storetest", "^Benchmark(Ingest|Apply)$", "20x", *rounds, nil},
+		}
+		tables = []table{hubsAndEngines, versusSQLite}
 	case *reference != "":
 		for i := range suites {
 			suites[i].environment = []string{"HOOKBACK_BENCH_REFERENCE=" + *reference}

@@ -30,6 +30,8 @@ const (
 	roleVariable = "HOOKBACK_BENCH_SERVER"
 	dbVariable   = "HOOKBACK_BENCH_DB"
 	dataVariable = "HOOKBACK_BENCH_DATA"
+	// busVariable is -bus of a hub.
+	busVariable = "HOOKBACK_BENCH_BUS"
 	// profileVariable names a file for the hub's CPU profile.
 	profileVariable = "HOOKBACK_BENCH_PROFILE"
 )
@@ -109,9 +111,13 @@ func serveHub(ctx context.Context) error {
 	if err := countStorage(); err != nil {
 		return err
 	}
+	bus := os.Getenv(busVariable)
+	if !strings.HasPrefix(os.Getenv(dbVariable), "postgres://") {
+		bus = ""
+	}
 	a, err := app.New(ctx, app.Config{
 		Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), DataDir: os.Getenv(dataVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr,
-		Retention: -1, RetentionSize: -1,
+		Retention: -1, RetentionSize: -1, Bus: bus,
 	})
 	if err != nil {
 		return err
