@@ -91,7 +91,7 @@ var versusSQLite = table{"Ingest on PostgreSQL, divided by that on SQLite", []fi
 }}
 
 // hubsAndEngines are the ratios of hubs on PostgreSQL to a hub on SQLite, and of two hubs on one database to
-// one. CPU times include those of the database server.
+// one. CPU times include the database server.
 var hubsAndEngines = table{"Several hubs", []figure{
 	{name: "1 poster: events/s on PostgreSQL, divided by SQLite", value: metric{"BenchmarkScale/posters=1", "pg/sqlite"}, goal: 0.65, atLeast: true},
 	{name: "16 posters: events/s on PostgreSQL, divided by SQLite", value: metric{"BenchmarkScale/posters=16", "pg/sqlite"}, goal: 0.65, atLeast: true},

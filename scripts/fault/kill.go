@@ -73,7 +73,7 @@ func killAny(ctx context.Context, s *killScenario) error {
 // any returns one of the hubs. It may be the one that is down.
 func (s *killScenario) any() *hubProcess { return s.hubs[rand.IntN(len(s.hubs))] }
 
-// addresses returns those of the hubs, in another order for every other client.
+// addresses returns the addresses of the hubs, in another order for every other client.
 func (s *killScenario) addresses(n int) (urls []string) {
 	for i := range s.hubs {
 		urls = append(urls, s.hubs[(n+i)%len(s.hubs)].hub)

@@ -17,6 +17,7 @@
 //	go run ./scripts/fault pair-restart    crashes of the database server under load
 //	go run ./scripts/fault pair-pause      one of two hubs is paused under load, 50 times
 //	go run ./scripts/fault pair-bus        questions are answered on the other hub, without a bus
+//	go run ./scripts/fault pair-token      a token that is revoked at one hub is used at the other
 //	go run ./scripts/fault pair-start      a second hub starts beside one with a waiting agent
 //
 // The exit status is 0 if every promise was kept.
@@ -90,6 +91,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		}},
 		{"pair-pause", func() error { return pairPauseRun(ctx, workspace{bin, filepath.Join(dir, "pair-pause"), out}, load) }},
 		{"pair-bus", func() error { return pairBusRun(ctx, workspace{bin, filepath.Join(dir, "pair-bus"), out}) }},
+		{"pair-token", func() error { return pairTokenRun(ctx, workspace{bin, filepath.Join(dir, "pair-token"), out}) }},
 		{"pair-start", func() error { return pairStartRun(ctx, workspace{bin, filepath.Join(dir, "pair-start"), out}) }},
 	}
 	failed := 0

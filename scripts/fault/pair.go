@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// pair is two hubs with one PostgreSQL database. Each reaches it through a proxy of its own.
+// pair is two hubs with one PostgreSQL database. Each reaches it through its own proxy.
 type pair struct {
 	postgres *postgresServer
 	hubs     [2]*hubProcess
@@ -69,8 +69,8 @@ func (p *pair) stop() (err error) {
 	return errors.Join(err, p.postgres.remove())
 }
 
-// verifyLog fails if the log has a gap or a number twice, a question ended twice, or the counters are
-// not those of the rows.
+// verifyLog fails if the log has a gap or a number twice, a question ended twice, or the counters differ
+// from the rows.
 func (p *pair) verifyLog(ctx context.Context) error {
 	const query = `WITH log AS (SELECT seq FROM events UNION ALL SELECT seq FROM changes)
 		SELECT count(*) = head AND count(DISTINCT seq) = head AND coalesce(min(seq), 1) = 1 AND coalesce(max(seq), 0) = head

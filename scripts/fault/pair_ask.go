@@ -17,6 +17,9 @@ import (
 // pairAskRounds is the number of questions whose hub is killed.
 const pairAskRounds = 20
 
+// ownerLead is longer than the time in which only the hub of a new question dials its agent.
+const ownerLead = 1200 * time.Millisecond
+
 // pairAskRun kills the hub of an agent that waits for an answer. A load balancer moves the agent to the
 // other hub, where a person answers.
 func pairAskRun(ctx context.Context, at workspace) (err error) {
@@ -31,6 +34,7 @@ func pairAskRun(ctx context.Context, at workspace) (err error) {
 		p.balancer.retarget(first.addr)
 		ask := startAsk(ctx, []string{"http://" + p.balancer.addr()}, i, filepath.Join(at.dir, "known_hubs"))
 		if err := ask.answer(ctx, second, func() error {
+			sleep(ctx, ownerLead)
 			p.balancer.retarget(second.addr)
 			return first.kill()
 		}); err != nil {
@@ -196,7 +200,7 @@ func pairDatabaseRun(ctx context.Context, at workspace) (err error) {
 	return p.verifyLog(ctx)
 }
 
-// pairStartRun starts a second hub beside one whose agent waits. That must change no row.
+// pairStartRun starts a second hub next to one whose agent waits. That must change no row.
 func pairStartRun(ctx context.Context, at workspace) (err error) {
 	p, err := at.startPair(ctx)
 	if err != nil {
@@ -230,7 +234,7 @@ func pairStartRun(ctx context.Context, at workspace) (err error) {
 
 // startSecond starts the second hub. It fails if that changes a row.
 func (p *pair) startSecond(ctx context.Context) error {
-	sleep(ctx, 3*time.Second) // what the first hub does in the background is done
+	sleep(ctx, 3*time.Second) // the first hub has finished its work in the background
 	before, err := p.postgres.dump(ctx, pairDatabase, "hubs", "leases")
 	if err != nil {
 		return err

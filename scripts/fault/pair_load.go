@@ -33,7 +33,7 @@ func pairKillRun(ctx context.Context, at workspace, l load) error {
 // restarts is the number of crashes of the database server.
 const restarts = 10
 
-// pairRestartRun restarts the database server like after a crash. The hubs go on without a restart.
+// pairRestartRun restarts the database server like after a crash. The hubs continue without a restart.
 func pairRestartRun(ctx context.Context, at workspace, l load) error {
 	l.Kills = restarts
 	return pairLoad(ctx, "pair-restart", at, l, func(ctx context.Context, p *pair, s *killScenario) error {
@@ -51,7 +51,7 @@ func pairRestartRun(ctx context.Context, at workspace, l load) error {
 
 const (
 	pauses = 50
-	// longPause is longer than what another hub waits before it takes over the work.
+	// longPause is longer than another hub waits before it takes over the work.
 	longPause = 6500 * time.Millisecond
 	// maxBlocked is how long a paused hub may block the other one.
 	maxBlocked = 6 * time.Second

@@ -148,7 +148,7 @@ func (p *postgresServer) query(ctx context.Context, database, statement string) 
 	return strings.TrimSpace(string(out)), nil
 }
 
-// dump returns all rows, without those of some tables.
+// dump returns all rows, without the rows of some tables.
 func (p *postgresServer) dump(ctx context.Context, database string, without ...string) (string, error) {
 	args := []string{"--data-only", "--inserts", "--dbname=" + p.dsn(p.addr, database)}
 	for _, table := range without {

@@ -16,7 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
-// deployment is a way to run hubs, and what it has used so far.
+// deployment is a way to run hubs, and its use of time so far.
 type deployment struct {
 	hubs     []*serverProcess
 	loads    []*loadGenerator
@@ -98,7 +98,7 @@ func (d *deployment) used(b *testing.B) (sum time.Duration) {
 		switch strconv.Itoa(d.postgres) {
 		case fields[1]:
 		case strings.Fields(head)[0]:
-			times = fields[11:15] // with those of processes that have ended
+			times = fields[11:15] // with the times of processes that have ended
 		default:
 			continue
 		}

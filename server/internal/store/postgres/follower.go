@@ -39,7 +39,7 @@ type follower struct {
 	changed   func(isCurrent bool)
 }
 
-// wake makes the follower publish what the writer has caught up with.
+// wake makes the follower publish the rows that the writer has caught up with.
 func (f *follower) wake() { f.wakeup.Wake() }
 
 func (f *follower) run(ctx context.Context) {
@@ -122,7 +122,7 @@ func (f *follower) look(ctx context.Context) error {
 	}
 	s.projected.Reach(projected)
 	if !isDue {
-		return nil // a ring says nothing about the members
+		return nil // a ring is not about the members
 	}
 	s.indexed.Reach(kit.LastRowOfBlock(block))
 	if err := s.members.look(ctx); err != nil {

@@ -259,7 +259,7 @@ func (w *writer) commit(group []*op) {
 	}
 	if err == nil && w.locks > 0 && group[0].isCurrentAt == 0 {
 		if err = w.lock(); err == nil {
-			group = w.takeQueued(group) // what came while another hub had the lock
+			group = w.takeQueued(group) // the ops that came while another hub had the lock
 		} else if !isUnreachable(err) {
 			err = nil // it works without the lock, too
 		}
@@ -400,7 +400,7 @@ func (w *writer) attemptOnce(group []*op, stored map[string]int64) error {
 	t := w.newTx()
 	t.isOpen, w.isLocked = w.isLocked, false
 	if stored != nil {
-		t.keys = maps.Clone(stored) // the next attempt must not know those of this one
+		t.keys = maps.Clone(stored) // the next attempt must not have the keys of this one
 	}
 	err := t.runAll(group)
 	if err == nil {
