@@ -21,7 +21,7 @@ type pair struct {
 const pairDatabase = "hookback"
 
 // startPair starts the server and both hubs. The caller stops them.
-func (w workspace) startPair(ctx context.Context, args ...string) (p *pair, err error) {
+func (w workspace) startPair(ctx context.Context) (p *pair, err error) {
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (w workspace) startPair(ctx context.Context, args ...string) (p *pair, err 
 		if p.hubs[i], err = newHubProcess(w.bin, p.postgres.dsn(p.proxies[i].addr(), pairDatabase)); err != nil {
 			return nil, err
 		}
-		p.hubs[i].args = append([]string{"-allow-host", p.balancer.addr()}, args...)
+		p.hubs[i].args = []string{"-allow-host", p.balancer.addr()}
 		data := filepath.Join(w.dir, "data") // of both: they share the key
 		p.hubs[i].env, p.hubs[i].dir = []string{"XDG_DATA_HOME=" + data}, filepath.Join(data, "hookback")
 	}
