@@ -117,12 +117,13 @@ func (a *pairAsk) answer(ctx context.Context, hub *hubProcess, before func() err
 	}
 }
 
-// answerThrough asks a question through the hubs of an agent and answers it on another hub. It returns
-// the time from the answer until the agent has it.
+// answerThrough asks a question through the hubs of an agent and answers it on another hub, when every
+// hub may dial the agent. It returns the time from the answer until the agent has it.
 func answerThrough(ctx context.Context, agents []string, people *hubProcess, i int, knownHubs string) (time.Duration, error) {
 	ask := startAsk(ctx, agents, i, knownHubs)
 	var answered time.Time
 	err := ask.answer(ctx, people, func() error {
+		sleep(ctx, ownerLead)
 		answered = time.Now()
 		return nil
 	})
