@@ -258,7 +258,13 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 // storeMethods lists the packages that may call each method of store.Store. Methods
 // that only read are open to all (nil).
 var storeMethods = map[string][]string{
-	"Append":          {"server/internal/hub"},
+	"Append":         {"server/internal/hub"},
+	"Announce":       {"server/internal/app"},
+	"Lead":           {"server/internal/app"},
+	"ObserveMembers": {"server/internal/app"},
+	"ObservePolicy":  {"server/internal/app"},
+	"ObserveCurrent": {"server/internal/app"},
+	"Self":           nil, "Members": nil, "IsLeader": nil, "IsCurrent": nil, "WasFirst": nil, "Now": nil,
 	"AppendAll":       {"server/internal/hub"},
 	"Apply":           {"server/internal/hub", "server/internal/delivery"},
 	"ApplyProjection": {"server/internal/sessions"},

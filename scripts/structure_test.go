@@ -71,7 +71,7 @@ var cyclicPackages = map[string]int{
 	"server/internal/httpapi":               19,
 	"server/internal/httpapi/middleware":    3,
 	"server/internal/httpapi/stream":        4,
-	"server/internal/hub":                   10,
+	"server/internal/hub":                   9,
 	"server/internal/mcp":                   4,
 	"server/internal/notify":                15,
 	"server/internal/peer":                  6,

@@ -18,3 +18,10 @@ func collectBus(ch chan<- prometheus.Metric, isUp bool, stats bus.Stats) {
 	ch <- prometheus.MustNewConstMetric(busRings, prometheus.CounterValue, float64(stats.Received), "received")
 	ch <- prometheus.MustNewConstMetric(busDropped, prometheus.CounterValue, float64(stats.Dropped))
 }
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -51,13 +51,6 @@ var (
 	}
 )
 
-func number(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 var (
 	lastCommitFailed = gauge("last_commit_failed", "1 if the last commit or checkpoint failed, or the files of the database are gone.")
 	writesRefused    = prometheus.NewDesc("hookback_writes_refused_total", "Writes refused since startup because the disk is full, or by a fault of the database.", []string{"cause"}, nil)

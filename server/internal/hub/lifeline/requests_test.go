@@ -19,26 +19,26 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// abandoned records what a hub was told to abandon.
-type abandoned struct {
+// abandonRecorder records what a hub was told to abandon.
+type abandonRecorder struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (a *abandoned) Abandon(_ context.Context, id schema.EventID, _, reason string) error {
+func (a *abandonRecorder) Abandon(_ context.Context, id schema.EventID, _, reason string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.list = append(a.list, fmt.Sprint(id, " ", reason))
 	return nil
 }
 
-func (a *abandoned) has(id schema.EventID, reason string) bool {
+func (a *abandonRecorder) has(id schema.EventID, reason string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Contains(a.list, fmt.Sprint(id, " ", reason))
 }
 
-func (a *abandoned) count() int {
+func (a *abandonRecorder) count() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.list)
@@ -48,7 +48,7 @@ func (a *abandoned) count() int {
 type testHub struct {
 	store.Store
 	*Requests
-	abandoned
+	abandonRecorder
 }
 
 // newDatabase returns the configuration of hubs of a new database.
