@@ -8,8 +8,8 @@ import "strconv"
 // Bus carries doorbells between hubs. It may lose, repeat and reorder them, and others may forge
 // them.
 type Bus interface {
-	// Ring tells the other hubs that the log has this head. It never blocks. Rings within a
-	// short time become one, the newest; what can't be sent is dropped and counted.
+	// Ring notifies the other hubs that the log has this head. It never blocks. Rings within a
+	// short time become one, the newest; a ring that can't be sent is dropped and counted.
 	Ring(head int64)
 	// Rings returns the heads that other hubs rang, each above 0. If no one reads them, the
 	// oldest are dropped. The channel stays open when the bus is closed.

@@ -1,4 +1,4 @@
-// Package reload brings what a hub has in memory above the store up to date after another hub has
+// Package reload updates the state that a hub keeps in memory above the store after another hub has
 // changed it.
 package reload
 
@@ -11,7 +11,7 @@ import (
 
 // Reloader has state of the store in memory.
 type Reloader interface {
-	// Reload reads the state again and applies what has changed as a change of this hub. After an
+	// Reload reads the state again and applies changes as changes of this hub. After an
 	// error it can be called again.
 	Reload(ctx context.Context) error
 }

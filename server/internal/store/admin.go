@@ -67,7 +67,7 @@ type RetentionPolicy struct {
 	EventsBefore      time.Time
 	MaxBytes          int64     // removes the oldest of them while the database holds more than this
 	QuestionsBefore   time.Time // removes questions received and last changed before this time, with all their rows
-	TestsBefore       time.Time // removes settled test requests, and what their agent reported, from before this time
+	TestsBefore       time.Time // removes settled test requests, and the reports of their agent, from before this time
 	ProjectionsBefore time.Time // removes aggregates from before this time
 	Batch             int       // largest number of events per transaction; 0: as many as fit the engine's budget of time
 }

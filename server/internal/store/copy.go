@@ -4,7 +4,7 @@ import "context"
 
 // CopySource is a database that Copy of another engine reads. No hub has it open.
 type CopySource interface {
-	// State describes what the copy is compared with.
+	// State describes the state that the copy is compared with.
 	State() CopyState
 	// Columns returns the columns of a table that the source has, by their names in the target, or
 	// nil if it has no such table. Names are text, not ids of a dictionary.

@@ -21,7 +21,7 @@
 //     write, and with schema.ErrStopping after Close.
 //   - Secrets of channels and Web Push are encrypted with the key that Identity returns.
 //
-// Package kit has what engines share beside their tables. Package grams is the search index
+// Package kit has what engines share besides their tables. Package grams is the search index
 // without its tables: use it, or search without an index and return nil from RunIndexer when its
 // context ends.
 //

@@ -17,7 +17,7 @@ type Flow struct {
 // Flows are the pending flows.
 type Flows interface {
 	// PutFlow stores a flow, and replaces one with the same id. It removes the flows that have expired at
-	// now, and those of its kind beyond limit that expire first. It works on a full disk: people must be
+	// now, and the flows of its kind beyond limit that expire first. It works on a full disk: people must be
 	// able to sign in.
 	PutFlow(ctx context.Context, f *Flow, now time.Time, limit int) error
 

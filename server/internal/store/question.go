@@ -55,12 +55,12 @@ type Questions interface {
 	// the given one, oldest first.
 	Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error)
 
-	// Orphans returns those of Lifelines whose Owner is none of the hubs that are alive.
+	// Orphans returns the questions of Lifelines whose Owner is none of the hubs that are alive.
 	Orphans(ctx context.Context, of Lifeline, alive []string, after schema.EventID, limit int) ([]schema.EventID, error)
 }
 
 // Repeats reports whether q is the same request as first: the same body, or the same
-// question by an agent that knows the request secret. The agent may have a new listener.
+// question by an agent that has the request secret. The agent may have a new listener.
 func (q *NewQuestion) Repeats(first *NewQuestion) bool {
 	equal := func(a, b []byte) bool { return a != nil && hmac.Equal(a, b) }
 	return equal(first.BodyHash, q.BodyHash) || equal(first.AskHash, q.AskHash) && equal(first.SecretHash, q.SecretHash)

@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// reads are what a store returns, by name.
+// reads returns the reads of a store, by name.
 func reads(ctx context.Context, s store.Store) map[string]func() (any, error) {
 	key := store.SessionKey{App: "shop", Session: "s"}
 	soon := conformance.ClockStart.Add(24 * time.Hour)
@@ -197,7 +197,7 @@ func requireSameQuestion(t *testing.T, source, target store.Store, id schema.Eve
 	require.Equal(t, cleaned(t, both[0]), cleaned(t, both[1]))
 }
 
-// withoutLease drops what the start of a hub sets.
+// withoutLease drops the values that the start of a hub sets.
 func withoutLease(d *store.Delivery) *store.Delivery {
 	if d != nil {
 		d.Due, d.Leased = time.Time{}, time.Time{}

@@ -414,7 +414,7 @@ func TestCopy_KnowsAllTables(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, source.Close()) }()
 
-	// Of PostgreSQL: what the file has no values for.
+	// Columns of PostgreSQL for which the file has no values.
 	without := []string{
 		"search_blocks", "search_grams", // built by the hub
 		"streams", "goose_db_version", // set by the copy, and by the migrations

@@ -72,7 +72,7 @@ func DataDir(database string) string {
 // poolSize limits the connections of the many hubs of a test program.
 const poolSize = "&pool_max_conns=4"
 
-// OpenSQL opens a database of NewFile beside the hub that uses it.
+// OpenSQL opens a database of NewFile next to the hub that uses it.
 func OpenSQL(t testing.TB, database string) *sql.DB {
 	t.Helper()
 	driver := "sqlite"

@@ -21,7 +21,7 @@ type Network struct {
 	Stop, Start func(t testing.TB)
 }
 
-// Run runs the contract. Each test has a network of its own.
+// Run runs the contract. Each test has its own network.
 func Run(t *testing.T, open func(t testing.TB) Network) {
 	t.Helper()
 	t.Run("Ring_NewestArrives", func(t *testing.T) {
@@ -79,7 +79,7 @@ func RingUntil(t testing.TB, from, reader bus.Bus, head int64) {
 		for {
 			select {
 			case got := <-reader.Rings():
-				require.LessOrEqual(t, got, head, "a head that nobody rang")
+				require.LessOrEqual(t, got, head, "a head that no one rang")
 				if got == head {
 					return true
 				}
@@ -132,7 +132,7 @@ func ringNewestArrives(t *testing.T, n Network) {
 	require.LessOrEqual(t, lost, maxLost)
 }
 
-// Nobody reads.
+// No one reads.
 func ringNeverBlocks(t *testing.T, n Network) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	var writers sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 // changes a member, so concurrent members are counted correctly and no crash leaves a group
 // without a leader. It changes only SameAs, Waiters and Revision of their statuses.
 //
-// The group is shown as its leader. A leader whose agent is lost gives way to a member whose
+// The group is shown as its leader. A leader whose agent is lost is replaced by a member whose
 // agent still waits: a card must not hide a waiting agent behind a dead one.
 
 // GroupRow is the stored state of one question in a duplicate group.

@@ -10,7 +10,7 @@ import (
 
 const (
 	// lagResolution is the precision of a lag, and maxLagMarks how many points in time a meter
-	// remembers; above that it is less precise.
+	// keeps; above that it is less precise.
 	lagResolution = 100 * time.Millisecond
 	maxLagMarks   = 1024
 	// TolerableLag is the lag above which plain events wait for a lagFactor-th of the excess.

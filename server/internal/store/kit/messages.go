@@ -20,10 +20,10 @@ type MessageStore interface {
 
 // MessageQueries are queries for messages, the oldest first.
 type MessageQueries struct {
-	Saved      string // those that wait for agents of a session; session and application
-	HandedOver string // those that an agent got before an event, and has not acted on; session, application, agent and event
-	OfEvent    string // those that were handed over with an event; event
-	WithKey    string // the one with an idempotency key; key
+	Saved      string // waiting messages for agents of a session; session and application
+	HandedOver string // messages that an agent got before an event, and has not acted on; session, application, agent and event
+	OfEvent    string // messages that were handed over with an event; event
+	WithKey    string // the message with an idempotency key; key
 }
 
 // LedgerTx is a transaction with records in the audit log.

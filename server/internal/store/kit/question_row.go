@@ -20,7 +20,7 @@ type QuestionRow struct {
 	timers          [2]int64
 }
 
-// Dest returns what a row is scanned into.
+// Dest returns the destinations of a row's scan.
 func (r *QuestionRow) Dest() []any {
 	q, d := &r.q, &r.delivery
 	return []any{

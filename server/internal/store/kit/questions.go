@@ -78,7 +78,7 @@ func ReceivedAt(at time.Time, last int64) int64 {
 }
 
 // ChangedColumns returns the columns deadline, held, held_until, remind_at, escalate_at, next_at and
-// addressed of a question after a change. What the change keeps is nil.
+// addressed of a question after a change. A value that the change keeps is nil.
 func ChangedColumns(c *store.Change) []any {
 	columns := make([]any, 7)
 	if !c.Deadline.IsZero() || c.NoDeadline {

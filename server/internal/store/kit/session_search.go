@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxSessionsWithID is how many sessions of one ID SessionsWithID returns: of those that an engine
-// finds, the sessions with the newest events.
+// maxSessionsWithID is how many sessions of one ID SessionsWithID returns: among the sessions that an
+// engine finds, the ones with the newest events.
 const maxSessionsWithID = 16
 
 // LastOfSession is the newest event of the session of an application.
@@ -20,7 +20,7 @@ type LastOfSession struct {
 	Last int64
 }
 
-// SessionsWithID returns the found sessions with an ID, those with the newest events first.
+// SessionsWithID returns the found sessions with an ID, the newest events first.
 func SessionsWithID(session string, found []LastOfSession) (keys []store.SessionKey) {
 	slices.SortFunc(found, func(a, b LastOfSession) int { return cmp.Compare(b.Last, a.Last) })
 	for _, s := range found[:min(len(found), maxSessionsWithID)] {

@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 )
 
-// notifyBus is a bus by LISTEN and NOTIFY, on one connection of its own: a commit with a NOTIFY holds a
+// notifyBus is a bus by LISTEN and NOTIFY, on its own connection: a commit with a NOTIFY holds a
 // lock of the whole server, so it must never be the writer's.
 type notifyBus struct {
 	*bus.Merger

@@ -38,7 +38,7 @@ func Redact(dsn string) string {
 	return u.Redacted()
 }
 
-// poolConfig parses a DSN and adds what it leaves open: a verified connection to a server that is not
+// poolConfig parses a DSN and adds the settings that it leaves open: a verified connection to a server that is not
 // on this machine, and the primary of several servers.
 func poolConfig(dsn string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
@@ -135,7 +135,7 @@ func writerConfig(cfg *pgx.ConnConfig) *pgx.ConnConfig {
 // minVersion is the oldest supported server.
 const minVersion = 150000
 
-// requireSettings refuses a server that can't keep what it confirmed.
+// requireSettings refuses a server that can lose confirmed commits.
 func requireSettings(ctx context.Context, conn *pgx.Conn) error {
 	var version int
 	var encoding, fsync, fullPages string
@@ -207,7 +207,7 @@ func (w *writer) admitOthers(ctx context.Context) error {
 
 // connect connects the writer again if its connection was lost, and finds out whether the commit
 // whose outcome is unknown has happened: it has if it was the last one. If another hub has committed
-// since, that stays unknown to its callers, and its rows are those of another hub.
+// since, that stays unknown to its callers, and its rows count as another hub's.
 func (w *writer) connect(ctx context.Context) error {
 	if w.conn != nil && !w.conn.IsClosed() && w.unresolved == nil {
 		return nil

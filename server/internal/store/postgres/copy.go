@@ -81,7 +81,7 @@ func (c *copier) run(ctx context.Context, cfg *CopyConfig) error {
 }
 
 // queryTarget returns the current schema, whether it has the tables of a hub, and the number of
-// tables and the like that it has besides those of the migrations.
+// tables and the like that it has besides the tables of the migrations.
 const queryTarget = `SELECT current_schema(), to_regclass(quote_ident(current_schema()) || '.hub') IS NOT NULL,
 	(SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND relname NOT LIKE 'goose_db_version%')`
 
@@ -163,7 +163,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 // copyTable copies a table, and compares it.
 func (c *copier) copyTable(ctx context.Context, t *copyTable) error {
 	if t.name != "hub" { // whose row a hub may have inserted since inspect: then the copy fails
-		if _, err := c.conn.Exec(ctx, `DELETE FROM `+t.identifier()); err != nil { // what its migration inserted
+		if _, err := c.conn.Exec(ctx, `DELETE FROM `+t.identifier()); err != nil { // the rows of its migration
 			return err
 		}
 	}
@@ -188,7 +188,7 @@ func (c *copier) copyTable(ctx context.Context, t *copyTable) error {
 	return c.check(ctx, t, s, merged)
 }
 
-// rowStream sends the rows of a table, except those with names that may become equal.
+// rowStream sends the rows of a table, except rows with names that may become equal.
 type rowStream struct {
 	*copier
 	table     *copyTable
@@ -258,8 +258,8 @@ func (s *rowStream) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// merge inserts the rows of a table that were not sent, and returns the number of those that are in
-// another row now.
+// merge inserts the rows of a table that were not sent, and returns the number of rows that are
+// in another row now.
 func (c *copier) merge(ctx context.Context, t *copyTable) (merged int64, err error) {
 	insert := t.insertQuery()
 	var row []byte
@@ -298,7 +298,7 @@ func (c *copier) setSequence(ctx context.Context, t *copyTable) error {
 	return nil
 }
 
-// check compares the stored rows of a table with those of the source: their number, and, if they have
+// check compares the stored rows of a table with the source's: their number, and, if they have
 // an order, their bytes.
 func (c *copier) check(ctx context.Context, t *copyTable, s *rowStream, merged int64) error {
 	if t.order == "" || s.mergeable > 0 {

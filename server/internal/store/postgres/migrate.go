@@ -19,8 +19,8 @@ import (
 var migrations embed.FS
 
 // migrate upgrades the database to the current schema, each step in its own transaction, and
-// returns its version. Hubs that start together migrate one after the other. A newer schema stays as
-// it is: the caller checks it with requireCompatible.
+// returns its version. Hubs that start together migrate one after the other. A newer schema is
+// unchanged: the caller checks it with requireCompatible.
 func migrate(ctx context.Context, cfg *pgx.ConnConfig, log *slog.Logger) (version int64, err error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -71,7 +71,7 @@ func requireNoGap(ctx context.Context, p *goose.Provider, current int64) error {
 	return nil
 }
 
-// newestSchema is the newest schema version that this hub knows.
+// newestSchema is the newest schema version that this hub has.
 var newestSchema = sync.OnceValue(func() (newest int64) {
 	files, _ := migrations.ReadDir("migrations") // it is embedded
 	for _, f := range files {
@@ -85,7 +85,7 @@ var newestSchema = sync.OnceValue(func() (newest int64) {
 // running hub drains and ends.
 var errIncompatible = errors.New("the database needs a newer Hookback")
 
-// requireCompatible fails with errIncompatible if the database needs a hub that knows a newer schema.
+// requireCompatible fails with errIncompatible if the database needs a hub with a newer schema.
 // A newer schema alone is no reason: two releases may run side by side.
 func requireCompatible(ctx context.Context, conn interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// withNextMigration returns the migrations of a later release: those of this one and another.
+// withNextMigration returns the migrations of a later release: this one's and another.
 func withNextMigration(t *testing.T, statements string) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{"9999_next.sql": {Data: []byte("-- +goose Up\n" + statements)}}
@@ -61,7 +61,7 @@ func TestMigrate_OlderHubEndsWhenSchemaNeedsNewer(t *testing.T) {
 	require.ErrorContains(t, err, "nothing was changed; upgrade this hub")
 }
 
-// A schema without a step before its version has tables that nobody knows.
+// A schema without a step before its version has unknown tables.
 func TestMigrate_RefusesGap(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)

@@ -79,8 +79,8 @@ func (s *engine) RecordUse(ctx context.Context, u *store.Uses) error {
 	}})
 }
 
-// changesPasskeysOnly reports whether a change adds passkeys or records their use. Other hubs read those
-// with the version of the accounts when they need them.
+// changesPasskeysOnly reports whether a change adds passkeys or records their use. Other hubs read them
+// with the version of the accounts when necessary.
 func changesPasskeysOnly(c *store.PeopleChange) bool {
 	return len(c.Passkeys) > 0 && !c.SetLocked && len(c.Persons)+len(c.SignIns)+len(c.Tokens)+len(c.Codes)+
 		len(c.RemovedPeople)+len(c.RemovedSignIns)+len(c.RemovedTokens)+len(c.RemovedCodes)+len(c.RemovedPasskeys) == 0

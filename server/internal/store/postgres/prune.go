@@ -289,7 +289,7 @@ func (r *pruneRun) removeQuestions(t *tx, pruned []prunedEvent) error {
 	return t.removeEvents(pruned)
 }
 
-// Test requests are few, and those of a day are in few segments of the log.
+// Test requests are few, and a day's are in few segments of the log.
 const (
 	queryTestSegments = `SELECT zone FROM zones WHERE kind = 1 AND name = $1 AND zone <= $2`
 	queryPrunableTest = `SELECT seq, app, session, type, tool FROM events
@@ -339,7 +339,7 @@ func (r *pruneRun) pruneTestSegment(ctx context.Context, from, end int64) error 
 // queryPrunableMessages does not select the newest message, so that no id is used twice.
 const queryPrunableMessages = messageColumns + ` WHERE id < (SELECT max(id) FROM messages) AND sent_at < $1 AND state <> 'saved' ORDER BY id LIMIT $2`
 
-// pruneMessages removes messages that wait no more. They are as old as the events beside them.
+// pruneMessages removes messages that wait no more. They are as old as the events next to them.
 func (r *pruneRun) pruneMessages(ctx context.Context) error {
 	if r.EventsBefore.IsZero() {
 		return nil

@@ -142,7 +142,7 @@ func TestWriter_ConnectsAgain(t *testing.T) {
 	require.Len(t, b.Published(), int(b.Head()))
 }
 
-// deafConn loses what the server answers after a signal.
+// deafConn loses the server's answers after a signal.
 type deafConn struct {
 	net.Conn
 	isDeaf *atomic.Bool
@@ -156,7 +156,7 @@ func (c deafConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The connection ends after the server has committed, before the hub knows.
+// The connection ends after the server has committed, before the hub gets the reply.
 func TestWriter_FindsOutcomeOfLostCommit(t *testing.T) {
 	t.Parallel()
 	cfg, isDeaf := testConfig(t), &atomic.Bool{}

@@ -31,8 +31,8 @@ type tx struct {
 	isOpen bool       // a BEGIN was sent
 	err    error      // the first error of a statement sent: the transaction is lost
 
-	// keys are idempotency keys that are known to be stored: those of this group, and, if they were
-	// read, those of earlier events.
+	// keys are idempotency keys that are known to be stored: the keys of this group, and, if they
+	// were read, the keys of earlier events.
 	keys     map[string]int64
 	versions map[schema.EventID]int64 // of the questions that this group changed
 	// changesFreezes is set if this group made or lifted a freeze: the ones in memory are older.

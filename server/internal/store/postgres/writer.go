@@ -369,7 +369,7 @@ func (w *writer) markLost(err error) error {
 const lockedGroups = 32
 
 // attempt commits and publishes the group, or changes nothing. stored are the known keys. If another
-// hub commits at the same time, it locks the counter row, reads what that one changed, and tries
+// hub commits at the same time, it locks the counter row, reads the other hub's changes, and tries
 // once more.
 func (w *writer) attempt(group []*op, stored map[string]int64) error {
 	err := w.attemptOnce(group, stored)

@@ -272,7 +272,7 @@ func (s *CopySource) zoneRows(ctx context.Context, columns []string, row func(va
 	})
 }
 
-// pick returns the values of the wanted columns.
+// pick returns the values of the columns in wanted.
 func pick(wanted, columns []string, values []any) []any {
 	picked := make([]any, len(wanted))
 	for i, column := range wanted {
@@ -312,7 +312,7 @@ func (c *cell) Scan(value any) error {
 	return nil
 }
 
-// MarkMoved records that the hub's data is in the database to from now on: no hub starts on this
+// MarkMoved records that the hub's data has moved to the database to: no hub starts on this
 // one any more.
 func (s *CopySource) MarkMoved(ctx context.Context, to string, at time.Time) error {
 	return markMoved(ctx, s.db, to, at)

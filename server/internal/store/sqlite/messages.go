@@ -116,7 +116,7 @@ func (s *engine) loadMessages(ctx context.Context, w *writer) error {
 // queryPrunableMessages does not select the newest message, so that no id is used twice.
 const queryPrunableMessages = messageColumns + ` AND id < (SELECT max(id) FROM messages) AND sent_at < ? AND state <> 'saved' ORDER BY id LIMIT ?`
 
-// pruneMessages removes messages that wait no more. They are as old as the events beside them.
+// pruneMessages removes messages that wait no more. They are as old as the events next to them.
 func (s *engine) pruneMessages(ctx context.Context, p *store.RetentionPolicy, pace *prunePace) error {
 	if p.EventsBefore.IsZero() {
 		return nil

@@ -95,8 +95,8 @@ func (t *tx) clearCaches() {
 const counterInterval = 1024
 
 // mustWriteCounters reports whether this transaction has to write the counters. They advance
-// with every event, and a page per commit for them would be a quarter of its pages. What is
-// appended after the last write is counted again by readCounters, so only a change that
+// with every event, and a page per commit for them would be a quarter of its pages. Rows
+// appended after the last write are counted again by readCounters, so only a change that
 // can't be counted has to be written.
 func (t *tx) mustWriteCounters() bool {
 	now, stored := &t.counters, &t.w.stored
