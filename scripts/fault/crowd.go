@@ -146,7 +146,7 @@ func (s *crowdScenario) answerMany(ctx context.Context) (time.Duration, error) {
 // hook sends a permission request of Claude Code, which waits until the owner answers it, and returns
 // the decision.
 func (s *crowdScenario) hook(ctx context.Context) (string, error) {
-	// An agent with a prompt of its own waits also if no one has the dashboard open.
+	// An agent with its own prompt waits also if no one has the dashboard open.
 	s.owner.header.Set(hook.ClaudeEntrypointHeader, "cli")
 	input := json.RawMessage(`{"hook_event_name":"PermissionRequest","session_id":"hook","cwd":"/","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"true"}}`)
 	var reply json.RawMessage

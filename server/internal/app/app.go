@@ -200,8 +200,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// openFollowers builds the workers that follow the log and change nothing in it, and the list of what
-// follows the changes of other hubs.
+// openFollowers builds the workers that follow the log and change nothing in it, and the list of
+// followers of the changes of other hubs.
 func (a *App) openFollowers(ctx context.Context, defaults *requestdefaults.Settings, limits *safety.Limits) error {
 	alertRules, err := alerts.OpenRules(ctx, a.store, a.feed)
 	if err != nil {
@@ -307,7 +307,7 @@ func (a *App) Run(ctx context.Context) error {
 	return errors.Join(err, a.Close())
 }
 
-// leaderWorkers do what one hub does for all of a database. Each of them reads its position in the log when
+// leaderWorkers do the work that one hub does for all of a database. Each of them reads its position in the log when
 // its run begins, and commits together with it, so two leaders for a moment do nothing twice.
 func (a *App) leaderWorkers() map[string]func(context.Context) error {
 	workers := map[string]func(context.Context) error{
@@ -327,7 +327,7 @@ func (a *App) runTestRequest(ctx context.Context) error {
 	if err == nil {
 		out := json.NewEncoder(a.cfg.Stdout)
 		err = a.tests.Follow(ctx, id, func(p testagent.Progress) {
-			_ = out.Encode(map[string]testagent.Progress{"testRequest": p}) // its reader is gone, and the hub goes on
+			_ = out.Encode(map[string]testagent.Progress{"testRequest": p}) // its reader is gone, and the hub continues
 		})
 	}
 	if err != nil && ctx.Err() == nil {

@@ -37,7 +37,7 @@ func (c *cluster) whileLeading(ctx context.Context, run func(context.Context) er
 	}
 }
 
-// reportLeadership tells the workers of this hub that it leads.
+// reportLeadership notifies the workers of this hub that it leads.
 func (c *cluster) reportLeadership(ctx context.Context) error {
 	c.feed.PublishFact(feed.Fact{Kinds: feed.Members})
 	<-ctx.Done()
@@ -47,8 +47,8 @@ func (c *cluster) reportLeadership(ctx context.Context) error {
 // announceDelay is the shortest time between two announcements to the other hubs.
 const announceDelay = 100 * time.Millisecond
 
-// run tells the other hubs who looks at what and who handles which request, and follows what they
-// tell, until ctx ends.
+// run sends the other hubs who views and who handles which request, and follows their reports,
+// until ctx ends.
 func (c *cluster) run(ctx context.Context) error {
 	changed := feed.NewWakeup()
 	wake := func() { changed.Wake() }

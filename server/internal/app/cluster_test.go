@@ -84,7 +84,7 @@ func TestHubs_NextLeaderGoesOnWithProjections(t *testing.T) {
 		call(b, 100+i)
 	}
 	requireTools(t, a, 10)
-	requireTools(t, b, 10) // what the leader projected
+	requireTools(t, b, 10) // projected by the leader
 	stopA()
 	for i := range 5 {
 		call(b, 200+i)

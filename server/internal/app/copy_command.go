@@ -116,7 +116,7 @@ func copyDatabase(ctx context.Context, cfg *Config, from string, stdout, stderr 
 	return nil
 }
 
-// copyProgress prints what a copy does, at most a line per second.
+// copyProgress prints the progress of a copy, at most a line per second.
 type copyProgress struct {
 	out  io.Writer
 	next time.Time

@@ -16,7 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
-// This file is the only one that knows the storage engines and the buses. -db names a database file of
+// This file is the only one that depends on the storage engines and the buses. -db names a database file of
 // SQLite, with or without the prefix sqlite:, or the address of a PostgreSQL database.
 
 func isPostgres(db string) bool { return postgres.IsDSN(db) }

@@ -33,7 +33,7 @@ func TestApp_RunsOnPostgreSQL(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, info.Mode().Perm()&0o077)
 
-	b, _ := startHub(t, cfg) // beside the first
+	b, _ := startHub(t, cfg) // next to the first
 	require.EqualValues(t, 1, b.store.Head())
 	postEvent(t, b, "Stop")
 	require.Eventually(t, func() bool { return a.feed.Head() == 2 && len(a.store.Members()) == 2 }, time.Minute, time.Millisecond)

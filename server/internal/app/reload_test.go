@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/safety"
 )
 
-// What another hub with the same database changes reaches every part of this hub. hub, auth and notify
+// A change by another hub with the same database reaches every part of this hub. hub, auth and notify
 // test the rules, accounts and channels.
 func TestReload_FollowsSettingsOfAnotherHub(t *testing.T) {
 	t.Parallel()

@@ -268,7 +268,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// saveLastUse stores when sessions and tokens were last used, and learns when they were used at other
+// saveLastUse stores when sessions and tokens were last used, and reads when they were used at other
 // hubs: they end without use.
 func (s *Service) saveLastUse(ctx context.Context) error {
 	s.changeMu.Lock()

@@ -109,7 +109,7 @@ const maxChangeAttempts = 16
 var errAccountsChanged = &schema.HintError{Err: schema.ErrStale, Hint: "The accounts have just changed. Nothing was stored. Try again."}
 
 // storeChange stores a change that was computed from the current directory. If another hub has changed
-// something else in the meantime, it is stored after that; if it may depend on what has changed, it is
+// something else in the meantime, it is stored after that; if it may depend on that change, it is
 // refused.
 func (s *Service) storeChange(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {
 	for range maxChangeAttempts {
@@ -197,7 +197,7 @@ func isSamePerson(a, b store.Person) bool {
 	return a == b
 }
 
-// announceChanges announces what another hub has announced in its own process.
+// announceChanges announces the changes that another hub has announced in its own process.
 func (s *Service) announceChanges(before, next *directory) {
 	for i := range next.Persons {
 		p, old := &next.Persons[i], store.Person{}

@@ -122,7 +122,7 @@ func TestReload_FollowsRolesAndLock(t *testing.T) {
 	require.False(t, b.IsLocked())
 }
 
-// Facts tell the workers of this hub that the accounts changed, and people who must know.
+// Facts notify the workers of this hub, and people if necessary, that the accounts changed.
 func TestReload_PublishesChangesOnce(t *testing.T) {
 	t.Parallel()
 	a, b := newTwoServices(t)
@@ -148,7 +148,7 @@ func TestReload_PublishesChangesOnce(t *testing.T) {
 	}
 }
 
-// What a hub computes from old accounts is refused if it may be wrong, and stored if it is not.
+// A change computed from old accounts is refused if it may be wrong, and stored if it is not.
 func TestReload_StaleHubRestoresNothing(t *testing.T) {
 	t.Parallel()
 	a, b := newTwoServices(t)

@@ -306,7 +306,7 @@ func (d *Dispatcher) updateStatus(ctx context.Context, q *store.Question, stored
 }
 
 // ownerLead is how long only the owner of a new question dials its listener: an agent that blocks in its
-// POST can't accept a connection, and no other hub knows when it got the response.
+// POST can't accept a connection, and no other hub can see when it got the response.
 const ownerLead = time.Second
 
 // awaitResponse blocks until the agent can accept a connection. It returns an error only if ctx ends.

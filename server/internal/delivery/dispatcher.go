@@ -190,7 +190,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	var rescan bool // the unsent deadlines must be read from the store
 	return d.Feed.Follow(ctx, feed.Leased|feed.Due|feed.Deadline|feed.Members, func(b *feed.Batch) error {
 		d.handleFacts(b)
-		rescan = rescan || b.Has(feed.Members) // this hub may have to do what another one did
+		rescan = rescan || b.Has(feed.Members) // this hub may take over the work of another one
 		if b.Fired || b.Has(feed.Due|feed.Members) {
 			wait, err := d.poll(ctx)
 			if rescan {

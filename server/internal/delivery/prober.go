@@ -98,8 +98,8 @@ func (p *prober) probeRound(ctx context.Context) error {
 	return p.roundErr
 }
 
-// groupByTarget groups the questions by their listener. It leaves out those that may not be
-// dialed at all, or not yet, and those of other hubs.
+// groupByTarget groups the questions by their listener. It leaves out questions that may not
+// be dialed at all, or not yet, and questions of other hubs.
 func (p *prober) groupByTarget(ctx context.Context, listeners []store.Listener) map[target][]store.Listener {
 	canceled, cancel := context.WithCancel(ctx)
 	cancel() // makes AwaitResponseSent a non-blocking check

@@ -80,7 +80,7 @@ func (r *factRing) read(position *int64, kinds Kinds, batch *Batch) {
 
 // Batch is what happened since a follower was last called.
 type Batch struct {
-	// Facts are of the follower's kinds, the oldest first, but those with a Note last. They are
+	// Facts are of the follower's kinds, the oldest first, but facts with a Note last. They are
 	// valid until the function returns.
 	Facts []Fact
 	// Rescan is set in the first batch, and when facts were lost because the follower was too

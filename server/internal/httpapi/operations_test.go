@@ -79,7 +79,7 @@ func TestMetrics_FollowConventions(t *testing.T) {
 	require.Regexp(t, `hookback_build_info\{go="go1.*",schema="[1-9][0-9]*",version="test"\} 1`, r.metrics())
 }
 
-// A load balancer sends requests elsewhere, and those that arrive are served.
+// A load balancer sends requests elsewhere, and the hub serves requests that arrive.
 func TestServer_DrainServesEverything(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

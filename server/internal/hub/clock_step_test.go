@@ -44,7 +44,7 @@ func TestClockStep_KeepsDeadlines(t *testing.T) {
 }
 
 // The hubs of a PostgreSQL database share its clock, which has no monotonic reading: no step is found, and
-// no hub moves deadlines because the clock of its own machine was set.
+// no hub moves deadlines because its machine's clock was set.
 func TestClockStep_ClockOfDatabaseHasNone(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64

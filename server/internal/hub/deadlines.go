@@ -73,10 +73,10 @@ func (h *Hub) expireAll(ctx context.Context) <-chan time.Time {
 	return nil
 }
 
-// leaderLead is how long only the leader acts on what is due. Others would mostly lose the race.
+// leaderLead is how long only the leader acts on due work. Others would mostly lose the race.
 const leaderLead = 500 * time.Millisecond
 
-// dueTime returns the time up to which this hub acts on what is due.
+// dueTime returns the time up to which this hub acts on due work.
 func (h *Hub) dueTime() time.Time {
 	if h.Store.IsLeader() {
 		return h.Clock()

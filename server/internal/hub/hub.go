@@ -59,7 +59,7 @@ func New(cfg Config) *Hub {
 func (h *Hub) countPending() {
 	var pending map[store.SessionKey]int64
 	var err error
-	for h.countedTo = -1; h.countedTo != h.Store.Head(); { // another hub may ask meanwhile
+	for h.countedTo = -1; h.countedTo != h.Store.Head(); { // another hub may ask in between
 		h.countedTo = h.Store.Head()
 		pending, err = h.Store.PendingCounts(context.Background())
 	}

@@ -273,7 +273,7 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 		return nil, nil, err
 	}
 	if s.Status.IsSettled() {
-		h.Feed.PublishFact(feed.Fact{Kinds: feed.Leased, ID: int64(id)}) // no commit says that the address is new
+		h.Feed.PublishFact(feed.Fact{Kinds: feed.Leased, ID: int64(id)}) // no commit reports the new address
 	} else {
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Liveness, ID: int64(id)}) // another hub may have looked after it
 	}

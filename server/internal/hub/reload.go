@@ -10,7 +10,7 @@ import (
 )
 
 // Reload reads the rules again after another hub has changed something, and reports other changes to pages
-// and waiting hooks. What had to be written, the other hub has written. See reload.Reloader.
+// and waiting hooks. The other hub has written all rows. See reload.Reloader.
 func (h *Hub) Reload(ctx context.Context) error {
 	h.reportFollowed()
 	known := h.newestRule.Load()
@@ -23,7 +23,7 @@ func (h *Hub) Reload(ctx context.Context) error {
 	return nil
 }
 
-// reportFollowed reports what has changed in the freezes and messages. Rows of other hubs can take messages.
+// reportFollowed reports changes of the freezes and messages. Rows of other hubs can take messages.
 func (h *Hub) reportFollowed() {
 	f := &h.followed
 	f.mu.Lock()

@@ -173,7 +173,7 @@ func TestReload_FollowsRules(t *testing.T) {
 		return two.b.post(body).ID
 	}
 	rule := two.a.makeRule("allow")
-	early := postB(bashRequest("s", "npm test early")) // before this hub knows the rule
+	early := postB(bashRequest("s", "npm test early")) // before this hub has the rule
 	require.Equal(t, schema.Pending, two.b.status(early).Status)
 	require.NoError(t, two.b.Reload(t.Context()))
 	require.Contains(t, two.b.factIDs(feed.Rules), schema.EventID(0))

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// The types of events that begin and end what a hub keeps of a session in memory.
+// The types of events that begin and end the state that a hub keeps of a session in memory.
 const (
 	stopEvent         = "Stop"
 	promptEvent       = "UserPromptSubmit"
@@ -55,7 +55,7 @@ func (h *Hub) rememberAskBack(e *store.Event) {
 	}
 }
 
-// followSessionLocked ends what an event at another hub ends in the memory of this one. The caller holds mu.
+// followSessionLocked ends the state in memory that an event at another hub ends. The caller holds mu.
 func (h *Hub) followSessionLocked(e *store.Event) {
 	key := store.SessionKey{App: e.App, Session: e.Session}
 	switch e.Type {

@@ -38,7 +38,7 @@ func (p *freezeProgress) set(key store.SessionKey, state frozenState) {
 	}
 }
 
-// drop forgets the sessions that no active freeze stops.
+// drop removes the sessions that no active freeze stops.
 func (p *freezeProgress) drop(s store.Freezes) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *freezeProgress) drop(s store.Freezes) {
 	}
 }
 
-// followedState is what this hub has last reported of the state that other hubs change.
+// followedState is this hub's last report of the state that other hubs change.
 type followedState struct {
 	mu       sync.Mutex
 	freezes  []control.Freeze

@@ -10,7 +10,7 @@
 //
 // Text from agents is untrusted. A message links to the dashboard and carries no decision, with two
 // exceptions: a signed link (signed_link.go), which is only sent by mail to one named person, and the
-// buttons of packages telegram and slack, which decide only what their message shows completely.
+// buttons of packages telegram and slack, which decide only requests that their message shows completely.
 package notify
 
 import (
@@ -217,7 +217,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return ignoreCanceled(ctx, errors.Join(err, n.saveCursor(context.WithoutCancel(ctx))))
 }
 
-// reset forgets what Run knew: another hub may run until the next call.
+// reset drops the state of Run: another hub may run until the next call.
 func (n *Notifier) reset() {
 	n.mu.Lock()
 	n.runCtx, n.workers = nil, map[int64]*channelWorker{}

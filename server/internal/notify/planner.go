@@ -335,8 +335,8 @@ func (r *recipients) notifications(kind string, number int, people []string) (al
 	return all
 }
 
-// Reachable returns how many notifications of a new question to everyone would be sent now: those
-// of people without quiet hours, through channels that are not paused. See hub.Reach.
+// Reachable returns how many notifications of a new question to everyone would be sent now: to
+// people without quiet hours, through channels that are not paused. See hub.Reach.
 func (n *Notifier) Reachable(ctx context.Context) (count int) {
 	r, err := n.loadRecipients(ctx)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestTelegram_ShowsWhyABotTakesNoAnswers(t *testing.T) {
 	require.Empty(t, fake.Messages()[0].Buttons, "no one reads their answers")
 }
 
-// A server of one's own could press a button in the name of any linked account.
+// A private server could press a button in the name of any linked account.
 func TestTelegram_OwnServerTakesAnswersForTheOwnerOnly(t *testing.T) {
 	t.Parallel()
 	fake := notifytest.NewTelegram(t)

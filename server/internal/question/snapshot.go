@@ -60,7 +60,7 @@ func (env *Environment) canStillAnswer(name string, at int64) bool {
 	return account.CanAnswer && account.CreatedAt.UnixMilli() <= at
 }
 
-// Freezes knows the active freezes.
+// Freezes holds the active freezes.
 type Freezes interface {
 	// FreezeOf returns the active freeze that stops the session, or nil.
 	FreezeOf(app, session string) *control.Freeze

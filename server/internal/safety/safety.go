@@ -1,5 +1,5 @@
 // Package safety freezes sessions whose agent fails in a loop or spends too much. Its rules read the
-// log, or what the projections made of it, after the commit of an event. So they delay no event, and
+// log, or its projections, after the commit of an event. So they delay no event, and
 // act one call late: the next call may have begun.
 package safety
 

@@ -218,7 +218,7 @@ type overviewKey struct {
 // cachedOverview returns an overview that has only the counts of decisions on the days
 // that begin at starts.
 func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (history.Overview, error) {
-	if !s.progress.isRunning() { // another hub projects, and nothing tells when
+	if !s.progress.isRunning() { // another hub projects, without a notification
 		cursor, err := s.Store.ProjectionCursor(ctx)
 		if err != nil {
 			return history.Overview{}, err

@@ -9,8 +9,8 @@ import (
 )
 
 // lookalikes maps letters to the Latin letters that they look like. It covers Greek, Cyrillic,
-// digits and Latin letters that are hard to tell apart; names of other scripts are compared as
-// they are.
+// digits and Latin letters that are hard to tell apart; names of other scripts are compared
+// unchanged.
 var lookalikes = func() map[rune]rune {
 	table := map[rune]rune{}
 	for latin, others := range map[rune]string{

@@ -1,6 +1,6 @@
 // Package claims keeps in memory who handles which pending request. A claim is a lease: it ends by
 // itself unless a page of its person shows the request. It informs people and blocks nothing, so it
-// is neither stored nor in the audit log. Hubs of one database tell each other of claims, and each then
+// is neither stored nor in the audit log. Hubs of one database send each other their claims, and each then
 // ends them by itself.
 package claims
 
@@ -238,8 +238,8 @@ func (c *Claims) checkLeases(now time.Time) bool {
 	return len(c.active) > 0
 }
 
-// sharedChange is a claim or a release that was made at one hub, as it tells the others. The newest change
-// of a request counts. Times are those of Config.Clock, in Unix ms.
+// sharedChange is a claim or a release that was made at one hub, as sent to the others. The newest change
+// of a request counts. Times are from Config.Clock, in Unix ms.
 type sharedChange struct {
 	ID     schema.EventID `json:"id"`
 	Person string         `json:"person,omitempty"` // empty: released
@@ -248,7 +248,7 @@ type sharedChange struct {
 	Until  int64          `json:"until"` // end of the lease, or when no hub has the released claim any more
 }
 
-// sharedChanges is what hubs tell each other.
+// sharedChanges is the message between hubs.
 type sharedChanges struct {
 	own      map[schema.EventID]sharedChange // made here
 	newest   map[schema.EventID]int64        // the time of the newest change that is known
@@ -290,7 +290,7 @@ func (c *Claims) shareRenewalLocked(id schema.EventID, now time.Time) {
 	}
 }
 
-// Share returns what the other hubs need to know; nil: nothing.
+// Share returns the changes that the other hubs need; nil: none.
 func (c *Claims) Share() json.RawMessage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,7 +311,7 @@ func (c *Claims) Share() json.RawMessage {
 	return data
 }
 
-// maxKnown is how long the time of the newest change is kept: longer than any hub tells of a change that is
+// maxKnown is how long the time of the newest change is kept: longer than any hub sends a change that is
 // not renewed.
 const maxKnown = 24 * time.Hour
 

@@ -96,7 +96,7 @@ func TestClaims_LimitDropsOldest(t *testing.T) {
 	})
 }
 
-// linked returns the claims of two hubs that tell each other what they share.
+// linked returns the claims of two hubs that exchange their changes.
 func linked(t *testing.T, pages openPages) (a, b *Claims) {
 	a, b = runClaims(t, pages), runClaims(t, pages)
 	for _, c := range []*Claims{a, b} {

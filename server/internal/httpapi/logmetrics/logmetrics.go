@@ -45,7 +45,7 @@ func New(registry prometheus.Registerer) *Log {
 }
 
 // Run counts stored events, question outcomes and delivery states, and measures the times between
-// them, until ctx ends. What another hub committed, that hub counts. It follows the log like a stream client, so no other component has to count.
+// them, until ctx ends. Each hub counts only its own commits. It follows the log like a stream client, so no other component has to count.
 func (m *Log) Run(ctx context.Context, q *query.Service) error {
 	return m.follow(ctx, q, q.Hello().Seq)
 }

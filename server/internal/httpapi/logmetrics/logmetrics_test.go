@@ -64,7 +64,7 @@ func TestLog_MeasuresAfterManyUndelivered(t *testing.T) {
 	require.Len(t, open.since, maxOpenQuestions)
 }
 
-// Each hub counts what it committed. An answer here to a question from another hub has its time.
+// Each hub counts its own commits. An answer here to a question from another hub has its time.
 func TestLog_LeavesForeignRowsToTheirHub(t *testing.T) {
 	t.Parallel()
 	registry, log := prometheus.NewRegistry(), feed.New(0, 16, 1<<20)

@@ -191,10 +191,10 @@ func mostViewed(list []schema.ViewedRequest) []schema.ViewedRequest {
 	return list[:min(len(list), maxViewedRequests)]
 }
 
-// maxSharedNames is the number of people that hubs tell each other of one request.
+// maxSharedNames is the number of people that hubs report to each other for one request.
 const maxSharedNames = 20
 
-// SharedPresence is what a hub tells the others of the same database about its pages.
+// SharedPresence is a hub's report about its pages to the others of the same database.
 type SharedPresence struct {
 	schema.Presence          // with up to maxSharedNames names
 	Focused         []string `json:"focused,omitempty"` // people whose tab has the focus
@@ -209,7 +209,7 @@ func (p *Presence) Observe(changed func()) {
 	p.focusTimer = time.AfterFunc(schema.ViewingTimeout, changed)
 }
 
-// Share returns what the other hubs need to know; nil: nothing.
+// Share returns the presence that the other hubs need; nil: nothing.
 func (p *Presence) Share() json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,7 +248,7 @@ func (p *Presence) SetOthers(all []json.RawMessage) {
 	}
 }
 
-// focusChangedLocked tells the observer now, and when the focus is no longer valid.
+// focusChangedLocked notifies the observer now, and when the focus is no longer valid.
 func (p *Presence) focusChangedLocked() {
 	if p.observer != nil {
 		p.focusTimer.Reset(schema.ViewingTimeout)

@@ -24,8 +24,8 @@ func (l *Limits) SetDefaults() {
 	}
 }
 
-// Reservations count questions against the limits: per requester those that were asked at this hub since
-// it started and are not settled, and per session those that are not stored yet.
+// Reservations count questions against the limits: per requester the ones asked at this hub since it
+// started and not settled, and per session the ones not stored yet.
 type Reservations struct {
 	owners    map[string]string           // uid of the event → owner
 	byOwner   map[string]int              // owner → number of its questions
