@@ -47,8 +47,8 @@ func (c *cluster) reportLeadership(ctx context.Context) error {
 // announceDelay is the shortest time between two announcements to the other hubs.
 const announceDelay = 100 * time.Millisecond
 
-// run sends the other hubs who views and who handles which request, and follows their reports,
-// until ctx ends.
+// run reports to the other hubs which people view and handle which requests, and follows their
+// reports, until ctx ends.
 func (c *cluster) run(ctx context.Context) error {
 	changed := feed.NewWakeup()
 	wake := func() { changed.Wake() }

@@ -38,7 +38,7 @@ func (h *Hub) isRecentAskBack(st *schema.Status) bool {
 	return st.Response != nil && st.Response.AskBack != "" && st.RespondedAt >= since
 }
 
-// askBackPage is the number of questions that are read at startup to find the open ones in the window.
+// askBackPage is the number of questions that are read at startup to find the ones in the window.
 const askBackPage = 250
 
 // loadAskBacks finds the questions that were answered before the hub restarted.

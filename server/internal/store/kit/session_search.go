@@ -20,7 +20,7 @@ type LastOfSession struct {
 	Last int64
 }
 
-// SessionsWithID returns the found sessions with an ID, the newest events first.
+// SessionsWithID returns the found sessions with an ID, the ones with the newest events first.
 func SessionsWithID(session string, found []LastOfSession) (keys []store.SessionKey) {
 	slices.SortFunc(found, func(a, b LastOfSession) int { return cmp.Compare(b.Last, a.Last) })
 	for _, s := range found[:min(len(found), maxSessionsWithID)] {

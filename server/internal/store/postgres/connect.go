@@ -38,8 +38,8 @@ func Redact(dsn string) string {
 	return u.Redacted()
 }
 
-// poolConfig parses a DSN and adds the settings that it leaves open: a verified connection to a server that is not
-// on this machine, and the primary of several servers.
+// poolConfig parses a DSN and adds the settings that it leaves open: a verified connection to a
+// server that is not on this machine, and the primary of several servers.
 func poolConfig(dsn string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {

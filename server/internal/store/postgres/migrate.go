@@ -19,7 +19,7 @@ import (
 var migrations embed.FS
 
 // migrate upgrades the database to the current schema, each step in its own transaction, and
-// returns its version. Hubs that start together migrate one after the other. A newer schema is
+// returns its version. Hubs that start together migrate one after the other. A newer schema stays
 // unchanged: the caller checks it with requireCompatible.
 func migrate(ctx context.Context, cfg *pgx.ConnConfig, log *slog.Logger) (version int64, err error) {
 	files, err := fs.Sub(migrations, "migrations")

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// withNextMigration returns the migrations of a later release: this one's and another.
+// withNextMigration returns the migrations of a later release: the current ones and another.
 func withNextMigration(t *testing.T, statements string) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{"9999_next.sql": {Data: []byte("-- +goose Up\n" + statements)}}

@@ -11,8 +11,8 @@ import (
 // moved refuse such a database as one of a newer version.
 const movedSchema = 1_000_000
 
-// markMoved records that the database was copied to another one, which has the hub's data
-// since.
+// markMoved records that the database was copied to another one, which now has the
+// hub's data.
 func markMoved(ctx context.Context, db *sql.DB, to string, at time.Time) error {
 	t, err := db.BeginTx(ctx, nil)
 	if err != nil {
