@@ -140,7 +140,9 @@ func (s *Service) FramesAfter(ctx context.Context, seq int64) (frames []feed.Fra
 	// Compare with the store's head, not the feed's: a stream may have started with
 	// rows that are committed but not published yet.
 	if seq > s.Store.Head() {
-		return nil, nil, store.ErrLogRewound
+		if _, err := s.Store.After(ctx, seq, 0); err != nil { // catches up with other hubs
+			return nil, nil, err
+		}
 	}
 	frames, more, ok := s.Feed.After(seq)
 	if ok {

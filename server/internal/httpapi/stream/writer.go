@@ -110,6 +110,9 @@ func (st *stream) sendFirst() error {
 		st.seq = seq
 		return st.writeMessage(schema.Initial, data)
 	}
+	if after := st.start.After; after > st.Query.Store.Head() {
+		_, _ = st.Query.Store.After(st.ctx, after, 0) // the page comes from a hub that is ahead
+	}
 	hello := st.hello()
 	data, err := json.Marshal(hello)
 	if err != nil {

@@ -24,6 +24,11 @@ const queryLogChanges = `SELECT seq, question, ends, status FROM changes
 	WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3`
 
 func (s *engine) After(ctx context.Context, seq int64, limit int) ([]store.LogRow, error) {
+	if seq > s.head.Load() {
+		if err := s.catchUpTo(ctx, seq); err != nil {
+			return nil, err
+		}
+	}
 	head := s.head.Load()
 	switch {
 	case seq > head:
@@ -43,6 +48,17 @@ func (s *engine) After(ctx context.Context, seq int64, limit int) ([]store.LogRo
 		return nil, fmt.Errorf("the log has a gap after %d", seq)
 	}
 	return rows, nil
+}
+
+// catchUpTo catches up with the other hubs if one of them has committed a row that this hub does not
+// know yet: its reader continues here.
+func (s *engine) catchUpTo(ctx context.Context, seq int64) error {
+	var commits, head int64
+	err := s.readers.get(ctx, []any{&commits, &head}, `SELECT commits, head FROM streams`)
+	if err != nil || head < seq {
+		return errOfRead(ctx, err)
+	}
+	return s.writer.refreshTo(ctx, commits)
 }
 
 // readLog merges events and changes after seq up to end. Committed rows don't change, so
