@@ -37,6 +37,8 @@ type follower struct {
 	isCurrent bool
 	overdue   *time.Timer // ends isCurrent
 	changed   func(isCurrent bool)
+
+	reporting sync.Mutex // held while changed is called, so that the last call is about the last change
 }
 
 // wake makes the follower publish the rows that the writer has caught up with.
@@ -158,6 +160,8 @@ func (f *follower) extend(began time.Time) {
 }
 
 func (f *follower) setCurrent(isCurrent bool) {
+	f.reporting.Lock()
+	defer f.reporting.Unlock()
 	f.mu.Lock()
 	changed := f.changed
 	isSame := f.isCurrent == isCurrent
