@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/hookback/hookback/server/internal/feed"
@@ -16,8 +17,9 @@ type publisher struct {
 
 	mu      sync.Mutex // held while rows are handed over
 	publish func([]store.LogRow)
-	last    int64        // number of the newest row handed over
-	lastRow store.LogRow // without its bytes; zero: none yet
+	last    int64          // number of the newest row handed over
+	lastRow store.LogRow   // without its bytes; zero: none yet
+	waiting []store.LogRow // own rows whose earlier rows of other hubs could not be read yet
 }
 
 // newest returns the newest row handed over, without its bytes.
@@ -32,15 +34,23 @@ func (p *publisher) own(rows []store.LogRow, makeCurrent func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	makeCurrent()
-	if p.publish != nil && len(rows) > 0 && rows[0].Seq > p.last+1 {
-		if err := p.publishUpTo(rows[0].Seq - 1); err != nil {
-			// The hub finds a gap, and reads the missing rows from the database.
-			p.log.Error("rows of other hubs not read in time", "after", p.last, "before", rows[0].Seq, "err", err)
-		}
-	}
 	p.store.tail.Append(rows, p.store.pruned.Load())
-	if len(rows) > 0 {
+	if len(rows) == 0 {
+		return
+	}
+	if p.publish == nil || len(p.waiting) == 0 && rows[0].Seq == p.last+1 {
 		p.hand(rows)
+		return
+	}
+	for _, row := range rows {
+		e := *row.Event // its bytes belong to the poster, who may not wait until it is published
+		e.Envelope, e.Payload, e.Question, e.Status = slices.Clone(e.Envelope), slices.Clone(e.Payload), slices.Clone(e.Question), slices.Clone(e.Status)
+		row.Event = &e
+		p.waiting = append(p.waiting, row)
+	}
+	if err := p.publishUpTo(rows[len(rows)-1].Seq); err != nil {
+		p.log.Error("rows of other hubs not read in time; later ones wait for them", "after", p.last, "err", err)
+		p.store.follower.wake()
 	}
 }
 
@@ -75,7 +85,15 @@ func (p *publisher) publishUpTo(head int64) error {
 			p.last = pruned // the rows are gone
 			continue
 		}
-		rows, err := p.store.readForeign(ctx, p.last, min(head, p.last+followLimit))
+		end := min(head, p.last+followLimit)
+		if rows := p.waiting; len(rows) > 0 {
+			if rows[0].Seq <= p.last+1 {
+				p.handWaiting()
+				continue
+			}
+			end = min(end, rows[0].Seq-1)
+		}
+		rows, err := p.store.readForeign(ctx, p.last, end)
 		if err != nil {
 			return err
 		}
@@ -86,6 +104,22 @@ func (p *publisher) publishUpTo(head int64) error {
 		p.hand(rows)
 	}
 	return nil
+}
+
+// handWaiting hands over the own rows that follow the last one, without those that were pruned meanwhile.
+func (p *publisher) handWaiting() {
+	n, from := 0, 0
+	for next := p.last + 1; n < len(p.waiting) && p.waiting[n].Seq <= next; n++ {
+		if p.waiting[n].Seq == next {
+			next++
+		} else {
+			from = n + 1
+		}
+	}
+	rows := p.waiting[from:n]
+	if p.waiting = p.waiting[n:]; len(rows) > 0 {
+		p.hand(rows)
+	}
 }
 
 const queryTranscripts = `SELECT seq FROM chats WHERE seq > $1 AND seq <= $2`

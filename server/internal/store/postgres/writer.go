@@ -421,6 +421,7 @@ func (w *writer) attemptOnce(group []*op, stored map[string]int64) error {
 
 // finish makes a committed transaction current and publishes its rows.
 func (w *writer) finish(t *tx) {
+	isNew := t.counters.commits != w.counters.commits
 	w.store.publisher.own(t.rows, func() {
 		w.counters = t.counters
 		w.store.pending.Commit(t.pending)
@@ -429,7 +430,9 @@ func (w *writer) finish(t *tx) {
 		}
 		w.store.setCounters(&t.counters)
 	})
-	w.store.follower.ring(t.counters.commits)
+	if isNew {
+		w.store.follower.ring(t.counters.commits)
+	}
 }
 
 // send sends statements in one exchange and reads their results.
