@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"strings"
@@ -232,6 +233,11 @@ func (w *writer) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errConnectionLost, err)
 	}
+	if w.unresolved != nil && stored.commits == w.counters.commits {
+		if stored, err = w.fence(ctx, stored.commits); err != nil {
+			return fmt.Errorf("%w: %w", errConnectionLost, err)
+		}
+	}
 	w.segmentNames.clear()
 	t := w.unresolved
 	w.unresolved = nil
@@ -243,6 +249,16 @@ func (w *writer) connect(ctx context.Context) error {
 		return w.refresh()
 	}
 	return nil
+}
+
+// fence makes sure that a commit whose connection was lost has happened, or never will: the server may
+// still work on it. It returns the counters after that.
+func (w *writer) fence(ctx context.Context, commits int64) (counters, error) {
+	// The mark is not the one of any commit.
+	if _, err := w.conn.Exec(ctx, `UPDATE streams SET commits = commits + 1, mark = $1 WHERE commits = $2`, rand.Int64(), commits); err != nil {
+		return counters{}, err
+	}
+	return w.readCounters(ctx)
 }
 
 // requireSameLog stops the hub if the database lost commits that the hub has published, as after the
