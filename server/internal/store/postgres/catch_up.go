@@ -112,6 +112,7 @@ func (w *writer) catchUp(ctx context.Context, c *counters, changed []kit.Pending
 		if err := s.loadDirectives(ctx, w); err != nil {
 			return err
 		}
+		w.segmentNames.clear() // retention may have removed names
 	}
 	if c.pruned != before.pruned {
 		w.segmentNames.clear()

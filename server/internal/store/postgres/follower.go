@@ -34,6 +34,7 @@ type follower struct {
 
 	mu        sync.Mutex // guards the fields below
 	pulsed    time.Time  // begin of the last successful pulse
+	until     time.Time  // end of isCurrent
 	isCurrent bool
 	overdue   *time.Timer // ends isCurrent
 	changed   func(isCurrent bool)
@@ -147,16 +148,26 @@ func (f *follower) extend(began time.Time) {
 	if len(f.store.members.list()) == 1 {
 		age = maxAloneAge
 	}
-	left := time.Until(began.Add(age))
 	f.mu.Lock()
-	f.pulsed = began
+	f.pulsed, f.until = began, began.Add(age)
+	left := time.Until(f.until)
 	if f.overdue == nil {
-		f.overdue = time.AfterFunc(left, func() { f.setCurrent(false) })
+		f.overdue = time.AfterFunc(left, f.expire)
 	} else {
 		f.overdue.Reset(left)
 	}
 	f.mu.Unlock()
 	f.setCurrent(true)
+}
+
+// expire ends the currency, unless a pulse has just moved its end.
+func (f *follower) expire() {
+	f.mu.Lock()
+	isOver := !time.Now().Before(f.until)
+	f.mu.Unlock()
+	if isOver {
+		f.setCurrent(false)
+	}
 }
 
 func (f *follower) setCurrent(isCurrent bool) {
