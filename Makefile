@@ -15,6 +15,7 @@ npm := npm --prefix dashboard
 # Go: instrumented, it makes database tests use three times the CPU.
 race := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 packages ?= ./...
+pgpackages ?= ./server/internal/... ./server/hubtest/...
 fuzztime ?= 60s
 events ?= 3000000
 
@@ -80,7 +81,7 @@ test-go: ## run the Go tests with the race detector
 
 .PHONY: test-postgres
 test-postgres: ## run the tests of the hub on PostgreSQL
-	HOOKBACK_TEST_PGBIN=$$(scripts/postgres.sh) HOOKBACK_TEST_DB=postgres go test -count=1 -timeout 30m ./server/internal/... ./server/hubtest/...
+	HOOKBACK_TEST_PGBIN=$$(scripts/postgres.sh) HOOKBACK_TEST_DB=postgres go test -count=1 -timeout 30m $(pgpackages)
 
 .PHONY: test-dashboard
 test-dashboard: $(installed) ## run the unit tests of the dashboard

@@ -58,6 +58,8 @@ page_tests >"$page" 2>&1 &
 part go go_tests
 part page wait $!
 cat "$page"
+# The engine's own suite ran with the race detector above. These decide and deliver on it.
+part postgres make --no-print-directory test-postgres pgpackages='./server/internal/hub ./server/internal/delivery ./server/internal/auth'
 
 printf '\n== go test, package by package\n'
 grep -E '^(ok|FAIL|---|panic:|flaky:)' "$log" || true
