@@ -312,8 +312,8 @@ func (w *writer) commitOne(o *op) error {
 				return err
 			}
 		}
-		if err = w.attempt([]*op{o}, stored); !isSerializationFailure(err) {
-			break
+		if err = w.attempt([]*op{o}, stored); !isSerializationFailure(err) && !isRepeatedKey(err) {
+			break // a key is repeated if another hub has just stored its event
 		}
 	}
 	switch {
