@@ -15,6 +15,7 @@
 //	go run ./scripts/fault pair-kill       200 × kill -9 of one of two hubs under 16,000 concurrent questions
 //	go run ./scripts/fault pair-database   one of two hubs loses the database
 //	go run ./scripts/fault pair-restart    crashes of the database server under load
+//	go run ./scripts/fault pair-clock      one hub's clock moved by an hour
 //	go run ./scripts/fault pair-pause      one of two hubs is paused under load, 50 times
 //	go run ./scripts/fault pair-bus        questions are answered on the other hub, without a bus
 //	go run ./scripts/fault pair-token      a token that is revoked at one hub is used at the other
@@ -92,6 +93,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		{"pair-pause", func() error { return pairPauseRun(ctx, workspace{bin, filepath.Join(dir, "pair-pause"), out}, load) }},
 		{"pair-bus", func() error { return pairBusRun(ctx, workspace{bin, filepath.Join(dir, "pair-bus"), out}) }},
 		{"pair-token", func() error { return pairTokenRun(ctx, workspace{bin, filepath.Join(dir, "pair-token"), out}) }},
+		{"pair-clock", func() error { return pairClockRun(ctx, workspace{bin, filepath.Join(dir, "pair-clock"), out}) }},
 		{"pair-start", func() error { return pairStartRun(ctx, workspace{bin, filepath.Join(dir, "pair-start"), out}) }},
 	}
 	failed := 0
