@@ -40,7 +40,7 @@ type localBus struct {
 
 var errDown = errors.New("the bus is down")
 
-func (b *localBus) send(_ context.Context, head int64) error {
+func (b *localBus) send(_ context.Context, commit int64) error {
 	b.local.mu.Lock()
 	defer b.local.mu.Unlock()
 	if b.local.isCut {
@@ -48,7 +48,7 @@ func (b *localBus) send(_ context.Context, head int64) error {
 	}
 	for other := range b.local.ends {
 		if other != b {
-			other.Receive(Encode(head))
+			other.Receive(Encode(commit))
 		}
 	}
 	return nil

@@ -12,14 +12,14 @@ import (
 const (
 	// mergeWindow is the time after a message in which further rings become one message.
 	mergeWindow = 2 * time.Millisecond
-	// maxUnread is the number of received heads that wait for the reader.
+	// maxUnread is the number of received commits that wait for the reader.
 	maxUnread = 16
 )
 
 // Merger is the part that all buses share: it merges rings before they are sent, keeps received
-// heads for the reader, and counts. Its methods can be used by several goroutines.
+// commits for the reader, and counts. Its methods can be used by several goroutines.
 type Merger struct {
-	newest  atomic.Int64 // head to send; 0: none
+	newest  atomic.Int64 // commit to send; 0: none
 	wakeup  feed.Wakeup
 	rings   chan int64
 	stop    context.CancelFunc
@@ -29,27 +29,27 @@ type Merger struct {
 	sent, received, dropped atomic.Int64
 }
 
-// NewMerger returns a Merger that passes heads to send, one at a time. Its context ends when the
-// Merger is closed. If send returns an error, the head is dropped and counted.
-func NewMerger(send func(ctx context.Context, head int64) error) *Merger {
+// NewMerger returns a Merger that passes commits to send, one at a time. Its context ends when the
+// Merger is closed. If send returns an error, the commit is dropped and counted.
+func NewMerger(send func(ctx context.Context, commit int64) error) *Merger {
 	m := &Merger{wakeup: feed.NewWakeup(), rings: make(chan int64, maxUnread)}
 	m.stopped, m.stop = context.WithCancel(context.Background())
 	m.running.Go(func() { m.run(send) })
 	return m
 }
 
-func (m *Merger) run(send func(ctx context.Context, head int64) error) {
+func (m *Merger) run(send func(ctx context.Context, commit int64) error) {
 	for {
 		select {
 		case <-m.wakeup:
 		case <-m.stopped.Done():
 			return
 		}
-		head := m.newest.Swap(0)
-		if head == 0 { // sent with an earlier wake-up
+		commit := m.newest.Swap(0)
+		if commit == 0 { // sent with an earlier wake-up
 			continue
 		}
-		if err := send(m.stopped, head); err != nil {
+		if err := send(m.stopped, commit); err != nil {
 			m.dropped.Add(1)
 		} else {
 			m.sent.Add(1)
@@ -61,33 +61,33 @@ func (m *Merger) run(send func(ctx context.Context, head int64) error) {
 }
 
 // Ring implements Bus.
-func (m *Merger) Ring(head int64) {
+func (m *Merger) Ring(commit int64) {
 	if m.stopped.Err() != nil {
 		m.dropped.Add(1)
 		return
 	}
 	for {
 		newest := m.newest.Load()
-		if head <= newest {
+		if commit <= newest {
 			return // it is on its way
 		}
-		if m.newest.CompareAndSwap(newest, head) {
+		if m.newest.CompareAndSwap(newest, commit) {
 			m.wakeup.Wake()
 			return
 		}
 	}
 }
 
-// Receive takes a message of another hub. It does not block. Messages that name no head are ignored.
+// Receive takes a message of another hub. It does not block. Messages that name no commit are ignored.
 func (m *Merger) Receive(message string) {
-	head, ok := Decode(message)
+	commit, ok := Decode(message)
 	if !ok {
 		return
 	}
 	m.received.Add(1)
 	for {
 		select {
-		case m.rings <- head:
+		case m.rings <- commit:
 			return
 		default:
 		}

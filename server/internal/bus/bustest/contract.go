@@ -71,16 +71,16 @@ func eventually(t testing.TB, condition func() bool) {
 	require.Eventually(t, condition, time.Minute, time.Millisecond)
 }
 
-// RingUntil rings the head until the reader has received at least that. Any bus may lose a ring.
-func RingUntil(t testing.TB, from, reader bus.Bus, head int64) {
+// RingUntil rings the commit until the reader has received at least that. Any bus may lose a ring.
+func RingUntil(t testing.TB, from, reader bus.Bus, commit int64) {
 	t.Helper()
 	eventually(t, func() bool {
-		from.Ring(head)
+		from.Ring(commit)
 		for {
 			select {
 			case got := <-reader.Rings():
-				require.LessOrEqual(t, got, head, "a head that no one rang")
-				if got == head {
+				require.LessOrEqual(t, got, commit, "a commit that no one rang")
+				if got == commit {
 					return true
 				}
 			default:
@@ -111,19 +111,19 @@ func ringNewestArrives(t *testing.T, n Network) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	lost := 0
 	for group := int64(1); group <= groups; group++ {
-		head := 3 * group
-		for ring := head - 2; ring <= head; ring++ {
+		commit := 3 * group
+		for ring := commit - 2; ring <= commit; ring++ {
 			a.Ring(ring)
 		}
 		checks := 0
 		eventually(t, func() bool {
 			if checks++; checks%patience == 0 {
 				lost++
-				a.Ring(head)
+				a.Ring(commit)
 			}
 			select {
 			case got := <-b.Rings():
-				return got == head
+				return got == commit
 			default:
 				return false
 			}
@@ -150,8 +150,8 @@ func ringNeverBlocks(t *testing.T, n Network) {
 func ringMergesBursts(t *testing.T, n Network) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	const rings = 200_000
-	for head := int64(1); head <= rings; head++ {
-		a.Ring(head)
+	for commit := int64(1); commit <= rings; commit++ {
+		a.Ring(commit)
 	}
 	RingUntil(t, a, b, rings)
 	require.Less(t, a.Stats().Sent, int64(rings/10))
@@ -166,9 +166,9 @@ func ringsKeepLogDense(t *testing.T, n Network) {
 	appendTo := func(to bus.Bus) {
 		mu.Lock()
 		log = append(log, int64(len(log)+1))
-		head := log[len(log)-1]
+		commit := log[len(log)-1]
 		mu.Unlock()
-		to.Ring(head)
+		to.Ring(commit)
 	}
 	const entries = 500
 	var writers sync.WaitGroup
@@ -182,17 +182,17 @@ func ringsKeepLogDense(t *testing.T, n Network) {
 	var read []int64
 	eventually(t, func() bool {
 		select {
-		case head := <-reader.Rings():
+		case commit := <-reader.Rings():
 			mu.Lock()
-			if head > int64(len(read)) {
-				read = append(read, log[len(read):head]...)
+			if commit > int64(len(read)) {
+				read = append(read, log[len(read):commit]...)
 			}
 			mu.Unlock()
 		default:
 			mu.Lock()
-			head := int64(len(log))
+			commit := int64(len(log))
 			mu.Unlock()
-			a.Ring(head) // as a poll would notice
+			a.Ring(commit) // as a poll would notice
 		}
 		return len(read) == 2*entries
 	})
@@ -203,7 +203,7 @@ func ringsKeepLogDense(t *testing.T, n Network) {
 func upFollowsServer(t *testing.T, n Network) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	RingUntil(t, a, b, 1)
-	for head := int64(2); head <= 3; head++ {
+	for commit := int64(2); commit <= 3; commit++ {
 		n.Stop(t)
 		eventually(t, func() bool { return !a.Up() && !b.Up() })
 		dropped := a.Stats().Dropped
@@ -211,8 +211,8 @@ func upFollowsServer(t *testing.T, n Network) {
 		eventually(t, func() bool { return a.Stats().Dropped > dropped })
 		n.Start(t)
 		eventually(t, func() bool { return a.Up() && b.Up() })
-		RingUntil(t, a, b, head)
-		RingUntil(t, b, a, head)
+		RingUntil(t, a, b, commit)
+		RingUntil(t, b, a, commit)
 	}
 }
 
@@ -240,12 +240,12 @@ func closeDropsRings(t *testing.T, n Network) {
 
 func statsCountWhatReaderMissed(t *testing.T, n Network) {
 	a, b := n.joinUp(t), n.joinUp(t)
-	head := int64(0)
+	commit := int64(0)
 	eventually(t, func() bool {
-		head++
-		a.Ring(head)
+		commit++
+		a.Ring(commit)
 		return b.Stats().Dropped > 0
 	})
-	RingUntil(t, a, b, head+1)
+	RingUntil(t, a, b, commit+1)
 	require.GreaterOrEqual(t, b.Stats().Received, b.Stats().Dropped)
 }

@@ -28,33 +28,33 @@ type lossyBus struct {
 func (l *lossyBus) run(random *rand.Rand) {
 	late := int64(0) // delivered after the next one; 0: none
 	for {
-		var head int64
+		var commit int64
 		select {
-		case head = <-l.Bus.Rings():
+		case commit = <-l.Bus.Rings():
 		case <-l.stopped.Done():
 			return
 		}
 		switch n := random.IntN(100); {
 		case n < 30:
-			head = 0
+			commit = 0
 		case n < 40:
-			l.deliver(head)
+			l.deliver(commit)
 		case n < 60 && late == 0:
-			late = head
+			late = commit
 			continue
 		}
-		l.deliver(head)
+		l.deliver(commit)
 		l.deliver(late)
 		late = 0
 	}
 }
 
-func (l *lossyBus) deliver(head int64) {
-	if head == 0 {
+func (l *lossyBus) deliver(commit int64) {
+	if commit == 0 {
 		return
 	}
 	select {
-	case l.rings <- head:
+	case l.rings <- commit:
 	case <-l.stopped.Done():
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rungBus has received heads.
+// rungBus has received commits.
 type rungBus struct {
 	bus.Bus
 	rings chan int64
@@ -25,8 +25,8 @@ func TestLossy_LosesRepeatsAndReorders(t *testing.T) {
 	t.Parallel()
 	const rings, end = 10_000, int64(1) << 40
 	inner := rungBus{rings: make(chan int64, 2*rings)}
-	for head := int64(1); head <= rings; head++ {
-		inner.rings <- head
+	for commit := int64(1); commit <= rings; commit++ {
+		inner.rings <- commit
 	}
 	for range rings { // one of them arrives
 		inner.rings <- end
@@ -34,17 +34,17 @@ func TestLossy_LosesRepeatsAndReorders(t *testing.T) {
 	b := bustest.Lossy(inner, 1)
 	times := map[int64]int{}
 	repeated, reordered, last := 0, 0, int64(0)
-	for head := range b.Rings() {
-		if head == end {
+	for commit := range b.Rings() {
+		if commit == end {
 			break
 		}
-		if times[head]++; times[head] > 1 {
+		if times[commit]++; times[commit] > 1 {
 			repeated++
 		}
-		if head < last {
+		if commit < last {
 			reordered++
 		}
-		last = head
+		last = commit
 	}
 	require.NoError(t, b.Close())
 	require.InDelta(t, 0.3*rings, rings-len(times), 0.03*rings)

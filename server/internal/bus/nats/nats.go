@@ -125,8 +125,8 @@ func (b *natsBus) options(cfg *Config) []nats.Option {
 	}
 }
 
-func (b *natsBus) send(_ context.Context, head int64) error {
-	return b.conn.Publish(b.subject, []byte(bus.Encode(head)))
+func (b *natsBus) send(_ context.Context, commit int64) error {
+	return b.conn.Publish(b.subject, []byte(bus.Encode(commit)))
 }
 
 // Up implements bus.Link.

@@ -20,7 +20,7 @@ type notifyBus struct {
 	*bus.Merger
 	config *pgx.ConnConfig
 	log    *slog.Logger
-	head   atomic.Int64                       // to send; 0: none
+	commit atomic.Int64                       // to send; 0: none
 	wake   atomic.Pointer[context.CancelFunc] // ends the present wait for notifications; nil: not connected
 	stop   context.CancelFunc
 	done   chan struct{}
@@ -67,10 +67,10 @@ func (b *notifyBus) Close() error {
 
 var errBusDown = errors.New("the bus is not connected")
 
-// send passes the head to the connection's goroutine.
-func (b *notifyBus) send(_ context.Context, head int64) error {
-	if head > b.head.Load() {
-		b.head.Store(head)
+// send passes the commit to the connection's goroutine.
+func (b *notifyBus) send(_ context.Context, commit int64) error {
+	if commit > b.commit.Load() {
+		b.commit.Store(commit)
 	}
 	wake := b.wake.Load()
 	if wake == nil {
@@ -114,17 +114,17 @@ func (b *notifyBus) serve(ctx context.Context) error {
 		defer cancel()
 		_ = conn.Close(ctx) // it is lost, or the hub stops
 	}()
-	b.head.Store(0) // rung while there was no connection
+	b.commit.Store(0) // rung while there was no connection
 	b.log.Info("bus connected", "channel", channel)
 	for {
 		wait, wake := context.WithTimeout(ctx, busIdle)
 		b.wake.Store(&wake)
-		if head := b.head.Swap(0); head > 0 {
-			err = b.exchange(ctx, conn, `SELECT pg_notify($1, $2)`, channel, bus.Encode(head))
+		if commit := b.commit.Swap(0); commit > 0 {
+			err = b.exchange(ctx, conn, `SELECT pg_notify($1, $2)`, channel, bus.Encode(commit))
 		} else if err = b.receive(wait, conn); err != nil && errors.Is(wait.Err(), context.DeadlineExceeded) {
 			err = b.exchange(ctx, conn, `SELECT`)
 		} else if errors.Is(wait.Err(), context.Canceled) {
-			err = ctx.Err() // there is a head to send
+			err = ctx.Err() // there is a commit to send
 		}
 		wake()
 		if err != nil {
