@@ -10,7 +10,7 @@ import (
 
 // hasOutstanding reports whether anything may wait for an event of the session.
 func (s *engine) hasOutstanding(e *store.Event) bool {
-	return s.grants.Has(e.App, e.Session) || s.messages.Has(e.App, e.Session) || s.isFrozen(e.App, e.Session)
+	return s.grants.Has(e.App, e.Session) || s.messages.Has(e.App, e.Session) || s.IsFrozen(e.App, e.Session)
 }
 
 // directive returns the directive for the hook of a new event, and marks it as handed over in

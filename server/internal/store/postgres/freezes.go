@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,7 +48,7 @@ func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', 0)`, stored.ID, string(f.Scope), f.SourceApp, f.SessionID, f.By, f.Reason, string(f.Rule), f.CostUSD, int64(f.CreatedAt)); err != nil {
 			return err
 		}
-		t.afterCommit(func() { s.setFreezes(append(slices.Clone(s.ActiveFreezes()), stored)) })
+		t.afterCommit(func() { s.PutFreeze(stored) })
 		return t.appendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: kit.NewFreezeData(&stored)})
 	}})
 	return stored, created, err
@@ -60,9 +59,7 @@ func (s *engine) LiftFreeze(ctx context.Context, id int64, by string, at time.Ti
 		t.changesFreezes = true
 		lifted, err := t.execCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, kit.Millis(at), id)
 		if err == nil && lifted > 0 {
-			t.afterCommit(func() {
-				s.setFreezes(slices.DeleteFunc(slices.Clone(s.ActiveFreezes()), func(f control.Freeze) bool { return f.ID == id }))
-			})
+			t.afterCommit(func() { s.RemoveFreeze(id) })
 			err = t.appendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: kit.FreezeData{ID: id}})
 		}
 		if err == nil {
@@ -76,30 +73,11 @@ func (s *engine) LiftFreeze(ctx context.Context, id int64, by string, at time.Ti
 	return f, err
 }
 
-func (s *engine) ActiveFreezes() []control.Freeze {
-	if list := s.freezes.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
-
-func (s *engine) FreezeOf(app, session string) *control.Freeze {
-	active := s.ActiveFreezes()
-	i := slices.IndexFunc(active, func(f control.Freeze) bool { return f.Stops(app, session) })
-	if i < 0 {
-		return nil
-	}
-	return &active[i]
-}
-
-// setFreezes replaces the active freezes. Only the writer's goroutine calls it.
-func (s *engine) setFreezes(active []control.Freeze) { s.freezes.Store(&active) }
-
 // requireNotFrozen fails with schema.ErrFrozen if a freeze stops the session. It sees the
 // freezes of this group commit, too.
 func (t *tx) requireNotFrozen(app, session string) error {
 	if !t.changesFreezes {
-		if t.w.store.isFrozen(app, session) {
+		if t.w.store.IsFrozen(app, session) {
 			return schema.ErrFrozen
 		}
 		return nil
@@ -132,9 +110,6 @@ func (t *tx) addFreeze(d *control.Directive, e *store.Event, r *store.DirectiveR
 	return err
 }
 
-// isFrozen reports whether a freeze stops the session.
-func (s *engine) isFrozen(app, session string) bool { return s.FreezeOf(app, session) != nil }
-
 // loadFreezes loads the active freezes, at the start.
 func (s *engine) loadFreezes(ctx context.Context, w *writer) error {
 	rows, err := w.conn.Query(ctx, queryActiveFreezes)
@@ -142,6 +117,6 @@ func (s *engine) loadFreezes(ctx context.Context, w *writer) error {
 	if err != nil {
 		return fmt.Errorf("read freezes: %w", err)
 	}
-	s.setFreezes(list)
+	s.LoadFreezes(list)
 	return nil
 }

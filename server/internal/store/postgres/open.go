@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -53,6 +52,8 @@ type BusOpener interface {
 
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
+	kit.Freezes
+
 	hubID    string
 	schema   int64                       // version
 	wasFirst bool                        // no other hub had the database open
@@ -64,8 +65,7 @@ type engine struct {
 	health   *health
 	pending  kit.PendingQuestions[string]
 	grants   kit.OpenGrants
-	messages kit.ItemCounts                   // messages that are not handed over
-	freezes  atomic.Pointer[[]control.Freeze] // the active ones, as of the last commit
+	messages kit.ItemCounts // messages that are not handed over
 	// openMessages are messages that are not handed over, or not acted on.
 	openMessages kit.ItemCounts
 	commits      atomic.Int64 // of the state in memory

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
 
-	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
@@ -53,7 +52,8 @@ const (
 
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
-	kit.SingleMember
+	singleMember
+	kit.Freezes
 
 	file       string
 	hubID      string
@@ -68,8 +68,7 @@ type engine struct {
 	dictionary *dictionary
 	pending    kit.PendingQuestions[int64]
 	grants     kit.OpenGrants
-	messages   kit.ItemCounts                   // messages that are not handed over
-	freezes    atomic.Pointer[[]control.Freeze] // the active ones, as of the last commit
+	messages   kit.ItemCounts // messages that are not handed over
 	// openMessages are messages that are not handed over, or not acted on.
 	openMessages kit.ItemCounts
 	diskSpace    *diskSpace
@@ -140,7 +139,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{SingleMember: kit.NewSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
+	s := &engine{singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
