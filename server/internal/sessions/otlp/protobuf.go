@@ -11,7 +11,7 @@ import (
 // The readers below build the same structures from protobuf as encoding/json does from JSON, so
 // that all else is one code. They read only the fields that are needed, with the numbers of
 // opentelemetry-proto 1.x; the generated messages would hold a whole body, which at 2 bytes per
-// empty message grows a hundredfold in memory (server/docs/decisions/0238-otlp-in-protobuf.md).
+// empty message grows a hundredfold in memory (server/docs/decisions/sessions.md#telemetry).
 
 // field is a field of a protobuf message. Only the member of its wire type is set.
 type field struct {
