@@ -1,7 +1,7 @@
 // Package install adds Hookback's hooks to the settings of coding agents, and removes
 // them again.
 //
-// The settings belong to the user. An edit is textual and changes only our own entries:
+// The settings belong to the user. An edit changes only our own entries:
 // all other members, comments, order, indentation and line endings stay byte for byte.
 // A file that can't be parsed reliably is not written.
 //

@@ -1,6 +1,6 @@
 // Command gen generates files from the Go types of package schema: hub.schema.json, openapi.json
-// and, for the dashboard, schema.ts and schema.golden.ts. From the table of package install, it
-// generates the plugin for Claude Code.
+// and, for the dashboard, schema.ts and schema.golden.ts. From the table of package install it
+// generates the plugin for Claude Code, and from package comments the guides for Go and the protocol.
 //
 //	go run ./schema/gen          # from the root of the repository
 //

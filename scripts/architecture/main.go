@@ -118,7 +118,7 @@ text { font: 13px system-ui, sans-serif; fill: #1c2430; text-anchor: middle; }
 `, width, height, width, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
 	b.WriteString(`<rect x="280" y="24" width="440" height="496" rx="10" fill="#f8fafc" stroke="#4b5563"/>` + "\n")
-	b.WriteString(`<text class="name" x="500" y="46">Hookback hub: one process, one SQLite file</text>` + "\n")
+	b.WriteString(`<text class="name" x="500" y="46">Hookback hub: one process, SQLite or PostgreSQL</text>` + "\n")
 	for _, s := range []style{eventPath, answerPath, background} {
 		fmt.Fprintf(&b, `<marker id="head-%s" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto"><path class="head-%s" d="M0 0L10 5L0 10z"/></marker>`+"\n", s, s)
 	}

@@ -1,6 +1,7 @@
-// Package identity keeps the hub's Ed25519 key: it stores the key in a file next to the
-// database, signs with it, and derives the hub's other keys from it (HKDF). The key is not in
-// the database, so a copy of the database can neither sign nor decrypt.
+// Package identity keeps the hub's Ed25519 key: it stores the key in a file next to the database
+// file, or in the data directory with PostgreSQL, signs with it, and derives the hub's other keys
+// from it (HKDF). The key is not in the database, so a copy of the database can neither sign nor
+// decrypt.
 package identity
 
 import (

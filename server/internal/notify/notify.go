@@ -8,9 +8,9 @@
 // that was in flight when the hub was killed is sent again, with the same id if the
 // channel supports ids.
 //
-// Text from agents is untrusted. A message links to the dashboard and carries no decision, with two
-// exceptions: a signed link (signed_link.go), which is only sent by mail to one named person, and the
-// buttons of packages telegram and slack, which decide only requests that their message shows completely.
+// Text from agents is untrusted. A message links to the dashboard and carries no decision, except by
+// a signed link (signed_link.go), which is only sent by mail to one named person, and by the buttons of
+// chat services and of Web Push, which decide only requests that their message shows completely.
 package notify
 
 import (

@@ -1,6 +1,7 @@
 // Package store defines the stored data of a hub: its log, questions, outbox, rules, accounts,
-// notifications and audit log. It holds the types, the errors and the interfaces. An
-// engine in a package below implements Store: store/sqlite, and store/postgres for one hub.
+// notifications and audit log. It holds the types, the errors and the interfaces. The
+// engines in the packages below implement Store: store/sqlite keeps one hub in a file,
+// store/postgres one or several hubs in a database.
 //
 // Every committed change is one row of the log, numbered 1, 2, 3 … without gaps: an
 // event (its number is its ID) or a change of a question.
@@ -42,7 +43,7 @@
 // the test TestCopy_KnowsAllTables.
 package store
 
-// Store is an open database of one hub. Its methods are safe for concurrent use.
+// Store is a database as one hub has it open. Its methods are safe for concurrent use.
 //
 // A consumer asks for the roles that it uses.
 type Store interface {

@@ -1,4 +1,4 @@
-// Package sqlite is the engine that keeps a hub in one SQLite file.
+// Package sqlite is the engine that keeps one hub in a SQLite file.
 //
 // All writes go through one goroutine, the writer. It commits everything in its queue in
 // one transaction (group commit). After the fsync it publishes the new log rows in order
