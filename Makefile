@@ -23,7 +23,7 @@ installed := dashboard/node_modules/.package-lock.json
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: dev
 dev: $(installed) ## run the hub on port 4000 and the dashboard with hot reload on port 5173
@@ -146,11 +146,13 @@ clean: ## remove build results; databases stay
 	rm -rf bin dashboard/node_modules agentclient/recipes/node_modules dashboard/test-results dashboard/playwright-report
 
 agentclient/recipes/node_modules/.package-lock.json: agentclient/recipes/package-lock.json
+	@echo 'Installing the npm packages of agentclient/recipes, about 100 MB.' >&2
 	npm --prefix agentclient/recipes ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # npm writes this file after an install.
 $(installed): dashboard/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is missing: the dashboard needs Node 20.19 or newer. The hub needs only Go: go run ./server" >&2; exit 1; }
+	@echo 'Installing the npm packages of dashboard, about 260 MB.' >&2
 	$(npm) ci --ignore-scripts --no-audit --no-fund
 	@touch $@

@@ -4,6 +4,7 @@
 # each tool once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/packages.sh
 
 golangci_lint=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -123,6 +124,10 @@ metrics_are_valid() {
   rm -rf "$dir"
   return $status
 }
+
+for tool in "$golangci_lint" "$govulncheck"; do
+  has_source "$tool" || echo "$tool is missing: downloading and building it once, up to 6 minutes." >&2
+done
 
 check gofmt formatted
 check shell shell_reads
