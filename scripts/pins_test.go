@@ -70,6 +70,20 @@ func numbers(t *testing.T, version string) (n [3]int) {
 	return n
 }
 
+// TestWorkflows_ActionsArePinned: a tag of an action can be moved, a commit can't.
+func TestWorkflows_ActionsArePinned(t *testing.T) {
+	t.Parallel()
+	used := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`)
+	pinned := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v[0-9.]+$`)
+	files := sources(t, ".yml")
+	require.Contains(t, files, ".github/workflows/ci.yml")
+	for _, file := range files {
+		for _, use := range used.FindAllStringSubmatch(string(read(t, file)), -1) {
+			require.Regexp(t, pinned, use[1], file)
+		}
+	}
+}
+
 // TestDependencies_AreExplained keeps direct dependencies few: each one is listed in
 // dependencies.md with its purpose.
 func TestDependencies_AreExplained(t *testing.T) {
