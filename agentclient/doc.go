@@ -145,7 +145,8 @@
 // token that an admin created for this agent, and use an https:// address. To trust the
 // certificate of a private CA, set SSL_CERT_FILE.
 //
-// HOOKBACK_URL decides which hub gets the questions, but not whose answers count, if a hub
-// is pinned. HOOKBACK_TOKEN is sent only to pinned addresses, or to the one that it names
+// HOOKBACK_URL decides which hub gets the questions. If a hub is pinned, it does not decide
+// whose answers count, and HOOKBACK_TOKEN is sent only to pinned addresses. Without a pin, an
+// answer from there counts unsigned, and any address gets the token, unless it names its own
 // (TOKEN@https://hub.example).
 package agentclient

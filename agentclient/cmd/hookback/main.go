@@ -89,7 +89,9 @@ Exit status of ask and send: 0 approved or answered (the answer is on stdout),
 
 HOOKBACK_URL is the address of the hub, by default http://127.0.0.1:4000. If the hub
 requires authentication, set HOOKBACK_TOKEN to a token from its admin; tokens are never
-written to settings files, and are sent to trusted hubs only. SSL_CERT_FILE names a private certificate authority.
+written to settings files. While this account trusts no hub (see hookback trust --help), a
+hub at HOOKBACK_URL gets the token, and its answers count unsigned. SSL_CERT_FILE names a
+private certificate authority.
 `
 
 func printUsage(w io.Writer) {

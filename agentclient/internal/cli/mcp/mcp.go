@@ -39,7 +39,8 @@ servers as programs, and forwards every message to a hub:
 HOOKBACK_TOKEN authenticates the agent at the hub. Voting requires a person's token.
 
 If this account trusts a hub, the hub must prove that it holds the trusted key, and an
-address from HOOKBACK_URL must be the one that is trusted.
+address from HOOKBACK_URL must be the one that is trusted. If it trusts none, a hub at an
+address from HOOKBACK_URL is believed without proof, and any other one is trusted from now on.
 `
 
 const (

@@ -17,14 +17,15 @@ import (
 const trustHelp = `hookback trust URL [flags]
 hookback trust
 
-Trusts the hub at URL: its answers count on this account. Answers that no trusted hub
-signed are denied. Compare the key id with the one that the hub prints when it starts and
+Trusts the hub at URL: its answers count on this account. From then on, answers that no
+trusted hub signed are denied. Compare the key id with the one that the hub prints when it starts and
 shows in Settings. Needs a terminal, so that no agent can run it for you by accident.
 
 Without URL, it lists the trusted hubs.
 
-The first hub that is used is trusted on first contact, unless its address comes from
-HOOKBACK_URL. For every account of a machine, root writes /etc/hookback/hub.pub with lines
+The first hub that is asked is trusted on first contact, unless its address comes from
+HOOKBACK_URL. Until a hub is trusted, unsigned answers from an address in HOOKBACK_URL
+count, and HOOKBACK_TOKEN is sent to any address. For every account of a machine, root writes /etc/hookback/hub.pub with lines
 of the form ORIGIN ed25519 KEY, as hookback trust prints them; no other hub counts then.
 
 Exit status: 0 trusted, 1 not changed, 2 no hub, no terminal or wrong usage.
