@@ -102,7 +102,7 @@ func TestDocuments_PathsExist(t *testing.T) {
 
 func TestReadme_IsShort(t *testing.T) {
 	t.Parallel()
-	require.LessOrEqual(t, strings.Count(string(read(t, "README.md")), "\n"), 150)
+	require.LessOrEqual(t, strings.Count(string(read(t, "README.md")), "\n"), 160)
 }
 
 // The hub serves the comparison, too.
@@ -154,6 +154,32 @@ func TestDecisions_AreInIndex(t *testing.T) {
 		require.Contains(t, index, "]("+e.Name()+")", "%s is not in the index", e.Name())
 		for _, record := range page[1:] {
 			require.Equal(t, 1, strings.Count(index, "]("+e.Name()+"#"+record+")"), "%s#%s is not in the index once", e.Name(), record)
+		}
+	}
+}
+
+// No sandbox separates an agent from its user. The README and the security guide state it.
+func TestDocuments_StateTheBoundary(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"README.md", "server/docs/guide/security.md"} {
+		require.Contains(t, string(read(t, file)), "an agent that runs as you, without a sandbox, can answer as you", file)
+	}
+}
+
+// A shell block of the README names commands and flags that exist.
+func TestReadme_CommandsExist(t *testing.T) {
+	t.Parallel()
+	commands := regexp.MustCompile(`(?m)^(?:\w+=\$\()?hookback (\w+)|- run: hookback (\w+)|^make ([\w-]+)|go (?:run|install) (\./\S+)`)
+	makefile := string(read(t, "Makefile"))
+	for _, found := range commands.FindAllStringSubmatch(string(read(t, "README.md")), -1) {
+		command, target, folder := found[1]+found[2], found[3], found[4]
+		switch {
+		case command != "":
+			require.FileExists(t, filepath.Join(root, "agentclient/cmd/hookback/testdata/help/hookback-"+command+".txt"))
+		case target != "":
+			require.Contains(t, makefile, "\n"+target+":")
+		default:
+			require.DirExists(t, filepath.Join(root, strings.TrimRight(folder, "`,")))
 		}
 	}
 }
