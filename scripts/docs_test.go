@@ -183,3 +183,11 @@ func TestReadme_CommandsExist(t *testing.T) {
 		}
 	}
 }
+
+// The tag is the only version. The changelog announces it, and package.json has none.
+func TestChangelog_NamesTheVersion(t *testing.T) {
+	t.Parallel()
+	heading := regexp.MustCompile(`(?m)^## .*$`).FindString(string(read(t, "server/CHANGELOG.md")))
+	require.Regexp(t, `^## \d+\.\d+\.\d+ – (unreleased|\d{4}-\d\d-\d\d)$`, heading)
+	require.NotContains(t, string(read(t, "dashboard/package.json")), `"version"`)
+}
