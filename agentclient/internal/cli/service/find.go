@@ -43,6 +43,6 @@ func FindServer(env func(string) string) (string, error) {
 		return filepath.Abs(path)
 	}
 	tried = append(tried, "PATH")
-	return "", fmt.Errorf("%s was not found (tried %s); install it with: go install github.com/hookback/hookback/server/cmd/hookback-server@latest, or set %s",
+	return "", fmt.Errorf("%s was not found (tried %s); install it with go install ./server/cmd/hookback-server in a clone of Hookback, or set %s",
 		ServerProgram, strings.Join(tried, ", "), ServerVariable)
 }

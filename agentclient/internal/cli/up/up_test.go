@@ -317,5 +317,5 @@ func TestServer_WithoutProgram(t *testing.T) {
 	status := Server(t.Context(), nil, func(string) string { return "" }, cli.Streams{Err: &errOut})
 	require.Equal(t, cli.ExitError, status)
 	require.Contains(t, errOut.String(), "hookback-server was not found (tried ")
-	require.Contains(t, errOut.String(), "install it with: go install github.com/hookback/hookback/server/cmd/hookback-server@latest")
+	require.Contains(t, errOut.String(), "install it with go install ./server/cmd/hookback-server in a clone of Hookback")
 }
