@@ -146,7 +146,7 @@ clean: ## remove build results; databases stay
 	rm -rf bin dashboard/node_modules agentclient/recipes/node_modules dashboard/test-results dashboard/playwright-report
 
 agentclient/recipes/node_modules/.package-lock.json: agentclient/recipes/package-lock.json
-	@echo 'Installing the npm packages of agentclient/recipes, about 100 MB.' >&2
+	@echo 'Installing the npm packages of agentclient/recipes, about 160 MB.' >&2
 	npm --prefix agentclient/recipes ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 

@@ -32,7 +32,7 @@ missing_npm() { # directory, size
 
 if command -v go >/dev/null; then
   [[ $(GOPROXY=off go list -deps -test ./... 2>&1 >/dev/null) != *'disabled by GOPROXY=off'* ]] ||
-    missing 'Go modules' '200 MB' 'go mod download'
+    missing 'Go modules' '150 MB' 'go mod download'
   # The versions are pinned in the files that run these programs.
   for tool in $(grep -hoE '[a-z0-9.-]+(/[a-z0-9.-]+)*/cmd/[a-z-]+@v[0-9.]+' scripts/check.sh scripts/release/package_linux_test.go); do
     has_source "$tool" || missing "$(basename "${tool%@*}")" 'built once, up to 6 min' "go run $tool"
@@ -42,7 +42,7 @@ else
 fi
 if command -v npm >/dev/null; then
   missing_npm dashboard '260 MB on disk'
-  missing_npm agentclient/recipes '100 MB on disk'
+  missing_npm agentclient/recipes '160 MB on disk'
 else
   unavailable 'Node 20.19 or newer' '30 MB' 'https://nodejs.org/en/download'
 fi
